@@ -1,0 +1,133 @@
+//! Records and operations of the service, one module a resource.
+//!
+//! A record holds the fields that the contract knows; the service's answers pass through whole, so a field that is
+//! missing here is still delivered. Optional fields of records are those that the contract may leave out or answer
+//! with `null`.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use crate::operation::Fields;
+
+pub mod bugs;
+pub mod configs;
+pub mod executions;
+pub mod exports;
+pub mod jobs;
+pub mod plans;
+pub mod runs;
+pub mod start;
+pub mod tests;
+
+/// An object of open shape.
+pub type Open = Fields;
+
+/// A page of a list (supplement 1.3).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ListPage<T> {
+    /// The records of this page.
+    pub data: Vec<T>,
+    /// Where this page is in the list.
+    pub pagination: Pagination,
+}
+
+/// Where a page is in its list.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Pagination {
+    /// Zero-based.
+    pub page: i64,
+    /// Records a page.
+    pub page_size: i64,
+    /// Records in all.
+    pub total_count: i64,
+    /// Pages in all.
+    pub total_pages: i64,
+}
+
+/// Zero-based page of a list (supplement 1.3).
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub struct Page(pub usize);
+
+impl JsonSchema for Page {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Page".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "integer", "minimum": 0, "default": 0, "description": "Zero-based page; default 0."})
+    }
+}
+
+/// Number of records a page, `DEFAULT` when absent (supplement 1.3).
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct PageSize<const DEFAULT: usize>(pub usize);
+
+impl<const DEFAULT: usize> Default for PageSize<DEFAULT> {
+    fn default() -> Self {
+        Self(DEFAULT)
+    }
+}
+
+impl<const DEFAULT: usize> JsonSchema for PageSize<DEFAULT> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        format!("PageSize{DEFAULT}").into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let description = format!("1-100, default {DEFAULT}.");
+        json_schema!({
+            "type": "integer", "minimum": 1, "maximum": 100, "default": DEFAULT, "description": description
+        })
+    }
+}
+
+/// A UUID in hyphenated form, as a request takes it.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(transparent)]
+pub struct Uuid(pub String);
+
+impl JsonSchema for Uuid {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Uuid".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "format": "uuid"})
+    }
+}
+
+/// An id of any form: opaque, never empty.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(transparent)]
+pub struct Id(pub String);
+
+impl JsonSchema for Id {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Id".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "minLength": 1})
+    }
+}
+
+/// Order of a sorted list.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the words of the service say it all")]
+pub enum SortOrder {
+    Asc,
+    Desc,
+}

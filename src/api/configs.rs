@@ -1,0 +1,49 @@
+//! Deployment configs (supplement 11).
+#![expect(
+    missing_docs,
+    reason = "the service's own names speak for themselves; paging fields are described by their types"
+)]
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ListPage, Page, PageSize};
+use crate::operation::{Effect, Operation, Tier, Toolset};
+
+/// Lists the devices and platforms that tests can run on: the `deployment_config_id` of a start.
+///
+/// `build_id` can be given at a start only with `providerType` `build-storage`; with null, try it.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListDeploymentConfigs {
+    pub page: Option<Page>,
+    pub page_size: Option<PageSize<25>>,
+}
+
+impl Operation for ListDeploymentConfigs {
+    const NAME: &'static str = "list_deployment_configs";
+    const TITLE: &'static str = "List deployment configs";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/deployment-configs";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Configs;
+    const TIER: Tier = Tier::Core;
+    const PERMISSION: Option<&'static str> = Some("project:view-configs");
+    const ESSENTIAL: &'static [&'static str] = &["data"];
+    type Output = ListPage<DeploymentConfig>;
+}
+
+/// Where and on what a test runs.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct DeploymentConfig {
+    pub id: String,
+    pub name: String,
+    pub description: Option<String>,
+    /// For example `windows`, `android`, `ios`.
+    pub kind: Option<String>,
+    pub pinned: bool,
+    /// `build-storage` takes a `build_id`.
+    #[serde(rename = "providerType")]
+    pub provider_type: Option<String>,
+}

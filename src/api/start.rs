@@ -1,0 +1,287 @@
+//! Starting runs: of a saved test, a test plan or one-off instructions (specification, POST runs; supplement 2.1, 4.6).
+#![expect(
+    missing_docs,
+    reason = "the service's own names speak for themselves; paging fields are described by their types"
+)]
+
+use std::collections::BTreeMap;
+
+use http::Method;
+use schemars::{JsonSchema, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Open, Uuid};
+use crate::{
+    arguments::Violation,
+    operation::{Effect, Fields, Operation, Tier, Toolset},
+    rule::Rule,
+    schema::OR_TYPE,
+};
+
+/// Starts a test run: of a saved test, of a test plan, or of one-off instructions in plain words.
+///
+/// Give exactly one of `multiplayer_test_id`, `test_plan_id`, `instructions`. The answer has job ids, not run
+/// ids: poll `get_job` about every 30 s until its status is COMPLETED, then read the last of its runs with
+/// `get_run`. For per-slot configs of a cross-platform plan use `start_test_plan_run`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct StartRun {
+    /// Saved test (UUID), from `list_tests`.
+    pub multiplayer_test_id: Option<Uuid>,
+    /// Test plan (UUID), from `list_test_plans`; started with a single config.
+    pub test_plan_id: Option<Uuid>,
+    /// What the one-off test shall do.
+    pub instructions: Option<String>,
+    /// Config (UUID) for every player without an own one, from `list_deployment_configs`. Required unless `player_deployment_configs` covers every player.
+    pub deployment_config_id: Option<Uuid>,
+    /// Display name; only with `instructions`. Default "[api] ephemeral test".
+    pub name: Option<String>,
+    /// Build (UUID) from build storage; needs `deployment_config_id` whose `providerType` is `build-storage`.
+    pub build_id: Option<Uuid>,
+    /// Config per player, keyed "1", "2", ...; only with `multiplayer_test_id`. Each player on a private device needs its own.
+    pub player_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
+    /// Agent config (UUID) for all variants.
+    pub agent_config_id: Option<Uuid>,
+    /// Tags added to the run.
+    pub additional_tags: Option<Vec<String>>,
+    /// 0-10, default 0; only with `multiplayer_test_id`. Repeats after ERROR, TIMEOUT or STOPPED, never after a verdict.
+    #[schemars(range(min = 0, max = 10), extend("default" = 0))]
+    pub retries: Option<u8>,
+    /// 1-10, default 1; only with `multiplayer_test_id`.
+    #[schemars(range(min = 1, max = 10), extend("default" = 1))]
+    pub instances: Option<u8>,
+    /// Default false. One run per device of `deployment_config_id` (mobile, multi-device); not with `player_deployment_configs`.
+    pub run_on_all_configured_devices: Option<bool>,
+    /// Default false. Fills template variables of the steps.
+    pub render_templates: Option<bool>,
+    /// Values of the template variables; needs `render_templates: true`.
+    pub template_data: Option<Open>,
+    pub options: Option<RunOptions>,
+}
+
+impl Operation for StartRun {
+    const NAME: &'static str = "start_run";
+    const TITLE: &'static str = "Start a run";
+    const METHOD: Method = Method::POST;
+    const PATH: &'static str = "/runs";
+    const EFFECT: Effect = Effect::Creates;
+    const TOOLSET: Toolset = Toolset::Runs;
+    const TIER: Tier = Tier::Core;
+    const PERMISSION: Option<&'static str> = Some("project:operate-runs");
+    const RULES: &'static [Rule] = &[
+        Rule::ExactlyOne(&["multiplayer_test_id", "test_plan_id", "instructions"]),
+        Rule::AtLeastOne(&["deployment_config_id", "player_deployment_configs"]),
+        Rule::Needs("build_id", "deployment_config_id"),
+        Rule::Needs("player_deployment_configs", "multiplayer_test_id"),
+        Rule::Needs("retries", "multiplayer_test_id"),
+        Rule::Needs("instances", "multiplayer_test_id"),
+        ON_ALL_DEVICES,
+        Rule::WhenTrue(
+            "run_on_all_configured_devices",
+            &[Rule::Excludes("run_on_all_configured_devices", "player_deployment_configs")],
+        ),
+        Rule::Custom(|arguments, violations| numbered("player_deployment_configs", arguments, violations)),
+        Rule::Custom(check_options),
+    ];
+    const OWN_RULES: &'static [Rule] =
+        &[Rule::Needs("name", "instructions"), Rule::NeedsTrue("template_data", "render_templates")];
+    const SUCCESS: &'static [u16] = &[201, 207];
+    const CHECKED_WITH: Option<&'static str> = Some("list_jobs");
+    type Output = StartRunResponse;
+}
+
+/// Starts a test plan with one deployment config per slot (cross-platform plans).
+///
+/// For a plan with a single config `start_run` does too. The answer has one job id per test and
+/// `test_plan_execution_id`. Retries are set on the plan's items.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct StartTestPlanRun {
+    /// Test plan (UUID); `get_test_plan` shows its `slots`.
+    pub test_plan_id: Uuid,
+    /// Config (UUID) of the default slot (1). Give this or `slot_deployment_configs`, or both.
+    pub deployment_config_id: Option<Uuid>,
+    /// Build (UUID) of the default slot; needs `deployment_config_id` whose `providerType` is `build-storage`.
+    pub build_id: Option<Uuid>,
+    /// Config per slot index: "2", "3", ...; every used slot needs one. Key "1" is the default slot and excludes the two above.
+    pub slot_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
+    /// Agent config (UUID) for all variants.
+    pub agent_config_id: Option<Uuid>,
+    /// Tags added to each run.
+    pub additional_tags: Option<Vec<String>>,
+    /// Default false. Fills template variables of the steps.
+    pub render_templates: Option<bool>,
+    /// Values of the template variables; needs `render_templates: true`.
+    pub template_data: Option<Open>,
+    pub options: Option<RunOptions>,
+    /// Default false. One run per device of `deployment_config_id` (mobile, multi-device); not with `slot_deployment_configs`.
+    pub run_on_all_configured_devices: Option<bool>,
+}
+
+impl Operation for StartTestPlanRun {
+    const NAME: &'static str = "start_test_plan_run";
+    const TITLE: &'static str = "Start a test plan with slot configs";
+    const METHOD: Method = Method::POST;
+    const PATH: &'static str = "/test-plans/{test_plan_id}/runs";
+    const EFFECT: Effect = Effect::Creates;
+    const TOOLSET: Toolset = Toolset::Plans;
+    const TIER: Tier = Tier::Core;
+    const PERMISSION: Option<&'static str> = Some("project:operate-runs");
+    const RULES: &'static [Rule] = &[
+        Rule::AtLeastOne(&["deployment_config_id", "slot_deployment_configs"]),
+        Rule::Needs("build_id", "deployment_config_id"),
+        ON_ALL_DEVICES,
+        Rule::WhenTrue(
+            "run_on_all_configured_devices",
+            &[Rule::Excludes("run_on_all_configured_devices", "slot_deployment_configs")],
+        ),
+        Rule::Custom(check_slots),
+        Rule::Custom(check_options),
+    ];
+    const OWN_RULES: &'static [Rule] = &[Rule::NeedsTrue("template_data", "render_templates")];
+    const SUCCESS: &'static [u16] = &[201, 207];
+    const CHECKED_WITH: Option<&'static str> = Some("list_test_plan_executions");
+    type Output = StartRunResponse;
+}
+
+/// Multi-device starts need the config whose devices they run on.
+const ON_ALL_DEVICES: Rule = Rule::WhenTrue(
+    "run_on_all_configured_devices",
+    &[Rule::Needs("run_on_all_configured_devices", "deployment_config_id")],
+);
+
+/// Keys of a config map are numbers from 1; an empty map stands for no config at all.
+fn numbered(name: &str, arguments: &Fields, violations: &mut Vec<Violation>) {
+    let Some(Value::Object(configs)) = arguments.get(name) else { return };
+    if configs.is_empty() && !arguments.contains_key("deployment_config_id") {
+        violations.push(Violation::new(name, "must not be empty"));
+    }
+    for key in configs.keys() {
+        if key.starts_with('0') || key.parse::<u32>().is_err() {
+            violations
+                .push(Violation::new(format!("{name}.{key}"), "must be keyed by number: \"1\", \"2\", ..."));
+        }
+    }
+}
+
+fn check_slots(arguments: &Fields, violations: &mut Vec<Violation>) {
+    const SLOTS: &str = "slot_deployment_configs";
+    numbered(SLOTS, arguments, violations);
+    if arguments.get(SLOTS).and_then(|slots| slots.get("1")).is_none() {
+        return;
+    }
+    for name in ["deployment_config_id", "build_id"] {
+        if arguments.contains_key(name) {
+            violations.push(Violation::new(
+                format!("{SLOTS}.1"),
+                format!("slot 1 and `{name}` cannot be combined: both set the default slot"),
+            ));
+        }
+    }
+}
+
+fn check_options(arguments: &Fields, violations: &mut Vec<Violation>) {
+    let Some(Value::Object(options)) = arguments.get("options") else { return };
+    for budget in ["min_seconds", "max_seconds"] {
+        if options.contains_key(budget) {
+            let rule = "the time budget belongs to the test and cannot be set for one run";
+            violations.push(Violation::new(format!("options.{budget}"), rule));
+        }
+    }
+    const POSITION: &str = "mobile_gpslocation";
+    match options.get(POSITION) {
+        Some(Value::String(text)) if text == "auto" => {
+            if !options.contains_key("mobile_geolocation") {
+                let rule = "`auto` needs `mobile_geolocation`";
+                violations.push(Violation::new(format!("options.{POSITION}"), rule));
+            }
+        }
+        Some(Value::Object(position)) => {
+            for name in ["lat", "long"] {
+                if !position.get(name).is_some_and(Value::is_string) {
+                    let rule = "is required, as a string";
+                    violations.push(Violation::new(format!("options.{POSITION}.{name}"), rule));
+                }
+            }
+        }
+        Some(_) => {
+            let rule = "must be `auto` or an object of the strings `lat` and `long`";
+            violations.push(Violation::new(format!("options.{POSITION}"), rule));
+        }
+        None => {}
+    }
+}
+
+/// Deployment of one player or one slot.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct TargetDeploymentConfig {
+    pub deployment_config_id: Uuid,
+    pub build_id: Option<Uuid>,
+}
+
+/// Overrides for this run only. The time budget belongs to the test.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RunOptions {
+    pub performance_monitoring: Option<bool>,
+    pub mobile_auto_grant_permissions: Option<bool>,
+    /// Country, city, or "city, state (US)".
+    pub mobile_geolocation: Option<String>,
+    /// `auto` (needs `mobile_geolocation`) or an object {"lat": "47.3", "long": "8.5"} of strings.
+    #[schemars(schema_with = "auto_or_position")]
+    pub mobile_gpslocation: Option<Value>,
+}
+
+fn auto_or_position(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    json_schema!({"type": "string", OR_TYPE: "object"})
+}
+
+/// What a start answers (specification, POST runs). No field is in every form of it.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct StartRunResponse {
+    /// Multi-device: whether at least one run started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ok: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build_id: Option<String>,
+    /// Poll with `get_job`.
+    pub job_ids: Vec<String>,
+    /// One-off runs: the test made for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_plan_execution_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slot_build_ids: Option<Open>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requested_count: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_count: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub successful_count: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_count: Option<usize>,
+    /// Per device, of saved tests and plans.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub results: Option<Vec<DeviceResult>>,
+    /// Per device, of one-off runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_runs: Option<Vec<DeviceResult>>,
+}
+
+/// Result of one device (supplement 2.1).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DeviceResult {
+    pub device_label: String,
+    pub ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Status or failure text; else `error`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<Open>,
+}

@@ -1,0 +1,178 @@
+//! Every operation, once. The tools, their snapshots, the sandbox's routes and the README are read from this list.
+
+use std::sync::OnceLock;
+
+use http::Method;
+
+use crate::{
+    api::{
+        bugs::{GetBug, ListBugs, ListRunBugs},
+        configs::ListDeploymentConfigs,
+        executions::{GetTestPlanExecution, ListTestPlanExecutions},
+        exports::ExportTmsysRun,
+        jobs::{GetJob, ListJobs},
+        plans::{GetTestPlan, ListTestPlans},
+        runs::{GetRun, ListRuns, StopRuns},
+        start::{StartRun, StartTestPlanRun},
+        tests::ListTests,
+    },
+    arguments::nearest,
+    operation::{Effect, Fallback, Fields, Operation, Tier, Toolset},
+    rule::Rule,
+    sandbox::{self, Answer, Invalid, World},
+    schema,
+};
+
+/// The operations, in the order in which hosts list them.
+pub static OPERATIONS: [Entry; 17] = [
+    Entry::of::<StartRun>(),
+    Entry::of::<GetJob>(),
+    Entry::of::<ListJobs>(),
+    Entry::of::<ListRuns>(),
+    Entry::of::<GetRun>(),
+    Entry::of::<StopRuns>(),
+    Entry::of::<ExportTmsysRun>(),
+    Entry::of::<ListRunBugs>(),
+    Entry::of::<ListBugs>(),
+    Entry::of::<GetBug>(),
+    Entry::of::<ListTests>(),
+    Entry::of::<ListTestPlans>(),
+    Entry::of::<GetTestPlan>(),
+    Entry::of::<StartTestPlanRun>(),
+    Entry::of::<ListTestPlanExecutions>(),
+    Entry::of::<GetTestPlanExecution>(),
+    Entry::of::<ListDeploymentConfigs>(),
+];
+
+/// The operation of that name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    OPERATIONS.iter().find(|entry| entry.name == name)
+}
+
+/// The name of an operation that is most like `name`.
+pub fn nearest_name(name: &str) -> Option<&'static str> {
+    nearest(name, OPERATIONS.iter().map(|entry| entry.name))
+}
+
+/// An [`Operation`] without its type.
+pub struct Entry {
+    /// [`Operation::NAME`]
+    pub name: &'static str,
+    /// [`Operation::TITLE`]
+    pub title: &'static str,
+    /// [`Operation::METHOD`]
+    pub method: Method,
+    /// [`Operation::PATH`]
+    pub path: &'static str,
+    /// [`Operation::EFFECT`]
+    pub effect: Effect,
+    /// [`Operation::TOOLSET`]
+    pub toolset: Toolset,
+    /// [`Operation::TIER`]
+    pub tier: Tier,
+    /// [`Operation::PERMISSION`]
+    pub permission: Option<&'static str>,
+    /// [`Operation::RULES`]
+    pub rules: &'static [Rule],
+    /// [`Operation::OWN_RULES`]
+    pub own_rules: &'static [Rule],
+    /// [`Operation::CLOSED`]
+    pub closed: bool,
+    /// [`Operation::SUCCESS`]
+    pub success: &'static [u16],
+    /// [`Operation::ESSENTIAL`]
+    pub essential: &'static [&'static str],
+    /// [`Operation::FALLBACK`]
+    pub fallback: Option<Fallback>,
+    /// [`Operation::CHECKED_WITH`]
+    pub checked_with: Option<&'static str>,
+    /// [`Operation::repeatable`]
+    pub repeatable: fn(&Fields) -> bool,
+    /// What the sandbox does.
+    pub(crate) answer: sandbox::Handler,
+    /// What the sandbox does with a request that breaks a rule.
+    pub(crate) invalid: Invalid,
+    input: fn() -> (String, Fields),
+    output: fn(&[&str]) -> Fields,
+    schemas: OnceLock<Schemas>,
+}
+
+/// Generated once, when first asked for.
+#[derive(Debug)]
+struct Schemas {
+    description: String,
+    input: Fields,
+    output: Fields,
+}
+
+impl Entry {
+    const fn of<O: Operation>() -> Self
+    where
+        World: Answer<O>,
+    {
+        Self {
+            name: O::NAME,
+            title: O::TITLE,
+            method: O::METHOD,
+            path: O::PATH,
+            effect: O::EFFECT,
+            toolset: O::TOOLSET,
+            tier: O::TIER,
+            permission: O::PERMISSION,
+            rules: O::RULES,
+            own_rules: O::OWN_RULES,
+            closed: O::CLOSED,
+            success: O::SUCCESS,
+            essential: O::ESSENTIAL,
+            fallback: O::FALLBACK,
+            checked_with: O::CHECKED_WITH,
+            repeatable: O::repeatable,
+            answer: sandbox::handle::<O>,
+            invalid: <World as Answer<O>>::INVALID,
+            input: schema::input::<O>,
+            output: schema::output::<O::Output>,
+            schemas: OnceLock::new(),
+        }
+    }
+
+    /// What the tool is for, as a model reads it.
+    pub fn description(&self) -> &str {
+        &self.schemas().description
+    }
+
+    /// Schema of the arguments, without `project_id`.
+    pub fn input_schema(&self) -> &Fields {
+        &self.schemas().input
+    }
+
+    /// Schema of the answer.
+    pub fn output_schema(&self) -> &Fields {
+        &self.schemas().output
+    }
+
+    /// Names of the fields that travel in the path.
+    pub fn path_fields(&self) -> impl Iterator<Item = &'static str> {
+        self.path
+            .split('/')
+            .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
+            .filter(|name| *name != "tmsys")
+    }
+
+    /// Whether a success of the operation can have this status.
+    pub fn succeeds_with(&self, status: u16) -> bool {
+        status == 200 || self.success.contains(&status)
+    }
+
+    fn schemas(&self) -> &Schemas {
+        self.schemas.get_or_init(|| {
+            let (description, input) = (self.input)();
+            Schemas { description, input, output: (self.output)(self.essential) }
+        })
+    }
+}
+
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Entry").field("name", &self.name).finish_non_exhaustive()
+    }
+}

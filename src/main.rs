@@ -1,0 +1,2 @@
+//! tas-mcp
+fn main() {}

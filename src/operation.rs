@@ -1,0 +1,147 @@
+//! One HTTP operation of the service, described once.
+//!
+//! The implementing struct is the tool's arguments, the request that the client sends and the request that the
+//! sandbox answers. Its doc comment is the tool's description and the doc comments of its fields describe the
+//! arguments. Fields named in [`Operation::PATH`] travel in the path; of the others, those of a `GET` or `DELETE`
+//! travel in the query and those of the other methods in the JSON body.
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use crate::rule::Rule;
+
+/// Arguments of a call, or the fields of a request: a JSON object in the order in which it was written.
+pub type Fields = Map<String, Value>;
+
+/// A single HTTP operation, exposed as a single tool.
+pub trait Operation: DeserializeOwned + JsonSchema + 'static {
+    /// Name of the tool and `operationId` of the contract.
+    const NAME: &'static str;
+    /// Title for people.
+    const TITLE: &'static str;
+    /// HTTP method.
+    const METHOD: Method;
+    /// Path below `{base_url}/project/{projectId}`; every `{placeholder}` is a field of the struct, except
+    /// [`TMSYS`].
+    const PATH: &'static str;
+    /// What calling it does to the service.
+    const EFFECT: Effect;
+    /// Set of tools that it belongs to.
+    const TOOLSET: Toolset;
+    /// Whether it is offered by default.
+    const TIER: Tier;
+    /// Permission that the key needs; `None`: any valid key will do (specification, Authentication).
+    const PERMISSION: Option<&'static str>;
+    /// Rules of the service that a schema cannot say.
+    const RULES: &'static [Rule] = &[];
+    /// Rules of our own: the service would accept the call, but ignore a part of what was asked.
+    const OWN_RULES: &'static [Rule] = &[];
+    /// Whether the service refuses body fields that it does not know.
+    const CLOSED: bool = false;
+    /// Success statuses besides 200.
+    const SUCCESS: &'static [u16] = &[];
+    /// Fields without which an answer is none of this operation.
+    const ESSENTIAL: &'static [&'static str] = &[];
+    /// Where to look when the service does not have this operation.
+    const FALLBACK: Option<Fallback> = None;
+    /// Tool that shows whether a call of unknown outcome happened; `None` for operations that only read.
+    const CHECKED_WITH: Option<&'static str> = None;
+    /// What the service answers.
+    type Output: Serialize + JsonSchema + 'static;
+
+    /// Whether sending the request twice is as good as once.
+    fn repeatable(_arguments: &Fields) -> bool {
+        matches!(Self::EFFECT, Effect::Reads)
+    }
+}
+
+/// Placeholder in a path for the word of the setting `TAS_TMSYS_NAME`.
+pub const TMSYS: &str = "{tmsys}";
+
+/// What an operation does to the service; decides the tool's annotations and what may be retried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Changes nothing.
+    Reads,
+    /// Makes something new on every call.
+    Creates,
+    /// Ends what is under way; a second call finds nothing left to do.
+    Stops,
+}
+
+impl Effect {
+    /// Whether the operation changes nothing.
+    pub const fn is_read_only(self) -> bool {
+        matches!(self, Self::Reads)
+    }
+
+    /// Whether the operation takes away what was there.
+    pub const fn is_destructive(self) -> bool {
+        matches!(self, Self::Stops)
+    }
+
+    /// Whether a second equal call changes nothing more.
+    pub const fn is_idempotent(self) -> bool {
+        !matches!(self, Self::Creates)
+    }
+}
+
+/// A set of tools that is switched on or off together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Toolset {
+    /// Starting, watching and stopping runs and jobs.
+    Runs,
+    /// Export to the test-management system.
+    Exports,
+    /// Bugs of runs and reviewed bugs.
+    Bugs,
+    /// Saved tests and their folders.
+    Tests,
+    /// Test plans and their executions.
+    Plans,
+    /// Deployment and agent configs.
+    Configs,
+}
+
+impl Toolset {
+    /// Every set, in the order in which they are listed to people.
+    pub const ALL: [Self; 6] =
+        [Self::Runs, Self::Exports, Self::Bugs, Self::Tests, Self::Plans, Self::Configs];
+
+    /// Word of the setting `TAS_TOOLSETS`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Runs => "runs",
+            Self::Exports => "exports",
+            Self::Bugs => "bugs",
+            Self::Tests => "tests",
+            Self::Plans => "plans",
+            Self::Configs => "configs",
+        }
+    }
+}
+
+/// Whether a tool is offered by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// Offered by default: described or named by the specification, or needed to use what is.
+    Core,
+    /// Offered when its set, its name or `all` is selected.
+    Extra,
+}
+
+/// A list that holds the record which an operation would return.
+///
+/// Used when the service answers 404 or 405: an operation that is not assured to exist is then replaced by
+/// walking the list (supplement 5.2).
+#[derive(Clone, Copy, Debug)]
+pub struct Fallback {
+    /// Name of the operation that lists the records.
+    pub list: &'static str,
+    /// Argument that holds the id.
+    pub argument: &'static str,
+    /// Field of a listed record that holds the id.
+    pub field: &'static str,
+}

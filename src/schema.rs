@@ -1,0 +1,122 @@
+//! JSON Schemas as MCP hosts accept them: inlined, without combinators, `$schema` and Rust's number formats.
+//!
+//! Input schemas are the conservative subset of `design.md` 5. Output schemas allow `null` where the service does
+//! and require next to nothing: hosts drop an answer that misses a required field.
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::{Value, json};
+
+use crate::operation::Fields;
+
+/// Keyword of an input schema that our check reads and hosts do not see: the other type that is accepted.
+pub const OR_TYPE: &str = "x-or-type";
+
+/// Schema of the arguments of `T`, together with its description: the doc comment of `T`.
+pub fn input<T: JsonSchema>() -> (String, Fields) {
+    let mut schema = generate::<T>(SchemaSettings::draft2020_12());
+    lower(&mut schema, &|object| {
+        if let Some(Value::Array(types)) = object.get_mut("type") {
+            types.retain(|kind| kind != "null");
+            if let [only] = types.as_slice() {
+                let only = only.clone();
+                object.insert("type".to_owned(), only);
+            }
+        }
+    });
+    let mut schema = object(schema);
+    let description = match schema.shift_remove("description") {
+        Some(Value::String(text)) => text,
+        _ => String::new(),
+    };
+    schema.shift_remove("title");
+    schema.insert("additionalProperties".to_owned(), Value::Bool(false));
+    (description, schema)
+}
+
+/// Schema of an answer `T`; only the `essential` fields are required.
+pub fn output<T: JsonSchema>(essential: &[&str]) -> Fields {
+    let mut schema = generate::<T>(SchemaSettings::draft2020_12().for_serialize());
+    lower(&mut schema, &|object| {
+        object.shift_remove("required");
+    });
+    let mut schema = object(schema);
+    schema.shift_remove("title");
+    schema.shift_remove("description");
+    if !essential.is_empty() {
+        schema.insert("required".to_owned(), json!(essential));
+    }
+    schema
+}
+
+/// The schema as hosts see it: without the keywords that only our own check reads.
+pub fn published(schema: &Fields) -> Fields {
+    let clean = |value: &Value| match value {
+        Value::Object(object) => Value::Object(published(object)),
+        other => other.clone(),
+    };
+    schema.iter().filter(|(key, _)| *key != OR_TYPE).map(|(key, value)| (key.clone(), clean(value))).collect()
+}
+
+fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
+    let settings = settings.with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+fn object(schema: Value) -> Fields {
+    match schema {
+        Value::Object(object) => object,
+        _ => Fields::new(),
+    }
+}
+
+/// Rewrites a schema and everything below it.
+fn lower(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(|item| lower(item, also)),
+        Value::Object(object) => {
+            merge_nullable(object);
+            if object.get("format").and_then(Value::as_str).is_some_and(|format| format != "uuid") {
+                object.shift_remove("format");
+            }
+            also(object);
+            if let Some(Value::String(text)) = object.get_mut("description") {
+                *text = unwrap_lines(text);
+            }
+            object.values_mut().for_each(|value| lower(value, also));
+        }
+        _ => {}
+    }
+}
+
+/// Turns `anyOf: [X, {type: null}]` into X with `null` among its types.
+fn merge_nullable(object: &mut Fields) {
+    let Some(Value::Array(alternatives)) = object.get("anyOf") else { return };
+    let [Value::Object(some), none] = alternatives.as_slice() else { return };
+    if none.get("type").and_then(Value::as_str) != Some("null") {
+        return;
+    }
+    let mut merged = some.clone();
+    if let Some(kind) = merged.get_mut("type") {
+        *kind = json!([kind.take(), "null"]);
+    }
+    object.shift_remove("anyOf");
+    for (key, value) in merged {
+        object.entry(key).or_insert(value);
+    }
+}
+
+/// Joins the lines of a wrapped doc comment; paragraphs and list items stay apart.
+fn unwrap_lines(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    for line in text.lines() {
+        let starts = line.is_empty() || line.starts_with("- ") || joined.is_empty() || joined.ends_with('\n');
+        if !joined.is_empty() {
+            joined.push(if starts { '\n' } else { ' ' });
+        }
+        joined.push_str(line);
+    }
+    joined
+}

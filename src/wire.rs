@@ -1,0 +1,124 @@
+//! How the arguments of an operation become an HTTP request: path, query and body.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
+
+use crate::{arguments::Violation, catalog::Entry, operation::Fields, operation::TMSYS};
+
+/// Everything but the unreserved characters of RFC 3986, so that a value can change neither path nor query.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Longest path and query, in bytes: servers refuse more, and say so less clearly.
+const LONGEST_TARGET: usize = 8_000;
+
+/// Longest value of one path segment, in bytes. Ids are far shorter.
+const LONGEST_SEGMENT: usize = 300;
+
+/// An operation laid out on the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Path below the project, percent-encoded.
+    pub path: String,
+    /// Query without `?`, percent-encoded; empty where there is none.
+    pub query: String,
+    /// JSON body; `None` for methods that have none.
+    pub body: Option<Vec<u8>>,
+}
+
+impl Layout {
+    /// Path and query below the project, or below the base address when `project` is `None`.
+    pub fn target(&self, project: Option<&str>) -> String {
+        let mut target = String::with_capacity(self.path.len() + self.query.len() + 32);
+        if let Some(project) = project {
+            target.push_str("/project/");
+            target.push_str(&encoded(project));
+        }
+        target.push_str(&self.path);
+        if !self.query.is_empty() {
+            target.push('?');
+            target.push_str(&self.query);
+        }
+        target
+    }
+}
+
+/// Percent-encodes one path segment or query value.
+pub fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, RESERVED).to_string()
+}
+
+/// Lays checked arguments out; `tmsys` is the word that the deployment uses for the test-management system.
+pub fn layout(operation: &Entry, arguments: &Fields, tmsys: &str) -> Result<Layout, Vec<Violation>> {
+    let mut violations = Vec::new();
+    let mut path = String::new();
+    for segment in operation.path.split('/').skip(1) {
+        path.push('/');
+        match segment.strip_prefix('{').and_then(|segment| segment.strip_suffix('}')) {
+            Some(_) if segment == TMSYS => path.push_str(&encoded(tmsys)),
+            Some(name) => match segment_value(arguments, name) {
+                Ok(text) => path.push_str(&encoded(text)),
+                Err(rule) => violations.push(Violation::new(name, rule)),
+            },
+            None => path.push_str(segment),
+        }
+    }
+    let in_path: Vec<_> = operation.path_fields().collect();
+    let rest = arguments.iter().filter(|(name, _)| !in_path.contains(&name.as_str()));
+    let (query, body) = if has_body(&operation.method) {
+        let body: Fields = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
+        (String::new(), Some(Value::Object(body).to_string().into_bytes()))
+    } else {
+        (query(rest), None)
+    };
+    if path.len() + query.len() > LONGEST_TARGET {
+        let longest =
+            arguments.iter().max_by_key(|(_, value)| text_of(value).len()).map_or("", |(name, _)| name);
+        violations.push(Violation::new(
+            longest,
+            format!("the request's address would exceed {LONGEST_TARGET} bytes"),
+        ));
+    }
+    if violations.is_empty() { Ok(Layout { path, query, body }) } else { Err(violations) }
+}
+
+/// Whether requests of this method carry their fields in a JSON body.
+pub fn has_body(method: &http::Method) -> bool {
+    !matches!(*method, http::Method::GET | http::Method::DELETE | http::Method::HEAD)
+}
+
+/// The value of a path field, or why it cannot be one. `.` and `..` would change the path even when encoded.
+fn segment_value<'a>(arguments: &'a Fields, name: &str) -> Result<&'a str, String> {
+    // An absent id breaks the schema, which the caller has checked.
+    let Some(text) = arguments.get(name).and_then(Value::as_str) else { return Ok("") };
+    if text.trim().is_empty() {
+        Err("must not be empty".to_owned())
+    } else if text == "." || text == ".." {
+        Err(format!("`{text}` cannot be an id"))
+    } else if text.len() > LONGEST_SEGMENT {
+        Err(format!("must have at most {LONGEST_SEGMENT} bytes, got {}", text.len()))
+    } else {
+        Ok(text)
+    }
+}
+
+fn query<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>) -> String {
+    let mut query = String::new();
+    for (name, value) in fields {
+        if !query.is_empty() {
+            query.push('&');
+        }
+        query.push_str(&encoded(name));
+        query.push('=');
+        query.push_str(&encoded(&text_of(value)));
+    }
+    query
+}
+
+/// A value as a query writes it; lists are comma-separated.
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
