@@ -2,9 +2,17 @@
 
 pub mod api;
 pub mod arguments;
+pub mod call;
 pub mod catalog;
+pub mod client;
+pub mod config;
+pub mod failure;
+pub mod gateway;
+pub mod mcp;
 pub mod operation;
+pub mod reply;
 pub mod rule;
 pub mod sandbox;
 pub mod schema;
+pub mod scope;
 pub mod wire;

@@ -1,0 +1,125 @@
+//! Sending one operation within a call: the key as it is now, the limit of the whole call, and the way round an
+//! operation that the service may not have.
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::{
+    catalog::{self, Entry},
+    client::{self, Answer, Client, Repeat, Request},
+    config::ApiKey,
+    failure::{Code, Failure},
+    operation::{Fallback, Fields},
+    wire,
+};
+
+/// Records a page when a list is walked; the most that the service gives (supplement 1.3).
+const WALKED_PAGE_SIZE: u64 = 100;
+
+/// Most pages that are walked.
+const MOST_PAGES: u64 = 50;
+
+/// What all requests of one call share.
+#[derive(Debug)]
+pub struct Call<'a> {
+    /// Sends the requests.
+    pub client: &'a Client,
+    /// The key when the call began.
+    pub key: ApiKey,
+    /// When the call has to end.
+    pub deadline: Instant,
+    /// The deployment's word for the test-management system.
+    pub tmsys_name: &'a str,
+}
+
+impl Call<'_> {
+    /// Sends an operation with checked arguments to `project`, or without a project. Any status is an answer here.
+    pub async fn send(
+        &self,
+        entry: &'static Entry,
+        arguments: &Fields,
+        project: Option<&str>,
+    ) -> Result<Answer, Failure> {
+        let answer = self.send_once(entry, arguments, project).await?;
+        match entry.fallback {
+            Some(fallback) if matches!(answer.status, 404 | 405) => {
+                Ok(self.walk(fallback, arguments, project).await?.unwrap_or(answer))
+            }
+            _ => Ok(answer),
+        }
+    }
+
+    /// The answer of an operation as a failure, when it is not one of success.
+    pub fn refused(&self, entry: &'static Entry, answer: &Answer) -> Failure {
+        client::refused(&request(entry, &Fields::new(), String::new(), None), answer, &self.key)
+    }
+
+    async fn send_once(
+        &self,
+        entry: &'static Entry,
+        arguments: &Fields,
+        project: Option<&str>,
+    ) -> Result<Answer, Failure> {
+        let layout = wire::layout(entry, arguments, self.tmsys_name)
+            .map_err(|violations| Failure::invalid_arguments(entry.name, &violations))?;
+        let request = request(entry, arguments, layout.target(project), layout.body.as_deref());
+        self.client.send(&request, &self.key, self.deadline).await
+    }
+
+    /// Looks for a record in the list that holds it, page by page.
+    async fn walk(
+        &self,
+        fallback: Fallback,
+        arguments: &Fields,
+        project: Option<&str>,
+    ) -> Result<Option<Answer>, Failure> {
+        let Some(list) = catalog::find(fallback.list) else { return Ok(None) };
+        for page in 0..MOST_PAGES {
+            let fields = Fields::from_iter([
+                ("page".to_owned(), json!(page)),
+                ("page_size".to_owned(), json!(WALKED_PAGE_SIZE)),
+            ]);
+            let answer = self.send_once(list, &fields, project).await?;
+            if !answer.is_success() {
+                return Ok(None);
+            }
+            let Ok(Value::Object(mut found)) = serde_json::from_slice(&answer.body) else { return Ok(None) };
+            let Some(Value::Array(records)) = found.remove("data") else { return Ok(None) };
+            let wanted = arguments.get(fallback.argument);
+            if let Some(record) = records.iter().find(|record| record.get(fallback.field) == wanted) {
+                return Ok(Some(Answer { body: Bytes::from(record.to_string()), ..answer }));
+            }
+            let pages =
+                found.get("pagination").and_then(|pagination| pagination.get("total_pages")?.as_u64());
+            if records.is_empty() || pages.is_some_and(|pages| page + 1 >= pages) {
+                return Ok(None);
+            }
+        }
+        Err(Failure::new(
+            Code::NotFound,
+            format!(
+                "the record is not among the newest {} of `{}`",
+                MOST_PAGES * WALKED_PAGE_SIZE,
+                list.name
+            ),
+        ))
+    }
+}
+
+fn request<'a>(
+    entry: &'static Entry,
+    arguments: &Fields,
+    target: String,
+    body: Option<&'a [u8]>,
+) -> Request<'a> {
+    let repeat = if (entry.repeatable)(arguments) { Repeat::Safe } else { Repeat::OnlyIfNotSent };
+    Request {
+        operation: entry.name,
+        method: entry.method.clone(),
+        target,
+        body,
+        repeat,
+        checked_with: entry.checked_with,
+    }
+}

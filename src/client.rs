@@ -1,0 +1,92 @@
+//! Sends requests to the main API: key, limits, retries, TLS. Knows nothing of tools or projects.
+
+use std::time::Duration;
+
+use http::Method;
+use tokio::time::Instant;
+
+mod answer;
+mod refusal;
+mod retry;
+mod transport;
+
+pub use answer::Answer;
+pub use refusal::refused;
+pub use retry::{RETRY, Repeat, RetryPolicy};
+pub use transport::certificates;
+
+use self::transport::Transport;
+use crate::{
+    config::{ApiKey, Connection, KeySource},
+    failure::{Code, Failure},
+};
+
+/// Longest JSON answer, in bytes.
+pub const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
+
+/// Limit of one call with all its requests and pauses: hosts give up after 60 s.
+pub const CALL_LIMIT: Duration = Duration::from_secs(45);
+
+/// One request, ready to be sent as often as its [`Repeat`] allows.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// Name of the operation, for messages and logs.
+    pub operation: &'static str,
+    /// HTTP method.
+    pub method: Method,
+    /// Path and query below the base address.
+    pub target: String,
+    /// JSON body.
+    pub body: Option<&'a [u8]>,
+    /// When it may be sent again.
+    pub repeat: Repeat,
+    /// Tool that shows whether a writing request happened.
+    pub checked_with: Option<&'static str>,
+}
+
+/// A client of the main API.
+#[derive(Debug)]
+pub struct Client {
+    key: KeySource,
+    transport: Transport,
+    retry: RetryPolicy,
+}
+
+impl Client {
+    /// A client for this connection. Nothing is opened before the first request.
+    pub fn new(connection: Connection) -> Self {
+        let Connection { base_url, key, ca_file, timeout, .. } = connection;
+        Self { key, transport: Transport::new(base_url, ca_file, timeout), retry: RETRY }
+    }
+
+    /// The key as it is now.
+    pub fn key(&self) -> Result<ApiKey, Failure> {
+        self.key.key().map_err(|problem| {
+            Failure::new(
+                Code::NotConfigured,
+                format!("the API key cannot be used: TAS_API_KEY_FILE {problem}"),
+            )
+            .hint("ask the person to put a valid key there; the next call reads it again")
+        })
+    }
+
+    /// Sends a request until it is answered, its retries are used up or `deadline` passes.
+    pub async fn send(
+        &self,
+        request: &Request<'_>,
+        key: &ApiKey,
+        deadline: Instant,
+    ) -> Result<Answer, Failure> {
+        let mut attempt = 1;
+        loop {
+            let outcome = self.transport.send(request, key, deadline).await;
+            let Some(pause) = self.retry.pause(request.repeat, &outcome, attempt, deadline) else {
+                let answer = outcome.map_err(|error| error.into_failure(request, key, attempt));
+                return answer.map(|answer| answer.after(attempt));
+            };
+            tracing::debug!(operation = request.operation, attempt, pause_ms = pause.as_millis(), "retrying");
+            tokio::time::sleep(pause).await;
+            attempt += 1;
+        }
+    }
+}

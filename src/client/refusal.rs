@@ -1,0 +1,108 @@
+//! What a refusal of the service means to callers (specification, Errors; supplement 1.5).
+
+use serde_json::{Map, Value};
+
+use super::{Answer, Request};
+use crate::{
+    config::ApiKey,
+    failure::{Code, Failure, quotation},
+};
+
+/// The text of the specification before the name of a missing permission.
+const MISSING_PERMISSION: &str = "missing required permission:";
+
+/// The answer as a failure. Its words are quoted as data; its other fields are kept under `details`.
+pub fn refused(request: &Request<'_>, answer: &Answer, key: &ApiKey) -> Failure {
+    let text = key.masked(String::from_utf8_lossy(&answer.body).into_owned());
+    let body = match serde_json::from_str(&text) {
+        Ok(Value::Object(body)) => body,
+        _ => Map::from_iter([("error".to_owned(), Value::String(text))]),
+    };
+    let said = words(&body);
+    let code = code_of(answer.status, &said);
+    let tries = if answer.attempts > 1 { format!(" ({} attempts)", answer.attempts) } else { String::new() };
+    let message = format!("{}: the service answered {}{tries}: {said}", request.operation, answer.status);
+    let mut failure = Failure::new(code, message).status(answer.status);
+    if let Some(hint) = hint(code, request, answer, &said) {
+        failure = failure.hint(hint);
+    }
+    failure = failure.detail("service_error", said.as_str());
+    if let Some((_, permission)) = said.split_once(MISSING_PERMISSION) {
+        failure = failure.detail("required_permission", permission.trim());
+    }
+    if let Some(wait) = answer.retry_after {
+        failure = failure.detail("retry_after_s", wait.as_secs());
+    }
+    for (name, value) in body {
+        let repeated = name == "error" && value.is_string();
+        if !repeated && !failure.details.contains_key(&name) {
+            failure.details.insert(name, value);
+        }
+    }
+    failure
+}
+
+/// The service's own words: `error`, else `message`, else whatever it is.
+fn words(body: &Map<String, Value>) -> String {
+    let text = |name: &str| body.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    match text("error").or_else(|| text("message")) {
+        Some(text) => quotation(text.trim()),
+        None if body.contains_key("results") => "no part of it succeeded; see `details.results`".to_owned(),
+        None => "no explanation".to_owned(),
+    }
+}
+
+fn code_of(status: u16, said: &str) -> Code {
+    let said = said.to_ascii_lowercase();
+    let has = |words: &str| said.contains(words);
+    match status {
+        401 => Code::Unauthenticated,
+        402 => Code::QuotaExceeded,
+        403 if has(MISSING_PERMISSION) => Code::PermissionDenied,
+        403 if has("api key expired") || has("api key is disabled") => Code::Unauthenticated,
+        403 if has("not enabled") || has("disabled") || has("feature") => Code::FeatureDisabled,
+        403 => Code::PermissionDenied,
+        404 => Code::NotFound,
+        409 => Code::Conflict,
+        413 => Code::TooLarge,
+        429 => Code::RateLimited,
+        500.. => Code::ServiceUnavailable,
+        300..=399 => Code::BadResponse,
+        _ => Code::Rejected,
+    }
+}
+
+fn hint(code: Code, request: &Request<'_>, answer: &Answer, said: &str) -> Option<String> {
+    let text = match code {
+        Code::Unauthenticated if answer.status == 403 => {
+            "the key can no longer be used: ask the person for another one, or to enable it".to_owned()
+        }
+        Code::Unauthenticated => {
+            "check TAS_API_KEY; an organization key works only with a project (TAS_PROJECT_ID or `project_id`)".to_owned()
+        }
+        Code::PermissionDenied if said.contains(MISSING_PERMISSION) => {
+            "ask the person for a key with that permission".to_owned()
+        }
+        Code::PermissionDenied => "the key may be of another project: check `project_id` and the key".to_owned(),
+        Code::FeatureDisabled => "the project lacks this feature; a project administrator can switch it on".to_owned(),
+        Code::NotFound => "check the id and the kind of id: run, job, test and plan ids are different things".to_owned(),
+        Code::Conflict => "look at the present state, then decide whether to call again".to_owned(),
+        Code::RateLimited => match answer.retry_after {
+            Some(wait) => format!("wait {} s before the next call", wait.as_secs()),
+            None => "wait a minute before the next call, and make fewer of them".to_owned(),
+        },
+        Code::ServiceUnavailable => match request.checked_with {
+            Some(tool) => format!("look with `{tool}` whether it happened before you call again"),
+            None => "call again later".to_owned(),
+        },
+        Code::BadResponse => match &answer.location {
+            Some(location) => format!(
+                "the service redirects to `{}`, where the key is not sent: TAS_BASE_URL must be the final address",
+                quotation(location)
+            ),
+            None => "TAS_BASE_URL may not be the address of the service".to_owned(),
+        },
+        _ => return None,
+    };
+    Some(text)
+}

@@ -1,0 +1,393 @@
+//! Every setting: flag, variable, meaning, default. The only place that reads the environment.
+//!
+//! Settings are text until they are used: an unusable one does not stop the server, since hosts show that only as
+//! "failed to connect". [`Settings::connection`] says everything that is wrong at once.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use clap::{Arg, ArgAction, ArgMatches};
+
+mod address;
+mod key;
+mod selection;
+
+pub use address::BaseUrl;
+pub use key::{ApiKey, KeyKind, KeySource, Secret};
+pub use selection::{Selection, UnknownWord};
+
+use crate::{
+    failure::{Code, Failure},
+    wire::encoded,
+};
+
+/// A setting, as people set it.
+#[derive(Debug)]
+pub struct Setting {
+    /// Environment variable; empty where there is only a flag.
+    pub variable: &'static str,
+    /// Command-line flag without dashes; empty for secrets, which are never flags.
+    pub flag: &'static str,
+    /// Placeholder of the value; empty for a switch.
+    pub value: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+const BASE_URL: Setting = Setting {
+    variable: "TAS_BASE_URL",
+    flag: "base-url",
+    value: "URL",
+    meaning: "Main API, ending in /api/v1. No default outside the sandbox",
+};
+const API_KEY: Setting = Setting {
+    variable: "TAS_API_KEY",
+    flag: "",
+    value: "KEY",
+    meaning: "API key of a project or an organization",
+};
+const API_KEY_FILE: Setting = Setting {
+    variable: "TAS_API_KEY_FILE",
+    flag: "api-key-file",
+    value: "FILE",
+    meaning: "File with the API key; read again when it changes, so that a rotated key needs no restart",
+};
+const PROJECT_ID: Setting = Setting {
+    variable: "TAS_PROJECT_ID",
+    flag: "project",
+    value: "ID",
+    meaning: "Project scope: every call goes to this project. Unset: global scope",
+};
+const PROJECTS: Setting = Setting {
+    variable: "TAS_PROJECTS",
+    flag: "projects",
+    value: "IDS",
+    meaning: "Comma-separated projects that an organization key may look in (global scope)",
+};
+const TOOLSETS: Setting = Setting {
+    variable: "TAS_TOOLSETS",
+    flag: "toolsets",
+    value: "WORDS",
+    meaning: "Tools to offer: `default`, `all`, sets, tools, each excluded by a leading `-`, comma-separated. Default: the core tools",
+};
+const READ_ONLY: Setting = Setting {
+    variable: "TAS_READ_ONLY",
+    flag: "read-only",
+    value: "",
+    meaning: "Offer only tools that change nothing; beats every other selection",
+};
+const CA_FILE: Setting = Setting {
+    variable: "TAS_CA_FILE",
+    flag: "ca-file",
+    value: "FILE",
+    meaning: "Certificates (PEM) to trust in addition to the system's",
+};
+const TMSYS_NAME: Setting = Setting {
+    variable: "TAS_TMSYS_NAME",
+    flag: "tmsys-name",
+    value: "WORD",
+    meaning: "Word that the deployment uses for the test-management system in paths and fields. Default: tmsys",
+};
+const TIMEOUT_S: Setting = Setting {
+    variable: "TAS_TIMEOUT_S",
+    flag: "timeout-s",
+    value: "SECONDS",
+    meaning: "Limit of one request, 1 to 45 seconds. Default: 30",
+};
+const LOG: Setting = Setting {
+    variable: "TAS_LOG",
+    flag: "log",
+    value: "FILTER",
+    meaning: "Log filter, such as `info` or `tas_mcp=debug`; logs go to standard error only. Default: warn",
+};
+const SANDBOX: Setting = Setting {
+    variable: "",
+    flag: "sandbox",
+    value: "",
+    meaning: "Serve against an embedded sandbox of the service; needs no other setting",
+};
+
+/// Every setting, in the order of the documentation.
+pub const SETTINGS: [&Setting; 12] = [
+    &BASE_URL,
+    &API_KEY,
+    &API_KEY_FILE,
+    &PROJECT_ID,
+    &PROJECTS,
+    &TOOLSETS,
+    &READ_ONLY,
+    &CA_FILE,
+    &TMSYS_NAME,
+    &TIMEOUT_S,
+    &LOG,
+    &SANDBOX,
+];
+
+/// Default limit of one request.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Longest limit of one request, in seconds: hosts give up a call after 60.
+const LONGEST_TIMEOUT_S: u64 = 45;
+
+/// The settings as they were found, not yet judged.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    found: BTreeMap<&'static str, Found>,
+}
+
+/// A value and where it came from.
+#[derive(Clone)]
+struct Found {
+    value: String,
+    origin: String,
+}
+
+impl std::fmt::Debug for Found {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // One of the values is the key.
+        formatter.debug_struct("Found").field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
+
+/// What is needed to send requests.
+#[derive(Debug)]
+pub struct Connection {
+    /// Main API.
+    pub base_url: BaseUrl,
+    /// Where the key comes from.
+    pub key: KeySource,
+    /// Project scope, or `None` for global scope.
+    pub project: Option<String>,
+    /// Projects that an organization key may look in.
+    pub projects: Vec<String>,
+    /// Certificates to trust in addition.
+    pub ca_file: Option<PathBuf>,
+    /// The deployment's word for the test-management system.
+    pub tmsys_name: String,
+    /// Limit of one request.
+    pub timeout: Duration,
+}
+
+/// The flags of all settings, for the command line.
+pub fn flags() -> impl Iterator<Item = Arg> {
+    SETTINGS.iter().filter(|setting| !setting.flag.is_empty()).map(|setting| {
+        let arg = Arg::new(setting.flag).long(setting.flag).global(true);
+        let help = match setting.variable {
+            "" => setting.meaning.to_owned(),
+            variable => format!("{} [{variable}]", setting.meaning),
+        };
+        if setting.value.is_empty() {
+            arg.action(ArgAction::SetTrue).help(help)
+        } else {
+            arg.value_name(setting.value).help(help)
+        }
+    })
+}
+
+impl Settings {
+    /// Takes the settings from the command line and the environment; a flag beats a variable.
+    pub fn read(matches: &ArgMatches) -> Self {
+        #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+        Self::from_sources(matches, |variable| std::env::var(variable).ok())
+    }
+
+    /// Takes the settings from the command line and from `variable`, which looks a variable up.
+    pub fn from_sources(matches: &ArgMatches, variable: impl Fn(&str) -> Option<String>) -> Self {
+        let mut settings = Self::default();
+        for setting in SETTINGS {
+            let flag = match setting.flag {
+                "" => None,
+                flag if setting.value.is_empty() => matches.get_flag(flag).then(|| "true".to_owned()),
+                flag => matches.get_one::<String>(flag).cloned(),
+            };
+            let from_flag = flag.map(|value| Found { value, origin: format!("flag --{}", setting.flag) });
+            let from_variable = || {
+                let value = variable(setting.variable)?;
+                Some(Found { value, origin: format!("variable {}", setting.variable) })
+            };
+            let found = from_flag.or_else(from_variable).filter(|found| !found.value.trim().is_empty());
+            if let Some(found) = found {
+                settings.found.insert(name(setting), found);
+            }
+        }
+        settings
+    }
+
+    /// Sets what is not set yet, naming where the value comes from.
+    fn default_to(&mut self, setting: &'static Setting, value: &str, origin: &str) {
+        let default = || Found { value: value.to_owned(), origin: origin.to_owned() };
+        self.found.entry(name(setting)).or_insert_with(default);
+    }
+
+    /// Points the settings at an embedded sandbox: its address always, its key unless another one is set.
+    pub fn use_sandbox(&mut self, base_url: &str, key: &str, tmsys_name: &str) {
+        self.found.remove(name(&BASE_URL));
+        self.default_to(&BASE_URL, base_url, "the embedded sandbox");
+        if !self.found.contains_key(name(&API_KEY_FILE)) {
+            self.default_to(&API_KEY, key, "the embedded sandbox");
+        }
+        self.default_to(&TMSYS_NAME, tmsys_name, "the embedded sandbox");
+    }
+
+    /// Whether an embedded sandbox is asked for.
+    pub fn wants_sandbox(&self) -> bool {
+        self.found.contains_key(name(&SANDBOX))
+    }
+
+    /// Log filter.
+    pub fn log(&self) -> &str {
+        self.text(&LOG).unwrap_or("warn")
+    }
+
+    /// The deployment's word for the test-management system.
+    pub fn tmsys_name(&self) -> &str {
+        self.text(&TMSYS_NAME).unwrap_or("tmsys")
+    }
+
+    /// Project of project scope, if any.
+    pub fn project(&self) -> Option<&str> {
+        self.text(&PROJECT_ID).filter(|value| !unexpanded(value))
+    }
+
+    /// Which tools are offered. A selection that cannot be trusted is reported by [`Settings::connection`].
+    pub fn selection(&self) -> Selection {
+        let read_only = self.read_only().unwrap_or(true);
+        let words = self.text(&TOOLSETS).unwrap_or("default");
+        Selection::parse(words, read_only).unwrap_or_else(|_| Selection::default_tools(read_only))
+    }
+
+    /// Everything that is needed to send requests, or everything that is wrong.
+    pub fn connection(&self) -> Result<Connection, Failure> {
+        let mut problems = Problems { settings: self, found: Vec::new() };
+        let base_url = problems.required(&BASE_URL, BaseUrl::parse);
+        let key = problems.key();
+        let project = problems.optional(&PROJECT_ID, project_id);
+        let projects = problems.optional(&PROJECTS, project_ids).unwrap_or_default();
+        let ca_file = problems.optional(&CA_FILE, readable_certificates);
+        let tmsys_name = problems.optional(&TMSYS_NAME, tmsys_name).unwrap_or_else(|| "tmsys".to_owned());
+        let timeout = problems.optional(&TIMEOUT_S, timeout).unwrap_or(DEFAULT_TIMEOUT);
+        problems.optional(&LOG, |text| log_filter(text).map(drop));
+        problems
+            .optional(&TOOLSETS, |words| Selection::parse(words, false).map_err(|error| error.to_string()));
+        problems.optional(&READ_ONLY, boolean);
+        match (base_url, key) {
+            (Some(base_url), Some(key)) if problems.found.is_empty() => {
+                Ok(Connection { base_url, key, project, projects, ca_file, tmsys_name, timeout })
+            }
+            _ => Err(problems.into_failure()),
+        }
+    }
+
+    /// `None` when it is set to something that is neither yes nor no.
+    fn read_only(&self) -> Option<bool> {
+        self.text(&READ_ONLY).map_or(Some(false), |text| boolean(text).ok())
+    }
+
+    fn text(&self, setting: &Setting) -> Option<&str> {
+        self.found.get(name(setting)).map(|found| found.value.trim())
+    }
+}
+
+/// Under which name a setting is kept and reported.
+const fn name(setting: &Setting) -> &'static str {
+    if setting.variable.is_empty() { setting.flag } else { setting.variable }
+}
+
+/// Collects what is wrong with the settings.
+struct Problems<'a> {
+    settings: &'a Settings,
+    found: Vec<serde_json::Value>,
+}
+
+impl Problems<'_> {
+    fn add(&mut self, setting: &Setting, problem: impl Into<String>) {
+        let origin = self.settings.found.get(name(setting)).map_or("not set", |found| found.origin.as_str());
+        let problem: String = problem.into();
+        self.found.push(serde_json::json!({"setting": name(setting), "origin": origin, "problem": problem}));
+    }
+
+    fn required<T>(&mut self, setting: &Setting, parse: impl Fn(&str) -> Result<T, String>) -> Option<T> {
+        if self.settings.text(setting).is_none() {
+            self.add(setting, "is not set");
+        }
+        self.optional(setting, parse)
+    }
+
+    fn optional<T>(&mut self, setting: &Setting, parse: impl Fn(&str) -> Result<T, String>) -> Option<T> {
+        let text = self.settings.text(setting)?;
+        let parsed = if unexpanded(text) {
+            Err(format!("still reads `{text}`: the client that started this server did not expand it"))
+        } else {
+            parse(text)
+        };
+        parsed.map_err(|problem| self.add(setting, problem)).ok()
+    }
+
+    /// The key itself beats a file with it.
+    fn key(&mut self) -> Option<KeySource> {
+        if self.settings.text(&API_KEY).is_some() {
+            return self.optional(&API_KEY, |text| KeySource::fixed(text));
+        }
+        if self.settings.text(&API_KEY_FILE).is_some() {
+            return self.optional(&API_KEY_FILE, |path| KeySource::file(path.into()));
+        }
+        self.add(&API_KEY, "is not set, and neither is TAS_API_KEY_FILE");
+        None
+    }
+
+    fn into_failure(self) -> Failure {
+        let said = self.found.iter().map(|problem| {
+            let text = |name: &str| problem.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
+            format!("`{}` ({}) {}", text("setting"), text("origin"), text("problem"))
+        });
+        let said = said.collect::<Vec<_>>().join("; ");
+        Failure::new(Code::NotConfigured, format!("tas-mcp cannot call the service: {said}"))
+            .hint("ask the person to correct these settings in the host's configuration and restart the server; `--sandbox` needs none")
+            .detail("problems", self.found)
+    }
+}
+
+/// Whether a placeholder reached us as it was written: the client that started us did not fill it in.
+fn unexpanded(value: &str) -> bool {
+    value.starts_with("${") && value.ends_with('}')
+}
+
+fn project_id(text: &str) -> Result<String, String> {
+    if text == "." || text == ".." || encoded(text).len() > 300 {
+        return Err("is not a project id".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+fn project_ids(text: &str) -> Result<Vec<String>, String> {
+    text.split(',').map(str::trim).filter(|id| !id.is_empty()).map(project_id).collect()
+}
+
+fn readable_certificates(path: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(path);
+    crate::client::certificates(&path).map(|_| path).map_err(|error| error.to_string())
+}
+
+fn tmsys_name(text: &str) -> Result<String, String> {
+    let word = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    if word { Ok(text.to_owned()) } else { Err("must be lower-case letters, digits and `_` only".to_owned()) }
+}
+
+fn timeout(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| (1..=LONGEST_TIMEOUT_S).contains(seconds));
+    seconds
+        .map(Duration::from_secs)
+        .ok_or_else(|| format!("must be a whole number from 1 to {LONGEST_TIMEOUT_S}"))
+}
+
+fn boolean(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Ok(true),
+        "false" | "0" | "no" | "off" => Ok(false),
+        _ => Err("must be true or false".to_owned()),
+    }
+}
+
+/// Parses a log filter.
+pub fn log_filter(text: &str) -> Result<tracing_subscriber::filter::Targets, String> {
+    text.parse().map_err(|error| format!("is not a log filter: {error}"))
+}

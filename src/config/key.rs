@@ -1,0 +1,152 @@
+//! The API key: where it comes from, what kind it is, and how it stays secret.
+
+use std::{
+    fmt, fs,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+    time::SystemTime,
+};
+
+use http::HeaderValue;
+
+/// Text that no output shows: it has no `Display`, no serialization, and a `Debug` without content.
+#[derive(Clone)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The text itself, for the one header that carries it.
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("[secret]")
+    }
+}
+
+/// Whose key it is (specification, Authentication).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyKind {
+    /// One project; works on every route.
+    Project,
+    /// All projects of an organization; works on project-scoped routes only.
+    Organization,
+}
+
+/// A usable API key.
+#[derive(Clone, Debug)]
+pub struct ApiKey {
+    secret: Secret,
+    header: HeaderValue,
+    kind: KeyKind,
+}
+
+impl ApiKey {
+    /// Takes a key; the problem if it cannot be one.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err("is empty".to_owned());
+        }
+        let unusable = "has characters that no key has (a line break, a space or a control character?)";
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(unusable.to_owned());
+        }
+        let mut header = HeaderValue::from_str(text).map_err(|_| unusable.to_owned())?;
+        header.set_sensitive(true);
+        Ok(Self { secret: Secret(text.to_owned()), header, kind: kind_of(text) })
+    }
+
+    /// Value of the header `X-Api-Key`, marked as sensitive.
+    pub(crate) fn header(&self) -> HeaderValue {
+        self.header.clone()
+    }
+
+    /// Whose key it is.
+    pub fn kind(&self) -> KeyKind {
+        self.kind
+    }
+
+    /// `text` with the key masked, should it hold it.
+    pub fn masked(&self, text: String) -> String {
+        let key = self.secret.expose();
+        if text.contains(key) { text.replace(key, "[api key]") } else { text }
+    }
+}
+
+/// `<word>_org_...` is an organization key, anything else a project key.
+fn kind_of(key: &str) -> KeyKind {
+    match key.split_once("_org_") {
+        Some((word, _)) if !word.contains('_') => KeyKind::Organization,
+        _ => KeyKind::Project,
+    }
+}
+
+/// Where the key comes from.
+#[derive(Debug)]
+pub enum KeySource {
+    /// Set once.
+    Fixed(ApiKey),
+    /// A file that is read again when it changes.
+    File(KeyFile),
+}
+
+impl KeySource {
+    /// A key that was set as such.
+    pub fn fixed(text: &str) -> Result<Self, String> {
+        ApiKey::parse(text).map(Self::Fixed)
+    }
+
+    /// A file that holds the key.
+    pub fn file(path: PathBuf) -> Result<Self, String> {
+        let file = KeyFile { path, read: Mutex::new(None) };
+        file.key()?;
+        Ok(Self::File(file))
+    }
+
+    /// The key as it is now; the problem if there is none any more.
+    pub fn key(&self) -> Result<ApiKey, String> {
+        match self {
+            Self::Fixed(key) => Ok(key.clone()),
+            Self::File(file) => file.key(),
+        }
+    }
+}
+
+/// A file with a key.
+#[derive(Debug)]
+pub struct KeyFile {
+    path: PathBuf,
+    read: Mutex<Option<Read>>,
+}
+
+/// What was read, and the state of the file then.
+#[derive(Debug)]
+struct Read {
+    modified: Option<SystemTime>,
+    size: u64,
+    key: ApiKey,
+}
+
+impl KeyFile {
+    /// Looks at the file's time and size for every key that is asked for, and reads it only when they changed.
+    fn key(&self) -> Result<ApiKey, String> {
+        const LONGEST_FILE: u64 = 64 * 1024;
+        let unreadable = |error: std::io::Error| format!("`{}` cannot be read: {error}", self.path.display());
+        let metadata = fs::metadata(&self.path).map_err(unreadable)?;
+        let (modified, size) = (metadata.modified().ok(), metadata.len());
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = read.as_ref().filter(|known| known.modified == modified && known.size == size) {
+            return Ok(known.key.clone());
+        }
+        if !metadata.is_file() || size > LONGEST_FILE {
+            return Err(format!("`{}` is not a file with a key", self.path.display()));
+        }
+        let text = fs::read_to_string(&self.path).map_err(unreadable)?;
+        let key = ApiKey::parse(&text).map_err(|problem| format!("`{}` {problem}", self.path.display()))?;
+        *read = Some(Read { modified, size, key: key.clone() });
+        Ok(key)
+    }
+}

@@ -1,0 +1,112 @@
+//! One call of a tool, start to end: arguments, project, request, answer, reply.
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::{
+    arguments::{self, Mode, Violation},
+    call::Call,
+    catalog::Entry,
+    client::{CALL_LIMIT, Client},
+    config::Settings,
+    failure::Failure,
+    operation::Fields,
+    reply::Reply,
+    scope::{Scope, owned_ids},
+    wire,
+};
+
+/// Argument of every tool in global scope; project scope accepts it too, to refuse another project.
+pub const PROJECT_ID: &str = "project_id";
+
+/// The way from tools to the service.
+#[derive(Debug)]
+pub struct Gateway {
+    ready: Result<Ready, Failure>,
+}
+
+#[derive(Debug)]
+struct Ready {
+    client: Client,
+    scope: Scope,
+    tmsys_name: String,
+}
+
+impl Gateway {
+    /// A gateway with these settings. With unusable ones every call answers `not_configured`.
+    pub fn new(settings: &Settings) -> Self {
+        let ready = settings.connection().map(|mut connection| Ready {
+            scope: Scope::new(connection.project.take(), std::mem::take(&mut connection.projects)),
+            tmsys_name: connection.tmsys_name.clone(),
+            client: Client::new(connection),
+        });
+        Self { ready }
+    }
+
+    /// What is wrong with the settings, if anything is.
+    pub fn problem(&self) -> Option<&Failure> {
+        self.ready.as_ref().err()
+    }
+
+    /// Calls an operation and gives its reply.
+    pub async fn call(&self, entry: &'static Entry, mut arguments: Fields) -> Result<Reply, Failure> {
+        let ready = self.ready.as_ref().map_err(Clone::clone)?;
+        let requested = checked(entry, &mut arguments, &ready.tmsys_name)?;
+        let call = Call {
+            client: &ready.client,
+            key: ready.client.key()?,
+            deadline: Instant::now() + CALL_LIMIT,
+            tmsys_name: &ready.tmsys_name,
+        };
+        let ids = owned_ids(&arguments);
+        let project = ready.scope.resolve(&call, requested.as_deref(), &ids).await?;
+        let answer = call.send(entry, &arguments, project.as_deref()).await?;
+        if !entry.succeeds_with(answer.status) {
+            return Err(call.refused(entry, &answer));
+        }
+        let reply = Reply::new(entry, &answer, &call.key, &ready.tmsys_name)?;
+        if let Some(project) = &project {
+            ready.scope.learn(project, &ids);
+            ready.scope.learn(project, &reply.fields().map(owned_ids).unwrap_or_default());
+        }
+        Ok(reply)
+    }
+}
+
+/// Checks the arguments against everything that can be known without a request; takes `project_id` out.
+fn checked(entry: &Entry, arguments: &mut Fields, tmsys_name: &str) -> Result<Option<String>, Failure> {
+    let mut violations = Vec::new();
+    let requested = take_project(arguments, &mut violations);
+    violations.extend(arguments::check(entry.input_schema(), arguments, Mode::Arguments));
+    for rule in entry.rules.iter().chain(entry.own_rules) {
+        rule.check(arguments, &mut violations);
+    }
+    if let Err(more) = wire::layout(entry, arguments, tmsys_name) {
+        violations.extend(
+            more.into_iter()
+                .filter(|more| violations.iter().all(|known| known.path != more.path))
+                .collect::<Vec<_>>(),
+        );
+    }
+    if violations.is_empty() {
+        Ok(requested)
+    } else {
+        Err(Failure::invalid_arguments(entry.name, &violations))
+    }
+}
+
+fn take_project(arguments: &mut Fields, violations: &mut Vec<Violation>) -> Option<String> {
+    let project = match arguments.shift_remove(PROJECT_ID)? {
+        Value::Null => return None,
+        Value::String(project) => project,
+        Value::Number(project) => project.to_string(),
+        _ => {
+            violations.push(Violation::new(PROJECT_ID, "must be a string"));
+            return None;
+        }
+    };
+    if let Err(rule) = wire::check_segment(&project) {
+        violations.push(Violation::new(PROJECT_ID, rule));
+    }
+    Some(project)
+}

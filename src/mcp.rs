@@ -1,0 +1,223 @@
+//! The MCP server: every offered operation as a tool, in every protocol revision that the library knows.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
+
+use futures_util::FutureExt;
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+        CustomResult, DiscoverResult, ErrorCode, Implementation, ListToolsResult, MetaObject,
+        PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+    },
+    service::RequestContext,
+};
+use tokio_util::sync::CancellationToken;
+
+mod instructions;
+mod line;
+mod stdio;
+mod tool;
+
+pub use stdio::serve as serve_stdio;
+pub use tool::published as published_tool;
+
+use crate::{
+    catalog::{self, Entry},
+    config::{Selection, Settings},
+    failure::{Code, Failure},
+    gateway::Gateway,
+    operation::Fields,
+    reply::Reply,
+};
+
+/// How long hosts may keep the list of tools and the description of the server, which never change while it runs.
+const CACHE_MS: u64 = 3_600_000;
+
+/// The server; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Server(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    gateway: Gateway,
+    selection: Selection,
+    is_global: bool,
+    instructions: String,
+    tools: OnceLock<Vec<Tool>>,
+    /// Ends every call under way: the host has gone, or we are told to stop.
+    stopping: CancellationToken,
+}
+
+impl Server {
+    /// A server with these settings.
+    pub fn new(settings: &Settings) -> Self {
+        let (gateway, selection) = (Gateway::new(settings), settings.selection());
+        if let Some(problem) = gateway.problem() {
+            tracing::warn!("{problem}");
+        }
+        let instructions = instructions::text(&selection, settings.project());
+        Self(Arc::new(Inner {
+            gateway,
+            selection,
+            is_global: settings.project().is_none(),
+            instructions,
+            tools: OnceLock::new(),
+            stopping: CancellationToken::new(),
+        }))
+    }
+
+    /// Ends every call under way when it is cancelled.
+    pub fn stopping(&self) -> &CancellationToken {
+        &self.0.stopping
+    }
+
+    fn tools(&self) -> &[Tool] {
+        let published = |entry| tool::published(entry, self.0.is_global);
+        self.0.tools.get_or_init(|| self.0.selection.entries().map(published).collect())
+    }
+
+    fn offered(&self, name: &str) -> Result<&'static Entry, ErrorData> {
+        let entry = catalog::find(name).ok_or_else(|| {
+            let nearest = catalog::nearest_name(name).map(|nearest| format!("; did you mean `{nearest}`?"));
+            unknown_tool(name, &nearest.unwrap_or_default())
+        })?;
+        if self.0.selection.offers(entry) {
+            Ok(entry)
+        } else {
+            Err(unknown_tool(name, ": it is switched off by the settings TAS_TOOLSETS or TAS_READ_ONLY"))
+        }
+    }
+
+    async fn call(
+        &self,
+        entry: &'static Entry,
+        arguments: Fields,
+        cancelled: &CancellationToken,
+    ) -> Result<Reply, Failure> {
+        let stopped = |why: &str| {
+            let failure = Failure::new(Code::Cancelled, format!("{}: {why}", entry.name));
+            match entry.checked_with {
+                Some(tool) => failure.hint(format!("it may have happened: look with `{tool}`")),
+                None => failure,
+            }
+        };
+        let started = Instant::now();
+        let outcome = tokio::select! {
+            outcome = self.0.gateway.call(entry, arguments) => outcome,
+            () = cancelled.cancelled() => Err(stopped("cancelled by the caller")),
+            () = self.0.stopping.cancelled() => Err(stopped("the server is stopping")),
+        };
+        log(entry, &outcome, started);
+        outcome
+    }
+}
+
+/// The one place where the outcome of a call is logged.
+fn log(entry: &Entry, outcome: &Result<Reply, Failure>, started: Instant) {
+    let (tool, duration_ms) = (entry.name, started.elapsed().as_millis());
+    match outcome {
+        Ok(_) => tracing::info!(tool, duration_ms, "call answered"),
+        Err(failure) => {
+            tracing::info!(tool, duration_ms, code = ?failure.code, status = failure.status, "{failure}")
+        }
+    }
+}
+
+fn unknown_tool(name: &str, more: &str) -> ErrorData {
+    const LONGEST_NAME: usize = 80;
+    let name: String = name.chars().take(LONGEST_NAME).collect();
+    ErrorData::invalid_params(format!("unknown tool `{name}`{more}"), None)
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(implementation())
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+            .with_instructions(self.0.instructions.clone())
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info())
+            .with_ttl_ms(CACHE_MS)
+            .with_cache_scope(CacheScope::Public))
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        if request.and_then(|request| request.cursor).is_some() {
+            return Err(ErrorData::invalid_params("unknown cursor: the list has one page", None));
+        }
+        let mut list = ListToolsResult::with_all_items(self.tools().to_vec());
+        if is_modern(&context) {
+            list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
+            stamp(&mut list.meta);
+        }
+        Ok(list)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let entry = self.offered(&request.name)?;
+        let call = self.call(entry, request.arguments.unwrap_or_default(), &context.ct);
+        // A panic would leave the caller waiting for ever.
+        let outcome = AssertUnwindSafe(call).catch_unwind().await;
+        let outcome = outcome
+            .map_err(|_| ErrorData::internal_error(format!("{}: internal error", entry.name), None))?;
+        let mut result = match outcome {
+            Ok(reply) => CallToolResult::structured(reply.into_value()),
+            Err(failure) => CallToolResult::error(vec![ContentBlock::text(failure.to_json())]),
+        };
+        if is_modern(&context) {
+            stamp(&mut result.meta);
+        }
+        Ok(result.into())
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools().iter().find(|tool| tool.name == name).cloned()
+    }
+
+    /// The library takes a known method with malformed parameters for an unknown one.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        const KNOWN: [&str; 3] = ["tools/call", "tools/list", "server/discover"];
+        let method = request.method;
+        Err(if KNOWN.contains(&method.as_str()) {
+            ErrorData::invalid_params(format!("invalid params for {method}"), None)
+        } else {
+            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
+        })
+    }
+}
+
+fn implementation() -> Implementation {
+    Implementation::new("tas-mcp", env!("CARGO_PKG_VERSION")).with_title("Test Automation Service")
+}
+
+/// Whether the request speaks a revision without `initialize`.
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
+/// Names the server in a result, as the revision asks for.
+fn stamp(meta: &mut Option<MetaObject>) {
+    if let Ok(info) = serde_json::to_value(implementation()) {
+        meta.get_or_insert_default().0.insert("io.modelcontextprotocol/serverInfo".to_owned(), info);
+    }
+}

@@ -1,0 +1,30 @@
+//! An operation as hosts list it.
+
+use std::sync::Arc;
+
+use rmcp::model::{Tool, ToolAnnotations};
+use serde_json::{Value, json};
+
+use crate::{catalog::Entry, gateway::PROJECT_ID, schema};
+
+/// The tool of an operation; in global scope it takes `project_id` too.
+pub fn published(entry: &Entry, is_global: bool) -> Tool {
+    let mut input = schema::published(entry.input_schema());
+    if is_global {
+        let project = json!({"type": "string", "description": "Project; ids given decide it otherwise."});
+        let properties = input.entry("properties").or_insert_with(|| json!({}));
+        if let Value::Object(properties) = properties {
+            properties.insert(PROJECT_ID.to_owned(), project);
+        }
+    }
+    let effect = entry.effect;
+    let annotations = ToolAnnotations::with_title(entry.title)
+        .read_only(effect.is_read_only())
+        .destructive(effect.is_destructive())
+        .idempotent(effect.is_idempotent())
+        .open_world(true);
+    Tool::new(entry.name, entry.description().to_owned(), Arc::new(input))
+        .with_title(entry.title)
+        .with_raw_output_schema(Arc::new(entry.output_schema().clone()))
+        .with_annotations(annotations)
+}

@@ -1,0 +1,73 @@
+//! A successful answer as the caller gets it (`design.md` 3).
+
+use serde_json::Value;
+
+use crate::{
+    catalog::Entry,
+    client::Answer,
+    config::ApiKey,
+    failure::{Code, Failure, quotation},
+    operation::Fields,
+};
+
+/// The service's JSON object, whole and in order, with the names of the specification.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    value: Value,
+}
+
+impl Reply {
+    /// Takes the answer of `entry`; `bad_response` when it cannot be one.
+    pub fn new(entry: &Entry, answer: &Answer, key: &ApiKey, tmsys_name: &str) -> Result<Self, Failure> {
+        let text = std::str::from_utf8(&answer.body).map_err(|_| bad(entry, answer, "is not UTF-8", ""))?;
+        let text = key.masked(text.to_owned());
+        let mut value = serde_json::from_str(&text)
+            .map_err(|error| bad(entry, answer, &format!("is not JSON ({error})"), &text))?;
+        let Value::Object(object) = &mut value else {
+            return Err(bad(entry, answer, "is not a JSON object", &text));
+        };
+        rename_tmsys(object, tmsys_name);
+        if let Some(missing) = entry.essential.iter().find(|name| !object.contains_key(**name)) {
+            return Err(bad(entry, answer, &format!("lacks `{missing}`"), &text));
+        }
+        let known = entry.output_schema().get("properties").and_then(Value::as_object);
+        if known.is_some_and(|known| !object.keys().any(|name| known.contains_key(name))) {
+            return Err(bad(entry, answer, "has none of the fields of this operation", &text));
+        }
+        Ok(Self { value })
+    }
+
+    /// The answer as a JSON value: an object.
+    pub fn into_value(self) -> Value {
+        self.value
+    }
+
+    /// The fields of the answer.
+    pub fn fields(&self) -> Option<&Fields> {
+        self.value.as_object()
+    }
+}
+
+/// Gives the fields that are named after the test-management system the names of the specification.
+fn rename_tmsys(object: &mut Fields, tmsys_name: &str) {
+    if tmsys_name == "tmsys" || !object.keys().any(|name| name.starts_with(tmsys_name)) {
+        return;
+    }
+    let renamed = std::mem::take(object).into_iter().map(|(name, value)| {
+        let rest = name.strip_prefix(tmsys_name).filter(|rest| rest.is_empty() || rest.starts_with('_'));
+        (rest.map_or(name.clone(), |rest| format!("tmsys{rest}")), value)
+    });
+    *object = renamed.collect();
+}
+
+fn bad(entry: &Entry, answer: &Answer, why: &str, text: &str) -> Failure {
+    let failure = Failure::new(Code::BadResponse, format!("{}: the service's answer {why}", entry.name))
+        .status(answer.status);
+    let failure = match entry.checked_with {
+        Some(tool) => {
+            failure.hint(format!("the service took the request: look with `{tool}` before you call again"))
+        }
+        None => failure.hint("TAS_BASE_URL may not be the address of the service"),
+    };
+    if text.is_empty() { failure } else { failure.detail("service_error", quotation(text)) }
+}

@@ -1,0 +1,133 @@
+//! Which project a call goes to (`design.md` 4).
+//!
+//! In project scope it is the configured one. In global scope the ids of runs, jobs and plan executions decide: an
+//! owner is looked up where the key or the arguments leave a choice, and never where they do not.
+
+use crate::{
+    call::Call,
+    config::KeyKind,
+    failure::{Code, Failure},
+};
+
+mod id;
+mod lookup;
+mod session;
+
+pub use id::{OwnedId, owned_ids};
+
+use self::session::Session;
+
+/// The project of a server, or of each call.
+#[derive(Debug)]
+pub struct Scope {
+    /// Project scope, if it is that.
+    project: Option<String>,
+    /// Projects that an organization key may look in.
+    listed: Vec<String>,
+    session: Session,
+}
+
+impl Scope {
+    /// Project scope with `project`, else global scope.
+    pub fn new(project: Option<String>, listed: Vec<String>) -> Self {
+        Self { project, listed, session: Session::default() }
+    }
+
+    /// The project that a call goes to; `None`: the un-prefixed route, whose project follows from the key.
+    ///
+    /// # Errors
+    /// `project_scope_mismatch`, `project_not_resolved`, `project_required`, or what went wrong in a look-up.
+    pub async fn resolve(
+        &self,
+        call: &Call<'_>,
+        requested: Option<&str>,
+        ids: &[OwnedId],
+    ) -> Result<Option<String>, Failure> {
+        if let Some(project) = &self.project {
+            return match requested {
+                Some(requested) if requested != project => Err(mismatch(requested, project, ids.first())),
+                _ => Ok(Some(project.clone())),
+            };
+        }
+        match (call.key.kind(), requested) {
+            (KeyKind::Project, None) => Ok(None),
+            (KeyKind::Project, Some(requested)) => {
+                self.confirm_owner(call, requested, ids).await?;
+                Ok(Some(requested.to_owned()))
+            }
+            (KeyKind::Organization, _) if ids.is_empty() => self.without_ids(requested).map(Some),
+            (KeyKind::Organization, _) => self.common_owner(call, requested, ids).await.map(Some),
+        }
+    }
+
+    /// Remembers what a successful call to `project` has shown.
+    pub fn learn(&self, project: &str, ids: &[OwnedId]) {
+        if self.project.is_none() {
+            self.session.learn(project, ids);
+        }
+    }
+
+    fn without_ids(&self, requested: Option<&str>) -> Result<String, Failure> {
+        if let Some(requested) = requested {
+            return Ok(requested.to_owned());
+        }
+        let known = self.candidates(None);
+        match known.as_slice() {
+            [only] => Ok(only.clone()),
+            _ => Err(project_required(&known)),
+        }
+    }
+
+    /// Projects that may own an id, the likeliest first.
+    fn candidates(&self, requested: Option<&str>) -> Vec<String> {
+        let mut candidates: indexmap::IndexSet<String> = requested.map(str::to_owned).into_iter().collect();
+        candidates.extend(self.session.learned());
+        candidates.extend(self.listed.iter().cloned());
+        candidates.into_iter().collect()
+    }
+}
+
+/// The project asked for does not own the ids. The message names both.
+fn mismatch(requested: &str, owning: &str, id: Option<&OwnedId>) -> Failure {
+    let what = match id {
+        Some(id) => format!("{} `{}` belongs to project `{owning}`", id.kind.noun(), id.id),
+        None => format!("this server is bound to project `{owning}`"),
+    };
+    Failure::new(Code::ProjectScopeMismatch, format!("{what}, not to `{requested}`; nothing was changed"))
+        .hint(format!(
+            "use `project_id: \"{owning}\"` or leave `project_id` out, or give ids of `{requested}`"
+        ))
+        .status(409)
+        .detail("requested_project", requested)
+        .detail("owning_project", owning)
+        .detail("id", id.map_or(serde_json::Value::Null, |id| id.id.as_str().into()))
+}
+
+/// None of the projects asked has one of the ids.
+fn not_resolved(ids: &[&OwnedId], asked: &[String]) -> Failure {
+    let named: Vec<_> = ids.iter().map(|id| format!("{} `{}`", id.kind.noun(), id.id)).collect();
+    let unknown: Vec<_> = ids.iter().map(|id| id.id.clone()).collect();
+    let place = if asked.is_empty() {
+        "no project is known to look in".to_owned()
+    } else {
+        format!("not found in {}", asked.join(", "))
+    };
+    Failure::new(Code::ProjectNotResolved, format!("{}: {place}; nothing was changed", named.join(", ")))
+        .hint("check the ids, or name their project with `project_id` or the setting TAS_PROJECTS")
+        .detail("asked", asked)
+        .detail("ids", unknown)
+}
+
+fn project_required(known: &[String]) -> Failure {
+    let hint = if known.is_empty() {
+        "pass `project_id`; TAS_PROJECTS can list the projects of an organization key".to_owned()
+    } else {
+        format!("pass `project_id`: {}", known.join(", "))
+    };
+    Failure::new(
+        Code::ProjectRequired,
+        "nothing in this call identifies a project, and the organization key has several",
+    )
+    .hint(hint)
+    .detail("known_projects", known)
+}

@@ -1,0 +1,192 @@
+//! Looking up which project owns an id.
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde_json::Value;
+
+use super::{OwnedId, Scope, mismatch, not_resolved};
+use crate::{
+    api::runs::ListRuns,
+    call::Call,
+    catalog,
+    client::Answer,
+    failure::{Code, Failure},
+    operation::{Fields, Operation},
+};
+
+/// Most look-ups under way at once.
+const AT_ONCE: usize = 8;
+
+/// What a project, or the key's own one, says about an id.
+enum Asked {
+    /// It has it.
+    Found(Fields),
+    /// It does not have it.
+    Absent,
+    /// The key may not look there.
+    Refused(Failure),
+}
+
+impl Scope {
+    /// Makes sure that a project key's ids belong to the project that was asked for.
+    pub(super) async fn confirm_owner(
+        &self,
+        call: &Call<'_>,
+        requested: &str,
+        ids: &[OwnedId],
+    ) -> Result<(), Failure> {
+        stream::iter(ids.to_vec())
+            .map(|id| async move {
+                let owner = self.owner_by_key(call, requested, &id).await?;
+                if owner == requested { Ok(()) } else { Err(mismatch(requested, &owner, Some(&id))) }
+            })
+            .buffered(AT_ONCE)
+            .try_collect()
+            .await
+    }
+
+    /// The one project that owns all the ids.
+    pub(super) async fn common_owner(
+        &self,
+        call: &Call<'_>,
+        requested: Option<&str>,
+        ids: &[OwnedId],
+    ) -> Result<String, Failure> {
+        let candidates = self.candidates(requested);
+        // The first owner is asked before all others for the rest: ids of one call mostly belong together.
+        let [first, rest @ ..] = ids else { return self.without_ids(requested) };
+        let likely = self.owner_among(call, first, &candidates).await?;
+        let mut order = candidates.clone();
+        if let Some(likely) = &likely {
+            order.retain(|project| project != likely);
+        }
+        let likely_first = likely.as_deref();
+        let order = order.as_slice();
+        let owners = stream::iter(rest.to_vec())
+            .map(|id| async move { self.owner_among_likely(call, &id, likely_first, order).await })
+            .buffered(AT_ONCE)
+            .try_collect::<Vec<_>>();
+        let owners: Vec<_> = std::iter::once(likely.clone()).chain(owners.await?).collect();
+        let unknown: Vec<_> =
+            ids.iter().zip(&owners).filter(|(_, owner)| owner.is_none()).map(|(id, _)| id).collect();
+        if !unknown.is_empty() {
+            return Err(not_resolved(&unknown, &candidates));
+        }
+        let expected = requested.or(likely_first).unwrap_or_default();
+        let stray = ids.iter().zip(owners.iter().flatten()).find(|(_, owner)| *owner != expected);
+        match stray {
+            Some((id, owner)) => Err(mismatch(expected, owner, Some(id))),
+            None => Ok(expected.to_owned()),
+        }
+    }
+
+    async fn owner_among_likely(
+        &self,
+        call: &Call<'_>,
+        id: &OwnedId,
+        likely: Option<&str>,
+        others: &[String],
+    ) -> Result<Option<String>, Failure> {
+        if let Some(likely) = likely {
+            let owner = self.owner_among(call, id, &[likely.to_owned()]).await;
+            if let Ok(Some(owner)) = owner {
+                return Ok(Some(owner));
+            }
+        }
+        self.owner_among(call, id, others).await
+    }
+
+    /// Asks the candidates side by side; the first that has the id ends the search.
+    async fn owner_among(
+        &self,
+        call: &Call<'_>,
+        id: &OwnedId,
+        candidates: &[String],
+    ) -> Result<Option<String>, Failure> {
+        if let Some(owner) = self.session.owner(id) {
+            return Ok(Some(owner));
+        }
+        let mut answers = stream::iter(candidates.to_vec())
+            .map(|project| async move {
+                let asked = ask(call, id, Some(&project)).await;
+                (project, asked)
+            })
+            .buffer_unordered(AT_ONCE);
+        let (mut failed, mut refused, mut absent) = (None, None, false);
+        while let Some((project, asked)) = answers.next().await {
+            match asked {
+                Ok(Asked::Found(_)) => {
+                    self.session.learn(&project, std::slice::from_ref(id));
+                    return Ok(Some(project));
+                }
+                Ok(Asked::Absent) => absent = true,
+                Ok(Asked::Refused(failure)) => refused = Some(failure),
+                Err(failure) => failed = Some(failure.detail("project", project.as_str())),
+            }
+        }
+        match failed {
+            Some(failure) => Err(failure),
+            // A key that may look nowhere is the real problem, not the id.
+            None if !absent && refused.is_some() => {
+                Err(refused.unwrap_or_else(|| not_resolved(&[id], candidates)))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// The owner of an id that a project key can see.
+    async fn owner_by_key(&self, call: &Call<'_>, requested: &str, id: &OwnedId) -> Result<String, Failure> {
+        if let Some(owner) = self.session.owner(id) {
+            return Ok(owner);
+        }
+        let record = match ask(call, id, None).await? {
+            Asked::Found(record) => record,
+            Asked::Absent => return Err(not_resolved(&[id], &[requested.to_owned()])),
+            Asked::Refused(failure) => return Err(failure),
+        };
+        let named = record.get("project_id").and_then(Value::as_str);
+        // Records may name a project in another form than paths do (supplement 1.1): the path decides.
+        let is_requested =
+            named == Some(requested) || matches!(ask(call, id, Some(requested)).await?, Asked::Found(_));
+        let owner = match named {
+            _ if is_requested => requested.to_owned(),
+            Some(named) => named.to_owned(),
+            None => own_project(call).await?,
+        };
+        self.session.learn(&owner, std::slice::from_ref(id));
+        Ok(owner)
+    }
+}
+
+/// The project of a project key, learned from any run that it can read.
+async fn own_project(call: &Call<'_>) -> Result<String, Failure> {
+    let unknown = || {
+        Failure::new(Code::ProjectRequired, "the project of the key cannot be told")
+            .hint("pass ids and `project_id` of the key's project")
+    };
+    let list = catalog::find(ListRuns::NAME).ok_or_else(unknown)?;
+    let fields = Fields::from_iter([("page_size".to_owned(), Value::from(1))]);
+    let answer = call.send(list, &fields, None).await?;
+    let page: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let project = page.pointer("/data/0/project_id").and_then(Value::as_str);
+    project.map(str::to_owned).ok_or_else(unknown)
+}
+
+/// Asks one project, or the un-prefixed route, for the record of an id.
+async fn ask(call: &Call<'_>, id: &OwnedId, project: Option<&str>) -> Result<Asked, Failure> {
+    let Some(reader) = id.kind.reader() else { return Ok(Asked::Absent) };
+    let fields = reader.path_fields().map(|name| (name.to_owned(), Value::from(id.id.as_str()))).collect();
+    let answer = call.send(reader, &fields, project).await?;
+    match answer.status {
+        404 => Ok(Asked::Absent),
+        401 | 403 => Ok(Asked::Refused(call.refused(reader, &answer))),
+        _ if answer.is_success() => Ok(record(&answer).map_or(Asked::Absent, Asked::Found)),
+        _ => Err(call.refused(reader, &answer)),
+    }
+}
+
+fn record(answer: &Answer) -> Option<Fields> {
+    match serde_json::from_slice(&answer.body) {
+        Ok(Value::Object(record)) => Some(record),
+        _ => None,
+    }
+}
