@@ -78,7 +78,7 @@ impl Check<'_> {
                 self.value(property, value, &at);
             } else if let Some(Value::Object(any)) = additional {
                 self.value(any, value, &at);
-            } else if additional == Some(&Value::Bool(false)) && self.mode.is_closed() {
+            } else if self.mode.is_closed() && !properties.is_empty() {
                 self.broken(&at, unknown(name, properties));
             }
         }

@@ -11,6 +11,9 @@ use crate::operation::Fields;
 /// Keyword of an input schema that our check reads and hosts do not see: the other type that is accepted.
 pub const OR_TYPE: &str = "x-or-type";
 
+/// Keywords that only our own check reads.
+const INTERNAL: [&str; 4] = [OR_TYPE, "format", "minLength", "default"];
+
 /// Schema of the arguments of `T`, together with its description: the doc comment of `T`.
 pub fn input<T: JsonSchema>() -> (String, Fields) {
     let mut schema = generate::<T>(SchemaSettings::draft2020_12());
@@ -29,7 +32,6 @@ pub fn input<T: JsonSchema>() -> (String, Fields) {
         _ => String::new(),
     };
     schema.shift_remove("title");
-    schema.insert("additionalProperties".to_owned(), Value::Bool(false));
     (description, schema)
 }
 
@@ -48,13 +50,14 @@ pub fn output<T: JsonSchema>(essential: &[&str]) -> Fields {
     schema
 }
 
-/// The schema as hosts see it: without the keywords that only our own check reads.
+/// The schema as hosts see it: without the keywords that only our own check reads. Formats and empty strings trip some
+/// hosts, and every description says its default in words; a model pays for each token of them.
 pub fn published(schema: &Fields) -> Fields {
     let clean = |value: &Value| match value {
         Value::Object(object) => Value::Object(published(object)),
         other => other.clone(),
     };
-    schema.iter().filter(|(key, _)| *key != OR_TYPE).map(|(key, value)| (key.clone(), clean(value))).collect()
+    schema.iter().filter(|(key, value)| !(INTERNAL.contains(&key.as_str()) && !value.is_object())).map(|(key, value)| (key.clone(), clean(value))).collect()
 }
 
 fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
@@ -84,6 +87,9 @@ fn lower(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
             also(object);
             if let Some(Value::String(text)) = object.get_mut("description") {
                 *text = unwrap_lines(text);
+            }
+            if object.get("additionalProperties") == Some(&Value::Bool(true)) {
+                object.shift_remove("additionalProperties");
             }
             object.values_mut().for_each(|value| lower(value, also));
         }

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use super::{Id, ListPage, Open, Page, PageSize, SortOrder};
 use crate::operation::{Effect, Operation, Tier, Toolset};
 
-/// Lists the bugs that were detected in one run, reviewed or not.
+/// Lists the bugs detected in one run, reviewed or not.
 ///
-/// `bug_id` is the same for the same bug in every run; `player_number` counts from 0 here.
+/// `bug_id` is the same in every run; `player_number` counts from 0 here.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ListRunBugs {
-    /// Run id, not a job id or a per-player id.
+    /// Run id; not a job id or per-player id.
     pub run_id: Id,
 }
 
@@ -33,18 +33,16 @@ impl Operation for ListRunBugs {
 }
 
 /// Lists the project's reviewed bugs: those that a person has confirmed.
-///
-/// For bugs of one run, reviewed or not, use `list_run_bugs`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ListBugs {
     /// Default active.
     pub status: Option<BugStatusFilter>,
-    /// Matches title, description and reproduction steps.
+    /// In title, description, reproduction steps.
     pub search: Option<String>,
     pub severity: Option<Severity>,
-    /// For example ui, gameplay, performance, crash, audio, visual.
+    /// ui, gameplay, performance, crash, audio, visual, ...
     pub category: Option<String>,
-    /// For example `created_at`, `severity`, `occurrence_count`.
+    /// created_at, severity, occurrence_count, ...
     pub sort_by: Option<String>,
     pub sort_order: Option<SortOrder>,
     pub page: Option<Page>,
@@ -85,7 +83,7 @@ impl Operation for ListBugs {
 /// Shows one reviewed bug with every occurrence: run, player, step and turn in which it was seen.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GetBug {
-    /// Bug id (`bug_...`), from `list_bugs` or the `bug_id` of `list_run_bugs`.
+    /// `bug_...`, from `list_bugs` or `list_run_bugs`.
     pub bug_id: Id,
 }
 
@@ -98,7 +96,6 @@ impl Operation for GetBug {
     const TOOLSET: Toolset = Toolset::Bugs;
     const TIER: Tier = Tier::Core;
     const PERMISSION: Option<&'static str> = Some("project:read-runs");
-    const ESSENTIAL: &'static [&'static str] = &["id"];
     type Output = BugDetail;
 }
 

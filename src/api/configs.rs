@@ -13,7 +13,7 @@ use crate::operation::{Effect, Operation, Tier, Toolset};
 
 /// Lists the devices and platforms that tests can run on: the `deployment_config_id` of a start.
 ///
-/// `build_id` can be given at a start only with `providerType` `build-storage`; with null, try it.
+/// A start takes `build_id` only with `providerType` `build-storage` (null: try it).
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ListDeploymentConfigs {
     pub page: Option<Page>,

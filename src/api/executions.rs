@@ -12,12 +12,10 @@ use serde_json::Value;
 use super::{Id, ListPage, Page, PageSize, SortOrder, Uuid};
 use crate::operation::{Effect, Fallback, Operation, Tier, Toolset};
 
-/// Lists test-plan executions with their counts of passed, failed and running tests, newest first.
+/// Lists test-plan executions with counts of passed, failed and running tests, newest first.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ListTestPlanExecutions {
-    /// Only executions of this plan (UUID).
     pub test_plan_id: Option<Uuid>,
-    /// Only executions on this build (UUID).
     pub build_id: Option<Uuid>,
     pub status: Option<ExecutionStatus>,
     /// Default start_time.
@@ -62,7 +60,7 @@ impl Operation for ListTestPlanExecutions {
 /// Its single runs come from `list_runs` with `test_plan_execution_id`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GetTestPlanExecution {
-    /// Execution id, from a plan's start.
+    /// From a plan's start.
     pub test_plan_execution_id: Id,
 }
 
@@ -75,7 +73,6 @@ impl Operation for GetTestPlanExecution {
     const TOOLSET: Toolset = Toolset::Plans;
     const TIER: Tier = Tier::Extra;
     const PERMISSION: Option<&'static str> = Some("project:read-runs");
-    const ESSENTIAL: &'static [&'static str] = &["status"];
     const FALLBACK: Option<Fallback> = Some(Fallback {
         list: ListTestPlanExecutions::NAME,
         argument: "test_plan_execution_id",

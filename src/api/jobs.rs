@@ -11,18 +11,14 @@ use serde::{Deserialize, Serialize};
 use super::{ListPage, Open, Page, PageSize, Uuid};
 use crate::operation::{Effect, Operation, Tier, Toolset};
 
-/// Lists jobs, queued ones included, with their runs so far.
-///
-/// A start makes jobs, and a job has one run per attempt.
+/// Lists jobs, queued ones included, with their runs: one per attempt.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ListJobs {
     /// Default all.
     pub status: Option<JobStatusFilter>,
-    /// Only jobs of this plan execution (UUID).
     pub test_plan_execution_id: Option<Uuid>,
-    /// Only jobs of this test (UUID).
     pub multiplayer_test_id: Option<Uuid>,
-    /// Only jobs that carry all of these tags.
+    /// All must match.
     pub tags: Option<Vec<String>>,
     pub page: Option<Page>,
     pub page_size: Option<PageSize<20>>,
@@ -51,13 +47,13 @@ impl Operation for ListJobs {
     type Output = ListPage<Job>;
 }
 
-/// Shows whether a started job has finished, and its runs: poll this after a start, about every 30 s.
+/// Shows whether a started job has finished, and its runs: poll it about every 30 s until COMPLETED.
 ///
-/// Done when `status` is COMPLETED. With retries there are several runs: the one with the latest `started_at` decides.
-/// Any result but SUCCESS is a failure; no run at all is one too, see `queue_rejection_reason`.
+/// Of several runs (retries) the one with the latest `started_at` decides; any result but SUCCESS is a failure. No run
+/// at all: see `queue_rejection_reason`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GetJob {
-    /// Job id (UUID), from a start.
+    /// From a start.
     pub job_id: Uuid,
 }
 
@@ -70,7 +66,6 @@ impl Operation for GetJob {
     const TOOLSET: Toolset = Toolset::Runs;
     const TIER: Tier = Tier::Core;
     const PERMISSION: Option<&'static str> = Some("project:read-runs");
-    const ESSENTIAL: &'static [&'static str] = &["job_id", "status"];
     type Output = Job;
 }
 

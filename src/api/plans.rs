@@ -46,12 +46,12 @@ impl Operation for ListTestPlans {
     type Output = ListPage<TestPlanSummary>;
 }
 
-/// Shows one test plan: its tests with their retries, and the deployment slots of a cross-platform plan.
+/// Shows one test plan: its tests with retries, and its extra deployment slots.
 ///
-/// `slots[].index` keys `slot_deployment_configs` of `start_test_plan_run`; slot 1 is the default slot.
+/// `slots[].index` keys `slot_deployment_configs` of `start_test_plan_run`; slot 1 is the default.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GetTestPlan {
-    /// Test plan (UUID), from `list_test_plans`.
+    /// From `list_test_plans`.
     pub test_plan_id: Uuid,
 }
 
@@ -64,7 +64,6 @@ impl Operation for GetTestPlan {
     const TOOLSET: Toolset = Toolset::Plans;
     const TIER: Tier = Tier::Core;
     const PERMISSION: Option<&'static str> = Some("project:read-runs");
-    const ESSENTIAL: &'static [&'static str] = &["id"];
     type Output = TestPlan;
 }
 

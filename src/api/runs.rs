@@ -13,23 +13,19 @@ use crate::operation::{Effect, Operation, Tier, Toolset};
 
 /// Lists test runs with their state and result.
 ///
-/// The order is not stated: sort by `created_at`. There are no filters for date, build or result. For steps and
-/// reports of one run use `get_run`.
+/// The order is not stated. There are no filters for date, build or result. For steps and reports use `get_run`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ListRuns {
     /// Default all.
     pub state: Option<RunStateFilter>,
-    /// Only runs of this test (UUID).
     pub multiplayer_test_id: Option<Uuid>,
-    /// Only runs of this job (UUID).
     pub job_id: Option<Uuid>,
-    /// Only runs of this plan execution (UUID).
     pub test_plan_execution_id: Option<Uuid>,
-    /// For example `verification`, `discovery` or `task`.
+    /// For example `verification`, `discovery`, `task`.
     pub test_type: Option<String>,
-    /// Only runs that carry all of these tags.
+    /// All must match.
     pub tags: Option<Vec<String>>,
-    /// `true`: only runs with a bug. Leave it out otherwise.
+    /// `true`: only runs with a bug.
     pub bugs: Option<bool>,
     pub page: Option<Page>,
     pub page_size: Option<PageSize<20>>,
@@ -57,12 +53,12 @@ impl Operation for ListRuns {
     type Output = ListPage<Run>;
 }
 
-/// Shows one test run in full: result, players, every step with its report and expected results, artifacts.
+/// Shows one test run in full: result, players, steps with reports and expected results, artifacts.
 ///
-/// Takes a run id; a start gives job ids, and `get_job` lists the runs of a job.
+/// `get_job` lists the runs of a job.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GetRun {
-    /// Run id (`multiplayer_run_id`), not a job id or a per-player id.
+    /// Run id; not a job id or per-player id.
     pub run_id: Id,
 }
 
@@ -75,17 +71,15 @@ impl Operation for GetRun {
     const TOOLSET: Toolset = Toolset::Runs;
     const TIER: Tier = Tier::Core;
     const PERMISSION: Option<&'static str> = Some("project:read-runs");
-    const ESSENTIAL: &'static [&'static str] = &["multiplayer_run_id"];
     type Output = RunDetail;
 }
 
-/// Stops jobs that are queued or running, with all their runs, at once.
+/// Stops queued or running jobs at once, with all their runs.
 ///
-/// Unfinished steps stay incomplete. The answer has a row per job; a job that had already completed counts as not
-/// stopped.
+/// Unfinished steps stay incomplete. Answers with a row per job.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct StopRuns {
-    /// Job ids (UUIDs, at least one) from a start or `list_jobs`; not run ids.
+    /// At least one, from a start or `list_jobs`; not run ids.
     #[schemars(length(min = 1))]
     pub job_ids: Vec<Uuid>,
 }

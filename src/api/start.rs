@@ -19,42 +19,39 @@ use crate::{
     schema::OR_TYPE,
 };
 
-/// Starts a test run: of a saved test, of a test plan, or of one-off instructions in plain words.
+/// Starts a test run of exactly one of: a saved test, a test plan, or instructions in plain words.
 ///
-/// Give exactly one of `multiplayer_test_id`, `test_plan_id`, `instructions`. The answer has job ids, not run
-/// ids: poll `get_job` about every 30 s until its status is COMPLETED, then read the last of its runs with
-/// `get_run`. For per-slot configs of a cross-platform plan use `start_test_plan_run`.
+/// Answers with job ids, not run ids: poll `get_job` about every 30 s until COMPLETED. For a config per slot of a
+/// cross-platform plan use `start_test_plan_run`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct StartRun {
-    /// Saved test (UUID), from `list_tests`.
+    /// From `list_tests`.
     pub multiplayer_test_id: Option<Uuid>,
-    /// Test plan (UUID), from `list_test_plans`; started with a single config.
+    /// From `list_test_plans`.
     pub test_plan_id: Option<Uuid>,
-    /// What the one-off test shall do.
+    /// What a one-off test shall do.
     pub instructions: Option<String>,
-    /// Config (UUID) for every player without an own one, from `list_deployment_configs`. Required unless `player_deployment_configs` covers every player.
+    /// Required unless `player_deployment_configs` covers every player.
     pub deployment_config_id: Option<Uuid>,
-    /// Display name; only with `instructions`. Default "[api] ephemeral test".
+    /// Only with `instructions`; default "[api] ephemeral test".
     pub name: Option<String>,
-    /// Build (UUID) from build storage; needs `deployment_config_id` whose `providerType` is `build-storage`.
+    /// Needs `deployment_config_id` with `providerType` `build-storage`.
     pub build_id: Option<Uuid>,
-    /// Config per player, keyed "1", "2", ...; only with `multiplayer_test_id`. Each player on a private device needs its own.
+    /// By player: "1", "2", ...; needs `multiplayer_test_id`. One player per private device.
     pub player_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
-    /// Agent config (UUID) for all variants.
     pub agent_config_id: Option<Uuid>,
-    /// Tags added to the run.
     pub additional_tags: Option<Vec<String>>,
-    /// 0-10, default 0; only with `multiplayer_test_id`. Repeats after ERROR, TIMEOUT or STOPPED, never after a verdict.
+    /// 0-10, default 0; needs `multiplayer_test_id`. Only after ERROR, TIMEOUT or STOPPED.
     #[schemars(range(min = 0, max = 10), extend("default" = 0))]
     pub retries: Option<u8>,
-    /// 1-10, default 1; only with `multiplayer_test_id`.
+    /// 1-10, default 1; needs `multiplayer_test_id`.
     #[schemars(range(min = 1, max = 10), extend("default" = 1))]
     pub instances: Option<u8>,
-    /// Default false. One run per device of `deployment_config_id` (mobile, multi-device); not with `player_deployment_configs`.
+    /// Default false. A run per device of a mobile config; not with `player_deployment_configs`.
     pub run_on_all_configured_devices: Option<bool>,
-    /// Default false. Fills template variables of the steps.
+    /// Default false.
     pub render_templates: Option<bool>,
-    /// Values of the template variables; needs `render_templates: true`.
+    /// Needs `render_templates: true`.
     pub template_data: Option<Open>,
     pub options: Option<RunOptions>,
 }
@@ -90,30 +87,27 @@ impl Operation for StartRun {
     type Output = StartRunResponse;
 }
 
-/// Starts a test plan with one deployment config per slot (cross-platform plans).
+/// Starts a test plan with a deployment config per slot (cross-platform plans).
 ///
-/// For a plan with a single config `start_run` does too. The answer has one job id per test and
-/// `test_plan_execution_id`. Retries are set on the plan's items.
+/// Answers with a job id per test and `test_plan_execution_id`. Retries are those of the plan.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct StartTestPlanRun {
-    /// Test plan (UUID); `get_test_plan` shows its `slots`.
+    /// `get_test_plan` shows its `slots`.
     pub test_plan_id: Uuid,
-    /// Config (UUID) of the default slot (1). Give this or `slot_deployment_configs`, or both.
+    /// Default slot (1). This or `slot_deployment_configs` is required.
     pub deployment_config_id: Option<Uuid>,
-    /// Build (UUID) of the default slot; needs `deployment_config_id` whose `providerType` is `build-storage`.
+    /// Needs `deployment_config_id` with `providerType` `build-storage`.
     pub build_id: Option<Uuid>,
-    /// Config per slot index: "2", "3", ...; every used slot needs one. Key "1" is the default slot and excludes the two above.
+    /// By slot index: "2", "3", ...; every used slot needs one. "1" excludes `deployment_config_id` and `build_id`.
     pub slot_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
-    /// Agent config (UUID) for all variants.
     pub agent_config_id: Option<Uuid>,
-    /// Tags added to each run.
     pub additional_tags: Option<Vec<String>>,
-    /// Default false. Fills template variables of the steps.
+    /// Default false.
     pub render_templates: Option<bool>,
-    /// Values of the template variables; needs `render_templates: true`.
+    /// Needs `render_templates: true`.
     pub template_data: Option<Open>,
     pub options: Option<RunOptions>,
-    /// Default false. One run per device of `deployment_config_id` (mobile, multi-device); not with `slot_deployment_configs`.
+    /// Default false. A run per device of a mobile config; not with `slot_deployment_configs`.
     pub run_on_all_configured_devices: Option<bool>,
 }
 
@@ -211,21 +205,22 @@ fn check_options(arguments: &Fields, violations: &mut Vec<Violation>) {
     }
 }
 
-/// Deployment of one player or one slot.
+// No doc comment: the fields that hold it say what it is for.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct TargetDeploymentConfig {
     pub deployment_config_id: Uuid,
     pub build_id: Option<Uuid>,
 }
 
-/// Overrides for this run only. The time budget belongs to the test.
+/// For this run only.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RunOptions {
     pub performance_monitoring: Option<bool>,
     pub mobile_auto_grant_permissions: Option<bool>,
-    /// Country, city, or "city, state (US)".
+    /// Country, city or "city, state (US)".
     pub mobile_geolocation: Option<String>,
-    /// `auto` (needs `mobile_geolocation`) or an object {"lat": "47.3", "long": "8.5"} of strings.
+    /// `auto` (needs `mobile_geolocation`) or {"lat": "47.3", "long": "8.5"}: strings.
+    #[serde(default)]
     #[schemars(schema_with = "auto_or_position")]
     pub mobile_gpslocation: Option<Value>,
 }

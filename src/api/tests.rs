@@ -16,13 +16,12 @@ use crate::{
 
 /// Finds saved tests and their ids, all of them or those of one folder.
 ///
-/// The `id` is the `multiplayer_test_id` of `start_run`. An unfiltered list may show the root folder only: do not
-/// conclude from it that a test does not exist.
+/// `id` is the `multiplayer_test_id` of `start_run`. Without a folder the list may show the root only.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ListTests {
-    /// Direct children of this folder, such as `Levels/World 1`. Not with `folder_id`.
+    /// Direct children of it, such as `Levels/World 1`. Not with `folder_id`.
     pub folder_path: Option<String>,
-    /// Direct children of this folder. Not with `folder_path`.
+    /// Not with `folder_path`.
     pub folder_id: Option<String>,
     pub page: Option<Page>,
     pub page_size: Option<PageSize<25>>,

@@ -11,7 +11,7 @@ use crate::{catalog::Entry, gateway::PROJECT_ID, schema};
 pub fn published(entry: &Entry, is_global: bool) -> Tool {
     let mut input = schema::published(entry.input_schema());
     if is_global {
-        let project = json!({"type": "string", "description": "Project; ids given decide it otherwise."});
+        let project = json!({"type": "string"});
         let properties = input.entry("properties").or_insert_with(|| json!({}));
         if let Value::Object(properties) = properties {
             properties.insert(PROJECT_ID.to_owned(), project);
