@@ -226,6 +226,7 @@ pub struct RunOptions {
     /// Country, city, or "city, state (US)".
     pub mobile_geolocation: Option<String>,
     /// `auto` (needs `mobile_geolocation`) or an object {"lat": "47.3", "long": "8.5"} of strings.
+    #[serde(default)]
     #[schemars(schema_with = "auto_or_position")]
     pub mobile_gpslocation: Option<Value>,
 }
