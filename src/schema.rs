@@ -22,6 +22,9 @@ pub fn input<T: JsonSchema>() -> (String, Fields) {
                 object.insert("type".to_owned(), only);
             }
         }
+        if let Some(Value::Array(values)) = object.get_mut("enum") {
+            values.retain(|value| !value.is_null());
+        }
     });
     let mut schema = object(schema);
     let description = match schema.shift_remove("description") {
