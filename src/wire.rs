@@ -90,6 +90,11 @@ pub fn has_body(method: &http::Method) -> bool {
 fn segment_value<'a>(arguments: &'a Fields, name: &str) -> Result<&'a str, String> {
     // An absent id breaks the schema, which the caller has checked.
     let Some(text) = arguments.get(name).and_then(Value::as_str) else { return Ok("") };
+    check_segment(text).map(|()| text)
+}
+
+/// Whether `text` can be an id in a path; the broken rule if not.
+pub fn check_segment(text: &str) -> Result<(), String> {
     if text.trim().is_empty() {
         Err("must not be empty".to_owned())
     } else if text == "." || text == ".." {
@@ -97,7 +102,7 @@ fn segment_value<'a>(arguments: &'a Fields, name: &str) -> Result<&'a str, Strin
     } else if text.len() > LONGEST_SEGMENT {
         Err(format!("must have at most {LONGEST_SEGMENT} bytes, got {}", text.len()))
     } else {
-        Ok(text)
+        Ok(())
     }
 }
 
