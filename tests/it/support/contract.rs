@@ -5,8 +5,12 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use serde_json::Value;
 
 mod answers;
+mod samples;
 
-pub(crate) use answers::Answer;
+pub(crate) use self::{
+    answers::Answer,
+    samples::{argument, is_comma_separated},
+};
 
 /// What every path of the main API begins with on the wire.
 const PREFIX: &str = "/api/v1";
