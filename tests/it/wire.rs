@@ -14,6 +14,7 @@ use tas_mcp::{
 use crate::support::contract::{Contract, Operation};
 
 mod names;
+mod rules;
 
 const PROJECT: &str = "demo-project";
 
