@@ -277,11 +277,17 @@ fn unknown(name: &str, known: &Fields) -> String {
     }
 }
 
-/// The candidate most like `name`, if any is like it at all.
+/// The candidate most like `name`, if any is like it at all. One that ends in the other, such as `run_id` in
+/// `multiplayer_run_id`, is most like it.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     const ALIKE: f64 = 0.72;
+    let ends_in = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('_'));
+    let likeness = |candidate: &str| {
+        let same_end = ends_in(name, candidate) || ends_in(candidate, name);
+        if same_end { 1.0 } else { strsim::jaro_winkler(name, candidate) }
+    };
     candidates
-        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+        .map(|candidate| (likeness(candidate), candidate))
         .filter(|(likeness, _)| *likeness >= ALIKE)
         .max_by(|one, other| one.0.total_cmp(&other.0))
         .map(|(_, candidate)| candidate)

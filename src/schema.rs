@@ -25,6 +25,10 @@ pub fn input<T: JsonSchema>() -> (String, Fields) {
                 object.insert("type".to_owned(), only);
             }
         }
+        if let Some(Value::Array(values)) = object.get_mut("enum") {
+            values.retain(|value| !value.is_null());
+        }
+        object.retain(|key, value| key != "default" || !value.is_null());
     });
     let mut schema = object(schema);
     let description = match schema.shift_remove("description") {
@@ -38,8 +42,11 @@ pub fn input<T: JsonSchema>() -> (String, Fields) {
 /// Schema of an answer `T`; only the `essential` fields are required.
 pub fn output<T: JsonSchema>(essential: &[&str]) -> Fields {
     let mut schema = generate::<T>(SchemaSettings::draft2020_12().for_serialize());
+    // The limits are those of Rust's types; the service states none for what it answers.
     lower(&mut schema, &|object| {
-        object.shift_remove("required");
+        let drops = |key: &str| matches!(key, "required" | "minimum" | "maximum" | "default");
+        // An object is a field of that name.
+        object.retain(|key, value| value.is_object() || !drops(key));
     });
     let mut schema = object(schema);
     schema.shift_remove("title");
@@ -57,7 +64,11 @@ pub fn published(schema: &Fields) -> Fields {
         Value::Object(object) => Value::Object(published(object)),
         other => other.clone(),
     };
-    schema.iter().filter(|(key, value)| !(INTERNAL.contains(&key.as_str()) && !value.is_object())).map(|(key, value)| (key.clone(), clean(value))).collect()
+    schema
+        .iter()
+        .filter(|(key, value)| !(INTERNAL.contains(&key.as_str()) && !value.is_object()))
+        .map(|(key, value)| (key.clone(), clean(value)))
+        .collect()
 }
 
 fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
@@ -83,6 +94,9 @@ fn lower(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
             merge_nullable(object);
             if object.get("format").and_then(Value::as_str).is_some_and(|format| format != "uuid") {
                 object.shift_remove("format");
+            }
+            if object.get("additionalProperties") == Some(&Value::Bool(true)) {
+                object.shift_remove("additionalProperties");
             }
             also(object);
             if let Some(Value::String(text)) = object.get_mut("description") {

@@ -150,7 +150,7 @@ fn numbered(name: &str, arguments: &Fields, violations: &mut Vec<Violation>) {
         violations.push(Violation::new(name, "must not be empty"));
     }
     for key in configs.keys() {
-        if key.starts_with('0') || key.parse::<u32>().is_err() {
+        if key.is_empty() || key.starts_with('0') || !key.bytes().all(|byte| byte.is_ascii_digit()) {
             violations
                 .push(Violation::new(format!("{name}.{key}"), "must be keyed by number: \"1\", \"2\", ..."));
         }

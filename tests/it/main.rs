@@ -1,1 +1,12 @@
 //! Integration tests: one binary, one module a subject.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests fail the test; the lints excuse only the tests themselves"
+)]
+
+mod support;
+
+mod contract;
+mod wire;

@@ -1,0 +1,65 @@
+//! Arguments made of the document's own examples.
+
+use serde_json::{Value, json};
+use tas_mcp::operation::Fields;
+
+use super::{Operation, resolved};
+
+impl Operation {
+    /// Parameters that travel in `place`: `path` (but for the project) or `query`.
+    pub(crate) fn parameters_in(&self, place: &str) -> impl Iterator<Item = &'static Value> {
+        let wanted = move |parameter: &&Value| parameter["in"] == place && parameter["name"] != "projectId";
+        self.parameters.iter().copied().filter(wanted)
+    }
+
+    /// A value for each parameter of `place`, by the name of the argument.
+    pub(crate) fn sample(&self, place: &str) -> Fields {
+        self.parameters_in(place).map(|parameter| (argument(parameter), sample(parameter))).collect()
+    }
+
+    /// The path within the project, with the examples of its placeholders.
+    pub(crate) fn sample_path(&self) -> String {
+        let mut path = self.path_in_project().to_owned();
+        for parameter in self.parameters_in("path") {
+            let name = parameter["name"].as_str().expect("parameters have names");
+            path = path.replace(&format!("{{{name}}}"), parameter["example"].as_str().unwrap_or("any"));
+        }
+        path
+    }
+}
+
+/// The name that a parameter of the document has as an argument: `runId` is `run_id`.
+pub(crate) fn argument(parameter: &Value) -> String {
+    let name = parameter["name"].as_str().expect("parameters have names");
+    if name == "executionId" {
+        return "test_plan_execution_id".to_owned();
+    }
+    let mut argument = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() {
+            argument.push('_');
+        }
+        argument.push(letter.to_ascii_lowercase());
+    }
+    argument
+}
+
+/// Whether the parameter is text on the wire and a list as an argument.
+pub(crate) fn is_comma_separated(parameter: &Value) -> bool {
+    parameter["description"].as_str().is_some_and(|text| text.starts_with("Comma-separated"))
+}
+
+/// The example of a parameter as an argument; where there is none, its default or what its schema allows.
+fn sample(parameter: &'static Value) -> Value {
+    let schema = resolved(&parameter["schema"]);
+    let given = [parameter.get("example"), schema.get("default"), schema.pointer("/enum/0")];
+    match given.into_iter().flatten().next() {
+        Some(Value::String(text)) if is_comma_separated(parameter) => {
+            json!(text.split(',').collect::<Vec<_>>())
+        }
+        Some(value) => value.clone(),
+        None if schema["format"] == "uuid" => json!("0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"),
+        None if schema["type"] == "boolean" => json!(true),
+        None => json!("Ä & b=c, d"),
+    }
+}

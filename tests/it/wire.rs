@@ -1,0 +1,238 @@
+//! Every operation goes over the wire as the service's document says, built from the document's own examples.
+
+use std::collections::BTreeMap;
+
+use reqwest::Url;
+use serde_json::{Value, json};
+use tas_mcp::{
+    arguments::{self, Mode},
+    catalog::{Entry, OPERATIONS},
+    operation::Fields,
+    wire::{self, Layout, has_body, layout},
+};
+
+use crate::support::contract::{Contract, Operation};
+
+mod names;
+mod rules;
+
+const PROJECT: &str = "demo-project";
+
+/// Ids that try to be something else than one segment of a path.
+const HOSTILE: [&str; 18] = [
+    "",
+    " ",
+    "\t\n",
+    ".",
+    "..",
+    "../..",
+    "a/b",
+    "/",
+    "a\\b",
+    "?x=1",
+    "a&b=c",
+    "#",
+    "%2e%2e",
+    "%2F",
+    "a b",
+    "\0",
+    "läuft\u{202e}",
+    "id;v=1",
+];
+
+/// Each operation of ours with that of the document.
+fn both() -> impl Iterator<Item = (&'static Entry, &'static Operation)> {
+    OPERATIONS.iter().map(|entry| (entry, Contract::load().operation(entry.name)))
+}
+
+fn laid_out(entry: &Entry, arguments: &Fields) -> Layout {
+    layout(entry, arguments, "tmsys").unwrap_or_else(|broken| panic!("{}: {broken:?}", entry.name))
+}
+
+/// The names and values of a query, decoded by an independent reader.
+fn pairs(target: &str) -> Vec<(String, String)> {
+    url(target).query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
+}
+
+fn url(target: &str) -> Url {
+    Url::parse(&format!("https://service.example/api/v1{target}")).expect("a target makes an address")
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
+#[test]
+fn methods_are_those_of_the_contract() {
+    for (entry, operation) in both() {
+        assert_eq!(entry.method.as_str(), operation.method, "{}", entry.name);
+    }
+}
+
+#[test]
+fn permissions_are_those_of_the_contract() {
+    for (entry, operation) in both() {
+        let permission = entry.permission.unwrap_or("any-key");
+        assert_eq!(permission, operation.permission, "{}", entry.name);
+    }
+}
+
+#[test]
+fn statuses_of_success_are_those_of_the_contract() {
+    for (entry, operation) in both() {
+        let documented: Vec<_> =
+            operation.successes().map(|(status, _)| status).filter(|s| *s != 200).collect();
+        assert_eq!(entry.success, documented, "{}", entry.name);
+        assert!(entry.succeeds_with(200), "{}", entry.name);
+    }
+}
+
+#[test]
+fn paths_are_those_of_the_contract() {
+    for (entry, operation) in both() {
+        let layout = laid_out(entry, &operation.sample("path"));
+        let path = operation.sample_path();
+        assert_eq!(layout.target(Some(PROJECT)), format!("/project/{PROJECT}{path}"), "{}", entry.name);
+        assert_eq!(layout.target(None), path, "{}", entry.name);
+    }
+}
+
+#[test]
+fn every_query_parameter_of_the_contract_travels_as_the_contract_says() {
+    for (entry, operation) in both().filter(|(entry, _)| !has_body(&entry.method)) {
+        let query = operation.sample("query");
+        let mut arguments = operation.sample("path");
+        arguments.extend(query.clone());
+        let layout = laid_out(entry, &arguments);
+        let expected: Vec<_> = query.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+        assert_eq!(pairs(&layout.target(Some(PROJECT))), expected, "{}", entry.name);
+        assert_eq!(url(&layout.target(None)).path(), format!("/api/v1{}", operation.sample_path()));
+        assert_eq!(layout.body, None, "{}", entry.name);
+    }
+}
+
+#[test]
+fn every_request_example_of_the_contract_travels_unchanged() {
+    let mut seen = BTreeMap::new();
+    for (entry, operation) in both().filter(|(entry, _)| has_body(&entry.method)) {
+        for (name, body) in Contract::load().examples(entry.name).requests {
+            let mut arguments = operation.sample("path");
+            arguments.extend(body.as_object().cloned().unwrap_or_default());
+            let given = arguments.clone();
+            let mut broken = arguments::check(entry.input_schema(), &mut arguments, Mode::Arguments);
+            for rule in entry.rules.iter().chain(entry.own_rules) {
+                rule.check(&arguments, &mut broken);
+            }
+            assert_eq!((broken, &arguments), (Vec::new(), &given), "{} {name}", entry.name);
+            let layout = laid_out(entry, &arguments);
+            let sent: Value = serde_json::from_slice(&layout.body.unwrap_or_default()).unwrap();
+            assert_eq!((&sent, layout.query.as_str()), (body, ""), "{} {name}", entry.name);
+            *seen.entry(entry.name).or_insert(0) += 1;
+        }
+    }
+    let expected = [("export_tmsys_run", 3), ("start_run", 5), ("start_test_plan_run", 3), ("stop_runs", 1)];
+    assert_eq!(seen, BTreeMap::from(expected));
+}
+
+#[test]
+fn a_hostile_id_is_one_segment_or_refused() {
+    let endless = "a".repeat(1 << 20);
+    for (entry, operation) in both() {
+        for field in entry.path_fields() {
+            for hostile in HOSTILE.into_iter().chain([endless.as_str()]) {
+                let mut arguments = operation.sample("path");
+                let harmless = url(&laid_out(entry, &arguments).target(Some(PROJECT)));
+                arguments.insert(field.to_owned(), json!(hostile));
+                let layout = match layout(entry, &arguments, "tmsys") {
+                    Ok(layout) => layout,
+                    Err(broken) => {
+                        let paths: Vec<_> = broken.iter().map(|violation| violation.path.as_str()).collect();
+                        assert_eq!(paths, [field], "{} {hostile:?}", entry.name);
+                        continue;
+                    }
+                };
+                let reached = url(&layout.target(Some(PROJECT)));
+                let segments = |url: &Url| url.path_segments().map_or(0, Iterator::count);
+                assert_eq!(segments(&reached), segments(&harmless), "{} {hostile:?}", entry.name);
+                assert_eq!((reached.query(), reached.fragment()), (None, None), "{} {hostile:?}", entry.name);
+                let encoded = url_encoded(hostile);
+                assert!(
+                    layout.path.split('/').any(|segment| segment == encoded),
+                    "{} {hostile:?}",
+                    entry.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn ids_that_cannot_be_a_segment_are_refused() {
+    let entry = tas_mcp::catalog::find("get_run").unwrap();
+    let endless = "a".repeat(1 << 20);
+    for refused in ["", " ", "\t\n", ".", "..", &endless] {
+        let arguments = Fields::from_iter([("run_id".to_owned(), json!(refused))]);
+        assert!(layout(entry, &arguments, "tmsys").is_err(), "{refused:.20?}");
+    }
+}
+
+#[test]
+fn a_hostile_query_value_stays_one_value() {
+    for (entry, operation) in both().filter(|(entry, _)| !has_body(&entry.method)) {
+        for parameter in operation.parameters_in("query") {
+            let name = parameter["name"].as_str().unwrap();
+            for hostile in HOSTILE {
+                let mut arguments = operation.sample("path");
+                arguments.insert(name.to_owned(), json!(hostile));
+                let target = laid_out(entry, &arguments).target(None);
+                assert_eq!(
+                    pairs(&target),
+                    [(name.to_owned(), hostile.to_owned())],
+                    "{} {hostile:?}",
+                    entry.name
+                );
+                assert_eq!(url(&target).fragment(), None, "{} {hostile:?}", entry.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_endless_query_is_refused_and_names_the_longest_argument() {
+    let entry = tas_mcp::catalog::find("list_bugs").unwrap();
+    let arguments = json!({"category": "ui", "search": "ä".repeat(1 << 20), "sort_by": "severity"});
+    let broken = layout(entry, arguments.as_object().unwrap(), "tmsys").unwrap_err();
+    assert_eq!(broken.iter().map(|violation| violation.path.as_str()).collect::<Vec<_>>(), ["search"]);
+}
+
+#[test]
+fn a_hostile_project_is_one_segment_or_refused() {
+    let layout = laid_out(tas_mcp::catalog::find("list_runs").unwrap(), &Fields::new());
+    for hostile in HOSTILE {
+        if wire::check_segment(hostile).is_err() {
+            continue;
+        }
+        let reached = url(&layout.target(Some(hostile)));
+        let segments: Vec<_> = reached.path_segments().unwrap().collect();
+        assert_eq!(segments, ["api", "v1", "project", &url_encoded(hostile), "runs"], "{hostile:?}");
+        assert_eq!((reached.query(), reached.fragment()), (None, None), "{hostile:?}");
+    }
+}
+
+#[test]
+fn the_deployment_s_word_is_part_of_the_path() {
+    let entry = tas_mcp::catalog::find("export_tmsys_run").unwrap();
+    let layout = layout(entry, &Fields::new(), "acme rail").unwrap();
+    assert_eq!(layout.path, "/runs/export/acme%20rail");
+}
+
+/// Percent-encodes all but the unreserved characters (RFC 3986, 2.3), written out once more.
+fn url_encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let encode = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(encode).collect()
+}
