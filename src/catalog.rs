@@ -78,8 +78,6 @@ pub struct Entry {
     pub own_rules: &'static [Rule],
     /// [`Operation::CLOSED`]
     pub closed: bool,
-    /// [`Operation::SUCCESS`]
-    pub success: &'static [u16],
     /// [`Operation::ESSENTIAL`]
     pub essential: &'static [&'static str],
     /// [`Operation::FALLBACK`]
@@ -122,7 +120,6 @@ impl Entry {
             rules: O::RULES,
             own_rules: O::OWN_RULES,
             closed: O::CLOSED,
-            success: O::SUCCESS,
             essential: O::ESSENTIAL,
             fallback: O::FALLBACK,
             checked_with: O::CHECKED_WITH,
@@ -156,11 +153,6 @@ impl Entry {
             .split('/')
             .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
             .filter(|name| *name != "tmsys")
-    }
-
-    /// Whether a success of the operation can have this status.
-    pub fn succeeds_with(&self, status: u16) -> bool {
-        status == 200 || self.success.contains(&status)
     }
 
     fn schemas(&self) -> &Schemas {

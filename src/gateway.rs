@@ -61,7 +61,7 @@ impl Gateway {
         let ids = owned_ids(&arguments);
         let project = ready.scope.resolve(&call, requested.as_deref(), &ids).await?;
         let answer = call.send(entry, &arguments, project.as_deref()).await?;
-        if !entry.succeeds_with(answer.status) {
+        if !answer.is_success() {
             return Err(call.refused(entry, &answer));
         }
         let reply = Reply::new(entry, &answer, &call.key, &ready.tmsys_name)?;

@@ -40,8 +40,6 @@ pub trait Operation: DeserializeOwned + JsonSchema + 'static {
     const OWN_RULES: &'static [Rule] = &[];
     /// Whether the service refuses body fields that it does not know.
     const CLOSED: bool = false;
-    /// Success statuses besides 200.
-    const SUCCESS: &'static [u16] = &[];
     /// Fields without which an answer is none of this operation.
     const ESSENTIAL: &'static [&'static str] = &[];
     /// Where to look when the service does not have this operation.

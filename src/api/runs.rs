@@ -93,7 +93,6 @@ impl Operation for StopRuns {
     const TOOLSET: Toolset = Toolset::Runs;
     const TIER: Tier = Tier::Core;
     const PERMISSION: Option<&'static str> = Some("project:operate-runs");
-    const SUCCESS: &'static [u16] = &[207];
     const CHECKED_WITH: Option<&'static str> = Some("get_job");
     type Output = StopRunsResponse;
 }

@@ -82,7 +82,6 @@ impl Operation for StartRun {
     ];
     const OWN_RULES: &'static [Rule] =
         &[Rule::Needs("name", "instructions"), Rule::NeedsTrue("template_data", "render_templates")];
-    const SUCCESS: &'static [u16] = &[201, 207];
     const CHECKED_WITH: Option<&'static str> = Some("list_jobs");
     type Output = StartRunResponse;
 }
@@ -132,7 +131,6 @@ impl Operation for StartTestPlanRun {
         Rule::Custom(check_options),
     ];
     const OWN_RULES: &'static [Rule] = &[Rule::NeedsTrue("template_data", "render_templates")];
-    const SUCCESS: &'static [u16] = &[201, 207];
     const CHECKED_WITH: Option<&'static str> = Some("list_test_plan_executions");
     type Output = StartRunResponse;
 }

@@ -82,16 +82,6 @@ fn permissions_are_those_of_the_contract() {
 }
 
 #[test]
-fn statuses_of_success_are_those_of_the_contract() {
-    for (entry, operation) in both() {
-        let documented: Vec<_> =
-            operation.successes().map(|(status, _)| status).filter(|s| *s != 200).collect();
-        assert_eq!(entry.success, documented, "{}", entry.name);
-        assert!(entry.succeeds_with(200), "{}", entry.name);
-    }
-}
-
-#[test]
 fn paths_are_those_of_the_contract() {
     for (entry, operation) in both() {
         let layout = laid_out(entry, &operation.sample("path"));
