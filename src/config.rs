@@ -219,13 +219,12 @@ impl Settings {
     }
 
     /// Points the settings at an embedded sandbox: its address always, its key unless another one is set.
-    pub fn use_sandbox(&mut self, base_url: &str, key: &str, tmsys_name: &str) {
+    pub fn use_sandbox(&mut self, base_url: &str, key: &str) {
         self.found.remove(name(&BASE_URL));
         self.default_to(&BASE_URL, base_url, "the embedded sandbox");
         if !self.found.contains_key(name(&API_KEY_FILE)) {
             self.default_to(&API_KEY, key, "the embedded sandbox");
         }
-        self.default_to(&TMSYS_NAME, tmsys_name, "the embedded sandbox");
     }
 
     /// Whether an embedded sandbox is asked for.

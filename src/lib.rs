@@ -6,6 +6,7 @@ pub mod call;
 pub mod catalog;
 pub mod client;
 pub mod config;
+pub mod demo;
 pub mod failure;
 pub mod gateway;
 pub mod mcp;

@@ -1,11 +1,14 @@
 //! Command line of tas-mcp: arguments, settings, logs, subcommand.
 
-use std::{io::Write, process::ExitCode};
+use std::{io::Write, net::SocketAddr, process::ExitCode};
 
-use clap::{ArgMatches, Command};
+use anyhow::Context;
+use clap::{Arg, ArgMatches, Command, value_parser};
 use tas_mcp::{
     config::{self, Settings},
+    demo,
     mcp::{self, Server},
+    sandbox::{self, Options, Sandbox, keys},
 };
 
 fn main() -> ExitCode {
@@ -30,16 +33,21 @@ fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("MCP server for the Test Automation Service. Without a subcommand it serves MCP on standard input and output")
         .args(config::flags())
+        .subcommand(Command::new("demo").about("Shows an assistant's session against an embedded sandbox"))
+        .subcommand(sandbox_command())
 }
 
 async fn run(matches: &ArgMatches, settings: Settings) -> anyhow::Result<()> {
     match matches.subcommand() {
+        Some(("demo", _)) => demo::run().await,
+        Some(("sandbox", matches)) => serve_sandbox(matches, &settings).await,
         _ => serve(settings).await,
     }
 }
 
 /// Serves MCP on standard input and output, as hosts start it.
-async fn serve(settings: Settings) -> anyhow::Result<()> {
+async fn serve(mut settings: Settings) -> anyhow::Result<()> {
+    let _sandbox = if settings.wants_sandbox() { Some(embed_sandbox(&mut settings).await?) } else { None };
     let server = Server::new(&settings);
     let stopping = server.stopping().clone();
     tokio::spawn(async move {
@@ -48,6 +56,34 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
     });
     let (input, output) = rmcp::transport::stdio_pipes();
     mcp::serve_stdio(server, input, output).await
+}
+
+/// Starts a sandbox on a free loopback port and points the settings at it.
+async fn embed_sandbox(settings: &mut Settings) -> anyhow::Result<Sandbox> {
+    let options = Options { tmsys_name: settings.tmsys_name().to_owned(), ..Options::default() };
+    let sandbox = sandbox::start(SocketAddr::from(([127, 0, 0, 1], 0)), options, None).await?;
+    settings.use_sandbox(&sandbox.base_url(), keys::DEMO);
+    Ok(sandbox)
+}
+
+/// Serves the sandbox by itself until it is told to end.
+async fn serve_sandbox(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<()> {
+    let listen = *matches.get_one::<SocketAddr>("listen").context("no address")?;
+    let speed = *matches.get_one::<f64>("speed").context("no speed")?;
+    let options = Options { speed, tmsys_name: settings.tmsys_name().to_owned() };
+    let sandbox = sandbox::start(listen, options, None).await.with_context(|| format!("cannot listen on {listen}"))?;
+    writeln!(std::io::stdout(), "{}", sandbox.guide())?;
+    terminated().await;
+    Ok(())
+}
+
+fn sandbox_command() -> Command {
+    let listen = Arg::new("listen").long("listen").value_name("ADDR").value_parser(value_parser!(SocketAddr));
+    let speed = Arg::new("speed").long("speed").value_name("FACTOR").value_parser(value_parser!(f64));
+    Command::new("sandbox")
+        .about("Serves the service from memory, with seed data, until it is told to end")
+        .arg(listen.default_value("127.0.0.1:8080").help("Address and port to listen on; port 0 takes a free one"))
+        .arg(speed.default_value("60").help("Simulated seconds for each real one; 0: the clock stands still"))
 }
 
 /// Waits for the request to end: SIGTERM, SIGINT, or Ctrl-C where there are no signals.

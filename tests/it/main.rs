@@ -9,4 +9,6 @@
 mod support;
 
 mod contract;
+mod readme;
+mod tools;
 mod wire;

@@ -1,3 +1,11 @@
 //! What the subjects share.
 
 pub(crate) mod contract;
+pub(crate) mod host;
+pub(crate) mod service;
+
+/// Whether snapshots are to be written instead of compared; they are compared afterwards all the same.
+pub(crate) fn updates_snapshots() -> bool {
+    #[expect(clippy::disallowed_methods, reason = "a switch of the tests, not a setting")]
+    std::env::var_os("TAS_UPDATE_SNAPSHOTS").is_some()
+}

@@ -1,0 +1,71 @@
+//! What the README and the example configuration say is true.
+
+use std::{fmt::Write, fs, path::Path};
+
+use serde_json::Value;
+use tas_mcp::{
+    catalog::OPERATIONS,
+    config::{self, SETTINGS},
+    operation::Tier,
+};
+
+fn root(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// The README with the table between the markers of that name replaced.
+fn with_table(readme: &str, name: &str, rows: &str) -> String {
+    let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
+    let (before, rest) = readme.split_once(&open).expect("the opening marker");
+    let (_, after) = rest.split_once(&close).expect("the closing marker");
+    format!("{before}{open}{rows}\n{close}{after}")
+}
+
+fn settings() -> String {
+    let code = |text: &str| if text.is_empty() { "-".to_owned() } else { format!("`{text}`") };
+    let head = "\n| variable | flag | meaning |\n|-|-|-|\n".to_owned();
+    SETTINGS.iter().fold(head, |mut rows, setting| {
+        let flag = if setting.flag.is_empty() { String::new() } else { format!("--{}", setting.flag) };
+        writeln!(rows, "| {} | {} | {} |", code(setting.variable), code(&flag), setting.meaning).expect("a string");
+        rows
+    })
+}
+
+fn tools() -> String {
+    let head = "\n| tool | set | tier | changes | permission of the key |\n|-|-|-|-|-|\n".to_owned();
+    OPERATIONS.iter().fold(head, |mut rows, entry| {
+        let tier = if entry.tier == Tier::Core { "core" } else { "extra" };
+        let changes = if entry.effect.is_read_only() { "nothing" } else { "yes" };
+        let permission = entry.permission.map_or("any key".to_owned(), |permission| format!("`{permission}`"));
+        writeln!(rows, "| `{}` | `{}` | {tier} | {changes} | {permission} |", entry.name, entry.toolset.name()).expect("a string");
+        rows
+    })
+}
+
+#[test]
+fn its_tables_are_those_of_the_code() {
+    let path = root("README.md");
+    let readme = fs::read_to_string(&path).expect("README.md");
+    let now = with_table(&with_table(&readme, "settings", &settings()), "tools", &tools());
+    if crate::support::updates_snapshots() {
+        fs::write(&path, &now).expect("README.md can be written");
+    }
+    assert!(fs::read_to_string(&path).expect("README.md") == now, "TAS_UPDATE_SNAPSHOTS=1 cargo test --test it readme");
+}
+
+#[test]
+fn the_example_configuration_has_only_settings_that_exist() {
+    let text = fs::read_to_string(root("mcp.json.example")).expect("mcp.json.example");
+    let example: Value = serde_json::from_str(&text).expect("JSON");
+    let servers = example["mcpServers"].as_object().expect("servers");
+    assert_eq!(servers.keys().collect::<Vec<_>>(), ["tas-project", "tas-global", "tas-sandbox"]);
+    for (name, server) in servers {
+        let arguments = server["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let command = clap::Command::new("tas-mcp").args(config::flags());
+        let matches = command.try_get_matches_from(std::iter::once("tas-mcp").chain(arguments));
+        assert!(matches.is_ok(), "{name}: {matches:?}");
+        for variable in server["env"].as_object().into_iter().flat_map(|env| env.keys()) {
+            assert!(SETTINGS.iter().any(|setting| setting.variable == variable), "{name}: {variable}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! A sandbox whose every answer is held to the contract, and settings that point at it.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+
+use serde_json::{Value, json};
+use tas_mcp::{
+    config::{self, Settings},
+    sandbox::{self, Exchange, Options, Sandbox},
+};
+
+use super::contract::Contract;
+
+/// A running sandbox on a clock that stands still.
+pub(crate) struct Service {
+    sandbox: Sandbox,
+    control: reqwest::Client,
+    outside: Arc<Mutex<Vec<String>>>,
+}
+
+impl Service {
+    /// A fresh sandbox.
+    pub(crate) async fn start() -> Self {
+        Self::with(Options { speed: 0.0, ..Options::default() }).await
+    }
+
+    pub(crate) async fn with(options: Options) -> Self {
+        let outside = Arc::new(Mutex::new(Vec::new()));
+        let found = Arc::clone(&outside);
+        let observer = move |exchange: &Exchange| {
+            let violations = Contract::load().violations(
+                exchange.method.as_str(),
+                &exchange.path,
+                exchange.status,
+                exchange.content_type.as_deref(),
+                &exchange.body,
+            );
+            let said = violations.into_iter().map(|one| format!("{} {}: {one}", exchange.method, exchange.path));
+            found.lock().expect("no test panics here").extend(said);
+        };
+        let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
+        let sandbox = sandbox::start(anywhere, options, Some(Arc::new(observer))).await.expect("a free port");
+        let control = reqwest::Client::builder().no_proxy().build().expect("a client");
+        Self { sandbox, control, outside }
+    }
+
+    pub(crate) fn base_url(&self) -> String {
+        self.sandbox.base_url()
+    }
+
+    /// Settings with this key, and these variables.
+    pub(crate) fn settings(&self, key: &str, more: &[(&str, &str)]) -> Settings {
+        let base_url = self.base_url();
+        let mut variables = vec![("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", key)];
+        variables.extend_from_slice(more);
+        settings(&variables)
+    }
+
+    pub(crate) fn advance(&self, seconds: f64) {
+        self.sandbox.advance(seconds);
+    }
+
+    /// Orders a fault; see `POST /_sandbox/faults`.
+    pub(crate) async fn fault(&self, fault: Value) {
+        self.post("faults", &fault).await;
+    }
+
+    /// Marks an export of an execution as under way.
+    pub(crate) async fn export_in_progress(&self, execution: &str) {
+        self.post("exports", &json!({"test_plan_execution_id": execution, "in_progress": true})).await;
+    }
+
+    /// The requests so far, as `METHOD path status`.
+    pub(crate) async fn requests(&self) -> Vec<String> {
+        let answer = self.control.get(self.control_url("requests")).send().await.expect("the sandbox is up");
+        let log: Value = serde_json::from_slice(&answer.bytes().await.expect("a body")).expect("JSON");
+        let line = |entry: &Value| {
+            let path = entry["path"].as_str().expect("a path").trim_start_matches("/api/v1");
+            format!("{} {path} {}", entry["method"].as_str().expect("a method"), entry["status"])
+        };
+        log["data"].as_array().expect("a list").iter().map(line).collect()
+    }
+
+    /// The requests so far that were not reading.
+    pub(crate) async fn writes(&self) -> Vec<String> {
+        self.requests().await.into_iter().filter(|line| !line.starts_with("GET ")).collect()
+    }
+
+    async fn post(&self, what: &str, body: &Value) {
+        let sending = self.control.post(self.control_url(what)).body(body.to_string());
+        let answer = sending.header("content-type", "application/json").send().await.expect("the sandbox is up");
+        assert!(answer.status().is_success(), "{what}: {}", answer.text().await.expect("a body"));
+    }
+
+    fn control_url(&self, what: &str) -> String {
+        format!("http://{}/_sandbox/{what}", self.sandbox.address())
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let outside = self.outside.lock().expect("no test panics here");
+        if !std::thread::panicking() {
+            assert!(outside.is_empty(), "answers outside the contract: {outside:#?}");
+        }
+    }
+}
+
+/// Settings from these variables alone.
+pub(crate) fn settings(variables: &[(&str, &str)]) -> Settings {
+    let matches = clap::Command::new("tas-mcp").args(config::flags()).get_matches_from(["tas-mcp"]);
+    let value = |name: &str| variables.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+    Settings::from_sources(&matches, value)
+}
