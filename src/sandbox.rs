@@ -1,16 +1,81 @@
 //! The service in memory: the same operations, answered by the rules of the specification.
 //!
-//! [`Answer`] is the sandbox's side of one operation; the catalog demands one for each.
+//! [`Answer`] is the sandbox's side of one operation; the catalog demands one for each. A request passes `routes`
+//! (the catalog as routes), `access` (keys and permissions), `reading` (path, query and body as fields), and then
+//! the module of its resource, which answers from the [`World`]. `faults` and `control` are for tests and for
+//! people who try out a client.
 
-use http::StatusCode;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::operation::{Fields, Operation};
 
-mod answers;
+mod access;
+mod bugs;
+mod clock;
+mod configs;
+mod control;
+mod executions;
+mod exporting;
+mod faults;
+mod guide;
+mod ids;
+mod jobs;
+mod journal;
+mod launch;
+mod lists;
+mod plans;
+mod project;
+mod reading;
+mod routes;
+mod runs;
+pub mod seed;
+mod server;
+mod starting;
+mod stopping;
+mod tests;
+mod timeline;
 mod world;
 
+pub use access::keys;
+pub use server::{Sandbox, start};
 pub use world::World;
+
+/// How a sandbox behaves.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Simulated seconds for each real one; 0: the clock stands still until it is advanced.
+    pub speed: f64,
+    /// Word that the deployment uses for the test-management system (`TAS_TMSYS_NAME`).
+    pub tmsys_name: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { speed: 60.0, tmsys_name: "tmsys".to_owned() }
+    }
+}
+
+/// Sees every answer of an operation, except those that an ordered fault replaced.
+pub type Observer = Arc<dyn Fn(&Exchange) + Send + Sync>;
+
+/// A request and its answer, as an [`Observer`] sees them.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// Method of the request.
+    pub method: Method,
+    /// Path and query of the request.
+    pub path: String,
+    /// Status of the answer.
+    pub status: u16,
+    /// `Content-Type` of the answer.
+    pub content_type: Option<String>,
+    /// Body of the answer.
+    pub body: Bytes,
+}
 
 /// The sandbox's side of one operation.
 #[diagnostic::on_unimplemented(
@@ -34,6 +99,16 @@ pub enum Invalid {
     Ignored,
     /// 404: what is asked for cannot exist.
     NotFound(&'static str),
+}
+
+impl Invalid {
+    /// The answer to a request that breaks `rule`.
+    fn refuse(self, rule: String) -> Fault {
+        match self {
+            Self::Refused | Self::Ignored => Fault::new(StatusCode::BAD_REQUEST, rule),
+            Self::NotFound(error) => Fault::not_found(error),
+        }
+    }
 }
 
 /// Who asks, after authentication.
@@ -74,6 +149,21 @@ impl Fault {
     pub fn new(status: StatusCode, error: impl Into<String>) -> Self {
         Self { status, body: json!({"error": error.into()}) }
     }
+
+    /// 400.
+    fn invalid(error: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, error)
+    }
+
+    /// 403.
+    fn forbidden(error: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, error)
+    }
+
+    /// 404.
+    fn not_found(error: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, error)
+    }
 }
 
 /// An operation of the sandbox without its type.
@@ -89,7 +179,7 @@ where
     World: Answer<O>,
 {
     let operation = serde_json::from_value::<O>(Value::Object(fields))
-        .map_err(|error| Fault::new(StatusCode::BAD_REQUEST, format!("invalid request: {error}")))?;
+        .map_err(|error| World::INVALID.refuse(format!("invalid request: {error}")))?;
     let answered = world.answer(operation, caller)?;
     let body = serde_json::to_value(answered.body)
         .map_err(|error| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;

@@ -1,5 +1,72 @@
 //! The state of the sandbox.
 
+use std::collections::BTreeMap;
+
+use super::{
+    Caller, Fault,
+    clock::{Clock, Moment},
+    exporting::Remote,
+    ids::Ids,
+    project::Project,
+    seed,
+};
+
 /// Everything that the sandbox remembers.
-#[derive(Debug, Default)]
-pub struct World;
+#[derive(Debug)]
+pub struct World {
+    projects: BTreeMap<String, Project>,
+    clock: Clock,
+    /// When the present request is answered: one moment for all that it shows.
+    pub(super) now: Moment,
+    pub(super) ids: Ids,
+    /// The test-management system at the other end of the integration.
+    pub(super) remote: Remote,
+    /// Address of the knowledge host, for links.
+    pub(super) knowledge_url: String,
+}
+
+impl World {
+    /// The seed data, at the start of time.
+    pub(super) fn new(speed: f64, knowledge_url: String) -> Self {
+        let projects = [seed::demo::project(), seed::arena::project()];
+        Self {
+            projects: projects.into_iter().map(|project| (project.id.clone(), project)).collect(),
+            clock: Clock::new(speed),
+            now: Moment::START,
+            ids: Ids::default(),
+            remote: Remote::default(),
+            knowledge_url,
+        }
+    }
+
+    /// Takes the time for the next request.
+    pub(super) fn look_at_clock(&mut self) {
+        self.now = self.clock.now();
+    }
+
+    /// Moves the clock ahead.
+    pub(super) fn advance(&mut self, seconds: f64) {
+        self.clock.advance(seconds);
+        self.look_at_clock();
+    }
+
+    /// The project that a request acts on.
+    pub(super) fn project(&self, caller: &Caller) -> Result<&Project, Fault> {
+        self.projects.get(&caller.project).ok_or_else(no_project)
+    }
+
+    /// The project that a request changes.
+    pub(super) fn project_mut(&mut self, caller: &Caller) -> Result<&mut Project, Fault> {
+        self.projects.get_mut(&caller.project).ok_or_else(no_project)
+    }
+
+    /// Whether some project has an execution of that id.
+    pub(super) fn has_execution(&self, id: &str) -> bool {
+        self.projects.values().any(|project| project.executions.contains_key(id))
+    }
+}
+
+/// Not every operation has a 404, but each has a 403.
+fn no_project() -> Fault {
+    Fault::forbidden("API key does not match the project")
+}

@@ -12,3 +12,5 @@ mod contract;
 mod readme;
 mod tools;
 mod wire;
+
+mod sandbox;

@@ -1,0 +1,90 @@
+//! Simulated time: it starts at a fixed moment, runs at a chosen speed and can be advanced.
+
+use std::{
+    fmt,
+    ops::{Add, Sub},
+    time::Instant,
+};
+
+use jiff::Timestamp;
+
+/// A span of simulated time in milliseconds.
+pub(super) type Millis = i64;
+
+/// A point in simulated time, in milliseconds since 1970. Written as the service writes timestamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Moment(i64);
+
+impl Moment {
+    /// 2026-03-02T09:15:00Z, when every sandbox starts.
+    pub(super) const START: Self = Self(1_772_442_900_000);
+
+    /// Long before the end of the calendar, so that spans can be added without a check.
+    const LATEST: Self = Self(200_000_000_000_000);
+}
+
+impl Add<Millis> for Moment {
+    type Output = Self;
+    fn add(self, span: Millis) -> Self {
+        Self(self.0.saturating_add(span))
+    }
+}
+
+impl Sub<Millis> for Moment {
+    type Output = Self;
+    fn sub(self, span: Millis) -> Self {
+        Self(self.0.saturating_sub(span))
+    }
+}
+
+impl Sub for Moment {
+    type Output = Millis;
+    fn sub(self, earlier: Self) -> Millis {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = Timestamp::from_millisecond(self.0).unwrap_or(Timestamp::MAX);
+        let form =
+            if self.0 % 1_000 == 0 { "%Y-%m-%dT%H:%M:%S+00:00" } else { "%Y-%m-%dT%H:%M:%S.%3f+00:00" };
+        write!(formatter, "{}", time.strftime(form))
+    }
+}
+
+/// Length of a span as records show it.
+#[expect(clippy::cast_precision_loss, reason = "spans are far shorter than 2^52 milliseconds")]
+pub(super) fn duration_ms(span: Millis) -> f64 {
+    span as f64
+}
+
+/// The clock of one sandbox.
+#[derive(Debug)]
+pub(super) struct Clock {
+    speed: f64,
+    base: Moment,
+    since: Instant,
+}
+
+impl Clock {
+    /// A clock at [`Moment::START`] that runs `speed` times as fast as real time.
+    pub(super) fn new(speed: f64) -> Self {
+        Self { speed: speed.max(0.0), base: Moment::START, since: Instant::now() }
+    }
+
+    /// The present moment.
+    pub(super) fn now(&self) -> Moment {
+        (self.base + millis(self.since.elapsed().as_secs_f64() * self.speed)).min(Moment::LATEST)
+    }
+
+    /// Moves the clock ahead.
+    pub(super) fn advance(&mut self, seconds: f64) {
+        self.base = (self.base + millis(seconds.max(0.0))).min(Moment::LATEST);
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a cast of a float saturates, and moments are capped")]
+fn millis(seconds: f64) -> Millis {
+    (seconds * 1_000.0) as Millis
+}

@@ -1,0 +1,76 @@
+//! Ids of new records. They come from a counter, so that the same calls give the same ids.
+
+use uuid::Builder;
+
+/// Letters and digits of run ids (supplement 1.7).
+const DIGITS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+
+/// Length of real run ids (supplement 1.7).
+const RUN_ID_LENGTH: usize = 11;
+
+/// Source of new ids.
+#[derive(Debug, Default)]
+pub(super) struct Ids {
+    made: u64,
+}
+
+impl Ids {
+    /// A source that goes on after `made` ids.
+    pub(super) const fn after(made: u64) -> Self {
+        Self { made }
+    }
+
+    /// A new UUID.
+    pub(super) fn uuid(&mut self) -> String {
+        let bytes = (u128::from(self.next()) << 64) | u128::from(self.next());
+        Builder::from_random_bytes(bytes.to_be_bytes()).into_uuid().to_string()
+    }
+
+    /// A new run id.
+    pub(super) fn run(&mut self) -> String {
+        letters(self.next(), RUN_ID_LENGTH)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.made += 1;
+        mixed(self.made)
+    }
+}
+
+/// The id of a later attempt of the job whose first run is `first`.
+pub(super) fn later_run(first: &str, attempt: usize) -> String {
+    letters(hash(&[first, &attempt.to_string()]), RUN_ID_LENGTH)
+}
+
+/// The id of the occurrence of a bug in a run.
+pub(super) fn occurrence(run: &str, bug: &str, position: usize) -> String {
+    format!("occ_{}", letters(hash(&[run, bug, &position.to_string()]), 6))
+}
+
+/// A number that depends on nothing but the words.
+pub(super) fn hash(words: &[&str]) -> u64 {
+    // FNV-1a: short, and the same on every platform.
+    let bytes = words.iter().flat_map(|word| word.bytes().chain([0]));
+    mixed(
+        bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)),
+    )
+}
+
+/// Spreads consecutive numbers over the whole range (splitmix64).
+fn mixed(number: u64) -> u64 {
+    let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+fn letters(mut number: u64, length: usize) -> String {
+    let base = DIGITS.len() as u64;
+    let mut text = String::with_capacity(length);
+    for _ in 0..length {
+        let digit = usize::try_from(number % base).ok().and_then(|digit| DIGITS.get(digit));
+        text.push(char::from(digit.copied().unwrap_or(b'a')));
+        number /= base;
+    }
+    text
+}

@@ -1,0 +1,94 @@
+//! What a project holds.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::{
+    bugs::Bug, clock::Moment, configs::Config, executions::Execution, jobs::Job, plans::Plan, tests::Folder,
+    tests::Test,
+};
+
+/// Records by id, in the order in which they were made.
+pub(super) type Records<T> = IndexMap<String, Arc<T>>;
+
+/// A project.
+#[derive(Debug)]
+pub(super) struct Project {
+    pub(super) id: String,
+    pub(super) dialect: Dialect,
+    /// Whether the integration with the test-management system is enabled.
+    pub(super) integration: bool,
+    /// Whether the project has the `bug_review` feature.
+    pub(super) bug_review: bool,
+    pub(super) folders: Records<Folder>,
+    pub(super) tests: Records<Test>,
+    pub(super) configs: Records<Config>,
+    pub(super) agent_configs: Vec<String>,
+    pub(super) builds: Records<Build>,
+    pub(super) plans: Records<Plan>,
+    pub(super) bugs: IndexMap<String, Bug>,
+    /// Oldest first.
+    pub(super) jobs: IndexMap<String, Job>,
+    /// Oldest first.
+    pub(super) executions: IndexMap<String, Execution>,
+}
+
+impl Project {
+    /// A project without records.
+    pub(super) fn new(id: &str, dialect: Dialect) -> Self {
+        Self {
+            id: id.to_owned(),
+            dialect,
+            integration: true,
+            bug_review: true,
+            folders: Records::new(),
+            tests: Records::new(),
+            configs: Records::new(),
+            agent_configs: Vec::new(),
+            builds: Records::new(),
+            plans: Records::new(),
+            bugs: IndexMap::new(),
+            jobs: IndexMap::new(),
+            executions: IndexMap::new(),
+        }
+    }
+
+    /// The newest build for devices of `kind`.
+    pub(super) fn newest_build(&self, kind: &str) -> Option<&Arc<Build>> {
+        self.builds.values().filter(|build| build.platform == kind).max_by_key(|build| build.created)
+    }
+}
+
+/// Which of the documented forms the answers of a project have (supplement 1.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// Upper-case states, platforms with `kind` and `config`, failure texts in `message`.
+    Upper,
+    /// Lower-case states, platforms with `type` and `device`, failure texts in `error`.
+    Lower,
+}
+
+impl Dialect {
+    /// A state as this project writes it.
+    pub(super) fn state(self, state: &str) -> String {
+        match self {
+            Self::Upper => state.to_ascii_uppercase(),
+            Self::Lower => state.to_ascii_lowercase(),
+        }
+    }
+}
+
+/// A build in build storage.
+#[derive(Debug)]
+pub(super) struct Build {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) platform: String,
+    pub(super) created: Moment,
+}
+
+/// The record of that id. UUIDs are equal in either letter case.
+pub(super) fn find<'a, T>(records: &'a IndexMap<String, T>, id: &str) -> Option<&'a T> {
+    records.get(id).or_else(|| records.get(&id.to_ascii_lowercase()))
+}

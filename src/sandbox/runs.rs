@@ -1,0 +1,292 @@
+//! Runs: attempts of jobs, as lists and details show them (supplement 2.2 to 2.4).
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{
+    Answer, Answered, Caller, Fault, Invalid, World,
+    clock::{Moment, duration_ms},
+    ids::hash,
+    jobs::{Job, Seat},
+    lists::{self, carries, passes},
+    project::{Build, Dialect, Project},
+    tests::{Ending, Kind, Step},
+    timeline::{Attempt, Progress, StepSpan, Timeline},
+};
+use crate::{
+    api::{
+        ListPage,
+        runs::{
+            BugInfo, BuildRef, GetRun, ListRuns, Run, RunArtifactRef, RunDetail, RunHead, RunPlayer,
+            RunPlayerDetail, RunStateFilter, RunStep, RunStepItem, RunStepTest, TestRef,
+        },
+    },
+    operation::Fields,
+};
+
+/// The text of the service for a run that it does not know.
+pub(super) const NOT_FOUND: &str = "run not found";
+
+/// An attempt, with what it belongs to, at a moment.
+pub(super) struct Seen<'a> {
+    pub(super) project: &'a Project,
+    pub(super) job: &'a Job,
+    pub(super) attempt: &'a Attempt,
+    pub(super) now: Moment,
+}
+
+impl Project {
+    /// Every run that there is by now, with its job; oldest job first.
+    pub(super) fn runs(&self, now: Moment) -> Vec<(&Job, Attempt)> {
+        self.jobs
+            .values()
+            .flat_map(|job| Timeline::of(job).into_attempts(now).map(move |run| (job, run)))
+            .collect()
+    }
+
+    /// The run of that id, if there is one by now.
+    pub(super) fn run(&self, id: &str, now: Moment) -> Result<(&Job, Attempt), Fault> {
+        let jobs = self.jobs.values().filter(|job| job.may_have_run(id));
+        let mut runs = jobs.flat_map(|job| Timeline::of(job).into_attempts(now).map(move |run| (job, run)));
+        runs.find(|(_, run)| run.id == id).ok_or_else(|| Fault::not_found(NOT_FOUND))
+    }
+}
+
+impl Answer<ListRuns> for World {
+    const INVALID: Invalid = Invalid::Ignored;
+
+    fn answer(&mut self, asked: ListRuns, caller: &Caller) -> Result<Answered<ListPage<Run>>, Fault> {
+        let (project, now) = (self.project(caller)?, self.now);
+        let runs = project.runs(now);
+        let wanted = runs.iter().filter(|(job, attempt)| wants(&asked, job, attempt, now));
+        let runs = lists::newest_first(wanted, |(_, attempt)| attempt.created);
+        Ok(lists::page(runs, asked.page, asked.page_size, |(job, attempt)| {
+            let seen = Seen { project, job, attempt, now };
+            Run { head: seen.head(), players: seen.players(|player, _, _| player) }
+        })
+        .into())
+    }
+}
+
+impl Answer<GetRun> for World {
+    const INVALID: Invalid = Invalid::NotFound(NOT_FOUND);
+
+    fn answer(&mut self, asked: GetRun, caller: &Caller) -> Result<Answered<RunDetail>, Fault> {
+        let (project, now) = (self.project(caller)?, self.now);
+        let (job, attempt) = project.run(&asked.run_id.0, now)?;
+        let seen = Seen { project, job, attempt: &attempt, now };
+        Ok(RunDetail {
+            head: seen.head(),
+            players: seen.players(|player, steps, spans| RunPlayerDetail {
+                artifacts: seen.artifacts(&player.id, &self.knowledge_url),
+                steps: seen.steps(steps, spans),
+                player,
+            }),
+            templating_enabled: job.template_data.is_some(),
+            template_data: job.template_data.clone(),
+        }
+        .into())
+    }
+}
+
+fn wants(asked: &ListRuns, job: &Job, attempt: &Attempt, now: Moment) -> bool {
+    let progress = attempt.progress(now);
+    let state = match asked.state {
+        Some(RunStateFilter::Running) => progress == Progress::Running,
+        Some(RunStateFilter::Completed) => progress == Progress::Completed,
+        Some(RunStateFilter::All) | None => true,
+    };
+    state
+        && passes(asked.multiplayer_test_id.as_ref().map(|id| id.0.as_str()), Some(&job.test.id))
+        && passes(asked.job_id.as_ref().map(|id| id.0.as_str()), Some(&job.id))
+        && passes(asked.test_plan_execution_id.as_ref().map(|id| id.0.as_str()), job.execution.as_deref())
+        && passes(asked.test_type.as_deref(), Some(job.test.kind.name()))
+        && carries(&job.tags, asked.tags.as_deref())
+        && (asked.bugs != Some(true) || attempt.findings(now).next().is_some())
+}
+
+impl Seen<'_> {
+    fn progress(&self) -> Progress {
+        self.attempt.progress(self.now)
+    }
+
+    fn is_done(&self) -> bool {
+        self.progress() == Progress::Completed
+    }
+
+    fn head(&self) -> RunHead {
+        let (job, attempt) = (self.job, self.attempt);
+        let started = attempt.started.filter(|at| *at <= self.now);
+        RunHead {
+            job_id: job.id.clone(),
+            multiplayer_run_id: attempt.id.clone(),
+            project_id: self.project.id.clone(),
+            state: self.project.dialect.state(self.progress().name()),
+            result: self.is_done().then(|| attempt.ending.name().to_owned()),
+            bug_info: self.bug_info(),
+            test: TestRef {
+                id: job.test.id.clone(),
+                name: job.test.name.clone(),
+                r#type: job.test.kind.name().to_owned(),
+            },
+            build: job.build().map(build_ref),
+            created_at: attempt.created.to_string(),
+            started_at: started.map(|at| at.to_string()),
+            completed_at: self.is_done().then(|| attempt.ended.to_string()),
+            duration_ms: started.filter(|_| self.is_done()).map(|at| duration_ms(attempt.ended - at)),
+            initiator: Some(job.by.shown()),
+            tags: job.tags.clone(),
+        }
+    }
+
+    fn bug_info(&self) -> Option<BugInfo> {
+        let count = self.attempt.findings(self.now).count();
+        let label = if count == 0 { "no_bugs" } else { "bugs_found" };
+        (self.job.test.kind == Kind::Verification && self.is_done())
+            .then(|| BugInfo { bug_label: label.to_owned(), bug_count: count })
+    }
+
+    /// The players in the form that `form` gives them.
+    fn players<T>(&self, form: impl Fn(RunPlayer, &[Step], &[StepSpan]) -> T) -> Vec<T> {
+        let players = self.job.test.players.iter().zip(&self.attempt.players).enumerate();
+        players
+            .map(|(index, (player, spans))| form(self.player(index, spans), &player.steps, spans))
+            .collect()
+    }
+
+    fn player(&self, index: usize, spans: &[StepSpan]) -> RunPlayer {
+        let number = index + 1;
+        let results = spans
+            .iter()
+            .filter(|span| span.progress(self.now) == Progress::Completed)
+            .filter_map(|span| span.ending);
+        let mut summary = Fields::new();
+        for name in results.map(Ending::name) {
+            let count = summary.get(name).and_then(Value::as_u64).unwrap_or(0);
+            summary.insert(name.to_owned(), json!(count + 1));
+        }
+        let passed = summary.get("SUCCESS").and_then(Value::as_u64).unwrap_or(0);
+        RunPlayer {
+            id: format!("{}-{number}", self.attempt.id),
+            state: self.project.dialect.state(self.progress().name()),
+            result: self.is_done().then(|| self.attempt.ending_of(spans).name().to_owned()),
+            player_number: number,
+            test_name: Some(self.job.test.name.clone()),
+            composite_test_id: Some(format!("{}-{number}", self.job.test.id)),
+            step_count: Some(spans.len()),
+            completed_step_count: usize::try_from(passed).ok(),
+            step_result_summary: Some(summary),
+            platform: self.job.seats.get(index).and_then(|seat| platform(seat, self.project.dialect)),
+        }
+    }
+
+    fn steps(&self, steps: &[Step], spans: &[StepSpan]) -> Vec<RunStep> {
+        let steps = steps.iter().zip(spans).enumerate();
+        steps.map(|(index, (step, span))| self.step(index + 1, step, *span)).collect()
+    }
+
+    fn step(&self, number: usize, step: &Step, span: StepSpan) -> RunStep {
+        let progress = span.progress(self.now);
+        let end = span.end.filter(|_| progress == Progress::Completed);
+        let start = span.start.filter(|at| *at <= self.now);
+        let ending = span.ending.filter(|_| progress == Progress::Completed);
+        RunStep {
+            step_number: number,
+            start_time: start.map(|at| at.to_string()),
+            end_time: end.filter(|_| start.is_some()).map(|at| at.to_string()),
+            duration_ms: end.zip(start).map(|(end, start)| duration_ms(end - start)),
+            run_state: progress.name().to_owned(),
+            run_result: ending.map(|ending| ending.name().to_owned()),
+            report: ending.map(|ending| self.report(step, ending)),
+            items: self.items(number, step, ending),
+            test: RunStepTest {
+                test_step_id: format!("step_{}_{number}", &self.job.test.version),
+                goal: Some(step.goal.clone()),
+                finish_condition: finish_condition(&step.expected),
+                test_type: self.job.test.kind.name().to_owned(),
+            },
+        }
+    }
+
+    fn report(&self, step: &Step, ending: Ending) -> String {
+        match ending {
+            Ending::Success => step.report.clone(),
+            Ending::Skipped if ending != self.attempt.ending => {
+                "Not carried out: an earlier step did not pass.".to_owned()
+            }
+            _ => self.attempt.report.clone(),
+        }
+    }
+
+    /// Null until the step is over: an open list would read as a step without expected results.
+    fn items(&self, number: usize, step: &Step, ending: Option<Ending>) -> Option<Vec<RunStepItem>> {
+        let cut = Some(self.attempt.ending).filter(|ending| self.is_done() && ending.is_cut_off());
+        let ending = ending.or(cut).filter(|_| self.job.test.kind == Kind::Verification)?;
+        let last = step.expected.len().saturating_sub(1);
+        let item = |(index, (letter, expected)): (usize, (char, &String))| {
+            // What comes before the failed expectation was met.
+            let ending = if ending == Ending::Failed && index < last { Ending::Success } else { ending };
+            RunStepItem {
+                id: format!("{number}{letter}"),
+                expected: expected.clone(),
+                status: item_status(ending).to_owned(),
+                comment: matches!(ending, Ending::Failed | Ending::Blocked)
+                    .then(|| self.attempt.report.clone()),
+            }
+        };
+        Some(('a'..='z').zip(&step.expected).enumerate().map(item).collect())
+    }
+
+    fn artifacts(&self, player: &str, knowledge_url: &str) -> Vec<RunArtifactRef> {
+        let files: &[&str] =
+            if self.is_done() { &["recording.mp4", "agent.log", "deliverables/report.json"] } else { &[] };
+        let file = |filename: &&str| RunArtifactRef {
+            filename: (*filename).to_owned(),
+            url: format!("{knowledge_url}/runs/{player}/artifacts/{filename}"),
+            size: 2_000 + hash(&[player, filename]) % 60_000,
+            uploaded_at: self.attempt.ended.to_string(),
+        };
+        files.iter().map(file).collect()
+    }
+}
+
+fn build_ref(build: &Arc<Build>) -> BuildRef {
+    BuildRef { id: build.id.clone(), name: Some(build.name.clone()) }
+}
+
+fn finish_condition(expected: &[String]) -> Option<String> {
+    match expected {
+        [] => None,
+        [only] => Some(only.clone()),
+        several => {
+            let numbered = several.iter().enumerate().map(|(index, one)| format!("{}. {one}", index + 1));
+            Some(numbered.collect::<Vec<_>>().join("\n"))
+        }
+    }
+}
+
+const fn item_status(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Success => "passed",
+        Ending::Failed => "failed",
+        Ending::Blocked => "blocked",
+        Ending::Skipped => "skipped",
+        Ending::Timeout => "timeout",
+        Ending::Error => "error",
+        Ending::Stopped => "stopped",
+    }
+}
+
+/// The two documented shapes of a player's platform (supplement 2.2).
+fn platform(seat: &Seat, dialect: Dialect) -> Option<Fields> {
+    let device = seat.device.as_ref()?;
+    let kind = &seat.config.kind;
+    let shape = match dialect {
+        Dialect::Upper => {
+            json!({"kind": format!("{kind}-native"), "config": {"device": {"name": device.label, "os_version": device.os_version}}})
+        }
+        Dialect::Lower => json!({"type": kind, "device": device.label}),
+    };
+    shape.as_object().cloned()
+}

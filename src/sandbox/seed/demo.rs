@@ -1,0 +1,146 @@
+//! Project `demo`: Emberfall.
+
+use std::sync::Arc;
+
+use super::{
+    AGENT_CAREFUL, AGENT_CURIOUS, BUILD_ANDROID, BUILD_ANDROID_EARLIER, BUILD_IOS, BUILD_PLAYSTATION,
+    BUILD_WINDOWS, CONFIG_DIRECT_URL, CONFIG_IPHONE, CONFIG_PHONES, CONFIG_PHONES_ALL_BROKEN,
+    CONFIG_PHONES_ONE_BROKEN, CONFIG_PLAYSTATION, CONFIG_PRIVATE_PHONE, CONFIG_PRIVATE_TABLET,
+    CONFIG_UNKNOWN_SOURCE, CONFIG_WINDOWS, DEMO_PROJECT, PLAN_CROSS_PLATFORM, PLAN_SMOKE, TEST_DISCOVERY,
+    TEST_FAILS, TEST_FLAKY, TEST_PASSES, TEST_THREE_PLAYERS, TEST_TWO_PLAYERS, bugs, history,
+    parts::{config, minutes_ago, owned},
+    suite,
+};
+use crate::sandbox::{
+    plans::{Item, Plan},
+    project::{Dialect, Project},
+};
+
+const STORAGE: Option<&str> = Some("build-storage");
+
+/// The project with everything in it.
+pub(in crate::sandbox) fn project() -> Project {
+    let mut project = Project::new(DEMO_PROJECT, Dialect::Upper);
+    suite::add(&mut project);
+    add_configs(&mut project);
+    add_private_configs(&mut project);
+    project.agent_configs = owned(&[AGENT_CAREFUL, AGENT_CURIOUS]);
+    add_builds(&mut project);
+    add_plans(&mut project);
+    bugs::add_demo(&mut project);
+    history::add_demo(&mut project);
+    project
+}
+
+fn add_configs(project: &mut Project) {
+    let phones = [("Pixel 8", "14"), ("Galaxy S23", "14"), ("Xperia 1 V", "13")];
+    for config in [
+        config(CONFIG_WINDOWS, "Windows PC", "windows", STORAGE, &[("Lab PC 4", "11 23H2")]).pinned(),
+        config(CONFIG_PHONES, "Android phones", "android", STORAGE, &phones)
+            .described("The three phones that most players have.")
+            .pinned(),
+        config(
+            CONFIG_PHONES_ONE_BROKEN,
+            "Android phones, lab B",
+            "android",
+            STORAGE,
+            &[("Pixel 6a", "13"), ("Galaxy A52", "12")],
+        )
+        .described("The Galaxy A52 is in repair.")
+        .broken(&["Galaxy A52"]),
+        config(
+            CONFIG_PHONES_ALL_BROKEN,
+            "Android phones, lab C",
+            "android",
+            STORAGE,
+            &[("Moto G84", "13"), ("Redmi Note 12", "13")],
+        )
+        .described("Being rewired: no phone is connected.")
+        .broken(&["Moto G84", "Redmi Note 12"]),
+        config(CONFIG_IPHONE, "iPhone 15", "ios", STORAGE, &[("iPhone 15", "17.3")]),
+        config(CONFIG_PLAYSTATION, "PlayStation 5", "playstation", STORAGE, &[("Devkit 2", "9.00")]),
+    ] {
+        project.add_config(config);
+    }
+}
+
+fn add_private_configs(project: &mut Project) {
+    for config in [
+        config(
+            CONFIG_PRIVATE_PHONE,
+            "Dana's Pixel 8 Pro",
+            "android",
+            STORAGE,
+            &[("Pixel 8 Pro (Dana)", "14")],
+        )
+        .described("Private device.")
+        .private(),
+        config(
+            CONFIG_PRIVATE_TABLET,
+            "QA Galaxy Tab S9",
+            "android",
+            STORAGE,
+            &[("Galaxy Tab S9 (QA)", "14")],
+        )
+        .described("Private device.")
+        .private(),
+        config(
+            CONFIG_DIRECT_URL,
+            "Windows, release branch",
+            "windows",
+            Some("direct-url"),
+            &[("Lab PC 5", "11 23H2")],
+        )
+        .described("Fetches the last release from the download page."),
+        config(CONFIG_UNKNOWN_SOURCE, "Steam Deck", "linux", None, &[("Steam Deck 1", "3.5")]),
+    ] {
+        project.add_config(config);
+    }
+}
+
+fn add_builds(project: &mut Project) {
+    for (id, name, platform, hours) in [
+        (BUILD_ANDROID_EARLIER, "Emberfall 1.4.0 nightly 412", "android", 30),
+        (BUILD_ANDROID, "Emberfall 1.4.0 nightly 413", "android", 6),
+        (BUILD_WINDOWS, "Emberfall 1.4.0 nightly 413 (Windows)", "windows", 6),
+        (BUILD_IOS, "Emberfall 1.4.0 nightly 413 (iOS)", "ios", 5),
+        (BUILD_PLAYSTATION, "Emberfall 1.4.0 certification 2", "playstation", 52),
+    ] {
+        project.add_build(id, name, platform, minutes_ago(hours * 60));
+    }
+}
+
+fn add_plans(project: &mut Project) {
+    let item =
+        |test: &str, retries, slots: &[usize]| Item { test: test.to_owned(), retries, slots: slots.to_vec() };
+    let smoke = Plan {
+        id: PLAN_SMOKE.to_owned(),
+        name: "Release smoke".to_owned(),
+        items: vec![
+            item(TEST_PASSES, 0, &[]),
+            item(TEST_FLAKY, 1, &[]),
+            item(TEST_FAILS, 1, &[]),
+            item(TEST_DISCOVERY, 0, &[]),
+        ],
+        slots: Vec::new(),
+        default_slot_name: None,
+        created: minutes_ago(90 * 1_440),
+        modified: minutes_ago(3 * 1_440),
+        created_by: "Dana Reyes".to_owned(),
+        modified_by: "Ilir Hoxha".to_owned(),
+    };
+    let cross_platform = Plan {
+        id: PLAN_CROSS_PLATFORM.to_owned(),
+        name: "Cross-play party".to_owned(),
+        items: vec![item(TEST_TWO_PLAYERS, 1, &[1, 2]), item(TEST_THREE_PLAYERS, 0, &[1, 2, 3])],
+        slots: vec![(2, Some("Phone".to_owned())), (3, Some("Console".to_owned()))],
+        default_slot_name: Some("PC".to_owned()),
+        created: minutes_ago(20 * 1_440),
+        modified: minutes_ago(20 * 1_440),
+        created_by: "Ilir Hoxha".to_owned(),
+        modified_by: "Ilir Hoxha".to_owned(),
+    };
+    for plan in [smoke, cross_platform] {
+        project.plans.insert(plan.id.clone(), Arc::new(plan));
+    }
+}

@@ -1,0 +1,228 @@
+//! The tests of `demo`.
+
+use super::parts::{ends, step, test};
+use crate::sandbox::{
+    project::Project,
+    seed::{
+        BUG_ACTIVE, BUG_ARCHIVED, BUG_AUDIO, BUG_CRITICAL, BUG_UNREVIEWED, BUG_VISUAL, FOLDER_LEVELS,
+        FOLDER_MENUS, FOLDER_ONLINE, FOLDER_WORLD_1, FOLDER_WORLD_2, TEST_BLOCKED, TEST_DISCOVERY,
+        TEST_ERRORS, TEST_FAILS, TEST_FLAKY, TEST_PASSES, TEST_SKIPPED, TEST_TASK, TEST_THREE_PLAYERS,
+        TEST_TWO_PLAYERS,
+    },
+    tests::{
+        Ending,
+        Kind::{Discovery, Task, Verification},
+        Outcome, Step, Test,
+    },
+};
+
+/// Adds folders and tests.
+pub(super) fn add(project: &mut Project) {
+    for (id, path) in [
+        (FOLDER_LEVELS, "Levels"),
+        (FOLDER_WORLD_1, "Levels/World 1"),
+        (FOLDER_WORLD_2, "Levels/World 2"),
+        (FOLDER_MENUS, "Menus"),
+        (FOLDER_ONLINE, "Online"),
+    ] {
+        project.add_folder(id, path);
+    }
+    for test in levels().into_iter().chain(menus()).chain(online()).chain([discovery()]) {
+        project.add_test(test);
+    }
+}
+
+fn levels() -> Vec<Test> {
+    let first_level = vec![
+        step(
+            "Start level 1 from the title screen",
+            &["The level starts", "The lantern is lit"],
+            32_250,
+            "The title menu opened; level 1 started with the lantern lit.",
+        ),
+        step(
+            "Collect the three sparks",
+            &["The counter shows 3 of 3"],
+            41_500,
+            "All sparks collected, the counter reads 3/3.",
+        ),
+        step(
+            "Reach the beacon",
+            &["The results screen appears", "The score is above 0"],
+            38_000,
+            "Beacon reached. The results screen shows 4,120 points.",
+        ),
+    ];
+    let boss = vec![
+        step(
+            "Enter the forge and approach the Cinder Golem",
+            &["The boss bar appears"],
+            30_500,
+            "The gate closed and the boss bar appeared.",
+        ),
+        step(
+            "Break the golem's shield with two lantern flashes",
+            &["The shield breaks"],
+            55_000,
+            "The shield broke after the second flash.",
+        ),
+        step(
+            "Defeat the golem",
+            &["The golem collapses", "The forge key drops"],
+            47_750,
+            "The golem collapsed and dropped the forge key.",
+        ),
+    ];
+    let season = vec![
+        step("Open the season page", &["The season banner is shown"], 21_000, "The page opened."),
+        step("Claim the season reward", &["The reward is in the bag"], 26_000, "The reward was claimed."),
+    ];
+    vec![
+        test(TEST_PASSES, "Finish the first level", Verification, Some(FOLDER_WORLD_1), first_level)
+            .tagged(&["smoke"])
+            .linked(11, 1041)
+            .linked(11, 1042),
+        test(TEST_FLAKY, "Beat the Cinder Golem", Verification, Some(FOLDER_WORLD_2), boss)
+            .tagged(&["smoke", "boss"])
+            .linked(12, 1077)
+            .ending(vec![
+                ends(
+                    Ending::Timeout,
+                    2,
+                    "The golem stayed behind the pillar, out of reach; the time budget ran out.",
+                ),
+                Outcome::passed(),
+            ]),
+        test(TEST_SKIPPED, "Claim the season reward", Verification, Some(FOLDER_LEVELS), season)
+            .linked(11, 1050)
+            .ending(vec![ends(
+                Ending::Skipped,
+                1,
+                "No season is active on this build; there is nothing to claim.",
+            )]),
+    ]
+}
+
+fn menus() -> Vec<Test> {
+    let pause = vec![
+        step("Start level 1", &["The level starts"], 28_500, "Level 1 started."),
+        step(
+            "Pause the game with the button at the top right",
+            &["The button reacts", "The pause menu opens"],
+            33_000,
+            "The pause menu opened.",
+        ),
+        step(
+            "Resume the game",
+            &["The countdown runs from 3"],
+            22_000,
+            "The countdown ran and play went on.",
+        ),
+    ];
+    let languages = vec![
+        step("Switch to Japanese", &["The menu is in Japanese"], 24_000, "The menu switched to Japanese."),
+        step("Switch to Arabic", &["The menu is mirrored"], 27_500, "The menu was mirrored."),
+    ];
+    let shop = vec![
+        step("Open the shop", &[], 24_000, "The shop opened on the lantern tab."),
+        step("Buy {{item}} and equip it", &[], 36_500, "Bought for 80 embers and equipped."),
+    ];
+    vec![
+        test(TEST_FAILS, "Pause and resume", Verification, Some(FOLDER_MENUS), pause)
+            .tagged(&["smoke", "hud"])
+            .linked(12, 1063)
+            .linked_to_lost(12, 1043)
+            .ending(vec![
+                ends(Ending::Failed, 2, "Three taps on the pause button had no effect; the game went on and the lantern burnt out.")
+                    .finds(BUG_ACTIVE, 2, 37),
+            ]),
+        test(TEST_ERRORS, "Switch every language", Verification, Some(FOLDER_MENUS), languages)
+            .ending(vec![ends(Ending::Error, 2, "The game process ended while the fonts were loading.")]),
+        test(TEST_TASK, "Buy an item in the shop", Task, Some(FOLDER_MENUS), shop).tagged(&["shop"]).linked(12, 1090),
+    ]
+}
+
+fn online() -> Vec<Test> {
+    let cloud = vec![
+        step(
+            "Sign in with the test account",
+            &["The profile name is shown"],
+            25_000,
+            "Signed in as lantern-qa.",
+        ),
+        step(
+            "Restore the cloud save",
+            &["Level 7 is unlocked"],
+            31_000,
+            "The save was restored up to level 7.",
+        ),
+    ];
+    let host = || -> Vec<Step> {
+        vec![
+            step(
+                "Open a private session",
+                &["A code is shown"],
+                26_000,
+                "The session opened with the code EMBER-42.",
+            ),
+            step("Light the beacon together", &["Both lanterns light it"], 52_000, "The beacon burns."),
+        ]
+    };
+    let guest = |code: &str| -> Vec<Step> {
+        vec![
+            step(code, &["The lobby shows everyone"], 34_000, "Joined; everyone is in the lobby."),
+            step("Light the beacon together", &["Both lanterns light it"], 49_500, "The beacon burns."),
+        ]
+    };
+    vec![
+        test(TEST_BLOCKED, "Restore a cloud save", Verification, Some(FOLDER_ONLINE), cloud)
+            .linked(13, 1101)
+            .ending(vec![ends(
+                Ending::Blocked,
+                2,
+                "The save service answers \"maintenance\"; nothing can be restored.",
+            )]),
+        test(TEST_TWO_PLAYERS, "Co-op: light the beacon", Verification, Some(FOLDER_ONLINE), host())
+            .with(guest("Join with the code"))
+            .tagged(&["coop"])
+            .linked(13, 1110),
+        test(TEST_THREE_PLAYERS, "Cross-play: three lanterns", Verification, Some(FOLDER_ONLINE), host())
+            .with(guest("Join from the phone"))
+            .with(guest("Join from the console"))
+            .tagged(&["coop", "cross-play"])
+            .linked(13, 1111)
+            .ending(vec![
+                ends(
+                    Ending::Failed,
+                    2,
+                    "The guest on the phone fell through the bridge and never reached the beacon.",
+                )
+                .of_player(2)
+                .finds(BUG_CRITICAL, 2, 61),
+            ]),
+    ]
+}
+
+fn discovery() -> Test {
+    let steps = vec![step(
+        "Explore the Ashen Woods and look for anything that is broken",
+        &[],
+        240_000,
+        "Walked every path of the woods; four things stood out.",
+    )];
+    let found = Outcome::passed()
+        .finds(BUG_CRITICAL, 1, 14)
+        .finds(BUG_AUDIO, 1, 33)
+        .finds(BUG_VISUAL, 1, 58)
+        .finds(BUG_UNREVIEWED, 1, 71);
+    test(TEST_DISCOVERY, "Explore the Ashen Woods", Discovery, None, steps)
+        .tagged(&["exploration"])
+        .ending(vec![found])
+}
+
+/// The first level as it was when its icons still overlapped.
+pub(super) fn first_level_of_old(test: &Test) -> Test {
+    let ending =
+        ends(Ending::Failed, 2, "The lantern icon covers the spark counter.").finds(BUG_ARCHIVED, 2, 19);
+    Test { version: 1, script: vec![ending], ..test.clone() }
+}

@@ -1,0 +1,98 @@
+//! A sandbox whose clock stands still, and a plain HTTP client for it.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use reqwest::{Method, Response};
+use serde_json::Value;
+use tas_mcp::sandbox::{Options, Sandbox, keys, start};
+
+/// A sandbox, and the key with which it is asked.
+pub(super) struct Client {
+    pub(super) sandbox: Sandbox,
+    http: reqwest::Client,
+    key: Option<&'static str>,
+}
+
+/// An answer: status and JSON body.
+#[derive(Debug, PartialEq)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) body: Value,
+}
+
+impl Client {
+    /// A fresh sandbox, asked with the key of `demo`.
+    pub(super) async fn demo() -> Self {
+        Self::with(Options { speed: 0.0, ..Options::default() }).await
+    }
+
+    /// A fresh sandbox with these options.
+    pub(super) async fn with(options: Options) -> Self {
+        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let sandbox = start(listen, options, None).await.expect("a free port");
+        // The second test to come here finds the provider installed, which is just as well.
+        drop(rustls::crypto::ring::default_provider().install_default());
+        let http = reqwest::Client::builder().no_proxy().build().expect("a plain client");
+        Self { sandbox, http, key: Some(keys::DEMO) }
+    }
+
+    /// The same sandbox, asked with another key.
+    pub(super) fn key(mut self, key: &'static str) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// The same sandbox, asked without a key.
+    pub(super) fn without_key(mut self) -> Self {
+        self.key = None;
+        self
+    }
+
+    /// Sends a request below the base address, or below the host for `/_sandbox`.
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<String>,
+    ) -> reqwest::Result<Response> {
+        let host = if path.starts_with("/_sandbox") {
+            self.sandbox.knowledge_url()
+        } else {
+            self.sandbox.base_url()
+        };
+        let mut request = self.http.request(method, format!("{host}{path}"));
+        if let Some(key) = self.key {
+            request = request.header("x-api-key", key);
+        }
+        if let Some(body) = body {
+            request = request.header("content-type", "application/json").body(body);
+        }
+        request.send().await
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Answer {
+        answer(self.send(Method::GET, path, None).await).await
+    }
+
+    pub(super) async fn delete(&self, path: &str) -> Answer {
+        answer(self.send(Method::DELETE, path, None).await).await
+    }
+
+    pub(super) async fn post(&self, path: &str, body: Value) -> Answer {
+        answer(self.send(Method::POST, path, Some(body.to_string())).await).await
+    }
+
+    /// The body of a successful reading.
+    pub(super) async fn read(&self, path: &str) -> Value {
+        let answer = self.get(path).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        answer.body
+    }
+}
+
+async fn answer(response: reqwest::Result<Response>) -> Answer {
+    let response = response.expect("an answer");
+    let status = response.status().as_u16();
+    let text = response.text().await.expect("a body");
+    Answer { status, body: serde_json::from_str(&text).unwrap_or(Value::String(text)) }
+}
