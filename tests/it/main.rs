@@ -9,4 +9,5 @@
 mod support;
 
 mod contract;
+mod schemas;
 mod wire;
