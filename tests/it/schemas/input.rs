@@ -8,7 +8,7 @@ use tas_mcp::{
 };
 
 /// What a schema of arguments may say (`design.md` 5).
-const KEYWORDS: [&str; 14] = [
+const KEYWORDS: [&str; 11] = [
     "type",
     "description",
     "properties",
@@ -16,21 +16,17 @@ const KEYWORDS: [&str; 14] = [
     "additionalProperties",
     "items",
     "enum",
-    "default",
-    "format",
     "minimum",
     "maximum",
     "minItems",
     "maxItems",
-    "minLength",
 ];
 
 /// Says more than every host understands; harmless where it is not understood, since our own check holds it.
 const ALSO: [&str; 1] = ["uniqueItems"];
 
-/// Average cost of a tool, at 4 bytes a token. The two starts, among the largest operations of the service, raise
-/// it: the others stay below 160.
-const TOKENS_A_TOOL: usize = 210;
+/// Average cost of a tool, at 4 bytes a token.
+const TOKENS_A_TOOL: usize = 190;
 
 /// Calls `visit` on the schema and on every schema in it, with the place.
 pub(super) fn walk(place: &str, schema: &Value, visit: &mut dyn FnMut(&str, &Value)) {
@@ -60,11 +56,10 @@ fn is_name(name: &str) -> bool {
 }
 
 #[test]
-fn arguments_are_closed_objects() {
+fn arguments_are_objects() {
     for entry in &OPERATIONS {
         let schema = published(entry.input_schema());
         assert_eq!(schema["type"], "object", "{}", entry.name);
-        assert_eq!(schema["additionalProperties"], false, "{}", entry.name);
         assert!(schema["properties"].is_object(), "{}", entry.name);
         assert!(jsonschema::meta::is_valid(&Value::Object(schema)), "{}", entry.name);
     }
@@ -77,24 +72,27 @@ fn arguments_use_only_what_every_host_takes() {
             assert!(KEYWORDS.iter().chain(&ALSO).any(|known| known == keyword), "{place}: {keyword}");
         }
         assert!(schema["type"].is_string(), "{place}: {schema}");
-        assert!(schema.get("format").is_none_or(|format| format == "uuid"), "{place}");
         if schema["type"] == "array" {
             assert!(schema["items"].is_object(), "{place}");
         }
         if let Some(words) = schema.get("enum") {
             assert!(words.as_array().is_some_and(|words| words.iter().all(Value::is_string)), "{place}");
         }
-        let root = !place.contains('.');
-        assert!(root || schema.get("additionalProperties").is_none_or(Value::is_object), "{place}");
+        assert!(schema.get("additionalProperties").is_none_or(Value::is_object), "{place}");
     });
 }
 
 #[test]
 fn defaults_are_values_that_the_argument_takes() {
-    arguments(&mut |place, schema| {
-        let Some(default) = schema.get("default") else { return };
-        assert!(jsonschema::draft202012::is_valid(schema, default), "{place}: {default}");
-    });
+    let mut defaults = 0;
+    for entry in &OPERATIONS {
+        walk(entry.name, &Value::Object(entry.input_schema().clone()), &mut |place, schema| {
+            let Some(default) = schema.get("default") else { return };
+            assert!(jsonschema::draft202012::is_valid(schema, default), "{place}: {default}");
+            defaults += 1;
+        });
+    }
+    assert!(defaults > 0);
 }
 
 #[test]
