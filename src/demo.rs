@@ -66,7 +66,9 @@ impl Demo {
         self.transcript.step("On which device shall it run?");
         let page = self.call("list_deployment_configs", json!({"project_id": seed::DEMO_PROJECT})).await?;
         let configs = records(&page)?;
-        let found = configs.iter().find(|config| config["kind"] == "windows" && config["providerType"] == "build-storage");
+        let found = configs
+            .iter()
+            .find(|config| config["kind"] == "windows" && config["providerType"] == "build-storage");
         let config = found.context("no Windows config")?;
         self.transcript.found(&format!("{} configs; taken: {}", configs.len(), text(config, "name")?));
         Ok(text(config, "id")?.to_owned())
@@ -76,8 +78,14 @@ impl Demo {
         self.transcript.step("Which test?");
         let page = self.call("list_tests", json!({"project_id": seed::DEMO_PROJECT})).await?;
         let tests = records(&page)?;
-        let test = tests.iter().find(|test| test["id"] == seed::TEST_FAILS).context("the test is not listed")?;
-        self.transcript.found(&format!("{} tests; taken: {} ({})", tests.len(), text(test, "name")?, text(test, "type")?));
+        let test =
+            tests.iter().find(|test| test["id"] == seed::TEST_FAILS).context("the test is not listed")?;
+        self.transcript.found(&format!(
+            "{} tests; taken: {} ({})",
+            tests.len(),
+            text(test, "name")?,
+            text(test, "type")?
+        ));
         Ok(text(test, "id")?.to_owned())
     }
 
@@ -117,7 +125,10 @@ impl Demo {
         let last = runs.iter().max_by_key(|run| run["started_at"].as_str()).context("no run")?;
         let (result, left) = (text(last, "result")?, &job["retries"]["remaining"]);
         ensure!(result == "FAILED" && runs.len() == 1, "a verdict must not be retried: {job}");
-        self.transcript.found(&format!("{result} after {} attempt, {left} retries left: a verdict is never retried", runs.len()));
+        self.transcript.found(&format!(
+            "{result} after {} attempt, {left} retries left: a verdict is never retried",
+            runs.len()
+        ));
         Ok(text(last, "multiplayer_run_id")?.to_owned())
     }
 
@@ -126,7 +137,12 @@ impl Demo {
         let record = self.call("get_run", json!({"run_id": run})).await?;
         let steps = record["players"][0]["steps"].as_array().context("no steps")?;
         let failed = steps.iter().find(|step| step["run_result"] == "FAILED").context("no failed step")?;
-        self.transcript.found(&format!("step {} of {}: {}", failed["step_number"], steps.len(), text(&failed["test"], "goal")?));
+        self.transcript.found(&format!(
+            "step {} of {}: {}",
+            failed["step_number"],
+            steps.len(),
+            text(&failed["test"], "goal")?
+        ));
         let items = failed["items"].as_array().context("no expected results")?;
         for item in items.iter().filter(|item| item["status"] == "failed") {
             self.transcript.found(&format!("expected: {}", text(item, "expected")?));
@@ -134,15 +150,26 @@ impl Demo {
         self.transcript.found(&format!("report: {}", text(failed, "report")?));
         let bugs = self.call("list_run_bugs", json!({"run_id": run})).await?;
         let bug = records(&bugs)?.first().context("no bug")?;
-        self.transcript.found(&format!("bug {} ({}): {}", text(bug, "bug_id")?, text(bug, "severity")?, text(bug, "title")?));
+        self.transcript.found(&format!(
+            "bug {} ({}): {}",
+            text(bug, "bug_id")?,
+            text(bug, "severity")?,
+            text(bug, "title")?
+        ));
         Ok(())
     }
 
     async fn export(&mut self, run: &str) -> Result<()> {
         self.transcript.step("Put the result where the team looks.");
-        let result = self.call("export_tmsys_run", json!({"multiplayer_run_id": run, "custom_run_name": "Nightly"})).await?;
+        let result = self
+            .call("export_tmsys_run", json!({"multiplayer_run_id": run, "custom_run_name": "Nightly"}))
+            .await?;
         ensure!(result["success"] == true, "the export failed: {result}");
-        self.transcript.found(&format!("{} cases, {}", result["total_test_cases"], text(&result, "tmsys_run_url")?));
+        self.transcript.found(&format!(
+            "{} cases, {}",
+            result["total_test_cases"],
+            text(&result, "tmsys_run_url")?
+        ));
         Ok(())
     }
 
@@ -150,10 +177,14 @@ impl Demo {
         self.transcript.step("A slip: the same run, but the wrong project.");
         let arguments = json!({"multiplayer_run_id": run, "project_id": seed::ARENA_PROJECT});
         self.transcript.call("export_tmsys_run", &arguments);
-        let error = self.session.call("export_tmsys_run", arguments).await?.err().context("it was not refused")?;
+        let error =
+            self.session.call("export_tmsys_run", arguments).await?.err().context("it was not refused")?;
         ensure!(error["code"] == "project_scope_mismatch", "refused otherwise: {error}");
         let message = text(&error, "message")?;
-        ensure!(message.contains(seed::DEMO_PROJECT) && message.contains(seed::ARENA_PROJECT), "a project is not named: {message}");
+        ensure!(
+            message.contains(seed::DEMO_PROJECT) && message.contains(seed::ARENA_PROJECT),
+            "a project is not named: {message}"
+        );
         self.transcript.refused(&format!("project_scope_mismatch: {message}"));
         Ok(())
     }

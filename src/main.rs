@@ -71,7 +71,8 @@ async fn serve_sandbox(matches: &ArgMatches, settings: &Settings) -> anyhow::Res
     let listen = *matches.get_one::<SocketAddr>("listen").context("no address")?;
     let speed = *matches.get_one::<f64>("speed").context("no speed")?;
     let options = Options { speed, tmsys_name: settings.tmsys_name().to_owned() };
-    let sandbox = sandbox::start(listen, options, None).await.with_context(|| format!("cannot listen on {listen}"))?;
+    let sandbox =
+        sandbox::start(listen, options, None).await.with_context(|| format!("cannot listen on {listen}"))?;
     writeln!(std::io::stdout(), "{}", sandbox.guide())?;
     terminated().await;
     Ok(())
@@ -82,7 +83,11 @@ fn sandbox_command() -> Command {
     let speed = Arg::new("speed").long("speed").value_name("FACTOR").value_parser(value_parser!(f64));
     Command::new("sandbox")
         .about("Serves the service from memory, with seed data, until it is told to end")
-        .arg(listen.default_value("127.0.0.1:8080").help("Address and port to listen on; port 0 takes a free one"))
+        .arg(
+            listen
+                .default_value("127.0.0.1:8080")
+                .help("Address and port to listen on; port 0 takes a free one"),
+        )
         .arg(speed.default_value("60").help("Simulated seconds for each real one; 0: the clock stands still"))
 }
 

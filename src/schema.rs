@@ -102,9 +102,6 @@ fn lower(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
             if let Some(Value::String(text)) = object.get_mut("description") {
                 *text = unwrap_lines(text);
             }
-            if object.get("additionalProperties") == Some(&Value::Bool(true)) {
-                object.shift_remove("additionalProperties");
-            }
             object.values_mut().for_each(|value| lower(value, also));
         }
         _ => {}

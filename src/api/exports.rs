@@ -88,7 +88,9 @@ pub struct ExportResult {
     pub export_strategy: String,
     /// Empty when `already_exported`.
     pub runs_processed: Vec<String>,
-    pub total_test_cases: f64,
+    /// An integer; any number is taken.
+    #[schemars(schema_with = "number")]
+    pub total_test_cases: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub already_exported: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,7 +108,8 @@ pub struct ExportResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tmsys_plan_name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub export_duration_ms: Option<f64>,
+    #[schemars(schema_with = "number")]
+    pub export_duration_ms: Option<u64>,
     /// Remote case ids.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "numbers_or_texts")]
@@ -117,6 +120,10 @@ pub struct ExportResult {
     pub error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
+}
+
+fn number(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    json_schema!({"type": ["number", "null"]})
 }
 
 fn number_or_text(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

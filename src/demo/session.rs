@@ -35,7 +35,8 @@ impl Session {
         let mut server = command.spawn().context("the server cannot be started")?;
         let input = server.stdin.take().context("the server has no input")?;
         let output = BufReader::new(server.stdout.take().context("the server has no output")?).lines();
-        let mut session = Self { server, input, output, revision: String::new(), tools: Vec::new(), last_id: 0 };
+        let mut session =
+            Self { server, input, output, revision: String::new(), tools: Vec::new(), last_id: 0 };
         session.initialize().await?;
         Ok(session)
     }
@@ -85,7 +86,11 @@ impl Session {
         let id = self.last_id;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": parameters})).await?;
         loop {
-            let line = self.output.next_line().await?.with_context(|| format!("the server ended during {method}"))?;
+            let line = self
+                .output
+                .next_line()
+                .await?
+                .with_context(|| format!("the server ended during {method}"))?;
             let mut message: Value = serde_json::from_str(&line)?;
             if message["id"] == id {
                 ensure!(message["error"].is_null(), "{method}: {}", message["error"]);

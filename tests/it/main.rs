@@ -10,7 +10,7 @@ mod support;
 
 mod contract;
 mod readme;
+mod sandbox;
+mod schemas;
 mod tools;
 mod wire;
-
-mod sandbox;

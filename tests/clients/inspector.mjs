@@ -1,0 +1,41 @@
+// The command line of the MCP inspector, in each protocol era that its configuration knows.
+// Usage: node inspector.mjs SERVER INSPECTOR
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { report, scenario } from './scenario.mjs';
+
+const [server, inspector] = process.argv.slice(2);
+const eras = ['legacy', 'auto', 'modern'];
+const config = 'inspector.json';
+
+/** Exit code of the inspector for a result with `isError`. */
+const IS_ERROR = 5;
+
+const entry = (protocolEra) => ({ command: server, args: ['--sandbox'], protocolEra });
+writeFileSync(config, JSON.stringify({ mcpServers: Object.fromEntries(eras.map((era) => [era, entry(era)])) }));
+
+/** One run of the inspector: a process of its own, and a server of its own. */
+function inspect(era, ...args) {
+  const run = spawnSync(process.execPath, [inspector, '--cli', '--config', config, '--server', era, ...args, '--format', 'json'], {
+    encoding: 'utf8',
+    // Otherwise it wants a keychain.
+    env: { ...process.env, MCP_INSPECTOR_SECRET_STORE: 'memory' },
+  });
+  assert.ok([0, IS_ERROR].includes(run.status), `exit code ${run.status}: ${run.stderr}`);
+  const answer = JSON.parse(run.stdout);
+  assert.equal(answer.isError ?? false, run.status === IS_ERROR);
+  return answer;
+}
+
+for (const era of eras) {
+  await report(`MCP inspector, ${era}`, async () => {
+    const tools = await scenario({
+      tools: async () => inspect(era, '--method', 'tools/list').tools.map((tool) => tool.name),
+      call: async (name, args) =>
+        inspect(era, '--method', 'tools/call', '--tool-name', name, '--tool-args-json', JSON.stringify(args)),
+    });
+    return `${tools} tools`;
+  });
+}

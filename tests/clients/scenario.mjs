@@ -1,0 +1,58 @@
+// What every JavaScript client has to get from `tas-mcp --sandbox`, whatever the protocol revision.
+// An adapter has `tools()`, the names of the tools, and `call(name, arguments)`, the result of a call.
+
+import assert from 'node:assert/strict';
+
+/** The one text block of a result, which is JSON in every case. */
+function text(result) {
+  assert.equal(result.content.length, 1);
+  assert.equal(result.content[0].type, 'text');
+  return JSON.parse(result.content[0].text);
+}
+
+function success(result) {
+  assert.ok(!result.isError, JSON.stringify(result));
+  assert.deepEqual(text(result), result.structuredContent);
+  return result.structuredContent;
+}
+
+function failure(result, code) {
+  assert.equal(result.isError, true, JSON.stringify(result));
+  assert.equal(result.structuredContent, undefined);
+  const { error } = text(result);
+  assert.equal(error.code, code, JSON.stringify(error));
+  return error;
+}
+
+export async function scenario(client) {
+  const tools = await client.tools();
+  for (const name of ['list_deployment_configs', 'list_runs', 'get_run', 'get_job', 'start_run']) {
+    assert.ok(tools.includes(name), `${name} is not offered`);
+  }
+
+  const configs = success(await client.call('list_deployment_configs', {}));
+  assert.ok(configs.data.length > 0);
+
+  const [run] = success(await client.call('list_runs', { project_id: 'demo', page_size: 1 })).data;
+  const id = run.multiplayer_run_id;
+  assert.equal(success(await client.call('get_run', { run_id: id })).multiplayer_run_id, id);
+
+  const refused = failure(await client.call('get_job', { job_id: 'x', colour: 'red' }), 'invalid_arguments');
+  const paths = refused.details.violations.map((violation) => violation.path).sort();
+  assert.deepEqual(paths, ['colour', 'job_id']);
+
+  const foreign = failure(await client.call('get_run', { run_id: id, project_id: 'arena' }), 'project_scope_mismatch');
+  assert.deepEqual([foreign.details.requested_project, foreign.details.owning_project], ['arena', 'demo']);
+
+  return tools.length;
+}
+
+/** Runs the scenario and prints its one line. */
+export async function report(title, run) {
+  try {
+    console.log(`ok      ${title}: ${await run()}`);
+  } catch (error) {
+    console.log(`FAILED  ${title}: ${error.message.replaceAll('\n', ' ')}`);
+    process.exitCode = 1;
+  }
+}
