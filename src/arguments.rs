@@ -195,10 +195,10 @@ fn coerce(schema: &Fields, kind: &str, value: &mut Value) {
     if let Some(coerced) = coerced {
         *value = coerced;
     }
-    if let (Some(other), Value::String(text)) = (schema.get(OR_TYPE).and_then(Value::as_str), &*value) {
-        if let Some(other) = parsed(text).filter(|parsed| is_a(other, parsed)) {
-            *value = other;
-        }
+    if let (Some(other), Value::String(text)) = (schema.get(OR_TYPE).and_then(Value::as_str), &*value)
+        && let Some(other) = parsed(text).filter(|parsed| is_a(other, parsed))
+    {
+        *value = other;
     }
 }
 
@@ -267,14 +267,11 @@ fn join(path: &str, name: &str) -> String {
 
 /// Says that a name is unknown, and which known one it is nearest to.
 fn unknown(name: &str, known: &Fields) -> String {
-    let nearest = nearest(name, known.keys().map(String::as_str));
-    match nearest {
-        Some(nearest) => format!("is not an argument of this tool; the nearest is `{nearest}`"),
-        None => {
-            let known: Vec<_> = known.keys().map(|name| format!("`{name}`")).collect();
-            format!("is not an argument of this tool, which takes {}", known.join(", "))
-        }
+    if let Some(nearest) = nearest(name, known.keys().map(String::as_str)) {
+        return format!("is not an argument of this tool; the nearest is `{nearest}`");
     }
+    let known: Vec<_> = known.keys().map(|name| format!("`{name}`")).collect();
+    format!("is not an argument of this tool, which takes {}", known.join(", "))
 }
 
 /// The candidate most like `name`, if any is like it at all. One that ends in the other, such as `run_id` in

@@ -324,7 +324,7 @@ impl Problems<'_> {
     /// The key itself beats a file with it.
     fn key(&mut self) -> Option<KeySource> {
         if self.settings.text(&API_KEY).is_some() {
-            return self.optional(&API_KEY, |text| KeySource::fixed(text));
+            return self.optional(&API_KEY, KeySource::fixed);
         }
         if self.settings.text(&API_KEY_FILE).is_some() {
             return self.optional(&API_KEY_FILE, |path| KeySource::file(path.into()));
@@ -363,7 +363,7 @@ fn project_ids(text: &str) -> Result<Vec<String>, String> {
 
 fn readable_certificates(path: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(path);
-    crate::client::certificates(&path).map(|_| path).map_err(|error| error.to_string())
+    crate::client::certificates(&path).map(|_| path)
 }
 
 fn tmsys_name(text: &str) -> Result<String, String> {

@@ -70,14 +70,14 @@ pub struct Failure {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// More, for machines.
-    #[serde(skip_serializing_if = "Fields::is_empty")]
-    pub details: Fields,
+    #[serde(skip_serializing_if = "no_fields")]
+    pub details: Box<Fields>,
 }
 
 impl Failure {
     /// A failure without hint or details.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, status: None, details: Fields::new() }
+        Self { code, message: message.into(), hint: None, status: None, details: Box::default() }
     }
 
     /// Adds what to do next.
@@ -127,6 +127,11 @@ impl Failure {
     pub fn to_json(&self) -> String {
         json!({"error": self}).to_string()
     }
+}
+
+#[expect(clippy::borrowed_box, reason = "serde hands the field over as it is")]
+fn no_fields(fields: &Box<Fields>) -> bool {
+    fields.is_empty()
 }
 
 /// The service's own words, cut at [`LONGEST_QUOTATION`].

@@ -120,11 +120,10 @@ impl Server {
 /// The one place where the outcome of a call is logged.
 fn log(entry: &Entry, outcome: &Result<Reply, Failure>, started: Instant) {
     let (tool, duration_ms) = (entry.name, started.elapsed().as_millis());
-    match outcome {
-        Ok(_) => tracing::info!(tool, duration_ms, "call answered"),
-        Err(failure) => {
-            tracing::info!(tool, duration_ms, code = ?failure.code, status = failure.status, "{failure}")
-        }
+    if let Err(failure) = outcome {
+        tracing::info!(tool, duration_ms, code = ?failure.code, status = failure.status, "{failure}");
+    } else {
+        tracing::info!(tool, duration_ms, "call answered");
     }
 }
 

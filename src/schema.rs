@@ -66,7 +66,7 @@ pub fn published(schema: &Fields) -> Fields {
     };
     schema
         .iter()
-        .filter(|(key, value)| !(INTERNAL.contains(&key.as_str()) && !value.is_object()))
+        .filter(|(key, value)| value.is_object() || !INTERNAL.contains(&key.as_str()))
         .map(|(key, value)| (key.clone(), clean(value)))
         .collect()
 }

@@ -42,7 +42,7 @@ pub struct ListBugs {
     pub severity: Option<Severity>,
     /// ui, gameplay, performance, crash, audio, visual, ...
     pub category: Option<String>,
-    /// created_at, severity, occurrence_count, ...
+    /// `created_at`, `severity`, `occurrence_count`, ...
     pub sort_by: Option<String>,
     pub sort_order: Option<SortOrder>,
     pub page: Option<Page>,
@@ -128,7 +128,7 @@ pub struct RunBug {
     pub details: Option<Open>,
 }
 
-/// A reviewed bug (specification, BugSummary).
+/// A reviewed bug (specification, Bug).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Bug {
     pub id: String,
@@ -157,7 +157,7 @@ pub struct BugDetail {
     pub occurrences: Vec<BugOccurrence>,
 }
 
-/// One detection of a bug (specification, BugOccurrenceSummary).
+/// One detection of a bug (specification, Bug).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BugOccurrence {
     pub id: String,

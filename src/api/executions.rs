@@ -18,7 +18,7 @@ pub struct ListTestPlanExecutions {
     pub test_plan_id: Option<Uuid>,
     pub build_id: Option<Uuid>,
     pub status: Option<ExecutionStatus>,
-    /// Default start_time.
+    /// Default `start_time`.
     pub sort_by: Option<ExecutionSort>,
     /// Default desc.
     pub sort_order: Option<SortOrder>,
@@ -108,7 +108,7 @@ fn anything(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub struct TestStatus {
     pub passed: usize,
-    /// FAILED, ERROR, TIMEOUT, BLOCKED and MAX_STEPS.
+    /// FAILED, ERROR, TIMEOUT, BLOCKED and `MAX_STEPS`.
     pub failed: usize,
     pub skipped: usize,
     pub stopped: usize,

@@ -179,27 +179,28 @@ fn check_options(arguments: &Fields, violations: &mut Vec<Violation>) {
             violations.push(Violation::new(format!("options.{budget}"), rule));
         }
     }
-    const POSITION: &str = "mobile_gpslocation";
-    match options.get(POSITION) {
-        Some(Value::String(text)) if text == "auto" => {
-            if !options.contains_key("mobile_geolocation") {
-                let rule = "`auto` needs `mobile_geolocation`";
-                violations.push(Violation::new(format!("options.{POSITION}"), rule));
+    if let Some(position) = options.get(POSITION) {
+        check_position(position, options.contains_key("mobile_geolocation"), violations);
+    }
+}
+
+/// The option that takes a word or an object.
+const POSITION: &str = "mobile_gpslocation";
+
+fn check_position(position: &Value, has_place: bool, violations: &mut Vec<Violation>) {
+    let mut broken =
+        |path: &str, rule: &str| violations.push(Violation::new(format!("options.{path}"), rule));
+    match position {
+        Value::String(text) if text == "auto" && has_place => {}
+        Value::String(text) if text == "auto" => broken(POSITION, "`auto` needs `mobile_geolocation`"),
+        Value::Object(position) => {
+            for name in
+                ["lat", "long"].into_iter().filter(|name| !position.get(*name).is_some_and(Value::is_string))
+            {
+                broken(&format!("{POSITION}.{name}"), "is required, as a string");
             }
         }
-        Some(Value::Object(position)) => {
-            for name in ["lat", "long"] {
-                if !position.get(name).is_some_and(Value::is_string) {
-                    let rule = "is required, as a string";
-                    violations.push(Violation::new(format!("options.{POSITION}.{name}"), rule));
-                }
-            }
-        }
-        Some(_) => {
-            let rule = "must be `auto` or an object of the strings `lat` and `long`";
-            violations.push(Violation::new(format!("options.{POSITION}"), rule));
-        }
-        None => {}
+        _ => broken(POSITION, "must be `auto` or an object of the strings `lat` and `long`"),
     }
 }
 

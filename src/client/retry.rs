@@ -61,9 +61,8 @@ impl RetryPolicy {
             Ok(answer) if repeat == Repeat::Safe && self.statuses.contains(&answer.status) => {
                 answer.retry_after
             }
-            Ok(_) => return None,
             Err(error) if error.is_worth_repeating(repeat) => None,
-            Err(_) => return None,
+            Ok(_) | Err(_) => return None,
         };
         if attempt >= self.attempts {
             return None;

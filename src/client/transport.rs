@@ -177,7 +177,7 @@ fn is_tls(error: &(dyn Error + 'static)) -> bool {
         }
         // An I/O error hides the error that it was made of from `source`.
         let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        if inner.is_some_and(|inner| inner.is::<rustls::Error>()) {
+        if inner.is_some_and(<dyn Error + Send + Sync>::is::<rustls::Error>) {
             return true;
         }
         source = error.source();

@@ -44,13 +44,11 @@ impl Session {
     async fn initialize(&mut self) -> Result<()> {
         let client = json!({"name": "demo", "version": env!("CARGO_PKG_VERSION")});
         let parameters = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": client});
-        let mut result = self.request("initialize", parameters).await?;
-        self.revision = result["protocolVersion"].take().as_str().context("no revision")?.to_owned();
+        let result = self.request("initialize", parameters).await?;
+        result["protocolVersion"].as_str().context("no revision")?.clone_into(&mut self.revision);
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
-        let mut list = self.request("tools/list", json!({})).await?;
-        if let Value::Array(tools) = list["tools"].take() {
-            self.tools = tools;
-        }
+        let list = self.request("tools/list", json!({})).await?;
+        list["tools"].as_array().context("no tools")?.clone_into(&mut self.tools);
         Ok(())
     }
 
@@ -64,13 +62,13 @@ impl Session {
 
     /// Calls a tool: its structured content, or the error that it answered.
     pub(super) async fn call(&mut self, tool: &str, arguments: Value) -> Result<Result<Value, Value>> {
-        let mut result = self.request("tools/call", json!({"name": tool, "arguments": arguments})).await?;
+        let result = self.request("tools/call", json!({"name": tool, "arguments": arguments})).await?;
         if result["isError"] == true {
             let text = result["content"][0]["text"].as_str().context("an error without words")?;
-            let mut error: Value = serde_json::from_str(text)?;
-            return Ok(Err(error["error"].take()));
+            let error: Value = serde_json::from_str(text)?;
+            return Ok(Err(error["error"].clone()));
         }
-        Ok(Ok(result["structuredContent"].take()))
+        Ok(Ok(result["structuredContent"].clone()))
     }
 
     /// Closes the input, and waits for the server to end by itself.
@@ -91,10 +89,10 @@ impl Session {
                 .next_line()
                 .await?
                 .with_context(|| format!("the server ended during {method}"))?;
-            let mut message: Value = serde_json::from_str(&line)?;
+            let message: Value = serde_json::from_str(&line)?;
             if message["id"] == id {
                 ensure!(message["error"].is_null(), "{method}: {}", message["error"]);
-                return Ok(message["result"].take());
+                return Ok(message["result"].clone());
             }
         }
     }

@@ -35,6 +35,9 @@ const SENTENCES: [(&str, &[&str]); 8] = [
     ("`stop_runs` takes job ids and ends their runs at once.", &["stop_runs"]),
 ];
 
+/// What global scope means to a caller.
+const GLOBAL: &str = "Ids of runs, jobs and plan executions decide the project; otherwise pass `project_id`. `project_scope_mismatch` names the project that owns an id.";
+
 /// The instructions for these tools, in project scope with `project`, else in global scope.
 pub(super) fn text(selection: &Selection, project: Option<&str>) -> String {
     let offered = |name: &&str| catalog::find(name).is_some_and(|entry| selection.offers(entry));
@@ -44,12 +47,10 @@ pub(super) fn text(selection: &Selection, project: Option<&str>) -> String {
         text.push_str(sentence);
     }
     text.push('\n');
-    match project {
-        Some(project) => text.push_str(&format!("All calls go to the project `{project}`.")),
-        None => text.push_str(
-            "Ids of runs, jobs and plan executions decide the project; otherwise pass `project_id`. `project_scope_mismatch` names the project that owns an id.",
-        ),
-    }
+    text.push_str(&match project {
+        Some(project) => format!("All calls go to the project `{project}`."),
+        None => GLOBAL.to_owned(),
+    });
     if selection.is_read_only() {
         text.push_str("\nRead-only: no tool changes anything.");
     }

@@ -92,11 +92,11 @@ struct Envelope<'a> {
 }
 
 /// Decodes a line.
-pub(super) fn decode(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Unreadable> {
+pub(super) fn decode(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Box<Unreadable>> {
     if let Some(call) = decode_call(line) {
         return Ok(call);
     }
-    serde_json::from_slice(line).map_err(|error| unreadable(line, &error))
+    serde_json::from_slice(line).map_err(|error| Box::new(unreadable(line, &error)))
 }
 
 /// Decodes `tools/call`, the message whose speed matters. The library would try every other request first.

@@ -131,7 +131,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Stdio<R> {
                 Ok(Line::Whole) => decode(self.buffer.line()),
                 Ok(Line::TooLong) => {
                     let text = format!("the line is longer than {} MiB", LONGEST_LINE / 1024 / 1024);
-                    Err(Unreadable { id: None, error: ErrorData::invalid_request(text, None) })
+                    Err(Box::new(Unreadable { id: None, error: ErrorData::invalid_request(text, None) }))
                 }
                 Ok(Line::End) => {
                     self.end();

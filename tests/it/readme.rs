@@ -26,7 +26,8 @@ fn settings() -> String {
     let head = "\n| variable | flag | meaning |\n|-|-|-|\n".to_owned();
     SETTINGS.iter().fold(head, |mut rows, setting| {
         let flag = if setting.flag.is_empty() { String::new() } else { format!("--{}", setting.flag) };
-        writeln!(rows, "| {} | {} | {} |", code(setting.variable), code(&flag), setting.meaning).expect("a string");
+        writeln!(rows, "| {} | {} | {} |", code(setting.variable), code(&flag), setting.meaning)
+            .expect("a string");
         rows
     })
 }
@@ -36,8 +37,15 @@ fn tools() -> String {
     OPERATIONS.iter().fold(head, |mut rows, entry| {
         let tier = if entry.tier == Tier::Core { "core" } else { "extra" };
         let changes = if entry.effect.is_read_only() { "nothing" } else { "yes" };
-        let permission = entry.permission.map_or("any key".to_owned(), |permission| format!("`{permission}`"));
-        writeln!(rows, "| `{}` | `{}` | {tier} | {changes} | {permission} |", entry.name, entry.toolset.name()).expect("a string");
+        let permission =
+            entry.permission.map_or("any key".to_owned(), |permission| format!("`{permission}`"));
+        writeln!(
+            rows,
+            "| `{}` | `{}` | {tier} | {changes} | {permission} |",
+            entry.name,
+            entry.toolset.name()
+        )
+        .expect("a string");
         rows
     })
 }
@@ -50,7 +58,10 @@ fn its_tables_are_those_of_the_code() {
     if crate::support::updates_snapshots() {
         fs::write(&path, &now).expect("README.md can be written");
     }
-    assert!(fs::read_to_string(&path).expect("README.md") == now, "TAS_UPDATE_SNAPSHOTS=1 cargo test --test it readme");
+    assert!(
+        fs::read_to_string(&path).expect("README.md") == now,
+        "TAS_UPDATE_SNAPSHOTS=1 cargo test --test it readme"
+    );
 }
 
 #[test]

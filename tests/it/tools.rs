@@ -35,7 +35,8 @@ fn every_tool_is_as_its_snapshot_says() {
 fn no_snapshot_is_left_over() {
     let names: BTreeSet<_> = OPERATIONS.iter().map(|entry| format!("{}.json", entry.name)).collect();
     let files = fs::read_dir(SNAPSHOTS).expect("tools/ is there");
-    let files: BTreeSet<_> = files.map(|file| file.expect("an entry").file_name().into_string().expect("UTF-8")).collect();
+    let files: BTreeSet<_> =
+        files.map(|file| file.expect("an entry").file_name().into_string().expect("UTF-8")).collect();
     assert_eq!(files, names);
 }
 

@@ -37,7 +37,8 @@ impl Service {
                 exchange.content_type.as_deref(),
                 &exchange.body,
             );
-            let said = violations.into_iter().map(|one| format!("{} {}: {one}", exchange.method, exchange.path));
+            let said =
+                violations.into_iter().map(|one| format!("{} {}: {one}", exchange.method, exchange.path));
             found.lock().expect("no test panics here").extend(said);
         };
         let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -90,7 +91,8 @@ impl Service {
 
     async fn post(&self, what: &str, body: &Value) {
         let sending = self.control.post(self.control_url(what)).body(body.to_string());
-        let answer = sending.header("content-type", "application/json").send().await.expect("the sandbox is up");
+        let answer =
+            sending.header("content-type", "application/json").send().await.expect("the sandbox is up");
         assert!(answer.status().is_success(), "{what}: {}", answer.text().await.expect("a body"));
     }
 
@@ -111,6 +113,8 @@ impl Drop for Service {
 /// Settings from these variables alone.
 pub(crate) fn settings(variables: &[(&str, &str)]) -> Settings {
     let matches = clap::Command::new("tas-mcp").args(config::flags()).get_matches_from(["tas-mcp"]);
-    let value = |name: &str| variables.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+    let value = |name: &str| {
+        variables.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+    };
     Settings::from_sources(&matches, value)
 }
