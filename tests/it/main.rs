@@ -12,5 +12,6 @@ mod contract;
 mod readme;
 mod sandbox;
 mod schemas;
+mod scope;
 mod tools;
 mod wire;
