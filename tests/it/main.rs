@@ -13,5 +13,6 @@ mod readme;
 mod sandbox;
 mod schemas;
 mod scope;
+mod starting;
 mod tools;
 mod wire;
