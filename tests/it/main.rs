@@ -9,6 +9,7 @@
 mod support;
 
 mod contract;
+mod exporting;
 mod readme;
 mod sandbox;
 mod schemas;
