@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Answer, Answered, Caller, Fault, World,
+    attempt::{Attempt, Progress},
     clock::Moment,
     executions,
     jobs::Job,
     project::{Project, find},
-    timeline::{Attempt, Progress},
+    timeline::Timeline,
 };
 use crate::api::exports::{ExportResult, ExportTmsysRun, ExportWarning};
 
@@ -94,7 +95,7 @@ fn last_completed<'a>(
         return Err(Fault::not_found(executions::NOT_FOUND));
     }
     let done = |job: &Job| {
-        let attempts = super::timeline::Timeline::of(job).into_attempts(now);
+        let attempts = Timeline::of(job).into_attempts(now);
         attempts.filter(|run| run.progress(now) == Progress::Completed).last()
     };
     Ok(project.jobs_of(execution).filter_map(|job| Some((job, done(job)?))).collect())

@@ -98,7 +98,11 @@ impl Service {
 
     /// Does what a request asks for.
     fn execute(&self, call: &Call) -> Reply {
-        let reply = self.answer(call).unwrap_or_else(|fault| Reply::json(fault.status, &fault.body));
+        self.answer(call).unwrap_or_else(|fault| Reply::json(fault.status, &fault.body))
+    }
+
+    /// Shows an answer to the observer.
+    fn observed(&self, call: &Call, reply: Reply) -> Reply {
         if let Some(observer) = &self.observer {
             observer(&Exchange {
                 method: call.head.method.clone(),
@@ -210,13 +214,13 @@ async fn serve(
     let path = match &path {
         Ok(path) => path.iter().map(|(name, value)| (name.to_owned(), Value::from(value))).collect(),
         // Bytes that are no text: no id of ours.
-        Err(_) => unreadable(entry),
+        Err(_) => unreadable(entry, head.uri.path()),
     };
     let body = to_bytes(body, LARGEST_BODY).await.ok();
     let call = Call { entry, path, head, body };
     let fault = service.faults().take(entry.name);
     let response = match fault {
-        None => service.execute(&call).into_response(),
+        None => service.observed(&call, service.execute(&call)).into_response(),
         Some(order) => under_order(&service, &call, &order).await,
     };
     if response.extensions().get::<super::server::Reset>().is_none() {
@@ -227,18 +231,18 @@ async fn serve(
 
 /// The answer of a request that meets an ordered fault.
 async fn under_order(service: &Service, call: &Call, order: &Order) -> Response {
-    if order.after {
-        let reply = service.execute(call);
-        order.wait().await;
-        return order.apply(Some(reply));
-    }
+    let first = order.after.then(|| service.execute(call));
     order.wait().await;
-    let reply = (!order.replaces()).then(|| service.execute(call));
-    order.apply(reply)
+    if order.replaces() {
+        return order.apply(first);
+    }
+    let reply = first.unwrap_or_else(|| service.execute(call));
+    order.apply(Some(service.observed(call, reply)))
 }
 
-fn unreadable(entry: &Entry) -> Fields {
-    entry.path_fields().chain([PROJECT]).map(|name| (name.to_owned(), Value::from("\u{fffd}"))).collect()
+fn unreadable(entry: &Entry, path: &str) -> Fields {
+    let named = path.starts_with(&format!("{BASE}/project/")).then_some(PROJECT);
+    entry.path_fields().chain(named).map(|name| (name.to_owned(), Value::from("\u{fffd}"))).collect()
 }
 
 /// Names fields as a deployment does that calls the test-management system otherwise.

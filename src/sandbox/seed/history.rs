@@ -144,6 +144,10 @@ fn add_present(project: &mut Project, ids: &mut Ids) {
         ..of_plan
     });
     let waiting = Moment::START - 3_000;
+    for (test, retries) in [(TEST_FAILS, 1), (TEST_DISCOVERY, 0)] {
+        let (job, run) = (ids.uuid(), ids.run());
+        project.add_job(&Past { job: &job, run: &run, test, retries, created: waiting, ..of_plan });
+    }
     project.add_execution(EXECUTION_QUEUED, PLAN_CROSS_PLATFORM, BUILD_WINDOWS, waiting, "Ilir Hoxha");
     let (job, run) = (ids.uuid(), ids.run());
     let queued = |job, run, test| Past {

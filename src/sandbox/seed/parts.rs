@@ -8,7 +8,8 @@ use crate::sandbox::{
     executions::Execution,
     jobs::{Job, Seat, Starter},
     project::{Build, Project, find},
-    tests::{CaseLink, Ending, Finding, Folder, Kind, Outcome, Player, Step, Test},
+    script::{Ending, Finding, Outcome},
+    tests::{CaseLink, Folder, Kind, Player, Step, Test},
 };
 
 /// The moment so many minutes before the start clock.

@@ -3,6 +3,7 @@
 use super::parts::{ends, step, test};
 use crate::sandbox::{
     project::Project,
+    script::{Ending, Outcome},
     seed::{
         BUG_ACTIVE, BUG_ARCHIVED, BUG_AUDIO, BUG_CRITICAL, BUG_UNREVIEWED, BUG_VISUAL, FOLDER_LEVELS,
         FOLDER_MENUS, FOLDER_ONLINE, FOLDER_WORLD_1, FOLDER_WORLD_2, TEST_BLOCKED, TEST_DISCOVERY,
@@ -10,9 +11,8 @@ use crate::sandbox::{
         TEST_TWO_PLAYERS,
     },
     tests::{
-        Ending,
         Kind::{Discovery, Task, Verification},
-        Outcome, Step, Test,
+        Step, Test,
     },
 };
 
@@ -108,7 +108,7 @@ fn menus() -> Vec<Test> {
         step("Start level 1", &["The level starts"], 28_500, "Level 1 started."),
         step(
             "Pause the game with the button at the top right",
-            &["The button reacts", "The pause menu opens"],
+            &["The button is visible", "The pause menu opens"],
             33_000,
             "The pause menu opened.",
         ),

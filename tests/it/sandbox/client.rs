@@ -1,4 +1,5 @@
 //! A sandbox whose clock stands still, and a plain HTTP client for it.
+#![expect(clippy::expect_used, reason = "a test that cannot ask the sandbox has failed")]
 
 use std::net::{Ipv4Addr, SocketAddr};
 
