@@ -1,10 +1,9 @@
 //! A sandbox whose clock stands still, and a plain HTTP client for it.
-#![expect(clippy::expect_used, reason = "a test that cannot ask the sandbox has failed")]
 
 use std::net::{Ipv4Addr, SocketAddr};
 
 use reqwest::{Method, Response};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tas_mcp::sandbox::{Options, Sandbox, keys, start};
 
 /// A sandbox, and the key with which it is asked.
@@ -83,12 +82,30 @@ impl Client {
         answer(self.send(Method::POST, path, Some(body.to_string())).await).await
     }
 
+    /// The first job of a start.
+    pub(super) async fn job(&self, started: &Answer) -> Value {
+        let id = started.body["job_ids"][0].as_str().expect("a job id");
+        self.read(&format!("/jobs/{id}")).await
+    }
+
+    /// The last run of the first job of a start.
+    pub(super) async fn last_run(&self, started: &Answer) -> Value {
+        let job = self.job(started).await;
+        let run = job["runs"].as_array().and_then(|runs| runs.last()).expect("a run");
+        self.read(&format!("/runs/{}", run["multiplayer_run_id"].as_str().expect("a run id"))).await
+    }
+
     /// The body of a successful reading.
     pub(super) async fn read(&self, path: &str) -> Value {
         let answer = self.get(path).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
         answer.body
     }
+}
+
+/// An answer with the general error body.
+pub(super) fn error(status: u16, error: &str) -> Answer {
+    Answer { status, body: json!({"error": error}) }
 }
 
 async fn answer(response: reqwest::Result<Response>) -> Answer {
