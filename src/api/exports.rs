@@ -89,7 +89,8 @@ pub struct ExportResult {
     pub export_strategy: String,
     /// Empty when `already_exported`.
     pub runs_processed: Vec<String>,
-    pub total_test_cases: f64,
+    #[schemars(with = "f64")]
+    pub total_test_cases: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub already_exported: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,7 +108,8 @@ pub struct ExportResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tmsys_plan_name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub export_duration_ms: Option<f64>,
+    #[schemars(with = "Option<f64>")]
+    pub export_duration_ms: Option<u32>,
     /// Remote case ids.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "numbers_or_texts")]

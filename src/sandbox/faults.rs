@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{routes::Reply, server::Reset};
+use super::{server::Reset, service::Reply};
 use crate::catalog;
 
 /// Size of the pieces in which a long body is sent.

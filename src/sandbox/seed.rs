@@ -5,6 +5,7 @@ mod bugs;
 pub(super) mod demo;
 mod history;
 mod parts;
+mod past;
 mod suite;
 
 /// Emberfall, an adventure for phones, computers and consoles.

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use super::{
     Answer, Answered, Caller, Fault, World,
-    launch::{Launch, Subject, Target, Work, rendered},
+    launch::{Launch, Subject, Target, Work},
     plans::{self, Item, Plan},
     project::{Project, find},
     script::Outcome,
     targets::{all_devices_of, own_devices, player_targets, slot_builds, slot_targets, target},
+    templates::{rendered_works, template_data},
     tests::{Kind, Player, Step, Test},
 };
 use crate::api::{
-    Open, Uuid,
+    Uuid,
     start::{StartRun, StartRunResponse, StartTestPlanRun},
 };
 
@@ -133,15 +134,6 @@ fn plan_works(project: &Project, plan: &Plan, target: impl Fn(&Item, usize) -> O
         Some(Work { test, retries: item.retries, targets })
     };
     plan.items.iter().filter_map(work).collect()
-}
-
-fn template_data(render: Option<bool>, data: Option<Open>) -> Option<Open> {
-    (render == Some(true)).then(|| data.unwrap_or_default())
-}
-
-fn rendered_works(works: Vec<Work>, data: Option<&Open>) -> Vec<Work> {
-    let Some(data) = data else { return works };
-    works.into_iter().map(|work| Work { test: rendered(&work.test, data), ..work }).collect()
 }
 
 fn ephemeral_test(id: String, name: Option<String>, instructions: String) -> Arc<Test> {

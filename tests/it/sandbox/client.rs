@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use tas_mcp::sandbox::{Options, Sandbox, keys, start};
+use tas_mcp::sandbox::{Observer, Options, Sandbox, keys, start};
 
 /// A sandbox, and the key with which it is asked.
 pub(super) struct Client {
@@ -23,13 +23,13 @@ pub(super) struct Answer {
 impl Client {
     /// A fresh sandbox, asked with the key of `demo`.
     pub(super) async fn demo() -> Self {
-        Self::with(Options { speed: 0.0, ..Options::default() }).await
+        Self::with(Options { speed: 0.0, ..Options::default() }, None).await
     }
 
-    /// A fresh sandbox with these options.
-    pub(super) async fn with(options: Options) -> Self {
+    /// A fresh sandbox with these options, and somebody who watches.
+    pub(super) async fn with(options: Options, observer: Option<Observer>) -> Self {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let sandbox = start(listen, options, None).await.expect("a free port");
+        let sandbox = start(listen, options, observer).await.expect("a free port");
         // The second test to come here finds the provider installed, which is just as well.
         drop(rustls::crypto::ring::default_provider().install_default());
         let http = reqwest::Client::builder().no_proxy().build().expect("a plain client");

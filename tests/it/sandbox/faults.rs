@@ -1,8 +1,13 @@
 //! Ordered faults and the other control routes.
 
+use std::sync::{Arc, Mutex};
+
 use reqwest::Method;
 use serde_json::{Value, json};
-use tas_mcp::sandbox::seed::{CONFIG_PHONES, RUN_PASSED, TEST_PASSES};
+use tas_mcp::sandbox::{
+    Exchange, Options,
+    seed::{CONFIG_PHONES, RUN_PASSED, TEST_PASSES},
+};
 
 use super::client::{Answer, Client};
 
@@ -160,4 +165,33 @@ async fn the_guide_is_served_as_text() {
     let client = Client::demo().await;
     assert_eq!(client.get("/_sandbox").await.body, json!(client.sandbox.guide()));
     assert_eq!(client.get("/_sandbox/nothing").await.status, 404);
+}
+
+#[tokio::test]
+async fn an_observer_sees_the_answers_of_operations_and_no_ordered_ones() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&seen);
+    let observer = move |exchange: &Exchange| {
+        let Exchange { method, path, status, content_type, body } = exchange;
+        assert_eq!(content_type.as_deref(), Some("application/json"));
+        assert!(serde_json::from_slice::<Value>(body).is_ok());
+        notes.lock().unwrap().push(format!("{method} {path} {status}"));
+    };
+    let client = Client::with(Options::default(), Some(Arc::new(observer))).await;
+    client.read("/runs?page=1").await;
+    client.post("/_sandbox/faults", json!({"status": 500, "after": true})).await;
+    client.get("/runs").await;
+    client.post("/_sandbox/faults", json!({"headers": {"x-note": "1"}})).await;
+    client.get("/bugs/none").await;
+    client.get("/nothing").await;
+    assert_eq!(*seen.lock().unwrap(), ["GET /api/v1/runs?page=1 200", "GET /api/v1/bugs/none 404"]);
+}
+
+#[tokio::test]
+async fn a_dropped_sandbox_closes() {
+    let address = Client::demo().await.sandbox.address();
+    // The runtime ends the accepting task when it next comes round to it.
+    while tokio::net::TcpStream::connect(address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
 }

@@ -1,11 +1,15 @@
 //! Rules of a start (specification, POST runs; supplement 2.1, 4.6).
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::seed::{
-    AGENT_CAREFUL, BUILD_ANDROID, BUILD_ANDROID_EARLIER, BUILD_PLAYSTATION, CONFIG_DIRECT_URL, CONFIG_IPHONE,
-    CONFIG_PHONES, CONFIG_PHONES_ALL_BROKEN, CONFIG_PHONES_ONE_BROKEN, CONFIG_PLAYSTATION,
-    CONFIG_PRIVATE_PHONE, CONFIG_PRIVATE_TABLET, CONFIG_UNKNOWN_SOURCE, CONFIG_WINDOWS, PLAN_CROSS_PLATFORM,
-    PLAN_SMOKE, TEST_PASSES, TEST_TASK, TEST_THREE_PLAYERS, TEST_TWO_PLAYERS,
+use tas_mcp::sandbox::{
+    keys,
+    seed::{
+        AGENT_CAREFUL, ARENA_CONFIG_TABLETS, ARENA_TEST_PASSES, BUILD_ANDROID, BUILD_ANDROID_EARLIER,
+        BUILD_PLAYSTATION, CONFIG_DIRECT_URL, CONFIG_IPHONE, CONFIG_PHONES, CONFIG_PHONES_ALL_BROKEN,
+        CONFIG_PHONES_ONE_BROKEN, CONFIG_PLAYSTATION, CONFIG_PRIVATE_PHONE, CONFIG_PRIVATE_TABLET,
+        CONFIG_UNKNOWN_SOURCE, CONFIG_WINDOWS, PLAN_CROSS_PLATFORM, PLAN_SMOKE, TEST_PASSES, TEST_TASK,
+        TEST_THREE_PLAYERS, TEST_TWO_PLAYERS,
+    },
 };
 
 use super::client::{Client, error};
@@ -162,6 +166,21 @@ async fn an_ephemeral_run_on_all_devices_reports_device_runs() {
     assert_eq!(started.status, 207);
     assert_eq!(started.body["device_runs"].as_array().unwrap().len(), 2);
     assert_eq!(started.body.get("results"), None);
+}
+
+#[tokio::test]
+async fn a_failure_text_is_in_message_or_in_error() {
+    let start = async |client: &Client, test: &str, config: &str| {
+        let body = json!({
+            "multiplayer_test_id": test, "deployment_config_id": config, "run_on_all_configured_devices": true,
+        });
+        client.post("/runs", body).await.body["results"][1].clone()
+    };
+    let client = Client::demo().await;
+    let upper = start(&client, TEST_PASSES, CONFIG_PHONES_ONE_BROKEN).await;
+    let lower = start(&client.key(keys::ARENA), ARENA_TEST_PASSES, ARENA_CONFIG_TABLETS).await;
+    assert!(upper["message"].is_string() && upper.get("error").is_none(), "{upper}");
+    assert!(lower["error"].is_string() && lower.get("message").is_none(), "{lower}");
 }
 
 #[tokio::test]
