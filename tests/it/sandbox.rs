@@ -13,5 +13,6 @@ mod faults;
 mod lifecycle;
 mod lists;
 mod requests;
+mod seeds;
 mod starting;
 mod stopping;
