@@ -24,7 +24,7 @@ function inspect(era, ...args) {
     env: { ...process.env, MCP_INSPECTOR_SECRET_STORE: 'memory' },
   });
   assert.ok([0, IS_ERROR].includes(run.status), `exit code ${run.status}: ${run.stderr}`);
-  const answer = JSON.parse(run.stdout);
+  const answer = JSON.parse(run.stdout).result;
   assert.equal(answer.isError ?? false, run.status === IS_ERROR);
   return answer;
 }

@@ -40,8 +40,8 @@ async def scenario(tools, call):
 
     assert success(await call("list_deployment_configs", {}))["data"]
 
-    [run] = success(await call("list_runs", {"project_id": "demo", "page_size": 1}))["data"]
-    run_id = run["multiplayer_run_id"]
+    runs = success(await call("list_runs", {"project_id": "demo", "page_size": 100}))["data"]
+    run_id = min(runs, key=lambda run: run["created_at"])["multiplayer_run_id"]
     assert success(await call("get_run", {"run_id": run_id}))["multiplayer_run_id"] == run_id
 
     refused = failure(await call("get_job", {"job_id": "x", "colour": "red"}), "invalid_arguments")

@@ -14,6 +14,8 @@ mod readme;
 mod sandbox;
 mod schemas;
 mod scope;
+mod server;
 mod starting;
+mod stdio;
 mod tools;
 mod wire;

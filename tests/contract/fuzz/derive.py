@@ -1,0 +1,166 @@
+"""Derives, from the document of the service, one that can be fuzzed against a running sandbox.
+
+It has the operations that there are tools for, each with and without its project, and offers the ids that the
+sandbox really has: otherwise nearly every answer would be 403 or 404.
+
+Usage: python derive.py BASE_URL DOCUMENT TOOLS OUTPUT
+"""
+
+import json
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from keys import ORGANIZATION
+
+PROJECTS = ["demo", "arena"]
+IN_PROJECT = "/project/{projectId}"
+METHODS = ["get", "post", "put", "patch", "delete"]
+
+# Where ids are found, and what parameters and properties call them.
+IDS = [
+    ("runs", "multiplayer_run_id", ["runId", "multiplayer_run_id", "multiplayer_run_ids"]),
+    ("jobs", "job_id", ["jobId", "job_id", "job_ids"]),
+    ("bugs", "id", ["bugId"]),
+    ("tests", "id", ["multiplayer_test_id"]),
+    ("tests", "folder_path", ["folder_path"]),
+    ("test-plans", "id", ["testPlanId", "test_plan_id"]),
+    ("test-plan-executions", "id", ["executionId", "test_plan_execution_id"]),
+    ("test-plan-executions", "build_id", ["build_id"]),
+    ("deployment-configs", "id", ["deployment_config_id"]),
+]
+
+
+def records(base_url, project, resource):
+    url = f"{base_url}/project/{project}/{resource}?page_size=100"
+    request = urllib.request.Request(url, headers={"X-Api-Key": ORGANIZATION})
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)["data"]
+    except urllib.error.HTTPError as error:
+        # A project may lack a feature.
+        if error.code == 403:
+            return []
+        raise
+
+
+def known_ids(base_url):
+    """Ids by the name of the parameter or property that takes them."""
+    known = {}
+    for resource, field, names in IDS:
+        found = [record.get(field) for project in PROJECTS for record in records(base_url, project, resource)]
+        found = list(dict.fromkeys(value for value in found if value))
+        if not found:
+            sys.exit(f"the sandbox has no {resource}")
+        known.update({name: found for name in names})
+    return known
+
+
+def offer(schema, ids):
+    """The schema, with the known ids as one half of what it generates."""
+    if schema.get("type") == "array":
+        return {**schema, "items": offer(schema["items"], ids)}
+    return {"anyOf": [{"type": "string", "enum": ids}, schema]}
+
+
+def with_known_ids(value, known):
+    """The document, with the known ids offered wherever one can be given."""
+    if isinstance(value, list):
+        return [with_known_ids(item, known) for item in value]
+    if not isinstance(value, dict):
+        return value
+    value = {name: with_known_ids(item, known) for name, item in value.items()}
+    if value.get("in") in ("path", "query"):
+        if value["name"] == "projectId":
+            return {**value, "example": PROJECTS[0], "schema": {"type": "string", "enum": [*PROJECTS, "nowhere"]}}
+        if ids := known.get(value["name"]):
+            return {**value, "example": ids[0], "schema": offer(value["schema"], ids)}
+    return value
+
+
+def with_known_bodies(schemas, known):
+    """Requests only: what an answer holds is for the sandbox to say."""
+    for name, schema in schemas.items():
+        if name.endswith("Request") or name == "TargetDeploymentConfig":
+            for field, ids in known.items():
+                if field in schema.get("properties", {}):
+                    schema["properties"][field] = offer(schema["properties"][field], ids)
+
+
+def with_known_examples(value, known):
+    """Examples of requests, with ids that exist in the first project."""
+    if isinstance(value, list):
+        return [with_known_examples(item, known) for item in value]
+    if not isinstance(value, dict):
+        return value
+    changed = {}
+    for name, item in value.items():
+        ids = known.get(name)
+        if ids and isinstance(item, list):
+            changed[name] = ids[: len(item)]
+        elif ids:
+            changed[name] = ids[0]
+        else:
+            changed[name] = with_known_examples(item, known)
+    return changed
+
+
+def starts_on_all_devices(known):
+    """A start on every device of each config, some of whose devices do not work: 201, 207 and 500."""
+    subjects = {
+        "test": {"multiplayer_test_id": known["multiplayer_test_id"][0]},
+        "plan": {"test_plan_id": known["test_plan_id"][0]},
+        "instructions": {"instructions": "Open the shop."},
+    }
+    starts = {}
+    for number, config in enumerate(known["deployment_config_id"]):
+        for subject, fields in subjects.items():
+            start = {**fields, "deployment_config_id": config, "run_on_all_configured_devices": True}
+            starts[f"{subject}_on_config_{number}"] = {"value": start}
+    return starts
+
+
+def wanted_paths(document, tools):
+    paths = {}
+    for path, item in document["paths"].items():
+        for method in METHODS:
+            operation = item.get(method)
+            if not operation or operation["operationId"] not in tools:
+                continue
+            paths.setdefault(path, {})[method] = operation
+            bare = path.removeprefix(IN_PROJECT)
+            without = {**operation, "operationId": operation["operationId"] + "_unprefixed"}
+            here = ("ProjectId", "projectId")
+            without["parameters"] = [
+                parameter
+                for parameter in operation.get("parameters", [])
+                if not parameter.get("$ref", "").endswith(here)
+            ]
+            paths.setdefault(bare, {})[method] = without
+    return paths
+
+
+def main(base_url, document, tools, output):
+    document = json.loads(Path(document).read_text())
+    tools = {path.stem for path in Path(tools).glob("*.json")}
+    known = known_ids(base_url)
+    document["paths"] = wanted_paths(document, tools)
+    document["servers"] = [{"url": base_url}]
+    components = document["components"]
+    with_known_bodies(components["schemas"], known)
+    components["requestBodies"] = with_known_examples(components["requestBodies"], known)
+    start = components["requestBodies"]["StartRun"]["content"]["application/json"]
+    start["examples"].update(starts_on_all_devices(known))
+    for item in document["paths"].values():
+        for operation in item.values():
+            if "requestBody" in operation:
+                operation["requestBody"] = with_known_examples(operation["requestBody"], known)
+    components["parameters"] = with_known_ids(components["parameters"], known)
+    document["paths"] = with_known_ids(document["paths"], known)
+    Path(output).write_text(json.dumps(document, indent=1))
+    print(f"{sum(len(item) for item in document['paths'].values())} operations")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
