@@ -125,6 +125,6 @@ fn request<'a>(
         target,
         body,
         repeat,
-        checked_with: entry.checked_with,
+        in_doubt: entry.in_doubt,
     }
 }

@@ -102,8 +102,8 @@ fn hint(code: Code, request: &Request<'_>, answer: &Answer, said: &str) -> Optio
             Some(wait) => format!("wait {} s before the next call", wait.as_secs()),
             None => "wait a minute before the next call, and make fewer of them".to_owned(),
         },
-        Code::ServiceUnavailable => match request.checked_with {
-            Some(tool) => format!("look with `{tool}` whether it happened before you call again"),
+        Code::ServiceUnavailable => match request.in_doubt {
+            Some(advice) => format!("it may have happened: {advice}"),
             None => "call again later".to_owned(),
         },
         Code::BadResponse => match &answer.location {
