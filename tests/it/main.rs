@@ -8,6 +8,7 @@
 
 mod support;
 
+mod client;
 mod contract;
 mod exporting;
 mod readme;

@@ -2,6 +2,7 @@
 
 pub(crate) mod contract;
 pub(crate) mod host;
+pub(crate) mod peer;
 pub(crate) mod service;
 pub(crate) mod stub;
 
