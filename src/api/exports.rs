@@ -18,23 +18,24 @@ use crate::{
 
 /// Exports the results of runs or of a test-plan execution to the external test-management system.
 ///
-/// Give exactly one source. Every call makes a new remote entry; only an execution with `force_new_run: false`
-/// returns an earlier export (`already_exported: true`) and is safe to repeat. A running execution exports its completed
-/// runs. Check `success`.
+/// Give exactly one source. Every call creates a new remote entry, except for an execution with
+/// `force_new_run: false`: then an earlier export is returned with `already_exported: true`. Repeat only so; run
+/// exports cannot be repeated safely. An execution that is still running exports its completed runs. Check `success`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ExportTmsysRun {
-    /// Not a job id or per-player id.
+    /// One run id; not a job id or a per-player id.
     pub multiplayer_run_id: Option<Id>,
-    /// 1-100 different ids of one project.
+    /// 1-100 different run ids of one project.
     #[schemars(length(min = 1, max = 100), extend("uniqueItems" = true))]
     pub multiplayer_run_ids: Option<Vec<Id>>,
+    /// Plan execution (UUID), from a start or `list_test_plan_executions`.
     pub test_plan_execution_id: Option<Uuid>,
-    /// 1-250 characters after trimming; default: generated.
+    /// Name of the remote entry: 1-250 characters after trimming. Default: generated.
     pub custom_run_name: Option<String>,
-    /// Default true. `false`: returns an execution's existing export.
+    /// Default true. `false` with an execution returns its existing export, if any.
     #[schemars(extend("default" = true))]
     pub force_new_run: Option<bool>,
-    /// Default true: closes the remote run or plan afterwards.
+    /// Default true: the remote run or plan is closed afterwards. `false` leaves it open.
     #[schemars(extend("default" = true))]
     pub close_run_on_completion: Option<bool>,
 }
@@ -88,8 +89,7 @@ pub struct ExportResult {
     pub export_strategy: String,
     /// Empty when `already_exported`.
     pub runs_processed: Vec<String>,
-    /// An integer; any number is taken.
-    #[schemars(schema_with = "number")]
+    #[schemars(with = "f64")]
     pub total_test_cases: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub already_exported: Option<bool>,
@@ -108,8 +108,8 @@ pub struct ExportResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tmsys_plan_name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "number")]
-    pub export_duration_ms: Option<u64>,
+    #[schemars(with = "Option<f64>")]
+    pub export_duration_ms: Option<u32>,
     /// Remote case ids.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "numbers_or_texts")]
@@ -120,10 +120,6 @@ pub struct ExportResult {
     pub error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
-}
-
-fn number(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    json_schema!({"type": ["number", "null"]})
 }
 
 fn number_or_text(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

@@ -128,6 +128,10 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Stdio<R> {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             let message = match self.buffer.read(&mut self.reader).await {
+                Ok(Line::Whole) if self.buffer.line().is_empty() => {
+                    self.buffer.clear();
+                    continue;
+                }
                 Ok(Line::Whole) => decode(self.buffer.line()),
                 Ok(Line::TooLong) => {
                     let text = format!("the line is longer than {} MiB", LONGEST_LINE / 1024 / 1024);
@@ -143,12 +147,10 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Stdio<R> {
                     return None;
                 }
             };
-            let blank = self.buffer.line().is_empty();
             self.buffer.clear();
             match message {
                 Ok(message) if self.admits(&message) => return Some(message),
                 Ok(_) => tracing::debug!("passed over a message before the session began"),
-                Err(_) if blank => {}
                 Err(unreadable) => {
                     let answer = TxJsonRpcMessage::<RoleServer>::error(unreadable.error, unreadable.id);
                     // A host that no longer reads cannot be told anything.

@@ -2,14 +2,14 @@
 
 use super::{
     Answer, Answered, Caller, Fault, Invalid, World,
+    attempt::Attempt,
     clock::Moment,
     ids::occurrence,
     jobs::Job,
     lists::{self, passes, word},
     project::Project,
     runs,
-    tests::Finding,
-    timeline::Attempt,
+    script::Finding,
 };
 use crate::{
     api::{
@@ -61,10 +61,9 @@ impl Answer<ListRunBugs> for World {
     fn answer(&mut self, asked: ListRunBugs, caller: &Caller) -> Result<Answered<RunBugPage>, Fault> {
         let project = self.project(caller)?;
         let (_, attempt) = project.run(&asked.run_id.0, self.now)?;
-        let findings = attempt.findings(self.now).enumerate();
-        let bugs = findings.filter_map(|(position, (finding, at))| {
+        let bugs = attempt.findings(self.now).filter_map(|(finding, at)| {
             let bug = project.bugs.get(&finding.bug)?;
-            Some(bug.detected(finding, *at, occurrence(&attempt.id, &bug.id, position)))
+            Some(bug.detected(finding, *at, occurrence(&attempt.id, finding)))
         });
         Ok(RunBugPage { page: lists::single_page(bugs.collect()), bug_occurrences: None }.into())
     }
@@ -140,8 +139,8 @@ impl Project {
 
     fn occurrences(&self, bug: &Bug, review: &Review, job: &Job, attempt: &Attempt) -> Vec<BugOccurrence> {
         let plan = job.execution.as_ref().and_then(|id| self.executions.get(id));
-        let occurrence = |position: usize, finding: &Finding, at: Moment| BugOccurrence {
-            id: occurrence(&attempt.id, &bug.id, position),
+        let occurrence_of = |finding: &Finding, at: Moment| BugOccurrence {
+            id: occurrence(&attempt.id, finding),
             multiplayer_run_id: attempt.id.clone(),
             player_index: finding.player,
             test_step: finding.step + 1,
@@ -157,9 +156,8 @@ impl Project {
             severity: word(bug.severity),
             category: bug.category.clone(),
         };
-        let findings = attempt.findings(review.at).enumerate();
-        let of_bug = findings.filter(|(_, (finding, _))| finding.bug == bug.id);
-        of_bug.map(|(position, (finding, at))| occurrence(position, finding, *at)).collect()
+        let findings = attempt.findings(review.at).filter(|(finding, _)| finding.bug == bug.id);
+        findings.map(|(finding, at)| occurrence_of(finding, *at)).collect()
     }
 }
 

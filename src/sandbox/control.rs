@@ -15,7 +15,7 @@ use serde_json::json;
 use super::{
     faults::Order,
     guide,
-    routes::{Reply, Service},
+    service::{Reply, Service},
 };
 
 /// Furthest that the clock is moved at once: a hundred years.

@@ -10,7 +10,7 @@ use super::{
     jobs::{Job, Starter},
     lists::{self, passes, word},
     project::{Build, Project, find},
-    tests::Ending,
+    script::Ending,
     timeline::{Status, Timeline},
 };
 use crate::api::{

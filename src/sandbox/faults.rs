@@ -6,12 +6,12 @@ use axum::{
     body::{Body, Bytes},
     response::{IntoResponse, Response},
 };
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{routes::Reply, server::Reset};
+use super::{server::Reset, service::Reply};
 use crate::catalog;
 
 /// Size of the pieces in which a long body is sent.
@@ -185,7 +185,9 @@ fn filler(bytes: u64) -> Body {
 
 /// Makes the answer claim more than it sends. As a stream, since hyper checks the length of a body that it knows.
 fn truncate(response: &mut Response, length: usize) {
-    let body = std::mem::take(response.body_mut());
-    *response.body_mut() = Body::from_stream(body.into_data_stream());
+    let body = std::mem::take(response.body_mut()).into_data_stream();
+    // What has been written is sent while the body makes wait; its early end would drop it.
+    let pause = stream::once(tokio::task::yield_now()).map(|()| Ok(Bytes::new()));
+    *response.body_mut() = Body::from_stream(body.chain(pause));
     response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length + MISSING));
 }

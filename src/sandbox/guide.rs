@@ -2,13 +2,13 @@
 
 use super::{
     keys,
-    routes::Service,
     seed::{
         ARENA_EXECUTION, ARENA_PLAN, ARENA_PROJECT, ARENA_RUN_FAILED, ARENA_RUN_RUNNING, ARENA_TEST_PASSES,
         BUG_ACTIVE, CONFIG_PHONES, CONFIG_WINDOWS, DEMO_PROJECT, EXECUTION_COMPLETED, EXECUTION_IN_PROGRESS,
         JOB_FLAKY, JOB_QUEUED, JOB_RUNNING, PLAN_CROSS_PLATFORM, PLAN_SMOKE, RUN_FAILED, RUN_RUNNING,
         TEST_DISCOVERY, TEST_FAILS, TEST_FLAKY, TEST_PASSES, TEST_TWO_PLAYERS,
     },
+    service::Service,
 };
 
 const KEYS: [(&str, &str); 7] = [
@@ -21,7 +21,7 @@ const KEYS: [(&str, &str); 7] = [
     (keys::DISABLED, "disabled"),
 ];
 
-const DEMO: [(&str, &str); 16] = [
+const DEMO: [(&str, &str); 17] = [
     (TEST_PASSES, "test that passes"),
     (TEST_FLAKY, "test that times out first and then passes (give retries)"),
     (TEST_FAILS, "test that fails and finds a bug"),
@@ -38,6 +38,7 @@ const DEMO: [(&str, &str); 16] = [
     (JOB_FLAKY, "job with a retry"),
     (EXECUTION_COMPLETED, "completed plan execution, to export"),
     (EXECUTION_IN_PROGRESS, "plan execution in progress"),
+    (BUG_ACTIVE, "reviewed bug"),
 ];
 
 const ARENA: [(&str, &str); 5] = [
@@ -51,27 +52,37 @@ const ARENA: [(&str, &str); 5] = [
 /// The guide of a running sandbox.
 pub(super) fn text(service: &Service) -> String {
     let (base, host) = (service.base_url(), service.knowledge_url());
-    let mut text =
-        format!("Sandbox of the Test Automation Service\n\nBase URL       {base}\nKnowledge URL  {host}\n");
-    section(&mut text, "Keys (header X-Api-Key)", &KEYS);
-    let demo = [&DEMO[..], &[(BUG_ACTIVE, "reviewed bug")]].concat();
-    section(&mut text, &format!("Project {DEMO_PROJECT}"), &demo);
+    let addresses = [(base.as_str(), "base URL"), (host.as_str(), "knowledge URL")];
     let title = format!("Project {ARENA_PROJECT} (no integration, no bug review)");
-    section(&mut text, &title, &ARENA);
-    text.push_str(&format!(
-        "\nSee a run\n  curl -H 'X-Api-Key: {}' {base}/runs/{RUN_FAILED}\n\
-         \nAdvance the clock by five minutes\n  curl -X POST {host}/_sandbox/clock -d '{{\"advance_seconds\": 300}}'\n\
-         \nOrder a fault for the next get_run\n  curl -X POST {host}/_sandbox/faults -d '{{\"operation\": \"get_run\", \"status\": 503}}'\n\
-         \nSee the latest requests\n  curl {host}/_sandbox/requests\n\
-         \nStart again\n  curl -X POST {host}/_sandbox/reset\n",
-        keys::DEMO
-    ));
-    text
+    [
+        section("Sandbox of the Test Automation Service", &addresses),
+        section("Keys (header X-Api-Key)", &KEYS),
+        section(&format!("Project {DEMO_PROJECT}"), &DEMO),
+        section(&title, &ARENA),
+        commands(&base, &host),
+    ]
+    .join("\n")
 }
 
-fn section(text: &mut String, title: &str, rows: &[(&str, &str)]) {
-    text.push_str(&format!("\n{title}\n"));
-    for (value, meaning) in rows {
-        text.push_str(&format!("  {value:<38} {meaning}\n"));
-    }
+fn section(title: &str, rows: &[(&str, &str)]) -> String {
+    let rows = rows.iter().map(|(value, meaning)| format!("  {value:<38} {meaning}\n"));
+    std::iter::once(format!("{title}\n")).chain(rows).collect()
+}
+
+fn commands(base: &str, host: &str) -> String {
+    let key = keys::DEMO;
+    let commands = [
+        ("See a run", format!("-H 'X-Api-Key: {key}' {base}/runs/{RUN_FAILED}")),
+        (
+            "Advance the clock by five minutes",
+            format!("{host}/_sandbox/clock -d '{{\"advance_seconds\": 300}}'"),
+        ),
+        (
+            "Let the next get_run fail",
+            format!("{host}/_sandbox/faults -d '{{\"operation\": \"get_run\", \"status\": 503}}'"),
+        ),
+        ("See the latest requests", format!("{host}/_sandbox/requests")),
+        ("Start again", format!("-X POST {host}/_sandbox/reset")),
+    ];
+    commands.map(|(what, arguments)| format!("{what}\n  curl {arguments}\n")).join("\n")
 }

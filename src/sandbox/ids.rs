@@ -2,11 +2,16 @@
 
 use uuid::Builder;
 
+use super::script::Finding;
+
 /// Letters and digits of run ids (supplement 1.7).
 const DIGITS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
 /// Length of real run ids (supplement 1.7).
 const RUN_ID_LENGTH: usize = 11;
+
+/// Length of the changing part of occurrence ids.
+const OCCURRENCE_LENGTH: usize = 6;
 
 /// Source of new ids.
 #[derive(Debug, Default)]
@@ -42,9 +47,11 @@ pub(super) fn later_run(first: &str, attempt: usize) -> String {
     letters(hash(&[first, &attempt.to_string()]), RUN_ID_LENGTH)
 }
 
-/// The id of the occurrence of a bug in a run.
-pub(super) fn occurrence(run: &str, bug: &str, position: usize) -> String {
-    format!("occ_{}", letters(hash(&[run, bug, &position.to_string()]), 6))
+/// The id of an occurrence of a bug in a run.
+pub(super) fn occurrence(run: &str, finding: &Finding) -> String {
+    let Finding { bug, player, step, turn } = finding;
+    let place = format!("{player} {step} {turn}");
+    format!("occ_{}", letters(hash(&[run, bug, &place]), OCCURRENCE_LENGTH))
 }
 
 /// A number that depends on nothing but the words.

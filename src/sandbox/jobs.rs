@@ -6,12 +6,13 @@ use serde_json::json;
 
 use super::{
     Answer, Answered, Caller, Fault, World,
+    attempt::{Attempt, Progress},
     clock::Moment,
     configs::{Config, Device},
     lists::{self, carries, passes},
     project::{Build, Dialect, Project, find},
     tests::Test,
-    timeline::{Attempt, Progress, Status, Timeline},
+    timeline::{Status, Timeline},
 };
 use crate::{
     api::{

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     Answered, Caller, Fault, World,
@@ -237,19 +237,4 @@ fn counted(body: StartRunResponse, rows: Vec<DeviceResult>, ephemeral: bool) -> 
         ..body
     };
     Answered { status, body }
-}
-
-/// The test with the variables of its steps filled in.
-pub(super) fn rendered(test: &Arc<Test>, data: &Fields) -> Arc<Test> {
-    let mut test = Test::clone(test);
-    for step in test.players.iter_mut().flat_map(|player| &mut player.steps) {
-        for (name, value) in data {
-            let value = value.as_str().map_or_else(|| Value::to_string(value), ToOwned::to_owned);
-            for variable in [format!("{{{{{name}}}}}"), format!("{{{{ {name} }}}}")] {
-                step.goal = step.goal.replace(&variable, &value);
-                step.expected.iter_mut().for_each(|text| *text = text.replace(&variable, &value));
-            }
-        }
-    }
-    Arc::new(test)
 }

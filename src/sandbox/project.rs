@@ -56,7 +56,10 @@ impl Project {
 
     /// The newest build for devices of `kind`.
     pub(super) fn newest_build(&self, kind: &str) -> Option<&Arc<Build>> {
-        self.builds.values().filter(|build| build.platform == kind).max_by_key(|build| build.created)
+        self.builds
+            .values()
+            .filter(|build| build.platform.split('-').next() == Some(kind))
+            .max_by_key(|build| build.created)
     }
 }
 

@@ -5,6 +5,7 @@ mod bugs;
 pub(super) mod demo;
 mod history;
 mod parts;
+mod past;
 mod suite;
 
 /// Emberfall, an adventure for phones, computers and consoles.
@@ -64,7 +65,7 @@ pub const CONFIG_PRIVATE_PHONE: &str = "86db12bb-89d6-4221-bf84-934e09ee1846";
 pub const CONFIG_PRIVATE_TABLET: &str = "27c059b8-6d14-4590-8f22-4e163df5316f";
 /// iOS, build storage.
 pub const CONFIG_IPHONE: &str = "69377157-94d8-43a6-9340-586349ad7eae";
-/// PlayStation, build storage.
+/// `PlayStation`, build storage.
 pub const CONFIG_PLAYSTATION: &str = "b96cc65d-21da-4197-877f-15a3de836a00";
 /// Windows, from a direct address: takes no build.
 pub const CONFIG_DIRECT_URL: &str = "6bbb9d0d-2409-45b9-94e2-cdd25e786c44";
@@ -88,7 +89,7 @@ pub const BUILD_ANDROID_EARLIER: &str = "0016157b-7e26-4277-b803-02ab60676871";
 pub const BUILD_WINDOWS: &str = "e1bc3319-334c-4672-9365-3ed6872edb3f";
 /// For iOS.
 pub const BUILD_IOS: &str = "9cea59f5-6289-44bd-981c-b08114e43d3c";
-/// For PlayStation.
+/// For `PlayStation`.
 pub const BUILD_PLAYSTATION: &str = "66ff5171-b5f5-4b39-b170-abf395c027a5";
 
 // Plans of `demo`.

@@ -11,10 +11,7 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-use super::{
-    Observer, Options, guide,
-    routes::{self, Service},
-};
+use super::{Observer, Options, guide, routes, service::Service};
 
 /// Starts a sandbox that listens on `listen`; port 0 takes a free one.
 pub async fn start(listen: SocketAddr, options: Options, observer: Option<Observer>) -> io::Result<Sandbox> {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::{
     Caller, Fault,
     clock::{Clock, Moment},
-    exporting::Remote,
     ids::Ids,
     project::Project,
+    remote::Remote,
     seed,
 };
 

@@ -12,5 +12,7 @@ mod contract;
 mod readme;
 mod sandbox;
 mod schemas;
+mod server;
+mod stdio;
 mod tools;
 mod wire;

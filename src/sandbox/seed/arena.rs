@@ -11,10 +11,8 @@ use super::{
 use crate::sandbox::{
     plans::{Item, Plan},
     project::{Dialect, Project},
-    tests::{
-        Ending,
-        Kind::{Discovery, Verification},
-    },
+    script::Ending,
+    tests::Kind::{Discovery, Verification},
 };
 
 /// The project with everything in it.

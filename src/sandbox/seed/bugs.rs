@@ -45,7 +45,16 @@ impl Bug {
 
 /// Adds the bugs of `demo`.
 pub(super) fn add_demo(project: &mut Project) {
-    let day = |days: i64| minutes_ago(days * 1_440);
+    for bug in hud().into_iter().chain(woods()).chain([unreviewed()]) {
+        project.bugs.insert(bug.id.clone(), bug);
+    }
+}
+
+fn days_ago(days: i64) -> Moment {
+    minutes_ago(days * 1_440)
+}
+
+fn hud() -> [Bug; 2] {
     let mut pause = bug(
         BUG_ACTIVE,
         Severity::High,
@@ -57,8 +66,25 @@ pub(super) fn add_demo(project: &mut Project) {
         ],
         &["hud", "touch"],
     )
-    .reviewed("Dana Reyes", day(1), Some("Confirmed on two phones."));
+    .reviewed("Dana Reyes", days_ago(1), Some("Confirmed on two phones."));
     pause.details = json!({"element_id": "btn_pause"}).as_object().cloned();
+    let icons = bug(
+        BUG_ARCHIVED,
+        Severity::Medium,
+        "ui",
+        "Lantern icon covers the spark counter",
+        [
+            "On narrow screens the lantern icon lies over the counter.",
+            "Play level 1 on a phone with a 20:9 screen.",
+        ],
+        &["hud"],
+    )
+    .reviewed("Dana Reyes", days_ago(9), Some("Fixed in nightly 409."))
+    .with_review(|review| review.archived = true);
+    [pause, icons]
+}
+
+fn woods() -> [Bug; 3] {
     let bridge = bug(
         BUG_CRITICAL,
         Severity::Critical,
@@ -70,7 +96,7 @@ pub(super) fn add_demo(project: &mut Project) {
         ],
         &["collision", "coop"],
     )
-    .reviewed("Dana Reyes", day(1), None);
+    .reviewed("Dana Reyes", days_ago(1), None);
     let audio = bug(
         BUG_AUDIO,
         Severity::Low,
@@ -82,7 +108,7 @@ pub(super) fn add_demo(project: &mut Project) {
         ],
         &["ambience"],
     )
-    .reviewed("Ilir Hoxha", day(2), Some("Known since 1.3; fixed with the new mixer."))
+    .reviewed("Ilir Hoxha", days_ago(2), Some("Known since 1.3; fixed with the new mixer."))
     .with_review(|review| review.suppress_reporting = true);
     let visual = bug(
         BUG_VISUAL,
@@ -95,20 +121,11 @@ pub(super) fn add_demo(project: &mut Project) {
         ],
         &["shader"],
     )
-    .reviewed("Ilir Hoxha", day(2), None);
-    let icons = bug(
-        BUG_ARCHIVED,
-        Severity::Medium,
-        "ui",
-        "Lantern icon covers the spark counter",
-        [
-            "On narrow screens the lantern icon lies over the counter.",
-            "Play level 1 on a phone with a 20:9 screen.",
-        ],
-        &["hud"],
-    )
-    .reviewed("Dana Reyes", day(9), Some("Fixed in nightly 409."))
-    .with_review(|review| review.archived = true);
+    .reviewed("Ilir Hoxha", days_ago(2), None);
+    [bridge, audio, visual]
+}
+
+fn unreviewed() -> Bug {
     let mut frames = bug(
         BUG_UNREVIEWED,
         Severity::Medium,
@@ -121,9 +138,7 @@ pub(super) fn add_demo(project: &mut Project) {
         &[],
     );
     "medium".clone_into(&mut frames.confidence);
-    for bug in [pause, bridge, audio, visual, icons, frames] {
-        project.bugs.insert(bug.id.clone(), bug);
-    }
+    frames
 }
 
 /// Adds the bug of `arena`.

@@ -103,7 +103,7 @@ fn add_builds(project: &mut Project) {
         (BUILD_ANDROID_EARLIER, "Emberfall 1.4.0 nightly 412", "android", 30),
         (BUILD_ANDROID, "Emberfall 1.4.0 nightly 413", "android", 6),
         (BUILD_WINDOWS, "Emberfall 1.4.0 nightly 413 (Windows)", "windows", 6),
-        (BUILD_IOS, "Emberfall 1.4.0 nightly 413 (iOS)", "ios", 5),
+        (BUILD_IOS, "Emberfall 1.4.0 nightly 413 (iOS)", "ios-native", 5),
         (BUILD_PLAYSTATION, "Emberfall 1.4.0 certification 2", "playstation", 52),
     ] {
         project.add_build(id, name, platform, minutes_ago(hours * 60));

@@ -12,9 +12,7 @@ use super::{
     PLAN_CROSS_PLATFORM, PLAN_SMOKE, RUN_BLOCKED, RUN_DISCOVERY, RUN_ERROR, RUN_FAILED, RUN_PASSED,
     RUN_RUNNING, RUN_SKIPPED, RUN_STOPPED, RUN_TASK, RUN_THREE_PLAYERS, RUN_TIMED_OUT, RUN_TWO_PLAYERS,
     TEST_BLOCKED, TEST_DISCOVERY, TEST_ERRORS, TEST_FAILS, TEST_FLAKY, TEST_PASSES, TEST_SKIPPED, TEST_TASK,
-    TEST_THREE_PLAYERS, TEST_TWO_PLAYERS,
-    parts::{Past, minutes_ago},
-    suite,
+    TEST_THREE_PLAYERS, TEST_TWO_PLAYERS, parts::minutes_ago, past::Past, suite,
 };
 use crate::sandbox::{
     clock::{Millis, Moment},
@@ -144,6 +142,10 @@ fn add_present(project: &mut Project, ids: &mut Ids) {
         ..of_plan
     });
     let waiting = Moment::START - 3_000;
+    for (test, retries) in [(TEST_FAILS, 1), (TEST_DISCOVERY, 0)] {
+        let (job, run) = (ids.uuid(), ids.run());
+        project.add_job(&Past { job: &job, run: &run, test, retries, created: waiting, ..of_plan });
+    }
     project.add_execution(EXECUTION_QUEUED, PLAN_CROSS_PLATFORM, BUILD_WINDOWS, waiting, "Ilir Hoxha");
     let (job, run) = (ids.uuid(), ids.run());
     let queued = |job, run, test| Past {

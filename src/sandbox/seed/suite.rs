@@ -3,6 +3,7 @@
 use super::parts::{ends, step, test};
 use crate::sandbox::{
     project::Project,
+    script::{Ending, Outcome},
     seed::{
         BUG_ACTIVE, BUG_ARCHIVED, BUG_AUDIO, BUG_CRITICAL, BUG_UNREVIEWED, BUG_VISUAL, FOLDER_LEVELS,
         FOLDER_MENUS, FOLDER_ONLINE, FOLDER_WORLD_1, FOLDER_WORLD_2, TEST_BLOCKED, TEST_DISCOVERY,
@@ -10,9 +11,8 @@ use crate::sandbox::{
         TEST_TWO_PLAYERS,
     },
     tests::{
-        Ending,
         Kind::{Discovery, Task, Verification},
-        Outcome, Step, Test,
+        Step, Test,
     },
 };
 
@@ -32,8 +32,8 @@ pub(super) fn add(project: &mut Project) {
     }
 }
 
-fn levels() -> Vec<Test> {
-    let first_level = vec![
+fn first_level() -> Vec<Step> {
+    vec![
         step(
             "Start level 1 from the title screen",
             &["The level starts", "The lantern is lit"],
@@ -52,8 +52,11 @@ fn levels() -> Vec<Test> {
             38_000,
             "Beacon reached. The results screen shows 4,120 points.",
         ),
-    ];
-    let boss = vec![
+    ]
+}
+
+fn boss() -> Vec<Step> {
+    vec![
         step(
             "Enter the forge and approach the Cinder Golem",
             &["The boss bar appears"],
@@ -72,17 +75,23 @@ fn levels() -> Vec<Test> {
             47_750,
             "The golem collapsed and dropped the forge key.",
         ),
-    ];
-    let season = vec![
+    ]
+}
+
+fn season() -> Vec<Step> {
+    vec![
         step("Open the season page", &["The season banner is shown"], 21_000, "The page opened."),
         step("Claim the season reward", &["The reward is in the bag"], 26_000, "The reward was claimed."),
-    ];
+    ]
+}
+
+fn levels() -> Vec<Test> {
     vec![
-        test(TEST_PASSES, "Finish the first level", Verification, Some(FOLDER_WORLD_1), first_level)
+        test(TEST_PASSES, "Finish the first level", Verification, Some(FOLDER_WORLD_1), first_level())
             .tagged(&["smoke"])
             .linked(11, 1041)
             .linked(11, 1042),
-        test(TEST_FLAKY, "Beat the Cinder Golem", Verification, Some(FOLDER_WORLD_2), boss)
+        test(TEST_FLAKY, "Beat the Cinder Golem", Verification, Some(FOLDER_WORLD_2), boss())
             .tagged(&["smoke", "boss"])
             .linked(12, 1077)
             .ending(vec![
@@ -93,7 +102,7 @@ fn levels() -> Vec<Test> {
                 ),
                 Outcome::passed(),
             ]),
-        test(TEST_SKIPPED, "Claim the season reward", Verification, Some(FOLDER_LEVELS), season)
+        test(TEST_SKIPPED, "Claim the season reward", Verification, Some(FOLDER_LEVELS), season())
             .linked(11, 1050)
             .ending(vec![ends(
                 Ending::Skipped,
@@ -103,12 +112,12 @@ fn levels() -> Vec<Test> {
     ]
 }
 
-fn menus() -> Vec<Test> {
-    let pause = vec![
+fn pause() -> Vec<Step> {
+    vec![
         step("Start level 1", &["The level starts"], 28_500, "Level 1 started."),
         step(
             "Pause the game with the button at the top right",
-            &["The button reacts", "The pause menu opens"],
+            &["The button is visible", "The pause menu opens"],
             33_000,
             "The pause menu opened.",
         ),
@@ -118,17 +127,26 @@ fn menus() -> Vec<Test> {
             22_000,
             "The countdown ran and play went on.",
         ),
-    ];
-    let languages = vec![
+    ]
+}
+
+fn languages() -> Vec<Step> {
+    vec![
         step("Switch to Japanese", &["The menu is in Japanese"], 24_000, "The menu switched to Japanese."),
         step("Switch to Arabic", &["The menu is mirrored"], 27_500, "The menu was mirrored."),
-    ];
-    let shop = vec![
+    ]
+}
+
+fn shop() -> Vec<Step> {
+    vec![
         step("Open the shop", &[], 24_000, "The shop opened on the lantern tab."),
         step("Buy {{item}} and equip it", &[], 36_500, "Bought for 80 embers and equipped."),
-    ];
+    ]
+}
+
+fn menus() -> Vec<Test> {
     vec![
-        test(TEST_FAILS, "Pause and resume", Verification, Some(FOLDER_MENUS), pause)
+        test(TEST_FAILS, "Pause and resume", Verification, Some(FOLDER_MENUS), pause())
             .tagged(&["smoke", "hud"])
             .linked(12, 1063)
             .linked_to_lost(12, 1043)
@@ -136,14 +154,14 @@ fn menus() -> Vec<Test> {
                 ends(Ending::Failed, 2, "Three taps on the pause button had no effect; the game went on and the lantern burnt out.")
                     .finds(BUG_ACTIVE, 2, 37),
             ]),
-        test(TEST_ERRORS, "Switch every language", Verification, Some(FOLDER_MENUS), languages)
+        test(TEST_ERRORS, "Switch every language", Verification, Some(FOLDER_MENUS), languages())
             .ending(vec![ends(Ending::Error, 2, "The game process ended while the fonts were loading.")]),
-        test(TEST_TASK, "Buy an item in the shop", Task, Some(FOLDER_MENUS), shop).tagged(&["shop"]).linked(12, 1090),
+        test(TEST_TASK, "Buy an item in the shop", Task, Some(FOLDER_MENUS), shop()).tagged(&["shop"]).linked(12, 1090),
     ]
 }
 
-fn online() -> Vec<Test> {
-    let cloud = vec![
+fn cloud() -> Vec<Step> {
+    vec![
         step(
             "Sign in with the test account",
             &["The profile name is shown"],
@@ -156,26 +174,31 @@ fn online() -> Vec<Test> {
             31_000,
             "The save was restored up to level 7.",
         ),
-    ];
-    let host = || -> Vec<Step> {
-        vec![
-            step(
-                "Open a private session",
-                &["A code is shown"],
-                26_000,
-                "The session opened with the code EMBER-42.",
-            ),
-            step("Light the beacon together", &["Both lanterns light it"], 52_000, "The beacon burns."),
-        ]
-    };
-    let guest = |code: &str| -> Vec<Step> {
-        vec![
-            step(code, &["The lobby shows everyone"], 34_000, "Joined; everyone is in the lobby."),
-            step("Light the beacon together", &["Both lanterns light it"], 49_500, "The beacon burns."),
-        ]
-    };
+    ]
+}
+
+fn host() -> Vec<Step> {
     vec![
-        test(TEST_BLOCKED, "Restore a cloud save", Verification, Some(FOLDER_ONLINE), cloud)
+        step(
+            "Open a private session",
+            &["A code is shown"],
+            26_000,
+            "The session opened with the code EMBER-42.",
+        ),
+        step("Light the beacon together", &["Both lanterns light it"], 52_000, "The beacon burns."),
+    ]
+}
+
+fn guest(how: &str) -> Vec<Step> {
+    vec![
+        step(how, &["The lobby shows everyone"], 34_000, "Joined; everyone is in the lobby."),
+        step("Light the beacon together", &["Both lanterns light it"], 49_500, "The beacon burns."),
+    ]
+}
+
+fn online() -> Vec<Test> {
+    vec![
+        test(TEST_BLOCKED, "Restore a cloud save", Verification, Some(FOLDER_ONLINE), cloud())
             .linked(13, 1101)
             .ending(vec![ends(
                 Ending::Blocked,

@@ -1,31 +1,66 @@
 //! Keys and permissions (specification, Authentication).
 
 use serde_json::json;
-use tas_mcp::sandbox::{keys, seed};
+use tas_mcp::sandbox::{
+    keys,
+    seed::{ARENA_RUN_PASSED, RUN_PASSED},
+};
 
-use super::client::Client;
+use super::client::{Answer, Client, error};
+
+async fn asked_with(key: &'static str, path: &str) -> Answer {
+    Client::demo().await.key(key).get(path).await
+}
 
 #[tokio::test]
-async fn smoke() {
-    let client = Client::demo().await;
-    for path in [
-        "/runs?page_size=40",
-        "/jobs?page_size=40",
-        "/tests",
-        "/test-plans",
-        "/bugs?status=all",
-        "/test-plan-executions",
-        "/deployment-configs",
-        &format!("/runs/{}", seed::RUN_FAILED),
-        &format!("/runs/{}/bugs", seed::RUN_FAILED),
-        &format!("/runs/{}", seed::RUN_RUNNING),
-        &format!("/jobs/{}", seed::JOB_FLAKY),
-        &format!("/bugs/{}", seed::BUG_ACTIVE),
-        &format!("/test-plans/{}", seed::PLAN_CROSS_PLATFORM),
-        &format!("/test-plan-executions/{}", seed::EXECUTION_COMPLETED),
-    ] {
-        println!("{path}\n{}", client.read(path).await);
+async fn the_table_of_authentication_errors_holds() {
+    let missing = Client::demo().await.without_key().get("/runs").await;
+    assert_eq!(missing, error(401, "API key required"));
+    assert_eq!(asked_with("svc_nobody", "/runs").await, error(401, "Invalid API key"));
+    assert_eq!(asked_with(keys::EXPIRED, "/runs").await, error(403, "API key expired"));
+    assert_eq!(asked_with(keys::DISABLED, "/runs").await, error(403, "API key is disabled"));
+    let lacking = error(403, "API key missing required permission: project:read-runs");
+    assert_eq!(asked_with(keys::POWERLESS, "/runs").await, lacking);
+}
+
+#[tokio::test]
+async fn reading_does_not_permit_operating() {
+    let client = Client::demo().await.key(keys::READ_ONLY);
+    client.read("/runs").await;
+    let lacking = error(403, "API key missing required permission: project:operate-runs");
+    for path in ["/runs", "/runs/stop", "/runs/export/tmsys"] {
+        assert_eq!(client.post(path, json!({})).await, lacking, "{path}");
     }
-    println!("{}", client.sandbox.guide());
-    let _ = (json!(1), keys::DEMO);
+}
+
+#[tokio::test]
+async fn any_valid_key_lists_tests() {
+    assert_eq!(asked_with(keys::POWERLESS, "/tests").await.status, 200);
+}
+
+#[tokio::test]
+async fn an_organization_key_works_on_project_routes_only() {
+    let client = Client::demo().await.key(keys::ORGANIZATION);
+    assert_eq!(client.get("/runs").await.status, 401);
+    client.read(&format!("/project/demo/runs/{RUN_PASSED}")).await;
+    client.read(&format!("/project/arena/runs/{ARENA_RUN_PASSED}")).await;
+}
+
+#[tokio::test]
+async fn a_key_of_another_project_has_no_access() {
+    let foreign = asked_with(keys::ARENA, "/project/demo/runs").await;
+    assert_eq!(foreign, error(403, "API key does not match the project"));
+}
+
+#[tokio::test]
+async fn an_unknown_project_is_no_access_for_every_key() {
+    for key in [keys::DEMO, keys::ORGANIZATION] {
+        assert_eq!(asked_with(key, "/project/nowhere/runs").await.status, 403);
+    }
+}
+
+#[tokio::test]
+async fn the_project_is_inferred_from_the_key() {
+    let client = Client::demo().await.key(keys::ARENA);
+    assert_eq!(client.read("/runs").await["data"][0]["project_id"], "arena");
 }

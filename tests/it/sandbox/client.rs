@@ -3,8 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use reqwest::{Method, Response};
-use serde_json::Value;
-use tas_mcp::sandbox::{Options, Sandbox, keys, start};
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{Observer, Options, Sandbox, keys, start};
 
 /// A sandbox, and the key with which it is asked.
 pub(super) struct Client {
@@ -23,13 +23,13 @@ pub(super) struct Answer {
 impl Client {
     /// A fresh sandbox, asked with the key of `demo`.
     pub(super) async fn demo() -> Self {
-        Self::with(Options { speed: 0.0, ..Options::default() }).await
+        Self::with(Options { speed: 0.0, ..Options::default() }, None).await
     }
 
-    /// A fresh sandbox with these options.
-    pub(super) async fn with(options: Options) -> Self {
+    /// A fresh sandbox with these options, and somebody who watches.
+    pub(super) async fn with(options: Options, observer: Option<Observer>) -> Self {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let sandbox = start(listen, options, None).await.expect("a free port");
+        let sandbox = start(listen, options, observer).await.expect("a free port");
         // The second test to come here finds the provider installed, which is just as well.
         drop(rustls::crypto::ring::default_provider().install_default());
         let http = reqwest::Client::builder().no_proxy().build().expect("a plain client");
@@ -82,12 +82,30 @@ impl Client {
         answer(self.send(Method::POST, path, Some(body.to_string())).await).await
     }
 
+    /// The first job of a start.
+    pub(super) async fn job(&self, started: &Answer) -> Value {
+        let id = started.body["job_ids"][0].as_str().expect("a job id");
+        self.read(&format!("/jobs/{id}")).await
+    }
+
+    /// The last run of the first job of a start.
+    pub(super) async fn last_run(&self, started: &Answer) -> Value {
+        let job = self.job(started).await;
+        let run = job["runs"].as_array().and_then(|runs| runs.last()).expect("a run");
+        self.read(&format!("/runs/{}", run["multiplayer_run_id"].as_str().expect("a run id"))).await
+    }
+
     /// The body of a successful reading.
     pub(super) async fn read(&self, path: &str) -> Value {
         let answer = self.get(path).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
         answer.body
     }
+}
+
+/// An answer with the general error body.
+pub(super) fn error(status: u16, error: &str) -> Answer {
+    Answer { status, body: json!({"error": error}) }
 }
 
 async fn answer(response: reqwest::Result<Response>) -> Answer {

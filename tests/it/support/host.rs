@@ -1,6 +1,9 @@
 //! A host that speaks raw JSON-RPC with the server, so that no library decides what is on the wire.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use tas_mcp::{
@@ -8,6 +11,9 @@ use tas_mcp::{
     mcp::{self, Server},
 };
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+
+/// After this a missing message fails the test instead of hanging it.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Room in the pipe, in bytes.
 const PIPE: usize = 1 << 20;
@@ -55,7 +61,9 @@ impl Host {
 
     /// The next message of the server.
     pub(crate) async fn receive(&mut self) -> Value {
-        let line = self.lines.next_line().await.expect("a line").expect("the server is there");
+        let line =
+            tokio::time::timeout(PATIENCE, self.lines.next_line()).await.expect("the server says something");
+        let line = line.expect("a line").expect("the server is there");
         serde_json::from_str(&line).expect("JSON")
     }
 

@@ -43,6 +43,8 @@ impl Service {
         };
         let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
         let sandbox = sandbox::start(anywhere, options, Some(Arc::new(observer))).await.expect("a free port");
+        // The client wants a TLS provider even where it never uses one; a second installation is refused, harmlessly.
+        drop(rustls::crypto::ring::default_provider().install_default());
         let control = reqwest::Client::builder().no_proxy().build().expect("a client");
         Self { sandbox, control, outside }
     }

@@ -1,0 +1,89 @@
+//! Short words for making seed jobs and executions.
+
+use std::sync::Arc;
+
+use super::parts::owned;
+use crate::sandbox::{
+    clock::Moment,
+    executions::Execution,
+    jobs::{Job, Seat, Starter},
+    project::{Project, find},
+};
+
+impl Project {
+    /// An execution of a plan on a build, started by a person.
+    pub(super) fn add_execution(&mut self, id: &str, plan: &str, build: &str, created: Moment, person: &str) {
+        let plan_name = find(&self.plans, plan).map_or_else(String::new, |plan| plan.name.clone());
+        let execution = Execution {
+            id: id.to_owned(),
+            plan: plan.to_owned(),
+            plan_name,
+            build: find(&self.builds, build).cloned(),
+            created,
+            by: Starter::Person(person.to_owned()),
+        };
+        self.executions.insert(execution.id.clone(), execution);
+    }
+
+    /// A job of a saved test, everyone on the first working device of `config`.
+    pub(super) fn add_job(&mut self, past: &Past<'_>) {
+        let (Some(test), Some(config)) = (find(&self.tests, past.test), find(&self.configs, past.config))
+        else {
+            return;
+        };
+        let seat = Seat {
+            config: Arc::clone(config),
+            device: config.first_working().cloned(),
+            build: past.build.and_then(|id| find(&self.builds, id).cloned()),
+        };
+        let rejection = seat.device.is_none().then(|| "no_device_available".to_owned());
+        let tags = test.tags.iter().cloned().chain(owned(past.tags));
+        let job = Job {
+            id: past.job.to_owned(),
+            first_run: past.run.to_owned(),
+            created: past.created,
+            stopped: None,
+            retries: past.retries,
+            tags: tags.collect(),
+            seats: vec![seat; test.players.len()],
+            execution: past.execution.map(ToOwned::to_owned),
+            by: past.person.map_or_else(
+                || Starter::Key(format!("key_{}", self.id)),
+                |person| Starter::Person(person.to_owned()),
+            ),
+            template_data: None,
+            rejection,
+            test: Arc::clone(test),
+        };
+        self.jobs.insert(job.id.clone(), job);
+    }
+}
+
+/// A job of the past. Started with a key of the project unless a person is named.
+#[derive(Clone, Copy)]
+pub(super) struct Past<'a> {
+    pub(super) job: &'a str,
+    pub(super) run: &'a str,
+    pub(super) test: &'a str,
+    pub(super) config: &'a str,
+    pub(super) build: Option<&'a str>,
+    pub(super) created: Moment,
+    pub(super) retries: u8,
+    pub(super) tags: &'a [&'a str],
+    pub(super) execution: Option<&'a str>,
+    pub(super) person: Option<&'a str>,
+}
+
+impl<'a> Past<'a> {
+    /// A job without retries, tags, build and execution.
+    pub(super) const fn new(
+        job: &'a str,
+        run: &'a str,
+        test: &'a str,
+        config: &'a str,
+        created: Moment,
+    ) -> Self {
+        let (build, execution, person) = (None, None, None);
+        Self { job, run, test, config, build, created, retries: 0, tags: &[], execution, person }
+    }
+}

@@ -1,0 +1,79 @@
+//! The ids that people and tests know are there.
+
+use tas_mcp::sandbox::{
+    keys,
+    seed::{
+        ARENA_CONFIG_LINUX, ARENA_CONFIG_TABLETS, ARENA_CONFIG_XBOX, ARENA_EXECUTION, ARENA_JOB_FAILED,
+        ARENA_JOB_PASSED, ARENA_JOB_RUNNING, ARENA_PLAN, ARENA_RUN_DISCOVERY, ARENA_RUN_FAILED,
+        ARENA_RUN_PASSED, ARENA_RUN_RUNNING, ARENA_TEST_DISCOVERY, ARENA_TEST_FAILS, ARENA_TEST_PASSES,
+        ARENA_TEST_TWO_PLAYERS, BUG_ACTIVE, BUG_ARCHIVED, BUG_AUDIO, BUG_CRITICAL, BUG_VISUAL,
+        CONFIG_DIRECT_URL, CONFIG_IPHONE, CONFIG_PHONES, CONFIG_PHONES_ALL_BROKEN, CONFIG_PHONES_ONE_BROKEN,
+        CONFIG_PLAYSTATION, CONFIG_PRIVATE_PHONE, CONFIG_PRIVATE_TABLET, CONFIG_UNKNOWN_SOURCE,
+        CONFIG_WINDOWS, EXECUTION_COMPLETED, EXECUTION_IN_PROGRESS, EXECUTION_QUEUED, JOB_FAILED, JOB_FLAKY,
+        JOB_PASSED, JOB_QUEUED, JOB_REJECTED, JOB_RUNNING, JOB_STOPPED, PLAN_CROSS_PLATFORM, PLAN_SMOKE,
+        RUN_BLOCKED, RUN_DISCOVERY, RUN_ERROR, RUN_FAILED, RUN_PASSED, RUN_RUNNING, RUN_SKIPPED, RUN_STOPPED,
+        RUN_TASK, RUN_THREE_PLAYERS, RUN_TIMED_OUT, RUN_TWO_PLAYERS, TEST_BLOCKED, TEST_DISCOVERY,
+        TEST_ERRORS, TEST_FAILS, TEST_FLAKY, TEST_PASSES, TEST_SKIPPED, TEST_TASK, TEST_THREE_PLAYERS,
+        TEST_TWO_PLAYERS,
+    },
+};
+
+use super::client::Client;
+
+async fn all_there(client: &Client, path: &str, ids: &[&str]) {
+    for id in ids {
+        client.read(&format!("{path}/{id}")).await;
+    }
+}
+
+async fn all_listed(client: &Client, path: &str, ids: &[&str]) {
+    let list = client.read(path).await;
+    let listed: Vec<_> = list["data"].as_array().unwrap().iter().map(|record| record["id"].clone()).collect();
+    for id in ids {
+        assert!(listed.iter().any(|one| one == id), "{path}: {id}");
+    }
+}
+
+#[tokio::test]
+async fn the_ids_of_demo_are_there() {
+    let client = Client::demo().await;
+    let runs = [RUN_PASSED, RUN_FAILED, RUN_TIMED_OUT, RUN_BLOCKED, RUN_ERROR, RUN_SKIPPED, RUN_TWO_PLAYERS];
+    all_there(&client, "/runs", &runs).await;
+    all_there(&client, "/runs", &[RUN_THREE_PLAYERS, RUN_DISCOVERY, RUN_TASK, RUN_STOPPED, RUN_RUNNING])
+        .await;
+    let jobs = [JOB_PASSED, JOB_FAILED, JOB_FLAKY, JOB_RUNNING, JOB_QUEUED, JOB_STOPPED, JOB_REJECTED];
+    all_there(&client, "/jobs", &jobs).await;
+    all_there(&client, "/test-plans", &[PLAN_SMOKE, PLAN_CROSS_PLATFORM]).await;
+    let executions = [EXECUTION_COMPLETED, EXECUTION_IN_PROGRESS, EXECUTION_QUEUED];
+    all_there(&client, "/test-plan-executions", &executions).await;
+    all_there(&client, "/bugs", &[BUG_ACTIVE, BUG_CRITICAL, BUG_AUDIO, BUG_VISUAL, BUG_ARCHIVED]).await;
+    let tests =
+        [TEST_PASSES, TEST_FLAKY, TEST_FAILS, TEST_BLOCKED, TEST_ERRORS, TEST_SKIPPED, TEST_TWO_PLAYERS];
+    all_listed(&client, "/tests", &tests).await;
+    all_listed(&client, "/tests", &[TEST_THREE_PLAYERS, TEST_DISCOVERY, TEST_TASK]).await;
+    let configs =
+        [CONFIG_WINDOWS, CONFIG_PHONES, CONFIG_PHONES_ONE_BROKEN, CONFIG_PHONES_ALL_BROKEN, CONFIG_IPHONE];
+    all_listed(&client, "/deployment-configs", &configs).await;
+    let configs = [
+        CONFIG_PRIVATE_PHONE,
+        CONFIG_PRIVATE_TABLET,
+        CONFIG_PLAYSTATION,
+        CONFIG_DIRECT_URL,
+        CONFIG_UNKNOWN_SOURCE,
+    ];
+    all_listed(&client, "/deployment-configs", &configs).await;
+}
+
+#[tokio::test]
+async fn the_ids_of_arena_are_there() {
+    let client = Client::demo().await.key(keys::ARENA);
+    let runs = [ARENA_RUN_PASSED, ARENA_RUN_FAILED, ARENA_RUN_DISCOVERY, ARENA_RUN_RUNNING];
+    all_there(&client, "/runs", &runs).await;
+    all_there(&client, "/jobs", &[ARENA_JOB_PASSED, ARENA_JOB_FAILED, ARENA_JOB_RUNNING]).await;
+    all_there(&client, "/test-plans", &[ARENA_PLAN]).await;
+    all_there(&client, "/test-plan-executions", &[ARENA_EXECUTION]).await;
+    let tests = [ARENA_TEST_PASSES, ARENA_TEST_FAILS, ARENA_TEST_TWO_PLAYERS, ARENA_TEST_DISCOVERY];
+    all_listed(&client, "/tests", &tests).await;
+    let configs = [ARENA_CONFIG_LINUX, ARENA_CONFIG_TABLETS, ARENA_CONFIG_XBOX];
+    all_listed(&client, "/deployment-configs", &configs).await;
+}

@@ -1,0 +1,252 @@
+//! Rules of a start (specification, POST runs; supplement 2.1, 4.6).
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{
+    keys,
+    seed::{
+        AGENT_CAREFUL, ARENA_CONFIG_TABLETS, ARENA_TEST_PASSES, BUILD_ANDROID, BUILD_ANDROID_EARLIER,
+        BUILD_PLAYSTATION, CONFIG_DIRECT_URL, CONFIG_IPHONE, CONFIG_PHONES, CONFIG_PHONES_ALL_BROKEN,
+        CONFIG_PHONES_ONE_BROKEN, CONFIG_PLAYSTATION, CONFIG_PRIVATE_PHONE, CONFIG_PRIVATE_TABLET,
+        CONFIG_UNKNOWN_SOURCE, CONFIG_WINDOWS, PLAN_CROSS_PLATFORM, PLAN_SMOKE, TEST_PASSES, TEST_TASK,
+        TEST_THREE_PLAYERS, TEST_TWO_PLAYERS,
+    },
+};
+
+use super::client::{Client, error};
+
+const NOWHERE: &str = "00000000-0000-4000-8000-000000000000";
+
+/// The error text of a start that is refused with 400.
+async fn refused(body: Value) -> String {
+    let answer = Client::demo().await.post("/runs", body).await;
+    assert_eq!(answer.status, 400, "{}", answer.body);
+    answer.body["error"].as_str().unwrap().to_owned()
+}
+
+fn players(configs: &[(&str, &str)]) -> Value {
+    configs.iter().map(|(player, config)| (*player, json!({"deployment_config_id": config}))).collect()
+}
+
+#[tokio::test]
+async fn a_saved_test_gives_one_job_and_no_run_id() {
+    let client = Client::demo().await;
+    let body = json!({
+        "multiplayer_test_id": TEST_PASSES, "deployment_config_id": CONFIG_PHONES,
+        "build_id": BUILD_ANDROID_EARLIER, "agent_config_id": AGENT_CAREFUL, "additional_tags": ["nightly"],
+    });
+    let started = client.post("/runs", body).await;
+    let job_id = started.body["job_ids"][0].clone();
+    let expected = json!({"message": "queued", "build_id": BUILD_ANDROID_EARLIER, "job_ids": [job_id]});
+    assert_eq!((started.status, &started.body), (201, &expected));
+    let job = client.job(&started).await;
+    assert_eq!((&job["status"], &job["tags"]), (&json!("QUEUED"), &json!(["smoke", "nightly"])));
+}
+
+#[tokio::test]
+async fn exactly_one_subject_is_needed() {
+    refused(json!({"deployment_config_id": CONFIG_PHONES})).await;
+    refused(json!({"deployment_config_id": CONFIG_PHONES, "instructions": "Go", "test_plan_id": PLAN_SMOKE}))
+        .await;
+}
+
+#[tokio::test]
+async fn unknown_subjects_are_404_and_unknown_configs_400() {
+    let client = Client::demo().await;
+    let test = json!({"multiplayer_test_id": NOWHERE, "deployment_config_id": CONFIG_PHONES});
+    assert_eq!(client.post("/runs", test).await, error(404, "multiplayer test not found"));
+    let plan = json!({"test_plan_id": NOWHERE, "deployment_config_id": CONFIG_PHONES});
+    assert_eq!(client.post("/runs", plan).await, error(404, "test plan not found"));
+    for field in ["deployment_config_id", "build_id", "agent_config_id"] {
+        let mut body = json!({"multiplayer_test_id": TEST_PASSES, "deployment_config_id": CONFIG_PHONES});
+        body[field] = json!(NOWHERE);
+        assert!(refused(body).await.starts_with("unknown "), "{field}");
+    }
+}
+
+#[tokio::test]
+async fn a_build_needs_a_config_with_build_storage() {
+    for config in [CONFIG_DIRECT_URL, CONFIG_UNKNOWN_SOURCE] {
+        refused(json!({"multiplayer_test_id": TEST_PASSES, "deployment_config_id": config, "build_id": BUILD_ANDROID})).await;
+    }
+}
+
+#[tokio::test]
+async fn retries_and_instances_need_a_saved_test_and_stay_in_range() {
+    for (field, value) in [("retries", 11), ("instances", 0), ("instances", 11)] {
+        refused(
+            json!({"multiplayer_test_id": TEST_PASSES, "deployment_config_id": CONFIG_PHONES, field: value}),
+        )
+        .await;
+    }
+    for field in ["retries", "instances"] {
+        refused(json!({"instructions": "Go", "deployment_config_id": CONFIG_PHONES, field: 1})).await;
+    }
+}
+
+#[tokio::test]
+async fn players_without_a_config_are_listed() {
+    let own = players(&[("1", CONFIG_WINDOWS)]);
+    let body = json!({"multiplayer_test_id": TEST_THREE_PLAYERS, "player_deployment_configs": own});
+    assert_eq!(refused(body).await, "missing deployment config for players: 2, 3");
+}
+
+#[tokio::test]
+async fn player_keys_stay_within_the_player_count() {
+    let own = players(&[("1", CONFIG_WINDOWS), ("2", CONFIG_WINDOWS), ("3", CONFIG_WINDOWS)]);
+    refused(json!({"multiplayer_test_id": TEST_TWO_PLAYERS, "player_deployment_configs": own})).await;
+}
+
+#[tokio::test]
+async fn every_player_on_a_private_device_needs_its_own() {
+    refused(json!({"multiplayer_test_id": TEST_TWO_PLAYERS, "deployment_config_id": CONFIG_PRIVATE_PHONE}))
+        .await;
+    let own = players(&[("2", CONFIG_PRIVATE_TABLET)]);
+    let body = json!({
+        "multiplayer_test_id": TEST_TWO_PLAYERS, "deployment_config_id": CONFIG_PRIVATE_PHONE,
+        "player_deployment_configs": own,
+    });
+    assert_eq!(Client::demo().await.post("/runs", body).await.status, 201);
+}
+
+#[tokio::test]
+async fn all_devices_means_mobile_with_multi_device_runs() {
+    for config in [CONFIG_WINDOWS, CONFIG_IPHONE] {
+        refused(json!({
+            "multiplayer_test_id": TEST_PASSES, "deployment_config_id": config, "run_on_all_configured_devices": true,
+        }))
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn instances_apply_per_device() {
+    let client = Client::demo().await;
+    let body = |config: &str| {
+        json!({
+            "multiplayer_test_id": TEST_PASSES, "deployment_config_id": config, "instances": 2,
+            "run_on_all_configured_devices": true,
+        })
+    };
+    for (config, status, requested, started) in [
+        (CONFIG_PHONES, 201, 6, 6),
+        (CONFIG_PHONES_ONE_BROKEN, 207, 4, 2),
+        (CONFIG_PHONES_ALL_BROKEN, 500, 4, 0),
+    ] {
+        let answer = client.post("/runs", body(config)).await;
+        let counts = ["requested_count", "started_count", "successful_count", "failed_count"]
+            .map(|name| answer.body[name].clone());
+        assert_eq!(
+            (answer.status, counts),
+            (status, [requested, started, started, requested - started].map(Value::from))
+        );
+        assert_eq!(answer.body["ok"], started > 0);
+        assert_eq!(answer.body["results"].as_array().unwrap().len(), requested);
+        assert_eq!(answer.body["job_ids"].as_array().unwrap().len(), started);
+    }
+}
+
+#[tokio::test]
+async fn an_ephemeral_run_is_tagged_api_first() {
+    let client = Client::demo().await;
+    let body = json!({"instructions": "Open the shop.", "deployment_config_id": CONFIG_PHONES, "additional_tags": ["shop"]});
+    let started = client.post("/runs", body).await;
+    let (test_id, job_ids) = (&started.body["test_id"], &started.body["job_ids"]);
+    assert_eq!((started.status, &started.body), (201, &json!({"test_id": test_id, "job_ids": job_ids})));
+    let job = client.job(&started).await;
+    assert_eq!((&job["tags"], &job["test_name"]), (&json!(["api", "shop"]), &json!("[api] ephemeral test")));
+}
+
+#[tokio::test]
+async fn an_ephemeral_run_on_all_devices_reports_device_runs() {
+    let body = json!({
+        "instructions": "Open the shop.", "deployment_config_id": CONFIG_PHONES_ONE_BROKEN,
+        "run_on_all_configured_devices": true,
+    });
+    let started = Client::demo().await.post("/runs", body).await;
+    assert_eq!(started.status, 207);
+    assert_eq!(started.body["device_runs"].as_array().unwrap().len(), 2);
+    assert_eq!(started.body.get("results"), None);
+}
+
+#[tokio::test]
+async fn a_failure_text_is_in_message_or_in_error() {
+    let start = async |client: &Client, test: &str, config: &str| {
+        let body = json!({
+            "multiplayer_test_id": test, "deployment_config_id": config, "run_on_all_configured_devices": true,
+        });
+        client.post("/runs", body).await.body["results"][1].clone()
+    };
+    let client = Client::demo().await;
+    let upper = start(&client, TEST_PASSES, CONFIG_PHONES_ONE_BROKEN).await;
+    let lower = start(&client.key(keys::ARENA), ARENA_TEST_PASSES, ARENA_CONFIG_TABLETS).await;
+    assert!(upper["message"].is_string() && upper.get("error").is_none(), "{upper}");
+    assert!(lower["error"].is_string() && lower.get("message").is_none(), "{lower}");
+}
+
+#[tokio::test]
+async fn a_plan_gives_one_job_per_test_and_an_execution() {
+    let client = Client::demo().await;
+    let body = json!({"test_plan_id": PLAN_SMOKE, "deployment_config_id": CONFIG_PHONES});
+    let started = client.post("/runs", body).await;
+    assert_eq!(started.status, 201);
+    assert_eq!(started.body["job_ids"].as_array().unwrap().len(), 4);
+    let id = started.body["test_plan_execution_id"].as_str().unwrap();
+    let execution = client.read(&format!("/test-plan-executions/{id}")).await;
+    assert_eq!((&execution["status"], &execution["total_tests"]), (&json!("queued"), &json!(4)));
+    let jobs = client.read(&format!("/jobs?test_plan_execution_id={id}")).await;
+    let mut retries: Vec<_> =
+        { jobs["data"].as_array().unwrap() }.iter().map(|job| job["retries"]["total"].as_u64()).collect();
+    retries.sort();
+    assert_eq!(retries, [Some(0), Some(0), Some(1), Some(1)]);
+}
+
+#[tokio::test]
+async fn every_used_slot_needs_an_entry() {
+    let client = Client::demo().await;
+    let start =
+        async |body: Value| client.post(&format!("/test-plans/{PLAN_CROSS_PLATFORM}/runs"), body).await;
+    let slots = |slots: &[(&str, &str)]| json!({"slot_deployment_configs": players(slots)});
+    let missing = start(slots(&[("2", CONFIG_PHONES)])).await;
+    assert_eq!(missing, error(400, "missing deployment config for slots: 1, 3"));
+    let unknown =
+        start(slots(&[("1", CONFIG_WINDOWS), ("2", CONFIG_PHONES), ("4", CONFIG_PLAYSTATION)])).await;
+    assert_eq!(unknown, error(400, "unknown slot: 4"));
+    let whole = start(slots(&[("1", CONFIG_WINDOWS), ("2", CONFIG_PHONES), ("3", CONFIG_PLAYSTATION)])).await;
+    assert_eq!(whole.status, 201);
+    assert_eq!(whole.body["slot_build_ids"], json!({"2": BUILD_ANDROID, "3": BUILD_PLAYSTATION}));
+}
+
+#[tokio::test]
+async fn slot_1_excludes_the_default_config() {
+    let body = json!({"deployment_config_id": CONFIG_WINDOWS, "slot_deployment_configs": players(&[("1", CONFIG_WINDOWS)])});
+    let answer = Client::demo().await.post(&format!("/test-plans/{PLAN_CROSS_PLATFORM}/runs"), body).await;
+    assert_eq!(answer.status, 400);
+}
+
+#[tokio::test]
+async fn templates_are_rendered_when_asked_for() {
+    let client = Client::demo().await;
+    for (render, goal) in [(true, "Buy the brass lantern and equip it"), (false, "Buy {{item}} and equip it")]
+    {
+        let body = json!({
+            "multiplayer_test_id": TEST_TASK, "deployment_config_id": CONFIG_WINDOWS, "render_templates": render,
+            "template_data": {"item": "the brass lantern"},
+        });
+        let started = client.post("/runs", body).await;
+        client.sandbox.advance(60.0);
+        let job = client.job(&started).await;
+        let run =
+            client.read(&format!("/runs/{}", job["runs"][0]["multiplayer_run_id"].as_str().unwrap())).await;
+        assert_eq!(
+            (&run["templating_enabled"], &run["players"][0]["steps"][1]["test"]["goal"]),
+            (&json!(render), &json!(goal))
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_same_calls_give_the_same_ids() {
+    let body = json!({"multiplayer_test_id": TEST_PASSES, "deployment_config_id": CONFIG_PHONES});
+    let first = Client::demo().await.post("/runs", body.clone()).await;
+    assert_eq!(Client::demo().await.post("/runs", body).await, first);
+}
