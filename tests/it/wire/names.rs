@@ -142,12 +142,18 @@ fn compare_default(path: &str, theirs: Option<&Value>, ours: &Value) {
     if let Some(ours) = ours.get("default") {
         assert_eq!(ours, default, "{path}: default");
     }
-    let text = ours["description"].as_str().unwrap_or_default().to_lowercase().replace(['`', '"'], "");
+    let text = ours["description"].as_str().unwrap_or_default().to_lowercase();
     let value = if default.is_string() {
         default.as_str().unwrap_or_default().to_owned()
     } else {
         default.to_string()
     };
-    let found = text.contains(&format!("default {value}").to_lowercase());
+    let said = [
+        format!("default {value}"),
+        format!("default `{value}`"),
+        format!("default \"{value}\""),
+        format!("{value} (default)"),
+    ];
+    let found = said.iter().any(|said| text.contains(&said.to_lowercase()));
     assert!(found, "{path}: `{text}` does not say `default {value}`");
 }
