@@ -42,11 +42,13 @@ impl Call<'_> {
         project: Option<&str>,
     ) -> Result<Answer, Failure> {
         let answer = self.send_once(entry, arguments, project).await?;
-        match entry.fallback {
-            Some(fallback) if matches!(answer.status, 404 | 405) => {
-                Ok(self.walk(fallback, arguments, project).await?.unwrap_or(answer))
-            }
-            _ => Ok(answer),
+        let Some(fallback) = entry.fallback.filter(|_| matches!(answer.status, 404 | 405)) else {
+            return Ok(answer);
+        };
+        match self.walk(fallback, arguments, project).await? {
+            Some(found) => Ok(found),
+            None if answer.status == 404 => Ok(answer),
+            None => Err(Failure::new(Code::NotFound, format!("{}: not in `{}`", entry.name, fallback.list))),
         }
     }
 
@@ -67,7 +69,8 @@ impl Call<'_> {
         self.client.send(&request, &self.key, self.deadline).await
     }
 
-    /// Looks for a record in the list that holds it, page by page.
+    /// Looks for a record in the list that holds it, page by page. A list that is refused proves nothing: its answer
+    /// is given then.
     async fn walk(
         &self,
         fallback: Fallback,
@@ -82,16 +85,18 @@ impl Call<'_> {
             ]);
             let answer = self.send_once(list, &fields, project).await?;
             if !answer.is_success() {
-                return Ok(None);
+                return Ok(Some(answer));
             }
-            let Ok(Value::Object(mut found)) = serde_json::from_slice(&answer.body) else { return Ok(None) };
-            let Some(Value::Array(records)) = found.remove("data") else { return Ok(None) };
+            let list_page: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+            let Some(Value::Array(records)) = list_page.get("data") else {
+                let message = format!("{}: the service's answer is not a list", list.name);
+                return Err(Failure::new(Code::BadResponse, message).status(answer.status));
+            };
             let wanted = arguments.get(fallback.argument);
             if let Some(record) = records.iter().find(|record| record.get(fallback.field) == wanted) {
                 return Ok(Some(Answer { body: Bytes::from(record.to_string()), ..answer }));
             }
-            let pages =
-                found.get("pagination").and_then(|pagination| pagination.get("total_pages")?.as_u64());
+            let pages = list_page.pointer("/pagination/total_pages").and_then(Value::as_u64);
             if records.is_empty() || pages.is_some_and(|pages| page + 1 >= pages) {
                 return Ok(None);
             }
@@ -120,6 +125,6 @@ fn request<'a>(
         target,
         body,
         repeat,
-        checked_with: entry.checked_with,
+        in_doubt: entry.in_doubt,
     }
 }

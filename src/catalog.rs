@@ -82,8 +82,8 @@ pub struct Entry {
     pub essential: &'static [&'static str],
     /// [`Operation::FALLBACK`]
     pub fallback: Option<Fallback>,
-    /// [`Operation::CHECKED_WITH`]
-    pub checked_with: Option<&'static str>,
+    /// [`Operation::IN_DOUBT`]
+    pub in_doubt: Option<&'static str>,
     /// [`Operation::repeatable`]
     pub repeatable: fn(&Fields) -> bool,
     /// What the sandbox does.
@@ -122,7 +122,7 @@ impl Entry {
             closed: O::CLOSED,
             essential: O::ESSENTIAL,
             fallback: O::FALLBACK,
-            checked_with: O::CHECKED_WITH,
+            in_doubt: O::IN_DOUBT,
             repeatable: O::repeatable,
             answer: sandbox::handle::<O>,
             invalid: <World as Answer<O>>::INVALID,

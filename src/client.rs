@@ -40,8 +40,8 @@ pub struct Request<'a> {
     pub body: Option<&'a [u8]>,
     /// When it may be sent again.
     pub repeat: Repeat,
-    /// Tool that shows whether a writing request happened.
-    pub checked_with: Option<&'static str>,
+    /// What to do when nobody knows whether a writing request happened.
+    pub in_doubt: Option<&'static str>,
 }
 
 /// A client of the main API.

@@ -101,8 +101,8 @@ impl Server {
     ) -> Result<Reply, Failure> {
         let stopped = |why: &str| {
             let failure = Failure::new(Code::Cancelled, format!("{}: {why}", entry.name));
-            match entry.checked_with {
-                Some(tool) => failure.hint(format!("it may have happened: look with `{tool}`")),
+            match entry.in_doubt {
+                Some(advice) => failure.hint(format!("it may have happened: {advice}")),
                 None => failure,
             }
         };

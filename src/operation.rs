@@ -44,8 +44,8 @@ pub trait Operation: DeserializeOwned + JsonSchema + 'static {
     const ESSENTIAL: &'static [&'static str] = &[];
     /// Where to look when the service does not have this operation.
     const FALLBACK: Option<Fallback> = None;
-    /// Tool that shows whether a call of unknown outcome happened; `None` for operations that only read.
-    const CHECKED_WITH: Option<&'static str> = None;
+    /// What to do when nobody knows whether a call happened; `None` for operations that only read.
+    const IN_DOUBT: Option<&'static str> = None;
     /// What the service answers.
     type Output: Serialize + JsonSchema + 'static;
 

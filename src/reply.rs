@@ -63,10 +63,8 @@ fn rename_tmsys(object: &mut Fields, tmsys_name: &str) {
 fn bad(entry: &Entry, answer: &Answer, why: &str, text: &str) -> Failure {
     let failure = Failure::new(Code::BadResponse, format!("{}: the service's answer {why}", entry.name))
         .status(answer.status);
-    let failure = match entry.checked_with {
-        Some(tool) => {
-            failure.hint(format!("the service took the request: look with `{tool}` before you call again"))
-        }
+    let failure = match entry.in_doubt {
+        Some(advice) => failure.hint(format!("the service took the request: {advice}")),
         None => failure.hint("TAS_BASE_URL may not be the address of the service"),
     };
     if text.is_empty() { failure } else { failure.detail("service_error", quotation(text)) }

@@ -45,7 +45,7 @@ impl Scope {
     ) -> Result<Option<String>, Failure> {
         if let Some(project) = &self.project {
             return match requested {
-                Some(requested) if requested != project => Err(mismatch(requested, project, ids.first())),
+                Some(requested) if requested != project => Err(bound_to_another(requested, project)),
                 _ => Ok(Some(project.clone())),
             };
         }
@@ -87,20 +87,34 @@ impl Scope {
     }
 }
 
-/// The project asked for does not own the ids. The message names both.
-fn mismatch(requested: &str, owning: &str, id: Option<&OwnedId>) -> Failure {
-    let what = match id {
-        Some(id) => format!("{} `{}` belongs to project `{owning}`", id.kind.noun(), id.id),
-        None => format!("this server is bound to project `{owning}`"),
-    };
-    Failure::new(Code::ProjectScopeMismatch, format!("{what}, not to `{requested}`; nothing was changed"))
+/// The project asked for does not own the id. The message names both.
+fn mismatch(requested: &str, owning: &str, id: &OwnedId) -> Failure {
+    let message = format!(
+        "{} `{}` belongs to project `{owning}`, not to `{requested}`; nothing was changed",
+        id.kind.noun(),
+        id.id
+    );
+    scope_mismatch(requested, owning, message)
         .hint(format!(
             "use `project_id: \"{owning}\"` or leave `project_id` out, or give ids of `{requested}`"
         ))
+        .detail("id", id.id.as_str())
+}
+
+/// The project asked for is not that of project scope.
+fn bound_to_another(requested: &str, bound: &str) -> Failure {
+    let message =
+        format!("this server is bound to project `{bound}`, not to `{requested}`; nothing was sent");
+    scope_mismatch(requested, bound, message)
+        .hint("leave `project_id` out; another project needs a server of its own")
+        .detail("id", serde_json::Value::Null)
+}
+
+fn scope_mismatch(requested: &str, owning: &str, message: String) -> Failure {
+    Failure::new(Code::ProjectScopeMismatch, message)
         .status(409)
         .detail("requested_project", requested)
         .detail("owning_project", owning)
-        .detail("id", id.map_or(serde_json::Value::Null, |id| id.id.as_str().into()))
 }
 
 /// None of the projects asked has one of the ids.

@@ -54,7 +54,10 @@ impl Operation for ExportTmsysRun {
     ];
     const CLOSED: bool = true;
     const ESSENTIAL: &'static [&'static str] = &["success"];
-    const CHECKED_WITH: Option<&'static str> = Some("export_tmsys_run");
+    const IN_DOUBT: Option<&'static str> = Some(
+        "an execution can be exported again with `force_new_run: false`, which finds an existing entry; for runs \
+         look in the test-management system before you call again",
+    );
     type Output = ExportResult;
 
     fn repeatable(arguments: &Fields) -> bool {

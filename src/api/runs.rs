@@ -93,7 +93,7 @@ impl Operation for StopRuns {
     const TOOLSET: Toolset = Toolset::Runs;
     const TIER: Tier = Tier::Core;
     const PERMISSION: Option<&'static str> = Some("project:operate-runs");
-    const CHECKED_WITH: Option<&'static str> = Some("get_job");
+    const IN_DOUBT: Option<&'static str> = Some("look with `get_job` before you call again");
     type Output = StopRunsResponse;
 }
 

@@ -82,7 +82,7 @@ impl Operation for StartRun {
     ];
     const OWN_RULES: &'static [Rule] =
         &[Rule::Needs("name", "instructions"), Rule::NeedsTrue("template_data", "render_templates")];
-    const CHECKED_WITH: Option<&'static str> = Some("list_jobs");
+    const IN_DOUBT: Option<&'static str> = Some("look with `list_jobs` before you call again");
     type Output = StartRunResponse;
 }
 
@@ -131,7 +131,8 @@ impl Operation for StartTestPlanRun {
         Rule::Custom(check_options),
     ];
     const OWN_RULES: &'static [Rule] = &[Rule::NeedsTrue("template_data", "render_templates")];
-    const CHECKED_WITH: Option<&'static str> = Some("list_test_plan_executions");
+    const IN_DOUBT: Option<&'static str> =
+        Some("look with `list_test_plan_executions` before you call again");
     type Output = StartRunResponse;
 }
 

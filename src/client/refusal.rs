@@ -18,15 +18,19 @@ pub fn refused(request: &Request<'_>, answer: &Answer, key: &ApiKey) -> Failure 
         Ok(Value::Object(body)) => body,
         _ => Map::from_iter([("error".to_owned(), Value::String(text))]),
     };
-    let said = words(&body);
-    let code = code_of(answer.status, &said);
+    let words = words(&body);
+    let said = words.as_deref().unwrap_or_default();
+    let code = code_of(answer.status, said);
     let tries = if answer.attempts > 1 { format!(" ({} attempts)", answer.attempts) } else { String::new() };
-    let message = format!("{}: the service answered {}{tries}: {said}", request.operation, answer.status);
+    let shown = words.as_deref().unwrap_or_else(|| stand_in(&body));
+    let message = format!("{}: the service answered {}{tries}: {shown}", request.operation, answer.status);
     let mut failure = Failure::new(code, message).status(answer.status);
-    if let Some(hint) = hint(code, request, answer, &said) {
+    if let Some(hint) = hint(code, request, answer, said) {
         failure = failure.hint(hint);
     }
-    failure = failure.detail("service_error", said.as_str());
+    if let Some(words) = &words {
+        failure = failure.detail("service_error", words.as_str());
+    }
     if let Some((_, permission)) = said.split_once(MISSING_PERMISSION) {
         failure = failure.detail("required_permission", permission.trim());
     }
@@ -42,13 +46,20 @@ pub fn refused(request: &Request<'_>, answer: &Answer, key: &ApiKey) -> Failure 
     failure
 }
 
-/// The service's own words: `error`, else `message`, else whatever it is.
-fn words(body: &Map<String, Value>) -> String {
+/// The service's own words: `error`, else `message`.
+fn words(body: &Map<String, Value>) -> Option<String> {
     let text = |name: &str| body.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-    match text("error").or_else(|| text("message")) {
-        Some(text) => quotation(text.trim()),
-        None if body.contains_key("results") => "no part of it succeeded; see `details.results`".to_owned(),
-        None => "no explanation".to_owned(),
+    text("error").or_else(|| text("message")).map(|text| quotation(text.trim()))
+}
+
+/// What is said where the service uses no words: a start that failed on every device answers only its rows.
+fn stand_in(body: &Map<String, Value>) -> &'static str {
+    if body.contains_key("results") {
+        "no part of it succeeded; see `details.results`"
+    } else if body.contains_key("device_runs") {
+        "no part of it succeeded; see `details.device_runs`"
+    } else {
+        "no explanation"
     }
 }
 
@@ -91,8 +102,8 @@ fn hint(code: Code, request: &Request<'_>, answer: &Answer, said: &str) -> Optio
             Some(wait) => format!("wait {} s before the next call", wait.as_secs()),
             None => "wait a minute before the next call, and make fewer of them".to_owned(),
         },
-        Code::ServiceUnavailable => match request.checked_with {
-            Some(tool) => format!("look with `{tool}` whether it happened before you call again"),
+        Code::ServiceUnavailable => match request.in_doubt {
+            Some(advice) => format!("it may have happened: {advice}"),
             None => "call again later".to_owned(),
         },
         Code::BadResponse => match &answer.location {

@@ -203,11 +203,9 @@ impl TransportError {
         let tries = if attempts > 1 { format!(" ({attempts} attempts)") } else { String::new() };
         let message = key.masked(quotation(&format!("{}: {self}{tries}", request.operation)));
         if request.repeat == Repeat::OnlyIfNotSent && self.may_have_been_sent() {
-            let check = match request.checked_with {
-                Some(tool) => format!("it may have happened: look with `{tool}` before you call again"),
-                None => "it may have happened: look before you call again".to_owned(),
-            };
-            return Failure::new(Code::OutcomeUnknown, message).hint(check);
+            let advice = request.in_doubt.unwrap_or("look before you call again");
+            return Failure::new(Code::OutcomeUnknown, message)
+                .hint(format!("it may have happened: {advice}"));
         }
         match self {
             Self::Timeout(_) => Failure::new(Code::Timeout, message)

@@ -35,13 +35,24 @@ impl Scope {
         ids: &[OwnedId],
     ) -> Result<(), Failure> {
         stream::iter(ids.to_vec())
-            .map(|id| async move {
-                let owner = self.owner_by_key(call, requested, &id).await?;
-                if owner == requested { Ok(()) } else { Err(mismatch(requested, &owner, Some(&id))) }
-            })
+            .map(|id| async move { self.confirm_owner_of(call, requested, &id).await })
             .buffered(AT_ONCE)
             .try_collect()
             .await
+    }
+
+    async fn confirm_owner_of(&self, call: &Call<'_>, requested: &str, id: &OwnedId) -> Result<(), Failure> {
+        let known = self.session.owner(id);
+        if known.as_deref() == Some(requested) || has(call, requested, id).await? {
+            self.session.learn(requested, std::slice::from_ref(id));
+            return Ok(());
+        }
+        let owner = match known {
+            Some(owner) => owner,
+            None => owner_by_key(call, requested, id).await?,
+        };
+        self.session.learn(&owner, std::slice::from_ref(id));
+        Err(mismatch(requested, &owner, id))
     }
 
     /// The one project that owns all the ids.
@@ -72,11 +83,12 @@ impl Scope {
             return Err(not_resolved(&unknown, &candidates));
         }
         let expected = requested.or(likely_first).unwrap_or_default();
-        let stray = ids.iter().zip(owners.iter().flatten()).find(|(_, owner)| *owner != expected);
-        match stray {
-            Some((id, owner)) => Err(mismatch(expected, owner, Some(id))),
-            None => Ok(expected.to_owned()),
+        for (id, owner) in ids.iter().zip(owners.iter().flatten()) {
+            if owner != expected && !has(call, expected, id).await? {
+                return Err(mismatch(expected, owner, id));
+            }
         }
+        Ok(expected.to_owned())
     }
 
     async fn owner_among_likely(
@@ -132,28 +144,17 @@ impl Scope {
             None => Ok(None),
         }
     }
+}
 
-    /// The owner of an id that a project key can see.
-    async fn owner_by_key(&self, call: &Call<'_>, requested: &str, id: &OwnedId) -> Result<String, Failure> {
-        if let Some(owner) = self.session.owner(id) {
-            return Ok(owner);
-        }
-        let record = match ask(call, id, None).await? {
-            Asked::Found(record) => record,
-            Asked::Absent => return Err(not_resolved(&[id], &[requested.to_owned()])),
-            Asked::Refused(failure) => return Err(failure),
-        };
-        let named = record.get("project_id").and_then(Value::as_str);
-        // Records may name a project in another form than paths do (supplement 1.1): the path decides.
-        let is_requested =
-            named == Some(requested) || matches!(ask(call, id, Some(requested)).await?, Asked::Found(_));
-        let owner = match named {
-            _ if is_requested => requested.to_owned(),
-            Some(named) => named.to_owned(),
-            None => own_project(call).await?,
-        };
-        self.session.learn(&owner, std::slice::from_ref(id));
-        Ok(owner)
+/// The owner of an id that a project key can see, and that is not of the project that was asked for.
+async fn owner_by_key(call: &Call<'_>, requested: &str, id: &OwnedId) -> Result<String, Failure> {
+    match ask(call, id, None).await? {
+        Asked::Found(record) => match record.get("project_id").and_then(Value::as_str) {
+            Some(named) => Ok(named.to_owned()),
+            None => own_project(call).await,
+        },
+        Asked::Absent => Err(not_resolved(&[id], &[requested.to_owned()])),
+        Asked::Refused(failure) => Err(failure),
     }
 }
 
@@ -171,11 +172,20 @@ async fn own_project(call: &Call<'_>) -> Result<String, Failure> {
     project.map(str::to_owned).ok_or_else(unknown)
 }
 
+/// Whether a project has an id. Records and paths may name one project differently (supplement 1.1): asking it is
+/// the only way to tell.
+async fn has(call: &Call<'_>, project: &str, id: &OwnedId) -> Result<bool, Failure> {
+    Ok(matches!(ask(call, id, Some(project)).await?, Asked::Found(_)))
+}
+
 /// Asks one project, or the un-prefixed route, for the record of an id.
 async fn ask(call: &Call<'_>, id: &OwnedId, project: Option<&str>) -> Result<Asked, Failure> {
     let Some(reader) = id.kind.reader() else { return Ok(Asked::Absent) };
     let fields = reader.path_fields().map(|name| (name.to_owned(), Value::from(id.id.as_str()))).collect();
-    let answer = call.send(reader, &fields, project).await?;
+    let answer = match call.send(reader, &fields, project).await {
+        Err(failure) if failure.code == Code::NotFound => return Ok(Asked::Absent),
+        sent => sent?,
+    };
     match answer.status {
         404 => Ok(Asked::Absent),
         401 | 403 => Ok(Asked::Refused(call.refused(reader, &answer))),

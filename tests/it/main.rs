@@ -9,10 +9,13 @@
 mod support;
 
 mod contract;
+mod exporting;
 mod readme;
 mod sandbox;
 mod schemas;
+mod scope;
 mod server;
+mod starting;
 mod stdio;
 mod tools;
 mod wire;

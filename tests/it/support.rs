@@ -3,6 +3,7 @@
 pub(crate) mod contract;
 pub(crate) mod host;
 pub(crate) mod service;
+pub(crate) mod stub;
 
 /// Whether snapshots are to be written instead of compared; they are compared afterwards all the same.
 pub(crate) fn updates_snapshots() -> bool {

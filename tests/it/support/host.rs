@@ -115,4 +115,14 @@ impl Host {
         let text = result["content"][0]["text"].as_str().expect("a text block");
         serde_json::from_str::<Value>(text).expect("the text is JSON")["error"].take()
     }
+
+    /// Calls a tool with arguments that break rules; each violation as `path: rule`.
+    pub(crate) async fn violations(&mut self, tool: &str, arguments: Value) -> Vec<String> {
+        let error = self.fail(tool, arguments).await;
+        assert_eq!(error["code"], "invalid_arguments", "{error}");
+        let said =
+            |one: &Value| [&one["path"], &one["rule"]].map(|text| text.as_str().expect("a text").to_owned());
+        let listed = error["details"]["violations"].as_array().expect("a list");
+        listed.iter().map(said).map(|[path, rule]| format!("{path}: {rule}")).collect()
+    }
 }

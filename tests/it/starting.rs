@@ -1,0 +1,42 @@
+//! Starting and stopping runs, as callers of the tools see it (specification, POST runs; supplement 2.1, 2.6, 4.6).
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{keys, seed};
+
+use crate::support::{host::Host, service::Service};
+
+mod answers;
+mod options;
+mod plans;
+mod rules;
+mod stopping;
+
+/// A server with the key of `demo`.
+async fn open() -> (Service, Host) {
+    let service = Service::start().await;
+    let host = Host::open(&service.settings(keys::DEMO, &[])).await;
+    (service, host)
+}
+
+/// A start that breaks no rule, with these members added.
+fn start_with(more: Value) -> Value {
+    merged(
+        json!({"multiplayer_test_id": seed::TEST_PASSES, "deployment_config_id": seed::CONFIG_WINDOWS}),
+        more,
+    )
+}
+
+fn merged(mut base: Value, more: Value) -> Value {
+    let (Value::Object(members), Value::Object(more)) = (&mut base, more) else { panic!("both are objects") };
+    members.extend(more);
+    base
+}
+
+/// Asserts that each call is refused with exactly these violations, and that no request is sent.
+async fn assert_refused(tool: &str, cases: &[(Value, &[&str])]) {
+    let (service, mut host) = open().await;
+    for (arguments, expected) in cases {
+        assert_eq!(host.violations(tool, arguments.clone()).await, *expected, "{arguments}");
+    }
+    assert_eq!(service.requests().await, [""; 0]);
+}
