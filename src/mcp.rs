@@ -19,7 +19,7 @@ use rmcp::{
 use tokio_util::sync::CancellationToken;
 
 mod instructions;
-mod line;
+pub mod line;
 mod stdio;
 mod tool;
 
