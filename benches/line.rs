@@ -31,5 +31,8 @@ fn main() {
     let rounds = (0..ROUNDS).map(|_| (time(ours), time(library)));
     let (ours, library): (Vec<_>, Vec<_>) = rounds.unzip();
     let (ours, library) = (median(ours), median(library));
-    println!("decode tools/call: {ours:?}, the library {library:?}: {:.2}x", ours.as_secs_f64() / library.as_secs_f64());
+    println!(
+        "decode tools/call: {ours:?}, the library {library:?}: {:.2}x",
+        ours.as_secs_f64() / library.as_secs_f64()
+    );
 }

@@ -15,6 +15,7 @@
 //! | [`gateway`], [`call`], [`reply`], [`failure`] | one call, what its requests share, and how it ends |
 //! | [`mcp`] | the server: tools, protocol revisions, standard input and output |
 //! | [`sandbox`] | the service in memory |
+//! | [`cli`] | the operations as commands |
 //! | [`demo`] | a session, told as it happens |
 //!
 //! # The path of one call
@@ -34,6 +35,7 @@ pub mod api;
 pub mod arguments;
 pub mod call;
 pub mod catalog;
+pub mod cli;
 pub mod client;
 pub mod config;
 pub mod demo;

@@ -42,6 +42,11 @@ impl Reply {
         self.value
     }
 
+    /// The answer: an object.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
     /// The fields of the answer.
     pub fn fields(&self) -> Option<&Fields> {
         self.value.as_object()

@@ -8,6 +8,7 @@
 
 mod support;
 
+mod cli;
 mod contract;
 mod exporting;
 mod readme;
