@@ -19,20 +19,18 @@ pub struct Reply {
 impl Reply {
     /// Takes the answer of `entry`; `bad_response` when it cannot be one.
     pub fn new(entry: &Entry, answer: &Answer, key: &ApiKey, tmsys_name: &str) -> Result<Self, Failure> {
-        let text = std::str::from_utf8(&answer.body).map_err(|_| bad(entry, answer, "is not UTF-8", ""))?;
-        let text = key.masked(text.to_owned());
-        let mut value = serde_json::from_str(&text)
-            .map_err(|error| bad(entry, answer, &format!("is not JSON ({error})"), &text))?;
-        let Value::Object(object) = &mut value else {
-            return Err(bad(entry, answer, "is not a JSON object", &text));
-        };
+        let bad = |why: &str| bad(entry, answer, key, why);
+        let mut value =
+            serde_json::from_slice(&answer.body).map_err(|error| bad(&format!("is not JSON ({error})")))?;
+        let Value::Object(object) = &mut value else { return Err(bad("is not a JSON object")) };
+        key.mask_fields(object);
         rename_tmsys(object, tmsys_name);
         if let Some(missing) = entry.essential.iter().find(|name| !object.contains_key(**name)) {
-            return Err(bad(entry, answer, &format!("lacks `{missing}`"), &text));
+            return Err(bad(&format!("lacks `{missing}`")));
         }
         let known = entry.output_schema().get("properties").and_then(Value::as_object);
         if known.is_some_and(|known| !object.keys().any(|name| known.contains_key(name))) {
-            return Err(bad(entry, answer, "has none of the fields of this operation", &text));
+            return Err(bad("has none of the fields of this operation"));
         }
         Ok(Self { value })
     }
@@ -65,12 +63,13 @@ fn rename_tmsys(object: &mut Fields, tmsys_name: &str) {
     *object = renamed.collect();
 }
 
-fn bad(entry: &Entry, answer: &Answer, why: &str, text: &str) -> Failure {
+fn bad(entry: &Entry, answer: &Answer, key: &ApiKey, why: &str) -> Failure {
+    let text = key.masked(String::from_utf8_lossy(&answer.body).into_owned());
     let failure = Failure::new(Code::BadResponse, format!("{}: the service's answer {why}", entry.name))
         .status(answer.status);
     let failure = match entry.in_doubt {
         Some(advice) => failure.hint(format!("the service took the request: {advice}")),
         None => failure.hint("TAS_BASE_URL may not be the address of the service"),
     };
-    if text.is_empty() { failure } else { failure.detail("service_error", quotation(text)) }
+    if text.is_empty() { failure } else { failure.detail("service_error", quotation(&text)) }
 }

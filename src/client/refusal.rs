@@ -1,32 +1,46 @@
 //! What a refusal of the service means to callers (specification, Errors; supplement 1.5).
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Answer, Request};
 use crate::{
     config::ApiKey,
     failure::{Code, Failure, quotation},
+    operation::Fields,
 };
 
 /// The text of the specification before the name of a missing permission.
 const MISSING_PERMISSION: &str = "missing required permission:";
 
+/// Fields in which a multi-part answer reports its parts (specification, POST runs).
+const ROWS: [&str; 2] = ["results", "device_runs"];
+
 /// The answer as a failure. Its words are quoted as data; its other fields are kept under `details`.
 pub fn refused(request: &Request<'_>, answer: &Answer, key: &ApiKey) -> Failure {
-    let text = key.masked(String::from_utf8_lossy(&answer.body).into_owned());
-    let body = match serde_json::from_str(&text) {
+    let text = || Value::from(String::from_utf8_lossy(&answer.body));
+    let mut body = match serde_json::from_slice(&answer.body) {
         Ok(Value::Object(body)) => body,
-        _ => Map::from_iter([("error".to_owned(), Value::String(text))]),
+        _ => Fields::from_iter([("error".to_owned(), text())]),
     };
+    key.mask_fields(&mut body);
+    let is_filled =
+        |name: &&str| body.get(*name).and_then(Value::as_array).is_some_and(|rows| !rows.is_empty());
+    let rows = ROWS.into_iter().find(is_filled);
     let words = words(&body);
     let said = words.as_deref().unwrap_or_default();
     let code = code_of(answer.status, said);
     let tries = if answer.attempts > 1 { format!(" ({} attempts)", answer.attempts) } else { String::new() };
-    let shown = words.as_deref().unwrap_or_else(|| stand_in(&body));
+    let shown = match (&words, rows) {
+        (Some(words), _) => words.clone(),
+        (None, Some(rows)) => format!("no part of it succeeded; see `details.{rows}`"),
+        (None, None) => "no explanation".to_owned(),
+    };
     let message = format!("{}: the service answered {}{tries}: {shown}", request.operation, answer.status);
     let mut failure = Failure::new(code, message).status(answer.status);
-    if let Some(hint) = hint(code, request, answer, said) {
-        failure = failure.hint(hint);
+    if rows.is_some() {
+        failure = failure.hint("see what each part reports before you call again");
+    } else if let Some(hint) = hint(code, request, answer, said) {
+        failure = failure.hint(key.masked(hint));
     }
     if let Some(words) = &words {
         failure = failure.detail("service_error", words.as_str());
@@ -47,20 +61,9 @@ pub fn refused(request: &Request<'_>, answer: &Answer, key: &ApiKey) -> Failure 
 }
 
 /// The service's own words: `error`, else `message`.
-fn words(body: &Map<String, Value>) -> Option<String> {
+fn words(body: &Fields) -> Option<String> {
     let text = |name: &str| body.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
     text("error").or_else(|| text("message")).map(|text| quotation(text.trim()))
-}
-
-/// What is said where the service uses no words: a start that failed on every device answers only its rows.
-fn stand_in(body: &Map<String, Value>) -> &'static str {
-    if body.contains_key("results") {
-        "no part of it succeeded; see `details.results`"
-    } else if body.contains_key("device_runs") {
-        "no part of it succeeded; see `details.device_runs`"
-    } else {
-        "no explanation"
-    }
 }
 
 fn code_of(status: u16, said: &str) -> Code {

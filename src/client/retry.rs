@@ -68,7 +68,7 @@ impl RetryPolicy {
             return None;
         }
         let pause = asked.unwrap_or_else(|| self.backoff(attempt));
-        (Instant::now() + pause < deadline).then_some(pause)
+        (pause < deadline.saturating_duration_since(Instant::now())).then_some(pause)
     }
 
     fn backoff(&self, attempt: u32) -> Duration {

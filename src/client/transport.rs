@@ -18,8 +18,11 @@ use crate::{
     failure::{Code, Failure, quotation},
 };
 
-/// Limit of opening a connection.
+/// Limit of opening a connection; with a short limit of the whole request, [`CONNECT_SHARE`] of that.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Opening a connection ends before the request as a whole does: then it is sure that nothing was sent.
+const CONNECT_SHARE: f64 = 0.8;
 
 /// How long an idle connection is kept: shorter than servers usually do, so that a request seldom meets a
 /// connection that is just being closed.
@@ -39,8 +42,10 @@ pub(super) enum TransportError {
     Tls(String),
     #[error("no answer came within {} s", .0.as_secs())]
     Timeout(Duration),
-    #[error("the connection broke before the answer was complete: {0}")]
+    #[error("the connection broke before an answer came: {0}")]
     Broken(String),
+    #[error("the connection broke before the answer was complete: {0}")]
+    Truncated(String),
     #[error("the answer is longer than {} MiB", LONGEST_ANSWER / 1024 / 1024)]
     TooLong,
 }
@@ -95,7 +100,7 @@ impl Transport {
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("tas-mcp/", env!("CARGO_PKG_VERSION")))
             .redirect(redirect::Policy::none())
-            .connect_timeout(CONNECT_TIMEOUT)
+            .connect_timeout(CONNECT_TIMEOUT.min(self.timeout.mul_f64(CONNECT_SHARE)))
             .pool_idle_timeout(IDLE_TIMEOUT)
             .tcp_nodelay(true);
         if self.base_url.is_loopback() {
@@ -124,16 +129,13 @@ async fn bounded(mut response: Response) -> Result<Bytes, TransportError> {
     if response.content_length().is_some_and(|length| length > LONGEST_ANSWER as u64) {
         return Err(TransportError::TooLong);
     }
-    let Some(first) = response.chunk().await? else { return Ok(Bytes::new()) };
-    let Some(second) = response.chunk().await? else { return Ok(first) };
-    let mut body = BytesMut::from(first);
-    let mut next = Some(second);
-    while let Some(chunk) = next {
+    let truncated = |error: reqwest::Error| TransportError::Truncated(chain(&error.without_url()));
+    let mut body = BytesMut::new();
+    while let Some(chunk) = response.chunk().await.map_err(truncated)? {
         if body.len() + chunk.len() > LONGEST_ANSWER {
             return Err(TransportError::TooLong);
         }
         body.extend_from_slice(&chunk);
-        next = response.chunk().await?;
     }
     Ok(body.freeze())
 }
@@ -170,38 +172,30 @@ fn chain(error: &dyn Error) -> String {
 }
 
 fn is_tls(error: &(dyn Error + 'static)) -> bool {
-    let mut source = Some(error);
-    while let Some(error) = source {
-        if error.is::<rustls::Error>() {
-            return true;
-        }
-        // An I/O error hides the error that it was made of from `source`.
-        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        if inner.is_some_and(<dyn Error + Send + Sync>::is::<rustls::Error>) {
-            return true;
-        }
-        source = error.source();
-    }
-    false
+    // An I/O error hides the error that it was made of from `source`; the connector makes one of another.
+    let hidden = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    error.is::<rustls::Error>()
+        || hidden.is_some_and(|hidden| is_tls(hidden))
+        || error.source().is_some_and(is_tls)
 }
 
 impl TransportError {
     pub(super) fn is_worth_repeating(&self, repeat: Repeat) -> bool {
         match self {
             Self::Connect(_) => true,
-            Self::Broken(_) => repeat == Repeat::Safe,
+            Self::Broken(_) | Self::Truncated(_) => repeat == Repeat::Safe,
             Self::Setup(_) | Self::Tls(_) | Self::Timeout(_) | Self::TooLong => false,
         }
     }
 
     /// Whether the service may have got the request.
     fn may_have_been_sent(&self) -> bool {
-        matches!(self, Self::Timeout(_) | Self::Broken(_) | Self::TooLong)
+        matches!(self, Self::Timeout(_) | Self::Broken(_) | Self::Truncated(_) | Self::TooLong)
     }
 
     pub(super) fn into_failure(self, request: &Request<'_>, key: &ApiKey, attempts: u32) -> Failure {
         let tries = if attempts > 1 { format!(" ({attempts} attempts)") } else { String::new() };
-        let message = key.masked(quotation(&format!("{}: {self}{tries}", request.operation)));
+        let message = quotation(&key.masked(format!("{}: {self}{tries}", request.operation)));
         if request.repeat == Repeat::OnlyIfNotSent && self.may_have_been_sent() {
             let advice = request.in_doubt.unwrap_or("look before you call again");
             return Failure::new(Code::OutcomeUnknown, message)
@@ -210,6 +204,8 @@ impl TransportError {
         match self {
             Self::Timeout(_) => Failure::new(Code::Timeout, message)
                 .hint("call again later, or ask for less; the limit is the setting TAS_TIMEOUT_S"),
+            Self::Truncated(_) => Failure::new(Code::BadResponse, message)
+                .hint("call again later; if it stays so, something between here and the service cuts its answers"),
             Self::TooLong => Failure::new(Code::BadResponse, message).hint("ask for less, such as a smaller `page_size`"),
             Self::Setup(_) => Failure::new(Code::NotConfigured, message).hint("check TAS_CA_FILE and the proxy variables"),
             Self::Tls(_) => Failure::new(Code::ServiceUnavailable, message)

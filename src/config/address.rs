@@ -14,12 +14,16 @@ pub struct BaseUrl {
 impl BaseUrl {
     /// Takes an address; the problem if requests must not be sent there.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let url = Url::parse(text).map_err(|error| format!("is not an address: {error}"))?;
+        let mut url = Url::parse(text).map_err(|error| format!("is not an address: {error}"))?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err("must not hold a user name or password".to_owned());
         }
+        let has_more = url.query().is_some() || url.fragment().is_some();
+        // It may be a key, and must not be shown.
+        url.set_query(None);
+        url.set_fragment(None);
         let shown = url.as_str().trim_end_matches('/');
-        if url.query().is_some() || url.fragment().is_some() {
+        if has_more {
             return Err(format!("`{shown}` must not have a query or fragment"));
         }
         let loopback = is_loopback(&url);

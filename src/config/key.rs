@@ -1,13 +1,11 @@
 //! The API key: where it comes from, what kind it is, and how it stays secret.
 
-use std::{
-    fmt, fs,
-    path::PathBuf,
-    sync::{Mutex, PoisonError},
-    time::SystemTime,
-};
+use std::{fmt, fs, path::PathBuf};
 
 use http::HeaderValue;
+use serde_json::Value;
+
+use crate::operation::Fields;
 
 /// Text that no output shows: it has no `Display`, no serialization, and a `Debug` without content.
 #[derive(Clone)]
@@ -74,6 +72,25 @@ impl ApiKey {
         let key = self.secret.expose();
         if text.contains(key) { text.replace(key, "[api key]") } else { text }
     }
+
+    /// Masks the key in every text and name of a JSON value, however the value was escaped.
+    pub fn mask(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.masked(std::mem::take(text)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.mask(item)),
+            Value::Object(fields) => self.mask_fields(fields),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// As [`Self::mask`], for the members of an object.
+    pub fn mask_fields(&self, fields: &mut Fields) {
+        if fields.keys().any(|name| name.contains(self.secret.expose())) {
+            *fields =
+                std::mem::take(fields).into_iter().map(|(name, value)| (self.masked(name), value)).collect();
+        }
+        fields.values_mut().for_each(|value| self.mask(value));
+    }
 }
 
 /// `<word>_org_...` is an organization key, anything else a project key.
@@ -89,7 +106,7 @@ fn kind_of(key: &str) -> KeyKind {
 pub enum KeySource {
     /// Set once.
     Fixed(ApiKey),
-    /// A file that is read again when it changes.
+    /// A file that may change.
     File(KeyFile),
 }
 
@@ -101,7 +118,7 @@ impl KeySource {
 
     /// A file that holds the key.
     pub fn file(path: PathBuf) -> Result<Self, String> {
-        let file = KeyFile { path, read: Mutex::new(None) };
+        let file = KeyFile { path };
         file.key()?;
         Ok(Self::File(file))
     }
@@ -115,38 +132,21 @@ impl KeySource {
     }
 }
 
-/// A file with a key.
+/// A file with a key, read for every call: it is small, and a changed one cannot be missed.
 #[derive(Debug)]
 pub struct KeyFile {
     path: PathBuf,
-    read: Mutex<Option<Read>>,
-}
-
-/// What was read, and the state of the file then.
-#[derive(Debug)]
-struct Read {
-    modified: Option<SystemTime>,
-    size: u64,
-    key: ApiKey,
 }
 
 impl KeyFile {
-    /// Looks at the file's time and size for every key that is asked for, and reads it only when they changed.
     fn key(&self) -> Result<ApiKey, String> {
         const LONGEST_FILE: u64 = 64 * 1024;
         let unreadable = |error: std::io::Error| format!("`{}` cannot be read: {error}", self.path.display());
         let metadata = fs::metadata(&self.path).map_err(unreadable)?;
-        let (modified, size) = (metadata.modified().ok(), metadata.len());
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = read.as_ref().filter(|known| known.modified == modified && known.size == size) {
-            return Ok(known.key.clone());
-        }
-        if !metadata.is_file() || size > LONGEST_FILE {
+        if !metadata.is_file() || metadata.len() > LONGEST_FILE {
             return Err(format!("`{}` is not a file with a key", self.path.display()));
         }
         let text = fs::read_to_string(&self.path).map_err(unreadable)?;
-        let key = ApiKey::parse(&text).map_err(|problem| format!("`{}` {problem}", self.path.display()))?;
-        *read = Some(Read { modified, size, key: key.clone() });
-        Ok(key)
+        ApiKey::parse(&text).map_err(|problem| format!("`{}` {problem}", self.path.display()))
     }
 }

@@ -9,6 +9,7 @@
 mod support;
 
 mod cli;
+mod client;
 mod contract;
 mod exporting;
 mod readme;

@@ -3,6 +3,7 @@
 pub(crate) mod binary;
 pub(crate) mod contract;
 pub(crate) mod host;
+pub(crate) mod peer;
 pub(crate) mod service;
 pub(crate) mod stub;
 

@@ -1,0 +1,38 @@
+//! Requests to the service: what is sent, repeated, refused, and made of answers (`design.md` 6).
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{keys, seed};
+
+use crate::support::{host::Host, service::Service};
+
+mod address;
+mod bodies;
+mod connections;
+mod encoding;
+mod proxy;
+mod retries;
+mod secrecy;
+mod tls;
+mod writing;
+
+/// A server with the key of `demo`.
+async fn open(variables: &[(&str, &str)]) -> (Service, Host) {
+    let service = Service::start().await;
+    let host = Host::open(&service.settings(keys::DEMO, variables)).await;
+    (service, host)
+}
+
+/// Arguments of a reading call: `get_run`.
+fn run() -> Value {
+    json!({"run_id": seed::RUN_PASSED})
+}
+
+/// Arguments of a writing call: `start_run`.
+fn start() -> Value {
+    json!({"multiplayer_test_id": seed::TEST_PASSES, "deployment_config_id": seed::CONFIG_WINDOWS})
+}
+
+/// An HTTP answer as it is on the wire, with a length.
+fn answer(head: &str, body: &str) -> String {
+    format!("HTTP/1.1 {head}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+}

@@ -1,0 +1,109 @@
+//! Answers that cannot be answers.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::keys;
+
+use super::{answer, open, run, start};
+use crate::support::{host::Host, peer::Peer};
+
+/// Far more than any of these answers may take.
+const PROMPTLY: Duration = Duration::from_secs(20);
+
+/// Bodies that no operation answers, and what is said of each.
+fn bodies() -> [(Value, &'static str); 8] {
+    [
+        (json!("<html><body>It works!</body></html>"), "is not JSON"),
+        (json!("{\"multiplayer_run_id\": \"r\", \"job_ids\": ["), "is not JSON"),
+        (json!("{} {}"), "is not JSON"),
+        (json!(""), "is not JSON"),
+        (json!("null"), "is not a JSON object"),
+        (json!([]), "is not a JSON object"),
+        (json!({}), "has none of the fields of this operation"),
+        (json!({"name": "another service", "version": 7}), "has none of the fields of this operation"),
+    ]
+}
+
+#[tokio::test]
+async fn what_is_no_answer_of_the_operation_is_a_bad_response() {
+    let (service, mut host) = open(&[]).await;
+    for (body, why) in bodies() {
+        for (tool, arguments) in [("get_run", run()), ("start_run", start())] {
+            service.fault(json!({"operation": tool, "status": 200, "body": body})).await;
+            let error = host.fail(tool, arguments).await;
+            assert_eq!((&error["code"], &error["status"]), (&json!("bad_response"), &json!(200)), "{body}");
+            assert!(error["message"].as_str().expect("a message").contains(why), "{body}: {error}");
+            let doubted = error["hint"].as_str().expect("a hint").contains("the service took the request");
+            assert_eq!(doubted, tool == "start_run", "{error}");
+        }
+    }
+    assert_eq!(service.requests().await.len(), 2 * bodies().len(), "none is asked for again");
+    host.succeed("get_run", run()).await;
+}
+
+#[tokio::test]
+async fn a_list_without_records_is_a_bad_response() {
+    let (service, mut host) = open(&[]).await;
+    service.fault(json!({"operation": "list_runs", "body": {"pagination": {"page": 0}}})).await;
+    let error = host.fail("list_runs", json!({})).await;
+    assert_eq!(error["code"], "bad_response");
+    assert!(error["message"].as_str().expect("a message").contains("lacks `data`"));
+}
+
+#[tokio::test]
+async fn an_error_that_is_not_json_is_quoted_and_cut() {
+    let (service, mut host) = open(&[]).await;
+    let page = format!("<html>{}</html>", "é".repeat(5_000));
+    service
+        .fault(json!({"operation": "get_run", "status": 500, "body": page, "content_type": "text/html"}))
+        .await;
+    let error = host.fail("get_run", run()).await;
+    assert_eq!((&error["code"], &error["status"]), (&json!("service_unavailable"), &json!(500)));
+    let quoted = error["details"]["service_error"].as_str().expect("a quotation");
+    assert!(quoted.starts_with("<html>é") && quoted.ends_with(" [cut]"));
+    assert_eq!(quoted.chars().count(), 1_000 + " [cut]".len());
+}
+
+#[tokio::test]
+async fn an_answer_that_is_cut_short_every_time_is_a_bad_response() {
+    let (service, mut host) = open(&[]).await;
+    service.fault(json!({"operation": "get_run", "truncate": true, "times": 4})).await;
+    let error = host.fail("get_run", run()).await;
+    assert_eq!(error["code"], "bad_response", "{error}");
+    host.succeed("get_run", run()).await;
+}
+
+#[tokio::test]
+async fn an_endless_answer_is_given_up() {
+    let (service, mut host) = open(&[]).await;
+    let stated = answer("200 OK", "").replace("length: 0", "length: 100000000");
+    let peer = Peer::answering(stated).await;
+    let mut another = Host::open(&peer.settings(keys::DEMO, &[])).await;
+    service.fault(json!({"operation": "get_run", "bytes": 100_000_000})).await;
+    for host in [&mut host, &mut another] {
+        let error = tokio::time::timeout(PROMPTLY, host.fail("get_run", run())).await.expect("in time");
+        assert_eq!(error["code"], "bad_response");
+        assert!(error["message"].as_str().expect("a message").contains("longer than 16 MiB"), "{error}");
+    }
+    host.succeed("get_run", run()).await;
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_a_bad_response() {
+    let mut body = answer("200 OK", "{\"multiplayer_run_id\": \"??\"}").into_bytes();
+    body.iter_mut().filter(|byte| **byte == b'?').for_each(|byte| *byte = 0xff);
+    let peer = Peer::answering(body).await;
+    let mut host = Host::open(&peer.settings(keys::DEMO, &[])).await;
+    assert_eq!(host.fail("get_run", run()).await["code"], "bad_response");
+}
+
+#[tokio::test]
+async fn fields_that_nobody_knows_pass_through_in_order() {
+    let (service, mut host) = open(&[]).await;
+    let text = "{\"zeta\":1,\"multiplayer_run_id\":\"r\",\"alpha\":{\"b\":1.50,\"a\":null},\"project_id\":12345678901234567890}";
+    service.fault(json!({"operation": "get_run", "body": text})).await;
+    let result = host.call("get_run", run()).await;
+    let expected = text.replace("1.50", "1.5");
+    assert_eq!(result["content"][0]["text"], expected);
+}
