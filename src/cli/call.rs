@@ -80,13 +80,11 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
 fn arguments(entry: &Entry, matches: &ArgMatches) -> anyhow::Result<Result<Fields, Failure>> {
     let mut arguments = Map::new();
     if let Some(json) = matches.get_one::<String>(JSON) {
-        match serde_json::from_str(&json_text(json)?) {
-            Ok(Value::Object(fields)) => arguments = fields,
-            _ => {
-                let message = format!("`--{JSON}` of `{}` must be a JSON object", entry.name);
-                return Ok(Err(Failure::new(Code::InvalidArguments, message)));
-            }
-        }
+        let Ok(Value::Object(fields)) = serde_json::from_str(&json_text(json)?) else {
+            let message = format!("`--{JSON}` of `{}` must be a JSON object", entry.name);
+            return Ok(Err(Failure::new(Code::InvalidArguments, message)));
+        };
+        arguments = fields;
     }
     let names =
         entry.input_schema().get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);

@@ -47,8 +47,8 @@ impl fmt::Display for Table {
         let widths = self.widths();
         for row in &self.rows {
             let cells = row.iter().zip(&widths).filter(|(_, width)| **width > 0);
-            let line: String = cells.map(|(cell, width)| format!("{cell:<width$}  ")).collect();
-            writeln!(formatter, "{}", line.trim_end())?;
+            let cells: Vec<_> = cells.map(|(cell, width)| format!("{cell:<width$}")).collect();
+            writeln!(formatter, "{}", cells.join("  ").trim_end())?;
         }
         Ok(())
     }

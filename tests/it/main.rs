@@ -13,6 +13,7 @@ mod client;
 mod contract;
 mod exporting;
 mod readme;
+mod replies;
 mod sandbox;
 mod schemas;
 mod scope;
