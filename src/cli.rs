@@ -5,10 +5,12 @@ use std::io::Write;
 use clap::Command;
 
 mod call;
+mod completions;
 mod table;
 mod tools;
 
 pub use call::{command as call_command, run as call};
+pub use completions::{command as completions_command, run as completions};
 pub use tools::{command as tools_command, run as tools};
 
 use crate::failure::{Code, Failure};
@@ -72,6 +74,6 @@ fn complain(failure: &Failure) -> Exit {
 }
 
 /// The commands of this module.
-pub fn commands() -> [Command; 2] {
-    [tools_command(), call_command()]
+pub fn commands() -> [Command; 3] {
+    [tools_command(), call_command(), completions_command()]
 }

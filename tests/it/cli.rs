@@ -85,3 +85,14 @@ async fn one_tool_is_shown_as_hosts_see_it() {
     let snapshot: Value = serde_json::from_str(include_str!("../../tools/get_run.json")).expect("JSON");
     assert_eq!(shown, snapshot);
 }
+
+#[tokio::test]
+async fn completions_know_commands_tools_and_their_arguments() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = told(&["completions", shell], &[], &[]).await;
+        let script = String::from_utf8(output.stdout).expect("UTF-8");
+        for word in ["sandbox", "get_run", "run-id", "base-url"] {
+            assert!(output.status.success() && script.contains(word), "{shell}: {word}");
+        }
+    }
+}
