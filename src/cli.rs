@@ -6,11 +6,13 @@ use clap::Command;
 
 mod call;
 mod completions;
+mod doctor;
 mod table;
 mod tools;
 
 pub use call::{command as call_command, run as call};
 pub use completions::{command as completions_command, run as completions};
+pub use doctor::{command as doctor_command, run as doctor};
 pub use tools::{command as tools_command, run as tools};
 
 use crate::failure::{Code, Failure};
@@ -74,6 +76,6 @@ fn complain(failure: &Failure) -> Exit {
 }
 
 /// The commands of this module.
-pub fn commands() -> [Command; 3] {
-    [tools_command(), call_command(), completions_command()]
+pub fn commands() -> [Command; 4] {
+    [tools_command(), call_command(), doctor_command(), completions_command()]
 }

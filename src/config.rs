@@ -237,6 +237,26 @@ impl Settings {
         }
     }
 
+    /// What is set: name, value and where it came from. The key is not shown, nor an unusable address: it may hold one.
+    pub fn found(&self) -> impl Iterator<Item = (&'static str, &str, &str)> {
+        self.found.iter().map(|(name, found)| {
+            let value = found.value.trim();
+            let is_secret = *name == API_KEY.variable;
+            let may_hold_one = *name == BASE_URL.variable && BaseUrl::parse(value).is_err();
+            let value = match (is_secret, may_hold_one) {
+                (true, _) => "[set]",
+                (_, true) => "[unusable]",
+                _ => value,
+            };
+            (*name, value, found.origin.as_str())
+        })
+    }
+
+    /// Projects that an organization key may look in.
+    pub fn listed_projects(&self) -> Vec<String> {
+        self.text(&PROJECTS).and_then(|text| project_ids(text).ok()).unwrap_or_default()
+    }
+
     /// Whether an embedded sandbox is asked for.
     pub fn wants_sandbox(&self) -> bool {
         self.found.contains_key(name(&SANDBOX))

@@ -66,7 +66,7 @@ fn row(entry: &Entry, settings: &Settings, is_global: bool) -> anyhow::Result<[S
 }
 
 /// What the tool costs in every conversation: name, description and input schema.
-fn tokens(entry: &Entry, is_global: bool) -> serde_json::Result<usize> {
+pub(super) fn tokens(entry: &Entry, is_global: bool) -> serde_json::Result<usize> {
     let tool = serde_json::to_value(published_tool(entry, is_global))?;
     let size = |field: &str| tool.get(field).map_or(0, |value: &Value| value.to_string().len());
     Ok((size("name") + size("description") + size("inputSchema")).div_ceil(BYTES_PER_TOKEN))
