@@ -12,13 +12,16 @@ use serde::{Deserialize, Serialize};
 use crate::operation::Fields;
 
 pub mod bugs;
+pub mod builds;
 pub mod configs;
 pub mod executions;
 pub mod exports;
+pub mod folders;
 pub mod jobs;
 pub mod plans;
 pub mod runs;
 pub mod start;
+pub mod steps;
 pub mod tests;
 
 /// An object of open shape.
@@ -86,6 +89,23 @@ impl<const DEFAULT: usize> JsonSchema for PageSize<DEFAULT> {
         json_schema!({
             "type": "integer", "minimum": 1, "maximum": 100, "default": DEFAULT, "description": description
         })
+    }
+}
+
+/// Version of a record to read (supplement 6.2, 8).
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct ReadVersion(pub u32);
+
+impl JsonSchema for ReadVersion {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "ReadVersion".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "integer", "minimum": 1, "description": "Latest when absent."})
     }
 }
 

@@ -7,14 +7,17 @@ use http::Method;
 use crate::{
     api::{
         bugs::{GetBug, ListBugs, ListRunBugs},
-        configs::ListDeploymentConfigs,
+        builds::{GetBuild, ListBuilds},
+        configs::{ListAgentConfigs, ListCredentialKinds, ListDeploymentConfigs},
         executions::{GetTestPlanExecution, ListTestPlanExecutions},
         exports::ExportTmsysRun,
+        folders::ListTestFolders,
         jobs::{GetJob, ListJobs},
         plans::{GetTestPlan, ListTestPlans},
         runs::{GetRun, ListRuns, StopRuns},
         start::{StartRun, StartTestPlanRun},
-        tests::ListTests,
+        steps::{GetSharedStep, ListSharedSteps},
+        tests::{GetTest, ListTests},
     },
     arguments::nearest,
     operation::{Effect, Fallback, Fields, Operation, Tier, Toolset},
@@ -24,7 +27,7 @@ use crate::{
 };
 
 /// The operations, in the order in which hosts list them.
-pub static OPERATIONS: [Entry; 17] = [
+pub static OPERATIONS: [Entry; 25] = [
     Entry::of::<StartRun>(),
     Entry::of::<GetJob>(),
     Entry::of::<ListJobs>(),
@@ -35,13 +38,21 @@ pub static OPERATIONS: [Entry; 17] = [
     Entry::of::<ListRunBugs>(),
     Entry::of::<ListBugs>(),
     Entry::of::<GetBug>(),
+    Entry::of::<ListBuilds>(),
+    Entry::of::<GetBuild>(),
     Entry::of::<ListTests>(),
+    Entry::of::<GetTest>(),
+    Entry::of::<ListTestFolders>(),
     Entry::of::<ListTestPlans>(),
     Entry::of::<GetTestPlan>(),
     Entry::of::<StartTestPlanRun>(),
     Entry::of::<ListTestPlanExecutions>(),
     Entry::of::<GetTestPlanExecution>(),
+    Entry::of::<ListSharedSteps>(),
+    Entry::of::<GetSharedStep>(),
     Entry::of::<ListDeploymentConfigs>(),
+    Entry::of::<ListAgentConfigs>(),
+    Entry::of::<ListCredentialKinds>(),
 ];
 
 /// The operation of that name.

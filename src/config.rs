@@ -86,6 +86,12 @@ const TMSYS_NAME: Setting = Setting {
     value: "WORD",
     meaning: "Word that the deployment uses for the test-management system in paths and fields. Default: tmsys",
 };
+const MAX_REPLY_CHARS: Setting = Setting {
+    variable: "TAS_MAX_REPLY_CHARS",
+    flag: "max-reply-chars",
+    value: "NUMBER",
+    meaning: "Longest reply of a tool, in characters, 2000 to 1000000; what does not fit is cut and said under `truncated`. Default: 20000",
+};
 const TIMEOUT_S: Setting = Setting {
     variable: "TAS_TIMEOUT_S",
     flag: "timeout-s",
@@ -106,7 +112,7 @@ const SANDBOX: Setting = Setting {
 };
 
 /// Every setting, in the order of the documentation.
-pub const SETTINGS: [&Setting; 12] = [
+pub const SETTINGS: [&Setting; 13] = [
     &BASE_URL,
     &API_KEY,
     &API_KEY_FILE,
@@ -116,6 +122,7 @@ pub const SETTINGS: [&Setting; 12] = [
     &READ_ONLY,
     &CA_FILE,
     &TMSYS_NAME,
+    &MAX_REPLY_CHARS,
     &TIMEOUT_S,
     &LOG,
     &SANDBOX,
@@ -123,6 +130,9 @@ pub const SETTINGS: [&Setting; 12] = [
 
 /// Default limit of one request.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Longest reply of a tool, in characters: hosts cut or refuse more.
+const DEFAULT_MAX_REPLY_CHARS: usize = 20_000;
 
 /// Longest limit of one request, in seconds: hosts give up a call after 60.
 const LONGEST_TIMEOUT_S: u64 = 45;
@@ -227,6 +237,26 @@ impl Settings {
         }
     }
 
+    /// What is set: name, value and where it came from. The key is not shown, nor an unusable address: it may hold one.
+    pub fn found(&self) -> impl Iterator<Item = (&'static str, &str, &str)> {
+        self.found.iter().map(|(name, found)| {
+            let value = found.value.trim();
+            let is_secret = *name == API_KEY.variable;
+            let may_hold_one = *name == BASE_URL.variable && BaseUrl::parse(value).is_err();
+            let value = match (is_secret, may_hold_one) {
+                (true, _) => "[set]",
+                (_, true) => "[unusable]",
+                _ => value,
+            };
+            (*name, value, found.origin.as_str())
+        })
+    }
+
+    /// Projects that an organization key may look in.
+    pub fn listed_projects(&self) -> Vec<String> {
+        self.text(&PROJECTS).and_then(|text| project_ids(text).ok()).unwrap_or_default()
+    }
+
     /// Whether an embedded sandbox is asked for.
     pub fn wants_sandbox(&self) -> bool {
         self.found.contains_key(name(&SANDBOX))
@@ -240,6 +270,12 @@ impl Settings {
     /// The deployment's word for the test-management system.
     pub fn tmsys_name(&self) -> &str {
         self.text(&TMSYS_NAME).unwrap_or("tmsys")
+    }
+
+    /// Longest reply of a tool, in characters.
+    pub fn max_reply_chars(&self) -> usize {
+        let set = self.text(&MAX_REPLY_CHARS).and_then(|text| max_reply_chars(text).ok());
+        set.unwrap_or(DEFAULT_MAX_REPLY_CHARS)
     }
 
     /// Project of project scope, if any.
@@ -264,6 +300,7 @@ impl Settings {
         let ca_file = problems.optional(&CA_FILE, readable_certificates);
         let tmsys_name = problems.optional(&TMSYS_NAME, tmsys_name).unwrap_or_else(|| "tmsys".to_owned());
         let timeout = problems.optional(&TIMEOUT_S, timeout).unwrap_or(DEFAULT_TIMEOUT);
+        problems.optional(&MAX_REPLY_CHARS, max_reply_chars);
         problems.optional(&LOG, |text| log_filter(text).map(drop));
         problems
             .optional(&TOOLSETS, |words| Selection::parse(words, false).map_err(|error| error.to_string()));
@@ -317,6 +354,11 @@ fn timeout(text: &str) -> Result<Duration, String> {
     seconds
         .map(Duration::from_secs)
         .ok_or_else(|| format!("must be a whole number from 1 to {LONGEST_TIMEOUT_S}"))
+}
+
+fn max_reply_chars(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (2_000..=1_000_000).contains(number));
+    number.ok_or_else(|| "must be a whole number from 2000 to 1000000".to_owned())
 }
 
 fn boolean(text: &str) -> Result<bool, String> {

@@ -134,7 +134,7 @@ fn no_fields(fields: &Box<Fields>) -> bool {
     fields.is_empty()
 }
 
-/// The service's own words, cut at [`LONGEST_QUOTATION`].
+/// The service's own words, cut at 1,000 characters.
 pub fn quotation(text: &str) -> String {
     let mut quoted: String = text.chars().take(LONGEST_QUOTATION).collect();
     if quoted.len() < text.len() {

@@ -1,9 +1,41 @@
 //! An MCP server, command line and sandbox for the Test Automation Service.
+//!
+//! # The modules
+//!
+//! | module | what it is |
+//! |-|-|
+//! | [`api`] | records and operations of the service; each operation is described once |
+//! | [`operation`], [`rule`] | what a description says: the trait, effects, sets of tools, rules between arguments |
+//! | [`catalog`] | the one list of operations |
+//! | [`schema`], [`arguments`] | schemas as hosts accept them, and the check of arguments against them |
+//! | [`wire`] | how arguments become path, query and body |
+//! | [`config`] | every setting |
+//! | [`client`] | requests: key, limits, retries, TLS |
+//! | [`scope`] | which project a call goes to |
+//! | [`gateway`], [`call`], [`reply`], [`failure`] | one call, what its requests share, and how it ends |
+//! | [`mcp`] | the server: tools, protocol revisions, standard input and output |
+//! | [`sandbox`] | the service in memory |
+//! | [`cli`] | the operations as commands |
+//! | [`demo`] | a session, told as it happens |
+//!
+//! # The path of one call
+//!
+//! [`mcp::Server`] finds the [`catalog::Entry`] of the tool and hands the arguments to [`gateway::Gateway::call`], which
+//!
+//! 1. checks them against the schema ([`arguments::check`]), the rules ([`rule::Rule::check`]) and the path
+//!    ([`wire::layout`]), and reports every violation at once;
+//! 2. finds the project ([`scope::Scope::resolve`]), with look-ups only where they decide something;
+//! 3. sends the request ([`call::Call::send`], [`client::Client::send`]) as often as its retries allow;
+//! 4. makes a [`reply::Reply`] of the answer, or a [`failure::Failure`] with a code, a message and a hint.
+//!
+//! The sandbox meets the same description from the other side: it is routed by the catalog, checks with the same
+//! schema and rules, and answers through [`sandbox::Answer`], which the compiler demands for every operation.
 
 pub mod api;
 pub mod arguments;
 pub mod call;
 pub mod catalog;
+pub mod cli;
 pub mod client;
 pub mod config;
 pub mod demo;

@@ -5,6 +5,7 @@ use std::{io::Write, net::SocketAddr, process::ExitCode};
 use anyhow::Context;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use tas_mcp::{
+    cli::{self, Exit},
     config::{self, Settings},
     demo,
     mcp::{self, Server},
@@ -23,7 +24,7 @@ fn main() -> ExitCode {
     // A blocked read of standard input must not keep the process.
     runtime.shutdown_background();
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(exit) => ExitCode::from(exit as u8),
         Err(error) => fail(&error),
     }
 }
@@ -34,21 +35,27 @@ fn command() -> Command {
         .about("MCP server for the Test Automation Service. Without a subcommand it serves MCP on standard input and output")
         .args(config::flags())
         .subcommand(Command::new("demo").about("Shows an assistant's session against an embedded sandbox"))
+        .subcommands(cli::commands())
         .subcommand(sandbox_command())
 }
 
-async fn run(matches: &ArgMatches, settings: Settings) -> anyhow::Result<()> {
+async fn run(matches: &ArgMatches, mut settings: Settings) -> anyhow::Result<Exit> {
+    let _sandbox = if settings.wants_sandbox() { Some(embed_sandbox(&mut settings).await?) } else { None };
     match matches.subcommand() {
+        Some(("tools", matches)) => return cli::tools(matches, &settings),
+        Some(("call", matches)) => return cli::call(matches, &settings).await,
+        Some(("doctor", matches)) => return cli::doctor(matches, &settings).await,
+        Some(("completions", matches)) => cli::completions(matches, command()),
         Some(("demo", _)) => demo::run().await,
         Some(("sandbox", matches)) => serve_sandbox(matches, &settings).await,
-        _ => serve(settings).await,
-    }
+        _ => serve(&settings).await,
+    }?;
+    Ok(Exit::Done)
 }
 
 /// Serves MCP on standard input and output, as hosts start it.
-async fn serve(mut settings: Settings) -> anyhow::Result<()> {
-    let _sandbox = if settings.wants_sandbox() { Some(embed_sandbox(&mut settings).await?) } else { None };
-    let server = Server::new(&settings);
+async fn serve(settings: &Settings) -> anyhow::Result<()> {
+    let server = Server::new(settings);
     let stopping = server.stopping().clone();
     tokio::spawn(async move {
         terminated().await;

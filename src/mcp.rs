@@ -19,7 +19,7 @@ use rmcp::{
 use tokio_util::sync::CancellationToken;
 
 mod instructions;
-mod line;
+pub mod line;
 mod stdio;
 mod tool;
 
@@ -48,6 +48,8 @@ struct Inner {
     selection: Selection,
     is_global: bool,
     instructions: String,
+    /// Longest reply, in characters.
+    max_reply_chars: usize,
     tools: OnceLock<Vec<Tool>>,
     /// Ends every call under way: the host has gone, or we are told to stop.
     stopping: CancellationToken,
@@ -66,6 +68,7 @@ impl Server {
             selection,
             is_global: settings.project().is_none(),
             instructions,
+            max_reply_chars: settings.max_reply_chars(),
             tools: OnceLock::new(),
             stopping: CancellationToken::new(),
         }))
@@ -176,7 +179,7 @@ impl ServerHandler for Server {
         let outcome = outcome
             .map_err(|_| ErrorData::internal_error(format!("{}: internal error", entry.name), None))?;
         let mut result = match outcome {
-            Ok(reply) => CallToolResult::structured(reply.into_value()),
+            Ok(reply) => success(reply, self.0.max_reply_chars),
             Err(failure) => CallToolResult::error(vec![ContentBlock::text(failure.to_json())]),
         };
         if is_modern(&context) {
@@ -203,6 +206,14 @@ impl ServerHandler for Server {
             ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
         })
     }
+}
+
+/// The same in structure and in text: hosts show one of the two.
+fn success(reply: Reply, max_reply_chars: usize) -> CallToolResult {
+    let (value, text) = reply.within(max_reply_chars);
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    result.structured_content = Some(value);
+    result
 }
 
 fn implementation() -> Implementation {

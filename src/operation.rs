@@ -95,18 +95,30 @@ pub enum Toolset {
     Exports,
     /// Bugs of runs and reviewed bugs.
     Bugs,
+    /// Builds in build storage.
+    Builds,
     /// Saved tests and their folders.
     Tests,
     /// Test plans and their executions.
     Plans,
-    /// Deployment and agent configs.
+    /// Shared step collections.
+    Steps,
+    /// Deployment and agent configs, credential kinds.
     Configs,
 }
 
 impl Toolset {
     /// Every set, in the order in which they are listed to people.
-    pub const ALL: [Self; 6] =
-        [Self::Runs, Self::Exports, Self::Bugs, Self::Tests, Self::Plans, Self::Configs];
+    pub const ALL: [Self; 8] = [
+        Self::Runs,
+        Self::Exports,
+        Self::Bugs,
+        Self::Builds,
+        Self::Tests,
+        Self::Plans,
+        Self::Steps,
+        Self::Configs,
+    ];
 
     /// Word of the setting `TAS_TOOLSETS`.
     pub const fn name(self) -> &'static str {
@@ -114,8 +126,10 @@ impl Toolset {
             Self::Runs => "runs",
             Self::Exports => "exports",
             Self::Bugs => "bugs",
+            Self::Builds => "builds",
             Self::Tests => "tests",
             Self::Plans => "plans",
+            Self::Steps => "steps",
             Self::Configs => "configs",
         }
     }

@@ -2,6 +2,9 @@
 
 use serde_json::Value;
 
+mod budget;
+mod clean;
+
 use crate::{
     catalog::Entry,
     client::Answer,
@@ -22,6 +25,7 @@ impl Reply {
         let bad = |why: &str| bad(entry, answer, key, why);
         let mut value =
             serde_json::from_slice(&answer.body).map_err(|error| bad(&format!("is not JSON ({error})")))?;
+        clean::clean(&mut value);
         let Value::Object(object) = &mut value else { return Err(bad("is not a JSON object")) };
         key.mask_fields(object);
         rename_tmsys(object, tmsys_name);
@@ -35,9 +39,23 @@ impl Reply {
         Ok(Self { value })
     }
 
-    /// The answer as a JSON value: an object.
-    pub fn into_value(self) -> Value {
-        self.value
+    /// The answer and its compact JSON, cut to at most `most` characters; `truncated` says what is missing then.
+    pub fn within(mut self, most: usize) -> (Value, String) {
+        let text = self.value.to_string();
+        // A character has at least one byte.
+        if text.len() <= most || text.chars().count() <= most {
+            return (self.value, text);
+        }
+        if let Value::Object(object) = &mut self.value {
+            budget::cut(object, most);
+        }
+        let text = self.value.to_string();
+        (self.value, text)
+    }
+
+    /// The answer: an object.
+    pub fn value(&self) -> &Value {
+        &self.value
     }
 
     /// The fields of the answer.

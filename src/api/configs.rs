@@ -1,4 +1,4 @@
-//! Deployment configs (supplement 11).
+//! Deployment configs, agent configs and credential kinds (supplement 11).
 #![expect(
     missing_docs,
     reason = "the service's own names speak for themselves; paging fields are described by their types"
@@ -31,6 +31,67 @@ impl Operation for ListDeploymentConfigs {
     const PERMISSION: Option<&'static str> = Some("project:view-configs");
     const ESSENTIAL: &'static [&'static str] = &["data"];
     type Output = ListPage<DeploymentConfig>;
+}
+
+/// Lists the agent configs: which AI player plays a run, the `agent_config_id` of a start.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListAgentConfigs {
+    pub page: Option<Page>,
+    pub page_size: Option<PageSize<25>>,
+}
+
+impl Operation for ListAgentConfigs {
+    const NAME: &'static str = "list_agent_configs";
+    const TITLE: &'static str = "List agent configs";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/agent-configs";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Configs;
+    const TIER: Tier = Tier::Extra;
+    const PERMISSION: Option<&'static str> = Some("project:view-configs");
+    const ESSENTIAL: &'static [&'static str] = &["data"];
+    type Output = ListPage<AgentConfig>;
+}
+
+/// Lists the kinds of credentials that players of a test can use, such as shop accounts; never the secrets.
+///
+/// `exclusive`: at most one run at a time per credential.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListCredentialKinds {
+    pub page: Option<Page>,
+    pub page_size: Option<PageSize<25>>,
+}
+
+impl Operation for ListCredentialKinds {
+    const NAME: &'static str = "list_credential_kinds";
+    const TITLE: &'static str = "List credential kinds";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/credential-kinds";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Configs;
+    const TIER: Tier = Tier::Extra;
+    const PERMISSION: Option<&'static str> = Some("project:view-configs");
+    const ESSENTIAL: &'static [&'static str] = &["data"];
+    type Output = ListPage<CredentialKind>;
+}
+
+/// Which AI player plays a run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AgentConfig {
+    pub id: String,
+    pub name: String,
+    pub description: Option<String>,
+    pub pinned: bool,
+}
+
+/// A kind of credentials.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CredentialKind {
+    pub id: String,
+    pub name: String,
+    pub description: Option<String>,
+    /// At most one run at a time per credential.
+    pub exclusive: bool,
 }
 
 /// Where and on what a test runs.

@@ -18,24 +18,23 @@ use crate::{
 
 /// Exports the results of runs or of a test-plan execution to the external test-management system.
 ///
-/// Give exactly one source. Every call creates a new remote entry, except for an execution with
-/// `force_new_run: false`: then an earlier export is returned with `already_exported: true`. Repeat only so; run
-/// exports cannot be repeated safely. An execution that is still running exports its completed runs. Check `success`.
+/// Give exactly one source. Every call makes a new remote entry; only an execution with `force_new_run: false`
+/// returns an earlier export (`already_exported: true`) and is safe to repeat. A running execution exports its completed
+/// runs. Check `success`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ExportTmsysRun {
-    /// One run id; not a job id or a per-player id.
+    /// Not a job id or per-player id.
     pub multiplayer_run_id: Option<Id>,
-    /// 1-100 different run ids of one project.
+    /// 1-100 different ids of one project.
     #[schemars(length(min = 1, max = 100), extend("uniqueItems" = true))]
     pub multiplayer_run_ids: Option<Vec<Id>>,
-    /// Plan execution (UUID), from a start or `list_test_plan_executions`.
     pub test_plan_execution_id: Option<Uuid>,
-    /// Name of the remote entry: 1-250 characters after trimming. Default: generated.
+    /// 1-250 characters after trimming; default: generated.
     pub custom_run_name: Option<String>,
-    /// Default true. `false` with an execution returns its existing export, if any.
+    /// Default true. `false`: returns an execution's existing export.
     #[schemars(extend("default" = true))]
     pub force_new_run: Option<bool>,
-    /// Default true: the remote run or plan is closed afterwards. `false` leaves it open.
+    /// Default true: closes the remote run or plan afterwards.
     #[schemars(extend("default" = true))]
     pub close_run_on_completion: Option<bool>,
 }

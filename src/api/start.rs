@@ -33,7 +33,7 @@ pub struct StartRun {
     pub instructions: Option<String>,
     /// Required unless `player_deployment_configs` covers every player.
     pub deployment_config_id: Option<Uuid>,
-    /// Only with `instructions`; default "[api] ephemeral test".
+    /// Only with `instructions`; default `[api] ephemeral test`.
     pub name: Option<String>,
     /// Needs `deployment_config_id` with `providerType` `build-storage`.
     pub build_id: Option<Uuid>,

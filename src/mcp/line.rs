@@ -12,11 +12,11 @@ use serde_json::value::RawValue;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
 /// Longest line, in bytes. A peer that never ends its line must not use up our memory.
-pub(super) const LONGEST_LINE: usize = 16 * 1024 * 1024;
+pub const LONGEST_LINE: usize = 16 * 1024 * 1024;
 
 /// What came next.
 #[derive(Debug)]
-pub(super) enum Line {
+pub enum Line {
     /// A whole line is in the buffer.
     Whole,
     /// A line was too long and has been passed over.
@@ -27,7 +27,7 @@ pub(super) enum Line {
 
 /// Reads lines into a buffer. A read may be dropped half-way and taken up again: nothing is lost.
 #[derive(Debug, Default)]
-pub(super) struct LineBuffer {
+pub struct LineBuffer {
     bytes: Vec<u8>,
     /// The rest of a line that was too long is still to come.
     skipping: bool,
@@ -35,19 +35,19 @@ pub(super) struct LineBuffer {
 
 impl LineBuffer {
     /// The line, without its end.
-    pub(super) fn line(&self) -> &[u8] {
+    pub fn line(&self) -> &[u8] {
         self.bytes.trim_ascii()
     }
 
     /// Forgets the line; a large one gives its memory back.
-    pub(super) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         const KEPT: usize = 64 * 1024;
         self.bytes.clear();
         self.bytes.shrink_to(KEPT);
     }
 
     /// Reads on to the end of a line. A last line without an end counts as one.
-    pub(super) async fn read(&mut self, reader: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<Line> {
+    pub async fn read(&mut self, reader: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<Line> {
         loop {
             let available = reader.fill_buf().await?;
             if available.is_empty() {
@@ -75,9 +75,11 @@ impl LineBuffer {
 
 /// A message that cannot be served, as JSON-RPC answers it.
 #[derive(Debug)]
-pub(super) struct Unreadable {
-    pub(super) id: Option<RequestId>,
-    pub(super) error: ErrorData,
+pub struct Unreadable {
+    /// Id of the message, where it can be read.
+    pub id: Option<RequestId>,
+    /// What is wrong with it.
+    pub error: ErrorData,
 }
 
 /// The outermost fields of any message.
@@ -92,7 +94,7 @@ struct Envelope<'a> {
 }
 
 /// Decodes a line.
-pub(super) fn decode(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Box<Unreadable>> {
+pub fn decode(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Box<Unreadable>> {
     if let Some(call) = decode_call(line) {
         return Ok(call);
     }

@@ -1,9 +1,12 @@
-//! Deployment configs (supplement 11).
+//! Deployment configs, agent configs and credential kinds (supplement 11).
 
 use super::{Answer, Answered, Caller, Fault, Invalid, World, lists::page};
 use crate::api::{
     ListPage,
-    configs::{DeploymentConfig, ListDeploymentConfigs},
+    configs::{
+        AgentConfig, CredentialKind, DeploymentConfig, ListAgentConfigs, ListCredentialKinds,
+        ListDeploymentConfigs,
+    },
 };
 
 /// Build source of configs that take a `build_id`.
@@ -68,5 +71,31 @@ impl Answer<ListDeploymentConfigs> for World {
             provider_type: config.provider.clone(),
         })
         .into())
+    }
+}
+
+impl Answer<ListAgentConfigs> for World {
+    const INVALID: Invalid = Invalid::Ignored;
+
+    fn answer(
+        &mut self,
+        asked: ListAgentConfigs,
+        caller: &Caller,
+    ) -> Result<Answered<ListPage<AgentConfig>>, Fault> {
+        let configs = self.project(caller)?.agent_configs.values().collect();
+        Ok(page(configs, asked.page, asked.page_size, |config| AgentConfig::clone(config)).into())
+    }
+}
+
+impl Answer<ListCredentialKinds> for World {
+    const INVALID: Invalid = Invalid::Ignored;
+
+    fn answer(
+        &mut self,
+        asked: ListCredentialKinds,
+        caller: &Caller,
+    ) -> Result<Answered<ListPage<CredentialKind>>, Fault> {
+        let kinds = self.project(caller)?.credential_kinds.iter().collect();
+        Ok(page(kinds, asked.page, asked.page_size, CredentialKind::clone).into())
     }
 }

@@ -6,10 +6,11 @@ use serde_json::json;
 
 use super::{
     Answer, Answered, Caller, Fault, Invalid, World,
+    builds::Build,
     clock::{Moment, duration_ms},
     jobs::{Job, Starter},
     lists::{self, passes, word},
-    project::{Build, Project, find},
+    project::{Project, find},
     script::Ending,
     timeline::{Status, Timeline},
 };

@@ -13,6 +13,9 @@ const RUN_ID_LENGTH: usize = 11;
 /// Length of the changing part of occurrence ids.
 const OCCURRENCE_LENGTH: usize = 6;
 
+/// Length of the changing part of step ids.
+const STEP_LENGTH: usize = 8;
+
 /// Source of new ids.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
@@ -52,6 +55,11 @@ pub(super) fn occurrence(run: &str, finding: &Finding) -> String {
     let Finding { bug, player, step, turn } = finding;
     let place = format!("{player} {step} {turn}");
     format!("occ_{}", letters(hash(&[run, bug, &place]), OCCURRENCE_LENGTH))
+}
+
+/// The id of the step that the words identify.
+pub(super) fn step(words: &[&str]) -> String {
+    format!("step_{}", letters(hash(words), STEP_LENGTH))
 }
 
 /// A number that depends on nothing but the words.

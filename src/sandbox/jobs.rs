@@ -7,10 +7,11 @@ use serde_json::json;
 use super::{
     Answer, Answered, Caller, Fault, World,
     attempt::{Attempt, Progress},
+    builds::Build,
     clock::Moment,
     configs::{Config, Device},
     lists::{self, carries, passes},
-    project::{Build, Dialect, Project, find},
+    project::{Dialect, Project, find},
     tests::Test,
     timeline::{Status, Timeline},
 };

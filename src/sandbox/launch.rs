@@ -7,11 +7,12 @@ use serde_json::json;
 
 use super::{
     Answered, Caller, Fault, World,
+    builds::Build,
     configs::{Config, Device},
     executions::Execution,
     jobs::{Job, Seat, Starter},
     plans::Plan,
-    project::{Build, Dialect},
+    project::Dialect,
     tests::Test,
 };
 use crate::{

@@ -1,16 +1,24 @@
 //! What a project holds.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use indexmap::IndexMap;
 
 use super::{
-    bugs::Bug, clock::Moment, configs::Config, executions::Execution, jobs::Job, plans::Plan, tests::Folder,
-    tests::Test,
+    bugs::Bug, builds::Build, configs::Config, executions::Execution, folders::Folder, jobs::Job,
+    plans::Plan, tests::Test,
+};
+use crate::api::{
+    ReadVersion,
+    configs::{AgentConfig, CredentialKind},
+    steps::SharedStep,
 };
 
 /// Records by id, in the order in which they were made.
 pub(super) type Records<T> = IndexMap<String, Arc<T>>;
+
+/// Every version of each record, the present one too, by id; the index is the version.
+pub(super) type Versions<T> = BTreeMap<String, Vec<Arc<T>>>;
 
 /// A project.
 #[derive(Debug)]
@@ -23,8 +31,12 @@ pub(super) struct Project {
     pub(super) bug_review: bool,
     pub(super) folders: Records<Folder>,
     pub(super) tests: Records<Test>,
+    pub(super) test_versions: Versions<Test>,
+    pub(super) shared_steps: Records<SharedStep>,
+    pub(super) shared_step_versions: Versions<SharedStep>,
     pub(super) configs: Records<Config>,
-    pub(super) agent_configs: Vec<String>,
+    pub(super) agent_configs: Records<AgentConfig>,
+    pub(super) credential_kinds: Vec<CredentialKind>,
     pub(super) builds: Records<Build>,
     pub(super) plans: Records<Plan>,
     pub(super) bugs: IndexMap<String, Bug>,
@@ -44,8 +56,12 @@ impl Project {
             bug_review: true,
             folders: Records::new(),
             tests: Records::new(),
+            test_versions: Versions::new(),
+            shared_steps: Records::new(),
+            shared_step_versions: Versions::new(),
             configs: Records::new(),
-            agent_configs: Vec::new(),
+            agent_configs: Records::new(),
+            credential_kinds: Vec::new(),
             builds: Records::new(),
             plans: Records::new(),
             bugs: IndexMap::new(),
@@ -82,16 +98,22 @@ impl Dialect {
     }
 }
 
-/// A build in build storage.
-#[derive(Debug)]
-pub(super) struct Build {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) platform: String,
-    pub(super) created: Moment,
-}
-
 /// The record of that id. UUIDs are equal in either letter case.
 pub(super) fn find<'a, T>(records: &'a IndexMap<String, T>, id: &str) -> Option<&'a T> {
     records.get(id).or_else(|| records.get(&id.to_ascii_lowercase()))
+}
+
+/// The asked version of the record of that id; the present one when none is asked for.
+pub(super) fn at_version<'a, T>(
+    records: &'a Records<T>,
+    versions: &'a Versions<T>,
+    id: &str,
+    version: Option<ReadVersion>,
+) -> Option<&'a Arc<T>> {
+    let (id, present) =
+        records.get_key_value(id).or_else(|| records.get_key_value(&id.to_ascii_lowercase()))?;
+    match version {
+        None => Some(present),
+        Some(version) => versions.get(id)?.get(usize::try_from(version.0).ok()?),
+    }
 }

@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 use super::{
     Answer, Answered, Caller, Fault, Invalid, World,
     attempt::{Attempt, Progress, StepSpan},
+    builds::Build,
     clock::{Moment, duration_ms},
     ids::hash,
     jobs::{Job, Seat},
     lists::{self, carries, passes},
-    project::{Build, Dialect, Project},
+    project::{Dialect, Project},
     script::Ending,
     tests::{Kind, Step},
     timeline::Timeline,

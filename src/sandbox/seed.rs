@@ -2,6 +2,7 @@
 
 pub(super) mod arena;
 mod bugs;
+mod builds;
 pub(super) mod demo;
 mod history;
 mod parts;
@@ -78,6 +79,22 @@ pub const CONFIG_UNKNOWN_SOURCE: &str = "edfb6e83-b531-4ad8-9879-147d0ad83440";
 pub const AGENT_CAREFUL: &str = "e6c18431-290b-4ebb-a0ee-b1d0d5aca2e3";
 /// Curious.
 pub const AGENT_CURIOUS: &str = "8d2b3b1d-d2c7-49c7-af39-0b80b81a4d09";
+
+// Credential kinds of `demo`.
+
+/// Of the shop; exclusive.
+pub const CREDENTIALS_SHOP: &str = "f708192a-3b4c-4d5e-bf60-718293041526";
+/// Of the cloud saves.
+pub const CREDENTIALS_CLOUD: &str = "1f6a7c52-40de-4c1b-9b7e-65f1d2c3a894";
+
+// Shared step collections of `demo`.
+
+/// Used by [`TEST_FAILS`].
+pub const STEPS_START_LEVEL: &str = "ssc_start_level_1";
+/// Used by [`TEST_BLOCKED`].
+pub const STEPS_SIGN_IN: &str = "ssc_sign_in";
+/// Used by no test.
+pub const STEPS_UNUSED: &str = "ssc_leave_session";
 
 // Builds of `demo`.
 
@@ -187,6 +204,10 @@ pub const ARENA_CONFIG_TABLETS: &str = "f8419d4b-d413-430c-9154-f3eba0e59875";
 pub const ARENA_CONFIG_XBOX: &str = "deae1e88-56a1-47e5-b27e-371c27eec589";
 /// Agent config.
 pub const ARENA_AGENT: &str = "e6e9d600-5a30-4f30-8892-cf3c6d191bcf";
+/// Credential kind.
+pub const ARENA_CREDENTIALS: &str = "70c1d95e-2b84-4f36-8d0a-93e6b7f1a25c";
+/// Shared step collection, used by [`ARENA_TEST_TWO_PLAYERS`].
+pub const ARENA_STEPS_DUEL: &str = "ssc_duel";
 /// For Linux.
 pub const ARENA_BUILD_LINUX: &str = "ee8988a0-1bef-4f15-a240-6d4281690bec";
 /// For Android.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    Answer, Answered, Caller, Fault, World,
+    Answer, Answered, Caller, Fault, World, ids,
     launch::{Launch, Subject, Target, Work},
     plans::{self, Item, Plan},
     project::{Project, find},
@@ -15,6 +15,7 @@ use super::{
 use crate::api::{
     Uuid,
     start::{StartRun, StartRunResponse, StartTestPlanRun},
+    tests::TestContent,
 };
 
 /// Name of an ephemeral test that was given none.
@@ -120,7 +121,7 @@ fn found_plan(project: &Project, id: &Uuid) -> Result<Arc<Plan>, Fault> {
 }
 
 fn known_agent_config(project: &Project, id: Option<&Uuid>) -> Result<(), Fault> {
-    let known = |id: &Uuid| project.agent_configs.iter().any(|known| known.eq_ignore_ascii_case(&id.0));
+    let known = |id: &Uuid| find(&project.agent_configs, &id.0).is_some();
     match id.filter(|id| !known(id)) {
         Some(id) => Err(Fault::invalid(format!("unknown agent config: {}", id.0))),
         None => Ok(()),
@@ -138,7 +139,9 @@ fn plan_works(project: &Project, plan: &Plan, target: impl Fn(&Item, usize) -> O
 
 fn ephemeral_test(id: String, name: Option<String>, instructions: String) -> Arc<Test> {
     let step = Step {
+        id: ids::step(&[&id]),
         goal: instructions,
+        shared: None,
         expected: Vec::new(),
         lasts: EPHEMERAL_MS,
         report: "Carried out as instructed.".to_owned(),
@@ -153,5 +156,6 @@ fn ephemeral_test(id: String, name: Option<String>, instructions: String) -> Arc
         players: vec![Player { steps: vec![step] }],
         script: vec![Outcome::passed()],
         cases: Vec::new(),
+        content: TestContent::default(),
     })
 }

@@ -31,7 +31,7 @@ impl Seen<'_> {
             report: ending.map(|ending| self.report(step, ending)),
             items: self.items(number, step, ending),
             test: RunStepTest {
-                test_step_id: format!("step_{}_{number}", &self.job.test.version),
+                test_step_id: step.id.clone(),
                 goal: Some(step.goal.clone()),
                 finish_condition: finish_condition(&step.expected),
                 test_type: self.job.test.kind.name().to_owned(),
@@ -69,7 +69,8 @@ impl Seen<'_> {
     }
 }
 
-fn finish_condition(expected: &[String]) -> Option<String> {
+/// What used to be said instead of expected results, derived from them.
+pub(super) fn finish_condition(expected: &[String]) -> Option<String> {
     match expected {
         [] => None,
         [only] => Some(only.clone()),

@@ -1,24 +1,21 @@
-//! Saved tests and their folders (supplement 6, 7).
-
-use std::sync::Arc;
+//! Saved tests (supplement 6).
 
 use super::{
-    Answer, Answered, Caller, Fault, World,
+    Answer, Answered, Caller, Fault, Invalid, World,
     clock::Millis,
+    content,
+    folders::normal,
     lists::page,
-    project::{Project, find},
+    project::{Project, at_version},
     script::Outcome,
 };
 use crate::api::{
     ListPage,
-    tests::{ListTests, TestSummary},
+    tests::{GetTest, ListTests, TestCase, TestContent, TestSummary},
 };
 
-/// A folder of the test repository.
-#[derive(Debug)]
-pub(super) struct Folder {
-    pub(super) path: String,
-}
+/// The text of the service for a test that it does not know.
+const NOT_FOUND: &str = "test not found";
 
 /// A test, and what happens when it is run.
 #[derive(Clone, Debug)]
@@ -34,6 +31,8 @@ pub(super) struct Test {
     /// Outcome of the first attempt, the second, ...; later attempts end like the last one.
     pub(super) script: Vec<Outcome>,
     pub(super) cases: Vec<CaseLink>,
+    /// What people wrote, of which `players` and `cases` are made.
+    pub(super) content: TestContent,
 }
 
 /// Kinds of tests.
@@ -64,6 +63,9 @@ pub(super) struct Player {
 /// A step of a player.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
+    pub(super) id: String,
+    /// The collection that it comes from.
+    pub(super) shared: Option<String>,
     pub(super) goal: String,
     pub(super) expected: Vec<String>,
     /// How long it takes.
@@ -102,30 +104,29 @@ impl Answer<ListTests> for World {
 
 fn in_folder(project: &Project, test: &Test, asked: &ListTests) -> bool {
     match (&asked.folder_path, &asked.folder_id) {
-        (Some(path), _) => folder_path(project, test) == normal(path),
+        (Some(path), _) => project.folder_path(test.folder.as_deref()) == normal(path),
         (None, Some(id)) => test.folder.as_deref().is_some_and(|folder| folder.eq_ignore_ascii_case(id)),
         (None, None) => true,
     }
 }
 
-fn normal(path: &str) -> &str {
-    match path.trim_matches('/') {
-        "" => "/",
-        path => path,
-    }
-}
-
-fn folder_path<'a>(project: &'a Project, test: &Test) -> &'a str {
-    let folder = test.folder.as_ref().and_then(|id| find(&project.folders, id));
-    folder.map_or("/", |folder| &folder.path)
-}
-
-fn summary(project: &Project, test: &Arc<Test>) -> TestSummary {
+fn summary(project: &Project, test: &Test) -> TestSummary {
     TestSummary {
         id: test.id.clone(),
         name: test.name.clone(),
         r#type: test.kind.name().to_owned(),
         folder_id: test.folder.clone(),
-        folder_path: Some(folder_path(project, test).to_owned()),
+        folder_path: Some(project.folder_path(test.folder.as_deref()).to_owned()),
+    }
+}
+
+impl Answer<GetTest> for World {
+    const INVALID: Invalid = Invalid::NotFound(NOT_FOUND);
+
+    fn answer(&mut self, asked: GetTest, caller: &Caller) -> Result<Answered<TestCase>, Fault> {
+        let project = self.project(caller)?;
+        let test = at_version(&project.tests, &project.test_versions, &asked.test_id.0, asked.version);
+        let test = test.ok_or_else(|| Fault::not_found(NOT_FOUND))?;
+        Ok(content::shown(project, test, asked.include_shared_collection_steps.unwrap_or(true)).into())
     }
 }

@@ -63,26 +63,14 @@ impl Scope {
         ids: &[OwnedId],
     ) -> Result<String, Failure> {
         let candidates = self.candidates(requested);
-        // The first owner is asked before all others for the rest: ids of one call mostly belong together.
-        let [first, rest @ ..] = ids else { return self.without_ids(requested) };
-        let likely = self.owner_among(call, first, &candidates).await?;
-        let mut order = candidates.clone();
-        if let Some(likely) = &likely {
-            order.retain(|project| project != likely);
-        }
-        let likely_first = likely.as_deref();
-        let order = order.as_slice();
-        let owners = stream::iter(rest.to_vec())
-            .map(|id| async move { self.owner_among_likely(call, &id, likely_first, order).await })
-            .buffered(AT_ONCE)
-            .try_collect::<Vec<_>>();
-        let owners: Vec<_> = std::iter::once(likely.clone()).chain(owners.await?).collect();
+        let owners = self.owners(call, ids, &candidates).await?;
         let unknown: Vec<_> =
             ids.iter().zip(&owners).filter(|(_, owner)| owner.is_none()).map(|(id, _)| id).collect();
         if !unknown.is_empty() {
             return Err(not_resolved(&unknown, &candidates));
         }
-        let expected = requested.or(likely_first).unwrap_or_default();
+        let first = owners.first().and_then(Option::as_deref);
+        let expected = requested.or(first).unwrap_or_default();
         for (id, owner) in ids.iter().zip(owners.iter().flatten()) {
             if owner != expected && !has(call, expected, id).await? {
                 return Err(mismatch(expected, owner, id));
@@ -91,20 +79,29 @@ impl Scope {
         Ok(expected.to_owned())
     }
 
-    async fn owner_among_likely(
+    /// The owner of each id. Ids of one call mostly belong together: the owner of the first is asked for the others
+    /// side by side, and only those that it does not have are looked for elsewhere, one after the other.
+    async fn owners(
         &self,
         call: &Call<'_>,
-        id: &OwnedId,
-        likely: Option<&str>,
-        others: &[String],
-    ) -> Result<Option<String>, Failure> {
-        if let Some(likely) = likely {
-            let owner = self.owner_among(call, id, &[likely.to_owned()]).await;
-            if let Ok(Some(owner)) = owner {
-                return Ok(Some(owner));
+        ids: &[OwnedId],
+        candidates: &[String],
+    ) -> Result<Vec<Option<String>>, Failure> {
+        let [first, rest @ ..] = ids else { return Ok(Vec::new()) };
+        let likely = self.owner_among(call, first, candidates).await?;
+        let asked_first = likely.as_slice();
+        let mut owners: Vec<_> = stream::iter(rest.to_vec())
+            .map(|id| async move { self.owner_among(call, &id, asked_first).await.ok().flatten() })
+            .buffered(AT_ONCE)
+            .collect()
+            .await;
+        for (id, owner) in rest.iter().zip(&mut owners) {
+            if owner.is_none() {
+                *owner = self.owner_among(call, id, candidates).await?;
             }
         }
-        self.owner_among(call, id, others).await
+        owners.insert(0, likely);
+        Ok(owners)
     }
 
     /// Asks the candidates side by side; the first that has the id ends the search.

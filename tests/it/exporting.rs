@@ -61,6 +61,17 @@ async fn every_export_makes_a_new_entry_unless_it_is_told_not_to() {
 }
 
 #[tokio::test]
+async fn an_execution_is_exported_as_far_as_it_has_come() {
+    let (service, mut host) = open(keys::DEMO).await;
+    let running = json!({"test_plan_execution_id": seed::EXECUTION_IN_PROGRESS});
+    let runs = |result: &Value| result["runs_processed"].as_array().map_or(0, Vec::len);
+    let early = host.succeed(TOOL, running.clone()).await;
+    service.advance(86_400.0);
+    let late = host.succeed(TOOL, running).await;
+    assert!(runs(&early) > 0 && runs(&early) < runs(&late), "{early} {late}");
+}
+
+#[tokio::test]
 async fn a_second_export_during_the_first_is_a_conflict() {
     let (service, mut host) = open(keys::DEMO).await;
     service.export_in_progress(seed::EXECUTION_COMPLETED).await;

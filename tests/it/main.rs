@@ -8,11 +8,13 @@
 
 mod support;
 
+mod cli;
 mod client;
 mod contract;
 mod exporting;
 mod readme;
 mod refusals;
+mod replies;
 mod sandbox;
 mod schemas;
 mod scope;

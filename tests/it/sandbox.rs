@@ -12,6 +12,7 @@ mod exporting;
 mod faults;
 mod lifecycle;
 mod lists;
+mod reading;
 mod requests;
 mod seeds;
 mod starting;

@@ -1,50 +1,26 @@
 //! The built binary as hosts start it: a child with pipes.
 
 use std::{
-    process::{ExitStatus, Output, Stdio},
+    process::{ExitStatus, Output},
     time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
-use tas_mcp::{
-    config::SETTINGS,
-    sandbox::{keys, seed},
-};
+use tas_mcp::sandbox::{keys, seed};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     process::{Child, Command},
 };
 
-use crate::support::service::Service;
+use crate::support::{
+    binary::{binary, told},
+    service::Service,
+};
 
 /// What the binary promises when its host goes away, with room for a busy machine.
 const PROMPT: Duration = Duration::from_secs(3);
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
-
-fn binary(arguments: &[&str], variables: &[(&str, &str)]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tas-mcp"));
-    for setting in SETTINGS {
-        command.env_remove(setting.variable);
-    }
-    command.args(arguments).envs(variables.iter().copied()).kill_on_drop(true);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-/// Starts the binary, sends these lines, closes the input and waits for its end.
-async fn told(arguments: &[&str], variables: &[(&str, &str)], lines: &[&str]) -> Output {
-    let mut child = binary(arguments, variables).spawn().expect("the binary starts");
-    let mut input = child.stdin.take().expect("an input");
-    for line in lines {
-        input.write_all(format!("{line}\n").as_bytes()).await.expect("the server reads");
-    }
-    drop(input);
-    tokio::time::timeout(Duration::from_secs(30), child.wait_with_output())
-        .await
-        .expect("an end")
-        .expect("an output")
-}
 
 fn messages(output: &Output) -> Vec<Value> {
     let text = std::str::from_utf8(&output.stdout).expect("UTF-8");
@@ -180,8 +156,10 @@ async fn the_demo_goes_as_expected_and_is_plain_in_a_pipe() {
 async fn the_sandbox_says_where_it_is_and_which_keys_it_takes() {
     let mut child = binary(&["sandbox", "--listen", "127.0.0.1:0"], &[]).spawn().expect("the binary starts");
     let mut lines = BufReader::new(child.stdout.take().expect("an output")).lines();
-    let first = lines.next_line().await.expect("a line").expect("a line");
-    let base_url = first.strip_prefix("base URL: ").expect("the address comes first").to_owned();
+    lines.next_line().await.expect("a title").expect("a title");
+    let second = lines.next_line().await.expect("a line").expect("an address");
+    let base_url = second.split_whitespace().next().expect("the address comes first").to_owned();
+    drop(rustls::crypto::ring::default_provider().install_default());
     let client = reqwest::Client::builder().no_proxy().build().expect("a client");
     let answer = client
         .get(format!("{base_url}/runs/{}", seed::RUN_FAILED))

@@ -1,5 +1,6 @@
 //! What the subjects share.
 
+pub(crate) mod binary;
 pub(crate) mod contract;
 pub(crate) mod host;
 pub(crate) mod peer;

@@ -3,16 +3,19 @@
 use std::sync::Arc;
 
 use super::{
-    ARENA_AGENT, ARENA_BUG, ARENA_BUILD_ANDROID, ARENA_BUILD_LINUX, ARENA_CONFIG_LINUX, ARENA_CONFIG_TABLETS,
-    ARENA_CONFIG_XBOX, ARENA_FOLDER_MATCHES, ARENA_PLAN, ARENA_PROJECT, ARENA_TEST_DISCOVERY,
-    ARENA_TEST_FAILS, ARENA_TEST_PASSES, ARENA_TEST_TWO_PLAYERS, bugs, history,
-    parts::{config, ends, minutes_ago, owned, step, test},
+    ARENA_AGENT, ARENA_BUG, ARENA_CONFIG_LINUX, ARENA_CONFIG_TABLETS, ARENA_CONFIG_XBOX, ARENA_CREDENTIALS,
+    ARENA_FOLDER_MATCHES, ARENA_PLAN, ARENA_PROJECT, ARENA_STEPS_DUEL, ARENA_TEST_DISCOVERY,
+    ARENA_TEST_FAILS, ARENA_TEST_PASSES, ARENA_TEST_TWO_PLAYERS, bugs, builds, history,
+    parts::{config, ends, minutes_ago, step, test},
 };
 use crate::sandbox::{
     plans::{Item, Plan},
     project::{Dialect, Project},
     script::Ending,
-    tests::Kind::{Discovery, Verification},
+    tests::{
+        Kind::{Discovery, Verification},
+        Step,
+    },
 };
 
 /// The project with everything in it.
@@ -23,13 +26,18 @@ pub(in crate::sandbox) fn project() -> Project {
     project.add_folder(ARENA_FOLDER_MATCHES, "Matches");
     add_tests(&mut project);
     add_configs(&mut project);
-    project.agent_configs = owned(&[ARENA_AGENT]);
-    project.add_build(ARENA_BUILD_LINUX, "Skyline Arena 0.9.2", "linux", minutes_ago(2_000));
-    project.add_build(ARENA_BUILD_ANDROID, "Skyline Arena Mobile 0.9.2", "android", minutes_ago(1_990));
+    project.add_shared_step(ARENA_STEPS_DUEL, "Meet in a duel", 1, duel());
+    project.add_agent_config(ARENA_AGENT, "Competitive", None);
+    project.add_credential_kind(ARENA_CREDENTIALS, "Ranked account", true);
+    builds::add_arena(&mut project);
     add_plan(&mut project);
     bugs::add_arena(&mut project);
     history::add_arena(&mut project);
     project
+}
+
+fn duel() -> Vec<Step> {
+    vec![step("Meet in a duel", &["The duel starts"], 40_000, "The duel started.").of(ARENA_STEPS_DUEL)]
 }
 
 fn add_tests(project: &mut Project) {
@@ -56,7 +64,6 @@ fn add_tests(project: &mut Project) {
             "Victory.",
         ),
     ];
-    let duel = || vec![step("Meet in a duel", &["The duel starts"], 40_000, "The duel started.")];
     let explore = vec![step("Explore the Rooftops map", &[], 150_000, "Nothing stood out.")];
     let folder = Some(ARENA_FOLDER_MATCHES);
     for test in [

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::{
-    AGENT_CAREFUL, AGENT_CURIOUS, BUILD_ANDROID, BUILD_ANDROID_EARLIER, BUILD_IOS, BUILD_PLAYSTATION,
-    BUILD_WINDOWS, CONFIG_DIRECT_URL, CONFIG_IPHONE, CONFIG_PHONES, CONFIG_PHONES_ALL_BROKEN,
+    AGENT_CAREFUL, AGENT_CURIOUS, CONFIG_DIRECT_URL, CONFIG_IPHONE, CONFIG_PHONES, CONFIG_PHONES_ALL_BROKEN,
     CONFIG_PHONES_ONE_BROKEN, CONFIG_PLAYSTATION, CONFIG_PRIVATE_PHONE, CONFIG_PRIVATE_TABLET,
-    CONFIG_UNKNOWN_SOURCE, CONFIG_WINDOWS, DEMO_PROJECT, PLAN_CROSS_PLATFORM, PLAN_SMOKE, TEST_DISCOVERY,
-    TEST_FAILS, TEST_FLAKY, TEST_PASSES, TEST_THREE_PLAYERS, TEST_TWO_PLAYERS, bugs, history,
-    parts::{config, minutes_ago, owned},
+    CONFIG_UNKNOWN_SOURCE, CONFIG_WINDOWS, CREDENTIALS_CLOUD, CREDENTIALS_SHOP, DEMO_PROJECT,
+    PLAN_CROSS_PLATFORM, PLAN_SMOKE, TEST_DISCOVERY, TEST_FAILS, TEST_FLAKY, TEST_PASSES, TEST_THREE_PLAYERS,
+    TEST_TWO_PLAYERS, bugs, builds, history,
+    parts::{config, minutes_ago},
     suite,
 };
 use crate::sandbox::{
@@ -24,8 +24,11 @@ pub(in crate::sandbox) fn project() -> Project {
     suite::add(&mut project);
     add_configs(&mut project);
     add_private_configs(&mut project);
-    project.agent_configs = owned(&[AGENT_CAREFUL, AGENT_CURIOUS]);
-    add_builds(&mut project);
+    project.add_agent_config(AGENT_CAREFUL, "Careful", Some("Reads every text and tries nothing twice."));
+    project.add_agent_config(AGENT_CURIOUS, "Curious", None);
+    project.add_credential_kind(CREDENTIALS_SHOP, "Shop account", true);
+    project.add_credential_kind(CREDENTIALS_CLOUD, "Cloud save account", false);
+    builds::add_demo(&mut project);
     add_plans(&mut project);
     bugs::add_demo(&mut project);
     history::add_demo(&mut project);
@@ -95,18 +98,6 @@ fn add_private_configs(project: &mut Project) {
         config(CONFIG_UNKNOWN_SOURCE, "Steam Deck", "linux", None, &[("Steam Deck 1", "3.5")]),
     ] {
         project.add_config(config);
-    }
-}
-
-fn add_builds(project: &mut Project) {
-    for (id, name, platform, hours) in [
-        (BUILD_ANDROID_EARLIER, "Emberfall 1.4.0 nightly 412", "android", 30),
-        (BUILD_ANDROID, "Emberfall 1.4.0 nightly 413", "android", 6),
-        (BUILD_WINDOWS, "Emberfall 1.4.0 nightly 413 (Windows)", "windows", 6),
-        (BUILD_IOS, "Emberfall 1.4.0 nightly 413 (iOS)", "ios-native", 5),
-        (BUILD_PLAYSTATION, "Emberfall 1.4.0 certification 2", "playstation", 52),
-    ] {
-        project.add_build(id, name, platform, minutes_ago(hours * 60));
     }
 }
 

@@ -2,12 +2,23 @@
 
 use std::sync::Arc;
 
-use crate::sandbox::{
-    clock::{Millis, Moment},
-    configs::{Config, Device},
-    project::{Build, Project},
-    script::{Ending, Finding, Outcome},
-    tests::{CaseLink, Folder, Kind, Player, Step, Test},
+use crate::{
+    api::{
+        Open,
+        configs::{AgentConfig, CredentialKind},
+        steps::{SharedStep, StepList},
+        tests::TestContent,
+    },
+    sandbox::{
+        clock::{Millis, Moment},
+        configs::{Config, Device},
+        content,
+        folders::Folder,
+        ids,
+        project::Project,
+        script::{Ending, Finding, Outcome},
+        tests::{CaseLink, Kind, Player, Step, Test},
+    },
 };
 
 /// The moment so many minutes before the start clock.
@@ -16,7 +27,21 @@ pub(super) fn minutes_ago(minutes: Millis) -> Moment {
 }
 
 pub(super) fn step(goal: &str, expected: &[&str], lasts: Millis, report: &str) -> Step {
-    Step { goal: goal.to_owned(), expected: owned(expected), lasts, report: report.to_owned() }
+    Step {
+        id: String::new(),
+        shared: None,
+        goal: goal.to_owned(),
+        expected: owned(expected),
+        lasts,
+        report: report.to_owned(),
+    }
+}
+
+impl Step {
+    /// The step as one of a shared collection.
+    pub(super) fn of(self, collection: &str) -> Self {
+        Self { shared: Some(collection.to_owned()), ..self }
+    }
 }
 
 /// An outcome other than success, at a step (from 1) of the first player.
@@ -56,6 +81,7 @@ pub(super) fn test(id: &str, name: &str, kind: Kind, folder: Option<&str>, steps
         players: vec![Player { steps }],
         script: vec![Outcome::passed()],
         cases: Vec::new(),
+        content: TestContent::default(),
     }
 }
 
@@ -137,20 +163,81 @@ impl Config {
 
 impl Project {
     pub(super) fn add_folder(&mut self, id: &str, path: &str) {
-        self.folders.insert(id.to_owned(), Arc::new(Folder { path: path.to_owned() }));
+        let parent = path.rsplit_once('/').map(|(parent, _)| parent);
+        let parent = self.folders.values().find(|folder| Some(folder.path.as_str()) == parent);
+        let folder = Folder {
+            id: id.to_owned(),
+            path: path.to_owned(),
+            parent: parent.map(|folder| folder.id.clone()),
+            description: None,
+            tags: Vec::new(),
+            created: minutes_ago(120 * 1_440),
+            created_by: "Dana Reyes".to_owned(),
+        };
+        self.folders.insert(id.to_owned(), Arc::new(folder));
     }
 
-    pub(super) fn add_test(&mut self, test: Test) {
+    /// Adds a test that was saved often enough to have its version, always the same.
+    pub(super) fn add_test(&mut self, mut test: Test) {
+        for (number, player) in (1..).zip(&mut test.players) {
+            name_steps(&test.id, number, player);
+        }
+        test.content = content::written(&test);
+        let saved = |version| Arc::new(Test { version, ..test.clone() });
+        self.test_versions.insert(test.id.clone(), (0..=test.version).map(saved).collect());
         self.tests.insert(test.id.clone(), Arc::new(test));
+    }
+
+    /// Adds a collection that was saved often enough to have its version, always the same.
+    pub(super) fn add_shared_step(&mut self, id: &str, name: &str, version: u32, steps: Vec<Step>) {
+        let mut player = Player { steps: steps.into_iter().map(|step| step.of(id)).collect() };
+        name_steps(id, 1, &mut player);
+        let keys = (1..=player.steps.len()).map(|number| number.to_string());
+        let collection = SharedStep {
+            id: id.to_owned(),
+            project_id: self.id.clone(),
+            name: name.to_owned(),
+            version,
+            is_shared: true,
+            created_at: Some(minutes_ago(60 * 1_440).to_string()),
+            created_by: Some("Ilir Hoxha".to_owned()),
+            steps: StepList {
+                step_order: keys.clone().collect(),
+                steps_by_key: keys.zip(player.steps.iter().map(content::body)).collect(),
+            },
+            more: Open::new(),
+        };
+        let saved = |version| Arc::new(SharedStep { version, ..collection.clone() });
+        self.shared_step_versions.insert(id.to_owned(), (0..=version).map(saved).collect());
+        self.shared_steps.insert(id.to_owned(), Arc::new(collection));
+    }
+
+    pub(super) fn add_agent_config(&mut self, id: &str, name: &str, description: Option<&str>) {
+        let (name, description) = (name.to_owned(), description.map(ToOwned::to_owned));
+        let config =
+            AgentConfig { id: id.to_owned(), name, description, pinned: self.agent_configs.is_empty() };
+        self.agent_configs.insert(id.to_owned(), Arc::new(config));
+    }
+
+    pub(super) fn add_credential_kind(&mut self, id: &str, name: &str, exclusive: bool) {
+        let (id, name) = (id.to_owned(), name.to_owned());
+        self.credential_kinds.push(CredentialKind { id, name, description: None, exclusive });
     }
 
     pub(super) fn add_config(&mut self, config: Config) {
         self.configs.insert(config.id.clone(), Arc::new(config));
     }
+}
 
-    pub(super) fn add_build(&mut self, id: &str, name: &str, platform: &str, created: Moment) {
-        let (name, platform) = (name.to_owned(), platform.to_owned());
-        self.builds.insert(id.to_owned(), Arc::new(Build { id: id.to_owned(), name, platform, created }));
+/// Gives the steps of a player their ids. Those of a collection have the same ones in every test.
+fn name_steps(owner: &str, number: usize, player: &mut Player) {
+    let mut inside = 0;
+    for (index, step) in (1..).zip(&mut player.steps) {
+        inside = if step.shared.is_some() { inside + 1 } else { 0 };
+        step.id = match &step.shared {
+            Some(collection) => ids::step(&[collection, &inside.to_string()]),
+            None => ids::step(&[owner, &number.to_string(), &index.to_string()]),
+        };
     }
 }
 

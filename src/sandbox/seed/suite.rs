@@ -6,9 +6,9 @@ use crate::sandbox::{
     script::{Ending, Outcome},
     seed::{
         BUG_ACTIVE, BUG_ARCHIVED, BUG_AUDIO, BUG_CRITICAL, BUG_UNREVIEWED, BUG_VISUAL, FOLDER_LEVELS,
-        FOLDER_MENUS, FOLDER_ONLINE, FOLDER_WORLD_1, FOLDER_WORLD_2, TEST_BLOCKED, TEST_DISCOVERY,
-        TEST_ERRORS, TEST_FAILS, TEST_FLAKY, TEST_PASSES, TEST_SKIPPED, TEST_TASK, TEST_THREE_PLAYERS,
-        TEST_TWO_PLAYERS,
+        FOLDER_MENUS, FOLDER_ONLINE, FOLDER_WORLD_1, FOLDER_WORLD_2, STEPS_SIGN_IN, STEPS_START_LEVEL,
+        STEPS_UNUSED, TEST_BLOCKED, TEST_DISCOVERY, TEST_ERRORS, TEST_FAILS, TEST_FLAKY, TEST_PASSES,
+        TEST_SKIPPED, TEST_TASK, TEST_THREE_PLAYERS, TEST_TWO_PLAYERS,
     },
     tests::{
         Kind::{Discovery, Task, Verification},
@@ -27,6 +27,9 @@ pub(super) fn add(project: &mut Project) {
     ] {
         project.add_folder(id, path);
     }
+    project.add_shared_step(STEPS_START_LEVEL, "Start level 1", 4, start_level());
+    project.add_shared_step(STEPS_SIGN_IN, "Sign in", 2, sign_in());
+    project.add_shared_step(STEPS_UNUSED, "Leave the session", 1, leave_session());
     for test in levels().into_iter().chain(menus()).chain(online()).chain([discovery()]) {
         project.add_test(test);
     }
@@ -112,9 +115,12 @@ fn levels() -> Vec<Test> {
     ]
 }
 
+fn start_level() -> Vec<Step> {
+    vec![step("Start level 1", &["The level starts"], 28_500, "Level 1 started.").of(STEPS_START_LEVEL)]
+}
+
 fn pause() -> Vec<Step> {
-    vec![
-        step("Start level 1", &["The level starts"], 28_500, "Level 1 started."),
+    let own = [
         step(
             "Pause the game with the button at the top right",
             &["The button is visible", "The pause menu opens"],
@@ -127,7 +133,8 @@ fn pause() -> Vec<Step> {
             22_000,
             "The countdown ran and play went on.",
         ),
-    ]
+    ];
+    start_level().into_iter().chain(own).collect()
 }
 
 fn languages() -> Vec<Step> {
@@ -160,20 +167,32 @@ fn menus() -> Vec<Test> {
     ]
 }
 
-fn cloud() -> Vec<Step> {
+fn sign_in() -> Vec<Step> {
     vec![
         step(
             "Sign in with the test account",
             &["The profile name is shown"],
             25_000,
             "Signed in as lantern-qa.",
-        ),
-        step(
-            "Restore the cloud save",
-            &["Level 7 is unlocked"],
-            31_000,
-            "The save was restored up to level 7.",
-        ),
+        )
+        .of(STEPS_SIGN_IN),
+    ]
+}
+
+fn cloud() -> Vec<Step> {
+    let own = step(
+        "Restore the cloud save",
+        &["Level 7 is unlocked"],
+        31_000,
+        "The save was restored up to level 7.",
+    );
+    sign_in().into_iter().chain([own]).collect()
+}
+
+fn leave_session() -> Vec<Step> {
+    vec![
+        step("Open the session menu", &["The menu opens"], 8_000, "The menu opened."),
+        step("Leave the session", &["The title screen appears"], 14_000, "Back on the title screen."),
     ]
 }
 

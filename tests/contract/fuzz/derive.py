@@ -23,11 +23,15 @@ IDS = [
     ("runs", "multiplayer_run_id", ["runId", "multiplayer_run_id", "multiplayer_run_ids"]),
     ("jobs", "job_id", ["jobId", "job_id", "job_ids"]),
     ("bugs", "id", ["bugId"]),
-    ("tests", "id", ["multiplayer_test_id"]),
+    ("tests", "id", ["testId", "multiplayer_test_id"]),
+    ("test-folders", "id", ["folder_id", "parent_folder_id"]),
+    ("shared-steps", "id", ["sharedStepId"]),
+    ("builds", "id", ["buildId"]),
     ("tests", "folder_path", ["folder_path"]),
     ("test-plans", "id", ["testPlanId", "test_plan_id"]),
     ("test-plan-executions", "id", ["executionId", "test_plan_execution_id"]),
     ("test-plan-executions", "build_id", ["build_id"]),
+    ("agent-configs", "id", ["agent_config_id"]),
     ("deployment-configs", "id", ["deployment_config_id"]),
 ]
 

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 use tas_mcp::sandbox::{
     keys,
     seed::{
-        ARENA_BUG, BUG_ACTIVE, BUG_ARCHIVED, BUG_CRITICAL, BUG_UNREVIEWED, EXECUTION_COMPLETED,
-        EXECUTION_QUEUED, JOB_FLAKY, PLAN_CROSS_PLATFORM, PLAN_SMOKE, RUN_FAILED, TEST_FAILS, TEST_PASSES,
+        ARENA_BUG, BUG_ACTIVE, BUG_ARCHIVED, BUG_CRITICAL, BUG_UNREVIEWED, BUILD_IOS, BUILD_PLAYSTATION,
+        EXECUTION_COMPLETED, EXECUTION_QUEUED, FOLDER_LEVELS, JOB_FLAKY, PLAN_CROSS_PLATFORM, PLAN_SMOKE,
+        RUN_FAILED, TEST_FAILS, TEST_PASSES,
     },
 };
 
@@ -46,7 +47,12 @@ async fn default_page_sizes_are_those_of_the_supplement() {
         ("/test-plan-executions", 20),
         ("/bugs", 20),
         ("/tests", 25),
+        ("/builds", 20),
+        ("/test-folders", 25),
+        ("/shared-steps", 25),
         ("/deployment-configs", 25),
+        ("/agent-configs", 25),
+        ("/credential-kinds", 25),
     ] {
         assert_eq!(client.read(path).await["pagination"]["page_size"], size, "{path}");
     }
@@ -123,6 +129,29 @@ async fn executions_are_newest_first() {
     assert_eq!(listed("/test-plan-executions?status=queued", "id").await, [EXECUTION_QUEUED]);
     let path = format!("/test-plan-executions?test_plan_id={PLAN_SMOKE}&sort_order=asc");
     assert_eq!(listed(&path, "status").await, ["completed", "in_progress"]);
+}
+
+#[tokio::test]
+async fn builds_are_newest_first_and_filtered_by_each_parameter() {
+    let all = listed("/builds", "id").await;
+    assert_eq!((all.len(), &all[0], &all[4]), (5, &json!(BUILD_IOS), &json!(BUILD_PLAYSTATION)));
+    assert_eq!(listed("/builds?pinned=true", "id").await, [BUILD_PLAYSTATION]);
+    assert_eq!(listed("/builds?sdk=false", "id").await, [BUILD_PLAYSTATION]);
+    assert_eq!(listed("/builds?platform=ios-native", "id").await, [BUILD_IOS]);
+    assert_eq!(listed("/builds?status=OK&tags=nightly", "id").await.len(), 4);
+    assert_eq!(listed("/builds?status=failed", "id").await.len(), 0);
+    assert_eq!(Client::demo().await.get("/builds?platform=toaster").await.status, 400);
+}
+
+#[tokio::test]
+async fn folders_are_alphabetical_and_know_their_parents() {
+    let folders = Client::demo().await.read("/test-folders").await;
+    let paths = ["Levels", "Levels/World 1", "Levels/World 2", "Menus", "Online"];
+    assert_eq!(column(&folders, "path"), paths);
+    assert_eq!(column(&folders, "name"), ["Levels", "World 1", "World 2", "Menus", "Online"]);
+    assert_eq!(column(&folders, "parent_path"), ["/", "Levels", "Levels", "/", "/"]);
+    let parents = column(&folders, "parent_folder_id");
+    assert_eq!(parents, [json!(null), json!(FOLDER_LEVELS), json!(FOLDER_LEVELS), json!(null), json!(null)]);
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ async fn a_line_that_is_no_message_is_answered_and_the_session_goes_on() {
     for (line, code) in lines {
         host.send_line(line).await;
         let answer = host.receive().await;
-        assert_eq!(answer["error"]["code"], code, "{:.60}: {answer}", line);
+        assert_eq!(answer["error"]["code"], code, "{line:.60}: {answer}");
     }
     host.send_line("").await;
     host.send_line("   \r").await;

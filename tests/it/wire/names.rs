@@ -148,7 +148,12 @@ fn compare_default(path: &str, theirs: Option<&Value>, ours: &Value) {
     } else {
         default.to_string()
     };
-    let said = [format!("default {value}"), format!("default \"{value}\""), format!("{value} (default)")];
+    let said = [
+        format!("default {value}"),
+        format!("default `{value}`"),
+        format!("default \"{value}\""),
+        format!("{value} (default)"),
+    ];
     let found = said.iter().any(|said| text.contains(&said.to_lowercase()));
     assert!(found, "{path}: `{text}` does not say `default {value}`");
 }

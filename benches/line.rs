@@ -1,0 +1,38 @@
+//! Decoding one `tools/call`: ours against the library's, in the same run. `cargo bench --bench line`
+#![expect(clippy::print_stdout, reason = "it prints its figures")]
+
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
+
+use rmcp::{RoleServer, service::RxJsonRpcMessage};
+use tas_mcp::mcp::line::decode;
+
+const LINE: &[u8] = br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"start_run","arguments":{"multiplayer_test_id":"3f2b8c1e-7a4d-4e59-9b60-1c2d3e4f5a6b","deployment_config_id":"c4d5e6f7-0819-4a2b-8c3d-4e5f60718293","retries":2,"additional_tags":["nightly","smoke"]}}}"#;
+
+const ROUNDS: usize = 21;
+const CALLS: u32 = 5_000;
+
+fn time(work: impl Fn()) -> Duration {
+    let started = Instant::now();
+    (0..CALLS).for_each(|_| work());
+    started.elapsed() / CALLS
+}
+
+fn median(mut values: Vec<Duration>) -> Duration {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}
+
+fn main() {
+    let ours = || drop(black_box(decode(black_box(LINE))));
+    let library = || drop(black_box(serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(black_box(LINE))));
+    let rounds = (0..ROUNDS).map(|_| (time(ours), time(library)));
+    let (ours, library): (Vec<_>, Vec<_>) = rounds.unzip();
+    let (ours, library) = (median(ours), median(library));
+    println!(
+        "decode tools/call: {ours:?}, the library {library:?}: {:.2}x",
+        ours.as_secs_f64() / library.as_secs_f64()
+    );
+}

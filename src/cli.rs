@@ -1,0 +1,81 @@
+//! The operations as a command line, for people and CI: read from the same catalog as the tools.
+
+use std::io::Write;
+
+use clap::Command;
+
+mod call;
+mod completions;
+mod doctor;
+mod table;
+mod tools;
+
+pub use call::{command as call_command, run as call};
+pub use completions::{command as completions_command, run as completions};
+pub use doctor::{command as doctor_command, run as doctor};
+pub use tools::{command as tools_command, run as tools};
+
+use crate::failure::{Code, Failure};
+
+/// How a command ended, as its exit code says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// It did what was asked.
+    Done = 0,
+    /// The service said no.
+    Refused = 1,
+    /// The arguments or settings are wrong; nothing was sent.
+    Unusable = 2,
+    /// The service cannot be reached, or its answer cannot be used.
+    Unreachable = 3,
+    /// A writing request was sent and no answer came: it may have happened.
+    Unknown = 4,
+}
+
+impl Exit {
+    /// The exit codes, for the help of commands that send requests.
+    pub const HELP: &'static str = "Exit codes: 0 done, 1 the service said no, 2 wrong arguments or settings (nothing was sent), 3 the service cannot be reached, 4 outcome unknown";
+}
+
+impl From<Code> for Exit {
+    fn from(code: Code) -> Self {
+        match code {
+            Code::InvalidArguments
+            | Code::NotConfigured
+            | Code::ProjectRequired
+            | Code::ProjectScopeMismatch => Self::Unusable,
+            Code::ServiceUnavailable | Code::BadResponse | Code::Timeout => Self::Unreachable,
+            Code::OutcomeUnknown => Self::Unknown,
+            Code::ProjectNotResolved
+            | Code::Unauthenticated
+            | Code::PermissionDenied
+            | Code::FeatureDisabled
+            | Code::NotFound
+            | Code::Conflict
+            | Code::QuotaExceeded
+            | Code::TooLarge
+            | Code::RateLimited
+            | Code::Rejected
+            | Code::Cancelled => Self::Refused,
+        }
+    }
+}
+
+/// Says a failure on standard error: for people on a terminal, else as the JSON that tools answer.
+fn complain(failure: &Failure) -> Exit {
+    let mut errors = anstream::stderr();
+    let said = if std::io::IsTerminal::is_terminal(&std::io::stderr()) {
+        let hint = failure.hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+        format!("error: {failure}{hint}")
+    } else {
+        failure.to_json()
+    };
+    // Nothing is left to say it to when standard error is gone.
+    drop(writeln!(errors, "{said}"));
+    failure.code.into()
+}
+
+/// The commands of this module.
+pub fn commands() -> [Command; 4] {
+    [tools_command(), call_command(), doctor_command(), completions_command()]
+}

@@ -1,0 +1,142 @@
+//! `tas-mcp call`: any tool from the command line. Each is a subcommand whose flags are its arguments.
+
+use std::io::{IsTerminal, Read, Write};
+
+use anyhow::Context;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Map, Value};
+
+use super::{Exit, complain, table::Table, tools::unknown_tool};
+use crate::{
+    catalog::{self, Entry, OPERATIONS},
+    config::Settings,
+    failure::{Code, Failure},
+    gateway::{Gateway, PROJECT_ID},
+    operation::Fields,
+    reply::Reply,
+};
+
+/// Flag that takes all arguments as JSON.
+const JSON: &str = "json";
+
+/// Flag that shows the answer as it came.
+const RAW: &str = "raw";
+
+/// The command. Its subcommands are made only when it is used.
+pub fn command() -> Command {
+    Command::new("call").about("Calls a tool and prints its result").defer(|command| {
+        command
+            .subcommand_required(true)
+            .arg_required_else_help(true)
+            .allow_external_subcommands(true)
+            .after_help(Exit::HELP)
+            .subcommands(OPERATIONS.iter().map(subcommand))
+    })
+}
+
+fn subcommand(entry: &'static Entry) -> Command {
+    let none = Fields::new();
+    let properties = entry.input_schema().get("properties").and_then(Value::as_object).unwrap_or(&none);
+    let flags =
+        properties.iter().map(|(name, schema)| flag(name, schema.get("description").and_then(Value::as_str)));
+    let project = flag(PROJECT_ID, Some("Project, where no id decides it and the settings name none"));
+    let json = Arg::new(JSON)
+        .long(JSON)
+        .value_name("JSON")
+        .help("All arguments as a JSON object; `-` reads it from standard input");
+    let raw = Arg::new(RAW).long(RAW).action(ArgAction::SetTrue).help("Compact JSON, also on a terminal");
+    Command::new(entry.name)
+        .about(entry.title)
+        .long_about(entry.description().to_owned())
+        .after_help(Exit::HELP)
+        .args(flags)
+        .args([project, json, raw])
+}
+
+/// The flag of an argument: `run_id` is `--run-id`, and `--run_id` too. A list repeats its flag.
+fn flag(name: &str, description: Option<&str>) -> Arg {
+    let long = name.replace('_', "-");
+    let flag =
+        Arg::new(name.to_owned()).value_name("VALUE").action(ArgAction::Append).allow_hyphen_values(true);
+    let flag = if long == name { flag } else { flag.alias(name.to_owned()) };
+    flag.long(long).help(description.unwrap_or_default().to_owned())
+}
+
+/// Runs the command.
+pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
+    let (name, matches) = matches.subcommand().context("no tool is named")?;
+    let Some(entry) = catalog::find(name) else { return Ok(complain(&unknown_tool(name))) };
+    let arguments = match arguments(entry, matches)? {
+        Ok(arguments) => arguments,
+        Err(failure) => return Ok(complain(&failure)),
+    };
+    match Gateway::new(settings).call(entry, arguments).await {
+        Ok(reply) => print(&reply, matches.get_flag(RAW)),
+        Err(failure) => Ok(complain(&failure)),
+    }
+}
+
+/// The arguments of the call; a flag beats the same name in `--json`.
+fn arguments(entry: &Entry, matches: &ArgMatches) -> anyhow::Result<Result<Fields, Failure>> {
+    let mut arguments = Map::new();
+    if let Some(json) = matches.get_one::<String>(JSON) {
+        let Ok(Value::Object(fields)) = serde_json::from_str(&json_text(json)?) else {
+            let message = format!("`--{JSON}` of `{}` must be a JSON object", entry.name);
+            return Ok(Err(Failure::new(Code::InvalidArguments, message)));
+        };
+        arguments = fields;
+    }
+    let names =
+        entry.input_schema().get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+    for name in names.map(String::as_str).chain([PROJECT_ID]) {
+        let Some(values) = matches.get_many::<String>(name) else { continue };
+        let mut values: Vec<_> = values.map(|value| Value::from(value.as_str())).collect();
+        let value = if values.len() == 1 { values.remove(0) } else { Value::Array(values) };
+        arguments.insert(name.to_owned(), value);
+    }
+    Ok(Ok(arguments))
+}
+
+fn json_text(json: &str) -> anyhow::Result<String> {
+    if json != "-" {
+        return Ok(json.to_owned());
+    }
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).context("standard input cannot be read")?;
+    Ok(text)
+}
+
+/// Compact JSON in a pipe; on a terminal a table of a list, else indented JSON.
+fn print(reply: &Reply, raw: bool) -> anyhow::Result<Exit> {
+    let value = reply.value();
+    let mut output = anstream::stdout();
+    if raw || !std::io::stdout().is_terminal() {
+        writeln!(output, "{value}")?;
+    } else if let Some(table) = list(value) {
+        write!(output, "{table}")?;
+        if let Some(pagination) = value.get("pagination") {
+            writeln!(output, "{pagination}")?;
+        }
+    } else {
+        writeln!(output, "{value:#}")?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The records of a list as a table of their plain fields.
+fn list(value: &Value) -> Option<Table> {
+    let records = value.get("data")?.as_array()?;
+    let plain = |value: &Value| !value.is_object() && !value.is_array();
+    let first = records.first()?.as_object()?;
+    let columns: Vec<_> =
+        first.iter().filter(|(_, value)| plain(value)).map(|(name, _)| name.as_str()).collect();
+    let mut table = Table::new(columns.iter().copied());
+    for record in records {
+        table.row(columns.iter().map(|name| match record.get(name) {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+        }));
+    }
+    Some(table)
+}

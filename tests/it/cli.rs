@@ -1,0 +1,129 @@
+//! The operations from the command line.
+
+use serde_json::{Value, json};
+use tas_mcp::{
+    catalog::OPERATIONS,
+    sandbox::{keys, seed},
+};
+
+use crate::support::{binary::told, service::Service};
+
+/// Runs `call` against this service: exit code, what it printed, and the error that it answered.
+async fn call(service: &Service, arguments: &[&str], input: &[&str]) -> (Option<i32>, Value, Value) {
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+    let arguments: Vec<_> = std::iter::once("call").chain(arguments.iter().copied()).collect();
+    let output = told(&arguments, &variables, input).await;
+    let json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
+    (output.status.code(), json(&output.stdout), json(&output.stderr)["error"].clone())
+}
+
+#[tokio::test]
+async fn a_result_is_printed_as_json_and_the_exit_code_is_0() {
+    let service = Service::start().await;
+    for flag in ["--run-id", "--run_id"] {
+        let (code, run, error) = call(&service, &["get_run", flag, seed::RUN_FAILED], &[]).await;
+        assert_eq!(
+            (code, &run["multiplayer_run_id"], error),
+            (Some(0), &json!(seed::RUN_FAILED), Value::Null)
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_list_repeats_its_flag() {
+    let service = Service::start().await;
+    let jobs = ["stop_runs", "--job-ids", seed::JOB_RUNNING, "--job-ids", seed::JOB_QUEUED];
+    let (code, stopped, _) = call(&service, &jobs, &[]).await;
+    assert_eq!((code, &stopped["stopped_count"]), (Some(0), &json!(2)));
+}
+
+#[tokio::test]
+async fn json_comes_as_an_argument_or_from_standard_input_and_flags_beat_it() {
+    let service = Service::start().await;
+    let (code, page, _) = call(&service, &["list_tests", "--json", r#"{"page_size": 2}"#], &[]).await;
+    assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(2)));
+    let flags = ["list_tests", "--json", "-", "--page-size", "1"];
+    let (code, page, _) = call(&service, &flags, &[r#"{"page_size": 2}"#]).await;
+    assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(1)));
+}
+
+#[tokio::test]
+async fn the_exit_code_says_how_it_ended() {
+    let service = Service::start().await;
+    let export = ["export_tmsys_run", "--multiplayer-run-id", seed::RUN_FAILED];
+    service.fault(json!({"operation": "export_tmsys_run", "reset": true})).await;
+    service.fault(json!({"operation": "list_bugs", "status": 500})).await;
+    let cases: [(&[&str], i32, &str); 7] = [
+        (&["get_run", "--run-id", "nowhere"], 1, "not_found"),
+        (&["get_run"], 2, "invalid_arguments"),
+        (&["get_rum"], 2, "invalid_arguments"),
+        (&["list_tests", "--json", "[]"], 2, "invalid_arguments"),
+        (&["list_tests", "--timeout-s", "0"], 2, "not_configured"),
+        (&["list_bugs"], 3, "service_unavailable"),
+        (&export, 4, "outcome_unknown"),
+    ];
+    for (arguments, expected, error_code) in cases {
+        let (code, _, error) = call(&service, arguments, &[]).await;
+        assert_eq!((code, &error["code"]), (Some(expected), &json!(error_code)), "{arguments:?}");
+    }
+}
+
+#[tokio::test]
+async fn tools_lists_every_tool_with_its_cost() {
+    let output = told(&["tools"], &[], &[]).await;
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let names: Vec<_> = text.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, OPERATIONS.iter().map(|entry| entry.name).collect::<Vec<_>>());
+    assert!(text.lines().next().is_some_and(|head| head.contains("tokens")));
+}
+
+#[tokio::test]
+async fn one_tool_is_shown_as_hosts_see_it() {
+    let output = told(&["tools", "get_run"], &[], &[]).await;
+    let shown: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let snapshot: Value = serde_json::from_str(include_str!("../../tools/get_run.json")).expect("JSON");
+    assert_eq!(shown, snapshot);
+}
+
+#[tokio::test]
+async fn completions_know_commands_tools_and_their_arguments() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = told(&["completions", shell], &[], &[]).await;
+        let script = String::from_utf8(output.stdout).expect("UTF-8");
+        for word in ["sandbox", "get_run", "run-id", "base-url"] {
+            assert!(output.status.success() && script.contains(word), "{shell}: {word}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_doctor_says_what_is_set_and_what_the_key_may_do() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let cases = [
+        (keys::DEMO, "demo", 0, Value::Null),
+        (keys::POWERLESS, "demo", 0, json!("permission_denied")),
+        (keys::EXPIRED, "demo", 1, json!("unauthenticated")),
+        (keys::ORGANIZATION, "demo,arena", 0, Value::Null),
+    ];
+    for (key, projects, code, second) in cases {
+        let variables =
+            [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", key), ("TAS_PROJECTS", projects)];
+        let output = told(&["doctor", "--json"], &variables, &[]).await;
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(output.status.code(), Some(code), "{report}");
+        assert_eq!(report["probes"][1]["failure"]["code"], second, "{report}");
+        assert!(!report.to_string().contains(&format!("\"{key}\"")), "{report}");
+        let set = json!({"setting": "TAS_BASE_URL", "value": base_url, "origin": "variable TAS_BASE_URL"});
+        assert!(report["settings"].as_array().expect("settings").contains(&set), "{report}");
+    }
+}
+
+#[tokio::test]
+async fn the_doctor_names_what_makes_the_settings_unusable() {
+    let output = told(&["doctor"], &[("TAS_BASE_URL", "http://service.example/api/v1")], &[]).await;
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text.contains("must use https") && text.contains("TAS_API_KEY"), "{text}");
+}
