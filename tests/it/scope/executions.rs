@@ -35,7 +35,7 @@ async fn the_list_is_walked_page_by_page() {
     let (service, mut host) = open(keys::DEMO, &[ALL]).await;
     lacks(&service, 404).await;
     for page in 0..3 {
-        let id = if page == 1 { "wanted" } else { "other" };
+        let id = if page == 2 { "wanted" } else { "other" };
         let pagination = json!({"page": page, "page_size": 100, "total_count": 201, "total_pages": 3});
         let body = json!({"data": [{"id": id, "status": "completed"}], "pagination": pagination});
         service.fault(json!({"operation": "list_test_plan_executions", "body": body})).await;
@@ -45,6 +45,7 @@ async fn the_list_is_walked_page_by_page() {
         "GET /test-plan-executions/wanted 404",
         "GET /test-plan-executions?page=0&page_size=100 200",
         "GET /test-plan-executions?page=1&page_size=100 200",
+        "GET /test-plan-executions?page=2&page_size=100 200",
     ];
     assert_eq!(service.requests().await, expected);
 }
