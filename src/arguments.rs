@@ -4,6 +4,7 @@
 //! object as a string of JSON. The sandbox uses the same check without coercion for bodies, and with it for
 //! queries, whose values are all text.
 
+use indexmap::IndexSet;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -159,11 +160,8 @@ impl Check<'_> {
             }
         }
         if schema.get("uniqueItems") == Some(&Value::Bool(true)) {
-            let repeated = items
-                .iter()
-                .enumerate()
-                .find(|(index, value)| items.iter().take(*index).any(|one| one == *value));
-            if let Some((index, _)) = repeated {
+            let mut earlier = IndexSet::new();
+            if let Some(index) = items.iter().position(|item| !earlier.insert(item)) {
                 self.broken(&join(path, &index.to_string()), "must not repeat an earlier entry");
             }
         }
@@ -260,14 +258,19 @@ pub fn is_uuid(text: &str) -> bool {
 }
 
 fn join(path: &str, name: &str) -> String {
-    const LONGEST_NAME: usize = 80;
-    let name: String = name.chars().take(LONGEST_NAME).collect();
+    let name = shown_name(name);
     if path.is_empty() { name } else { format!("{path}.{name}") }
+}
+
+/// A name as violations show it: callers may send endless ones.
+pub fn shown_name(name: &str) -> String {
+    const LONGEST_NAME: usize = 80;
+    name.chars().take(LONGEST_NAME).collect()
 }
 
 /// Says that a name is unknown, and which known one it is nearest to.
 fn unknown(name: &str, known: &Fields) -> String {
-    if let Some(nearest) = nearest(name, known.keys().map(String::as_str)) {
+    if let Some(nearest) = nearest(&shown_name(name), known.keys().map(String::as_str)) {
         return format!("is not an argument of this tool; the nearest is `{nearest}`");
     }
     let known: Vec<_> = known.keys().map(|name| format!("`{name}`")).collect();

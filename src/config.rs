@@ -9,16 +9,15 @@ use clap::{Arg, ArgAction, ArgMatches};
 
 mod address;
 mod key;
+mod problems;
 mod selection;
 
 pub use address::BaseUrl;
 pub use key::{ApiKey, KeyKind, KeySource, Secret};
 pub use selection::{Selection, UnknownWord};
 
-use crate::{
-    failure::{Code, Failure},
-    wire::encoded,
-};
+use self::problems::{Problems, placeholder};
+use crate::{failure::Failure, wire::encoded};
 
 /// A setting, as people set it.
 #[derive(Debug)]
@@ -209,13 +208,14 @@ impl Settings {
                 flag if setting.value.is_empty() => matches.get_flag(flag).then(|| "true".to_owned()),
                 flag => matches.get_one::<String>(flag).cloned(),
             };
-            let from_flag = flag.map(|value| Found { value, origin: format!("flag --{}", setting.flag) });
+            let is_filled = |value: &String| !value.trim().is_empty();
+            let from_flag = flag.filter(is_filled).map(|value| (value, format!("flag --{}", setting.flag)));
             let from_variable = || {
-                let value = variable(setting.variable)?;
-                Some(Found { value, origin: format!("variable {}", setting.variable) })
+                let value = variable(setting.variable).filter(is_filled)?;
+                Some((value, format!("variable {}", setting.variable)))
             };
-            let found = from_flag.or_else(from_variable).filter(|found| !found.value.trim().is_empty());
-            if let Some(found) = found {
+            if let Some((value, origin)) = from_flag.or_else(from_variable) {
+                let found = Found { value, origin };
                 settings.found.insert(name(setting), found);
             }
         }
@@ -280,7 +280,7 @@ impl Settings {
 
     /// Project of project scope, if any.
     pub fn project(&self) -> Option<&str> {
-        self.text(&PROJECT_ID).filter(|value| !unexpanded(value))
+        self.text(&PROJECT_ID).filter(|value| placeholder(value).is_none())
     }
 
     /// Which tools are offered. A selection that cannot be trusted is reported by [`Settings::connection`].
@@ -292,7 +292,7 @@ impl Settings {
 
     /// Everything that is needed to send requests, or everything that is wrong.
     pub fn connection(&self) -> Result<Connection, Failure> {
-        let mut problems = Problems { settings: self, found: Vec::new() };
+        let mut problems = Problems::of(self);
         let base_url = problems.required(&BASE_URL, BaseUrl::parse);
         let key = problems.key();
         let project = problems.optional(&PROJECT_ID, project_id);
@@ -306,10 +306,10 @@ impl Settings {
             .optional(&TOOLSETS, |words| Selection::parse(words, false).map_err(|error| error.to_string()));
         problems.optional(&READ_ONLY, boolean);
         match (base_url, key) {
-            (Some(base_url), Some(key)) if problems.found.is_empty() => {
+            (Some(base_url), Some(key)) if problems.is_empty() => {
                 Ok(Connection { base_url, key, project, projects, ca_file, tmsys_name, timeout })
             }
-            _ => Err(problems.into_failure()),
+            (_, key) => Err(problems.into_failure(key.and_then(|key| key.key().ok()).as_ref())),
         }
     }
 
@@ -326,65 +326,6 @@ impl Settings {
 /// Under which name a setting is kept and reported.
 const fn name(setting: &Setting) -> &'static str {
     if setting.variable.is_empty() { setting.flag } else { setting.variable }
-}
-
-/// Collects what is wrong with the settings.
-struct Problems<'a> {
-    settings: &'a Settings,
-    found: Vec<serde_json::Value>,
-}
-
-impl Problems<'_> {
-    fn add(&mut self, setting: &Setting, problem: impl Into<String>) {
-        let origin = self.settings.found.get(name(setting)).map_or("not set", |found| found.origin.as_str());
-        let problem: String = problem.into();
-        self.found.push(serde_json::json!({"setting": name(setting), "origin": origin, "problem": problem}));
-    }
-
-    fn required<T>(&mut self, setting: &Setting, parse: impl Fn(&str) -> Result<T, String>) -> Option<T> {
-        if self.settings.text(setting).is_none() {
-            self.add(setting, "is not set");
-        }
-        self.optional(setting, parse)
-    }
-
-    fn optional<T>(&mut self, setting: &Setting, parse: impl Fn(&str) -> Result<T, String>) -> Option<T> {
-        let text = self.settings.text(setting)?;
-        let parsed = if unexpanded(text) {
-            Err(format!("still reads `{text}`: the client that started this server did not expand it"))
-        } else {
-            parse(text)
-        };
-        parsed.map_err(|problem| self.add(setting, problem)).ok()
-    }
-
-    /// The key itself beats a file with it.
-    fn key(&mut self) -> Option<KeySource> {
-        if self.settings.text(&API_KEY).is_some() {
-            return self.optional(&API_KEY, KeySource::fixed);
-        }
-        if self.settings.text(&API_KEY_FILE).is_some() {
-            return self.optional(&API_KEY_FILE, |path| KeySource::file(path.into()));
-        }
-        self.add(&API_KEY, "is not set, and neither is TAS_API_KEY_FILE");
-        None
-    }
-
-    fn into_failure(self) -> Failure {
-        let said = self.found.iter().map(|problem| {
-            let text = |name: &str| problem.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
-            format!("`{}` ({}) {}", text("setting"), text("origin"), text("problem"))
-        });
-        let said = said.collect::<Vec<_>>().join("; ");
-        Failure::new(Code::NotConfigured, format!("tas-mcp cannot call the service: {said}"))
-            .hint("ask the person to correct these settings in the host's configuration and restart the server; `--sandbox` needs none")
-            .detail("problems", self.found)
-    }
-}
-
-/// Whether a placeholder reached us as it was written: the client that started us did not fill it in.
-fn unexpanded(value: &str) -> bool {
-    value.starts_with("${") && value.ends_with('}')
 }
 
 fn project_id(text: &str) -> Result<String, String> {

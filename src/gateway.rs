@@ -12,7 +12,7 @@ use crate::{
     failure::Failure,
     operation::Fields,
     reply::Reply,
-    scope::{Scope, owned_ids},
+    scope::{Scope, broken_ids, owned_ids},
     wire,
 };
 
@@ -58,7 +58,7 @@ impl Gateway {
             deadline: Instant::now() + CALL_LIMIT,
             tmsys_name: &ready.tmsys_name,
         };
-        let ids = owned_ids(&arguments);
+        let ids: Vec<_> = owned_ids(&arguments).into_iter().collect();
         let project = ready.scope.resolve(&call, requested.as_deref(), &ids).await?;
         let answer = call.send(entry, &arguments, project.as_deref()).await?;
         if !answer.is_success() {
@@ -66,8 +66,8 @@ impl Gateway {
         }
         let reply = Reply::new(entry, &answer, &call.key, &ready.tmsys_name)?;
         if let Some(project) = &project {
-            ready.scope.learn(project, &ids);
-            ready.scope.learn(project, &reply.fields().map(owned_ids).unwrap_or_default());
+            ready.scope.learn(project, ids);
+            ready.scope.learn(project, reply.fields().map(owned_ids).unwrap_or_default());
         }
         Ok(reply)
     }
@@ -81,12 +81,11 @@ fn checked(entry: &Entry, arguments: &mut Fields, tmsys_name: &str) -> Result<Op
     for rule in entry.rules.iter().chain(entry.own_rules) {
         rule.check(arguments, &mut violations);
     }
-    if let Err(more) = wire::layout(entry, arguments, tmsys_name) {
-        violations.extend(
-            more.into_iter()
-                .filter(|more| violations.iter().all(|known| known.path != more.path))
-                .collect::<Vec<_>>(),
-        );
+    let laid_out = wire::layout(entry, arguments, tmsys_name).err().unwrap_or_default();
+    for more in broken_ids(arguments).into_iter().chain(laid_out) {
+        if violations.iter().all(|known| known.path != more.path) {
+            violations.push(more);
+        }
     }
     if violations.is_empty() {
         Ok(requested)

@@ -13,7 +13,7 @@ mod id;
 mod lookup;
 mod session;
 
-pub use id::{OwnedId, owned_ids};
+pub use id::{OwnedId, broken_ids, owned_ids};
 
 use self::session::Session;
 
@@ -61,7 +61,7 @@ impl Scope {
     }
 
     /// Remembers what a successful call to `project` has shown.
-    pub fn learn(&self, project: &str, ids: &[OwnedId]) {
+    pub fn learn(&self, project: &str, ids: impl IntoIterator<Item = OwnedId>) {
         if self.project.is_none() {
             self.session.learn(project, ids);
         }

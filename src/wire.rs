@@ -3,7 +3,11 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
-use crate::{arguments::Violation, catalog::Entry, operation::Fields, operation::TMSYS};
+use crate::{
+    arguments::{Violation, shown_name},
+    catalog::Entry,
+    operation::{Fields, TMSYS},
+};
 
 /// Everything but the unreserved characters of RFC 3986, so that a value can change neither path nor query.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -74,7 +78,7 @@ pub fn layout(operation: &Entry, arguments: &Fields, tmsys: &str) -> Result<Layo
         let longest =
             arguments.iter().max_by_key(|(_, value)| text_of(value).len()).map_or("", |(name, _)| name);
         violations.push(Violation::new(
-            longest,
+            shown_name(longest),
             format!("the request's address would exceed {LONGEST_TARGET} bytes"),
         ));
     }

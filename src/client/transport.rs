@@ -106,7 +106,10 @@ impl Transport {
         if self.base_url.is_loopback() {
             builder = builder.no_proxy();
         }
-        if let Some(path) = &self.ca_file {
+        if self.base_url.is_plain() {
+            // The system's certificates take their time to read, and would verify nothing.
+            builder = builder.tls_certs_only([]);
+        } else if let Some(path) = &self.ca_file {
             builder = builder.tls_certs_merge(certificates(path).map_err(TransportError::Setup)?);
         }
         builder.build().map_err(|error| setup(&error))

@@ -51,6 +51,11 @@ impl BaseUrl {
         &self.text
     }
 
+    /// Whether requests travel without TLS.
+    pub fn is_plain(&self) -> bool {
+        self.text.starts_with("http:")
+    }
+
     /// Whether it is this machine: then no proxy is asked.
     pub fn is_loopback(&self) -> bool {
         self.loopback

@@ -139,14 +139,15 @@ pub struct KeyFile {
 }
 
 impl KeyFile {
+    /// No problem shows the path: it may be the key itself, set in the wrong place.
     fn key(&self) -> Result<ApiKey, String> {
         const LONGEST_FILE: u64 = 64 * 1024;
-        let unreadable = |error: std::io::Error| format!("`{}` cannot be read: {error}", self.path.display());
+        let unreadable = |error: std::io::Error| format!("names a file that cannot be read: {error}");
         let metadata = fs::metadata(&self.path).map_err(unreadable)?;
         if !metadata.is_file() || metadata.len() > LONGEST_FILE {
-            return Err(format!("`{}` is not a file with a key", self.path.display()));
+            return Err("does not name a file with a key".to_owned());
         }
         let text = fs::read_to_string(&self.path).map_err(unreadable)?;
-        ApiKey::parse(&text).map_err(|problem| format!("`{}` {problem}", self.path.display()))
+        ApiKey::parse(&text).map_err(|problem| format!("names a file whose content {problem}"))
     }
 }

@@ -1,11 +1,14 @@
 //! Ids that identify their project.
 
+use indexmap::IndexSet;
 use serde_json::Value;
 
 use crate::{
     api::{executions::GetTestPlanExecution, jobs::GetJob, runs::GetRun},
+    arguments::Violation,
     catalog::{self, Entry},
     operation::{Fields, Operation},
+    wire::check_segment,
 };
 
 /// Fields that hold such ids, in arguments and in answers, whatever the operation.
@@ -59,20 +62,25 @@ pub struct OwnedId {
 }
 
 /// The ids in arguments or at the top of an answer, each once.
-pub fn owned_ids(fields: &Fields) -> Vec<OwnedId> {
-    let mut ids = Vec::new();
-    for (name, kind) in OWNED {
-        let values = match fields.get(name) {
-            Some(Value::Array(values)) => values.as_slice(),
-            Some(value) => std::slice::from_ref(value),
-            None => &[],
-        };
-        for id in values.iter().filter_map(Value::as_str) {
-            let owned = OwnedId { kind, id: id.to_owned() };
-            if !ids.contains(&owned) {
-                ids.push(owned);
-            }
-        }
-    }
-    ids
+pub fn owned_ids(fields: &Fields) -> IndexSet<OwnedId> {
+    let texts = OWNED.iter().flat_map(|(name, kind)| texts(fields, name).map(|(_, id)| (*kind, id)));
+    texts.map(|(kind, id)| OwnedId { kind, id: id.to_owned() }).collect()
+}
+
+/// The ids that cannot be looked up, wherever the operation itself would send them.
+pub fn broken_ids(fields: &Fields) -> Vec<Violation> {
+    let texts = OWNED.iter().flat_map(|(name, _)| texts(fields, name));
+    let broken = |(path, id): (String, &str)| Some(Violation::new(path, check_segment(id).err()?));
+    texts.filter_map(broken).collect()
+}
+
+/// The texts of a field that holds one or several, each with its path.
+fn texts<'a>(fields: &'a Fields, name: &'a str) -> impl Iterator<Item = (String, &'a str)> {
+    let (one, several) = match fields.get(name) {
+        Some(Value::Array(several)) => (None, several.as_slice()),
+        one => (one, &[][..]),
+    };
+    let numbered = several.iter().enumerate().map(move |(index, value)| (format!("{name}.{index}"), value));
+    let all = one.map(|value| (name.to_owned(), value)).into_iter().chain(numbered);
+    all.filter_map(|(path, value)| Some((path, value.as_str()?)))
 }

@@ -44,14 +44,14 @@ impl Scope {
     async fn confirm_owner_of(&self, call: &Call<'_>, requested: &str, id: &OwnedId) -> Result<(), Failure> {
         let known = self.session.owner(id);
         if known.as_deref() == Some(requested) || has(call, requested, id).await? {
-            self.session.learn(requested, std::slice::from_ref(id));
+            self.session.learn(requested, [id.clone()]);
             return Ok(());
         }
         let owner = match known {
             Some(owner) => owner,
             None => owner_by_key(call, requested, id).await?,
         };
-        self.session.learn(&owner, std::slice::from_ref(id));
+        self.session.learn(&owner, [id.clone()]);
         Err(mismatch(requested, &owner, id))
     }
 
@@ -124,7 +124,7 @@ impl Scope {
         while let Some((project, asked)) = answers.next().await {
             match asked {
                 Ok(Asked::Found(_)) => {
-                    self.session.learn(&project, std::slice::from_ref(id));
+                    self.session.learn(&project, [id.clone()]);
                     return Ok(Some(project));
                 }
                 Ok(Asked::Absent) => absent = true,

@@ -44,13 +44,13 @@ impl Session {
         self.lock().projects.iter().cloned().collect()
     }
 
-    pub(super) fn learn(&self, project: &str, ids: &[OwnedId]) {
+    pub(super) fn learn(&self, project: &str, ids: impl IntoIterator<Item = OwnedId>) {
         let mut learned = self.lock();
         if learned.projects.len() < MOST_PROJECTS {
             learned.projects.insert(project.to_owned());
         }
         for id in ids {
-            learned.owners.put(id.clone(), project.to_owned());
+            learned.owners.put(id, project.to_owned());
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;
 
-use super::{assert_refused, merged, open, start_with};
+use super::{assert_all_refused, assert_refused, merged, open, start_with};
 
 /// Values of `options` that are refused, and how.
 fn refused() -> [(Value, &'static [&'static str]); 9] {
@@ -49,11 +49,11 @@ fn refused() -> [(Value, &'static [&'static str]); 9] {
 async fn options_are_the_four_known_ones() {
     let plan = json!({"test_plan_id": seed::PLAN_SMOKE, "deployment_config_id": seed::CONFIG_WINDOWS});
     for (tool, base) in [("start_run", start_with(json!({}))), ("start_test_plan_run", plan)] {
-        for (options, expected) in refused() {
-            let expected: Vec<_> = expected.iter().map(|violation| format!("options.{violation}")).collect();
-            let expected: Vec<_> = expected.iter().map(String::as_str).collect();
-            assert_refused(tool, &[(merged(base.clone(), json!({"options": options})), &expected)]).await;
-        }
+        let cases = refused().map(|(options, expected)| {
+            let expected = expected.iter().map(|violation| format!("options.{violation}")).collect();
+            (merged(base.clone(), json!({"options": options})), expected)
+        });
+        assert_all_refused(tool, cases).await;
     }
 }
 

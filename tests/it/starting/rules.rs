@@ -3,7 +3,7 @@
 use serde_json::json;
 use tas_mcp::sandbox::seed;
 
-use super::{assert_refused, open, start_with};
+use super::{assert_all_refused, assert_refused, open, start_with};
 
 const UUID: &str = "must be a UUID such as 3f2b8c1e-7a4d-4e59-9b60-1c2d3e4f5a6b";
 const SOURCES: &str =
@@ -79,10 +79,9 @@ async fn retries_and_instances_have_limits() {
         ("instances", json!(11), "must be from 1 to 10, got 11"),
         ("instances", json!("many"), "must be an integer, got a string"),
     ];
-    for (name, value, rule) in cases {
-        let expected = format!("{name}: {rule}");
-        assert_refused("start_run", &[(start_with(json!({name: value})), &[&expected])]).await;
-    }
+    let cases =
+        cases.map(|(name, value, rule)| (start_with(json!({name: value})), vec![format!("{name}: {rule}")]));
+    assert_all_refused("start_run", cases).await;
     let (service, mut host) = open().await;
     for (retries, instances) in [(0, 1), (10, 10)] {
         let started =
@@ -119,14 +118,11 @@ async fn all_devices_need_their_config_and_exclude_configs_of_players() {
 
 #[tokio::test]
 async fn ids_of_saved_things_are_uuids() {
-    for name in ["multiplayer_test_id", "deployment_config_id", "build_id", "agent_config_id"] {
-        for value in
-            ["demo", "", "424b1fee97094315 85d95954058b4714", "{424b1fee-9709-4315-85d9-5954058b471}"]
-        {
-            let expected = format!("{name}: {UUID}");
-            assert_refused("start_run", &[(start_with(json!({name: value})), &[&expected])]).await;
-        }
-    }
+    let values = ["demo", "", "424b1fee97094315 85d95954058b4714", "{424b1fee-9709-4315-85d9-5954058b471}"];
+    let names = ["multiplayer_test_id", "deployment_config_id", "build_id", "agent_config_id"];
+    let cases = names
+        .map(|name| values.map(|value| (start_with(json!({name: value})), vec![format!("{name}: {UUID}")])));
+    assert_all_refused("start_run", cases.into_iter().flatten()).await;
     let (_service, mut host) = open().await;
     let upper = seed::TEST_PASSES.to_uppercase();
     host.succeed("start_run", start_with(json!({"multiplayer_test_id": upper}))).await;

@@ -45,7 +45,7 @@ impl Service {
         let sandbox = sandbox::start(anywhere, options, Some(Arc::new(observer))).await.expect("a free port");
         // The client wants a TLS provider even where it never uses one; a second installation is refused, harmlessly.
         drop(rustls::crypto::ring::default_provider().install_default());
-        let control = reqwest::Client::builder().no_proxy().build().expect("a client");
+        let control = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
         Self { sandbox, control, outside }
     }
 
@@ -114,7 +114,13 @@ impl Drop for Service {
 
 /// Settings from these variables alone.
 pub(crate) fn settings(variables: &[(&str, &str)]) -> Settings {
-    let matches = clap::Command::new("tas-mcp").args(config::flags()).get_matches_from(["tas-mcp"]);
+    settings_with(&[], variables)
+}
+
+/// Settings from these flags and variables.
+pub(crate) fn settings_with(flags: &[&str], variables: &[(&str, &str)]) -> Settings {
+    let arguments = ["tas-mcp"].iter().chain(flags);
+    let matches = clap::Command::new("tas-mcp").args(config::flags()).get_matches_from(arguments);
     let value = |name: &str| {
         variables.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     };

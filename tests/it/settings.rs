@@ -1,0 +1,164 @@
+//! Settings: where they come from, and what is said of unusable ones (`design.md` 2).
+
+use serde_json::{Value, json};
+use tas_mcp::{
+    config::Settings,
+    sandbox::{keys, seed},
+};
+
+use crate::support::{
+    host::Host,
+    service::{Service, settings, settings_with},
+};
+
+mod selection;
+
+/// Settings that are all there are.
+const GOOD: [(&str, &str); 2] =
+    [("TAS_BASE_URL", "https://service.example/api/v1"), ("TAS_API_KEY", "svc_secret")];
+
+/// What a call answers with these settings: `[setting, origin, problem]` of everything that is wrong.
+async fn problems(settings: &Settings) -> Vec<[String; 3]> {
+    let mut host = Host::open(settings).await;
+    let error = host.fail("get_run", json!({"run_id": seed::RUN_PASSED})).await;
+    assert_eq!(error["code"], "not_configured");
+    assert!(!error.to_string().contains("svc_secret"), "{error}");
+    let message = error["message"].as_str().expect("a message");
+    let text = |problem: &Value, name: &str| {
+        let text = problem[name].as_str().expect("a text").to_owned();
+        assert!(message.contains(&text), "{message}");
+        text
+    };
+    let listed = error["details"]["problems"].as_array().expect("a list");
+    listed.iter().map(|problem| ["setting", "origin", "problem"].map(|name| text(problem, name))).collect()
+}
+
+fn good_but<'a>(name: &'a str, value: &'a str) -> Vec<(&'a str, &'a str)> {
+    [&GOOD[..], &[(name, value)]].concat()
+}
+
+#[tokio::test]
+async fn a_flag_beats_a_variable() {
+    let service = Service::start().await;
+    let (base_url, wrong) = (service.base_url(), "https://wrong.example/api/v1");
+    let variables =
+        [("TAS_BASE_URL", wrong), ("TAS_API_KEY", keys::ORGANIZATION), ("TAS_PROJECT_ID", "demo")];
+    let flags = ["--base-url", base_url.as_str(), "--project", "arena"];
+    let mut host = Host::open(&settings_with(&flags, &variables)).await;
+    host.succeed("list_tests", json!({})).await;
+    assert_eq!(service.requests().await, ["GET /project/arena/tests 200"]);
+    let origins: Vec<_> = problems(&settings_with(&["--timeout-s", "0"], &[("TAS_TIMEOUT_S", "5")])).await;
+    assert!(
+        origins.iter().any(|[setting, origin, _]| setting == "TAS_TIMEOUT_S" && origin == "flag --timeout-s")
+    );
+}
+
+#[tokio::test]
+async fn an_empty_value_is_as_good_as_none() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let variables =
+        [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO), ("TAS_PROJECT_ID", " ")];
+    let mut host = Host::open(&settings_with(&["--base-url", "", "--toolsets", " "], &variables)).await;
+    host.succeed("list_tests", json!({})).await;
+    assert_eq!(service.requests().await, ["GET /tests 200"]);
+}
+
+#[tokio::test]
+async fn everything_that_is_wrong_is_said_at_once() {
+    let nothing = problems(&settings(&[("TAS_BASE_URL", ""), ("TAS_API_KEY", "  ")])).await;
+    let not_set = "not set".to_owned();
+    let expected = [
+        ["TAS_BASE_URL".to_owned(), not_set.clone(), "is not set".to_owned()],
+        ["TAS_API_KEY".to_owned(), not_set, "is not set, and neither is TAS_API_KEY_FILE".to_owned()],
+    ];
+    assert_eq!(nothing, expected);
+    let wrong = [
+        ("TAS_BASE_URL", "http://service.example/api/v1"),
+        ("TAS_API_KEY", "svc_secret svc_secret"),
+        ("TAS_PROJECT_ID", ".."),
+        ("TAS_PROJECTS", "demo,."),
+        ("TAS_CA_FILE", "/nowhere/ca.pem"),
+        ("TAS_TMSYS_NAME", "Acme Rail"),
+        ("TAS_TIMEOUT_S", "46"),
+        ("TAS_LOG", "tas_mcp=loud"),
+        ("TAS_TOOLSETS", "runs,bugz"),
+        ("TAS_READ_ONLY", "perhaps"),
+    ];
+    let found = problems(&settings(&wrong)).await;
+    let names: Vec<_> = found.iter().map(|[setting, _, _]| setting.as_str()).collect();
+    assert_eq!(names, wrong.map(|(name, _)| name));
+    assert!(found.iter().all(|[setting, origin, _]| *origin == format!("variable {setting}")), "{found:?}");
+}
+
+#[tokio::test]
+async fn each_setting_says_what_it_takes() {
+    let (seconds, word) =
+        ("must be a whole number from 1 to 45", "must be lower-case letters, digits and `_` only");
+    let characters = "has characters that no key has (a line break, a space or a control character?)";
+    for (name, value, problem) in [
+        ("TAS_TIMEOUT_S", "0", seconds),
+        ("TAS_TIMEOUT_S", "46", seconds),
+        ("TAS_TIMEOUT_S", "1.5", seconds),
+        ("TAS_TMSYS_NAME", "a/b", word),
+        ("TAS_READ_ONLY", "perhaps", "must be true or false"),
+        ("TAS_PROJECT_ID", "..", "is not a project id"),
+        ("TAS_PROJECTS", "demo, .. ,arena", "is not a project id"),
+        ("TAS_API_KEY", "svc_secret\nsvc_secret", characters),
+        ("TAS_API_KEY", "svc_sécret", characters),
+    ] {
+        let expected = [name.to_owned(), format!("variable {name}"), problem.to_owned()];
+        assert_eq!(problems(&settings(&good_but(name, value))).await, [expected], "{name}={value}");
+    }
+}
+
+#[tokio::test]
+async fn a_placeholder_that_was_not_expanded_is_called_that() {
+    for (name, value, shown) in [
+        ("TAS_API_KEY", "${TAS_API_KEY}", "${TAS_API_KEY}"),
+        ("TAS_API_KEY", "${input:tas-key}", "${input:tas-key}"),
+        ("TAS_PROJECT_ID", "${env:PROJECT}", "${env:PROJECT}"),
+        ("TAS_BASE_URL", "https://${TAS_HOST}/api/v1", "${TAS_HOST}"),
+        ("TAS_API_KEY_FILE", "${HOME}/key", "${HOME}"),
+        ("TAS_TOOLSETS", "runs,${MORE}", "${MORE}"),
+    ] {
+        let mut variables = good_but(name, value);
+        if name == "TAS_API_KEY_FILE" {
+            variables.retain(|(name, _)| *name != "TAS_API_KEY");
+        }
+        let problem = format!("still reads `{shown}`: the client that started this server did not expand it");
+        let expected = [name.to_owned(), format!("variable {name}"), problem];
+        assert_eq!(problems(&settings(&variables)).await, [expected], "{name}={value}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_in_the_wrong_place_is_not_shown() {
+    for (name, value) in [
+        ("TAS_BASE_URL", "svc_secret"),
+        ("TAS_BASE_URL", "https://service.example/svc_secret"),
+        ("TAS_BASE_URL", "https://service.example/api/v1?key=svc_secret"),
+        ("TAS_TOOLSETS", "svc_secret"),
+        ("TAS_CA_FILE", "svc_secret"),
+        ("TAS_LOG", "svc_secret=svc_secret"),
+    ] {
+        assert_eq!(problems(&settings(&good_but(name, value))).await.len(), 1, "{name}");
+    }
+    let in_place_of_its_file = [GOOD[0], ("TAS_API_KEY_FILE", "svc_secret")];
+    assert_eq!(problems(&settings(&in_place_of_its_file)).await.len(), 1);
+    assert!(!format!("{:?}", settings(&GOOD)).contains("svc_secret"));
+}
+
+#[tokio::test]
+async fn a_key_beats_a_key_file() {
+    let service = Service::start().await;
+    let settings = service.settings(keys::DEMO, &[("TAS_API_KEY_FILE", "/nowhere/key")]);
+    Host::open(&settings).await.succeed("list_tests", json!({})).await;
+}
+
+#[tokio::test]
+async fn without_usable_settings_the_tools_are_listed_all_the_same() {
+    let mut host = Host::open(&settings(&[])).await;
+    let tools = host.request("tools/list", json!({})).await["result"]["tools"].clone();
+    assert!(tools.as_array().is_some_and(|tools| tools.len() > 10), "{tools}");
+}

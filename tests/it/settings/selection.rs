@@ -1,0 +1,95 @@
+//! Which tools are offered.
+
+use tas_mcp::{
+    catalog::OPERATIONS,
+    operation::{Tier, Toolset},
+};
+
+use super::{good_but, problems, settings};
+
+/// The tools that these words select, in the order of the catalog.
+fn selected(words: &str) -> Vec<&'static str> {
+    settings(&[("TAS_TOOLSETS", words)]).selection().entries().map(|entry| entry.name).collect()
+}
+
+/// The tools of these sets, of both tiers.
+fn of(sets: &[Toolset]) -> Vec<&'static str> {
+    OPERATIONS.iter().filter(|entry| sets.contains(&entry.toolset)).map(|entry| entry.name).collect()
+}
+
+fn core() -> Vec<&'static str> {
+    OPERATIONS.iter().filter(|entry| entry.tier == Tier::Core).map(|entry| entry.name).collect()
+}
+
+fn without<'a>(mut tools: Vec<&'a str>, names: &[&str]) -> Vec<&'a str> {
+    tools.retain(|tool| !names.contains(tool));
+    tools
+}
+
+#[test]
+fn words_combine_from_left_to_right() {
+    let all = of(&Toolset::ALL);
+    assert!(core().len() < all.len());
+    for (words, expected) in [
+        ("", core()),
+        ("default", core()),
+        ("all", all.clone()),
+        ("exports", vec!["export_tmsys_run"]),
+        ("plans , exports,", of(&[Toolset::Plans, Toolset::Exports])),
+        (
+            "get_run,bugs",
+            OPERATIONS
+                .iter()
+                .map(|one| one.name)
+                .filter(|name| *name == "get_run" || of(&[Toolset::Bugs]).contains(name))
+                .collect(),
+        ),
+        ("all,-runs", without(all.clone(), &of(&[Toolset::Runs]))),
+        ("all,-runs,get_run", without(all.clone(), &without(of(&[Toolset::Runs]), &["get_run"]))),
+        ("all,get_run,-runs", without(all.clone(), &of(&[Toolset::Runs]))),
+        ("-start_run", without(core(), &["start_run"])),
+        ("-default", vec![]),
+        ("-all,exports", vec!["export_tmsys_run"]),
+        ("exports,-exports", vec![]),
+    ] {
+        assert_eq!(selected(words), expected, "{words}");
+    }
+}
+
+#[test]
+fn read_only_beats_every_word() {
+    for (value, words) in
+        [("true", "all"), ("1", "start_run,get_run"), ("YES", "default"), ("on", "runs,exports")]
+    {
+        let selection = settings(&[("TAS_TOOLSETS", words), ("TAS_READ_ONLY", value)]).selection();
+        assert!(
+            selection.entries().count() > 0 && selection.entries().all(|entry| entry.effect.is_read_only())
+        );
+    }
+    let selection = super::settings_with(&["--read-only"], &[("TAS_READ_ONLY", "false")]).selection();
+    assert!(selection.is_read_only(), "the flag beats the variable");
+    for value in ["false", "0", "no", "off", ""] {
+        assert!(!settings(&[("TAS_READ_ONLY", value)]).selection().is_read_only(), "{value}");
+    }
+    assert!(
+        settings(&[("TAS_READ_ONLY", "perhaps")]).selection().is_read_only(),
+        "in doubt nothing is changed"
+    );
+}
+
+#[tokio::test]
+async fn an_unknown_word_is_named_with_the_valid_ones() {
+    let valid =
+        "valid are default, all, the sets runs, exports, bugs, tests, plans, configs and the names of tools";
+    for (words, problem) in [
+        ("runs,bugz", "has the unknown word `bugz` (nearest: `bugs`)"),
+        ("-start_rum", "has the unknown word `start_rum` (nearest: `start_run`)"),
+        ("everything", "has the unknown word `everything`"),
+        ("Runs", "has the unknown word `Runs` (nearest: `runs`)"),
+    ] {
+        let found = problems(&settings(&good_but("TAS_TOOLSETS", words))).await;
+        let expected =
+            ["TAS_TOOLSETS".to_owned(), "variable TAS_TOOLSETS".to_owned(), format!("{problem}; {valid}")];
+        assert_eq!(found, [expected], "{words}");
+    }
+}
