@@ -95,6 +95,8 @@ pub struct Entry {
     pub fallback: Option<Fallback>,
     /// [`Operation::IN_DOUBT`]
     pub in_doubt: Option<&'static str>,
+    /// [`Operation::CONFIRM`]
+    pub confirm: Option<fn(&Fields) -> Option<String>>,
     /// [`Operation::repeatable`]
     pub repeatable: fn(&Fields) -> bool,
     /// What the sandbox does.
@@ -134,6 +136,7 @@ impl Entry {
             essential: O::ESSENTIAL,
             fallback: O::FALLBACK,
             in_doubt: O::IN_DOUBT,
+            confirm: O::CONFIRM,
             repeatable: O::repeatable,
             answer: sandbox::handle::<O>,
             invalid: <World as Answer<O>>::INVALID,

@@ -43,7 +43,8 @@ impl From<Code> for Exit {
             Code::InvalidArguments
             | Code::NotConfigured
             | Code::ProjectRequired
-            | Code::ProjectScopeMismatch => Self::Unusable,
+            | Code::ProjectScopeMismatch
+            | Code::ConfirmationRequired => Self::Unusable,
             Code::ServiceUnavailable | Code::BadResponse | Code::Timeout => Self::Unreachable,
             Code::OutcomeUnknown => Self::Unknown,
             Code::ProjectNotResolved

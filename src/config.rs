@@ -86,6 +86,12 @@ const TMSYS_NAME: Setting = Setting {
     value: "WORD",
     meaning: "Word that the deployment uses for the test-management system in paths and fields. Default: tmsys",
 };
+const CONFIRM: Setting = Setting {
+    variable: "TAS_CONFIRM",
+    flag: "confirm",
+    value: "WORD",
+    meaning: "`ask`: costly calls need a person's yes; `never`: they do not, for unattended use. Default: ask",
+};
 const MAX_REPLY_CHARS: Setting = Setting {
     variable: "TAS_MAX_REPLY_CHARS",
     flag: "max-reply-chars",
@@ -112,7 +118,7 @@ const SANDBOX: Setting = Setting {
 };
 
 /// Every setting, in the order of the documentation.
-pub const SETTINGS: [&Setting; 13] = [
+pub const SETTINGS: [&Setting; 14] = [
     &BASE_URL,
     &API_KEY,
     &API_KEY_FILE,
@@ -122,6 +128,7 @@ pub const SETTINGS: [&Setting; 13] = [
     &READ_ONLY,
     &CA_FILE,
     &TMSYS_NAME,
+    &CONFIRM,
     &MAX_REPLY_CHARS,
     &TIMEOUT_S,
     &LOG,
@@ -172,6 +179,8 @@ pub struct Connection {
     pub ca_file: Option<PathBuf>,
     /// The deployment's word for the test-management system.
     pub tmsys_name: String,
+    /// Whether costly calls need a person's yes.
+    pub asks_first: bool,
     /// Limit of one request.
     pub timeout: Duration,
 }
@@ -300,6 +309,7 @@ impl Settings {
         let ca_file = problems.optional(&CA_FILE, readable_certificates);
         let tmsys_name = problems.optional(&TMSYS_NAME, tmsys_name).unwrap_or_else(|| "tmsys".to_owned());
         let timeout = problems.optional(&TIMEOUT_S, timeout).unwrap_or(DEFAULT_TIMEOUT);
+        let asks_first = problems.optional(&CONFIRM, asks_first).unwrap_or(true);
         problems.optional(&MAX_REPLY_CHARS, max_reply_chars);
         problems.optional(&LOG, |text| log_filter(text).map(drop));
         problems
@@ -307,7 +317,7 @@ impl Settings {
         problems.optional(&READ_ONLY, boolean);
         match (base_url, key) {
             (Some(base_url), Some(key)) if problems.is_empty() => {
-                Ok(Connection { base_url, key, project, projects, ca_file, tmsys_name, timeout })
+                Ok(Connection { base_url, key, project, projects, ca_file, tmsys_name, asks_first, timeout })
             }
             (_, key) => Err(problems.into_failure(key.and_then(|key| key.key().ok()).as_ref())),
         }
@@ -354,6 +364,14 @@ fn timeout(text: &str) -> Result<Duration, String> {
     seconds
         .map(Duration::from_secs)
         .ok_or_else(|| format!("must be a whole number from 1 to {LONGEST_TIMEOUT_S}"))
+}
+
+fn asks_first(text: &str) -> Result<bool, String> {
+    match text {
+        "ask" => Ok(true),
+        "never" => Ok(false),
+        _ => Err("must be `ask` or `never`".to_owned()),
+    }
 }
 
 fn max_reply_chars(text: &str) -> Result<usize, String> {

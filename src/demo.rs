@@ -170,7 +170,7 @@ impl Demo {
             .await?;
         ensure!(result["success"] == true, "the export failed: {result}");
         self.transcript.found(&format!(
-            "{} cases, {}",
+            "cases: {}, {}",
             result["total_test_cases"],
             text(&result, "tmsys_run_url")?
         ));

@@ -49,6 +49,8 @@ pub enum Code {
     OutcomeUnknown,
     /// The answer cannot be one of this operation.
     BadResponse,
+    /// The call is irreversible or costly, and nobody has agreed to it.
+    ConfirmationRequired,
     /// The caller cancelled.
     Cancelled,
     /// The call's own limit passed.

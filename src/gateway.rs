@@ -9,7 +9,7 @@ use crate::{
     catalog::Entry,
     client::{CALL_LIMIT, Client},
     config::Settings,
-    failure::Failure,
+    failure::{Code, Failure},
     operation::Fields,
     reply::Reply,
     scope::{Scope, broken_ids, owned_ids},
@@ -18,6 +18,9 @@ use crate::{
 
 /// Argument of every tool in global scope; project scope accepts it too, to refuse another project.
 pub const PROJECT_ID: &str = "project_id";
+
+/// Argument of tools that may be irreversible or costly: a person has agreed.
+pub const CONFIRM: &str = "confirm";
 
 /// The way from tools to the service.
 #[derive(Debug)]
@@ -30,6 +33,7 @@ struct Ready {
     client: Client,
     scope: Scope,
     tmsys_name: String,
+    asks_first: bool,
 }
 
 impl Gateway {
@@ -38,6 +42,7 @@ impl Gateway {
         let ready = settings.connection().map(|mut connection| Ready {
             scope: Scope::new(connection.project.take(), std::mem::take(&mut connection.projects)),
             tmsys_name: connection.tmsys_name.clone(),
+            asks_first: connection.asks_first,
             client: Client::new(connection),
         });
         Self { ready }
@@ -51,7 +56,10 @@ impl Gateway {
     /// Calls an operation and gives its reply.
     pub async fn call(&self, entry: &'static Entry, mut arguments: Fields) -> Result<Reply, Failure> {
         let ready = self.ready.as_ref().map_err(Clone::clone)?;
-        let requested = checked(entry, &mut arguments, &ready.tmsys_name)?;
+        let Checked { requested, confirmed } = checked(entry, &mut arguments, &ready.tmsys_name)?;
+        if ready.asks_first && !confirmed {
+            confirmation(entry, &arguments).map_or(Ok(()), Err)?;
+        }
         let call = Call {
             client: &ready.client,
             key: ready.client.key()?,
@@ -73,10 +81,17 @@ impl Gateway {
     }
 }
 
-/// Checks the arguments against everything that can be known without a request; takes `project_id` out.
-fn checked(entry: &Entry, arguments: &mut Fields, tmsys_name: &str) -> Result<Option<String>, Failure> {
+/// What arguments say that is not the operation's.
+struct Checked {
+    requested: Option<String>,
+    confirmed: bool,
+}
+
+/// Checks the arguments against everything that can be known without a request; takes out what is ours.
+fn checked(entry: &Entry, arguments: &mut Fields, tmsys_name: &str) -> Result<Checked, Failure> {
     let mut violations = Vec::new();
     let requested = take_project(arguments, &mut violations);
+    let confirmed = entry.confirm.is_some() && take_confirmation(arguments, &mut violations);
     violations.extend(arguments::check(entry.input_schema(), arguments, Mode::Arguments));
     for rule in entry.rules.iter().chain(entry.own_rules) {
         rule.check(arguments, &mut violations);
@@ -88,7 +103,7 @@ fn checked(entry: &Entry, arguments: &mut Fields, tmsys_name: &str) -> Result<Op
         }
     }
     if violations.is_empty() {
-        Ok(requested)
+        Ok(Checked { requested, confirmed })
     } else {
         Err(Failure::invalid_arguments(entry.name, &violations))
     }
@@ -108,4 +123,23 @@ fn take_project(arguments: &mut Fields, violations: &mut Vec<Violation>) -> Opti
         violations.push(Violation::new(PROJECT_ID, rule));
     }
     Some(project)
+}
+
+fn take_confirmation(arguments: &mut Fields, violations: &mut Vec<Violation>) -> bool {
+    match arguments.shift_remove(CONFIRM) {
+        Some(Value::Bool(confirmed)) => confirmed,
+        Some(Value::String(text)) if text == "true" => true,
+        None | Some(Value::Null) => false,
+        Some(_) => {
+            violations.push(Violation::new(CONFIRM, "must be true or false"));
+            false
+        }
+    }
+}
+
+/// The refusal of a call that a person has to agree to, if it is one.
+fn confirmation(entry: &Entry, arguments: &Fields) -> Option<Failure> {
+    let what = (entry.confirm?)(arguments)?;
+    let failure = Failure::new(Code::ConfirmationRequired, format!("{} {what}", entry.name));
+    Some(failure.hint("nothing was sent: ask the person, then call again with `confirm: true`"))
 }

@@ -11,13 +11,15 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
-        CustomResult, DiscoverResult, ErrorCode, Implementation, ListToolsResult, MetaObject,
-        PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+        CustomResult, DiscoverResult, ErrorCode, Implementation, InputRequiredResult, ListToolsResult,
+        MetaObject, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
     },
     service::RequestContext,
 };
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+mod confirmation;
 mod instructions;
 pub mod line;
 mod stdio;
@@ -26,11 +28,12 @@ mod tool;
 pub use stdio::serve as serve_stdio;
 pub use tool::published as published_tool;
 
+use self::confirmation::{Asked, Confirmation, Repeated};
 use crate::{
     catalog::{self, Entry},
     config::{Selection, Settings},
     failure::{Code, Failure},
-    gateway::Gateway,
+    gateway::{CONFIRM, Gateway},
     operation::Fields,
     reply::Reply,
 };
@@ -51,6 +54,7 @@ struct Inner {
     /// Longest reply, in characters.
     max_reply_chars: usize,
     tools: OnceLock<Vec<Tool>>,
+    confirmation: Confirmation,
     /// Ends every call under way: the host has gone, or we are told to stop.
     stopping: CancellationToken,
 }
@@ -70,6 +74,7 @@ impl Server {
             instructions,
             max_reply_chars: settings.max_reply_chars(),
             tools: OnceLock::new(),
+            confirmation: Confirmation::new(),
             stopping: CancellationToken::new(),
         }))
     }
@@ -96,6 +101,36 @@ impl Server {
         }
     }
 
+    /// Calls a tool; where a person has to agree first, asks.
+    async fn call_or_ask(
+        &self,
+        entry: &'static Entry,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Outcome {
+        let mut arguments = request.arguments.unwrap_or_default();
+        if entry.confirm.is_none() {
+            return Outcome::Ended(self.call(entry, arguments, &context.ct).await);
+        }
+        let asked_about = arguments.clone();
+        let outcome = self.call(entry, asked_about, &context.ct).await;
+        let Err(failure) = outcome else { return Outcome::Ended(outcome) };
+        if failure.code != Code::ConfirmationRequired {
+            return Outcome::Ended(Err(failure));
+        }
+        let call = format!("{}:{}", entry.name, json!(arguments));
+        let repeated = Repeated { state: request.request_state, answers: request.input_responses };
+        match self.0.confirmation.ask(&call, &failure, repeated, context).await {
+            Asked::Yes => {
+                arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
+                Outcome::Ended(self.call(entry, arguments, &context.ct).await)
+            }
+            Asked::No => Outcome::Ended(Err(failure.hint("the person did not agree; nothing was sent"))),
+            Asked::Later(question) => Outcome::Asks(question),
+            Asked::NotPossible => Outcome::Ended(Err(failure)),
+        }
+    }
+
     async fn call(
         &self,
         entry: &'static Entry,
@@ -118,6 +153,13 @@ impl Server {
         log(entry, &outcome, started);
         outcome
     }
+}
+
+/// How a call ends for now.
+enum Outcome {
+    Ended(Result<Reply, Failure>),
+    /// A person is asked first.
+    Asks(Box<InputRequiredResult>),
 }
 
 /// The one place where the outcome of a call is logged.
@@ -173,14 +215,19 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let entry = self.offered(&request.name)?;
-        let call = self.call(entry, request.arguments.unwrap_or_default(), &context.ct);
         // A panic would leave the caller waiting for ever.
-        let outcome = AssertUnwindSafe(call).catch_unwind().await;
+        let outcome = AssertUnwindSafe(self.call_or_ask(entry, request, &context)).catch_unwind().await;
         let outcome = outcome
             .map_err(|_| ErrorData::internal_error(format!("{}: internal error", entry.name), None))?;
         let mut result = match outcome {
-            Ok(reply) => success(reply, self.0.max_reply_chars),
-            Err(failure) => CallToolResult::error(vec![ContentBlock::text(failure.to_json())]),
+            Outcome::Asks(mut question) => {
+                stamp(&mut question.meta);
+                return Ok((*question).into());
+            }
+            Outcome::Ended(Ok(reply)) => success(reply, self.0.max_reply_chars),
+            Outcome::Ended(Err(failure)) => {
+                CallToolResult::error(vec![ContentBlock::text(failure.to_json())])
+            }
         };
         if is_modern(&context) {
             stamp(&mut result.meta);

@@ -46,6 +46,8 @@ pub trait Operation: DeserializeOwned + JsonSchema + 'static {
     const FALLBACK: Option<Fallback> = None;
     /// What to do when nobody knows whether a call happened; `None` for operations that only read.
     const IN_DOUBT: Option<&'static str> = None;
+    /// For arguments that are irreversible or costly: what would happen, for a person to agree to first.
+    const CONFIRM: Option<fn(&Fields) -> Option<String>> = None;
     /// What the service answers.
     type Output: Serialize + JsonSchema + 'static;
 

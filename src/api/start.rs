@@ -83,6 +83,7 @@ impl Operation for StartRun {
     const OWN_RULES: &'static [Rule] =
         &[Rule::Needs("name", "instructions"), Rule::NeedsTrue("template_data", "render_templates")];
     const IN_DOUBT: Option<&'static str> = Some("look with `list_jobs` before you call again");
+    const CONFIRM: Option<fn(&Fields) -> Option<String>> = Some(on_every_device);
     type Output = StartRunResponse;
 }
 
@@ -133,6 +134,7 @@ impl Operation for StartTestPlanRun {
     const OWN_RULES: &'static [Rule] = &[Rule::NeedsTrue("template_data", "render_templates")];
     const IN_DOUBT: Option<&'static str> =
         Some("look with `list_test_plan_executions` before you call again");
+    const CONFIRM: Option<fn(&Fields) -> Option<String>> = Some(on_every_device);
     type Output = StartRunResponse;
 }
 
@@ -141,6 +143,19 @@ const ON_ALL_DEVICES: Rule = Rule::WhenTrue(
     "run_on_all_configured_devices",
     &[Rule::Needs("run_on_all_configured_devices", "deployment_config_id")],
 );
+
+/// A start on all devices costs as much as so many runs.
+fn on_every_device(arguments: &Fields) -> Option<String> {
+    if arguments.get("run_on_all_configured_devices") != Some(&Value::Bool(true)) {
+        return None;
+    }
+    let config = arguments.get("deployment_config_id").and_then(Value::as_str).unwrap_or_default();
+    let times = match arguments.get("instances").and_then(Value::as_u64) {
+        Some(instances) if instances > 1 => format!(", {instances} times"),
+        _ => String::new(),
+    };
+    Some(format!("starts one run on every device of the deployment config `{config}`{times}; each is billed"))
+}
 
 /// Keys of a config map are numbers from 1; an empty map stands for no config at all.
 fn numbered(name: &str, arguments: &Fields, violations: &mut Vec<Violation>) {

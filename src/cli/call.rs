@@ -11,13 +11,16 @@ use crate::{
     catalog::{self, Entry, OPERATIONS},
     config::Settings,
     failure::{Code, Failure},
-    gateway::{Gateway, PROJECT_ID},
+    gateway::{CONFIRM, Gateway, PROJECT_ID},
     operation::Fields,
     reply::Reply,
 };
 
 /// Flag that takes all arguments as JSON.
 const JSON: &str = "json";
+
+/// Flag that agrees to a costly call.
+const YES: &str = "yes";
 
 /// Flag that shows the answer as it came.
 const RAW: &str = "raw";
@@ -40,6 +43,9 @@ fn subcommand(entry: &'static Entry) -> Command {
     let flags =
         properties.iter().map(|(name, schema)| flag(name, schema.get("description").and_then(Value::as_str)));
     let project = flag(PROJECT_ID, Some("Project, where no id decides it and the settings name none"));
+    let yes = entry
+        .confirm
+        .map(|_| Arg::new(YES).long(YES).action(ArgAction::SetTrue).help("Do not ask before a costly call"));
     let json = Arg::new(JSON)
         .long(JSON)
         .value_name("JSON")
@@ -51,6 +57,7 @@ fn subcommand(entry: &'static Entry) -> Command {
         .after_help(Exit::HELP)
         .args(flags)
         .args([project, json, raw])
+        .args(yes)
 }
 
 /// The flag of an argument: `run_id` is `--run-id`, and `--run_id` too. A list repeats its flag.
@@ -66,11 +73,20 @@ fn flag(name: &str, description: Option<&str>) -> Arg {
 pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
     let (name, matches) = matches.subcommand().context("no tool is named")?;
     let Some(entry) = catalog::find(name) else { return Ok(complain(&unknown_tool(name))) };
-    let arguments = match arguments(entry, matches)? {
+    let mut arguments = match arguments(entry, matches)? {
         Ok(arguments) => arguments,
         Err(failure) => return Ok(complain(&failure)),
     };
-    match Gateway::new(settings).call(entry, arguments).await {
+    let gateway = Gateway::new(settings);
+    let mut outcome = gateway.call(entry, arguments.clone()).await;
+    if let Err(failure) = &outcome
+        && failure.code == Code::ConfirmationRequired
+        && agreed(failure)?
+    {
+        arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
+        outcome = gateway.call(entry, arguments).await;
+    }
+    match outcome {
         Ok(reply) => print(&reply, matches.get_flag(RAW)),
         Err(failure) => Ok(complain(&failure)),
     }
@@ -94,7 +110,21 @@ fn arguments(entry: &Entry, matches: &ArgMatches) -> anyhow::Result<Result<Field
         let value = if values.len() == 1 { values.remove(0) } else { Value::Array(values) };
         arguments.insert(name.to_owned(), value);
     }
+    if entry.confirm.is_some() && matches.get_flag(YES) {
+        arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
+    }
     Ok(Ok(arguments))
+}
+
+/// Asks the person at the terminal; nobody there is no agreement.
+fn agreed(failure: &Failure) -> anyhow::Result<bool> {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(false);
+    }
+    write!(anstream::stderr(), "{failure}. Go on? [y/N] ")?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 fn json_text(json: &str) -> anyhow::Result<String> {

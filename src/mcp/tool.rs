@@ -5,16 +5,23 @@ use std::sync::Arc;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use crate::{catalog::Entry, gateway::PROJECT_ID, schema};
+use crate::{
+    catalog::Entry,
+    gateway::{CONFIRM, PROJECT_ID},
+    schema,
+};
 
 /// The tool of an operation; in global scope it takes `project_id` too.
 pub fn published(entry: &Entry, is_global: bool) -> Tool {
     let mut input = schema::published(entry.input_schema());
-    if is_global {
-        let project = json!({"type": "string"});
-        let properties = input.entry("properties").or_insert_with(|| json!({}));
-        if let Value::Object(properties) = properties {
-            properties.insert(PROJECT_ID.to_owned(), project);
+    let properties = input.entry("properties").or_insert_with(|| json!({}));
+    if let Value::Object(properties) = properties {
+        if entry.confirm.is_some() {
+            let description = "`true`: a person agreed to the cost.";
+            properties.insert(CONFIRM.to_owned(), json!({"type": "boolean", "description": description}));
+        }
+        if is_global {
+            properties.insert(PROJECT_ID.to_owned(), json!({"type": "string"}));
         }
     }
     let effect = entry.effect;

@@ -10,6 +10,7 @@ mod support;
 
 mod cli;
 mod client;
+mod confirming;
 mod contract;
 mod exporting;
 mod readme;

@@ -80,3 +80,34 @@ fn the_example_configuration_has_only_settings_that_exist() {
         }
     }
 }
+
+/// The commands of the shell blocks, without their comments.
+fn commands() -> Vec<String> {
+    let readme = fs::read_to_string(root("README.md")).expect("README.md");
+    let blocks =
+        readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect::<Vec<_>>();
+    let lines = blocks.iter().flat_map(|block| block.lines());
+    lines.map(|line| line.split(" #").next().unwrap_or_default().trim().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn its_commands_work() {
+    let binary = Path::new(env!("CARGO_BIN_EXE_tas-mcp"));
+    let mut tried = 0;
+    for command in commands() {
+        let Some(arguments) = command.strip_prefix("tas-mcp ").or(command.strip_prefix("cargo run -- "))
+        else {
+            assert!(matches!(command.as_str(), "cargo test" | "cargo install --path ."), "{command}");
+            continue;
+        };
+        // What serves until it is told to end is tested elsewhere; a port of its own would be in use at times.
+        if arguments.starts_with("sandbox ") {
+            continue;
+        }
+        let shell = format!("'{}' {arguments}", binary.display());
+        let output = tokio::process::Command::new("sh").args(["-c", &shell]).output().await.expect("a shell");
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        tried += 1;
+    }
+    assert!(tried > 5, "only {tried} commands were found");
+}

@@ -14,7 +14,7 @@ mod stopping;
 /// A server with the key of `demo`.
 async fn open() -> (Service, Host) {
     let service = Service::start().await;
-    let host = Host::open(&service.settings(keys::DEMO, &[])).await;
+    let host = Host::open(&service.settings(keys::DEMO, &[("TAS_CONFIRM", "never")])).await;
     (service, host)
 }
 

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 use tokio::net::TcpSocket;
 
-use super::{answer, open, start};
-use crate::support::{host::Host, peer::Peer};
+use super::{open, start};
+use crate::support::host::Host;
 
 /// Every writing tool, and what its hint has to say when nobody knows the outcome.
 fn calls() -> [(&'static str, Value, &'static str); 6] {
@@ -80,24 +80,6 @@ async fn an_export_that_is_stated_to_be_safe_is_repeated() {
     let result = host.succeed("export_tmsys_run", arguments).await;
     assert_eq!(result["already_exported"], true, "the first request had done it");
     assert_eq!(service.requests().await.len(), 2);
-}
-
-#[tokio::test]
-async fn a_refused_connection_is_tried_again() {
-    let socket = TcpSocket::new_v4().expect("a socket");
-    socket.bind(([127, 0, 0, 1], 0).into()).expect("a free port");
-    let base_url = format!("http://{}/api/v1", socket.local_addr().expect("an address"));
-    let settings =
-        crate::support::service::settings(&[("TAS_BASE_URL", &base_url), ("TAS_API_KEY", keys::DEMO)]);
-    let mut host = Host::open(&settings).await;
-    let call = host.start("tools/call", json!({"name": "start_run", "arguments": start()})).await;
-    // Long enough for the first request, and far shorter than the pauses together.
-    tokio::time::sleep(std::time::Duration::from_millis(60)).await;
-    let listener = socket.listen(8).expect("a listener");
-    let mut peer = Peer::on(listener, answer("201 Created", "{\"job_ids\": []}").into());
-    let result = host.answer(call).await;
-    assert_eq!(result["result"]["structuredContent"], json!({"job_ids": []}), "{result}");
-    assert_eq!(peer.requests().len(), 1);
 }
 
 /// The clock jumps over the pauses: nothing else is waited for.

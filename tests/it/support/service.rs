@@ -61,10 +61,6 @@ impl Service {
         settings(&variables)
     }
 
-    pub(crate) fn advance(&self, seconds: f64) {
-        self.sandbox.advance(seconds);
-    }
-
     /// Orders a fault; see `POST /_sandbox/faults`.
     pub(crate) async fn fault(&self, fault: Value) {
         self.post("faults", &fault).await;
