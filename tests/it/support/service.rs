@@ -61,6 +61,11 @@ impl Service {
         settings(&variables)
     }
 
+    /// Moves the clock ahead.
+    pub(crate) fn advance(&self, seconds: f64) {
+        self.sandbox.advance(seconds);
+    }
+
     /// Orders a fault; see `POST /_sandbox/faults`.
     pub(crate) async fn fault(&self, fault: Value) {
         self.post("faults", &fault).await;
