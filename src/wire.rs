@@ -69,8 +69,9 @@ pub fn layout(operation: &Entry, arguments: &Fields, tmsys: &str) -> Result<Layo
     let in_path: Vec<_> = operation.path_fields().collect();
     let rest = arguments.iter().filter(|(name, _)| !in_path.contains(&name.as_str()));
     let (query, body) = if has_body(&operation.method) {
-        let body: Fields = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
-        (String::new(), Some(Value::Object(body).to_string().into_bytes()))
+        let (in_query, in_body): (Vec<_>, Vec<_>) =
+            rest.partition(|(name, _)| operation.query.contains(&name.as_str()));
+        (query(in_query.into_iter()), Some(body(operation.wrapper, in_body)))
     } else {
         (query(rest), None)
     };
@@ -108,6 +109,15 @@ pub fn check_segment(text: &str) -> Result<(), String> {
     } else {
         Ok(())
     }
+}
+
+fn body(wrapper: Option<&str>, fields: Vec<(&String, &Value)>) -> Vec<u8> {
+    let fields = fields.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let body = match wrapper {
+        Some(wrapper) => Fields::from_iter([(wrapper.to_owned(), Value::Object(fields))]),
+        None => fields,
+    };
+    Value::Object(body).to_string().into_bytes()
 }
 
 fn query<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>) -> String {

@@ -7,6 +7,7 @@
 )]
 
 mod authentication;
+mod authoring;
 mod client;
 mod exporting;
 mod faults;
