@@ -22,6 +22,7 @@ pub mod jobs;
 pub mod plans;
 pub mod runs;
 pub mod start;
+pub mod step_writing;
 pub mod steps;
 pub mod test_writing;
 pub mod tests;

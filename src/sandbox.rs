@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::operation::{Fields, Operation};
 
 mod access;
+mod acting;
 mod attempt;
 mod bugs;
 mod builds;
@@ -21,6 +22,7 @@ mod clock;
 mod configs;
 mod content;
 mod control;
+mod draft;
 mod executions;
 mod exporting;
 mod faults;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Id, Open, given, refuse,
-    steps::{MANAGED, OF_STEPS, managed},
+    step_writing::{MANAGED, OF_STEPS, managed},
     tests::TestCase,
 };
 use crate::{

@@ -10,10 +10,8 @@ use super::{
 };
 use crate::api::{
     ListPage, Open,
-    steps::{
-        CreateSharedStep, GetSharedStep, ListSharedSteps, SharedStep, SharedStepSummary, StepList,
-        UpdateSharedStep,
-    },
+    step_writing::{CreateSharedStep, UpdateSharedStep},
+    steps::{GetSharedStep, ListSharedSteps, SharedStep, SharedStepSummary, StepList},
 };
 
 /// The text of the service for a collection that it does not know.

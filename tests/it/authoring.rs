@@ -2,7 +2,7 @@
 //! supplement 4, 6, 7, 8).
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::{keys, seed};
+use tas_mcp::sandbox::{Options, keys, seed};
 
 use crate::support::{host::Host, service::Service};
 
@@ -151,4 +151,17 @@ async fn fields_travel_where_the_service_takes_them() {
             format!("PATCH /tests/{id}?include_shared_collection_steps=false 200"),
         ]
     );
+}
+
+#[tokio::test]
+async fn case_links_have_the_name_of_the_deployment_on_the_wire_only() {
+    let service = Service::with(Options { speed: 0.0, tmsys_name: "acme".to_owned() }).await;
+    let settings = service.settings(keys::DEMO, &[("TAS_TMSYS_NAME", "acme")]);
+    let mut host = Host::open(&settings).await;
+    let links = json!({"cases": [{"suite_id": 11, "case_id": 1041}]});
+    let arguments = json!({
+        "test_id": seed::TEST_ERRORS, "expected_version": 3, "patch": {"tmsys": links},
+    });
+    let changed = host.succeed("update_test", arguments).await;
+    assert_eq!((&changed["tmsys"], changed.get("acme")), (&links, None));
 }

@@ -1,22 +1,14 @@
-//! Writing tests, folders, plans and shared steps (specification, Endpoints; supplement 4, 6, 7, 8).
+//! Creating and changing tests, and what their runs make of it (supplement 6.3, 6.4, 8).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{
     keys,
-    seed::{
-        CONFIG_WINDOWS, FOLDER_LEVELS, FOLDER_MENUS, PLAN_CROSS_PLATFORM, PLAN_SMOKE, STEPS_SIGN_IN,
-        STEPS_START_LEVEL, TEST_BLOCKED, TEST_DISCOVERY, TEST_FAILS, TEST_PASSES, TEST_TWO_PLAYERS,
-    },
+    seed::{CONFIG_WINDOWS, FOLDER_MENUS, STEPS_START_LEVEL, TEST_DISCOVERY, TEST_FAILS, TEST_PASSES},
 };
 
-use super::client::{Answer, Client, error};
+use super::client::{Client, error};
 
 const NOWHERE: &str = "00000000-0000-4000-8000-000000000000";
-
-/// A folder in the wrapper of the service.
-async fn folder(client: &Client, folder: Value) -> Answer {
-    client.post("/test-folders", json!({"test_folder": folder})).await
-}
 
 /// A verification test with one step.
 fn one_step(goal: &str) -> Value {
@@ -37,147 +29,6 @@ async fn steps_when_run(client: &Client, test: &str) -> (Value, Vec<Value>) {
     let run = client.last_run(&started).await;
     let steps = run["players"][0]["steps"].as_array().unwrap();
     (run["result"].clone(), steps.iter().map(|step| step["test"]["goal"].clone()).collect())
-}
-
-#[tokio::test]
-async fn a_folder_is_created_where_its_parent_is() {
-    let client = Client::demo().await;
-    for (parent, path, parent_path) in [
-        (json!({}), "A", "/"),
-        (json!({"parent_path": null}), "B", "/"),
-        (json!({"parent_path": "/"}), "C", "/"),
-        (json!({"parent_path": "Levels"}), "Levels/D", "Levels"),
-        (json!({"parent_folder_id": FOLDER_LEVELS}), "Levels/E", "Levels"),
-    ] {
-        let mut body = parent;
-        body["name"] = json!(path.rsplit('/').next());
-        let created = folder(&client, body).await;
-        assert_eq!(created.status, 201, "{}", created.body);
-        assert_eq!(
-            (&created.body["path"], &created.body["parent_path"]),
-            (&json!(path), &json!(parent_path))
-        );
-        assert_eq!(created.body["created_intermediate_paths"], json!([]));
-    }
-}
-
-#[tokio::test]
-async fn missing_parents_are_created_only_when_asked_for() {
-    let client = Client::demo().await;
-    let deep = json!({"name": "Z", "parent_path": "Levels/X/Y"});
-    assert_eq!(folder(&client, deep.clone()).await, error(404, "parent folder not found"));
-    let mut deep = deep;
-    deep["create_intermediate_parents"] = json!(true);
-    let created = folder(&client, deep.clone()).await.body;
-    assert_eq!(created["created_intermediate_paths"], json!(["Levels/X", "Levels/X/Y"]));
-    let again = error(409, "a folder with this name already exists");
-    assert_eq!(folder(&client, deep).await, again);
-    let folders = client.read("/test-folders").await;
-    let row = folders["data"].as_array().unwrap().iter().find(|row| row["path"] == "Levels/X/Y").unwrap();
-    assert_eq!((&created["parent_folder_id"], &row["parent_path"]), (&row["id"], &json!("Levels/X")));
-}
-
-#[tokio::test]
-async fn a_folder_that_cannot_be_is_refused() {
-    let client = Client::demo().await;
-    for name in ["", "A/B", " A", "A ", "\tA"] {
-        assert_eq!(folder(&client, json!({"name": name})).await.status, 400, "{name:?}");
-    }
-    let both = json!({"name": "A", "parent_path": "Levels", "parent_folder_id": FOLDER_LEVELS});
-    let text = "supply either parent_path or parent_folder_id, not both";
-    assert_eq!(folder(&client, both).await, error(400, text));
-    let unwrapped = client.post("/test-folders", json!({"name": "A"})).await;
-    assert_eq!(unwrapped, error(400, "invalid request: test_folder: Required"));
-    let nameless = folder(&client, json!({})).await;
-    assert_eq!(nameless, error(400, "invalid request: test_folder.name: Required"));
-    let unknown = json!({"name": "A", "parent_folder_id": NOWHERE});
-    assert_eq!(folder(&client, unknown).await, error(404, "parent folder not found"));
-}
-
-#[tokio::test]
-async fn a_new_plan_can_be_read_changed_and_started() {
-    let client = Client::demo().await;
-    let items =
-        json!([{"multiplayer_test_id": TEST_PASSES, "retries": 2}, {"multiplayer_test_id": TEST_BLOCKED}]);
-    let body = json!({"test_plan": {"name": "Nightly", "test_items": items}});
-    let created = client.post("/test-plans", body).await;
-    assert_eq!((created.status, &created.body["test_items"][1]["retries"]), (201, &json!(0)));
-    let path = format!("/test-plans/{}", created.body["id"].as_str().unwrap());
-    assert_eq!(client.read(&path).await, created.body);
-    let patched = client.patch(&path, json!({"patch": {"name": "Weekly"}})).await;
-    assert_eq!(
-        (&patched.body["name"], &patched.body["test_items"]),
-        (&json!("Weekly"), &created.body["test_items"])
-    );
-    let body = json!({"deployment_config_id": CONFIG_WINDOWS});
-    let started = client.post(&format!("{path}/runs"), body).await;
-    assert_eq!(started.body["job_ids"].as_array().map(Vec::len), Some(2));
-}
-
-#[tokio::test]
-async fn the_items_of_a_plan_are_replaced_whole_and_keep_their_slots() {
-    let client = Client::demo().await;
-    let items = json!([{"multiplayer_test_id": TEST_TWO_PLAYERS, "retries": 3, "note": "kept"}]);
-    let path = format!("/test-plans/{PLAN_CROSS_PLATFORM}");
-    let patched = client.patch(&path, json!({"patch": {"test_items": items}})).await;
-    assert_eq!((patched.status, &patched.body["test_items"]), (200, &items));
-    let started = client.post(&format!("{path}/runs"), json!({"deployment_config_id": CONFIG_WINDOWS})).await;
-    assert_eq!(started, error(400, "missing deployment config for slots: 2"));
-}
-
-#[tokio::test]
-async fn what_is_read_only_in_a_plan_stays() {
-    let client = Client::demo().await;
-    let path = format!("/test-plans/{PLAN_SMOKE}");
-    for field in ["id", "slots", "default_slot_name"] {
-        let answer = client.patch(&path, json!({"patch": {field: null}})).await;
-        assert_eq!(answer.status, 400, "{field}");
-    }
-    for items in [json!([{"multiplayer_test_id": NOWHERE}]), json!([{}]), json!("none")] {
-        assert_eq!(client.patch(&path, json!({"patch": {"test_items": items}})).await.status, 400);
-    }
-    let missing = client.patch(&format!("/test-plans/{NOWHERE}"), json!({"patch": {}})).await;
-    assert_eq!(missing, error(404, "test plan not found"));
-}
-
-#[tokio::test]
-async fn a_shared_step_counts_its_versions_and_refuses_a_stale_one() {
-    let client = Client::demo().await;
-    let path = format!("/shared-steps/{STEPS_SIGN_IN}");
-    let change = json!({"expected_version": 2, "patch": {"steps_by_key": {"1": {"screenshots": 3}}}});
-    let before = client.read(&path).await;
-    let after = client.patch(&path, change.clone()).await.body;
-    let step = |collection: &Value| collection["steps_by_key"]["1"].clone();
-    let mut expected = step(&before);
-    expected["screenshots"] = json!(3);
-    assert_eq!((&after["version"], step(&after)), (&json!(3), expected));
-    let stale = json!({"error": "version conflict", "expected_version": 2, "latest_version": 3});
-    assert_eq!(client.patch(&path, change).await, Answer { status: 409, body: stale });
-    assert_eq!(client.read(&path).await, after);
-    assert_eq!(client.read(&format!("{path}?version=2")).await, before);
-}
-
-#[tokio::test]
-async fn what_a_shared_step_cannot_be_is_refused() {
-    let client = Client::demo().await;
-    let path = format!("/shared-steps/{STEPS_SIGN_IN}");
-    for patch in [
-        json!({"id": "ssc_other"}),
-        json!({"is_shared": false}),
-        json!({"version": 9}),
-        json!({"step_order": ["7"]}),
-        json!({"steps_by_key": {"1": {"test_step_id": "step_x"}}}),
-    ] {
-        let answer = client.patch(&path, json!({"expected_version": 2, "patch": patch})).await;
-        assert_eq!(answer.status, 400, "{patch}");
-    }
-    for body in
-        [json!({"patch": {}}), json!({"expected_version": 2}), json!({"expected_version": -1, "patch": {}})]
-    {
-        assert_eq!(client.patch(&path, body).await.status, 400);
-    }
-    let missing = client.patch("/shared-steps/ssc_none", json!({"expected_version": 0, "patch": {}})).await;
-    assert_eq!(missing, error(404, "shared step not found"));
 }
 
 #[tokio::test]
