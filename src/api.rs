@@ -7,9 +7,10 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
-use crate::operation::Fields;
+use crate::{arguments::Violation, operation::Fields};
 
 pub mod bugs;
 pub mod builds;
@@ -21,7 +22,9 @@ pub mod jobs;
 pub mod plans;
 pub mod runs;
 pub mod start;
+pub mod step_writing;
 pub mod steps;
+pub mod test_writing;
 pub mod tests;
 
 /// An object of open shape.
@@ -141,6 +144,18 @@ impl JsonSchema for Id {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": "string", "minLength": 1})
     }
+}
+
+/// Text that may be null, which is then told apart from absent.
+pub fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// Adds a violation for each of `names` that is in the object `holder`.
+fn refuse(arguments: &Fields, holder: &str, names: &[&str], rule: &str, violations: &mut Vec<Violation>) {
+    let Some(Value::Object(object)) = arguments.get(holder) else { return };
+    let found = names.iter().filter(|name| object.contains_key(**name));
+    violations.extend(found.map(|name| Violation::new(format!("{holder}.{name}"), rule)));
 }
 
 /// Order of a sorted list.

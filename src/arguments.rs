@@ -8,7 +8,10 @@ use indexmap::IndexSet;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{operation::Fields, schema::OR_TYPE};
+use crate::{
+    operation::Fields,
+    schema::{KNOWN, OR_TYPE},
+};
 
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -109,7 +112,13 @@ impl Check<'_> {
             Value::String(text) => self.text(schema, text, path),
             Value::Number(number) => self.number(schema, number, path),
             Value::Array(items) => self.array(schema, items, path),
-            Value::Object(object) => self.object(schema, object, path),
+            Value::Object(object) => match schema.get(KNOWN) {
+                // It passes through as it is: nothing in it is coerced, and what we do not know is not our business.
+                Some(Value::Object(known)) => {
+                    Check { mode: Mode::Body, violations: self.violations }.object(known, object, path);
+                }
+                _ => self.object(schema, object, path),
+            },
             Value::Null | Value::Bool(_) => {}
         }
     }
@@ -194,7 +203,7 @@ fn coerce(schema: &Fields, kind: &str, value: &mut Value) {
         *value = coerced;
     }
     if let (Some(other), Value::String(text)) = (schema.get(OR_TYPE).and_then(Value::as_str), &*value)
-        && let Some(other) = parsed(text).filter(|parsed| is_a(other, parsed))
+        && let Some(other) = parsed(text).filter(|parsed| !parsed.is_null() && is_a(other, parsed))
     {
         *value = other;
     }
@@ -222,6 +231,7 @@ fn is_a(kind: &str, value: &Value) -> bool {
         "boolean" => value.is_boolean(),
         "array" => value.is_array(),
         "object" => value.is_object(),
+        "null" => value.is_null(),
         _ => true,
     }
 }

@@ -11,12 +11,14 @@ use crate::{
         configs::{ListAgentConfigs, ListCredentialKinds, ListDeploymentConfigs},
         executions::{GetTestPlanExecution, ListTestPlanExecutions},
         exports::ExportTmsysRun,
-        folders::ListTestFolders,
+        folders::{CreateTestFolder, ListTestFolders},
         jobs::{GetJob, ListJobs},
-        plans::{GetTestPlan, ListTestPlans},
+        plans::{CreateTestPlan, GetTestPlan, ListTestPlans, UpdateTestPlan},
         runs::{GetRun, ListRuns, StopRuns},
         start::{StartRun, StartTestPlanRun},
+        step_writing::{CreateSharedStep, UpdateSharedStep},
         steps::{GetSharedStep, ListSharedSteps},
+        test_writing::{CreateTest, UpdateTest},
         tests::{GetTest, ListTests},
     },
     arguments::nearest,
@@ -27,7 +29,7 @@ use crate::{
 };
 
 /// The operations, in the order in which hosts list them.
-pub static OPERATIONS: [Entry; 25] = [
+pub static OPERATIONS: [Entry; 32] = [
     Entry::of::<StartRun>(),
     Entry::of::<GetJob>(),
     Entry::of::<ListJobs>(),
@@ -42,14 +44,21 @@ pub static OPERATIONS: [Entry; 25] = [
     Entry::of::<GetBuild>(),
     Entry::of::<ListTests>(),
     Entry::of::<GetTest>(),
+    Entry::of::<CreateTest>(),
+    Entry::of::<UpdateTest>(),
     Entry::of::<ListTestFolders>(),
+    Entry::of::<CreateTestFolder>(),
     Entry::of::<ListTestPlans>(),
     Entry::of::<GetTestPlan>(),
+    Entry::of::<CreateTestPlan>(),
+    Entry::of::<UpdateTestPlan>(),
     Entry::of::<StartTestPlanRun>(),
     Entry::of::<ListTestPlanExecutions>(),
     Entry::of::<GetTestPlanExecution>(),
     Entry::of::<ListSharedSteps>(),
     Entry::of::<GetSharedStep>(),
+    Entry::of::<CreateSharedStep>(),
+    Entry::of::<UpdateSharedStep>(),
     Entry::of::<ListDeploymentConfigs>(),
     Entry::of::<ListAgentConfigs>(),
     Entry::of::<ListCredentialKinds>(),
@@ -75,6 +84,10 @@ pub struct Entry {
     pub method: Method,
     /// [`Operation::PATH`]
     pub path: &'static str,
+    /// [`Operation::QUERY`]
+    pub query: &'static [&'static str],
+    /// [`Operation::WRAPPER`]
+    pub wrapper: Option<&'static str>,
     /// [`Operation::EFFECT`]
     pub effect: Effect,
     /// [`Operation::TOOLSET`]
@@ -126,6 +139,8 @@ impl Entry {
             title: O::TITLE,
             method: O::METHOD,
             path: O::PATH,
+            query: O::QUERY,
+            wrapper: O::WRAPPER,
             effect: O::EFFECT,
             toolset: O::TOOLSET,
             tier: O::TIER,

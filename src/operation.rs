@@ -2,8 +2,8 @@
 //!
 //! The implementing struct is the tool's arguments, the request that the client sends and the request that the
 //! sandbox answers. Its doc comment is the tool's description and the doc comments of its fields describe the
-//! arguments. Fields named in [`Operation::PATH`] travel in the path; of the others, those of a `GET` or `DELETE`
-//! travel in the query and those of the other methods in the JSON body.
+//! arguments. Fields named in [`Operation::PATH`] travel in the path; of the others, those of a `GET` or `DELETE` and
+//! those named in [`Operation::QUERY`] travel in the query, the rest in the JSON body.
 
 use http::Method;
 use schemars::JsonSchema;
@@ -26,6 +26,10 @@ pub trait Operation: DeserializeOwned + JsonSchema + 'static {
     /// Path below `{base_url}/project/{projectId}`; every `{placeholder}` is a field of the struct, except
     /// [`TMSYS`].
     const PATH: &'static str;
+    /// Fields that travel in the query although the method has a body.
+    const QUERY: &'static [&'static str] = &[];
+    /// The object in the body that holds the fields, where they do not lie in the body itself.
+    const WRAPPER: Option<&'static str> = None;
     /// What calling it does to the service.
     const EFFECT: Effect;
     /// Set of tools that it belongs to.
@@ -67,6 +71,8 @@ pub enum Effect {
     Reads,
     /// Makes something new on every call.
     Creates,
+    /// Changes what is there, which may lose what it was; a second equal call changes nothing more.
+    Replaces,
     /// Ends what is under way; a second call finds nothing left to do.
     Stops,
 }
@@ -79,7 +85,7 @@ impl Effect {
 
     /// Whether the operation takes away what was there.
     pub const fn is_destructive(self) -> bool {
-        matches!(self, Self::Stops)
+        matches!(self, Self::Replaces | Self::Stops)
     }
 
     /// Whether a second equal call changes nothing more.

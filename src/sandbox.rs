@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::operation::{Fields, Operation};
 
 mod access;
+mod acting;
 mod attempt;
 mod bugs;
 mod builds;
@@ -21,6 +22,7 @@ mod clock;
 mod configs;
 mod content;
 mod control;
+mod draft;
 mod executions;
 mod exporting;
 mod faults;
@@ -31,6 +33,7 @@ mod jobs;
 mod journal;
 mod launch;
 mod lists;
+mod merge;
 mod plans;
 mod project;
 mod reading;
@@ -47,6 +50,7 @@ mod steps;
 mod stopping;
 mod targets;
 mod templates;
+mod test_writing;
 mod tests;
 mod timeline;
 mod world;
@@ -140,6 +144,13 @@ pub struct Answered<T> {
     pub body: T,
 }
 
+impl<T> Answered<T> {
+    /// 201.
+    fn created(body: T) -> Self {
+        Self { status: StatusCode::CREATED, body }
+    }
+}
+
 impl<T> From<T> for Answered<T> {
     fn from(body: T) -> Self {
         Self { status: StatusCode::OK, body }
@@ -169,6 +180,21 @@ impl Fault {
     /// 403.
     fn forbidden(error: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, error)
+    }
+
+    /// 409.
+    fn conflict(error: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, error)
+    }
+
+    /// 409 when a writer has not seen the `latest` version (specification, Shared steps; supplement 6.4).
+    fn unless_latest(expected: u64, latest: u32) -> Result<(), Self> {
+        if expected == u64::from(latest) {
+            return Ok(());
+        }
+        let error = "version conflict";
+        let body = json!({"error": error, "expected_version": expected, "latest_version": latest});
+        Err(Self { status: StatusCode::CONFLICT, body })
     }
 
     /// 404.

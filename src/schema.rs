@@ -3,7 +3,7 @@
 //! Input schemas are the conservative subset of `design.md` 5. Output schemas allow `null` where the service does
 //! and require next to nothing: hosts drop an answer that misses a required field.
 
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde_json::{Value, json};
 
 use crate::operation::Fields;
@@ -11,8 +11,17 @@ use crate::operation::Fields;
 /// Keyword of an input schema that our check reads and hosts do not see: the other type that is accepted.
 pub const OR_TYPE: &str = "x-or-type";
 
+/// Keyword of an input schema: what is known of an object that passes through as it is. Our check holds the known
+/// fields to it, and hosts see an open object.
+pub const KNOWN: &str = "x-known";
+
 /// Keywords that only our own check reads.
 const INTERNAL: [&str; 4] = [OR_TYPE, "format", "minLength", "default"];
+
+/// Schema of an object that passes through as it is, of which `T` says what is known.
+pub fn passed_through<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "object", KNOWN: generator.subschema_for::<T>()})
+}
 
 /// Schema of the arguments of `T`, together with its description: the doc comment of `T`.
 pub fn input<T: JsonSchema>() -> (String, Fields) {
@@ -66,7 +75,7 @@ pub fn published(schema: &Fields) -> Fields {
     };
     schema
         .iter()
-        .filter(|(key, value)| value.is_object() || !INTERNAL.contains(&key.as_str()))
+        .filter(|(key, value)| *key != KNOWN && (value.is_object() || !INTERNAL.contains(&key.as_str())))
         .map(|(key, value)| (key.clone(), clean(value)))
         .collect()
 }

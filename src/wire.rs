@@ -7,6 +7,7 @@ use crate::{
     arguments::{Violation, shown_name},
     catalog::Entry,
     operation::{Fields, TMSYS},
+    schema::KNOWN,
 };
 
 /// Everything but the unreserved characters of RFC 3986, so that a value can change neither path nor query.
@@ -69,8 +70,9 @@ pub fn layout(operation: &Entry, arguments: &Fields, tmsys: &str) -> Result<Layo
     let in_path: Vec<_> = operation.path_fields().collect();
     let rest = arguments.iter().filter(|(name, _)| !in_path.contains(&name.as_str()));
     let (query, body) = if has_body(&operation.method) {
-        let body: Fields = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
-        (String::new(), Some(Value::Object(body).to_string().into_bytes()))
+        let (in_query, in_body): (Vec<_>, Vec<_>) =
+            rest.partition(|(name, _)| operation.query.contains(&name.as_str()));
+        (query(in_query.into_iter()), Some(body(operation, in_body, tmsys)))
     } else {
         (query(rest), None)
     };
@@ -107,6 +109,33 @@ pub fn check_segment(text: &str) -> Result<(), String> {
         Err(format!("must have at most {LONGEST_SEGMENT} bytes, got {}", text.len()))
     } else {
         Ok(())
+    }
+}
+
+fn body(operation: &Entry, fields: Vec<(&String, &Value)>, tmsys: &str) -> Vec<u8> {
+    let mut fields: Fields = fields.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    rename(operation, &mut fields, "tmsys", tmsys);
+    let body = match operation.wrapper {
+        Some(wrapper) => Fields::from_iter([(wrapper.to_owned(), Value::Object(fields))]),
+        None => fields,
+    };
+    Value::Object(body).to_string().into_bytes()
+}
+
+/// Renames the case links in objects that pass through as they are: deployments call them as they call the system.
+pub fn rename(operation: &Entry, fields: &mut Fields, from: &str, to: &str) {
+    if from == to {
+        return;
+    }
+    let properties = operation.input_schema().get("properties");
+    let passes =
+        |name: &str| properties.is_some_and(|all| all.get(name).is_some_and(|one| one.get(KNOWN).is_some()));
+    for (_, value) in fields.iter_mut().filter(|(name, _)| passes(name)) {
+        if let Value::Object(object) = value
+            && let Some(links) = object.shift_remove(from)
+        {
+            object.insert(to.to_owned(), links);
+        }
     }
 }
 

@@ -7,9 +7,14 @@
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{ListPage, Page, PageSize};
-use crate::operation::{Effect, Operation, Tier, Toolset};
+use super::{ListPage, Page, PageSize, Uuid};
+use crate::{
+    arguments::Violation,
+    operation::{Effect, Fields, Operation, Tier, Toolset},
+    rule::Rule,
+};
 
 /// Lists the folders of the test repository, alphabetically: paths, ids and parents.
 ///
@@ -31,6 +36,69 @@ impl Operation for ListTestFolders {
     const PERMISSION: Option<&'static str> = None;
     const ESSENTIAL: &'static [&'static str] = &["data"];
     type Output = ListPage<TestFolder>;
+}
+
+/// Creates one folder in the test repository.
+///
+/// Without a parent it comes to the root. A missing parent is refused unless `create_intermediate_parents`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct CreateTestFolder {
+    /// No `/`, no leading or trailing whitespace.
+    pub name: String,
+    /// Such as `Levels/World 1`; `/` is the root. Not with `parent_folder_id`.
+    #[schemars(extend("x-or-type" = "null"))]
+    pub parent_path: Option<String>,
+    /// Not with `parent_path`.
+    pub parent_folder_id: Option<Uuid>,
+    pub description: Option<String>,
+    pub tags: Option<Vec<String>>,
+    /// Default false.
+    pub create_intermediate_parents: Option<bool>,
+}
+
+impl Operation for CreateTestFolder {
+    const NAME: &'static str = "create_test_folder";
+    const TITLE: &'static str = "Create a test folder";
+    const METHOD: Method = Method::POST;
+    const PATH: &'static str = "/test-folders";
+    const WRAPPER: Option<&'static str> = Some("test_folder");
+    const EFFECT: Effect = Effect::Creates;
+    const TOOLSET: Toolset = Toolset::Tests;
+    const TIER: Tier = Tier::Core;
+    const PERMISSION: Option<&'static str> = Some("project:edit-tests");
+    const RULES: &'static [Rule] =
+        &[Rule::Custom(check_name), Rule::Excludes("parent_path", "parent_folder_id")];
+    const IN_DOUBT: Option<&'static str> = Some("look with `list_test_folders` before you call again");
+    type Output = CreatedTestFolder;
+}
+
+fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
+    let Some(name) = arguments.get("name").and_then(Value::as_str) else { return };
+    let rule = if name.is_empty() {
+        "must not be empty"
+    } else if name.contains('/') {
+        "must not contain `/`: parents go into `parent_path`"
+    } else if name.trim() != name {
+        "must not begin or end with whitespace"
+    } else {
+        return;
+    };
+    violations.push(Violation::new("name", rule));
+}
+
+/// A folder that has just been created.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CreatedTestFolder {
+    pub id: String,
+    pub name: String,
+    pub path: String,
+    pub parent_folder_id: Option<String>,
+    /// `/` at the top.
+    pub parent_path: Option<String>,
+    /// Parents created on the way.
+    pub created_intermediate_paths: Vec<String>,
+    pub description: Option<String>,
+    pub tags: Vec<String>,
 }
 
 /// A folder, list form.

@@ -8,8 +8,12 @@ use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ListPage, Page, PageSize, SortOrder, Uuid};
-use crate::operation::{Effect, Operation, Tier, Toolset};
+use super::{ListPage, Open, Page, PageSize, SortOrder, Uuid, refuse};
+use crate::{
+    operation::{Effect, Operation, Tier, Toolset},
+    rule::Rule,
+    schema::passed_through,
+};
 
 /// Lists the project's test plans by name, with the number of their tests.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -67,6 +71,77 @@ impl Operation for GetTestPlan {
     type Output = TestPlan;
 }
 
+/// Creates a test plan: saved tests in an order, each with its retries.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct CreateTestPlan {
+    pub name: String,
+    pub test_items: Vec<NewTestPlanItem>,
+    /// Generated when absent.
+    pub id: Option<Uuid>,
+}
+
+impl Operation for CreateTestPlan {
+    const NAME: &'static str = "create_test_plan";
+    const TITLE: &'static str = "Create a test plan";
+    const METHOD: Method = Method::POST;
+    const PATH: &'static str = "/test-plans";
+    const WRAPPER: Option<&'static str> = Some("test_plan");
+    const EFFECT: Effect = Effect::Creates;
+    const TOOLSET: Toolset = Toolset::Plans;
+    const TIER: Tier = Tier::Extra;
+    const PERMISSION: Option<&'static str> = Some("project:edit-tests");
+    const IN_DOUBT: Option<&'static str> = Some("look with `list_test_plans` before you call again");
+    type Output = TestPlan;
+}
+
+/// Changes a test plan: its name, or which tests it has, in which order and with how many retries.
+///
+/// First read it with `get_test_plan`: `patch` is merged into it, but `test_items` is replaced whole, so send all of it.
+/// There is no version check: the last write wins.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct UpdateTestPlan {
+    /// From `list_test_plans`.
+    pub test_plan_id: Uuid,
+    /// `name`, `test_items: [{"multiplayer_test_id", "retries"}]`. Not `id`, `slots`, `default_slot_name`.
+    #[schemars(schema_with = "passed_through::<TestPlanPatch>")]
+    pub patch: Open,
+}
+
+impl Operation for UpdateTestPlan {
+    const NAME: &'static str = "update_test_plan";
+    const TITLE: &'static str = "Update a test plan";
+    const METHOD: Method = Method::PATCH;
+    const PATH: &'static str = "/test-plans/{test_plan_id}";
+    const EFFECT: Effect = Effect::Replaces;
+    const TOOLSET: Toolset = Toolset::Plans;
+    const TIER: Tier = Tier::Core;
+    const PERMISSION: Option<&'static str> = Some("project:edit-tests");
+    const RULES: &'static [Rule] = &[Rule::Custom(|arguments, violations| {
+        refuse(arguments, "patch", &["id"], "cannot be changed", violations);
+        let read_only = ["slots", "default_slot_name"];
+        refuse(arguments, "patch", &read_only, "is read-only through the API", violations);
+    })];
+    const IN_DOUBT: Option<&'static str> = Some("look with `get_test_plan` before you call again");
+    type Output = TestPlan;
+}
+
+// No doc comment: the fields that hold it say what it is for.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct NewTestPlanItem {
+    pub multiplayer_test_id: Uuid,
+    /// 0-10, default 0.
+    #[schemars(extend("default" = 0))]
+    pub retries: Option<u32>,
+}
+
+// What is known of a patch.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "its schema is what our check reads; the patch itself is merged as JSON")]
+struct TestPlanPatch {
+    name: Option<String>,
+    test_items: Option<Vec<NewTestPlanItem>>,
+}
+
 /// A test plan, list form.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TestPlanSummary {
@@ -79,7 +154,7 @@ pub struct TestPlanSummary {
 }
 
 /// A test plan, detail form.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct TestPlan {
     pub id: String,
     pub project_id: String,
@@ -90,10 +165,12 @@ pub struct TestPlan {
     pub default_slot_name: Option<String>,
     #[serde(flatten)]
     pub audit: Audit,
+    #[serde(flatten)]
+    pub more: Open,
 }
 
 /// Who made and last changed a record, and when.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct Audit {
     pub created_at: Option<String>,
     pub modified_at: Option<String>,
@@ -102,14 +179,17 @@ pub struct Audit {
 }
 
 /// A test of a plan.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct TestPlanItem {
     pub multiplayer_test_id: String,
-    pub retries: u8,
+    #[serde(default)]
+    pub retries: u32,
+    #[serde(flatten)]
+    pub more: Open,
 }
 
 /// An extra deployment slot.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct TestPlanSlot {
     /// From 2.
     pub index: usize,

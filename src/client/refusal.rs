@@ -15,6 +15,9 @@ const MISSING_PERMISSION: &str = "missing required permission:";
 /// Fields in which a multi-part answer reports its parts (specification, POST runs).
 const ROWS: [&str; 2] = ["results", "device_runs"];
 
+/// What to do when somebody else has changed a record meanwhile.
+const STALE_VERSION: &str = "it changed meanwhile and nothing was written: read it again, merge your change into what you find, and retry with its `version`";
+
 /// The answer as a failure. Its words are quoted as data; its other fields are kept under `details`.
 pub fn refused(request: &Request<'_>, answer: &Answer, key: &ApiKey) -> Failure {
     let text = || Value::from(String::from_utf8_lossy(&answer.body));
@@ -39,6 +42,8 @@ pub fn refused(request: &Request<'_>, answer: &Answer, key: &ApiKey) -> Failure 
     let mut failure = Failure::new(code, message).status(answer.status);
     if rows.is_some() {
         failure = failure.hint("see what each part reports before you call again");
+    } else if code == Code::Conflict && body.contains_key("latest_version") {
+        failure = failure.hint(STALE_VERSION);
     } else if let Some(hint) = hint(code, request, answer, said) {
         failure = failure.hint(key.masked(hint));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     project::{Project, find},
@@ -109,7 +109,7 @@ pub(super) fn derive(step: &mut StepBody) {
 }
 
 /// The texts of the expected results.
-fn expectations(step: &StepBody) -> Vec<String> {
+pub(super) fn expectations(step: &StepBody) -> Vec<String> {
     step.expected_results.iter().flatten().map(|result| result.expected.clone()).collect()
 }
 
@@ -126,6 +126,11 @@ pub(super) fn shown(project: &Project, test: &Test, with_collections: bool) -> T
             (item.steps_by_key, item.step_order) = (Some(steps.steps_by_key), Some(steps.step_order));
         }
     }
+    case(project, test, content)
+}
+
+/// The record of a test with this content.
+pub(super) fn case(project: &Project, test: &Test, content: TestContent) -> TestCase {
     TestCase {
         id: test.id.clone(),
         project_id: project.id.clone(),
@@ -135,4 +140,28 @@ pub(super) fn shown(project: &Project, test: &Test, with_collections: bool) -> T
         test_type: test.kind.name().to_owned(),
         content,
     }
+}
+
+/// Whether an item is a collection.
+pub(super) fn is_collection(item: &TestItem) -> bool {
+    item.r#type == COLLECTION
+}
+
+/// Whether an item refers to that collection.
+pub(super) fn refers_to(content: &TestContent, collection: &str) -> bool {
+    let players = content.players_by_key.values();
+    let mut items = players.filter_map(|player| player.items_by_key.as_ref()).flat_map(BTreeMap::values);
+    items.any(|item| is_collection(item) && item.collection_id.as_deref() == Some(collection))
+}
+
+/// The cases that are linked; those that were found lost `before` still are.
+pub(super) fn linked_cases(content: &TestContent, before: &[CaseLink]) -> Vec<CaseLink> {
+    let links = content.tmsys.as_ref().and_then(|links| links.get("cases")).and_then(Value::as_array);
+    let link = |link: &Value| {
+        let suite = link.get("suite_id")?.as_u64().and_then(|suite| u32::try_from(suite).ok())?;
+        let case = link.get("case_id")?.as_u64()?;
+        let lost = before.iter().any(|link| link.case == case && !link.exists);
+        Some(CaseLink { suite, case, exists: !lost })
+    };
+    links.into_iter().flatten().filter_map(link).collect()
 }

@@ -1,13 +1,19 @@
 //! Test plans (supplement 4).
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, sync::Arc};
 
-use super::{Answer, Answered, Caller, Fault, Invalid, World, clock::Moment, lists, project::find};
+use super::{
+    Answer, Answered, Caller, Fault, Invalid, World,
+    clock::Moment,
+    lists,
+    merge::patched,
+    project::{Project, find},
+};
 use crate::api::{
-    ListPage, SortOrder,
+    ListPage, Open, SortOrder,
     plans::{
-        Audit, GetTestPlan, ListTestPlans, TestPlan, TestPlanItem, TestPlanSlot, TestPlanSort,
-        TestPlanSummary,
+        Audit, CreateTestPlan, GetTestPlan, ListTestPlans, TestPlan, TestPlanItem, TestPlanSlot,
+        TestPlanSort, TestPlanSummary, UpdateTestPlan,
     },
 };
 
@@ -30,13 +36,17 @@ pub(super) struct Plan {
     pub(super) modified: Moment,
     pub(super) created_by: String,
     pub(super) modified_by: String,
+    /// Fields that somebody added and nobody knows.
+    pub(super) more: Open,
 }
 
 /// A test of a plan.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) test: String,
-    pub(super) retries: u8,
+    pub(super) retries: u32,
+    /// Fields that somebody added and nobody knows.
+    pub(super) more: Open,
     /// Slot of each player; [`DEFAULT_SLOT`] for those that are not listed.
     pub(super) slots: Vec<usize>,
 }
@@ -55,6 +65,19 @@ impl Plan {
             modified_at: Some(self.modified.to_string()),
             created_by: Some(self.created_by.clone()),
             modified_by: Some(self.modified_by.clone()),
+        }
+    }
+
+    fn shown(&self, project: &Project) -> TestPlan {
+        TestPlan {
+            id: self.id.clone(),
+            project_id: project.id.clone(),
+            name: self.name.clone(),
+            test_items: self.items.iter().map(item).collect(),
+            slots: Some(self.slots.iter().map(slot).collect()),
+            default_slot_name: self.default_slot_name.clone(),
+            audit: self.audit(),
+            more: self.more.clone(),
         }
     }
 
@@ -102,21 +125,78 @@ impl Answer<GetTestPlan> for World {
     fn answer(&mut self, asked: GetTestPlan, caller: &Caller) -> Result<Answered<TestPlan>, Fault> {
         let project = self.project(caller)?;
         let plan = find(&project.plans, &asked.test_plan_id.0).ok_or_else(|| Fault::not_found(NOT_FOUND))?;
-        Ok(TestPlan {
-            id: plan.id.clone(),
-            project_id: project.id.clone(),
-            name: plan.name.clone(),
-            test_items: plan.items.iter().map(item).collect(),
-            slots: Some(plan.slots.iter().map(slot).collect()),
-            default_slot_name: plan.default_slot_name.clone(),
-            audit: plan.audit(),
+        Ok(plan.shown(project).into())
+    }
+}
+
+impl Answer<CreateTestPlan> for World {
+    fn answer(&mut self, asked: CreateTestPlan, caller: &Caller) -> Result<Answered<TestPlan>, Fault> {
+        let (id, now) = (self.ids.uuid(), self.now);
+        let project = self.project_mut(caller)?;
+        let id = asked.id.map_or(id, |id| id.0.to_ascii_lowercase());
+        if project.plans.contains_key(&id) {
+            return Err(Fault::invalid("a test plan with this id already exists"));
         }
-        .into())
+        let items = asked.test_items.into_iter().map(|item| TestPlanItem {
+            multiplayer_test_id: item.multiplayer_test_id.0,
+            retries: item.retries.unwrap_or(0),
+            more: Open::new(),
+        });
+        let plan = Plan {
+            id,
+            name: asked.name,
+            items: project.plan_items(items.collect(), &[])?,
+            slots: Vec::new(),
+            default_slot_name: None,
+            created: now,
+            modified: now,
+            created_by: caller.key_id.to_owned(),
+            modified_by: caller.key_id.to_owned(),
+            more: Open::new(),
+        };
+        let shown = plan.shown(project);
+        project.plans.insert(plan.id.clone(), Arc::new(plan));
+        Ok(Answered::created(shown))
+    }
+}
+
+impl Answer<UpdateTestPlan> for World {
+    fn answer(&mut self, asked: UpdateTestPlan, caller: &Caller) -> Result<Answered<TestPlan>, Fault> {
+        let now = self.now;
+        let project = self.project_mut(caller)?;
+        let plan = find(&project.plans, &asked.test_plan_id.0).ok_or_else(|| Fault::not_found(NOT_FOUND))?;
+        let after = patched(&plan.shown(project), asked.patch)?;
+        let plan = Plan {
+            name: after.name,
+            items: project.plan_items(after.test_items, &plan.items)?,
+            modified: now,
+            modified_by: caller.key_id.to_owned(),
+            more: after.more,
+            ..Plan::clone(plan)
+        };
+        let shown = plan.shown(project);
+        project.plans.insert(plan.id.clone(), Arc::new(plan));
+        Ok(shown.into())
+    }
+}
+
+impl Project {
+    /// Items of a plan; tests that were in it before keep their slots.
+    fn plan_items(&self, items: Vec<TestPlanItem>, before: &[Item]) -> Result<Vec<Item>, Fault> {
+        let made = |item: TestPlanItem| {
+            let test = find(&self.tests, &item.multiplayer_test_id)
+                .ok_or_else(|| Fault::invalid(format!("unknown test: {}", item.multiplayer_test_id)))?;
+            let slots =
+                before.iter().find(|before| before.test == test.id).map(|before| before.slots.clone());
+            let (test, slots) = (test.id.clone(), slots.unwrap_or_default());
+            Ok(Item { test, retries: item.retries, more: item.more, slots })
+        };
+        items.into_iter().map(made).collect()
     }
 }
 
 fn item(item: &Item) -> TestPlanItem {
-    TestPlanItem { multiplayer_test_id: item.test.clone(), retries: item.retries }
+    TestPlanItem { multiplayer_test_id: item.test.clone(), retries: item.retries, more: item.more.clone() }
 }
 
 fn slot((index, name): &(usize, Option<String>)) -> TestPlanSlot {

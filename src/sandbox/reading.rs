@@ -14,16 +14,25 @@ use crate::{
 };
 
 /// Texts of the service for rules that have a fixed one (supplement 1.5).
-const FIXED_TEXTS: &[([&str; 2], &str)] =
-    &[(["folder_path", "folder_id"], "supply either folder_path or folder_id, not both")];
+const FIXED_TEXTS: &[([&str; 2], &str)] = &[
+    (["folder_path", "folder_id"], "supply either folder_path or folder_id, not both"),
+    (["parent_path", "parent_folder_id"], "supply either parent_path or parent_folder_id, not both"),
+];
+
+/// The word of the service for a field that is missing (supplement 1.5).
+const REQUIRED: &str = "Required";
 
 /// The checked fields of a request. `path` holds the decoded values of the path.
 pub(super) fn fields(entry: &Entry, path: Fields, query: &str, body: &[u8]) -> Result<Fields, Fault> {
-    let mut fields = if has_body(&entry.method) {
-        object(body).map_err(|rule| entry.invalid.refuse(rule))?
-    } else {
-        query_fields(entry.input_schema(), query)
-    };
+    let mut fields = query_fields(entry.input_schema(), query);
+    if has_body(&entry.method) {
+        fields.retain(|name, _| entry.query.contains(&name.as_str()));
+        // What a query says is text; what is wrong with it shows below.
+        check(entry.input_schema(), &mut fields, Mode::Query);
+        let body = object(body).and_then(|body| unwrapped(entry, body));
+        let body = body.map_err(|rule| entry.invalid.refuse(rule))?;
+        fields.extend(body.into_iter().filter(|(name, _)| !entry.query.contains(&name.as_str())));
+    }
     fields.extend(path);
     let mode = match (has_body(&entry.method), entry.closed) {
         (false, _) => Mode::Query,
@@ -38,7 +47,7 @@ pub(super) fn fields(entry: &Entry, path: Fields, query: &str, body: &[u8]) -> R
         broken = violations(entry, &mut fields, mode);
     }
     match broken.into_iter().next() {
-        Some(violation) => Err(entry.invalid.refuse(refusal(&violation))),
+        Some(violation) => Err(entry.invalid.refuse(refusal(entry, &violation))),
         None => Ok(fields),
     }
 }
@@ -65,10 +74,22 @@ fn fixed_text(rule: &Rule) -> Option<&'static str> {
     FIXED_TEXTS.iter().find(|(fixed, _)| fixed.as_slice() == names.as_slice()).map(|(_, text)| *text)
 }
 
-fn refusal(violation: &Violation) -> String {
-    match violation.path.as_str() {
-        "" => violation.rule.clone(),
-        path => format!("invalid request: {path}: {}", violation.rule),
+fn refusal(entry: &Entry, violation: &Violation) -> String {
+    let rule = if violation.rule == "is required" { REQUIRED } else { &violation.rule };
+    match (violation.path.as_str(), entry.wrapper) {
+        ("", _) => rule.to_owned(),
+        (path, Some(wrapper)) => format!("invalid request: {wrapper}.{path}: {rule}"),
+        (path, None) => format!("invalid request: {path}: {rule}"),
+    }
+}
+
+/// The fields of a body that holds them in an object.
+fn unwrapped(entry: &Entry, mut body: Fields) -> Result<Fields, String> {
+    let Some(wrapper) = entry.wrapper else { return Ok(body) };
+    match body.shift_remove(wrapper) {
+        Some(Value::Object(fields)) => Ok(fields),
+        Some(_) => Err(format!("invalid request: {wrapper}: must be an object")),
+        None => Err(format!("invalid request: {wrapper}: {REQUIRED}")),
     }
 }
 

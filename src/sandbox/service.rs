@@ -18,7 +18,7 @@ use super::{
     journal::{Journal, Seen},
     reading,
 };
-use crate::{catalog::Entry, operation::Fields};
+use crate::{catalog::Entry, operation::Fields, wire};
 
 /// Where the main API begins.
 pub(super) const BASE: &str = "/api/v1";
@@ -113,7 +113,8 @@ impl Service {
         let body = call.body.as_ref().ok_or_else(reading::too_large)?;
         let mut path = call.path.clone();
         path.shift_remove(PROJECT);
-        let fields = reading::fields(entry, path, call.head.uri.query().unwrap_or_default(), body)?;
+        let mut fields = reading::fields(entry, path, call.head.uri.query().unwrap_or_default(), body)?;
+        wire::rename(entry, &mut fields, &self.options.tmsys_name, "tmsys");
         let mut world = self.world();
         world.look_at_clock();
         world.project(&caller)?;

@@ -1,13 +1,24 @@
 //! Shared step collections (specification, Shared step collection; supplement 8).
 
-use super::{Answer, Answered, Caller, Fault, Invalid, World, content, lists::page, project::at_version};
+use std::sync::Arc;
+
+use super::{
+    Answer, Answered, Caller, Fault, Invalid, World, content, ids,
+    lists::page,
+    merge::patched,
+    project::{Project, at_version},
+};
 use crate::api::{
-    ListPage,
-    steps::{GetSharedStep, ListSharedSteps, SharedStep, SharedStepSummary},
+    ListPage, Open,
+    step_writing::{CreateSharedStep, UpdateSharedStep},
+    steps::{GetSharedStep, ListSharedSteps, SharedStep, SharedStepSummary, StepList},
 };
 
 /// The text of the service for a collection that it does not know.
 pub(super) const NOT_FOUND: &str = "shared step not found";
+
+/// Longest id that is made of a name.
+const LONGEST_ID: usize = 60;
 
 impl Answer<ListSharedSteps> for World {
     const INVALID: Invalid = Invalid::Ignored;
@@ -49,4 +60,77 @@ pub(super) fn shown(collection: &SharedStep) -> SharedStep {
     let mut collection = collection.clone();
     collection.steps.steps_by_key.values_mut().for_each(content::derive);
     collection
+}
+
+impl Answer<CreateSharedStep> for World {
+    fn answer(&mut self, asked: CreateSharedStep, caller: &Caller) -> Result<Answered<SharedStep>, Fault> {
+        let now = self.now;
+        let project = self.project_mut(caller)?;
+        let id = match asked.id {
+            Some(id) if id.is_empty() || project.shared_steps.contains_key(&id) => {
+                return Err(Fault::invalid("a shared step with this id already exists"));
+            }
+            Some(id) => id,
+            None => free_id(project, &asked.name),
+        };
+        let collection = SharedStep {
+            id,
+            project_id: project.id.clone(),
+            name: asked.name,
+            version: 0,
+            is_shared: true,
+            created_at: Some(now.to_string()),
+            created_by: Some(caller.key_id.to_owned()),
+            steps: StepList { steps_by_key: asked.steps_by_key, step_order: asked.step_order },
+            more: Open::new(),
+        };
+        project.save_shared_step(collection).map(Answered::created)
+    }
+}
+
+impl Answer<UpdateSharedStep> for World {
+    fn answer(&mut self, asked: UpdateSharedStep, caller: &Caller) -> Result<Answered<SharedStep>, Fault> {
+        let project = self.project_mut(caller)?;
+        let before = project.shared_steps.get(&asked.shared_step_id.0);
+        let before = Arc::clone(before.ok_or_else(|| Fault::not_found(NOT_FOUND))?);
+        Fault::unless_latest(asked.expected_version, before.version)?;
+        let after = patched(&*before, asked.patch)?;
+        let saved = project.save_shared_step(SharedStep {
+            version: before.version + 1,
+            name: after.name,
+            steps: after.steps,
+            more: after.more,
+            ..SharedStep::clone(&before)
+        })?;
+        project.follow(&saved.id);
+        Ok(saved.into())
+    }
+}
+
+/// An id made of the name, of the form that the specification shows.
+fn free_id(project: &Project, name: &str) -> String {
+    let letter =
+        |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };
+    let id: String = format!("ssc_{name}").chars().take(LONGEST_ID).map(letter).collect();
+    let numbered = (2..).map(|number| format!("{id}_{number}"));
+    let mut ids = std::iter::once(id.clone()).chain(numbered);
+    ids.find(|id| !project.shared_steps.contains_key(id)).unwrap_or(id)
+}
+
+impl Project {
+    /// Saves a version of a collection, and shows it.
+    fn save_shared_step(&mut self, mut collection: SharedStep) -> Result<SharedStep, Fault> {
+        let StepList { steps_by_key, step_order } = &mut collection.steps;
+        if let Some(key) = step_order.iter().find(|key| !steps_by_key.contains_key(*key)) {
+            return Err(Fault::invalid(format!("unknown key in step_order: {key}")));
+        }
+        let version = collection.version.to_string();
+        for (key, step) in steps_by_key {
+            step.test_step_id.get_or_insert_with(|| ids::step(&[&collection.id, key, &version]));
+        }
+        let saved = Arc::new(collection);
+        self.shared_step_versions.entry(saved.id.clone()).or_default().push(Arc::clone(&saved));
+        self.shared_steps.insert(saved.id.clone(), Arc::clone(&saved));
+        Ok(shown(&saved))
+    }
 }

@@ -132,7 +132,7 @@ fn plan_works(project: &Project, plan: &Plan, target: impl Fn(&Item, usize) -> O
     let work = |item: &Item| {
         let test = Arc::clone(find(&project.tests, &item.test)?);
         let targets = (0..test.players.len()).filter_map(|player| target(item, player)).collect();
-        Some(Work { test, retries: item.retries, targets })
+        Some(Work { test, retries: u8::try_from(item.retries).unwrap_or(u8::MAX), targets })
     };
     plan.items.iter().filter_map(work).collect()
 }

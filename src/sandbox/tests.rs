@@ -15,7 +15,7 @@ use crate::api::{
 };
 
 /// The text of the service for a test that it does not know.
-const NOT_FOUND: &str = "test not found";
+pub(super) const NOT_FOUND: &str = "test not found";
 
 /// A test, and what happens when it is run.
 #[derive(Clone, Debug)]
@@ -44,6 +44,11 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// The kind that the service calls so.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        [Self::Verification, Self::Discovery, Self::Task].into_iter().find(|kind| kind.name() == name)
+    }
+
     /// The service's word.
     pub(super) const fn name(self) -> &'static str {
         match self {

@@ -8,6 +8,7 @@
 
 mod support;
 
+mod authoring;
 mod cli;
 mod client;
 mod confirming;

@@ -7,13 +7,17 @@
 )]
 
 mod authentication;
+mod authoring;
 mod client;
 mod exporting;
 mod faults;
+mod folders;
 mod lifecycle;
 mod lists;
+mod plans;
 mod reading;
 mod requests;
 mod seeds;
+mod shared_steps;
 mod starting;
 mod stopping;

@@ -11,7 +11,7 @@ use tas_mcp::{
     wire::{self, Layout, has_body, layout},
 };
 
-use crate::support::contract::{Contract, Operation};
+use crate::support::contract::{Contract, Operation, resolved};
 
 mod names;
 mod rules;
@@ -43,6 +43,23 @@ const HOSTILE: [&str; 18] = [
 /// Each operation of ours with that of the document.
 fn both() -> impl Iterator<Item = (&'static Entry, &'static Operation)> {
     OPERATIONS.iter().map(|entry| (entry, Contract::load().operation(entry.name)))
+}
+
+/// Schema of the object that holds the fields of a body.
+fn holder(entry: &Entry, operation: &Operation) -> Option<&'static Value> {
+    let body = operation.body?;
+    Some(entry.wrapper.map_or(body, |wrapper| resolved(&body["properties"][wrapper])))
+}
+
+/// The fields that a body holds.
+fn unwrapped(entry: &Entry, body: &Value) -> Option<Fields> {
+    entry.wrapper.map_or(body, |wrapper| &body[wrapper]).as_object().cloned()
+}
+
+/// The body that holds the fields.
+fn wrapped(entry: &Entry, fields: Fields) -> Value {
+    let fields = Value::Object(fields);
+    entry.wrapper.map_or(fields.clone(), |wrapper| json!({wrapper: fields}))
 }
 
 fn laid_out(entry: &Entry, arguments: &Fields) -> Layout {
@@ -93,7 +110,7 @@ fn paths_are_those_of_the_contract() {
 
 #[test]
 fn every_query_parameter_of_the_contract_travels_as_the_contract_says() {
-    for (entry, operation) in both().filter(|(entry, _)| !has_body(&entry.method)) {
+    for (entry, operation) in both() {
         let query = operation.sample("query");
         let mut arguments = operation.sample("path");
         arguments.extend(query.clone());
@@ -101,7 +118,8 @@ fn every_query_parameter_of_the_contract_travels_as_the_contract_says() {
         let expected: Vec<_> = query.iter().map(|(name, value)| (name.clone(), text(value))).collect();
         assert_eq!(pairs(&layout.target(Some(PROJECT))), expected, "{}", entry.name);
         assert_eq!(url(&layout.target(None)).path(), format!("/api/v1{}", operation.sample_path()));
-        assert_eq!(layout.body, None, "{}", entry.name);
+        let body = has_body(&entry.method).then(|| wrapped(entry, Fields::new()).to_string().into_bytes());
+        assert_eq!(layout.body, body, "{}", entry.name);
     }
 }
 
@@ -111,7 +129,9 @@ fn every_request_example_of_the_contract_travels_unchanged() {
     for (entry, operation) in both().filter(|(entry, _)| has_body(&entry.method)) {
         for (name, body) in Contract::load().examples(entry.name).requests {
             let mut arguments = operation.sample("path");
-            arguments.extend(body.as_object().cloned().unwrap_or_default());
+            arguments.extend(unwrapped(entry, body).expect("examples are objects"));
+            // Null is as good as absent: the example means the default.
+            arguments.retain(|_, value| !value.is_null());
             let given = arguments.clone();
             let mut broken = arguments::check(entry.input_schema(), &mut arguments, Mode::Arguments);
             for rule in entry.rules.iter().chain(entry.own_rules) {
@@ -120,11 +140,30 @@ fn every_request_example_of_the_contract_travels_unchanged() {
             assert_eq!((broken, &arguments), (Vec::new(), &given), "{} {name}", entry.name);
             let layout = laid_out(entry, &arguments);
             let sent: Value = serde_json::from_slice(&layout.body.unwrap_or_default()).unwrap();
-            assert_eq!((&sent, layout.query.as_str()), (body, ""), "{} {name}", entry.name);
+            let mut expected = unwrapped(entry, body).unwrap();
+            expected.retain(|_, value| !value.is_null());
+            assert_eq!(
+                (sent, layout.query.as_str()),
+                (wrapped(entry, expected), ""),
+                "{} {name}",
+                entry.name
+            );
             *seen.entry(entry.name).or_insert(0) += 1;
         }
     }
-    let expected = [("export_tmsys_run", 3), ("start_run", 5), ("start_test_plan_run", 3), ("stop_runs", 1)];
+    let expected = [
+        ("create_shared_step", 1),
+        ("create_test", 1),
+        ("create_test_folder", 3),
+        ("create_test_plan", 1),
+        ("export_tmsys_run", 3),
+        ("start_run", 5),
+        ("start_test_plan_run", 3),
+        ("stop_runs", 1),
+        ("update_shared_step", 2),
+        ("update_test", 2),
+        ("update_test_plan", 2),
+    ];
     assert_eq!(seen, BTreeMap::from(expected));
 }
 

@@ -8,13 +8,16 @@ use super::{
     ARENA_TEST_FAILS, ARENA_TEST_PASSES, ARENA_TEST_TWO_PLAYERS, bugs, builds, history,
     parts::{config, ends, minutes_ago, step, test},
 };
-use crate::sandbox::{
-    plans::{Item, Plan},
-    project::{Dialect, Project},
-    script::Ending,
-    tests::{
-        Kind::{Discovery, Verification},
-        Step,
+use crate::{
+    api::Open,
+    sandbox::{
+        plans::{Item, Plan},
+        project::{Dialect, Project},
+        script::Ending,
+        tests::{
+            Kind::{Discovery, Verification},
+            Step,
+        },
     },
 };
 
@@ -95,7 +98,8 @@ fn add_configs(project: &mut Project) {
 }
 
 fn add_plan(project: &mut Project) {
-    let item = |test: &str, retries| Item { test: test.to_owned(), retries, slots: Vec::new() };
+    let item =
+        |test: &str, retries| Item { test: test.to_owned(), retries, more: Open::new(), slots: Vec::new() };
     let plan = Plan {
         id: ARENA_PLAN.to_owned(),
         name: "Ranked season".to_owned(),
@@ -106,6 +110,7 @@ fn add_plan(project: &mut Project) {
         modified: minutes_ago(9_000),
         created_by: "Mei Tanaka".to_owned(),
         modified_by: "Mei Tanaka".to_owned(),
+        more: Open::new(),
     };
     project.plans.insert(plan.id.clone(), Arc::new(plan));
 }

@@ -11,9 +11,12 @@ use super::{
     parts::{config, minutes_ago},
     suite,
 };
-use crate::sandbox::{
-    plans::{Item, Plan},
-    project::{Dialect, Project},
+use crate::{
+    api::Open,
+    sandbox::{
+        plans::{Item, Plan},
+        project::{Dialect, Project},
+    },
 };
 
 const STORAGE: Option<&str> = Some("build-storage");
@@ -102,8 +105,12 @@ fn add_private_configs(project: &mut Project) {
 }
 
 fn add_plans(project: &mut Project) {
-    let item =
-        |test: &str, retries, slots: &[usize]| Item { test: test.to_owned(), retries, slots: slots.to_vec() };
+    let item = |test: &str, retries, slots: &[usize]| Item {
+        test: test.to_owned(),
+        retries,
+        more: Open::new(),
+        slots: slots.to_vec(),
+    };
     let smoke = Plan {
         id: PLAN_SMOKE.to_owned(),
         name: "Release smoke".to_owned(),
@@ -119,6 +126,7 @@ fn add_plans(project: &mut Project) {
         modified: minutes_ago(3 * 1_440),
         created_by: "Dana Reyes".to_owned(),
         modified_by: "Ilir Hoxha".to_owned(),
+        more: Open::new(),
     };
     let cross_platform = Plan {
         id: PLAN_CROSS_PLATFORM.to_owned(),
@@ -130,6 +138,7 @@ fn add_plans(project: &mut Project) {
         modified: minutes_ago(20 * 1_440),
         created_by: "Ilir Hoxha".to_owned(),
         modified_by: "Ilir Hoxha".to_owned(),
+        more: Open::new(),
     };
     for plan in [smoke, cross_platform] {
         project.plans.insert(plan.id.clone(), Arc::new(plan));

@@ -83,13 +83,20 @@ def with_known_ids(value, known):
     return value
 
 
+def with_known_fields(schema, known):
+    for field, ids in known.items():
+        if field in schema.get("properties", {}):
+            schema["properties"][field] = offer(schema["properties"][field], ids)
+
+
 def with_known_bodies(schemas, known):
     """Requests only: what an answer holds is for the sandbox to say."""
     for name, schema in schemas.items():
-        if name.endswith("Request") or name == "TargetDeploymentConfig":
-            for field, ids in known.items():
-                if field in schema.get("properties", {}):
-                    schema["properties"][field] = offer(schema["properties"][field], ids)
+        if name.endswith("Request") or name in ("TargetDeploymentConfig", "TestPlanItemInput"):
+            with_known_fields(schema, known)
+            # Some bodies hold their fields in an object.
+            for holder in schema.get("properties", {}).values():
+                with_known_fields(holder, known)
 
 
 def with_known_examples(value, known):

@@ -82,6 +82,10 @@ impl Client {
         answer(self.send(Method::POST, path, Some(body.to_string())).await).await
     }
 
+    pub(super) async fn patch(&self, path: &str, body: Value) -> Answer {
+        answer(self.send(Method::PATCH, path, Some(body.to_string())).await).await
+    }
+
     /// The first job of a start.
     pub(super) async fn job(&self, started: &Answer) -> Value {
         let id = started.body["job_ids"][0].as_str().expect("a job id");

@@ -8,15 +8,16 @@ use tas_mcp::{
     operation::Fields,
 };
 
-use super::both;
+use super::{both, holder, unwrapped, wrapped};
 use crate::support::contract::{Contract, Operation, members, resolved, standalone};
 
 const ID: &str = "c4d5e6f7-0819-4a2b-8c3d-4e5f60718293";
 
 /// Whether the service would take this body, as we see it: the rules of our own do not count.
 fn we_accept(entry: &Entry, operation: &Operation, body: &Value) -> bool {
+    let Some(given) = unwrapped(entry, body) else { return false };
     let mut fields = operation.sample("path");
-    fields.extend(body.as_object().cloned().unwrap_or_default());
+    fields.extend(given);
     let mode = if entry.closed { Mode::ClosedBody } else { Mode::Body };
     let mut broken = arguments::check(entry.input_schema(), &mut fields, mode);
     for rule in entry.rules {
@@ -31,10 +32,10 @@ fn validator(operation: &Operation) -> Option<Validator> {
 }
 
 /// A good value for every property of the body.
-fn samples(operation: &Operation, body: &'static Value) -> Vec<(String, Value)> {
-    let requests = Contract::load().examples(operation.id).requests;
+fn samples(entry: &Entry, holder: &'static Value) -> Vec<(String, Value)> {
+    let requests = Contract::load().examples(entry.name).requests;
     let sample = |name: &str, schema: &'static Value| {
-        let example = requests.values().find_map(|request| request.get(name));
+        let example = requests.values().find_map(|request| unwrapped(entry, request)?.shift_remove(name));
         match (resolved(schema)["type"].as_str(), resolved(schema)["format"].as_str()) {
             (Some("boolean"), _) => json!(true),
             _ if example.is_some() => json!(example),
@@ -46,7 +47,7 @@ fn samples(operation: &Operation, body: &'static Value) -> Vec<(String, Value)> 
             _ => json!("text"),
         }
     };
-    members(&body["properties"]).map(|(name, schema)| (name.to_owned(), sample(name, schema))).collect()
+    members(&holder["properties"]).map(|(name, schema)| (name.to_owned(), sample(name, schema))).collect()
 }
 
 /// Values of every kind, good and bad.
@@ -73,6 +74,7 @@ fn palette() -> Vec<Value> {
         [[], [ID], [ID, ID], ["a", "b"], ["a", ""], [1], [null], numbers(100), numbers(101)],
         configs(),
         options(),
+        patches(),
     ]) else {
         return Vec::new();
     };
@@ -112,6 +114,26 @@ fn options() -> Value {
     ])
 }
 
+/// Tests, and patches of tests, plans and shared steps.
+fn patches() -> Value {
+    let step = json!({"goal": "Go", "expected_results": [{"expected": "There"}], "screenshots": 2});
+    json!([
+        {"name": 3}, {"name": null}, {"name": "a"}, {"name": "a", "colour": "red"},
+        {"test_items": [{"multiplayer_test_id": ID}]}, {"test_items": [{"multiplayer_test_id": "x"}]},
+        {"test_items": [{"multiplayer_test_id": ID, "retries": -1}]}, {"test_items": [{}]},
+        {"test_items": [{"multiplayer_test_id": ID, "retries": 11, "more": 1}]}, {"test_items": {}},
+        {"steps_by_key": {"1": step}}, {"steps_by_key": {"1": null}}, {"steps_by_key": {"1": 3}},
+        {"step_order": ["1"]}, {"step_order": "1"}, {"1": step}, {"1": {"goal": 3}},
+        {"1": {"expected_results": ["There"]}}, {"1": {"finish_condition": null}},
+        {"name": "a", "test_type": "verification"}, {"name": "a", "test_type": "riddle"},
+        {"name": "a", "test_type": "verification", "min_seconds": 1},
+        {"name": "a", "test_type": "task", "min_seconds": 1}, {"name": "a", "max_seconds": 19_801},
+        {"name": "a", "memory": null}, {"name": "a", "memory": "full"}, {"name": "a", "tmsys": null},
+        {"name": "a", "tags": "b"}, {"name": "a", "players_by_key": {"1": {"anything": [1]}}},
+        {"name": "a", "players_by_key": {"1": 1}}, {"name": "a", "quarantined": "yes"},
+    ])
+}
+
 #[track_caller]
 fn agree(entry: &Entry, operation: &Operation, validator: &Validator, body: &Value) -> bool {
     let theirs = validator.is_valid(body);
@@ -123,17 +145,20 @@ fn agree(entry: &Entry, operation: &Operation, validator: &Validator, body: &Val
 #[test]
 fn every_combination_of_fields_is_judged_as_by_the_contract() {
     for (entry, operation) in both() {
-        let Some((validator, body)) = validator(operation).zip(operation.body) else { continue };
+        let Some((validator, holder)) = validator(operation).zip(holder(entry, operation)) else { continue };
         // What no rule of the document speaks of would only double the number of combinations.
         let free =
             ["additional_tags", "agent_config_id", "name", "options", "render_templates", "template_data"];
-        let samples: Vec<_> =
-            samples(operation, body).into_iter().filter(|(name, _)| !free.contains(&name.as_str())).collect();
+        let decides = |name: &str| {
+            let required = holder["required"].as_array();
+            required.is_some_and(|names| names.contains(&json!(name))) || !free.contains(&name)
+        };
+        let samples: Vec<_> = samples(entry, holder).into_iter().filter(|(name, _)| decides(name)).collect();
         let mut verdicts = [0, 0];
         for chosen in 0..1_u32 << samples.len() {
             let given = samples.iter().enumerate().filter(|(bit, _)| chosen >> bit & 1 == 1);
             let body: Fields = given.map(|(_, sample)| sample.clone()).collect();
-            verdicts[usize::from(agree(entry, operation, &validator, &Value::Object(body)))] += 1;
+            verdicts[usize::from(agree(entry, operation, &validator, &wrapped(entry, body)))] += 1;
         }
         assert!(verdicts.iter().all(|count| *count > 0), "{} {verdicts:?}", entry.name);
     }
@@ -142,22 +167,24 @@ fn every_combination_of_fields_is_judged_as_by_the_contract() {
 #[test]
 fn every_value_in_every_example_is_judged_as_by_the_contract() {
     for (entry, operation) in both() {
-        let Some((validator, body)) = validator(operation).zip(operation.body) else { continue };
+        let Some((validator, holder)) = validator(operation).zip(holder(entry, operation)) else { continue };
         let mut verdicts = [0, 0];
         for example in Contract::load().examples(entry.name).requests.into_values() {
-            for (name, sample) in samples(operation, body) {
+            let example = unwrapped(entry, example).unwrap();
+            let judge = |fields| agree(entry, operation, &validator, &wrapped(entry, fields));
+            for (name, sample) in samples(entry, holder) {
                 for value in palette().into_iter().chain([sample]) {
                     let mut changed = example.clone();
-                    changed[&name] = value;
-                    verdicts[usize::from(agree(entry, operation, &validator, &changed))] += 1;
+                    changed.insert(name.clone(), value);
+                    verdicts[usize::from(judge(changed))] += 1;
                 }
                 let mut without = example.clone();
-                without.as_object_mut().unwrap().shift_remove(&name);
-                agree(entry, operation, &validator, &without);
+                without.shift_remove(&name);
+                judge(without);
             }
             let mut unknown = example.clone();
-            unknown["unknown_field"] = json!(1);
-            agree(entry, operation, &validator, &unknown);
+            unknown.insert("unknown_field".to_owned(), json!(1));
+            judge(unknown);
         }
         assert!(verdicts[0] > 40 && verdicts[1] > 0, "{} {verdicts:?}", entry.name);
     }
