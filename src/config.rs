@@ -246,19 +246,26 @@ impl Settings {
         }
     }
 
-    /// What is set: name, value and where it came from. The key is not shown, nor an unusable address: it may hold one.
-    pub fn found(&self) -> impl Iterator<Item = (&'static str, &str, &str)> {
-        self.found.iter().map(|(name, found)| {
-            let value = found.value.trim();
-            let is_secret = *name == API_KEY.variable;
-            let may_hold_one = *name == BASE_URL.variable && BaseUrl::parse(value).is_err();
-            let value = match (is_secret, may_hold_one) {
-                (true, _) => "[set]",
-                (_, true) => "[unusable]",
-                _ => value,
-            };
-            (*name, value, found.origin.as_str())
-        })
+    /// What is set: name, value and where it came from. The key is not shown, nor an unusable value: it may be a key in
+    /// the wrong place.
+    pub fn found(&self) -> Vec<(&'static str, &str, &str)> {
+        let failure = self.connection().err();
+        let problems = failure.as_ref().and_then(|failure| failure.details.get("problems")?.as_array());
+        let is_unusable = |name: &str| {
+            problems.is_some_and(|all| {
+                all.iter().any(|one| one.get("setting").is_some_and(|known| known == name))
+            })
+        };
+        let hidden = |name: &str| match name {
+            _ if name == API_KEY.variable => Some("[set]"),
+            _ if is_unusable(name) => Some("[unusable]"),
+            _ => None,
+        };
+        let shown = self.found.iter();
+        let shown = shown.map(|(name, found)| {
+            (*name, hidden(name).unwrap_or_else(|| found.value.trim()), found.origin.as_str())
+        });
+        shown.collect()
     }
 
     /// Projects that an organization key may look in.

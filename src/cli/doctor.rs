@@ -92,6 +92,7 @@ fn verdict(gateway: &Gateway, probes: &[Probe]) -> Exit {
 fn as_json(settings: &Settings, gateway: &Gateway, probes: &[Probe]) -> Value {
     let set = settings
         .found()
+        .into_iter()
         .map(|(name, value, origin)| json!({"setting": name, "value": value, "origin": origin}));
     let probes = probes.iter().map(|probe| {
         let failure = probe.outcome.as_ref().err();

@@ -121,6 +121,17 @@ async fn the_doctor_says_what_is_set_and_what_the_key_may_do() {
 }
 
 #[tokio::test]
+async fn the_doctor_shows_no_key_that_is_in_the_wrong_place() {
+    let variables =
+        [("TAS_API_KEY_FILE", "svc_misplaced"), ("TAS_BASE_URL", "https://u:svc_misplaced@h/api/v1")];
+    for format in [&["doctor"][..], &["doctor", "--json"]] {
+        let output = told(format, &variables, &[]).await;
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(text.contains("[unusable]") && !text.contains("svc_misplaced"), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn the_doctor_names_what_makes_the_settings_unusable() {
     let output = told(&["doctor"], &[("TAS_BASE_URL", "http://service.example/api/v1")], &[]).await;
     let text = String::from_utf8(output.stdout).expect("UTF-8");
