@@ -2,7 +2,7 @@
 
 use std::{
     io::{Error, ErrorKind},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -14,7 +14,7 @@ use rmcp::{
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
-    sync::mpsc,
+    sync::Mutex,
     task::JoinHandle,
 };
 use tokio_util::sync::CancellationToken;
@@ -29,9 +29,6 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// How long the last answers may take to be written once calls have been told to stop.
 const FAREWELL: Duration = Duration::from_millis(300);
-
-/// Answers that wait to be written, at most.
-const WAITING_ANSWERS: usize = 256;
 
 /// Serves MCP on these streams until the input ends or [`Server::stopping`] is cancelled.
 pub async fn serve<R, W>(server: Server, input: R, output: W) -> anyhow::Result<()>
@@ -67,23 +64,27 @@ where
 }
 
 /// The transport. Input that the library would fall over is dealt with here.
-struct Stdio<R> {
+struct Stdio<R, W> {
     reader: BufReader<R>,
     buffer: LineBuffer,
     /// Whether the host has chosen a lifecycle; what comes before and is no request is passed over.
     is_open: bool,
-    output: Output,
+    output: Output<W>,
+    /// An answer to something unreadable that is being written. The library may drop a `receive` at any time; the
+    /// answer must not be cut by that.
+    refusal: Option<JoinHandle<()>>,
     stopping: CancellationToken,
 }
 
-impl<R: AsyncRead + Send + Unpin> Stdio<R> {
-    fn new(input: R, output: impl AsyncWrite + Send + Unpin + 'static, stopping: CancellationToken) -> Self {
+impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Stdio<R, W> {
+    fn new(input: R, output: W, stopping: CancellationToken) -> Self {
         const READ_AT_ONCE: usize = 32 * 1024;
         Self {
             reader: BufReader::with_capacity(READ_AT_ONCE, input),
             buffer: LineBuffer::default(),
             is_open: false,
             output: Output::new(output),
+            refusal: None,
             stopping,
         }
     }
@@ -104,6 +105,15 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
         }
     }
 
+    fn refuse(&mut self, unreadable: Unreadable) {
+        let output = self.output.clone();
+        self.refusal = Some(tokio::spawn(async move {
+            let answer = TxJsonRpcMessage::<RoleServer>::error(unreadable.error, unreadable.id);
+            // A host that no longer reads cannot be told anything.
+            drop(output.write(&answer).await);
+        }));
+    }
+
     /// Calls under way get a little time to be answered, then they are stopped.
     fn end(&self) {
         let stopping = self.stopping.clone();
@@ -114,7 +124,11 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
     }
 }
 
-impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Stdio<R> {
+impl<R, W> Transport<RoleServer> for Stdio<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
     type Error = Error;
 
     fn send(
@@ -127,6 +141,10 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Stdio<R> {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
+            if let Some(refusal) = &mut self.refusal {
+                drop(refusal.await);
+                self.refusal = None;
+            }
             let message = match self.buffer.read(&mut self.reader).await {
                 Ok(Line::Whole) if self.buffer.line().is_empty() => {
                     self.buffer.clear();
@@ -151,11 +169,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Stdio<R> {
             match message {
                 Ok(message) if self.admits(&message) => return Some(message),
                 Ok(_) => tracing::debug!("passed over a message before the session began"),
-                Err(unreadable) => {
-                    let answer = TxJsonRpcMessage::<RoleServer>::error(unreadable.error, unreadable.id);
-                    // A host that no longer reads cannot be told anything.
-                    drop(self.output.clone().write(&answer).await);
-                }
+                Err(unreadable) => self.refuse(*unreadable),
             }
         }
     }
@@ -166,53 +180,31 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Stdio<R> {
     }
 }
 
-/// Writes whole messages in turn. Those that wait are written together.
-#[derive(Clone)]
-struct Output {
-    queue: Arc<Mutex<Option<mpsc::Sender<Vec<u8>>>>>,
-    writer: Arc<Mutex<Option<JoinHandle<()>>>>,
+/// Writes whole messages, one after the other.
+struct Output<W>(Arc<Mutex<Option<W>>>);
+
+impl<W> Clone for Output<W> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
 }
 
-impl Output {
-    fn new(output: impl AsyncWrite + Send + Unpin + 'static) -> Self {
-        let (queue, messages) = mpsc::channel(WAITING_ANSWERS);
-        let writer = tokio::spawn(write_all(output, messages));
-        Self { queue: Arc::new(Mutex::new(Some(queue))), writer: Arc::new(Mutex::new(Some(writer))) }
+impl<W: AsyncWrite + Send + Unpin> Output<W> {
+    fn new(output: W) -> Self {
+        Self(Arc::new(Mutex::new(Some(output))))
     }
 
     async fn write(&self, message: &TxJsonRpcMessage<RoleServer>) -> Result<(), Error> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let queue = queue.ok_or_else(|| Error::from(ErrorKind::NotConnected))?;
-        queue.send(line).await.map_err(|_| Error::from(ErrorKind::BrokenPipe))
+        let mut output = self.0.lock().await;
+        let output = output.as_mut().ok_or_else(|| Error::from(ErrorKind::NotConnected))?;
+        output.write_all(&line).await?;
+        output.flush().await
     }
 
-    /// Waits until everything is written.
+    /// Waits for what is being written.
     async fn close(&self) {
-        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(writer) = writer {
-            drop(writer.await);
-        }
-    }
-}
-
-async fn write_all(mut output: impl AsyncWrite + Unpin, mut messages: mpsc::Receiver<Vec<u8>>) {
-    const WRITTEN_AT_ONCE: usize = 64 * 1024;
-    while let Some(mut lines) = messages.recv().await {
-        while lines.len() < WRITTEN_AT_ONCE
-            && let Ok(line) = messages.try_recv()
-        {
-            lines.extend_from_slice(&line);
-        }
-        let written = async {
-            output.write_all(&lines).await?;
-            output.flush().await
-        };
-        if let Err(error) = written.await {
-            tracing::debug!("standard output cannot be written: {error}");
-            return;
-        }
+        drop(self.0.lock().await.take());
     }
 }

@@ -84,6 +84,13 @@ async fn a_last_line_without_an_end_is_still_a_line() {
 }
 
 #[tokio::test]
+async fn what_cannot_be_read_is_answered_even_if_nothing_follows() {
+    let output = told(&[], &[], &["hello", "{}"]).await;
+    let codes: Vec<_> = messages(&output).iter().map(|message| message["error"]["code"].clone()).collect();
+    assert_eq!(codes, [-32700, -32600]);
+}
+
+#[tokio::test]
 async fn an_input_that_ends_before_the_first_request_is_no_error() {
     let output = told(&[], &[], &[]).await;
     assert!(output.status.success());
