@@ -19,6 +19,7 @@ pub mod executions;
 pub mod exports;
 pub mod folders;
 pub mod jobs;
+pub mod minions;
 pub mod plans;
 pub mod runs;
 pub mod start;

@@ -10,7 +10,7 @@ use crate::{
     client::{self, Answer, Client, Repeat, Request},
     config::ApiKey,
     failure::{Code, Failure},
-    operation::{Fallback, Fields},
+    operation::{Access, Fallback, Fields},
     wire,
 };
 
@@ -121,6 +121,8 @@ fn request<'a>(
     let repeat = if (entry.repeatable)(arguments) { Repeat::Safe } else { Repeat::OnlyIfNotSent };
     Request {
         operation: entry.name,
+        place: entry.place,
+        has_key: entry.access != Access::NoKey,
         method: entry.method.clone(),
         target,
         body,

@@ -13,6 +13,7 @@ use crate::{
         exports::ExportTmsysRun,
         folders::{CreateTestFolder, ListTestFolders},
         jobs::{GetJob, ListJobs},
+        minions::GetMinionDownload,
         plans::{CreateTestPlan, GetTestPlan, ListTestPlans, UpdateTestPlan},
         runs::{GetRun, ListRuns, StopRuns},
         start::{StartRun, StartTestPlanRun},
@@ -22,14 +23,14 @@ use crate::{
         tests::{GetTest, ListTests},
     },
     arguments::nearest,
-    operation::{Effect, Fallback, Fields, Operation, Tier, Toolset},
+    operation::{Access, Effect, Fallback, Fields, Form, Operation, PROJECT, Place, TMSYS, Tier, Toolset},
     rule::Rule,
     sandbox::{self, Answer, Invalid, World},
     schema,
 };
 
 /// The operations, in the order in which hosts list them.
-pub static OPERATIONS: [Entry; 32] = [
+pub static OPERATIONS: [Entry; 33] = [
     Entry::of::<StartRun>(),
     Entry::of::<GetJob>(),
     Entry::of::<ListJobs>(),
@@ -62,6 +63,7 @@ pub static OPERATIONS: [Entry; 32] = [
     Entry::of::<ListDeploymentConfigs>(),
     Entry::of::<ListAgentConfigs>(),
     Entry::of::<ListCredentialKinds>(),
+    Entry::of::<GetMinionDownload>(),
 ];
 
 /// The operation of that name.
@@ -84,8 +86,14 @@ pub struct Entry {
     pub method: Method,
     /// [`Operation::PATH`]
     pub path: &'static str,
+    /// [`Operation::PLACE`]
+    pub place: Place,
     /// [`Operation::QUERY`]
     pub query: &'static [&'static str],
+    /// [`Operation::BODY`]
+    pub body: &'static [&'static str],
+    /// [`Operation::PROJECT_IN_BODY`]
+    pub project_in_body: bool,
     /// [`Operation::WRAPPER`]
     pub wrapper: Option<&'static str>,
     /// [`Operation::EFFECT`]
@@ -94,8 +102,8 @@ pub struct Entry {
     pub toolset: Toolset,
     /// [`Operation::TIER`]
     pub tier: Tier,
-    /// [`Operation::PERMISSION`]
-    pub permission: Option<&'static str>,
+    /// [`Operation::ACCESS`]
+    pub access: Access,
     /// [`Operation::RULES`]
     pub rules: &'static [Rule],
     /// [`Operation::OWN_RULES`]
@@ -110,6 +118,8 @@ pub struct Entry {
     pub in_doubt: Option<&'static str>,
     /// [`Operation::CONFIRM`]
     pub confirm: Option<fn(&Fields) -> Option<String>>,
+    /// [`Operation::FORM`]
+    pub form: Form,
     /// [`Operation::repeatable`]
     pub repeatable: fn(&Fields) -> bool,
     /// What the sandbox does.
@@ -139,12 +149,15 @@ impl Entry {
             title: O::TITLE,
             method: O::METHOD,
             path: O::PATH,
+            place: O::PLACE,
             query: O::QUERY,
+            body: O::BODY,
+            project_in_body: O::PROJECT_IN_BODY,
             wrapper: O::WRAPPER,
             effect: O::EFFECT,
             toolset: O::TOOLSET,
             tier: O::TIER,
-            permission: O::PERMISSION,
+            access: O::ACCESS,
             rules: O::RULES,
             own_rules: O::OWN_RULES,
             closed: O::CLOSED,
@@ -152,6 +165,7 @@ impl Entry {
             fallback: O::FALLBACK,
             in_doubt: O::IN_DOUBT,
             confirm: O::CONFIRM,
+            form: O::FORM,
             repeatable: O::repeatable,
             answer: sandbox::handle::<O>,
             invalid: <World as Answer<O>>::INVALID,
@@ -180,8 +194,23 @@ impl Entry {
     pub fn path_fields(&self) -> impl Iterator<Item = &'static str> {
         self.path
             .split('/')
+            .filter(|segment| *segment != TMSYS)
             .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
-            .filter(|name| *name != "tmsys")
+    }
+
+    /// Whether a field travels in a JSON body, if not in the path.
+    pub fn is_in_body(&self, field: &str) -> bool {
+        if self.has_body() { !self.query.contains(&field) } else { self.body.contains(&field) }
+    }
+
+    /// Whether every request has a JSON body.
+    pub fn has_body(&self) -> bool {
+        !matches!(self.method, Method::GET | Method::DELETE | Method::HEAD)
+    }
+
+    /// Whether path or body name the project as a field.
+    pub fn names_project(&self) -> bool {
+        self.project_in_body || self.path.contains(PROJECT)
     }
 
     fn schemas(&self) -> &Schemas {

@@ -1,4 +1,4 @@
-//! Sends requests to the main API: key, limits, retries, TLS. Knows nothing of tools or projects.
+//! Sends requests to the service's hosts: key, limits, retries, TLS. Knows nothing of tools or projects.
 
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use self::transport::Transport;
 use crate::{
     config::{ApiKey, Connection, KeySource},
     failure::{Code, Failure},
+    operation::Place,
 };
 
 /// Longest JSON answer, in bytes.
@@ -27,14 +28,42 @@ pub const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
 /// Limit of one call with all its requests and pauses: hosts give up after 60 s.
 pub const CALL_LIMIT: Duration = Duration::from_secs(45);
 
+/// A host of the service that the key may be sent to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// The main API.
+    Main,
+    /// The host of knowledge files and run artifacts.
+    Knowledge,
+}
+
+impl Host {
+    /// Where paths of `place` are served.
+    pub fn of(place: Place) -> Self {
+        if place == Place::Knowledge { Self::Knowledge } else { Self::Main }
+    }
+
+    /// The setting that holds its address.
+    pub const fn setting(self) -> &'static str {
+        match self {
+            Self::Main => "TAS_BASE_URL",
+            Self::Knowledge => "TAS_KNOWLEDGE_URL",
+        }
+    }
+}
+
 /// One request, ready to be sent as often as its [`Repeat`] allows.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// Name of the operation, for messages and logs.
     pub operation: &'static str,
+    /// Where its path begins.
+    pub place: Place,
+    /// Whether it carries the key.
+    pub has_key: bool,
     /// HTTP method.
     pub method: Method,
-    /// Path and query below the base address.
+    /// Path and query below the address of the host.
     pub target: String,
     /// JSON body.
     pub body: Option<&'a [u8]>,
@@ -44,19 +73,21 @@ pub struct Request<'a> {
     pub in_doubt: Option<&'static str>,
 }
 
-/// A client of the main API.
+/// A client of the service.
 #[derive(Debug)]
 pub struct Client {
     key: KeySource,
-    transport: Transport,
+    main: Transport,
+    knowledge: Option<Transport>,
     retry: RetryPolicy,
 }
 
 impl Client {
     /// A client for this connection. Nothing is opened before the first request.
     pub fn new(connection: Connection) -> Self {
-        let Connection { base_url, key, ca_file, timeout, .. } = connection;
-        Self { key, transport: Transport::new(base_url, ca_file, timeout), retry: RETRY }
+        let Connection { base_url, knowledge_url, key, ca_file, timeout, .. } = connection;
+        let transport = |url| Transport::new(url, ca_file.clone(), timeout);
+        Self { key, main: transport(base_url), knowledge: knowledge_url.map(transport), retry: RETRY }
     }
 
     /// The key as it is now.
@@ -77,9 +108,10 @@ impl Client {
         key: &ApiKey,
         deadline: Instant,
     ) -> Result<Answer, Failure> {
+        let transport = self.transport(request)?;
         let mut attempt = 1;
         loop {
-            let outcome = self.transport.send(request, key, deadline).await;
+            let outcome = transport.send(request, key, deadline).await;
             let Some(pause) = self.retry.pause(request.repeat, &outcome, attempt, deadline) else {
                 let answer = outcome.map_err(|error| error.into_failure(request, key, attempt));
                 return answer.map(|answer| answer.after(attempt));
@@ -88,5 +120,21 @@ impl Client {
             tokio::time::sleep(pause).await;
             attempt += 1;
         }
+    }
+
+    fn transport(&self, request: &Request<'_>) -> Result<&Transport, Failure> {
+        let host = Host::of(request.place);
+        let found = match host {
+            Host::Main => Some(&self.main),
+            Host::Knowledge => self.knowledge.as_ref(),
+        };
+        found.ok_or_else(|| {
+            let setting = host.setting();
+            Failure::new(
+                Code::NotConfigured,
+                format!("{}: the setting {setting} is not set", request.operation),
+            )
+            .hint("ask the person for the address of the knowledge host, and to restart the server with it")
+        })
     }
 }

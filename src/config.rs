@@ -12,7 +12,7 @@ mod key;
 mod problems;
 mod selection;
 
-pub use address::BaseUrl;
+pub use address::HostUrl;
 pub use key::{ApiKey, KeyKind, KeySource, Secret};
 pub use selection::{Selection, UnknownWord};
 
@@ -37,6 +37,12 @@ const BASE_URL: Setting = Setting {
     flag: "base-url",
     value: "URL",
     meaning: "Main API, ending in /api/v1. No default outside the sandbox",
+};
+const KNOWLEDGE_URL: Setting = Setting {
+    variable: "TAS_KNOWLEDGE_URL",
+    flag: "knowledge-url",
+    value: "URL",
+    meaning: "Host of knowledge files and run artifacts; only their tools need it",
 };
 const API_KEY: Setting = Setting {
     variable: "TAS_API_KEY",
@@ -118,8 +124,9 @@ const SANDBOX: Setting = Setting {
 };
 
 /// Every setting, in the order of the documentation.
-pub const SETTINGS: [&Setting; 14] = [
+pub const SETTINGS: [&Setting; 15] = [
     &BASE_URL,
+    &KNOWLEDGE_URL,
     &API_KEY,
     &API_KEY_FILE,
     &PROJECT_ID,
@@ -168,7 +175,9 @@ impl std::fmt::Debug for Found {
 #[derive(Debug)]
 pub struct Connection {
     /// Main API.
-    pub base_url: BaseUrl,
+    pub base_url: HostUrl,
+    /// Host of knowledge files and artifacts, where it is set.
+    pub knowledge_url: Option<HostUrl>,
     /// Where the key comes from.
     pub key: KeySource,
     /// Project scope, or `None` for global scope.
@@ -237,10 +246,12 @@ impl Settings {
         self.found.entry(name(setting)).or_insert_with(default);
     }
 
-    /// Points the settings at an embedded sandbox: its address always, its key unless another one is set.
-    pub fn use_sandbox(&mut self, base_url: &str, key: &str) {
-        self.found.remove(name(&BASE_URL));
-        self.default_to(&BASE_URL, base_url, "the embedded sandbox");
+    /// Points the settings at an embedded sandbox: its addresses always, its key unless another one is set.
+    pub fn use_sandbox(&mut self, base_url: &str, knowledge_url: &str, key: &str) {
+        for (setting, url) in [(&BASE_URL, base_url), (&KNOWLEDGE_URL, knowledge_url)] {
+            self.found.remove(name(setting));
+            self.default_to(setting, url, "the embedded sandbox");
+        }
         if !self.found.contains_key(name(&API_KEY_FILE)) {
             self.default_to(&API_KEY, key, "the embedded sandbox");
         }
@@ -309,7 +320,8 @@ impl Settings {
     /// Everything that is needed to send requests, or everything that is wrong.
     pub fn connection(&self) -> Result<Connection, Failure> {
         let mut problems = Problems::of(self);
-        let base_url = problems.required(&BASE_URL, BaseUrl::parse);
+        let base_url = problems.required(&BASE_URL, HostUrl::main);
+        let knowledge_url = problems.optional(&KNOWLEDGE_URL, HostUrl::parse);
         let key = problems.key();
         let project = problems.optional(&PROJECT_ID, project_id);
         let projects = problems.optional(&PROJECTS, project_ids).unwrap_or_default();
@@ -323,9 +335,17 @@ impl Settings {
             .optional(&TOOLSETS, |words| Selection::parse(words, false).map_err(|error| error.to_string()));
         problems.optional(&READ_ONLY, boolean);
         match (base_url, key) {
-            (Some(base_url), Some(key)) if problems.is_empty() => {
-                Ok(Connection { base_url, key, project, projects, ca_file, tmsys_name, asks_first, timeout })
-            }
+            (Some(base_url), Some(key)) if problems.is_empty() => Ok(Connection {
+                base_url,
+                knowledge_url,
+                key,
+                project,
+                projects,
+                ca_file,
+                tmsys_name,
+                asks_first,
+                timeout,
+            }),
             (_, key) => Err(problems.into_failure(key.and_then(|key| key.key().ok()).as_ref())),
         }
     }

@@ -10,8 +10,8 @@ use crate::{
     client::{CALL_LIMIT, Client},
     config::Settings,
     failure::{Code, Failure},
-    operation::Fields,
-    reply::Reply,
+    operation::{Fields, Place},
+    reply::{self, Reply},
     scope::{Scope, broken_ids, owned_ids},
     wire,
 };
@@ -66,10 +66,16 @@ impl Gateway {
             deadline: Instant::now() + CALL_LIMIT,
             tmsys_name: &ready.tmsys_name,
         };
-        let ids: Vec<_> = owned_ids(&arguments).into_iter().collect();
-        let project = ready.scope.resolve(&call, requested.as_deref(), &ids).await?;
+        // Artifacts belong to players of runs.
+        let of_players = entry.place == Place::Knowledge;
+        let ids = owned_ids(&arguments).into_iter().map(|id| if of_players { id.of_run() } else { id });
+        let ids: Vec<_> = ids.collect();
+        let project = ready.scope.resolve(&call, entry, requested.as_deref(), &ids).await?;
+        if let Some(project) = project.as_ref().filter(|_| entry.names_project()) {
+            arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
+        }
         let answer = call.send(entry, &arguments, project.as_deref()).await?;
-        if !answer.is_success() {
+        if !reply::is_success(entry, &answer) {
             return Err(call.refused(entry, &answer));
         }
         let reply = Reply::new(entry, &answer, &call.key, &ready.tmsys_name)?;

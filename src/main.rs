@@ -69,7 +69,7 @@ async fn serve(settings: &Settings) -> anyhow::Result<()> {
 async fn embed_sandbox(settings: &mut Settings) -> anyhow::Result<Sandbox> {
     let options = Options { tmsys_name: settings.tmsys_name().to_owned(), ..Options::default() };
     let sandbox = sandbox::start(SocketAddr::from(([127, 0, 0, 1], 0)), options, None).await?;
-    settings.use_sandbox(&sandbox.base_url(), keys::DEMO);
+    settings.use_sandbox(&sandbox.base_url(), &sandbox.knowledge_url(), keys::DEMO);
     Ok(sandbox)
 }
 

@@ -2,8 +2,9 @@
 //!
 //! The implementing struct is the tool's arguments, the request that the client sends and the request that the
 //! sandbox answers. Its doc comment is the tool's description and the doc comments of its fields describe the
-//! arguments. Fields named in [`Operation::PATH`] travel in the path; of the others, those of a `GET` or `DELETE` and
-//! those named in [`Operation::QUERY`] travel in the query, the rest in the JSON body.
+//! arguments. Fields named in [`Operation::PATH`] travel in the path; of the others, those of a `GET` or `DELETE`
+//! travel in the query unless [`Operation::BODY`] names them, and those of other methods in the JSON body unless
+//! [`Operation::QUERY`] names them.
 
 use http::Method;
 use schemars::JsonSchema;
@@ -23,11 +24,16 @@ pub trait Operation: DeserializeOwned + JsonSchema + 'static {
     const TITLE: &'static str;
     /// HTTP method.
     const METHOD: Method;
-    /// Path below `{base_url}/project/{projectId}`; every `{placeholder}` is a field of the struct, except
-    /// [`TMSYS`].
+    /// Path below its [`Place`]; every `{placeholder}` is a field of the struct, except [`TMSYS`] and [`PROJECT`].
     const PATH: &'static str;
+    /// Where the path begins.
+    const PLACE: Place = Place::Project;
     /// Fields that travel in the query although the method has a body.
     const QUERY: &'static [&'static str] = &[];
+    /// Fields that travel in a JSON body although the method usually has none.
+    const BODY: &'static [&'static str] = &[];
+    /// Whether the body names the project too, as `project_id`.
+    const PROJECT_IN_BODY: bool = false;
     /// The object in the body that holds the fields, where they do not lie in the body itself.
     const WRAPPER: Option<&'static str> = None;
     /// What calling it does to the service.
@@ -36,8 +42,8 @@ pub trait Operation: DeserializeOwned + JsonSchema + 'static {
     const TOOLSET: Toolset;
     /// Whether it is offered by default.
     const TIER: Tier;
-    /// Permission that the key needs; `None`: any valid key will do (specification, Authentication).
-    const PERMISSION: Option<&'static str>;
+    /// What the key has to allow.
+    const ACCESS: Access;
     /// Rules of the service that a schema cannot say.
     const RULES: &'static [Rule] = &[];
     /// Rules of our own: the service would accept the call, but ignore a part of what was asked.
@@ -52,7 +58,9 @@ pub trait Operation: DeserializeOwned + JsonSchema + 'static {
     const IN_DOUBT: Option<&'static str> = None;
     /// For arguments that are irreversible or costly: what would happen, for a person to agree to first.
     const CONFIRM: Option<fn(&Fields) -> Option<String>> = None;
-    /// What the service answers.
+    /// What an answer of success consists of.
+    const FORM: Form = Form::Json;
+    /// What the service answers, or what is made of an answer that is no JSON.
     type Output: Serialize + JsonSchema + 'static;
 
     /// Whether sending the request twice is as good as once.
@@ -63,6 +71,52 @@ pub trait Operation: DeserializeOwned + JsonSchema + 'static {
 
 /// Placeholder in a path for the word of the setting `TAS_TMSYS_NAME`.
 pub const TMSYS: &str = "{tmsys}";
+
+/// Placeholder in a path for the project.
+pub const PROJECT: &str = "{project_id}";
+
+/// Where the path of an operation begins (supplement 1.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Below `{base_url}/project/{projectId}`, or below `{base_url}` where the project follows from the key.
+    Project,
+    /// Below `{base_url}/project/{projectId}` only: nothing else says the project.
+    NamedProject,
+    /// Below `{base_url}`, without a project.
+    Base,
+    /// Below `{knowledge_url}`, the host of knowledge files and run artifacts.
+    Knowledge,
+}
+
+/// What a key has to allow (specification, Authentication; supplement 1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// This permission.
+    Permission(&'static str),
+    /// Nothing in particular: any valid key will do.
+    AnyKey,
+    /// The operation takes no key, and none is sent.
+    NoKey,
+}
+
+impl std::fmt::Display for Access {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Permission(permission) => permission,
+            Self::AnyKey => "any key",
+            Self::NoKey => "no key",
+        })
+    }
+}
+
+/// What an answer of success consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A JSON object.
+    Json,
+    /// A redirect that is not followed: its `Location` is the result.
+    Redirect,
+}
 
 /// What an operation does to the service; decides the tool's annotations and what may be retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,11 +167,17 @@ pub enum Toolset {
     Steps,
     /// Deployment and agent configs, credential kinds.
     Configs,
+    /// Knowledge files of projects, agents and tests.
+    Knowledge,
+    /// Files that runs leave behind.
+    Artifacts,
+    /// Installers of Minions, the helper agents.
+    Minions,
 }
 
 impl Toolset {
     /// Every set, in the order in which they are listed to people.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Runs,
         Self::Exports,
         Self::Bugs,
@@ -126,6 +186,9 @@ impl Toolset {
         Self::Plans,
         Self::Steps,
         Self::Configs,
+        Self::Knowledge,
+        Self::Artifacts,
+        Self::Minions,
     ];
 
     /// Word of the setting `TAS_TOOLSETS`.
@@ -139,6 +202,9 @@ impl Toolset {
             Self::Plans => "plans",
             Self::Steps => "steps",
             Self::Configs => "configs",
+            Self::Knowledge => "knowledge",
+            Self::Artifacts => "artifacts",
+            Self::Minions => "minions",
         }
     }
 }

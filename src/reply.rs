@@ -4,14 +4,23 @@ use serde_json::Value;
 
 mod budget;
 mod clean;
+mod redirection;
 
 use crate::{
     catalog::Entry,
-    client::Answer,
+    client::{Answer, Host},
     config::ApiKey,
     failure::{Code, Failure, quotation},
-    operation::Fields,
+    operation::{Fields, Form},
 };
+
+/// Whether an answer is one of success, in the form of the operation.
+pub fn is_success(entry: &Entry, answer: &Answer) -> bool {
+    match entry.form {
+        Form::Json => answer.is_success(),
+        Form::Redirect => (300..400).contains(&answer.status),
+    }
+}
 
 /// The service's JSON object, whole and in order, with the names of the specification.
 #[derive(Clone, Debug)]
@@ -23,8 +32,13 @@ impl Reply {
     /// Takes the answer of `entry`; `bad_response` when it cannot be one.
     pub fn new(entry: &Entry, answer: &Answer, key: &ApiKey, tmsys_name: &str) -> Result<Self, Failure> {
         let bad = |why: &str| bad(entry, answer, key, why);
-        let mut value =
-            serde_json::from_slice(&answer.body).map_err(|error| bad(&format!("is not JSON ({error})")))?;
+        let mut value = match entry.form {
+            Form::Json => serde_json::from_slice(&answer.body)
+                .map_err(|error| bad(&format!("is not JSON ({error})")))?,
+            Form::Redirect => {
+                redirection::result(answer).ok_or_else(|| bad("names no address in `Location`"))?
+            }
+        };
         clean::clean(&mut value);
         let Value::Object(object) = &mut value else { return Err(bad("is not a JSON object")) };
         key.mask_fields(object);
@@ -82,7 +96,9 @@ fn bad(entry: &Entry, answer: &Answer, key: &ApiKey, why: &str) -> Failure {
         .status(answer.status);
     let failure = match entry.in_doubt {
         Some(advice) => failure.hint(format!("the service took the request: {advice}")),
-        None => failure.hint("TAS_BASE_URL may not be the address of the service"),
+        None => {
+            failure.hint(format!("{} may not be the address of the service", Host::of(entry.place).setting()))
+        }
     };
     if text.is_empty() { failure } else { failure.detail("service_error", quotation(&text)) }
 }

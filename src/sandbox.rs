@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use http::{Method, StatusCode};
+use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::operation::{Fields, Operation};
@@ -34,7 +34,9 @@ mod journal;
 mod launch;
 mod lists;
 mod merge;
+mod minions;
 mod plans;
+mod presigned;
 mod project;
 mod reading;
 mod remote;
@@ -48,6 +50,7 @@ mod shared_steps;
 mod starting;
 mod steps;
 mod stopping;
+mod storage;
 mod targets;
 mod templates;
 mod test_writing;
@@ -139,21 +142,42 @@ pub struct Caller {
 #[derive(Debug)]
 pub struct Answered<T> {
     /// HTTP status.
-    pub status: StatusCode,
-    /// JSON body.
-    pub body: T,
+    status: StatusCode,
+    headers: Headers,
+    body: Content<T>,
+}
+
+/// Headers of an answer, each once.
+type Headers = Vec<(HeaderName, HeaderValue)>;
+
+/// What an answer holds.
+#[derive(Debug)]
+enum Content<T> {
+    Json(T),
+    /// Bytes of the type that a header names; none without one.
+    Raw(Bytes),
 }
 
 impl<T> Answered<T> {
+    /// JSON with this status.
+    fn json(status: StatusCode, body: T) -> Self {
+        Self { status, headers: Headers::new(), body: Content::Json(body) }
+    }
+
     /// 201.
     fn created(body: T) -> Self {
-        Self { status: StatusCode::CREATED, body }
+        Self::json(StatusCode::CREATED, body)
+    }
+
+    /// An address to go on to, with nothing else.
+    fn redirect(status: StatusCode, location: HeaderValue) -> Self {
+        Self { status, headers: vec![(header::LOCATION, location)], body: Content::Raw(Bytes::new()) }
     }
 }
 
 impl<T> From<T> for Answered<T> {
     fn from(body: T) -> Self {
-        Self { status: StatusCode::OK, body }
+        Self::json(StatusCode::OK, body)
     }
 }
 
@@ -204,21 +228,26 @@ impl Fault {
 }
 
 /// An operation of the sandbox without its type.
-pub(crate) type Handler = fn(&mut World, Fields, &Caller) -> Result<(StatusCode, Value), Fault>;
+pub(crate) type Handler = fn(&mut World, Fields, &Caller) -> Result<Answered<Value>, Fault>;
 
 /// Answers one request whose fields have been checked.
 pub(crate) fn handle<O: Operation>(
     world: &mut World,
     fields: Fields,
     caller: &Caller,
-) -> Result<(StatusCode, Value), Fault>
+) -> Result<Answered<Value>, Fault>
 where
     World: Answer<O>,
 {
     let operation = serde_json::from_value::<O>(Value::Object(fields))
         .map_err(|error| World::INVALID.refuse(format!("invalid request: {error}")))?;
-    let answered = world.answer(operation, caller)?;
-    let body = serde_json::to_value(answered.body)
-        .map_err(|error| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
-    Ok((answered.status, body))
+    let Answered { status, headers, body } = world.answer(operation, caller)?;
+    let body = match body {
+        Content::Json(body) => Content::Json(
+            serde_json::to_value(body)
+                .map_err(|error| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?,
+        ),
+        Content::Raw(bytes) => Content::Raw(bytes),
+    };
+    Ok(Answered { status, headers, body })
 }

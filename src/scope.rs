@@ -5,8 +5,10 @@
 
 use crate::{
     call::Call,
+    catalog::Entry,
     config::KeyKind,
     failure::{Code, Failure},
+    operation::Place,
 };
 
 mod id;
@@ -33,23 +35,32 @@ impl Scope {
         Self { project, listed, session: Session::default() }
     }
 
-    /// The project that a call goes to; `None`: the un-prefixed route, whose project follows from the key.
+    /// The project that a call of `entry` goes to; `None`: the route without one, whose project follows from the key
+    /// or from the ids.
     ///
     /// # Errors
     /// `project_scope_mismatch`, `project_not_resolved`, `project_required`, or what went wrong in a look-up.
     pub async fn resolve(
         &self,
         call: &Call<'_>,
+        entry: &Entry,
         requested: Option<&str>,
         ids: &[OwnedId],
     ) -> Result<Option<String>, Failure> {
+        let kind = call.key.kind();
         if let Some(project) = &self.project {
             return match requested {
                 Some(requested) if requested != project => Err(bound_to_another(requested, project)),
+                // Nothing else keeps an organization key inside the project.
+                _ if kind == KeyKind::Organization && !goes_to_project(entry) => {
+                    self.confirm_inside(call, project, ids).await.map(|()| Some(project.clone()))
+                }
                 _ => Ok(Some(project.clone())),
             };
         }
-        match (call.key.kind(), requested) {
+        match (kind, requested) {
+            (_, None) if !goes_to_project(entry) => Ok(None),
+            (KeyKind::Project, None) if needs_project(entry) => self.own_project(call).await.map(Some),
             (KeyKind::Project, None) => Ok(None),
             (KeyKind::Project, Some(requested)) => {
                 self.confirm_owner(call, requested, ids).await?;
@@ -85,6 +96,16 @@ impl Scope {
         candidates.extend(self.listed.iter().cloned());
         candidates.into_iter().collect()
     }
+}
+
+/// Whether requests of the operation name a project at all.
+fn goes_to_project(entry: &Entry) -> bool {
+    matches!(entry.place, Place::Project | Place::NamedProject) || entry.names_project()
+}
+
+/// Whether they have to, whatever the key.
+fn needs_project(entry: &Entry) -> bool {
+    entry.place == Place::NamedProject || entry.names_project()
 }
 
 /// The project asked for does not own the id. The message names both.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{
     arguments::{Violation, shown_name},
     catalog::Entry,
-    operation::{Fields, TMSYS},
+    operation::{Fields, Place, TMSYS},
     schema::KNOWN,
 };
 
@@ -22,19 +22,23 @@ const LONGEST_SEGMENT: usize = 300;
 /// An operation laid out on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Path below the project, percent-encoded.
+    /// Where the path begins.
+    pub place: Place,
+    /// Path below its place, percent-encoded.
     pub path: String,
     /// Query without `?`, percent-encoded; empty where there is none.
     pub query: String,
-    /// JSON body; `None` for methods that have none.
+    /// JSON body, where there is one.
     pub body: Option<Vec<u8>>,
 }
 
 impl Layout {
-    /// Path and query below the project, or below the base address when `project` is `None`.
+    /// Path and query below the address of the host; an operation of a project goes to `project`, or to the route
+    /// without one.
     pub fn target(&self, project: Option<&str>) -> String {
         let mut target = String::with_capacity(self.path.len() + self.query.len() + 32);
-        if let Some(project) = project {
+        let is_below_project = matches!(self.place, Place::Project | Place::NamedProject);
+        if let Some(project) = project.filter(|_| is_below_project) {
             target.push_str("/project/");
             target.push_str(&encoded(project));
         }
@@ -69,13 +73,9 @@ pub fn layout(operation: &Entry, arguments: &Fields, tmsys: &str) -> Result<Layo
     }
     let in_path: Vec<_> = operation.path_fields().collect();
     let rest = arguments.iter().filter(|(name, _)| !in_path.contains(&name.as_str()));
-    let (query, body) = if has_body(&operation.method) {
-        let (in_query, in_body): (Vec<_>, Vec<_>) =
-            rest.partition(|(name, _)| operation.query.contains(&name.as_str()));
-        (query(in_query.into_iter()), Some(body(operation, in_body, tmsys)))
-    } else {
-        (query(rest), None)
-    };
+    let (in_body, in_query): (Vec<_>, Vec<_>) = rest.partition(|(name, _)| operation.is_in_body(name));
+    let query = query(in_query.into_iter());
+    let body = (operation.has_body() || !in_body.is_empty()).then(|| body(operation, in_body, tmsys));
     if path.len() + query.len() > LONGEST_TARGET {
         let longest =
             arguments.iter().max_by_key(|(_, value)| text_of(value).len()).map_or("", |(name, _)| name);
@@ -84,12 +84,8 @@ pub fn layout(operation: &Entry, arguments: &Fields, tmsys: &str) -> Result<Layo
             format!("the request's address would exceed {LONGEST_TARGET} bytes"),
         ));
     }
-    if violations.is_empty() { Ok(Layout { path, query, body }) } else { Err(violations) }
-}
-
-/// Whether requests of this method carry their fields in a JSON body.
-pub fn has_body(method: &http::Method) -> bool {
-    !matches!(*method, http::Method::GET | http::Method::DELETE | http::Method::HEAD)
+    let place = operation.place;
+    if violations.is_empty() { Ok(Layout { place, path, query, body }) } else { Err(violations) }
 }
 
 /// The value of a path field, or why it cannot be one. `.` and `..` would change the path even when encoded.

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Id, ListPage, Open, Page, PageSize, SortOrder};
-use crate::operation::{Effect, Operation, Tier, Toolset};
+use crate::operation::{Access, Effect, Operation, Tier, Toolset};
 
 /// Lists the bugs detected in one run, reviewed or not.
 ///
@@ -28,7 +28,7 @@ impl Operation for ListRunBugs {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Bugs;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:read-runs");
+    const ACCESS: Access = Access::Permission("project:read-runs");
     type Output = RunBugPage;
 }
 
@@ -75,7 +75,7 @@ impl Operation for ListBugs {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Bugs;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:read-runs");
+    const ACCESS: Access = Access::Permission("project:read-runs");
     const ESSENTIAL: &'static [&'static str] = &["data"];
     type Output = ListPage<Bug>;
 }
@@ -95,7 +95,7 @@ impl Operation for GetBug {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Bugs;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:read-runs");
+    const ACCESS: Access = Access::Permission("project:read-runs");
     type Output = BugDetail;
 }
 

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ListPage, Open, Page, PageSize, Uuid};
-use crate::operation::{Effect, Operation, Tier, Toolset};
+use crate::operation::{Access, Effect, Operation, Tier, Toolset};
 
 /// Lists the uploaded builds of the app: the `build_id` of a start.
 ///
@@ -50,7 +50,7 @@ impl Operation for ListBuilds {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Builds;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:manage-build-storage");
+    const ACCESS: Access = Access::Permission("project:manage-build-storage");
     const ESSENTIAL: &'static [&'static str] = &["data"];
     type Output = ListPage<Build>;
 }
@@ -70,7 +70,7 @@ impl Operation for GetBuild {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Builds;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:manage-build-storage");
+    const ACCESS: Access = Access::Permission("project:manage-build-storage");
     type Output = BuildDetail;
 }
 

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ListPage, Page, PageSize};
-use crate::operation::{Effect, Operation, Tier, Toolset};
+use crate::operation::{Access, Effect, Operation, Tier, Toolset};
 
 /// Lists the devices and platforms that tests can run on: the `deployment_config_id` of a start.
 ///
@@ -28,7 +28,7 @@ impl Operation for ListDeploymentConfigs {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Configs;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:view-configs");
+    const ACCESS: Access = Access::Permission("project:view-configs");
     const ESSENTIAL: &'static [&'static str] = &["data"];
     type Output = ListPage<DeploymentConfig>;
 }
@@ -48,7 +48,7 @@ impl Operation for ListAgentConfigs {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Configs;
     const TIER: Tier = Tier::Extra;
-    const PERMISSION: Option<&'static str> = Some("project:view-configs");
+    const ACCESS: Access = Access::Permission("project:view-configs");
     const ESSENTIAL: &'static [&'static str] = &["data"];
     type Output = ListPage<AgentConfig>;
 }
@@ -70,7 +70,7 @@ impl Operation for ListCredentialKinds {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Configs;
     const TIER: Tier = Tier::Extra;
-    const PERMISSION: Option<&'static str> = Some("project:view-configs");
+    const ACCESS: Access = Access::Permission("project:view-configs");
     const ESSENTIAL: &'static [&'static str] = &["data"];
     type Output = ListPage<CredentialKind>;
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Id, ListPage, Page, PageSize, SortOrder, Uuid};
-use crate::operation::{Effect, Fallback, Operation, Tier, Toolset};
+use crate::operation::{Access, Effect, Fallback, Operation, Tier, Toolset};
 
 /// Lists test-plan executions with counts of passed, failed and running tests, newest first.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -50,7 +50,7 @@ impl Operation for ListTestPlanExecutions {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Plans;
     const TIER: Tier = Tier::Extra;
-    const PERMISSION: Option<&'static str> = Some("project:read-runs");
+    const ACCESS: Access = Access::Permission("project:read-runs");
     const ESSENTIAL: &'static [&'static str] = &["data"];
     type Output = ListPage<TestPlanExecution>;
 }
@@ -72,7 +72,7 @@ impl Operation for GetTestPlanExecution {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Plans;
     const TIER: Tier = Tier::Extra;
-    const PERMISSION: Option<&'static str> = Some("project:read-runs");
+    const ACCESS: Access = Access::Permission("project:read-runs");
     const FALLBACK: Option<Fallback> = Some(Fallback {
         list: ListTestPlanExecutions::NAME,
         argument: "test_plan_execution_id",

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{Id, Uuid};
 use crate::{
     arguments::Violation,
-    operation::{Effect, Fields, Operation, Tier, Toolset},
+    operation::{Access, Effect, Fields, Operation, Tier, Toolset},
     rule::Rule,
 };
 
@@ -47,7 +47,7 @@ impl Operation for ExportTmsysRun {
     const EFFECT: Effect = Effect::Creates;
     const TOOLSET: Toolset = Toolset::Exports;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:operate-runs");
+    const ACCESS: Access = Access::Permission("project:operate-runs");
     const RULES: &'static [Rule] = &[
         Rule::ExactlyOne(&["multiplayer_run_id", "multiplayer_run_ids", "test_plan_execution_id"]),
         Rule::Custom(check_name),

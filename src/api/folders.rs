@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{ListPage, Page, PageSize, Uuid};
 use crate::{
     arguments::Violation,
-    operation::{Effect, Fields, Operation, Tier, Toolset},
+    operation::{Access, Effect, Fields, Operation, Tier, Toolset},
     rule::Rule,
 };
 
@@ -33,7 +33,7 @@ impl Operation for ListTestFolders {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Tests;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = None;
+    const ACCESS: Access = Access::AnyKey;
     const ESSENTIAL: &'static [&'static str] = &["data"];
     type Output = ListPage<TestFolder>;
 }
@@ -65,7 +65,7 @@ impl Operation for CreateTestFolder {
     const EFFECT: Effect = Effect::Creates;
     const TOOLSET: Toolset = Toolset::Tests;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:edit-tests");
+    const ACCESS: Access = Access::Permission("project:edit-tests");
     const RULES: &'static [Rule] =
         &[Rule::Custom(check_name), Rule::Excludes("parent_path", "parent_folder_id")];
     const IN_DOUBT: Option<&'static str> = Some("look with `list_test_folders` before you call again");

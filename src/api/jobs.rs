@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ListPage, Open, Page, PageSize, Uuid};
-use crate::operation::{Effect, Operation, Tier, Toolset};
+use crate::operation::{Access, Effect, Operation, Tier, Toolset};
 
 /// Lists jobs, queued ones included, with their runs: one per attempt.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -42,7 +42,7 @@ impl Operation for ListJobs {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Runs;
     const TIER: Tier = Tier::Extra;
-    const PERMISSION: Option<&'static str> = Some("project:read-runs");
+    const ACCESS: Access = Access::Permission("project:read-runs");
     const ESSENTIAL: &'static [&'static str] = &["data"];
     type Output = ListPage<Job>;
 }
@@ -65,7 +65,7 @@ impl Operation for GetJob {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Runs;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:read-runs");
+    const ACCESS: Access = Access::Permission("project:read-runs");
     type Output = Job;
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ListPage, Open, Page, PageSize, SortOrder, Uuid, refuse};
 use crate::{
-    operation::{Effect, Operation, Tier, Toolset},
+    operation::{Access, Effect, Operation, Tier, Toolset},
     rule::Rule,
     schema::passed_through,
 };
@@ -45,7 +45,7 @@ impl Operation for ListTestPlans {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Plans;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:read-runs");
+    const ACCESS: Access = Access::Permission("project:read-runs");
     const ESSENTIAL: &'static [&'static str] = &["data"];
     type Output = ListPage<TestPlanSummary>;
 }
@@ -67,7 +67,7 @@ impl Operation for GetTestPlan {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Plans;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:read-runs");
+    const ACCESS: Access = Access::Permission("project:read-runs");
     type Output = TestPlan;
 }
 
@@ -89,7 +89,7 @@ impl Operation for CreateTestPlan {
     const EFFECT: Effect = Effect::Creates;
     const TOOLSET: Toolset = Toolset::Plans;
     const TIER: Tier = Tier::Extra;
-    const PERMISSION: Option<&'static str> = Some("project:edit-tests");
+    const ACCESS: Access = Access::Permission("project:edit-tests");
     const IN_DOUBT: Option<&'static str> = Some("look with `list_test_plans` before you call again");
     type Output = TestPlan;
 }
@@ -115,7 +115,7 @@ impl Operation for UpdateTestPlan {
     const EFFECT: Effect = Effect::Replaces;
     const TOOLSET: Toolset = Toolset::Plans;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:edit-tests");
+    const ACCESS: Access = Access::Permission("project:edit-tests");
     const RULES: &'static [Rule] = &[Rule::Custom(|arguments, violations| {
         refuse(arguments, "patch", &["id"], "cannot be changed", violations);
         let read_only = ["slots", "default_slot_name"];

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Id, ListPage, Open, Page, PageSize, Uuid};
-use crate::operation::{Effect, Operation, Tier, Toolset};
+use crate::operation::{Access, Effect, Operation, Tier, Toolset};
 
 /// Lists test runs with their state and result.
 ///
@@ -48,7 +48,7 @@ impl Operation for ListRuns {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Runs;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:read-runs");
+    const ACCESS: Access = Access::Permission("project:read-runs");
     const ESSENTIAL: &'static [&'static str] = &["data"];
     type Output = ListPage<Run>;
 }
@@ -70,7 +70,7 @@ impl Operation for GetRun {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Runs;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:read-runs");
+    const ACCESS: Access = Access::Permission("project:read-runs");
     type Output = RunDetail;
 }
 
@@ -92,7 +92,7 @@ impl Operation for StopRuns {
     const EFFECT: Effect = Effect::Stops;
     const TOOLSET: Toolset = Toolset::Runs;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:operate-runs");
+    const ACCESS: Access = Access::Permission("project:operate-runs");
     const IN_DOUBT: Option<&'static str> = Some("look with `get_job` before you call again");
     type Output = StopRunsResponse;
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{Open, Uuid};
 use crate::{
     arguments::Violation,
-    operation::{Effect, Fields, Operation, Tier, Toolset},
+    operation::{Access, Effect, Fields, Operation, Tier, Toolset},
     rule::Rule,
     schema::OR_TYPE,
 };
@@ -64,7 +64,7 @@ impl Operation for StartRun {
     const EFFECT: Effect = Effect::Creates;
     const TOOLSET: Toolset = Toolset::Runs;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:operate-runs");
+    const ACCESS: Access = Access::Permission("project:operate-runs");
     const RULES: &'static [Rule] = &[
         Rule::ExactlyOne(&["multiplayer_test_id", "test_plan_id", "instructions"]),
         Rule::AtLeastOne(&["deployment_config_id", "player_deployment_configs"]),
@@ -119,7 +119,7 @@ impl Operation for StartTestPlanRun {
     const EFFECT: Effect = Effect::Creates;
     const TOOLSET: Toolset = Toolset::Plans;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:operate-runs");
+    const ACCESS: Access = Access::Permission("project:operate-runs");
     const RULES: &'static [Rule] = &[
         Rule::AtLeastOne(&["deployment_config_id", "slot_deployment_configs"]),
         Rule::Needs("build_id", "deployment_config_id"),

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     arguments::Violation,
-    operation::{Effect, Operation, Tier, Toolset},
+    operation::{Access, Effect, Operation, Tier, Toolset},
     rule::Rule,
     schema::passed_through,
 };
@@ -41,7 +41,7 @@ impl Operation for CreateSharedStep {
     const EFFECT: Effect = Effect::Creates;
     const TOOLSET: Toolset = Toolset::Steps;
     const TIER: Tier = Tier::Extra;
-    const PERMISSION: Option<&'static str> = Some("project:edit-tests");
+    const ACCESS: Access = Access::Permission("project:edit-tests");
     const RULES: &'static [Rule] = &[Rule::Custom(|arguments, violations| {
         managed(arguments.get("steps_by_key"), "steps_by_key", violations);
     })];
@@ -72,7 +72,7 @@ impl Operation for UpdateSharedStep {
     const EFFECT: Effect = Effect::Replaces;
     const TOOLSET: Toolset = Toolset::Steps;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:edit-tests");
+    const ACCESS: Access = Access::Permission("project:edit-tests");
     const RULES: &'static [Rule] = &[Rule::Custom(|arguments, violations| {
         refuse(arguments, "patch", &["id", "is_shared"], "cannot be changed", violations);
         refuse(arguments, "patch", &OF_COLLECTIONS, MANAGED, violations);

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Id, ListPage, Open, Page, PageSize, ReadVersion};
-use crate::operation::{Effect, Operation, Tier, Toolset};
+use crate::operation::{Access, Effect, Operation, Tier, Toolset};
 
 /// Lists the shared step collections: steps that several tests have in common.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -28,7 +28,7 @@ impl Operation for ListSharedSteps {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Steps;
     const TIER: Tier = Tier::Extra;
-    const PERMISSION: Option<&'static str> = None;
+    const ACCESS: Access = Access::AnyKey;
     const ESSENTIAL: &'static [&'static str] = &["data"];
     type Output = ListPage<SharedStepSummary>;
 }
@@ -49,7 +49,7 @@ impl Operation for GetSharedStep {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Steps;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = None;
+    const ACCESS: Access = Access::AnyKey;
     type Output = SharedStep;
 }
 

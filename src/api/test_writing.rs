@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     arguments::Violation,
-    operation::{Effect, Fields, Operation, Tier, Toolset},
+    operation::{Access, Effect, Fields, Operation, Tier, Toolset},
     rule::Rule,
     schema::passed_through,
 };
@@ -52,7 +52,7 @@ impl Operation for CreateTest {
     const EFFECT: Effect = Effect::Creates;
     const TOOLSET: Toolset = Toolset::Tests;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:edit-tests");
+    const ACCESS: Access = Access::Permission("project:edit-tests");
     const RULES: &'static [Rule] = &[
         Rule::Excludes("folder_path", "folder_id"),
         Rule::Custom(|arguments, violations| check_content("test", arguments, violations)),
@@ -98,7 +98,7 @@ impl Operation for UpdateTest {
     const EFFECT: Effect = Effect::Replaces;
     const TOOLSET: Toolset = Toolset::Tests;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = Some("project:edit-tests");
+    const ACCESS: Access = Access::Permission("project:edit-tests");
     const RULES: &'static [Rule] = &[
         Rule::Excludes("folder_path", "folder_id"),
         Rule::Custom(|arguments, violations| {

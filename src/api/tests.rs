@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Id, ListPage, Open, Page, PageSize, ReadVersion, steps::StepBody};
 use crate::{
-    operation::{Effect, Operation, Tier, Toolset},
+    operation::{Access, Effect, Operation, Tier, Toolset},
     rule::Rule,
 };
 
@@ -37,7 +37,7 @@ impl Operation for ListTests {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Tests;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = None;
+    const ACCESS: Access = Access::AnyKey;
     const RULES: &'static [Rule] = &[Rule::Excludes("folder_path", "folder_id")];
     const ESSENTIAL: &'static [&'static str] = &["data"];
     type Output = ListPage<TestSummary>;
@@ -63,7 +63,7 @@ impl Operation for GetTest {
     const EFFECT: Effect = Effect::Reads;
     const TOOLSET: Toolset = Toolset::Tests;
     const TIER: Tier = Tier::Core;
-    const PERMISSION: Option<&'static str> = None;
+    const ACCESS: Access = Access::AnyKey;
     type Output = TestCase;
 }
 

@@ -61,7 +61,7 @@ fn row(entry: &Entry, settings: &Settings, is_global: bool) -> anyhow::Result<[S
         word(settings.selection().offers(entry), "yes"),
         word(!entry.effect.is_read_only(), "yes"),
         tokens(entry, is_global)?.to_string(),
-        entry.permission.unwrap_or("any key").to_owned(),
+        entry.access.to_string(),
     ])
 }
 

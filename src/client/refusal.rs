@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Answer, Request};
+use super::{Answer, Host, Request};
 use crate::{
-    config::ApiKey,
+    config::{ApiKey, KeyKind},
     failure::{Code, Failure, quotation},
-    operation::Fields,
+    operation::{Fields, Place},
 };
 
 /// The text of the specification before the name of a missing permission.
@@ -44,7 +44,7 @@ pub fn refused(request: &Request<'_>, answer: &Answer, key: &ApiKey) -> Failure 
         failure = failure.hint("see what each part reports before you call again");
     } else if code == Code::Conflict && body.contains_key("latest_version") {
         failure = failure.hint(STALE_VERSION);
-    } else if let Some(hint) = hint(code, request, answer, said) {
+    } else if let Some(hint) = hint(code, request, answer, key, said) {
         failure = failure.hint(key.masked(hint));
     }
     if let Some(words) = &words {
@@ -91,10 +91,13 @@ fn code_of(status: u16, said: &str) -> Code {
     }
 }
 
-fn hint(code: Code, request: &Request<'_>, answer: &Answer, said: &str) -> Option<String> {
+fn hint(code: Code, request: &Request<'_>, answer: &Answer, key: &ApiKey, said: &str) -> Option<String> {
     let text = match code {
         Code::Unauthenticated if answer.status == 403 => {
             "the key can no longer be used: ask the person for another one, or to enable it".to_owned()
+        }
+        Code::Unauthenticated if request.place == Place::Base && key.kind() == KeyKind::Organization => {
+            "this operation may take project keys only: ask the person for one, or for the file itself".to_owned()
         }
         Code::Unauthenticated => {
             "check TAS_API_KEY; an organization key works only with a project (TAS_PROJECT_ID or `project_id`)".to_owned()
@@ -116,10 +119,11 @@ fn hint(code: Code, request: &Request<'_>, answer: &Answer, said: &str) -> Optio
         },
         Code::BadResponse => match &answer.location {
             Some(location) => format!(
-                "the service redirects to `{}`, where the key is not sent: TAS_BASE_URL must be the final address",
-                quotation(location)
+                "the service redirects to `{}`, where the key is not sent: {} must be the final address",
+                quotation(location),
+                Host::of(request.place).setting()
             ),
-            None => "TAS_BASE_URL may not be the address of the service".to_owned(),
+            None => format!("{} may not be the address of the service", Host::of(request.place).setting()),
         },
         _ => return None,
     };

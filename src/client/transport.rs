@@ -12,9 +12,9 @@ use http::header;
 use reqwest::{Certificate, Response, redirect};
 use tokio::time::Instant;
 
-use super::{Answer, LONGEST_ANSWER, Repeat, Request};
+use super::{Answer, Host, LONGEST_ANSWER, Repeat, Request};
 use crate::{
-    config::{ApiKey, BaseUrl},
+    config::{ApiKey, HostUrl},
     failure::{Code, Failure, quotation},
 };
 
@@ -53,15 +53,15 @@ pub(super) enum TransportError {
 /// Sends single requests. The connection pool is made by the first one: making it reads the system's certificates.
 #[derive(Debug)]
 pub(super) struct Transport {
-    base_url: BaseUrl,
+    url: HostUrl,
     ca_file: Option<PathBuf>,
     timeout: Duration,
     http: OnceLock<reqwest::Client>,
 }
 
 impl Transport {
-    pub(super) fn new(base_url: BaseUrl, ca_file: Option<PathBuf>, timeout: Duration) -> Self {
-        Self { base_url, ca_file, timeout, http: OnceLock::new() }
+    pub(super) fn new(url: HostUrl, ca_file: Option<PathBuf>, timeout: Duration) -> Self {
+        Self { url, ca_file, timeout, http: OnceLock::new() }
     }
 
     pub(super) async fn send(
@@ -72,8 +72,11 @@ impl Transport {
     ) -> Result<Answer, TransportError> {
         let limit = self.timeout.min(deadline.saturating_duration_since(Instant::now()));
         let exchange = async {
-            let url = format!("{}{}", self.base_url.as_str(), request.target);
-            let mut sending = self.http()?.request(request.method.clone(), url).header(API_KEY, key.header());
+            let url = format!("{}{}", self.url.as_str(), request.target);
+            let mut sending = self.http()?.request(request.method.clone(), url);
+            if request.has_key {
+                sending = sending.header(API_KEY, key.header());
+            }
             if let Some(body) = request.body {
                 let body = Bytes::copy_from_slice(body);
                 sending = sending.header(header::CONTENT_TYPE, "application/json").body(body);
@@ -103,10 +106,10 @@ impl Transport {
             .connect_timeout(CONNECT_TIMEOUT.min(self.timeout.mul_f64(CONNECT_SHARE)))
             .pool_idle_timeout(IDLE_TIMEOUT)
             .tcp_nodelay(true);
-        if self.base_url.is_loopback() {
+        if self.url.is_loopback() {
             builder = builder.no_proxy();
         }
-        if self.base_url.is_plain() {
+        if self.url.is_plain() {
             // The system's certificates take their time to read, and would verify nothing.
             builder = builder.tls_certs_only([]);
         } else if let Some(path) = &self.ca_file {
@@ -207,14 +210,23 @@ impl TransportError {
         match self {
             Self::Timeout(_) => Failure::new(Code::Timeout, message)
                 .hint("call again later, or ask for less; the limit is the setting TAS_TIMEOUT_S"),
-            Self::Truncated(_) => Failure::new(Code::BadResponse, message)
-                .hint("call again later; if it stays so, something between here and the service cuts its answers"),
-            Self::TooLong => Failure::new(Code::BadResponse, message).hint("ask for less, such as a smaller `page_size`"),
-            Self::Setup(_) => Failure::new(Code::NotConfigured, message).hint("check TAS_CA_FILE and the proxy variables"),
+            Self::Truncated(_) => Failure::new(Code::BadResponse, message).hint(
+                "call again later; if it stays so, something between here and the service cuts its answers",
+            ),
+            Self::TooLong => {
+                Failure::new(Code::BadResponse, message).hint("ask for less, such as a smaller `page_size`")
+            }
+            Self::Setup(_) => {
+                Failure::new(Code::NotConfigured, message).hint("check TAS_CA_FILE and the proxy variables")
+            }
             Self::Tls(_) => Failure::new(Code::ServiceUnavailable, message)
                 .hint("check the address; a private certificate authority is trusted with TAS_CA_FILE"),
-            Self::Connect(_) | Self::Broken(_) => Failure::new(Code::ServiceUnavailable, message)
-                .hint("check that the service is up and TAS_BASE_URL and the proxy variables are right, then call again"),
+            Self::Connect(_) | Self::Broken(_) => {
+                Failure::new(Code::ServiceUnavailable, message).hint(format!(
+                    "check that the service is up and {} and the proxy variables are right, then call again",
+                    Host::of(request.place).setting()
+                ))
+            }
         }
     }
 }

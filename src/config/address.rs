@@ -1,17 +1,31 @@
-//! The address of the main API.
+//! Addresses of the service's hosts.
 
 use std::net::IpAddr;
 
 use reqwest::Url;
 
-/// Base address of the main API: HTTPS, or plain HTTP on the loopback; without a trailing slash.
+/// How the path of the main API ends.
+const MAIN_PATH: &str = "/api/v1";
+
+/// Address of a host that the key is sent to: HTTPS, or plain HTTP on the loopback; without a trailing slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BaseUrl {
+pub struct HostUrl {
     text: String,
     loopback: bool,
 }
 
-impl BaseUrl {
+impl HostUrl {
+    /// Takes the address of the main API; the problem if it cannot be that.
+    pub fn main(text: &str) -> Result<Self, String> {
+        let url = Self::parse(text)?;
+        if url.text.ends_with(MAIN_PATH) {
+            return Ok(url);
+        }
+        let origin =
+            Url::parse(&url.text).map_or_else(|_| url.text.clone(), |url| url.origin().ascii_serialization());
+        Err(format!("`{}` must end in {MAIN_PATH}; is it `{origin}{MAIN_PATH}`?", url.text))
+    }
+
     /// Takes an address; the problem if requests must not be sent there.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut url = Url::parse(text).map_err(|error| format!("is not an address: {error}"))?;
@@ -36,12 +50,6 @@ impl BaseUrl {
                 ));
             }
             other => return Err(format!("`{shown}` must use https, not {other}")),
-        }
-        if !shown.ends_with("/api/v1") {
-            return Err(format!(
-                "`{shown}` must end in /api/v1; is it `{}/api/v1`?",
-                url.origin().ascii_serialization()
-            ));
         }
         Ok(Self { text: shown.to_owned(), loopback })
     }

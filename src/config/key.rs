@@ -62,6 +62,11 @@ impl ApiKey {
         self.header.clone()
     }
 
+    /// Whether it is the same key.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.secret.expose() == other.secret.expose()
+    }
+
     /// Whose key it is.
     pub fn kind(&self) -> KeyKind {
         self.kind

@@ -3,6 +3,7 @@
 use http::{HeaderMap, StatusCode};
 
 use super::{Caller, Fault, seed};
+use crate::operation::Access;
 
 /// Keys of the sandbox. They are no secrets.
 pub mod keys {
@@ -103,11 +104,10 @@ pub(super) fn key_of(headers: &HeaderMap) -> Option<&'static Key> {
 }
 
 /// Lets a request pass that may act on the project which it names, or on that of its key.
-pub(super) fn admit(
-    headers: &HeaderMap,
-    project: Option<&str>,
-    permission: Option<&str>,
-) -> Result<Caller, Fault> {
+pub(super) fn admit(headers: &HeaderMap, project: Option<&str>, access: Access) -> Result<Caller, Fault> {
+    if let (Access::NoKey, Some(project)) = (access, project) {
+        return Ok(Caller { project: project.to_owned(), key_id: "none" });
+    }
     if headers.get(HEADER).is_none_or(http::HeaderValue::is_empty) {
         return Err(unauthorized("API key required"));
     }
@@ -118,7 +118,9 @@ pub(super) fn admit(
         State::Valid => {}
     }
     let project = key.project_for(project)?;
-    if let Some(permission) = permission.filter(|permission| !key.permissions.contains(permission)) {
+    if let Access::Permission(permission) = access
+        && !key.permissions.contains(&permission)
+    {
         return Err(Fault::forbidden(format!("API key missing required permission: {permission}")));
     }
     Ok(Caller { project, key_id: key.id })

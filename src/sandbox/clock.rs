@@ -23,6 +23,19 @@ impl Moment {
     const LATEST: Self = Self(200_000_000_000_000);
 }
 
+impl Moment {
+    /// The same point in the calendar.
+    pub(super) fn timestamp(self) -> Timestamp {
+        Timestamp::from_millisecond(self.0).unwrap_or(Timestamp::MAX)
+    }
+}
+
+impl From<Timestamp> for Moment {
+    fn from(time: Timestamp) -> Self {
+        Self(time.as_millisecond())
+    }
+}
+
 impl Add<Millis> for Moment {
     type Output = Self;
     fn add(self, span: Millis) -> Self {
@@ -46,7 +59,7 @@ impl Sub for Moment {
 
 impl fmt::Display for Moment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let time = Timestamp::from_millisecond(self.0).unwrap_or(Timestamp::MAX);
+        let time = self.timestamp();
         let form =
             if self.0 % 1_000 == 0 { "%Y-%m-%dT%H:%M:%S+00:00" } else { "%Y-%m-%dT%H:%M:%S.%3f+00:00" };
         write!(formatter, "{}", time.strftime(form))

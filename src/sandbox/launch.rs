@@ -103,7 +103,7 @@ impl World {
         for _ in 0..launch.instances {
             job_ids.extend(self.make_jobs(launch, execution.as_deref(), None, caller)?);
         }
-        Ok(Answered { status: StatusCode::CREATED, body: launch.response(job_ids, execution) })
+        Ok(Answered::created(launch.response(job_ids, execution)))
     }
 
     fn launch_on_devices(
@@ -237,5 +237,5 @@ fn counted(body: StartRunResponse, rows: Vec<DeviceResult>, ephemeral: bool) -> 
         device_runs,
         ..body
     };
-    Answered { status, body }
+    Answered::json(status, body)
 }

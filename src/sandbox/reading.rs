@@ -10,7 +10,6 @@ use crate::{
     catalog::Entry,
     operation::Fields,
     rule::Rule,
-    wire::has_body,
 };
 
 /// Texts of the service for rules that have a fixed one (supplement 1.5).
@@ -25,16 +24,17 @@ const REQUIRED: &str = "Required";
 /// The checked fields of a request. `path` holds the decoded values of the path.
 pub(super) fn fields(entry: &Entry, path: Fields, query: &str, body: &[u8]) -> Result<Fields, Fault> {
     let mut fields = query_fields(entry.input_schema(), query);
-    if has_body(&entry.method) {
-        fields.retain(|name, _| entry.query.contains(&name.as_str()));
+    let has_body = entry.has_body() || !(entry.body.is_empty() || body.is_empty());
+    if has_body {
+        fields.retain(|name, _| !entry.is_in_body(name));
         // What a query says is text; what is wrong with it shows below.
         check(entry.input_schema(), &mut fields, Mode::Query);
         let body = object(body).and_then(|body| unwrapped(entry, body));
         let body = body.map_err(|rule| entry.invalid.refuse(rule))?;
-        fields.extend(body.into_iter().filter(|(name, _)| !entry.query.contains(&name.as_str())));
+        fields.extend(body.into_iter().filter(|(name, _)| entry.is_in_body(name)));
     }
     fields.extend(path);
-    let mode = match (has_body(&entry.method), entry.closed) {
+    let mode = match (has_body, entry.closed) {
         (false, _) => Mode::Query,
         (true, false) => Mode::Body,
         (true, true) => Mode::ClosedBody,

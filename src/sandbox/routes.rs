@@ -16,11 +16,13 @@ use super::{
     control,
     faults::Order,
     server::Reset,
-    service::{BASE, Call, PROJECT, Reply, Service},
+    service::{BASE, Call, Reply, Service},
+    storage,
 };
 use crate::{
     catalog::{Entry, OPERATIONS},
-    operation::{Fields, TMSYS},
+    gateway::PROJECT_ID,
+    operation::{Access, Fields, PROJECT, Place, TMSYS},
     wire::encoded,
 };
 
@@ -33,7 +35,7 @@ pub(super) fn router(service: &Arc<Service>) -> Router {
     for entry in &OPERATIONS {
         let path = entry.path.replace(TMSYS, &encoded(&service.options.tmsys_name));
         let Ok(method) = MethodFilter::try_from(entry.method.clone()) else { continue };
-        for prefix in [format!("{BASE}/project/{{{PROJECT}}}"), BASE.to_owned()] {
+        for prefix in prefixes(entry) {
             let service = Arc::clone(service);
             let handler = move |path: Result<RawPathParams, RawPathParamsRejection>, request: Request| {
                 serve(Arc::clone(&service), entry, path, request)
@@ -49,6 +51,18 @@ pub(super) fn router(service: &Arc<Service>) -> Router {
         .fallback(refusing(StatusCode::NOT_FOUND, "route not found"))
         .method_not_allowed_fallback(refusing(StatusCode::METHOD_NOT_ALLOWED, "method not allowed"))
         .nest("/_sandbox", control::router(service))
+        .nest(storage::PREFIX, storage::router(service))
+}
+
+/// Where the path of an operation begins. Without a key only the path can say the project.
+fn prefixes(entry: &Entry) -> Vec<String> {
+    let below_project = format!("{BASE}/project/{PROJECT}");
+    match entry.place {
+        Place::Project | Place::NamedProject if entry.access == Access::NoKey => vec![below_project],
+        Place::Project | Place::NamedProject => vec![below_project, BASE.to_owned()],
+        Place::Base => vec![BASE.to_owned()],
+        Place::Knowledge => vec![String::new()],
+    }
 }
 
 fn refuse(service: &Service, request: Request, status: StatusCode, error: &str) -> Response {
@@ -96,6 +110,6 @@ async fn under_order(service: &Service, call: &Call, order: &Order) -> Response 
 }
 
 fn unreadable(entry: &Entry, path: &str) -> Fields {
-    let named = path.starts_with(&format!("{BASE}/project/")).then_some(PROJECT);
+    let named = path.starts_with(&format!("{BASE}/project/")).then_some(PROJECT_ID);
     entry.path_fields().chain(named).map(|name| (name.to_owned(), Value::from("\u{fffd}"))).collect()
 }

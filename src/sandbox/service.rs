@@ -9,22 +9,24 @@ use axum::{
     body::{Body, Bytes},
     response::{IntoResponse, Response},
 };
-use http::{StatusCode, header, request::Parts};
+use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use serde_json::{Value, json};
 
 use super::{
-    Exchange, Fault, Observer, Options, World, access,
+    Answered, Content, Exchange, Fault, Headers, Observer, Options, World, access,
     faults::Faults,
     journal::{Journal, Seen},
     reading,
 };
-use crate::{catalog::Entry, operation::Fields, wire};
+use crate::{
+    catalog::Entry,
+    gateway::PROJECT_ID,
+    operation::{Fields, Place},
+    wire,
+};
 
 /// Where the main API begins.
 pub(super) const BASE: &str = "/api/v1";
-
-/// Placeholder of the project in routes that name it.
-pub(super) const PROJECT: &str = "project";
 
 /// What every request of a sandbox shares.
 pub(super) struct Service {
@@ -99,7 +101,7 @@ impl Service {
                 method: call.head.method.clone(),
                 path: path_and_query(&call.head),
                 status: reply.status.as_u16(),
-                content_type: Some(reply.content_type.to_owned()),
+                content_type: reply.content_type(),
                 body: reply.body.clone(),
             });
         }
@@ -108,19 +110,34 @@ impl Service {
 
     fn answer(&self, call: &Call) -> Result<Reply, Fault> {
         let entry = call.entry;
-        let project = call.path.get(PROJECT).and_then(Value::as_str);
-        let caller = access::admit(&call.head.headers, project, entry.permission)?;
+        let project = self.project_of(call);
+        let caller = access::admit(&call.head.headers, project.as_deref(), entry.access)?;
         let body = call.body.as_ref().ok_or_else(reading::too_large)?;
         let mut path = call.path.clone();
-        path.shift_remove(PROJECT);
+        path.shift_remove(PROJECT_ID);
         let mut fields = reading::fields(entry, path, call.head.uri.query().unwrap_or_default(), body)?;
         wire::rename(entry, &mut fields, &self.options.tmsys_name, "tmsys");
         let mut world = self.world();
         world.look_at_clock();
         world.project(&caller)?;
-        let (status, mut body) = (entry.answer)(&mut world, fields, &caller)?;
-        rename_tmsys(&mut body, &self.options.tmsys_name);
-        Ok(Reply::json(status, &body))
+        let Answered { status, headers, body } = (entry.answer)(&mut world, fields, &caller)?;
+        match body {
+            Content::Json(mut body) => {
+                rename_tmsys(&mut body, &self.options.tmsys_name);
+                Ok(Reply::json(status, &body))
+            }
+            Content::Raw(body) => Ok(Reply { status, headers, body }),
+        }
+    }
+
+    /// The project that a request names, or that owns the run which it is about where no path names one.
+    fn project_of(&self, call: &Call) -> Option<String> {
+        let text = |name| call.path.get(name).and_then(Value::as_str);
+        if let Some(project) = text(PROJECT_ID) {
+            return Some(project.to_owned());
+        }
+        let run = text("run_id").filter(|_| call.entry.place == Place::Knowledge)?;
+        self.world().project_with_run(run)
     }
 }
 
@@ -142,14 +159,20 @@ pub(super) struct Call {
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: StatusCode,
-    pub(super) content_type: &'static str,
+    pub(super) headers: Headers,
     pub(super) body: Bytes,
 }
 
 impl Reply {
     /// An answer with a JSON body.
     pub(super) fn json(status: StatusCode, body: &Value) -> Self {
-        Self { status, content_type: "application/json", body: body.to_string().into() }
+        let kind = HeaderValue::from_static("application/json");
+        Self { status, headers: vec![(header::CONTENT_TYPE, kind)], body: body.to_string().into() }
+    }
+
+    fn content_type(&self) -> Option<String> {
+        let (_, kind) = self.headers.iter().find(|(name, _)| name == header::CONTENT_TYPE)?;
+        kind.to_str().ok().map(str::to_owned)
     }
 
     /// The general error body.
@@ -160,7 +183,7 @@ impl Reply {
 
 impl IntoResponse for Reply {
     fn into_response(self) -> Response {
-        (self.status, [(header::CONTENT_TYPE, self.content_type)], Body::from(self.body)).into_response()
+        (self.status, HeaderMap::from_iter(self.headers), Body::from(self.body)).into_response()
     }
 }
 

@@ -20,7 +20,7 @@ impl Answer<StopRuns> for World {
         let project = self.project_mut(caller)?;
         let ids: IndexSet<_> = asked.job_ids.iter().map(|id| id.0.to_ascii_lowercase()).collect();
         if !ids.iter().any(|id| project.jobs.contains_key(id)) {
-            return Ok(Answered { status: StatusCode::NOT_FOUND, body: no_match(ids.len()) });
+            return Ok(Answered::json(StatusCode::NOT_FOUND, no_match(ids.len())));
         }
         let results: Vec<_> = ids.into_iter().map(|id| stop(project, id, caller, now)).collect();
         let stopped = results.iter().filter(|result| result.ok).count();
@@ -32,7 +32,7 @@ impl Answer<StopRuns> for World {
             stopped_count: stopped,
             results,
         };
-        Ok(Answered { status: if ok { StatusCode::OK } else { StatusCode::MULTI_STATUS }, body })
+        Ok(Answered::json(if ok { StatusCode::OK } else { StatusCode::MULTI_STATUS }, body))
     }
 }
 

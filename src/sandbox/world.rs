@@ -60,6 +60,13 @@ impl World {
         self.projects.get_mut(&caller.project).ok_or_else(no_project)
     }
 
+    /// The project that has the run of a player's id, or had a run of that id at some time.
+    pub(super) fn project_with_run(&self, player: &str) -> Option<String> {
+        let run = player.rsplit_once('-').map_or(player, |(run, _)| run);
+        let has = |project: &&Project| project.jobs.values().any(|job| job.may_have_run(run));
+        self.projects.values().find(has).map(|project| project.id.clone())
+    }
+
     /// Whether some project has an execution of that id.
     pub(super) fn has_execution(&self, id: &str) -> bool {
         self.projects.values().any(|project| project.executions.contains_key(id))

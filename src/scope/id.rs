@@ -61,6 +61,17 @@ pub struct OwnedId {
     pub id: String,
 }
 
+impl OwnedId {
+    /// The run of a player's id, `<run>-<player>` (supplement 1.8); any other id as it is.
+    #[must_use]
+    pub fn of_run(mut self) -> Self {
+        if let Some((run, _)) = self.id.rsplit_once('-').filter(|_| self.kind == Kind::Run) {
+            self.id = run.to_owned();
+        }
+        self
+    }
+}
+
 /// The ids in arguments or at the top of an answer, each once.
 pub fn owned_ids(fields: &Fields) -> IndexSet<OwnedId> {
     let texts = OWNED.iter().flat_map(|(name, kind)| texts(fields, name).map(|(_, id)| (*kind, id)));

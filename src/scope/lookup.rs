@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{OwnedId, Scope, mismatch, not_resolved};
 use crate::{
-    api::runs::ListRuns,
+    api::{runs::ListRuns, steps::ListSharedSteps},
     call::Call,
     catalog,
     client::Answer,
@@ -15,6 +15,9 @@ use crate::{
 
 /// Most look-ups under way at once.
 const AT_ONCE: usize = 8;
+
+/// Lists whose records name their project; the second takes any key.
+const TELLING: [&str; 2] = [ListRuns::NAME, ListSharedSteps::NAME];
 
 /// What a project, or the key's own one, says about an id.
 enum Asked {
@@ -49,10 +52,58 @@ impl Scope {
         }
         let owner = match known {
             Some(owner) => owner,
-            None => owner_by_key(call, requested, id).await?,
+            None => self.owner_by_key(call, requested, id).await?,
         };
         self.session.learn(&owner, [id.clone()]);
         Err(mismatch(requested, &owner, id))
+    }
+
+    /// The owner of an id that a project key can see, and that is not of the project that was asked for.
+    async fn owner_by_key(&self, call: &Call<'_>, requested: &str, id: &OwnedId) -> Result<String, Failure> {
+        match ask(call, id, None).await? {
+            Asked::Found(record) => match record.get("project_id").and_then(Value::as_str) {
+                Some(named) => Ok(named.to_owned()),
+                None => self.own_project(call).await,
+            },
+            Asked::Absent => Err(not_resolved(&[id], &[requested.to_owned()])),
+            Asked::Refused(failure) => Err(failure),
+        }
+    }
+
+    /// The project of a project key, learned from a record that it can read, once.
+    pub(super) async fn own_project(&self, call: &Call<'_>) -> Result<String, Failure> {
+        if let Some(known) = self.session.own_project(&call.key) {
+            return Ok(known);
+        }
+        for list in TELLING {
+            if let Some(project) = first_project(call, list).await? {
+                self.session.learn_own_project(&call.key, &project);
+                return Ok(project);
+            }
+        }
+        Err(Failure::new(
+            Code::ProjectRequired,
+            "the project of the key cannot be told: it can read no record",
+        )
+        .hint("pass `project_id`, or ask the person to set TAS_PROJECT_ID"))
+    }
+
+    /// Makes sure that every id belongs to the project of project scope.
+    pub(super) async fn confirm_inside(
+        &self,
+        call: &Call<'_>,
+        project: &str,
+        ids: &[OwnedId],
+    ) -> Result<(), Failure> {
+        for id in ids {
+            if self.session.owner(id).as_deref() != Some(project) {
+                if !has(call, project, id).await? {
+                    return Err(not_resolved(&[id], &[project.to_owned()]));
+                }
+                self.session.learn(project, [id.clone()]);
+            }
+        }
+        Ok(())
     }
 
     /// The one project that owns all the ids.
@@ -143,30 +194,16 @@ impl Scope {
     }
 }
 
-/// The owner of an id that a project key can see, and that is not of the project that was asked for.
-async fn owner_by_key(call: &Call<'_>, requested: &str, id: &OwnedId) -> Result<String, Failure> {
-    match ask(call, id, None).await? {
-        Asked::Found(record) => match record.get("project_id").and_then(Value::as_str) {
-            Some(named) => Ok(named.to_owned()),
-            None => own_project(call).await,
-        },
-        Asked::Absent => Err(not_resolved(&[id], &[requested.to_owned()])),
-        Asked::Refused(failure) => Err(failure),
-    }
-}
-
-/// The project of a project key, learned from any run that it can read.
-async fn own_project(call: &Call<'_>) -> Result<String, Failure> {
-    let unknown = || {
-        Failure::new(Code::ProjectRequired, "the project of the key cannot be told")
-            .hint("pass ids and `project_id` of the key's project")
-    };
-    let list = catalog::find(ListRuns::NAME).ok_or_else(unknown)?;
+/// The project of the first record of a list; `None` if it has none, or the key may not read it.
+async fn first_project(call: &Call<'_>, list: &str) -> Result<Option<String>, Failure> {
+    let Some(list) = catalog::find(list) else { return Ok(None) };
     let fields = Fields::from_iter([("page_size".to_owned(), Value::from(1))]);
     let answer = call.send(list, &fields, None).await?;
+    if answer.status != 403 && !answer.is_success() {
+        return Err(call.refused(list, &answer));
+    }
     let page: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-    let project = page.pointer("/data/0/project_id").and_then(Value::as_str);
-    project.map(str::to_owned).ok_or_else(unknown)
+    Ok(page.pointer("/data/0/project_id").and_then(Value::as_str).map(str::to_owned))
 }
 
 /// Whether a project has an id. Records and paths may name one project differently (supplement 1.1): asking it is

@@ -9,6 +9,7 @@ use indexmap::IndexSet;
 use lru::LruCache;
 
 use super::OwnedId;
+use crate::config::ApiKey;
 
 /// Most owners that are remembered. An owner never changes, so that only memory speaks against more.
 const MOST_OWNERS: NonZeroUsize = NonZeroUsize::new(4_096).unwrap();
@@ -23,11 +24,14 @@ pub(super) struct Session(Mutex<Learned>);
 struct Learned {
     projects: IndexSet<String>,
     owners: LruCache<OwnedId, String>,
+    /// A project key, which may be replaced while the server runs, and its project.
+    own: Option<(ApiKey, String)>,
 }
 
 impl Default for Session {
     fn default() -> Self {
-        Self(Mutex::new(Learned { projects: IndexSet::new(), owners: LruCache::new(MOST_OWNERS) }))
+        let (projects, owners) = (IndexSet::new(), LruCache::new(MOST_OWNERS));
+        Self(Mutex::new(Learned { projects, owners, own: None }))
     }
 }
 
@@ -38,6 +42,16 @@ impl Session {
 
     pub(super) fn owner(&self, id: &OwnedId) -> Option<String> {
         self.lock().owners.get(id).cloned()
+    }
+
+    pub(super) fn own_project(&self, key: &ApiKey) -> Option<String> {
+        let learned = self.lock();
+        let (_, project) = learned.own.as_ref().filter(|(of, _)| of.is(key))?;
+        Some(project.clone())
+    }
+
+    pub(super) fn learn_own_project(&self, key: &ApiKey, project: &str) {
+        self.lock().own = Some((key.clone(), project.to_owned()));
     }
 
     pub(super) fn learned(&self) -> Vec<String> {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tas_mcp::{
     catalog::OPERATIONS,
     config::{self, SETTINGS},
-    operation::Tier,
+    operation::{Access, Tier},
 };
 
 fn root(name: &str) -> std::path::PathBuf {
@@ -37,8 +37,10 @@ fn tools() -> String {
     OPERATIONS.iter().fold(head, |mut rows, entry| {
         let tier = if entry.tier == Tier::Core { "core" } else { "extra" };
         let changes = if entry.effect.is_read_only() { "nothing" } else { "yes" };
-        let permission =
-            entry.permission.map_or("any key".to_owned(), |permission| format!("`{permission}`"));
+        let permission = match entry.access {
+            Access::Permission(permission) => format!("`{permission}`"),
+            any => any.to_string(),
+        };
         writeln!(
             rows,
             "| `{}` | `{}` | {tier} | {changes} | {permission} |",

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tas_mcp::{
     arguments::{self, Mode},
     catalog::{Entry, OPERATIONS},
-    operation::Fields,
-    wire::{self, Layout, has_body, layout},
+    operation::{Access, Fields, Place},
+    wire::{self, Layout, layout},
 };
 
 use crate::support::contract::{Contract, Operation, resolved};
@@ -93,8 +93,12 @@ fn methods_are_those_of_the_contract() {
 #[test]
 fn permissions_are_those_of_the_contract() {
     for (entry, operation) in both() {
-        let permission = entry.permission.unwrap_or("any-key");
-        assert_eq!(permission, operation.permission, "{}", entry.name);
+        let access = match operation.permission {
+            "none" => Access::NoKey,
+            "any-key" | "any-project-key" => Access::AnyKey,
+            permission => Access::Permission(permission),
+        };
+        assert_eq!(entry.access, access, "{}", entry.name);
     }
 }
 
@@ -103,7 +107,9 @@ fn paths_are_those_of_the_contract() {
     for (entry, operation) in both() {
         let layout = laid_out(entry, &operation.sample("path"));
         let path = operation.sample_path();
-        assert_eq!(layout.target(Some(PROJECT)), format!("/project/{PROJECT}{path}"), "{}", entry.name);
+        let in_project = matches!(entry.place, Place::Project | Place::NamedProject);
+        let prefix = if in_project { format!("/project/{PROJECT}") } else { String::new() };
+        assert_eq!(layout.target(Some(PROJECT)), format!("{prefix}{path}"), "{}", entry.name);
         assert_eq!(layout.target(None), path, "{}", entry.name);
     }
 }
@@ -118,7 +124,7 @@ fn every_query_parameter_of_the_contract_travels_as_the_contract_says() {
         let expected: Vec<_> = query.iter().map(|(name, value)| (name.clone(), text(value))).collect();
         assert_eq!(pairs(&layout.target(Some(PROJECT))), expected, "{}", entry.name);
         assert_eq!(url(&layout.target(None)).path(), format!("/api/v1{}", operation.sample_path()));
-        let body = has_body(&entry.method).then(|| wrapped(entry, Fields::new()).to_string().into_bytes());
+        let body = entry.has_body().then(|| wrapped(entry, Fields::new()).to_string().into_bytes());
         assert_eq!(layout.body, body, "{}", entry.name);
     }
 }
@@ -126,7 +132,7 @@ fn every_query_parameter_of_the_contract_travels_as_the_contract_says() {
 #[test]
 fn every_request_example_of_the_contract_travels_unchanged() {
     let mut seen = BTreeMap::new();
-    for (entry, operation) in both().filter(|(entry, _)| has_body(&entry.method)) {
+    for (entry, operation) in both().filter(|(entry, _)| entry.has_body()) {
         for (name, body) in Contract::load().examples(entry.name).requests {
             let mut arguments = operation.sample("path");
             arguments.extend(unwrapped(entry, body).expect("examples are objects"));
@@ -211,7 +217,7 @@ fn ids_that_cannot_be_a_segment_are_refused() {
 
 #[test]
 fn a_hostile_query_value_stays_one_value() {
-    for (entry, operation) in both().filter(|(entry, _)| !has_body(&entry.method)) {
+    for (entry, operation) in both().filter(|(entry, _)| !entry.has_body()) {
         for parameter in operation.parameters_in("query") {
             let name = parameter["name"].as_str().unwrap();
             for hostile in HOSTILE {

@@ -1,6 +1,6 @@
 //! Where requests may be sent.
 
-use tas_mcp::config::BaseUrl;
+use tas_mcp::config::HostUrl;
 
 #[test]
 fn https_goes_anywhere_and_plain_http_to_the_loopback_only() {
@@ -14,7 +14,7 @@ fn https_goes_anywhere_and_plain_http_to_the_loopback_only() {
         "http://[::1]:8080/api/v1",
         "http://localhost/api/v1",
     ] {
-        let address = BaseUrl::parse(text).unwrap_or_else(|problem| panic!("{text}: {problem}"));
+        let address = HostUrl::main(text).unwrap_or_else(|problem| panic!("{text}: {problem}"));
         assert!(address.as_str().ends_with("/api/v1"), "{address:?}");
     }
     for text in [
@@ -26,7 +26,7 @@ fn https_goes_anywhere_and_plain_http_to_the_loopback_only() {
         "ftp://service.example/api/v1",
         "file:///api/v1",
     ] {
-        let problem = BaseUrl::parse(text).expect_err(text);
+        let problem = HostUrl::main(text).expect_err(text);
         assert!(problem.contains("must use https"), "{text}: {problem}");
     }
 }
@@ -60,6 +60,6 @@ fn other_forms_are_refused_with_the_reason() {
         ("svc_secret", "is not an address: relative URL without a base"),
         ("https://", "is not an address: empty host"),
     ] {
-        assert_eq!(BaseUrl::parse(text).expect_err(text), expected, "{text}");
+        assert_eq!(HostUrl::main(text).expect_err(text), expected, "{text}");
     }
 }

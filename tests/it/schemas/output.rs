@@ -1,7 +1,10 @@
 //! Output schemas stay true for every answer that the document allows: hosts drop an answer that breaks them.
 
 use serde_json::{Value, json};
-use tas_mcp::catalog::{Entry, OPERATIONS};
+use tas_mcp::{
+    catalog::{Entry, OPERATIONS},
+    operation::Form,
+};
 
 use super::mutants::mutants;
 use crate::support::contract::{Contract, resolved, standalone};
@@ -82,7 +85,7 @@ fn every_field_of_the_contract_is_described() {
 #[test]
 fn every_answer_that_the_contract_allows_keeps_the_output_schema() {
     let mut judged = 0;
-    for entry in &OPERATIONS {
+    for entry in OPERATIONS.iter().filter(|entry| entry.form == Form::Json) {
         let ours = jsonschema::draft202012::new(&output(entry)).unwrap();
         let examples = examples(entry);
         assert!(!examples.is_empty(), "{}", entry.name);
