@@ -208,6 +208,11 @@ impl Entry {
         !matches!(self.method, Method::GET | Method::DELETE | Method::HEAD)
     }
 
+    /// Whether a caller can say which fields of the answer are wanted.
+    pub fn takes_fields(&self) -> bool {
+        self.effect.is_read_only() && self.form == Form::Json
+    }
+
     /// Whether path or body name the project as a field.
     pub fn names_project(&self) -> bool {
         self.project_in_body || self.path.contains(PROJECT)

@@ -197,7 +197,7 @@ pub struct Connection {
 /// The flags of all settings, for the command line.
 pub fn flags() -> impl Iterator<Item = Arg> {
     SETTINGS.iter().filter(|setting| !setting.flag.is_empty()).map(|setting| {
-        let arg = Arg::new(setting.flag).long(setting.flag).global(true);
+        let arg = Arg::new(setting.flag).long(setting.flag).global(true).help_heading("Settings");
         let help = match setting.variable {
             "" => setting.meaning.to_owned(),
             variable => format!("{} [{variable}]", setting.meaning),

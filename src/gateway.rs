@@ -11,7 +11,7 @@ use crate::{
     config::Settings,
     failure::{Code, Failure},
     operation::{Fields, Place},
-    reply::{self, Reply},
+    reply::{self, Reply, Selection},
     scope::{Scope, broken_ids, owned_ids},
     wire,
 };
@@ -21,6 +21,9 @@ pub const PROJECT_ID: &str = "project_id";
 
 /// Argument of tools that may be irreversible or costly: a person has agreed.
 pub const CONFIRM: &str = "confirm";
+
+/// Argument of tools that read: what of the answer is wanted.
+pub const FIELDS: &str = "fields";
 
 /// The way from tools to the service.
 #[derive(Debug)]
@@ -56,7 +59,7 @@ impl Gateway {
     /// Calls an operation and gives its reply.
     pub async fn call(&self, entry: &'static Entry, mut arguments: Fields) -> Result<Reply, Failure> {
         let ready = self.ready.as_ref().map_err(Clone::clone)?;
-        let Checked { requested, confirmed } = checked(entry, &mut arguments, &ready.tmsys_name)?;
+        let Checked { requested, confirmed, wanted } = checked(entry, &mut arguments, &ready.tmsys_name)?;
         if ready.asks_first && !confirmed {
             confirmation(entry, &arguments).map_or(Ok(()), Err)?;
         }
@@ -78,11 +81,15 @@ impl Gateway {
         if !reply::is_success(entry, &answer) {
             return Err(call.refused(entry, &answer));
         }
-        let reply = Reply::new(entry, &answer, &call.key, &ready.tmsys_name)?;
+        let mut reply = Reply::new(entry, &answer, &call.key, &ready.tmsys_name)?;
         if let Some(project) = &project {
             ready.scope.learn(project, ids);
             ready.scope.learn(project, reply.fields().map(owned_ids).unwrap_or_default());
         }
+        if let Some(wanted) = wanted {
+            reply.select(wanted);
+        }
+        reply.point_to_next_page();
         Ok(reply)
     }
 }
@@ -91,6 +98,7 @@ impl Gateway {
 struct Checked {
     requested: Option<String>,
     confirmed: bool,
+    wanted: Option<Selection>,
 }
 
 /// Checks the arguments against everything that can be known without a request; takes out what is ours.
@@ -98,6 +106,7 @@ fn checked(entry: &Entry, arguments: &mut Fields, tmsys_name: &str) -> Result<Ch
     let mut violations = Vec::new();
     let requested = take_project(arguments, &mut violations);
     let confirmed = entry.confirm.is_some() && take_confirmation(arguments, &mut violations);
+    let wanted = if entry.takes_fields() { take_fields(entry, arguments, &mut violations) } else { None };
     violations.extend(arguments::check(entry.input_schema(), arguments, Mode::Arguments));
     for rule in entry.rules.iter().chain(entry.own_rules) {
         rule.check(arguments, &mut violations);
@@ -109,7 +118,7 @@ fn checked(entry: &Entry, arguments: &mut Fields, tmsys_name: &str) -> Result<Ch
         }
     }
     if violations.is_empty() {
-        Ok(Checked { requested, confirmed })
+        Ok(Checked { requested, confirmed, wanted })
     } else {
         Err(Failure::invalid_arguments(entry.name, &violations))
     }
@@ -141,6 +150,22 @@ fn take_confirmation(arguments: &mut Fields, violations: &mut Vec<Violation>) ->
             false
         }
     }
+}
+
+/// The names as a list, as text with commas, or as the text of a JSON list: hosts send them all.
+fn take_fields(entry: &Entry, arguments: &mut Fields, violations: &mut Vec<Violation>) -> Option<Selection> {
+    let names: Option<Vec<String>> = match arguments.shift_remove(FIELDS)? {
+        Value::Null => return None,
+        Value::String(text) => serde_json::from_str(&text)
+            .ok()
+            .or_else(|| Some(text.split(',').map(|name| name.trim().to_owned()).collect())),
+        list => serde_json::from_value(list).ok(),
+    };
+    let Some(names) = names else {
+        violations.push(Violation::new(FIELDS, "must be a list of names"));
+        return None;
+    };
+    Selection::parse(entry, &names).map_err(|broken| violations.extend(broken)).ok()
 }
 
 /// The refusal of a call that a person has to agree to, if it is one.

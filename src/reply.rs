@@ -4,7 +4,11 @@ use serde_json::Value;
 
 mod budget;
 mod clean;
+mod paging;
 mod redirection;
+mod selection;
+
+pub use selection::Selection;
 
 use crate::{
     catalog::Entry,
@@ -51,6 +55,18 @@ impl Reply {
             return Err(bad("has none of the fields of this operation"));
         }
         Ok(Self { value })
+    }
+
+    /// Leaves only what the caller asked for.
+    pub fn select(&mut self, selection: Selection) {
+        selection.apply(&mut self.value);
+    }
+
+    /// Says how to get the next page, where there is one.
+    pub fn point_to_next_page(&mut self) {
+        if let Value::Object(object) = &mut self.value {
+            paging::point_to_next(object);
+        }
     }
 
     /// The answer and its compact JSON, cut to at most `most` characters; `truncated` says what is missing then.

@@ -11,7 +11,7 @@ use crate::{
     catalog::{self, Entry, OPERATIONS},
     config::Settings,
     failure::{Code, Failure},
-    gateway::{CONFIRM, Gateway, PROJECT_ID},
+    gateway::{CONFIRM, FIELDS, Gateway, PROJECT_ID},
     operation::Fields,
     reply::Reply,
 };
@@ -43,6 +43,7 @@ fn subcommand(entry: &'static Entry) -> Command {
     let flags =
         properties.iter().map(|(name, schema)| flag(name, schema.get("description").and_then(Value::as_str)));
     let project = flag(PROJECT_ID, Some("Project, where no id decides it and the settings name none"));
+    let fields = entry.takes_fields().then(|| flag(FIELDS, Some("Only these fields, dotted: `test.name`")));
     let yes = entry
         .confirm
         .map(|_| Arg::new(YES).long(YES).action(ArgAction::SetTrue).help("Do not ask before a costly call"));
@@ -57,6 +58,7 @@ fn subcommand(entry: &'static Entry) -> Command {
         .after_help(Exit::HELP)
         .args(flags)
         .args([project, json, raw])
+        .args(fields)
         .args(yes)
 }
 
@@ -66,7 +68,7 @@ fn flag(name: &str, description: Option<&str>) -> Arg {
     let flag =
         Arg::new(name.to_owned()).value_name("VALUE").action(ArgAction::Append).allow_hyphen_values(true);
     let flag = if long == name { flag } else { flag.alias(name.to_owned()) };
-    flag.long(long).help(description.unwrap_or_default().to_owned())
+    flag.long(long).help(description.unwrap_or_default().to_owned()).help_heading("Arguments")
 }
 
 /// Runs the command.
@@ -104,7 +106,8 @@ fn arguments(entry: &Entry, matches: &ArgMatches) -> anyhow::Result<Result<Field
     }
     let names =
         entry.input_schema().get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
-    for name in names.map(String::as_str).chain([PROJECT_ID]) {
+    let fields = entry.takes_fields().then_some(FIELDS);
+    for name in names.map(String::as_str).chain([PROJECT_ID]).chain(fields) {
         let Some(values) = matches.get_many::<String>(name) else { continue };
         let mut values: Vec<_> = values.map(|value| Value::from(value.as_str())).collect();
         let value = if values.len() == 1 { values.remove(0) } else { Value::Array(values) };

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     catalog::Entry,
-    gateway::{CONFIRM, PROJECT_ID},
+    gateway::{CONFIRM, FIELDS, PROJECT_ID},
     schema,
 };
 
@@ -19,6 +19,10 @@ pub fn published(entry: &Entry, is_global: bool) -> Tool {
         if entry.confirm.is_some() {
             let description = "`true`: a person agreed to the cost.";
             properties.insert(CONFIRM.to_owned(), json!({"type": "boolean", "description": description}));
+        }
+        if entry.takes_fields() {
+            let names = json!({"type": "array", "items": {"type": "string"}});
+            properties.insert(FIELDS.to_owned(), names);
         }
         if is_global {
             properties.insert(PROJECT_ID.to_owned(), json!({"type": "string"}));

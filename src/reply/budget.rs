@@ -6,6 +6,7 @@
 
 use serde_json::{Value, json};
 
+use super::paging::NEXT;
 use crate::operation::Fields;
 
 /// Field that says what is missing.
@@ -59,6 +60,8 @@ fn cut_records(object: &mut Fields, most: usize, cuts: &mut Cuts) {
         cuts.list(format!("/{RECORDS}"), kept, records.len() - kept);
         records.truncate(kept);
         cuts.kept_records = Some(kept);
+        // The next page of this size would skip what was cut.
+        object.shift_remove(NEXT);
     }
 }
 
@@ -99,8 +102,10 @@ impl Cuts {
     fn told(self) -> Value {
         const MOST_TOLD: usize = 5;
         let hint = match self.kept_records {
-            Some(kept) => format!("ask for fewer records a page: `page_size: {kept}`, and go on with `page`"),
-            None => "the record is longer than a reply may be (TAS_MAX_REPLY_CHARS)".to_owned(),
+            Some(kept) => format!(
+                "ask for less of each record with `fields`, or for fewer a page: `page_size: {kept}`, and go on with `page`"
+            ),
+            None => "the record is longer than a reply may be: ask for parts of it with `fields`".to_owned(),
         };
         let lists = self
             .lists

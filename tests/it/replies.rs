@@ -5,6 +5,8 @@ use tas_mcp::sandbox::keys;
 
 use crate::support::{host::Host, service::Service};
 
+mod selecting;
+
 const MOST: usize = 4_000;
 
 /// The reply of a tool to this answer of the service, with replies limited to [`MOST`] characters.
@@ -30,7 +32,7 @@ async fn a_reply_that_fits_is_whole() {
 #[tokio::test]
 async fn a_long_list_is_cut_between_records_and_says_how_to_go_on() {
     let records: Vec<_> = (0..100).map(|index| json!({"id": index, "name": "n".repeat(90)})).collect();
-    let pagination = json!({"page": 0, "page_size": 100, "total_count": 100, "total_pages": 1});
+    let pagination = json!({"page": 0, "page_size": 100, "total_count": 150, "total_pages": 2});
     let reply =
         reply("list_tests", json!({"page_size": 100}), json!({"data": records, "pagination": pagination}))
             .await;
@@ -39,6 +41,7 @@ async fn a_long_list_is_cut_between_records_and_says_how_to_go_on() {
     assert!(kept.len() > 10);
     assert_eq!(kept.as_slice(), &records[..kept.len()]);
     assert_eq!(reply["pagination"], pagination);
+    assert_eq!(reply.get("next"), None, "it would skip what was cut");
     let cut = &reply["truncated"]["cuts"][0];
     assert_eq!(*cut, json!({"path": "/data", "kept": kept.len(), "omitted": 100 - kept.len()}));
     let hint = reply["truncated"]["hint"].as_str().expect("a hint");
