@@ -2,17 +2,17 @@
 
 use std::io::Write;
 
-use clap::Command;
-
 mod call;
 mod completions;
 mod doctor;
+mod program;
 mod table;
 mod tools;
 
 pub use call::{command as call_command, run as call};
 pub use completions::{command as completions_command, run as completions};
 pub use doctor::{command as doctor_command, run as doctor};
+pub use program::program;
 pub use tools::{command as tools_command, run as tools};
 
 use crate::failure::{Code, Failure};
@@ -74,9 +74,4 @@ fn complain(failure: &Failure) -> Exit {
     // Nothing is left to say it to when standard error is gone.
     drop(writeln!(errors, "{said}"));
     failure.code.into()
-}
-
-/// The commands of this module.
-pub fn commands() -> [Command; 4] {
-    [tools_command(), call_command(), doctor_command(), completions_command()]
 }

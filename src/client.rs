@@ -6,11 +6,13 @@ use http::Method;
 use tokio::time::Instant;
 
 mod answer;
+mod reach;
 mod refusal;
 mod retry;
 mod transport;
 
 pub use answer::Answer;
+pub use reach::{Reached, proxy_of};
 pub use refusal::refused;
 pub use retry::{RETRY, Repeat, RetryPolicy};
 pub use transport::certificates;
@@ -27,6 +29,9 @@ pub const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
 
 /// Limit of one call with all its requests and pauses: hosts give up after 60 s.
 pub const CALL_LIMIT: Duration = Duration::from_secs(45);
+
+/// Limit of asking whether a host is there.
+const REACH_LIMIT: Duration = Duration::from_secs(10);
 
 /// A host of the service that the key may be sent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,13 +118,22 @@ impl Client {
         loop {
             let outcome = transport.send(request, key, deadline).await;
             let Some(pause) = self.retry.pause(request.repeat, &outcome, attempt, deadline) else {
-                let answer = outcome.map_err(|error| error.into_failure(request, key, attempt));
+                let answer = outcome.map_err(|error| error.into_failure(request, Some(key), attempt));
                 return answer.map(|answer| answer.after(attempt));
             };
             tracing::debug!(operation = request.operation, attempt, pause_ms = pause.as_millis(), "retrying");
             tokio::time::sleep(pause).await;
             attempt += 1;
         }
+    }
+
+    /// Asks whether a host is there, without a key; `None` when it is not set.
+    pub async fn reach(&self, place: Place) -> Option<Result<Reached, Failure>> {
+        let transport = match Host::of(place) {
+            Host::Main => &self.main,
+            Host::Knowledge => self.knowledge.as_ref()?,
+        };
+        Some(transport.reach(place, REACH_LIMIT).await)
     }
 
     fn transport(&self, request: &Request<'_>) -> Result<&Transport, Failure> {

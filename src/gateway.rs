@@ -7,8 +7,8 @@ use crate::{
     arguments::{self, Mode, Violation},
     call::Call,
     catalog::Entry,
-    client::{CALL_LIMIT, Client},
-    config::Settings,
+    client::{CALL_LIMIT, Client, Reached},
+    config::{KeyKind, Settings},
     failure::{Code, Failure},
     operation::{Fields, Place},
     reply::{self, Reply, Selection},
@@ -54,6 +54,16 @@ impl Gateway {
     /// What is wrong with the settings, if anything is.
     pub fn problem(&self) -> Option<&Failure> {
         self.ready.as_ref().err()
+    }
+
+    /// Whose key it is, where there is a usable one.
+    pub fn key_kind(&self) -> Option<KeyKind> {
+        Some(self.ready.as_ref().ok()?.client.key().ok()?.kind())
+    }
+
+    /// Asks whether the host of a place is there; `None` when it is not set.
+    pub async fn reach(&self, place: Place) -> Option<Result<Reached, Failure>> {
+        self.ready.as_ref().ok()?.client.reach(place).await
     }
 
     /// Calls an operation and gives its reply.

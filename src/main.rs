@@ -3,7 +3,7 @@
 use std::{io::Write, net::SocketAddr, process::ExitCode};
 
 use anyhow::Context;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::ArgMatches;
 use tas_mcp::{
     cli::{self, Exit},
     config::{self, Settings},
@@ -13,7 +13,7 @@ use tas_mcp::{
 };
 
 fn main() -> ExitCode {
-    let matches = command().get_matches();
+    let matches = cli::program().get_matches();
     let settings = Settings::read(&matches);
     start_logging(&settings);
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -29,23 +29,13 @@ fn main() -> ExitCode {
     }
 }
 
-fn command() -> Command {
-    Command::new("tas-mcp")
-        .version(env!("CARGO_PKG_VERSION"))
-        .about("MCP server for the Test Automation Service. Without a subcommand it serves MCP on standard input and output")
-        .args(config::flags())
-        .subcommand(Command::new("demo").about("Shows an assistant's session against an embedded sandbox"))
-        .subcommands(cli::commands())
-        .subcommand(sandbox_command())
-}
-
 async fn run(matches: &ArgMatches, mut settings: Settings) -> anyhow::Result<Exit> {
     let _sandbox = if settings.wants_sandbox() { Some(embed_sandbox(&mut settings).await?) } else { None };
     match matches.subcommand() {
         Some(("tools", matches)) => return cli::tools(matches, &settings),
         Some(("call", matches)) => return cli::call(matches, &settings).await,
         Some(("doctor", matches)) => return cli::doctor(matches, &settings).await,
-        Some(("completions", matches)) => cli::completions(matches, command()),
+        Some(("completions", matches)) => cli::completions(matches, cli::program()),
         Some(("demo", _)) => demo::run().await,
         Some(("sandbox", matches)) => serve_sandbox(matches, &settings).await,
         _ => serve(&settings).await,
@@ -83,19 +73,6 @@ async fn serve_sandbox(matches: &ArgMatches, settings: &Settings) -> anyhow::Res
     writeln!(std::io::stdout(), "{}", sandbox.guide())?;
     terminated().await;
     Ok(())
-}
-
-fn sandbox_command() -> Command {
-    let listen = Arg::new("listen").long("listen").value_name("ADDR").value_parser(value_parser!(SocketAddr));
-    let speed = Arg::new("speed").long("speed").value_name("FACTOR").value_parser(value_parser!(f64));
-    Command::new("sandbox")
-        .about("Serves the service from memory, with seed data, until it is told to end")
-        .arg(
-            listen
-                .default_value("127.0.0.1:8080")
-                .help("Address and port to listen on; port 0 takes a free one"),
-        )
-        .arg(speed.default_value("60").help("Simulated seconds for each real one; 0: the clock stands still"))
 }
 
 /// Waits for the request to end: SIGTERM, SIGINT, or Ctrl-C where there are no signals.

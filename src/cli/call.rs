@@ -30,6 +30,7 @@ pub fn command() -> Command {
     Command::new("call").about("Calls a tool and prints its result").defer(|command| {
         command
             .subcommand_required(true)
+            .subcommand_value_name("TOOL")
             .arg_required_else_help(true)
             .allow_external_subcommands(true)
             .after_help(Exit::HELP)
@@ -147,8 +148,9 @@ fn print(reply: &Reply, raw: bool) -> anyhow::Result<Exit> {
         writeln!(output, "{value}")?;
     } else if let Some(table) = list(value) {
         write!(output, "{table}")?;
-        if let Some(pagination) = value.get("pagination") {
-            writeln!(output, "{pagination}")?;
+        let number = |path: &str| value.pointer(path).and_then(Value::as_u64);
+        if let (Some(next), Some(total)) = (number("/next/page"), number("/pagination/total_count")) {
+            writeln!(output, "{total} records in all; more with --page {next}")?;
         }
     } else {
         writeln!(output, "{value:#}")?;

@@ -1,23 +1,23 @@
-//! `tas-mcp doctor`: what is set, what is offered, and whether the service takes the key. Changes nothing; holds no
-//! secret, so that it can be copied into a report.
+//! `tas-mcp doctor`: what is set, what is offered, which hosts can be reached, and what the key may do. Changes nothing;
+//! holds no secret, so that it can be copied into a report.
 
-use std::{fmt::Write as _, io::Write as _, time::Instant};
+use std::io::Write as _;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use super::{Exit, table::Table, tools::tokens};
+use super::{Exit, tools::tokens};
 use crate::{
-    api::{configs::ListDeploymentConfigs, runs::ListRuns, tests::ListTests},
-    catalog,
-    config::Settings,
+    config::{KeyKind, Settings},
     failure::{Code, Failure},
-    gateway::{Gateway, PROJECT_ID},
-    operation::{Fields, Operation},
+    gateway::Gateway,
 };
 
-/// Operations that show, by reading one record, what the key may do.
-const PROBES: [&str; 3] = [ListTests::NAME, ListRuns::NAME, ListDeploymentConfigs::NAME];
+mod hosts;
+mod probes;
+mod text;
+
+use self::{hosts::Host, probes::Probe};
 
 /// The command.
 pub fn command() -> Command {
@@ -27,129 +27,91 @@ pub fn command() -> Command {
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("As JSON"))
 }
 
-/// One thing that was tried.
-struct Probe {
-    operation: &'static str,
+/// Everything that was found out.
+#[derive(Serialize)]
+struct Report {
+    version: &'static str,
+    settings: Vec<Set>,
+    /// Project of project scope; `None`: global scope.
     project: Option<String>,
-    milliseconds: u128,
-    outcome: Result<(), Failure>,
+    key: Option<&'static str>,
+    tools: Tools,
+    /// What makes the settings unusable.
+    problem: Option<Failure>,
+    hosts: Vec<Host>,
+    probes: Vec<Probe>,
+}
+
+/// A setting that is set.
+#[derive(Serialize)]
+struct Set {
+    setting: &'static str,
+    value: String,
+    origin: String,
+}
+
+/// What hosts are offered, and what it costs them.
+#[derive(Serialize)]
+struct Tools {
+    offered: usize,
+    tokens: usize,
 }
 
 /// Runs the command.
 pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
-    let gateway = Gateway::new(settings);
-    let probes = match gateway.problem() {
-        Some(_) => Vec::new(),
-        None => probe_all(&gateway, settings).await,
-    };
-    let exit = verdict(&gateway, &probes);
+    let report = examine(settings).await;
     let mut output = anstream::stdout();
     if matches.get_flag("json") {
-        writeln!(output, "{:#}", as_json(settings, &gateway, &probes))?;
+        writeln!(output, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {
-        write!(output, "{}", as_text(settings, &gateway, &probes)?)?;
+        write!(output, "{}", text::of(&report)?)?;
     }
-    Ok(exit)
+    Ok(report.verdict())
 }
 
-async fn probe_all(gateway: &Gateway, settings: &Settings) -> Vec<Probe> {
-    let mut projects: Vec<_> = settings.listed_projects().into_iter().map(Some).collect();
-    if projects.is_empty() || settings.project().is_some() {
-        projects = vec![None];
+async fn examine(settings: &Settings) -> Report {
+    let gateway = Gateway::new(settings);
+    let problem = gateway.problem().cloned();
+    let hosts = if problem.is_none() { hosts::reach_all(&gateway, settings).await } else { Vec::new() };
+    let is_there = hosts.first().is_some_and(|main| main.reached.is_some());
+    let probes = if is_there { probes::try_all(&gateway, settings).await } else { Vec::new() };
+    Report {
+        version: env!("CARGO_PKG_VERSION"),
+        settings: settings.found().into_iter().map(Set::from).collect(),
+        project: settings.project().map(str::to_owned),
+        key: gateway.key_kind().map(|kind| match kind {
+            KeyKind::Project => "key of a project",
+            KeyKind::Organization => "key of an organization",
+        }),
+        tools: tools(settings),
+        problem,
+        hosts,
+        probes,
     }
-    let mut probes = Vec::new();
-    for project in projects {
-        for operation in PROBES {
-            probes.extend(probe(gateway, operation, project.clone()).await);
+}
+
+impl Report {
+    /// Usable if anything could be read; else what stands in the way.
+    fn verdict(&self) -> Exit {
+        if self.probes.iter().any(|probe| probe.failure.is_none()) {
+            return Exit::Done;
         }
-    }
-    probes
-}
-
-async fn probe(gateway: &Gateway, operation: &'static str, project: Option<String>) -> Option<Probe> {
-    let entry = catalog::find(operation)?;
-    let mut arguments = Fields::from_iter([("page_size".to_owned(), json!(1))]);
-    if let Some(project) = &project {
-        arguments.insert(PROJECT_ID.to_owned(), json!(project));
-    }
-    let started = Instant::now();
-    let outcome = gateway.call(entry, arguments).await.map(drop);
-    Some(Probe { operation, project, milliseconds: started.elapsed().as_millis(), outcome })
-}
-
-/// Usable if anything could be read; else what stands in the way.
-fn verdict(gateway: &Gateway, probes: &[Probe]) -> Exit {
-    if let Some(problem) = gateway.problem() {
-        return problem.code.into();
-    }
-    if probes.iter().any(|probe| probe.outcome.is_ok()) {
-        return Exit::Done;
-    }
-    let failure = probes.iter().find_map(|probe| probe.outcome.as_ref().err());
-    failure.map_or(Exit::Done, |failure| failure.code.into())
-}
-
-fn as_json(settings: &Settings, gateway: &Gateway, probes: &[Probe]) -> Value {
-    let set = settings
-        .found()
-        .into_iter()
-        .map(|(name, value, origin)| json!({"setting": name, "value": value, "origin": origin}));
-    let probes = probes.iter().map(|probe| {
-        let failure = probe.outcome.as_ref().err();
-        json!({"operation": probe.operation, "project": probe.project, "milliseconds": probe.milliseconds, "failure": failure})
-    });
-    json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        "settings": set.collect::<Vec<_>>(),
-        "scope": settings.project().map_or(json!("global"), |project| json!({"project": project})),
-        "tools": {"offered": settings.selection().entries().count(), "tokens": cost(settings)},
-        "problem": gateway.problem(),
-        "probes": probes.collect::<Vec<_>>(),
-    })
-}
-
-fn as_text(settings: &Settings, gateway: &Gateway, probes: &[Probe]) -> Result<String, std::fmt::Error> {
-    let mut text = format!("tas-mcp {}\n\n", env!("CARGO_PKG_VERSION"));
-    let mut set = Table::new(["setting", "value", "from"]);
-    for (name, value, origin) in settings.found() {
-        set.row([name.to_owned(), value.to_owned(), origin.to_owned()]);
-    }
-    writeln!(text, "{set}")?;
-    let scope = settings.project().map_or("global".to_owned(), |project| format!("project `{project}`"));
-    let offered = settings.selection().entries().count();
-    writeln!(
-        text,
-        "scope: {scope}\ntools: {offered} offered, about {} tokens in every conversation\n",
-        cost(settings)
-    )?;
-    if let Some(problem) = gateway.problem() {
-        writeln!(text, "unusable: {problem}")?;
-        return Ok(text);
-    }
-    let mut tried = Table::new(["reading", "project", "ms", "outcome"]);
-    for probe in probes {
-        let outcome = probe.outcome.as_ref().err().map_or("ok".to_owned(), outcome);
-        let project = probe.project.clone().unwrap_or_default();
-        tried.row([probe.operation.to_owned(), project, probe.milliseconds.to_string(), outcome]);
-    }
-    writeln!(text, "{tried}")?;
-    for failure in probes.iter().filter_map(|probe| probe.outcome.as_ref().err()) {
-        writeln!(text, "{failure}")?;
-    }
-    Ok(text)
-}
-
-/// The code of a failure, and the permission that it is about.
-fn outcome(failure: &Failure) -> String {
-    let code = json!(failure.code);
-    let code = code.as_str().unwrap_or_default();
-    match failure.details.get("required_permission").and_then(Value::as_str) {
-        Some(permission) if failure.code == Code::PermissionDenied => format!("{code}: {permission}"),
-        _ => code.to_owned(),
+        let of_hosts = self.hosts.iter().filter_map(|host| host.failure.as_ref());
+        let of_probes = self.probes.iter().filter_map(|probe| probe.failure.as_ref());
+        let failure = self.problem.iter().chain(of_hosts).chain(of_probes).next();
+        failure.map_or(Code::NotConfigured, |failure| failure.code).into()
     }
 }
 
-fn cost(settings: &Settings) -> usize {
+impl From<(&'static str, &str, &str)> for Set {
+    fn from((setting, value, origin): (&'static str, &str, &str)) -> Self {
+        Self { setting, value: value.to_owned(), origin: origin.to_owned() }
+    }
+}
+
+fn tools(settings: &Settings) -> Tools {
     let is_global = settings.project().is_none();
-    settings.selection().entries().map(|entry| tokens(entry, is_global).unwrap_or_default()).sum()
+    let selection = settings.selection();
+    let cost = |entry| tokens(entry, is_global).unwrap_or_default();
+    Tools { offered: selection.entries().count(), tokens: selection.entries().map(cost).sum() }
 }

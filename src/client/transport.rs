@@ -88,7 +88,15 @@ impl Transport {
         tokio::time::timeout(limit, exchange).await.unwrap_or(Err(TransportError::Timeout(limit)))
     }
 
-    fn http(&self) -> Result<&reqwest::Client, TransportError> {
+    pub(super) fn url(&self) -> &str {
+        self.url.as_str()
+    }
+
+    pub(super) fn too_late(limit: Duration) -> TransportError {
+        TransportError::Timeout(limit)
+    }
+
+    pub(super) fn http(&self) -> Result<&reqwest::Client, TransportError> {
         if let Some(http) = self.http.get() {
             return Ok(http);
         }
@@ -199,9 +207,10 @@ impl TransportError {
         matches!(self, Self::Timeout(_) | Self::Broken(_) | Self::Truncated(_) | Self::TooLong)
     }
 
-    pub(super) fn into_failure(self, request: &Request<'_>, key: &ApiKey, attempts: u32) -> Failure {
+    pub(super) fn into_failure(self, request: &Request<'_>, key: Option<&ApiKey>, attempts: u32) -> Failure {
         let tries = if attempts > 1 { format!(" ({attempts} attempts)") } else { String::new() };
-        let message = quotation(&key.masked(format!("{}: {self}{tries}", request.operation)));
+        let message = format!("{}: {self}{tries}", request.operation);
+        let message = quotation(&key.map_or(message.clone(), |key| key.masked(message)));
         if request.repeat == Repeat::OnlyIfNotSent && self.may_have_been_sent() {
             let advice = request.in_doubt.unwrap_or("look before you call again");
             return Failure::new(Code::OutcomeUnknown, message)

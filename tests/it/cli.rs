@@ -8,6 +8,8 @@ use tas_mcp::{
 
 use crate::support::{binary::told, service::Service};
 
+mod doctor;
+
 /// Runs `call` against this service: exit code, what it printed, and the error that it answered.
 async fn call(service: &Service, arguments: &[&str], input: &[&str]) -> (Option<i32>, Value, Value) {
     let base_url = service.base_url();
@@ -95,46 +97,4 @@ async fn completions_know_commands_tools_and_their_arguments() {
             assert!(output.status.success() && script.contains(word), "{shell}: {word}");
         }
     }
-}
-
-#[tokio::test]
-async fn the_doctor_says_what_is_set_and_what_the_key_may_do() {
-    let service = Service::start().await;
-    let base_url = service.base_url();
-    let cases = [
-        (keys::DEMO, "demo", 0, Value::Null),
-        (keys::POWERLESS, "demo", 0, json!("permission_denied")),
-        (keys::EXPIRED, "demo", 1, json!("unauthenticated")),
-        (keys::ORGANIZATION, "demo,arena", 0, Value::Null),
-    ];
-    for (key, projects, code, second) in cases {
-        let variables =
-            [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", key), ("TAS_PROJECTS", projects)];
-        let output = told(&["doctor", "--json"], &variables, &[]).await;
-        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        assert_eq!(output.status.code(), Some(code), "{report}");
-        assert_eq!(report["probes"][1]["failure"]["code"], second, "{report}");
-        assert!(!report.to_string().contains(&format!("\"{key}\"")), "{report}");
-        let set = json!({"setting": "TAS_BASE_URL", "value": base_url, "origin": "variable TAS_BASE_URL"});
-        assert!(report["settings"].as_array().expect("settings").contains(&set), "{report}");
-    }
-}
-
-#[tokio::test]
-async fn the_doctor_shows_no_key_that_is_in_the_wrong_place() {
-    let variables =
-        [("TAS_API_KEY_FILE", "svc_misplaced"), ("TAS_BASE_URL", "https://u:svc_misplaced@h/api/v1")];
-    for format in [&["doctor"][..], &["doctor", "--json"]] {
-        let output = told(format, &variables, &[]).await;
-        let text = String::from_utf8(output.stdout).expect("UTF-8");
-        assert!(text.contains("[unusable]") && !text.contains("svc_misplaced"), "{text}");
-    }
-}
-
-#[tokio::test]
-async fn the_doctor_names_what_makes_the_settings_unusable() {
-    let output = told(&["doctor"], &[("TAS_BASE_URL", "http://service.example/api/v1")], &[]).await;
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text.contains("must use https") && text.contains("TAS_API_KEY"), "{text}");
 }

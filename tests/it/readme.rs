@@ -5,6 +5,7 @@ use std::{fmt::Write, fs, path::Path};
 use serde_json::Value;
 use tas_mcp::{
     catalog::OPERATIONS,
+    cli,
     config::{self, SETTINGS},
     operation::{Access, Tier},
 };
@@ -52,11 +53,40 @@ fn tools() -> String {
     })
 }
 
+fn commands_table() -> String {
+    let mut program = cli::program();
+    program.build();
+    let mut rows = "\n| command | what it does |\n|-|-|\n".to_owned();
+    let mut add = |left: String, right: String| {
+        writeln!(rows, "| `{}` | {} |", left.replace('|', "\\|"), right.replace('\n', " "))
+            .expect("a string");
+    };
+    add("tas-mcp".to_owned(), program.get_about().expect("every command says what it does").to_string());
+    for command in program.get_subcommands().filter(|command| command.get_name() != "help") {
+        let positional = command.get_positionals().map(ToString::to_string);
+        let below = command.get_subcommand_value_name().map(|name| format!("<{name}>"));
+        let name = std::iter::once(format!("tas-mcp {}", command.get_name())).chain(positional).chain(below);
+        add(name.collect::<Vec<_>>().join(" "), command.get_about().expect("an about").to_string());
+        let own = command.get_arguments().filter(|one| !one.is_positional() && !one.is_global_set());
+        for option in own.filter(|option| !matches!(option.get_id().as_str(), "help" | "version")) {
+            let mut defaults =
+                option.get_default_values().iter().filter(|_| option.get_action().takes_values());
+            let default = defaults
+                .find_map(|value| value.to_str())
+                .map(|value| format!(". Default: {value}"))
+                .unwrap_or_default();
+            add(format!("  {option}"), format!("{}{default}", option.get_help().expect("help")));
+        }
+    }
+    rows
+}
+
 #[test]
 fn its_tables_are_those_of_the_code() {
     let path = root("README.md");
     let readme = fs::read_to_string(&path).expect("README.md");
-    let now = with_table(&with_table(&readme, "settings", &settings()), "tools", &tools());
+    let tables = [("settings", settings()), ("tools", tools()), ("commands", commands_table())];
+    let now = tables.iter().fold(readme.clone(), |text, (name, rows)| with_table(&text, name, rows));
     if crate::support::updates_snapshots() {
         fs::write(&path, &now).expect("README.md can be written");
     }

@@ -1,0 +1,77 @@
+//! What the key may do, as far as reading shows it.
+
+use std::time::Instant;
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::{
+    api::{
+        builds::ListBuilds, configs::ListDeploymentConfigs, minions::GetMinionDownload, runs::ListRuns,
+        tests::ListTests,
+    },
+    catalog::{self, Entry},
+    config::Settings,
+    failure::Failure,
+    gateway::{Gateway, PROJECT_ID},
+    operation::{Fields, Operation, Place},
+};
+
+/// Operations that show what the key may do, with arguments that keep the answer small.
+const PROBES: [(&str, &str, &str); 5] = [
+    (ListTests::NAME, "page_size", "1"),
+    (ListRuns::NAME, "page_size", "1"),
+    (ListDeploymentConfigs::NAME, "page_size", "1"),
+    (ListBuilds::NAME, "page_size", "1"),
+    (GetMinionDownload::NAME, "platform", "linux-x86_64"),
+];
+
+/// One thing that was tried.
+#[derive(Serialize)]
+pub(super) struct Probe {
+    pub(super) operation: &'static str,
+    /// What the operation asks of a key.
+    pub(super) needs: String,
+    pub(super) project: Option<String>,
+    pub(super) milliseconds: u128,
+    pub(super) failure: Option<Failure>,
+}
+
+/// Tries every probe in every project that is known.
+pub(super) async fn try_all(gateway: &Gateway, settings: &Settings) -> Vec<Probe> {
+    let mut projects: Vec<_> = settings.listed_projects().into_iter().map(Some).collect();
+    if projects.is_empty() || settings.project().is_some() {
+        projects = vec![None];
+    }
+    let mut probes = Vec::new();
+    for (name, argument, value) in PROBES {
+        let Some(entry) = catalog::find(name) else { continue };
+        let of_no_project = entry.place == Place::Base;
+        let projects = if of_no_project { &[None][..] } else { &projects };
+        for project in projects {
+            let arguments = Fields::from_iter([(argument.to_owned(), json!(value))]);
+            probes.push(probe(gateway, entry, arguments, project.clone()).await);
+        }
+    }
+    probes
+}
+
+async fn probe(
+    gateway: &Gateway,
+    entry: &'static Entry,
+    mut arguments: Fields,
+    project: Option<String>,
+) -> Probe {
+    if let Some(project) = &project {
+        arguments.insert(PROJECT_ID.to_owned(), json!(project));
+    }
+    let started = Instant::now();
+    let failure = gateway.call(entry, arguments).await.err();
+    Probe {
+        operation: entry.name,
+        needs: entry.access.to_string(),
+        project,
+        milliseconds: started.elapsed().as_millis(),
+        failure,
+    }
+}

@@ -1,0 +1,32 @@
+//! The whole command line.
+
+use std::net::SocketAddr;
+
+use clap::{Arg, Command, value_parser};
+
+use super::{call_command, completions_command, doctor_command, tools_command};
+use crate::config;
+
+/// The program with its settings and subcommands.
+pub fn program() -> Command {
+    Command::new("tas-mcp")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("MCP server for the Test Automation Service. Without a subcommand it serves MCP on standard input and output")
+        .args(config::flags())
+        .subcommand(Command::new("demo").about("Shows an assistant's session against an embedded sandbox"))
+        .subcommands([tools_command(), call_command(), doctor_command(), completions_command()])
+        .subcommand(sandbox_command())
+}
+
+fn sandbox_command() -> Command {
+    let listen = Arg::new("listen").long("listen").value_name("ADDR").value_parser(value_parser!(SocketAddr));
+    let speed = Arg::new("speed").long("speed").value_name("FACTOR").value_parser(value_parser!(f64));
+    Command::new("sandbox")
+        .about("Serves the service from memory, with seed data, until it is told to end")
+        .arg(
+            listen
+                .default_value("127.0.0.1:8080")
+                .help("Address and port to listen on; port 0 takes a free one"),
+        )
+        .arg(speed.default_value("60").help("Simulated seconds for each real one; 0: the clock stands still"))
+}

@@ -1,0 +1,80 @@
+//! What the doctor finds out, and what it keeps to itself.
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::keys;
+
+use crate::support::{binary::told, service::Service};
+
+#[tokio::test]
+async fn the_doctor_says_what_is_set_and_what_the_key_may_do() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let cases = [
+        (keys::DEMO, "demo", 0, Value::Null),
+        (keys::POWERLESS, "demo", 0, json!("permission_denied")),
+        (keys::EXPIRED, "demo", 1, json!("unauthenticated")),
+        (keys::ORGANIZATION, "demo,arena", 0, Value::Null),
+    ];
+    for (key, projects, code, second) in cases {
+        let variables =
+            [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", key), ("TAS_PROJECTS", projects)];
+        let output = told(&["doctor", "--json"], &variables, &[]).await;
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(output.status.code(), Some(code), "{report}");
+        assert_eq!(report["probes"][1]["failure"]["code"], second, "{report}");
+        assert!(!report.to_string().contains(&format!("\"{key}\"")), "{report}");
+        let set = json!({"setting": "TAS_BASE_URL", "value": base_url, "origin": "variable TAS_BASE_URL"});
+        assert!(report["settings"].as_array().expect("settings").contains(&set), "{report}");
+    }
+}
+
+#[tokio::test]
+async fn the_doctor_shows_no_key_that_is_in_the_wrong_place() {
+    let variables =
+        [("TAS_API_KEY_FILE", "svc_misplaced"), ("TAS_BASE_URL", "https://u:svc_misplaced@h/api/v1")];
+    for format in [&["doctor"][..], &["doctor", "--json"]] {
+        let output = told(format, &variables, &[]).await;
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(text.contains("[unusable]") && !text.contains("svc_misplaced"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn the_doctor_names_what_makes_the_settings_unusable() {
+    let output = told(&["doctor"], &[("TAS_BASE_URL", "http://service.example/api/v1")], &[]).await;
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text.contains("must use https") && text.contains("TAS_API_KEY"), "{text}");
+}
+
+#[tokio::test]
+async fn the_doctor_tells_an_unreachable_host_from_a_refused_key_and_shows_no_proxy_password() {
+    let variables = [
+        ("TAS_BASE_URL", "https://service.example/api/v1"),
+        ("TAS_KNOWLEDGE_URL", "https://knowledge.example"),
+        ("TAS_API_KEY", "svc_x"),
+        ("HTTPS_PROXY", "http://person:hunter2@127.0.0.1:1"),
+        ("NO_PROXY", "knowledge.example"),
+    ];
+    let output = told(&["doctor", "--json"], &variables, &[]).await;
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(output.status.code(), Some(3), "{report}");
+    assert_eq!(report["hosts"][0]["failure"]["code"], "service_unavailable");
+    assert_eq!(report["hosts"][0]["proxy"], "http://127.0.0.1:1");
+    assert_eq!(report["hosts"][1]["proxy"], Value::Null);
+    assert_eq!(report["probes"], json!([]), "nothing is tried where nobody answers");
+    assert!(!report.to_string().contains("hunter2"), "{report}");
+}
+
+#[tokio::test]
+async fn the_doctor_compares_clocks_and_says_what_no_reading_shows() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::READ_ONLY)];
+    let output = told(&["doctor"], &variables, &[]).await;
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let row = |name: &str| text.lines().find(|line| line.starts_with(name)).map(str::to_owned);
+    assert!(row("main").is_some_and(|row| row.contains("loopback") && row.ends_with(" s")), "{text}");
+    assert!(row("list_builds").is_some_and(|row| row.contains("permission_denied")), "{text}");
+    assert!(text.contains("project:edit-tests") && text.contains("only a change"), "{text}");
+}
