@@ -15,6 +15,7 @@ use crate::{arguments::Violation, operation::Fields};
 pub mod bugs;
 pub mod builds;
 pub mod configs;
+pub mod deleting;
 pub mod executions;
 pub mod exports;
 pub mod folders;

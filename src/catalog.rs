@@ -9,6 +9,7 @@ use crate::{
         bugs::{GetBug, ListBugs, ListRunBugs},
         builds::{GetBuild, ListBuilds},
         configs::{ListAgentConfigs, ListCredentialKinds, ListDeploymentConfigs},
+        deleting::{DeleteSharedStep, DeleteTest, DeleteTestPlan},
         executions::{GetTestPlanExecution, ListTestPlanExecutions},
         exports::ExportTmsysRun,
         folders::{CreateTestFolder, ListTestFolders},
@@ -30,7 +31,7 @@ use crate::{
 };
 
 /// The operations, in the order in which hosts list them.
-pub static OPERATIONS: [Entry; 33] = [
+pub static OPERATIONS: [Entry; 36] = [
     Entry::of::<StartRun>(),
     Entry::of::<GetJob>(),
     Entry::of::<ListJobs>(),
@@ -47,12 +48,14 @@ pub static OPERATIONS: [Entry; 33] = [
     Entry::of::<GetTest>(),
     Entry::of::<CreateTest>(),
     Entry::of::<UpdateTest>(),
+    Entry::of::<DeleteTest>(),
     Entry::of::<ListTestFolders>(),
     Entry::of::<CreateTestFolder>(),
     Entry::of::<ListTestPlans>(),
     Entry::of::<GetTestPlan>(),
     Entry::of::<CreateTestPlan>(),
     Entry::of::<UpdateTestPlan>(),
+    Entry::of::<DeleteTestPlan>(),
     Entry::of::<StartTestPlanRun>(),
     Entry::of::<ListTestPlanExecutions>(),
     Entry::of::<GetTestPlanExecution>(),
@@ -60,6 +63,7 @@ pub static OPERATIONS: [Entry; 33] = [
     Entry::of::<GetSharedStep>(),
     Entry::of::<CreateSharedStep>(),
     Entry::of::<UpdateSharedStep>(),
+    Entry::of::<DeleteSharedStep>(),
     Entry::of::<ListDeploymentConfigs>(),
     Entry::of::<ListAgentConfigs>(),
     Entry::of::<ListCredentialKinds>(),

@@ -129,6 +129,8 @@ pub enum Effect {
     Replaces,
     /// Ends what is under way; a second call finds nothing left to do.
     Stops,
+    /// Takes away for good what was there; a second call finds nothing left to take.
+    Deletes,
 }
 
 impl Effect {
@@ -139,7 +141,7 @@ impl Effect {
 
     /// Whether the operation takes away what was there.
     pub const fn is_destructive(self) -> bool {
-        matches!(self, Self::Replaces | Self::Stops)
+        matches!(self, Self::Replaces | Self::Stops | Self::Deletes)
     }
 
     /// Whether a second equal call changes nothing more.

@@ -19,7 +19,7 @@ use crate::{
 /// Flag that takes all arguments as JSON.
 const JSON: &str = "json";
 
-/// Flag that agrees to a costly call.
+/// Flag that agrees to a costly or irreversible call.
 const YES: &str = "yes";
 
 /// Flag that shows the answer as it came.
@@ -43,9 +43,12 @@ fn subcommand(entry: &'static Entry) -> Command {
     let flags =
         properties.iter().map(|(name, schema)| flag(name, schema.get("description").and_then(Value::as_str)));
     let project = flag(PROJECT_ID, Some("Project, where no id decides it and the settings name none"));
-    let yes = entry
-        .confirm
-        .map(|_| Arg::new(YES).long(YES).action(ArgAction::SetTrue).help("Do not ask before a costly call"));
+    let yes = entry.confirm.map(|_| {
+        Arg::new(YES)
+            .long(YES)
+            .action(ArgAction::SetTrue)
+            .help("Do not ask first: a person agreed to the cost or loss")
+    });
     let json = Arg::new(JSON)
         .long(JSON)
         .value_name("JSON")

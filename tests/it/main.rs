@@ -13,6 +13,7 @@ mod cli;
 mod client;
 mod confirming;
 mod contract;
+mod deleting;
 mod exporting;
 mod readme;
 mod refusals;

@@ -9,6 +9,7 @@
 mod authentication;
 mod authoring;
 mod client;
+mod deleting;
 mod exporting;
 mod faults;
 mod folders;
