@@ -20,6 +20,7 @@ pub mod executions;
 pub mod exports;
 pub mod folders;
 pub mod jobs;
+pub mod live;
 pub mod minions;
 pub mod plans;
 pub mod runs;

@@ -14,6 +14,7 @@ use crate::{
         exports::ExportTmsysRun,
         folders::{CreateTestFolder, ListTestFolders},
         jobs::{GetJob, ListJobs},
+        live::GetLiveRun,
         minions::GetMinionDownload,
         plans::{CreateTestPlan, GetTestPlan, ListTestPlans, UpdateTestPlan},
         runs::{GetRun, ListRuns, StopRuns},
@@ -24,19 +25,22 @@ use crate::{
         tests::{GetTest, ListTests},
     },
     arguments::nearest,
-    operation::{Access, Effect, Fallback, Fields, Form, Operation, PROJECT, Place, TMSYS, Tier, Toolset},
+    operation::{
+        Access, Effect, Fallback, Fields, Form, Operation, PROJECT, Pictures, Place, TMSYS, Tier, Toolset,
+    },
     rule::Rule,
     sandbox::{self, Answer, Invalid, World},
     schema,
 };
 
 /// The operations, in the order in which hosts list them.
-pub static OPERATIONS: [Entry; 36] = [
+pub static OPERATIONS: [Entry; 37] = [
     Entry::of::<StartRun>(),
     Entry::of::<GetJob>(),
     Entry::of::<ListJobs>(),
     Entry::of::<ListRuns>(),
     Entry::of::<GetRun>(),
+    Entry::of::<GetLiveRun>(),
     Entry::of::<StopRuns>(),
     Entry::of::<ExportTmsysRun>(),
     Entry::of::<ListRunBugs>(),
@@ -124,6 +128,8 @@ pub struct Entry {
     pub confirm: Option<fn(&Fields) -> Option<String>>,
     /// [`Operation::FORM`]
     pub form: Form,
+    /// [`Operation::PICTURES`]
+    pub pictures: Option<Pictures>,
     /// [`Operation::repeatable`]
     pub repeatable: fn(&Fields) -> bool,
     /// What the sandbox does.
@@ -170,6 +176,7 @@ impl Entry {
             in_doubt: O::IN_DOUBT,
             confirm: O::CONFIRM,
             form: O::FORM,
+            pictures: O::PICTURES,
             repeatable: O::repeatable,
             answer: sandbox::handle::<O>,
             invalid: <World as Answer<O>>::INVALID,

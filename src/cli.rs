@@ -7,6 +7,7 @@ use clap::Command;
 mod call;
 mod completions;
 mod doctor;
+mod images;
 mod table;
 mod tools;
 

@@ -79,6 +79,7 @@ impl Gateway {
             return Err(call.refused(entry, &answer));
         }
         let reply = Reply::new(entry, &answer, &call.key, &ready.tmsys_name)?;
+        let reply = reply.with_pictures(call.deadline).await;
         if let Some(project) = &project {
             ready.scope.learn(project, ids);
             ready.scope.learn(project, reply.fields().map(owned_ids).unwrap_or_default());

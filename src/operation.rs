@@ -60,6 +60,8 @@ pub trait Operation: DeserializeOwned + JsonSchema + 'static {
     const CONFIRM: Option<fn(&Fields) -> Option<String>> = None;
     /// What an answer of success consists of.
     const FORM: Form = Form::Json;
+    /// Where an answer has pictures: callers get them as images, not as text.
+    const PICTURES: Option<Pictures> = None;
     /// What the service answers, or what is made of an answer that is no JSON.
     type Output: Serialize + JsonSchema + 'static;
 
@@ -218,6 +220,15 @@ pub enum Tier {
     Core,
     /// Offered when its set, its name or `all` is selected.
     Extra,
+}
+
+/// Where an answer has pictures: each is an object of `data`, `mimeType` and `encoding` in a record of a list.
+#[derive(Clone, Copy, Debug)]
+pub struct Pictures {
+    /// Field of the answer that holds the records.
+    pub list: &'static str,
+    /// Field of a record that holds a picture.
+    pub field: &'static str,
 }
 
 /// A list that holds the record which an operation would return.

@@ -34,6 +34,7 @@ mod jobs;
 mod journal;
 mod launch;
 mod lists;
+mod live;
 mod merge;
 mod minions;
 mod plans;

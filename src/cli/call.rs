@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value};
 
-use super::{Exit, complain, table::Table, tools::unknown_tool};
+use super::{Exit, complain, images, table::Table, tools::unknown_tool};
 use crate::{
     catalog::{self, Entry, OPERATIONS},
     config::Settings,
@@ -61,6 +61,7 @@ fn subcommand(entry: &'static Entry) -> Command {
         .args(flags)
         .args([project, json, raw])
         .args(yes)
+        .args(entry.pictures.map(|_| images::flag()))
 }
 
 /// The flag of an argument: `run_id` is `--run-id`, and `--run_id` too. A list repeats its flag.
@@ -80,6 +81,10 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
         Ok(arguments) => arguments,
         Err(failure) => return Ok(complain(&failure)),
     };
+    let directory = match images::directory(entry, matches) {
+        Ok(directory) => directory,
+        Err(failure) => return Ok(complain(&failure)),
+    };
     let gateway = Gateway::new(settings);
     let mut outcome = gateway.call(entry, arguments.clone()).await;
     if let Err(failure) = &outcome
@@ -90,7 +95,12 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
         outcome = gateway.call(entry, arguments).await;
     }
     match outcome {
-        Ok(reply) => print(&reply, matches.get_flag(RAW)),
+        Ok(reply) => {
+            if let Some(directory) = directory {
+                images::save(reply.pictures(), directory)?;
+            }
+            print(&reply, matches.get_flag(RAW))
+        }
         Err(failure) => Ok(complain(&failure)),
     }
 }

@@ -15,6 +15,7 @@ mod confirming;
 mod contract;
 mod deleting;
 mod exporting;
+mod live;
 mod readme;
 mod refusals;
 mod replies;

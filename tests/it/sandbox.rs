@@ -15,6 +15,7 @@ mod faults;
 mod folders;
 mod lifecycle;
 mod lists;
+mod live;
 mod plans;
 mod reading;
 mod requests;
