@@ -9,10 +9,12 @@ use crate::{
         bugs::{GetBug, ListBugs, ListRunBugs},
         builds::{GetBuild, ListBuilds},
         configs::{ListAgentConfigs, ListCredentialKinds, ListDeploymentConfigs},
+        deleting::{DeleteSharedStep, DeleteTest, DeleteTestPlan},
         executions::{GetTestPlanExecution, ListTestPlanExecutions},
         exports::ExportTmsysRun,
         folders::{CreateTestFolder, ListTestFolders},
         jobs::{GetJob, ListJobs},
+        live::GetLiveRun,
         minions::GetMinionDownload,
         plans::{CreateTestPlan, GetTestPlan, ListTestPlans, UpdateTestPlan},
         runs::{GetRun, ListRuns, StopRuns},
@@ -23,19 +25,22 @@ use crate::{
         tests::{GetTest, ListTests},
     },
     arguments::nearest,
-    operation::{Access, Effect, Fallback, Fields, Form, Operation, PROJECT, Place, TMSYS, Tier, Toolset},
+    operation::{
+        Access, Effect, Fallback, Fields, Form, Operation, PROJECT, Pictures, Place, TMSYS, Tier, Toolset,
+    },
     rule::Rule,
     sandbox::{self, Answer, Invalid, World},
     schema,
 };
 
 /// The operations, in the order in which hosts list them.
-pub static OPERATIONS: [Entry; 33] = [
+pub static OPERATIONS: [Entry; 37] = [
     Entry::of::<StartRun>(),
     Entry::of::<GetJob>(),
     Entry::of::<ListJobs>(),
     Entry::of::<ListRuns>(),
     Entry::of::<GetRun>(),
+    Entry::of::<GetLiveRun>(),
     Entry::of::<StopRuns>(),
     Entry::of::<ExportTmsysRun>(),
     Entry::of::<ListRunBugs>(),
@@ -47,12 +52,14 @@ pub static OPERATIONS: [Entry; 33] = [
     Entry::of::<GetTest>(),
     Entry::of::<CreateTest>(),
     Entry::of::<UpdateTest>(),
+    Entry::of::<DeleteTest>(),
     Entry::of::<ListTestFolders>(),
     Entry::of::<CreateTestFolder>(),
     Entry::of::<ListTestPlans>(),
     Entry::of::<GetTestPlan>(),
     Entry::of::<CreateTestPlan>(),
     Entry::of::<UpdateTestPlan>(),
+    Entry::of::<DeleteTestPlan>(),
     Entry::of::<StartTestPlanRun>(),
     Entry::of::<ListTestPlanExecutions>(),
     Entry::of::<GetTestPlanExecution>(),
@@ -60,6 +67,7 @@ pub static OPERATIONS: [Entry; 33] = [
     Entry::of::<GetSharedStep>(),
     Entry::of::<CreateSharedStep>(),
     Entry::of::<UpdateSharedStep>(),
+    Entry::of::<DeleteSharedStep>(),
     Entry::of::<ListDeploymentConfigs>(),
     Entry::of::<ListAgentConfigs>(),
     Entry::of::<ListCredentialKinds>(),
@@ -120,6 +128,8 @@ pub struct Entry {
     pub confirm: Option<fn(&Fields) -> Option<String>>,
     /// [`Operation::FORM`]
     pub form: Form,
+    /// [`Operation::PICTURES`]
+    pub pictures: Option<Pictures>,
     /// [`Operation::repeatable`]
     pub repeatable: fn(&Fields) -> bool,
     /// What the sandbox does.
@@ -166,6 +176,7 @@ impl Entry {
             in_doubt: O::IN_DOUBT,
             confirm: O::CONFIRM,
             form: O::FORM,
+            pictures: O::PICTURES,
             repeatable: O::repeatable,
             answer: sandbox::handle::<O>,
             invalid: <World as Answer<O>>::INVALID,

@@ -5,6 +5,7 @@ use std::io::Write;
 mod call;
 mod completions;
 mod doctor;
+mod images;
 mod program;
 mod table;
 mod tools;

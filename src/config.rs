@@ -96,7 +96,7 @@ const CONFIRM: Setting = Setting {
     variable: "TAS_CONFIRM",
     flag: "confirm",
     value: "WORD",
-    meaning: "`ask`: costly calls need a person's yes; `never`: they do not, for unattended use. Default: ask",
+    meaning: "`ask`: costly or irreversible calls need a person's yes; `never`: they do not, for unattended use. Default: ask",
 };
 const MAX_REPLY_CHARS: Setting = Setting {
     variable: "TAS_MAX_REPLY_CHARS",

@@ -100,7 +100,7 @@ impl Gateway {
             reply.select(wanted);
         }
         reply.point_to_next_page();
-        Ok(reply)
+        Ok(reply.with_pictures(call.deadline).await)
     }
 }
 

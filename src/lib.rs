@@ -13,6 +13,7 @@
 //! | [`client`] | requests: key, limits, retries, TLS |
 //! | [`scope`] | which project a call goes to |
 //! | [`gateway`], [`call`], [`reply`], [`failure`] | one call, what its requests share, and how it ends |
+//! | [`picture`] | pictures, small enough for hosts |
 //! | [`mcp`] | the server: tools, protocol revisions, standard input and output |
 //! | [`sandbox`] | the service in memory |
 //! | [`cli`] | the operations as commands |
@@ -43,6 +44,7 @@ pub mod failure;
 pub mod gateway;
 pub mod mcp;
 pub mod operation;
+pub mod picture;
 pub mod reply;
 pub mod rule;
 pub mod sandbox;

@@ -35,7 +35,7 @@ use crate::{
     failure::{Code, Failure},
     gateway::{CONFIRM, Gateway},
     operation::Fields,
-    reply::Reply,
+    reply::{self, Reply},
 };
 
 /// How long hosts may keep the list of tools and the description of the server, which never change while it runs.
@@ -255,10 +255,13 @@ impl ServerHandler for Server {
     }
 }
 
-/// The same in structure and in text: hosts show one of the two.
+/// The same in structure and in text: hosts show one of the two. Pictures follow, and are no part of the limit.
 fn success(reply: Reply, max_reply_chars: usize) -> CallToolResult {
+    let image = |picture| ContentBlock::image(reply::base64(picture), picture.mime_type);
+    let images: Vec<_> = reply.pictures().iter().map(image).collect();
     let (value, text) = reply.within(max_reply_chars);
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    let mut result =
+        CallToolResult::success(std::iter::once(ContentBlock::text(text)).chain(images).collect());
     result.structured_content = Some(value);
     result
 }

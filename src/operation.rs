@@ -60,6 +60,8 @@ pub trait Operation: DeserializeOwned + JsonSchema + 'static {
     const CONFIRM: Option<fn(&Fields) -> Option<String>> = None;
     /// What an answer of success consists of.
     const FORM: Form = Form::Json;
+    /// Where an answer has pictures: callers get them as images, not as text.
+    const PICTURES: Option<Pictures> = None;
     /// What the service answers, or what is made of an answer that is no JSON.
     type Output: Serialize + JsonSchema + 'static;
 
@@ -129,6 +131,8 @@ pub enum Effect {
     Replaces,
     /// Ends what is under way; a second call finds nothing left to do.
     Stops,
+    /// Takes away for good what was there; a second call finds nothing left to take.
+    Deletes,
 }
 
 impl Effect {
@@ -139,7 +143,7 @@ impl Effect {
 
     /// Whether the operation takes away what was there.
     pub const fn is_destructive(self) -> bool {
-        matches!(self, Self::Replaces | Self::Stops)
+        matches!(self, Self::Replaces | Self::Stops | Self::Deletes)
     }
 
     /// Whether a second equal call changes nothing more.
@@ -216,6 +220,15 @@ pub enum Tier {
     Core,
     /// Offered when its set, its name or `all` is selected.
     Extra,
+}
+
+/// Where an answer has pictures: each is an object of `data`, `mimeType` and `encoding` in a record of a list.
+#[derive(Clone, Copy, Debug)]
+pub struct Pictures {
+    /// Field of the answer that holds the records.
+    pub list: &'static str,
+    /// Field of a record that holds a picture.
+    pub field: &'static str,
 }
 
 /// A list that holds the record which an operation would return.

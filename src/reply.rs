@@ -1,10 +1,12 @@
 //! A successful answer as the caller gets it (`design.md` 3).
 
 use serde_json::Value;
+use tokio::time::Instant;
 
 mod budget;
 mod clean;
 mod paging;
+mod pictures;
 mod redirection;
 mod selection;
 
@@ -16,7 +18,11 @@ use crate::{
     config::ApiKey,
     failure::{Code, Failure, quotation},
     operation::{Fields, Form},
+    picture::Picture,
 };
+
+use pictures::Taken;
+pub use pictures::base64;
 
 /// Whether an answer is one of success, in the form of the operation.
 pub fn is_success(entry: &Entry, answer: &Answer) -> bool {
@@ -26,14 +32,17 @@ pub fn is_success(entry: &Entry, answer: &Answer) -> bool {
     }
 }
 
-/// The service's JSON object, whole and in order, with the names of the specification.
+/// The service's JSON object, whole and in order, with the names of the specification; its pictures stand beside it.
 #[derive(Clone, Debug)]
 pub struct Reply {
     value: Value,
+    pictures: Vec<Picture>,
+    /// Pictures that nobody has looked at yet.
+    taken: Vec<Taken>,
 }
 
 impl Reply {
-    /// Takes the answer of `entry`; `bad_response` when it cannot be one.
+    /// Takes the answer of `entry`; `bad_response` when it cannot be one. [`Self::with_pictures`] makes it whole.
     pub fn new(entry: &Entry, answer: &Answer, key: &ApiKey, tmsys_name: &str) -> Result<Self, Failure> {
         let bad = |why: &str| bad(entry, answer, key, why);
         let mut value = match entry.form {
@@ -43,6 +52,8 @@ impl Reply {
                 redirection::result(answer).ok_or_else(|| bad("names no address in `Location`"))?
             }
         };
+        let taken = value.as_object_mut().zip(entry.pictures);
+        let taken = taken.map(|(answer, pictures)| pictures::take(answer, pictures)).unwrap_or_default();
         clean::clean(&mut value);
         let Value::Object(object) = &mut value else { return Err(bad("is not a JSON object")) };
         key.mask_fields(object);
@@ -54,7 +65,15 @@ impl Reply {
         if known.is_some_and(|known| !object.keys().any(|name| known.contains_key(name))) {
             return Err(bad("has none of the fields of this operation"));
         }
-        Ok(Self { value })
+        Ok(Self { value, pictures: Vec::new(), taken })
+    }
+
+    /// With the pictures of the answer, as far as they can be delivered by `deadline`.
+    #[must_use]
+    pub async fn with_pictures(mut self, deadline: Instant) -> Self {
+        let taken = std::mem::take(&mut self.taken);
+        self.pictures = pictures::deliver(&mut self.value, taken, deadline).await;
+        self
     }
 
     /// Leaves only what the caller asked for.
@@ -81,6 +100,11 @@ impl Reply {
         }
         let text = self.value.to_string();
         (self.value, text)
+    }
+
+    /// The pictures, in the order in which the answer numbers them from 1.
+    pub fn pictures(&self) -> &[Picture] {
+        &self.pictures
     }
 
     /// The answer: an object.

@@ -22,6 +22,7 @@ mod clock;
 mod configs;
 mod content;
 mod control;
+mod deleting;
 mod draft;
 mod executions;
 mod exporting;
@@ -33,6 +34,7 @@ mod jobs;
 mod journal;
 mod launch;
 mod lists;
+mod live;
 mod merge;
 mod minions;
 mod plans;
@@ -113,7 +115,7 @@ pub trait Answer<O: Operation> {
 pub enum Invalid {
     /// 400 with the rule.
     Refused,
-    /// The offending query parameter is passed over.
+    /// The offending parameter, or body that cannot be read, is passed over.
     Ignored,
     /// 404: what is asked for cannot exist.
     NotFound(&'static str),

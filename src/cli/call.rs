@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value};
 
-use super::{Exit, complain, table::Table, tools::unknown_tool};
+use super::{Exit, complain, images, table::Table, tools::unknown_tool};
 use crate::{
     catalog::{self, Entry, OPERATIONS},
     config::Settings,
@@ -19,7 +19,7 @@ use crate::{
 /// Flag that takes all arguments as JSON.
 const JSON: &str = "json";
 
-/// Flag that agrees to a costly call.
+/// Flag that agrees to a costly or irreversible call.
 const YES: &str = "yes";
 
 /// Flag that shows the answer as it came.
@@ -45,9 +45,12 @@ fn subcommand(entry: &'static Entry) -> Command {
         properties.iter().map(|(name, schema)| flag(name, schema.get("description").and_then(Value::as_str)));
     let project = flag(PROJECT_ID, Some("Project, where no id decides it and the settings name none"));
     let fields = entry.takes_fields().then(|| flag(FIELDS, Some("Only these fields, dotted: `test.name`")));
-    let yes = entry
-        .confirm
-        .map(|_| Arg::new(YES).long(YES).action(ArgAction::SetTrue).help("Do not ask before a costly call"));
+    let yes = entry.confirm.map(|_| {
+        Arg::new(YES)
+            .long(YES)
+            .action(ArgAction::SetTrue)
+            .help("Do not ask first: a person agreed to the cost or loss")
+    });
     let json = Arg::new(JSON)
         .long(JSON)
         .value_name("JSON")
@@ -61,6 +64,7 @@ fn subcommand(entry: &'static Entry) -> Command {
         .args([project, json, raw])
         .args(fields)
         .args(yes)
+        .args(entry.pictures.map(|_| images::flag()))
 }
 
 /// The flag of an argument: `run_id` is `--run-id`, and `--run_id` too. A list repeats its flag.
@@ -80,6 +84,10 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
         Ok(arguments) => arguments,
         Err(failure) => return Ok(complain(&failure)),
     };
+    let directory = match images::directory(entry, matches) {
+        Ok(directory) => directory,
+        Err(failure) => return Ok(complain(&failure)),
+    };
     let gateway = Gateway::new(settings);
     let mut outcome = gateway.call(entry, arguments.clone()).await;
     if let Err(failure) = &outcome
@@ -90,7 +98,12 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
         outcome = gateway.call(entry, arguments).await;
     }
     match outcome {
-        Ok(reply) => print(&reply, matches.get_flag(RAW)),
+        Ok(reply) => {
+            if let Some(directory) = directory {
+                images::save(reply.pictures(), directory)?;
+            }
+            print(&reply, matches.get_flag(RAW))
+        }
         Err(failure) => Ok(complain(&failure)),
     }
 }

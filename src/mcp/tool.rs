@@ -17,7 +17,7 @@ pub fn published(entry: &Entry, is_global: bool) -> Tool {
     let properties = input.entry("properties").or_insert_with(|| json!({}));
     if let Value::Object(properties) = properties {
         if entry.confirm.is_some() {
-            let description = "`true`: a person agreed to the cost.";
+            let description = "`true`: a person agreed to the cost or loss.";
             properties.insert(CONFIRM.to_owned(), json!({"type": "boolean", "description": description}));
         }
         if entry.takes_fields() {

@@ -24,13 +24,17 @@ const REQUIRED: &str = "Required";
 /// The checked fields of a request. `path` holds the decoded values of the path.
 pub(super) fn fields(entry: &Entry, path: Fields, query: &str, body: &[u8]) -> Result<Fields, Fault> {
     let mut fields = query_fields(entry.input_schema(), query);
+    // What belongs in the body does not count elsewhere.
+    fields.retain(|name, _| !entry.is_in_body(name));
     let has_body = entry.has_body() || !(entry.body.is_empty() || body.is_empty());
     if has_body {
-        fields.retain(|name, _| !entry.is_in_body(name));
         // What a query says is text; what is wrong with it shows below.
         check(entry.input_schema(), &mut fields, Mode::Query);
         let body = object(body).and_then(|body| unwrapped(entry, body));
-        let body = body.map_err(|rule| entry.invalid.refuse(rule))?;
+        let body = match body {
+            Err(_) if entry.invalid == Invalid::Ignored => Fields::new(),
+            body => body.map_err(|rule| entry.invalid.refuse(rule))?,
+        };
         fields.extend(body.into_iter().filter(|(name, _)| entry.is_in_body(name)));
     }
     fields.extend(path);

@@ -110,7 +110,8 @@ fn wants(asked: &ListRuns, job: &Job, attempt: &Attempt, now: Moment) -> bool {
 }
 
 impl Seen<'_> {
-    fn progress(&self) -> Progress {
+    /// How far the run is.
+    pub(super) fn progress(&self) -> Progress {
         self.attempt.progress(self.now)
     }
 

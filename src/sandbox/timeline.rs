@@ -90,6 +90,11 @@ impl Timeline {
         }
     }
 
+    /// Whether there is ever an attempt.
+    pub(super) fn has_attempts(&self) -> bool {
+        !self.attempts.is_empty()
+    }
+
     /// The attempts that there are by now, first to last.
     pub(super) fn attempts(&self, now: Moment) -> impl DoubleEndedIterator<Item = &Attempt> {
         self.attempts.iter().filter(move |attempt| attempt.created <= now)

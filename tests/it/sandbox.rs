@@ -9,11 +9,13 @@
 mod authentication;
 mod authoring;
 mod client;
+mod deleting;
 mod exporting;
 mod faults;
 mod folders;
 mod lifecycle;
 mod lists;
+mod live;
 mod plans;
 mod reading;
 mod requests;

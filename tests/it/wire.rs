@@ -132,7 +132,7 @@ fn every_query_parameter_of_the_contract_travels_as_the_contract_says() {
 #[test]
 fn every_request_example_of_the_contract_travels_unchanged() {
     let mut seen = BTreeMap::new();
-    for (entry, operation) in both().filter(|(entry, _)| entry.has_body()) {
+    for (entry, operation) in both().filter(|(_, operation)| operation.body.is_some()) {
         for (name, body) in Contract::load().examples(entry.name).requests {
             let mut arguments = operation.sample("path");
             arguments.extend(unwrapped(entry, body).expect("examples are objects"));
@@ -145,7 +145,12 @@ fn every_request_example_of_the_contract_travels_unchanged() {
             }
             assert_eq!((broken, &arguments), (Vec::new(), &given), "{} {name}", entry.name);
             let layout = laid_out(entry, &arguments);
-            let sent: Value = serde_json::from_slice(&layout.body.unwrap_or_default()).unwrap();
+            // A body that a request may lack is left out when nothing is in it.
+            let body_sent = layout.body.unwrap_or_else(|| {
+                assert!(!entry.has_body(), "{} {name}", entry.name);
+                b"{}".to_vec()
+            });
+            let sent: Value = serde_json::from_slice(&body_sent).unwrap();
             let mut expected = unwrapped(entry, body).unwrap();
             expected.retain(|_, value| !value.is_null());
             assert_eq!(
@@ -162,6 +167,7 @@ fn every_request_example_of_the_contract_travels_unchanged() {
         ("create_test", 1),
         ("create_test_folder", 3),
         ("create_test_plan", 1),
+        ("delete_test", 2),
         ("export_tmsys_run", 3),
         ("start_run", 5),
         ("start_test_plan_run", 3),
@@ -171,6 +177,20 @@ fn every_request_example_of_the_contract_travels_unchanged() {
         ("update_test_plan", 2),
     ];
     assert_eq!(seen, BTreeMap::from(expected));
+}
+
+#[test]
+fn a_body_of_a_deletion_is_there_when_something_is_in_it() {
+    let entry = tas_mcp::catalog::find("delete_test").unwrap();
+    let arguments = |more: Value| {
+        let mut arguments = json!({"test_id": "t"}).as_object().cloned().unwrap();
+        arguments.extend(more.as_object().cloned().unwrap());
+        laid_out(entry, &arguments)
+    };
+    assert_eq!((arguments(json!({})).body, arguments(json!({})).query), (None, String::new()));
+    let layout = arguments(json!({"force_delete": false}));
+    assert_eq!(layout.body.as_deref(), Some(&br#"{"force_delete":false}"#[..]));
+    assert_eq!((layout.query.as_str(), layout.path.as_str()), ("", "/tests/t"));
 }
 
 #[test]

@@ -6,8 +6,9 @@ use tas_mcp::sandbox::{keys, seed};
 use super::open;
 
 /// Every tool that takes an id of any form, and the argument that holds it.
-const TOOLS: [(&str, &str); 6] = [
+const TOOLS: [(&str, &str); 7] = [
     ("get_run", "run_id"),
+    ("get_live_run", "run_id"),
     ("list_run_bugs", "run_id"),
     ("get_bug", "bug_id"),
     ("get_test_plan_execution", "test_plan_execution_id"),

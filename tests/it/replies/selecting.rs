@@ -11,7 +11,7 @@ use crate::support::{host::Host, service::Service};
 
 async fn open() -> (Service, Host) {
     let service = Service::start().await;
-    let host = Host::open(&service.settings(keys::DEMO, &[])).await;
+    let host = Host::open(&service.settings(keys::DEMO, &[("TAS_TOOLSETS", "all")])).await;
     (service, host)
 }
 
@@ -94,4 +94,16 @@ async fn a_page_says_how_to_get_the_next_one_until_there_is_none() {
         page += 1;
     }
     assert!(page > 1, "{page}");
+}
+
+#[tokio::test]
+async fn a_picture_that_was_not_asked_for_is_not_delivered() {
+    let (_service, mut host) = open().await;
+    for (fields, shown) in [(json!(["players.current_step"]), false), (json!(["players.screenshot"]), true)] {
+        let arguments = json!({"run_id": seed::RUN_RUNNING, "fields": fields});
+        let result = host.call("get_live_run", arguments).await;
+        let content = result["content"].as_array().expect("content");
+        let found = content.iter().any(|block| block["type"] == "image");
+        assert_eq!(found, shown, "{fields}: {} blocks", content.len());
+    }
 }

@@ -78,6 +78,10 @@ impl Client {
         answer(self.send(Method::DELETE, path, None).await).await
     }
 
+    pub(super) async fn delete_with(&self, path: &str, body: Value) -> Answer {
+        answer(self.send(Method::DELETE, path, Some(body.to_string())).await).await
+    }
+
     pub(super) async fn post(&self, path: &str, body: Value) -> Answer {
         answer(self.send(Method::POST, path, Some(body.to_string())).await).await
     }

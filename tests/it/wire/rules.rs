@@ -160,7 +160,13 @@ fn every_combination_of_fields_is_judged_as_by_the_contract() {
             let body: Fields = given.map(|(_, sample)| sample.clone()).collect();
             verdicts[usize::from(agree(entry, operation, &validator, &wrapped(entry, body)))] += 1;
         }
-        assert!(verdicts.iter().all(|count| *count > 0), "{} {verdicts:?}", entry.name);
+        // A body that may be missing has nothing that it must hold.
+        let least = [usize::from(entry.has_body()), 1];
+        assert!(
+            verdicts.iter().zip(least).all(|(count, least)| *count >= least),
+            "{} {verdicts:?}",
+            entry.name
+        );
     }
 }
 

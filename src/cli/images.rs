@@ -1,0 +1,55 @@
+//! `--images` of `tas-mcp call`: pictures as files.
+
+use std::{
+    fs::OpenOptions,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context;
+use clap::{Arg, ArgMatches, value_parser};
+
+use crate::{
+    catalog::Entry,
+    failure::{Code, Failure},
+    picture::Picture,
+};
+
+/// The flag, and how names of the files begin.
+const IMAGES: &str = "images";
+const PREFIX: &str = "image-";
+
+/// The flag of tools whose answers have pictures.
+pub(super) fn flag() -> Arg {
+    Arg::new(IMAGES).long(IMAGES).value_name("DIR").value_parser(value_parser!(PathBuf)).help(
+        "Directory for the images: image-1.png and so on. It has to exist, and nothing in it is overwritten",
+    )
+}
+
+/// The directory for the images. One that cannot take them is refused before anything is sent.
+pub(super) fn directory<'a>(entry: &Entry, matches: &'a ArgMatches) -> Result<Option<&'a Path>, Failure> {
+    let Some(directory) = entry.pictures.and_then(|_| matches.get_one::<PathBuf>(IMAGES)) else {
+        return Ok(None);
+    };
+    let refused = |why: String| {
+        let message = format!("`--{IMAGES} {}` {why}", directory.display());
+        Failure::new(Code::InvalidArguments, message).hint("name an empty directory; nothing was sent")
+    };
+    let files = directory.read_dir().map_err(|error| refused(format!("cannot be used: {error}")))?;
+    let mut names = files.filter_map(Result::ok).map(|file| file.file_name().to_string_lossy().into_owned());
+    match names.find(|name| name.starts_with(PREFIX)) {
+        Some(name) => Err(refused(format!("already has `{name}`"))),
+        None => Ok(Some(directory)),
+    }
+}
+
+/// Writes the pictures, numbered as the answer numbers them.
+pub(super) fn save(pictures: &[Picture], directory: &Path) -> anyhow::Result<()> {
+    for (number, picture) in (1..).zip(pictures) {
+        let path = directory.join(format!("{PREFIX}{number}.{}", picture.extension()));
+        let file = OpenOptions::new().write(true).create_new(true).open(&path);
+        file.and_then(|mut file| file.write_all(&picture.data))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! Deleting tests, plans and shared steps (supplement 1.5, 4.5, 6.5, 8).
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{
+    keys,
+    seed::{
+        CONFIG_PHONES, CONFIG_PHONES_ALL_BROKEN, EXECUTION_COMPLETED, FOLDER_MENUS, JOB_FAILED, PLAN_SMOKE,
+        RUN_FAILED, STEPS_SIGN_IN, STEPS_START_LEVEL, STEPS_UNUSED, TEST_BLOCKED, TEST_FAILS,
+    },
+};
+
+use super::client::{Answer, Client, error};
+
+const NOWHERE: &str = "00000000-0000-4000-8000-000000000000";
+
+fn gone(id: &Value) -> Answer {
+    Answer { status: 200, body: json!({"id": id, "deleted": true}) }
+}
+
+fn ids(list: &Value, name: &str) -> Vec<Value> {
+    list["data"].as_array().unwrap().iter().map(|record| record[name].clone()).collect()
+}
+
+/// A test in `Menus` that nobody has run.
+async fn new_test(client: &Client) -> String {
+    let created = client.post("/tests", json!({"test": {"name": "New"}, "folder_id": FOLDER_MENUS})).await;
+    created.body["id"].as_str().unwrap().to_owned()
+}
+
+/// How many runs and jobs of a test there are.
+async fn runs_and_jobs(client: &Client, test: &str) -> [Value; 2] {
+    let count = async |list: &str| {
+        let path = format!("/{list}?multiplayer_test_id={test}");
+        client.read(&path).await["pagination"]["total_count"].clone()
+    };
+    [count("runs").await, count("jobs").await]
+}
+
+#[tokio::test]
+async fn a_deleted_test_is_gone_from_lists_folders_versions_and_plans() {
+    let client = Client::demo().await;
+    let path = format!("/tests/{TEST_FAILS}");
+    assert_eq!(client.read(&format!("{path}?version=2")).await["version"], 2);
+    let items = client.read(&format!("/test-plans/{PLAN_SMOKE}")).await["test_items"].clone();
+    assert!(items.as_array().unwrap().iter().any(|item| item["multiplayer_test_id"] == TEST_FAILS));
+    assert_eq!(client.delete_with(&path, json!({"force_delete": true})).await, gone(&json!(TEST_FAILS)));
+    for read in [path.clone(), format!("{path}?version=2")] {
+        assert_eq!(client.get(&read).await, error(404, "test not found"));
+    }
+    for list in ["/tests", "/tests?folder_path=Menus"] {
+        assert!(!ids(&client.read(list).await, "id").contains(&json!(TEST_FAILS)), "{list}");
+    }
+    let plan = client.read(&format!("/test-plans/{PLAN_SMOKE}")).await;
+    let items = items.as_array().unwrap().iter();
+    let kept: Vec<_> = items.filter(|item| item["multiplayer_test_id"] != TEST_FAILS).collect();
+    assert_eq!(plan["test_items"], json!(kept));
+    let start = json!({"multiplayer_test_id": TEST_FAILS, "deployment_config_id": CONFIG_PHONES});
+    assert_eq!(client.post("/runs", start).await, error(404, "multiplayer test not found"));
+    assert_eq!(client.delete(&path).await, error(404, "test not found"));
+}
+
+#[tokio::test]
+async fn a_test_without_runs_is_deleted_without_further_ado() {
+    let client = Client::demo().await;
+    let id = new_test(&client).await;
+    let deleted = client.delete(&format!("/tests/{}", id.to_ascii_uppercase())).await;
+    assert_eq!(deleted, gone(&json!(id)));
+    let body = json!({"test": {"name": "Same id", "id": id}});
+    assert_eq!(client.post("/tests", body).await.body["version"], 0);
+    assert_eq!(client.get(&format!("/tests/{id}?version=1")).await.status, 404);
+}
+
+#[tokio::test]
+async fn runs_protect_their_test() {
+    let client = Client::demo().await;
+    let protected = error(409, "cannot delete tests with associated runs");
+    let path = format!("/tests/{TEST_FAILS}");
+    assert_eq!(client.delete(&path).await, protected);
+    let asked_otherwise = json!({"force_delete": false, "delete_associated_jobs": false});
+    for body in [json!({}), asked_otherwise, json!({"force": true})] {
+        assert_eq!(client.delete_with(&path, body).await, protected);
+    }
+    assert_eq!(client.read(&path).await["id"], TEST_FAILS);
+}
+
+#[tokio::test]
+async fn a_waiting_job_protects_its_test_and_one_that_never_ran_does_not() {
+    let client = Client::demo().await;
+    for (config, status) in [(CONFIG_PHONES, 409), (CONFIG_PHONES_ALL_BROKEN, 200)] {
+        let id = new_test(&client).await;
+        let start = json!({"multiplayer_test_id": id, "deployment_config_id": config});
+        assert_eq!(client.post("/runs", start).await.status, 201);
+        assert_eq!(client.delete(&format!("/tests/{id}")).await.status, status, "{config}");
+    }
+}
+
+#[tokio::test]
+async fn a_forced_deletion_leaves_the_runs_as_they_were() {
+    let client = Client::demo().await;
+    let run = client.read(&format!("/runs/{RUN_FAILED}")).await;
+    let before = runs_and_jobs(&client, TEST_FAILS).await;
+    client.delete_with(&format!("/tests/{TEST_FAILS}"), json!({"force_delete": true})).await;
+    assert_eq!(runs_and_jobs(&client, TEST_FAILS).await, before);
+    assert_eq!(client.read(&format!("/runs/{RUN_FAILED}")).await, run);
+}
+
+#[tokio::test]
+async fn associated_jobs_are_deleted_with_their_runs_everywhere() {
+    for more in [json!({}), json!({"force_delete": true}), json!({"force_delete": false})] {
+        let client = Client::demo().await;
+        let execution = format!("/test-plan-executions/{EXECUTION_COMPLETED}");
+        let before = client.read(&execution).await["total_tests"].as_u64().unwrap();
+        let others = runs_and_jobs(&client, TEST_BLOCKED).await;
+        let mut body = json!({"delete_associated_jobs": true});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let deleted = client.delete_with(&format!("/tests/{TEST_FAILS}"), body).await;
+        assert_eq!(deleted, gone(&json!(TEST_FAILS)));
+        assert_eq!(runs_and_jobs(&client, TEST_FAILS).await, [0, 0]);
+        assert_eq!(client.get(&format!("/runs/{RUN_FAILED}")).await.status, 404);
+        assert_eq!(client.get(&format!("/runs/{RUN_FAILED}/bugs")).await.status, 404);
+        assert_eq!(client.get(&format!("/jobs/{JOB_FAILED}")).await.status, 404);
+        assert_eq!(client.read(&execution).await["total_tests"], before - 1);
+        assert_eq!(runs_and_jobs(&client, TEST_BLOCKED).await, others);
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_of_the_body_deletes_no_more() {
+    let client = Client::demo().await;
+    let path = format!("/tests/{TEST_FAILS}");
+    for body in ["{", "[]", "null", r#"{"force_delete": "true"}"#, r#"{"delete_associated_jobs": 1}"#] {
+        let answer = client.send(reqwest::Method::DELETE, &path, Some(body.to_owned())).await.unwrap();
+        assert_eq!(answer.status(), 409, "{body}");
+    }
+    assert_eq!(client.delete(&format!("{path}?force_delete=true")).await.status, 409, "a query is no body");
+    assert_eq!(client.read(&path).await["id"], TEST_FAILS);
+}
+
+#[tokio::test]
+async fn a_deleted_plan_is_gone_and_what_was_started_with_it_is_not() {
+    let client = Client::demo().await;
+    let path = format!("/test-plans/{PLAN_SMOKE}");
+    let executions = client.read("/test-plan-executions").await;
+    assert_eq!(client.delete(&path).await, gone(&json!(PLAN_SMOKE)));
+    assert_eq!(client.get(&path).await, error(404, "test plan not found"));
+    assert!(!ids(&client.read("/test-plans").await, "id").contains(&json!(PLAN_SMOKE)));
+    let start = json!({"test_plan_id": PLAN_SMOKE, "deployment_config_id": CONFIG_PHONES});
+    assert_eq!(client.post("/runs", start).await, error(404, "test plan not found"));
+    assert_eq!(client.read("/test-plan-executions").await, executions);
+    assert_eq!(client.read(&format!("/tests/{TEST_FAILS}")).await["id"], TEST_FAILS);
+    assert_eq!(client.delete(&path).await, error(404, "test plan not found"));
+}
+
+#[tokio::test]
+async fn a_shared_step_is_deleted_when_no_test_refers_to_it() {
+    let client = Client::demo().await;
+    let path = format!("/shared-steps/{STEPS_UNUSED}");
+    assert_eq!(client.delete(&path).await, gone(&json!(STEPS_UNUSED)));
+    for read in [path.clone(), format!("{path}?version=1")] {
+        assert_eq!(client.get(&read).await, error(404, "shared step not found"));
+    }
+    assert!(!ids(&client.read("/shared-steps").await, "id").contains(&json!(STEPS_UNUSED)));
+    assert_eq!(client.delete(&path).await, error(404, "shared step not found"));
+}
+
+#[tokio::test]
+async fn tests_protect_the_shared_steps_that_they_refer_to() {
+    let client = Client::demo().await;
+    for (steps, test) in [(STEPS_START_LEVEL, TEST_FAILS), (STEPS_SIGN_IN, TEST_BLOCKED)] {
+        let path = format!("/shared-steps/{steps}");
+        let protected = error(409, "cannot delete shared step that is referenced by tests");
+        assert_eq!(client.delete(&path).await, protected);
+        client.delete_with(&format!("/tests/{test}"), json!({"force_delete": true})).await;
+        assert_eq!(client.delete(&path).await, gone(&json!(steps)));
+    }
+}
+
+#[tokio::test]
+async fn deleting_takes_the_permission_and_something_to_delete() {
+    let client = Client::demo().await;
+    let unknown = [
+        (format!("/tests/{NOWHERE}"), "test not found"),
+        (format!("/test-plans/{NOWHERE}"), "test plan not found"),
+        ("/test-plans/nonsense".to_owned(), "test plan not found"),
+        ("/shared-steps/ssc_none".to_owned(), "shared step not found"),
+    ];
+    for (path, text) in &unknown {
+        assert_eq!(client.delete(path).await, error(404, text), "{path}");
+    }
+    let client = client.key(keys::READ_ONLY);
+    let lacking = error(403, "API key missing required permission: project:edit-tests");
+    for id in [
+        format!("tests/{TEST_FAILS}"),
+        format!("test-plans/{PLAN_SMOKE}"),
+        format!("shared-steps/{STEPS_UNUSED}"),
+    ] {
+        assert_eq!(client.delete(&format!("/{id}")).await, lacking, "{id}");
+    }
+    let client = client.key(keys::ARENA);
+    assert_eq!(client.delete(&format!("/tests/{TEST_FAILS}")).await.status, 404, "another project's test");
+}
