@@ -7,7 +7,7 @@ use http::Method;
 use crate::{
     api::{
         bugs::{GetBug, ListBugs, ListRunBugs},
-        builds::{GetBuild, ListBuilds},
+        builds::{DeleteBuild, GetBuild, ListBuilds},
         configs::{ListAgentConfigs, ListCredentialKinds, ListDeploymentConfigs},
         executions::{GetTestPlanExecution, ListTestPlanExecutions},
         exports::ExportTmsysRun,
@@ -21,6 +21,7 @@ use crate::{
         steps::{GetSharedStep, ListSharedSteps},
         test_writing::{CreateTest, UpdateTest},
         tests::{GetTest, ListTests},
+        uploads::{CancelBuildUpload, CompleteBuildUpload, GetBuildUploadParts, InitiateBuildUpload},
     },
     arguments::nearest,
     operation::{Access, Effect, Fallback, Fields, Form, Operation, PROJECT, Place, TMSYS, Tier, Toolset},
@@ -30,7 +31,7 @@ use crate::{
 };
 
 /// The operations, in the order in which hosts list them.
-pub static OPERATIONS: [Entry; 33] = [
+pub static OPERATIONS: [Entry; 38] = [
     Entry::of::<StartRun>(),
     Entry::of::<GetJob>(),
     Entry::of::<ListJobs>(),
@@ -43,6 +44,11 @@ pub static OPERATIONS: [Entry; 33] = [
     Entry::of::<GetBug>(),
     Entry::of::<ListBuilds>(),
     Entry::of::<GetBuild>(),
+    Entry::of::<DeleteBuild>(),
+    Entry::of::<InitiateBuildUpload>(),
+    Entry::of::<GetBuildUploadParts>(),
+    Entry::of::<CompleteBuildUpload>(),
+    Entry::of::<CancelBuildUpload>(),
     Entry::of::<ListTests>(),
     Entry::of::<GetTest>(),
     Entry::of::<CreateTest>(),

@@ -77,7 +77,8 @@ async fn embed_sandbox(settings: &mut Settings) -> anyhow::Result<Sandbox> {
 async fn serve_sandbox(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<()> {
     let listen = *matches.get_one::<SocketAddr>("listen").context("no address")?;
     let speed = *matches.get_one::<f64>("speed").context("no speed")?;
-    let options = Options { speed, tmsys_name: settings.tmsys_name().to_owned() };
+    let part_size = *matches.get_one::<u64>("part-size").context("no part size")?;
+    let options = Options { speed, tmsys_name: settings.tmsys_name().to_owned(), part_size };
     let sandbox =
         sandbox::start(listen, options, None).await.with_context(|| format!("cannot listen on {listen}"))?;
     writeln!(std::io::stdout(), "{}", sandbox.guide())?;
@@ -88,6 +89,10 @@ async fn serve_sandbox(matches: &ArgMatches, settings: &Settings) -> anyhow::Res
 fn sandbox_command() -> Command {
     let listen = Arg::new("listen").long("listen").value_name("ADDR").value_parser(value_parser!(SocketAddr));
     let speed = Arg::new("speed").long("speed").value_name("FACTOR").value_parser(value_parser!(f64));
+    let part_size = Arg::new("part-size")
+        .long("part-size")
+        .value_name("BYTES")
+        .value_parser(value_parser!(u64).range(1..));
     Command::new("sandbox")
         .about("Serves the service from memory, with seed data, until it is told to end")
         .arg(
@@ -96,6 +101,7 @@ fn sandbox_command() -> Command {
                 .help("Address and port to listen on; port 0 takes a free one"),
         )
         .arg(speed.default_value("60").help("Simulated seconds for each real one; 0: the clock stands still"))
+        .arg(part_size.default_value("104857600").help("Bytes of each part of a build upload but the last"))
 }
 
 /// Waits for the request to end: SIGTERM, SIGINT, or Ctrl-C where there are no signals.

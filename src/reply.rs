@@ -17,7 +17,7 @@ use crate::{
 /// Whether an answer is one of success, in the form of the operation.
 pub fn is_success(entry: &Entry, answer: &Answer) -> bool {
     match entry.form {
-        Form::Json => answer.is_success(),
+        Form::Json | Form::Status => answer.is_success(),
         Form::Redirect => (300..400).contains(&answer.status),
     }
 }
@@ -35,6 +35,7 @@ impl Reply {
         let mut value = match entry.form {
             Form::Json => serde_json::from_slice(&answer.body)
                 .map_err(|error| bad(&format!("is not JSON ({error})")))?,
+            Form::Status => object_or_nothing(answer),
             Form::Redirect => {
                 redirection::result(answer).ok_or_else(|| bad("names no address in `Location`"))?
             }
@@ -45,6 +46,9 @@ impl Reply {
         rename_tmsys(object, tmsys_name);
         if let Some(missing) = entry.essential.iter().find(|name| !object.contains_key(**name)) {
             return Err(bad(&format!("lacks `{missing}`")));
+        }
+        if entry.form == Form::Status {
+            return Ok(Self { value });
         }
         let known = entry.output_schema().get("properties").and_then(Value::as_object);
         if known.is_some_and(|known| !object.keys().any(|name| known.contains_key(name))) {
@@ -76,6 +80,12 @@ impl Reply {
     pub fn fields(&self) -> Option<&Fields> {
         self.value.as_object()
     }
+}
+
+/// The body where it is an object; what else it may be says nothing.
+fn object_or_nothing(answer: &Answer) -> Value {
+    let body = serde_json::from_slice(&answer.body).ok().filter(Value::is_object);
+    body.unwrap_or_else(|| Value::Object(Fields::new()))
 }
 
 /// Gives the fields that are named after the test-management system the names of the specification.
