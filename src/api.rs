@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::{arguments::Violation, operation::Fields};
 
 pub mod bugs;
+mod build_details;
 pub mod builds;
 pub mod configs;
 pub mod deleting;
@@ -29,6 +30,7 @@ pub mod step_writing;
 pub mod steps;
 pub mod test_writing;
 pub mod tests;
+pub mod uploads;
 
 /// An object of open shape.
 pub type Open = Fields;

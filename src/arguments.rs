@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     operation::Fields,
-    schema::{KNOWN, OR_TYPE},
+    schema::{KNOWN, OR_TYPE, UNQUOTED},
 };
 
 /// One broken rule.
@@ -191,6 +191,7 @@ fn coerce(schema: &Fields, kind: &str, value: &mut Value) {
             _ => None,
         },
         ("string", Value::Number(number)) => Some(Value::String(number.to_string())),
+        ("string", Value::String(text)) if schema.contains_key(UNQUOTED) => unquoted(text),
         ("string", Value::String(text)) => spelled_as_listed(schema, text),
         ("array", Value::String(text)) => {
             Some(parsed(text).filter(Value::is_array).unwrap_or_else(|| json!([text])))
@@ -221,6 +222,11 @@ fn parsed(text: &str) -> Option<Value> {
 fn spelled_as_listed(schema: &Fields, text: &str) -> Option<Value> {
     let allowed = schema.get("enum")?.as_array()?;
     allowed.iter().find(|one| one.as_str().is_some_and(|one| one.eq_ignore_ascii_case(text))).cloned()
+}
+
+/// The text between quotes, as an HTTP header writes it.
+fn unquoted(text: &str) -> Option<Value> {
+    Some(Value::from(text.trim().strip_prefix('"')?.strip_suffix('"')?))
 }
 
 fn is_a(kind: &str, value: &Value) -> bool {

@@ -7,7 +7,7 @@ use http::Method;
 use crate::{
     api::{
         bugs::{GetBug, ListBugs, ListRunBugs},
-        builds::{GetBuild, ListBuilds},
+        builds::{DeleteBuild, GetBuild, ListBuilds},
         configs::{ListAgentConfigs, ListCredentialKinds, ListDeploymentConfigs},
         deleting::{DeleteSharedStep, DeleteTest, DeleteTestPlan},
         executions::{GetTestPlanExecution, ListTestPlanExecutions},
@@ -23,6 +23,7 @@ use crate::{
         steps::{GetSharedStep, ListSharedSteps},
         test_writing::{CreateTest, UpdateTest},
         tests::{GetTest, ListTests},
+        uploads::{CancelBuildUpload, CompleteBuildUpload, GetBuildUploadParts, InitiateBuildUpload},
     },
     arguments::nearest,
     operation::{
@@ -34,7 +35,7 @@ use crate::{
 };
 
 /// The operations, in the order in which hosts list them.
-pub static OPERATIONS: [Entry; 37] = [
+pub static OPERATIONS: [Entry; 42] = [
     Entry::of::<StartRun>(),
     Entry::of::<GetJob>(),
     Entry::of::<ListJobs>(),
@@ -48,6 +49,11 @@ pub static OPERATIONS: [Entry; 37] = [
     Entry::of::<GetBug>(),
     Entry::of::<ListBuilds>(),
     Entry::of::<GetBuild>(),
+    Entry::of::<DeleteBuild>(),
+    Entry::of::<InitiateBuildUpload>(),
+    Entry::of::<GetBuildUploadParts>(),
+    Entry::of::<CompleteBuildUpload>(),
+    Entry::of::<CancelBuildUpload>(),
     Entry::of::<ListTests>(),
     Entry::of::<GetTest>(),
     Entry::of::<CreateTest>(),

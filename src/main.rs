@@ -67,7 +67,8 @@ async fn embed_sandbox(settings: &mut Settings) -> anyhow::Result<Sandbox> {
 async fn serve_sandbox(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<()> {
     let listen = *matches.get_one::<SocketAddr>("listen").context("no address")?;
     let speed = *matches.get_one::<f64>("speed").context("no speed")?;
-    let options = Options { speed, tmsys_name: settings.tmsys_name().to_owned() };
+    let part_size = *matches.get_one::<u64>("part-size").context("no part size")?;
+    let options = Options { speed, tmsys_name: settings.tmsys_name().to_owned(), part_size };
     let sandbox =
         sandbox::start(listen, options, None).await.with_context(|| format!("cannot listen on {listen}"))?;
     writeln!(std::io::stdout(), "{}", sandbox.guide())?;

@@ -116,6 +116,8 @@ impl std::fmt::Display for Access {
 pub enum Form {
     /// A JSON object.
     Json,
+    /// A JSON object, or anything else: the status alone says what happened.
+    Status,
     /// A redirect that is not followed: its `Location` is the result.
     Redirect,
 }

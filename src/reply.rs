@@ -27,7 +27,7 @@ pub use pictures::base64;
 /// Whether an answer is one of success, in the form of the operation.
 pub fn is_success(entry: &Entry, answer: &Answer) -> bool {
     match entry.form {
-        Form::Json => answer.is_success(),
+        Form::Json | Form::Status => answer.is_success(),
         Form::Redirect => (300..400).contains(&answer.status),
     }
 }
@@ -48,6 +48,7 @@ impl Reply {
         let mut value = match entry.form {
             Form::Json => serde_json::from_slice(&answer.body)
                 .map_err(|error| bad(&format!("is not JSON ({error})")))?,
+            Form::Status => object_or_nothing(answer),
             Form::Redirect => {
                 redirection::result(answer).ok_or_else(|| bad("names no address in `Location`"))?
             }
@@ -62,6 +63,7 @@ impl Reply {
             return Err(bad(&format!("lacks `{missing}`")));
         }
         let known = entry.output_schema().get("properties").and_then(Value::as_object);
+        let known = known.filter(|_| entry.form != Form::Status);
         if known.is_some_and(|known| !object.keys().any(|name| known.contains_key(name))) {
             return Err(bad("has none of the fields of this operation"));
         }
@@ -116,6 +118,12 @@ impl Reply {
     pub fn fields(&self) -> Option<&Fields> {
         self.value.as_object()
     }
+}
+
+/// The body where it is an object; what else it may be says nothing.
+fn object_or_nothing(answer: &Answer) -> Value {
+    let body = serde_json::from_slice(&answer.body).ok().filter(Value::is_object);
+    body.unwrap_or_else(|| Value::Object(Fields::new()))
 }
 
 /// Gives the fields that are named after the test-management system the names of the specification.

@@ -17,12 +17,14 @@ mod access;
 mod acting;
 mod attempt;
 mod bugs;
+mod build_storage;
 mod builds;
 mod clock;
 mod configs;
 mod content;
 mod control;
 mod deleting;
+mod depot;
 mod draft;
 mod executions;
 mod exporting;
@@ -58,11 +60,15 @@ mod templates;
 mod test_writing;
 mod tests;
 mod timeline;
+mod uploads;
 mod world;
 
 pub use access::keys;
 pub use server::{Sandbox, start};
 pub use world::World;
+
+/// Usual size of a part (supplement 10.4).
+const PART_SIZE: u64 = 104_857_600;
 
 /// How a sandbox behaves.
 #[derive(Clone, Debug)]
@@ -71,11 +77,13 @@ pub struct Options {
     pub speed: f64,
     /// Word that the deployment uses for the test-management system (`TAS_TMSYS_NAME`).
     pub tmsys_name: String,
+    /// Bytes of each part of a build upload but the last.
+    pub part_size: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { speed: 60.0, tmsys_name: "tmsys".to_owned() }
+        Self { speed: 60.0, tmsys_name: "tmsys".to_owned(), part_size: PART_SIZE }
     }
 }
 

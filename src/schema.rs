@@ -15,8 +15,11 @@ pub const OR_TYPE: &str = "x-or-type";
 /// fields to it, and hosts see an open object.
 pub const KNOWN: &str = "x-known";
 
+/// Keyword of an input schema that our check reads and hosts do not see: quotes around the text are not part of it.
+pub const UNQUOTED: &str = "x-unquoted";
+
 /// Keywords that only our own check reads.
-const INTERNAL: [&str; 4] = [OR_TYPE, "format", "minLength", "default"];
+const INTERNAL: [&str; 6] = [OR_TYPE, UNQUOTED, "format", "minLength", "maxLength", "default"];
 
 /// Schema of an object that passes through as it is, of which `T` says what is known.
 pub fn passed_through<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {

@@ -7,9 +7,10 @@
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{ListPage, Open, Page, PageSize, Uuid};
-use crate::operation::{Access, Effect, Operation, Tier, Toolset};
+use crate::operation::{Access, Effect, Fields, Operation, Tier, Toolset};
 
 /// Lists the uploaded builds of the app: the `build_id` of a start.
 ///
@@ -28,7 +29,7 @@ pub struct ListBuilds {
     pub page_size: Option<PageSize<20>>,
 }
 
-/// Platforms of builds (supplement 10.4).
+// Supplement 10.4. No doc comment: a model would pay for it.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum BuildPlatform {
@@ -72,6 +73,41 @@ impl Operation for GetBuild {
     const TIER: Tier = Tier::Core;
     const ACCESS: Access = Access::Permission("project:manage-build-storage");
     type Output = BuildDetail;
+}
+
+/// Deletes a build and its file for good.
+///
+/// A person has to agree. Runs that used it stay.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct DeleteBuild {
+    /// From `list_builds`.
+    pub build_id: Uuid,
+}
+
+impl Operation for DeleteBuild {
+    const NAME: &'static str = "delete_build";
+    const TITLE: &'static str = "Delete a build";
+    const METHOD: Method = Method::DELETE;
+    const PATH: &'static str = "/builds/{build_id}";
+    const EFFECT: Effect = Effect::Deletes;
+    const TOOLSET: Toolset = Toolset::Builds;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:manage-build-storage");
+    const IN_DOUBT: Option<&'static str> = Some("look with `get_build`: `not_found` means that it is gone");
+    const CONFIRM: Option<fn(&Fields) -> Option<String>> = Some(for_good);
+    type Output = DeletedBuild;
+}
+
+/// Nothing brings a build back (supplement 10.3).
+fn for_good(arguments: &Fields) -> Option<String> {
+    let build = arguments.get("build_id").and_then(Value::as_str)?;
+    Some(format!("deletes the build `{build}` and its file for good"))
+}
+
+/// The answer to a deletion.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DeletedBuild {
+    pub message: String,
 }
 
 /// A build, list form.

@@ -21,6 +21,10 @@ pub fn program() -> Command {
 fn sandbox_command() -> Command {
     let listen = Arg::new("listen").long("listen").value_name("ADDR").value_parser(value_parser!(SocketAddr));
     let speed = Arg::new("speed").long("speed").value_name("FACTOR").value_parser(value_parser!(f64));
+    let part_size = Arg::new("part-size")
+        .long("part-size")
+        .value_name("BYTES")
+        .value_parser(value_parser!(u64).range(1..));
     Command::new("sandbox")
         .about("Serves the service from memory, with seed data, until it is told to end")
         .arg(
@@ -29,4 +33,5 @@ fn sandbox_command() -> Command {
                 .help("Address and port to listen on; port 0 takes a free one"),
         )
         .arg(speed.default_value("60").help("Simulated seconds for each real one; 0: the clock stands still"))
+        .arg(part_size.default_value("104857600").help("Bytes of each part of a build upload but the last"))
 }

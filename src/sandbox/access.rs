@@ -60,7 +60,7 @@ static KEYS: [Key; 7] = [
 pub(super) struct Key {
     secret: &'static str,
     /// Id under which records and the list of requests show it.
-    pub(super) id: &'static str,
+    id: &'static str,
     /// `None`: an organization key.
     project: Option<&'static str>,
     permissions: &'static [&'static str],
@@ -98,9 +98,14 @@ impl Key {
 }
 
 /// The key that a request carries, whatever its state.
-pub(super) fn key_of(headers: &HeaderMap) -> Option<&'static Key> {
+fn key_of(headers: &HeaderMap) -> Option<&'static Key> {
     let sent = headers.get(HEADER)?.as_bytes();
     KEYS.iter().find(|key| key.secret.as_bytes() == sent)
+}
+
+/// Id of the key that a request carries; `unknown` for one that is none of ours.
+pub(super) fn key_id(headers: &HeaderMap) -> Option<&'static str> {
+    headers.get(HEADER).map(|_| key_of(headers).map_or("unknown", |key| key.id))
 }
 
 /// Lets a request pass that may act on the project which it names, or on that of its key.

@@ -4,15 +4,15 @@ use super::{
     Answer, Answered, Caller, Fault, Invalid, World,
     clock::Moment,
     lists::{self, carries, passes, word},
-    project::{Project, find},
+    project::{Dialect, Project, find},
 };
 use crate::api::{
     ListPage, Open,
-    builds::{self, BuildDetail, GetBuild, ListBuilds},
+    builds::{self, BuildDetail, DeleteBuild, DeletedBuild, GetBuild, ListBuilds},
 };
 
 /// The text of the service for a build that it does not know.
-const NOT_FOUND: &str = "build not found";
+pub(super) const NOT_FOUND: &str = "build not found";
 
 /// A build in build storage.
 #[derive(Debug)]
@@ -59,8 +59,16 @@ impl Build {
 }
 
 impl Project {
+    /// The word for a build that can be started.
+    pub(super) fn status_of_builds(&self) -> &'static str {
+        match self.dialect {
+            Dialect::Upper => "OK",
+            Dialect::Lower => "ready",
+        }
+    }
+
     /// When the latest job with that build was made.
-    fn last_use(&self, build: &str) -> Option<Moment> {
+    pub(super) fn last_use(&self, build: &str) -> Option<Moment> {
         let uses = self.jobs.values().filter(|job| {
             job.seats.iter().any(|seat| seat.build.as_ref().is_some_and(|used| used.id == build))
         });
@@ -88,5 +96,15 @@ impl Answer<GetBuild> for World {
         let project = self.project(caller)?;
         let build = find(&project.builds, &asked.build_id.0).ok_or_else(|| Fault::not_found(NOT_FOUND))?;
         Ok(BuildDetail { build: build.shown(project), details: build.details.clone() }.into())
+    }
+}
+
+impl Answer<DeleteBuild> for World {
+    fn answer(&mut self, asked: DeleteBuild, caller: &Caller) -> Result<Answered<DeletedBuild>, Fault> {
+        let project = self.project_mut(caller)?;
+        let build = find(&project.builds, &asked.build_id.0).ok_or_else(|| Fault::not_found(NOT_FOUND))?;
+        let id = build.id.clone();
+        project.delete_build(&id);
+        Ok(DeletedBuild { message: "build deleted successfully".to_owned() }.into())
     }
 }

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use axum::{
     Router,
     body::Bytes,
-    extract::State,
+    extract::{Path, State},
+    response::{IntoResponse, Response},
     routing::{get, post},
 };
-use http::StatusCode;
+use http::{StatusCode, header};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;
 
 use super::{
+    builds, depot,
     faults::Order,
     guide,
     service::{Reply, Service},
@@ -29,6 +31,8 @@ pub(super) fn router(service: &Arc<Service>) -> Router {
         .route("/faults", post(order_fault).delete(forget_faults))
         .route("/requests", get(requests).delete(forget_requests))
         .route("/exports", post(exports))
+        .route("/uploads", get(uploads))
+        .route("/builds/{build}/content", get(content))
         .route("/reset", post(reset))
         .fallback(|| async { Reply::error(StatusCode::NOT_FOUND, "route not found") })
         .method_not_allowed_fallback(|| async {
@@ -97,6 +101,43 @@ async fn exports(State(service): Shared, body: Bytes) -> Result<Reply, Reply> {
     }
     world.remote.mark(&test_plan_execution_id, in_progress);
     Ok(done())
+}
+
+/// Unfinished uploads, and how many files the sandbox keeps for them and for builds.
+async fn uploads(State(service): Shared) -> Reply {
+    let mut world = service.world();
+    world.look_at_clock();
+    let uploads = world.projects().flat_map(|project| {
+        project.storage.uploads.values().map(|upload| {
+            json!({
+                "project_id": project.id,
+                "build_id": upload.build.id,
+                "upload_id": upload.multipart.as_ref().map(|multipart| &multipart.upload_id),
+                "object_key": upload.object_key,
+                "parts": upload.pieces.keys().collect::<Vec<_>>(),
+                "bytes": upload.received(),
+            })
+        })
+    });
+    let uploads: Vec<_> = uploads.collect();
+    match service.depot.count() {
+        Ok(files) => Reply::json(StatusCode::OK, &json!({"data": uploads, "files": files})),
+        Err(problem) => Reply::error(StatusCode::INTERNAL_SERVER_ERROR, &problem.to_string()),
+    }
+}
+
+/// The bytes of an uploaded build.
+async fn content(State(service): Shared, Path(build): Path<String>) -> Response {
+    let found = service.world().projects().find_map(|project| project.storage.contents.get(&build).cloned());
+    let Some(pieces) = found else {
+        return Reply::error(StatusCode::NOT_FOUND, builds::NOT_FOUND).into_response();
+    };
+    let length: u64 = pieces.iter().map(|piece| piece.size).sum();
+    let headers = [
+        (header::CONTENT_LENGTH, length.to_string()),
+        (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
+    ];
+    (headers, depot::body(pieces)).into_response()
 }
 
 async fn reset(State(service): Shared) -> Reply {

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{server::Reset, service::Reply};
+use super::{server::Reset, service::Reply, storage::PUT_PART};
 use crate::catalog;
 
 /// Size of the pieces in which a long body is sent.
@@ -27,7 +27,7 @@ const MISSING: usize = 1_024;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Order {
-    /// Only for this operation.
+    /// Only for this operation; `put_part` stands for what is PUT to the storage host.
     operation: Option<String>,
     status: Option<u16>,
     #[serde(default)]
@@ -59,8 +59,8 @@ const fn once() -> u32 {
 impl Order {
     /// Why the order cannot be carried out, if so.
     pub(super) fn problem(&self) -> Option<String> {
-        let unknown = self.operation.as_deref().filter(|name| catalog::find(name).is_none());
-        if let Some(name) = unknown {
+        let is_known = |name: &str| name == PUT_PART || catalog::find(name).is_some();
+        if let Some(name) = self.operation.as_deref().filter(|name| !is_known(name)) {
             return Some(format!("operation: `{name}` is not in the catalog"));
         }
         if self.status.is_some_and(|status| !(200..600).contains(&status)) {
@@ -84,6 +84,11 @@ impl Order {
             || self.body.is_some()
             || self.content_type.is_some()
             || self.bytes.is_some()
+    }
+
+    /// Whether the connection ends without an answer.
+    pub(super) fn resets(&self) -> bool {
+        self.reset
     }
 
     /// Waits as ordered.
@@ -118,7 +123,8 @@ impl Order {
         response
     }
 
-    fn status(&self) -> Option<StatusCode> {
+    /// The status of the answer, where one is ordered.
+    pub(super) fn status(&self) -> Option<StatusCode> {
         self.status.and_then(|status| StatusCode::from_u16(status).ok())
     }
 

@@ -53,7 +53,7 @@ const ARENA: [(&str, &str); 5] = [
 pub(super) fn text(service: &Service) -> String {
     let (base, host) = (service.base_url(), service.knowledge_url());
     let addresses = [(base.as_str(), "base URL"), (host.as_str(), "knowledge URL")];
-    let title = format!("Project {ARENA_PROJECT} (no integration, no bug review)");
+    let title = format!("Project {ARENA_PROJECT} (no integration, no bug review, 2 GB of build storage)");
     [
         section("Sandbox of the Test Automation Service", &addresses),
         section("Keys (header X-Api-Key)", &KEYS),
@@ -82,6 +82,12 @@ fn commands(base: &str, host: &str) -> String {
             format!("{host}/_sandbox/faults -d '{{\"operation\": \"get_run\", \"status\": 503}}'"),
         ),
         ("See the latest requests", format!("{host}/_sandbox/requests")),
+        (
+            "Let the next upload of a part fail",
+            format!("{host}/_sandbox/faults -d '{{\"operation\": \"put_part\", \"status\": 503}}'"),
+        ),
+        ("See unfinished uploads of builds", format!("{host}/_sandbox/uploads")),
+        ("Get back what was uploaded", format!("{host}/_sandbox/builds/BUILD_ID/content -o FILE")),
         ("Start again", format!("-X POST {host}/_sandbox/reset")),
     ];
     commands.map(|(what, arguments)| format!("{what}\n  curl {arguments}\n")).join("\n")

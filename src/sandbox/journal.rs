@@ -17,7 +17,7 @@ pub(super) struct Seen {
     pub(super) path: String,
     /// Null while no answer has been given, and when none was.
     pub(super) status: Option<u16>,
-    /// Id of the key; null without one that is known.
+    /// Id of the key, `unknown` for one that does not exist; null where none was sent.
     pub(super) key: Option<&'static str>,
 }
 

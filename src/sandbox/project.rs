@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use indexmap::IndexMap;
 
 use super::{
-    bugs::Bug, builds::Build, configs::Config, executions::Execution, folders::Folder, jobs::Job,
-    plans::Plan, tests::Test,
+    bugs::Bug, build_storage::BuildStorage, builds::Build, configs::Config, executions::Execution,
+    folders::Folder, jobs::Job, plans::Plan, tests::Test,
 };
 use crate::api::{
     ReadVersion,
@@ -38,6 +38,7 @@ pub(super) struct Project {
     pub(super) agent_configs: Records<AgentConfig>,
     pub(super) credential_kinds: Vec<CredentialKind>,
     pub(super) builds: Records<Build>,
+    pub(super) storage: BuildStorage,
     pub(super) plans: Records<Plan>,
     pub(super) bugs: IndexMap<String, Bug>,
     /// Oldest first.
@@ -63,6 +64,7 @@ impl Project {
             agent_configs: Records::new(),
             credential_kinds: Vec::new(),
             builds: Records::new(),
+            storage: BuildStorage::default(),
             plans: Records::new(),
             bugs: IndexMap::new(),
             jobs: IndexMap::new(),

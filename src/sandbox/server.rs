@@ -59,6 +59,7 @@ impl Sandbox {
 impl Drop for Sandbox {
     fn drop(&mut self) {
         self.accepting.abort();
+        self.service.depot.close();
     }
 }
 

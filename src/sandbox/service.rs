@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::{
     Answered, Content, Exchange, Fault, Headers, Observer, Options, World, access,
+    depot::Depot,
     faults::Faults,
     journal::{Journal, Seen},
     reading,
@@ -21,7 +22,7 @@ use super::{
 use crate::{
     catalog::Entry,
     gateway::PROJECT_ID,
-    operation::{Fields, Place},
+    operation::{Access, Fields, Place},
     wire,
 };
 
@@ -32,6 +33,8 @@ pub(super) const BASE: &str = "/api/v1";
 pub(super) struct Service {
     pub(super) address: SocketAddr,
     pub(super) options: Options,
+    /// Where the bytes of builds lie.
+    pub(super) depot: Depot,
     observer: Option<Observer>,
     world: Mutex<World>,
     faults: Mutex<Faults>,
@@ -41,9 +44,9 @@ pub(super) struct Service {
 impl Service {
     /// A service with the seed data.
     pub(super) fn new(address: SocketAddr, options: Options, observer: Option<Observer>) -> Self {
-        let world = Mutex::new(World::new(options.speed, format!("http://{address}")));
-        let (faults, journal) = (Mutex::default(), Mutex::default());
-        Self { address, options, observer, world, faults, journal }
+        let world = Mutex::new(World::new(&options, format!("http://{address}")));
+        let (faults, journal, depot) = (Mutex::default(), Mutex::default(), Depot::default());
+        Self { address, options, depot, observer, world, faults, journal }
     }
 
     /// Base address of the main API.
@@ -73,19 +76,24 @@ impl Service {
 
     /// Everything as at the start.
     pub(super) fn reset(&self) {
-        *self.world() = World::new(self.options.speed, self.knowledge_url());
+        *self.world() = World::new(&self.options, self.knowledge_url());
         *self.faults() = Faults::default();
         self.journal().clear();
     }
 
     /// Notes a request in the journal; the number is for [`Journal::answered`].
     pub(super) fn arrived(&self, operation: Option<&'static str>, head: &Parts) -> usize {
+        self.arrived_below("", operation, head)
+    }
+
+    /// As [`Self::arrived`], where the request has lost the beginning of its path.
+    pub(super) fn arrived_below(&self, prefix: &str, operation: Option<&'static str>, head: &Parts) -> usize {
         self.journal().arrived(Seen {
             operation,
             method: head.method.to_string(),
-            path: path_and_query(head),
+            path: format!("{prefix}{}", path_and_query(head)),
             status: None,
-            key: access::key_of(&head.headers).map(|key| key.id),
+            key: access::key_id(&head.headers),
         })
     }
 
@@ -119,7 +127,10 @@ impl Service {
         wire::rename(entry, &mut fields, &self.options.tmsys_name, "tmsys");
         let mut world = self.world();
         world.look_at_clock();
-        world.project(&caller)?;
+        // Where there is no key, there is no 403 for an unknown project either: the operation has its own word for it.
+        if entry.access != Access::NoKey {
+            world.project(&caller)?;
+        }
         let Answered { status, headers, body } = (entry.answer)(&mut world, fields, &caller)?;
         match body {
             Content::Json(mut body) => {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Caller, Fault,
+    Caller, Fault, Options,
+    build_storage::Upload,
     clock::{Clock, Moment},
     ids::Ids,
     project::Project,
@@ -23,25 +24,31 @@ pub struct World {
     pub(super) remote: Remote,
     /// Address of the knowledge host, for links.
     pub(super) knowledge_url: String,
+    /// Bytes of each part of an upload but the last.
+    pub(super) part_size: u64,
 }
 
 impl World {
     /// The seed data, at the start of time.
-    pub(super) fn new(speed: f64, knowledge_url: String) -> Self {
+    pub(super) fn new(options: &Options, knowledge_url: String) -> Self {
         let projects = [seed::demo::project(), seed::arena::project()];
         Self {
             projects: projects.into_iter().map(|project| (project.id.clone(), project)).collect(),
-            clock: Clock::new(speed),
+            clock: Clock::new(options.speed),
             now: Moment::START,
             ids: Ids::default(),
             remote: Remote::default(),
             knowledge_url,
+            part_size: options.part_size.max(1),
         }
     }
 
-    /// Takes the time for the next request.
+    /// Takes the time for the next request, and lets go of uploads whose time has passed.
     pub(super) fn look_at_clock(&mut self) {
         self.now = self.clock.now();
+        for project in self.projects.values_mut() {
+            project.storage.end_late(self.now);
+        }
     }
 
     /// Moves the clock ahead.
@@ -65,6 +72,16 @@ impl World {
         let run = player.rsplit_once('-').map_or(player, |(run, _)| run);
         let has = |project: &&Project| project.jobs.values().any(|job| job.may_have_run(run));
         self.projects.values().find(has).map(|project| project.id.clone())
+    }
+
+    /// Every project.
+    pub(super) fn projects(&self) -> impl Iterator<Item = &Project> {
+        self.projects.values()
+    }
+
+    /// The unfinished upload of that build, whatever its project.
+    pub(super) fn upload(&mut self, build: &str) -> Option<&mut Upload> {
+        self.projects.values_mut().find_map(|project| project.storage.uploads.get_mut(build))
     }
 
     /// Whether some project has an execution of that id.

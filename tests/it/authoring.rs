@@ -155,7 +155,8 @@ async fn fields_travel_where_the_service_takes_them() {
 
 #[tokio::test]
 async fn case_links_have_the_name_of_the_deployment_on_the_wire_only() {
-    let service = Service::with(Options { speed: 0.0, tmsys_name: "acme".to_owned() }).await;
+    let service =
+        Service::with(Options { speed: 0.0, tmsys_name: "acme".to_owned(), ..Options::default() }).await;
     let settings = service.settings(keys::DEMO, &[("TAS_TMSYS_NAME", "acme")]);
     let mut host = Host::open(&settings).await;
     let links = json!({"cases": [{"suite_id": 11, "case_id": 1041}]});

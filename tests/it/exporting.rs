@@ -120,7 +120,7 @@ async fn an_export_without_success_is_shown_as_it_is() {
 
 #[tokio::test]
 async fn the_word_of_the_deployment_is_used_on_the_wire_and_not_in_results() {
-    let options = Options { speed: 0.0, tmsys_name: "acmerail".to_owned() };
+    let options = Options { speed: 0.0, tmsys_name: "acmerail".to_owned(), ..Options::default() };
     // The contract knows the neutral word only, so that this service is not held to it.
     let sandbox = tas_mcp::sandbox::start(([127, 0, 0, 1], 0).into(), options, None).await.unwrap();
     let base_url = sandbox.base_url();

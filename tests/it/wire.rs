@@ -138,12 +138,16 @@ fn every_request_example_of_the_contract_travels_unchanged() {
             arguments.extend(unwrapped(entry, body).expect("examples are objects"));
             // Null is as good as absent: the example means the default.
             arguments.retain(|_, value| !value.is_null());
+            let project = arguments.shift_remove("project_id");
+            assert_eq!(project.is_some(), entry.project_in_body, "{} {name}", entry.name);
             let given = arguments.clone();
             let mut broken = arguments::check(entry.input_schema(), &mut arguments, Mode::Arguments);
             for rule in entry.rules.iter().chain(entry.own_rules) {
                 rule.check(&arguments, &mut broken);
             }
             assert_eq!((broken, &arguments), (Vec::new(), &given), "{} {name}", entry.name);
+            // The gateway puts it back.
+            arguments.extend(project.map(|project| ("project_id".to_owned(), project)));
             let layout = laid_out(entry, &arguments);
             // A body that a request may lack is left out when nothing is in it.
             let body_sent = layout.body.unwrap_or_else(|| {
@@ -163,12 +167,14 @@ fn every_request_example_of_the_contract_travels_unchanged() {
         }
     }
     let expected = [
+        ("complete_build_upload", 2),
         ("create_shared_step", 1),
         ("create_test", 1),
         ("create_test_folder", 3),
         ("create_test_plan", 1),
         ("delete_test", 2),
         ("export_tmsys_run", 3),
+        ("initiate_build_upload", 2),
         ("start_run", 5),
         ("start_test_plan_run", 3),
         ("stop_runs", 1),

@@ -11,10 +11,7 @@ use super::{
 };
 use crate::{
     api::Open,
-    sandbox::{
-        builds::Build,
-        project::{Dialect, Project},
-    },
+    sandbox::{builds::Build, project::Project},
 };
 
 /// A build that a CI made so many minutes ago.
@@ -65,7 +62,7 @@ fn details(version: &str, number: u32, hash: &str) -> Open {
 
 impl Project {
     fn add_builds(&mut self, builds: Vec<Build>) {
-        let status = if self.dialect == Dialect::Upper { "OK" } else { "ready" };
+        let status = self.status_of_builds();
         for build in builds {
             let build = Build { status: status.to_owned(), ..build };
             self.builds.insert(build.id.clone(), Arc::new(build));
@@ -102,8 +99,12 @@ pub(super) fn add_demo(project: &mut Project) {
     ]);
 }
 
+/// Bytes that `arena` may store: little more than its builds have.
+const ARENA_CAPACITY: u64 = 2_000_000_000;
+
 /// Adds the builds of `arena`.
 pub(super) fn add_arena(project: &mut Project) {
+    project.storage.capacity = ARENA_CAPACITY;
     project.add_builds(vec![
         build(ARENA_BUILD_LINUX, "Skyline Arena 0.9.2", "linux", "skyline-0.9.2.tar.gz", 2_000),
         build(ARENA_BUILD_ANDROID, "Skyline Arena Mobile 0.9.2", "android", "skyline-0.9.2.apk", 1_990),

@@ -145,7 +145,9 @@ async fn a_project_without_the_integration_cannot_export() {
 
 #[tokio::test]
 async fn a_deployment_may_use_another_word() {
-    let client = Client::with(Options { speed: 0.0, tmsys_name: "caseway".to_owned() }, None).await;
+    let client =
+        Client::with(Options { speed: 0.0, tmsys_name: "caseway".to_owned(), ..Options::default() }, None)
+            .await;
     let body = json!({"multiplayer_run_id": RUN_PASSED});
     assert_eq!(export(&client, body.clone()).await.status, 404);
     let exported = client.post("/runs/export/caseway", body).await.body;

@@ -14,7 +14,13 @@ const INTEGERS: [i64; 4] = [-1, 0, 256, 5_000_000_000];
 pub(super) fn mutants(schema: &'static Value, value: &Value) -> Vec<Value> {
     let schema = resolved(schema);
     if let Some(alternatives) = schema["anyOf"].as_array() {
-        let fitting = |one: &&'static Value| !value.is_null() && resolved(one)["type"] != "null";
+        let has = |name: &Value| name.as_str().is_some_and(|name| value.get(name).is_some());
+        let fitting = |one: &&'static Value| {
+            let required = resolved(one)["required"].as_array();
+            !value.is_null()
+                && resolved(one)["type"] != "null"
+                && required.is_none_or(|names| names.iter().all(has))
+        };
         let mut made: Vec<_> =
             alternatives.iter().filter(fitting).flat_map(|one| mutants(one, value)).collect();
         made.extend(alternatives.iter().filter(|one| one["type"] == "null").map(|_| Value::Null));
@@ -40,6 +46,9 @@ fn types(schema: &Value) -> Vec<&str> {
 
 /// Plain values of the types that a schema allows.
 fn others(schema: &Value) -> Vec<Value> {
+    if schema.get("const").is_some() {
+        return Vec::new();
+    }
     let least = schema["minimum"].as_i64().unwrap_or(i64::MIN);
     let value = |kind: &str| match kind {
         "null" => vec![Value::Null],

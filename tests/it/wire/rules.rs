@@ -15,7 +15,11 @@ const ID: &str = "c4d5e6f7-0819-4a2b-8c3d-4e5f60718293";
 
 /// Whether the service would take this body, as we see it: the rules of our own do not count.
 fn we_accept(entry: &Entry, operation: &Operation, body: &Value) -> bool {
-    let Some(given) = unwrapped(entry, body) else { return false };
+    let Some(mut given) = unwrapped(entry, body) else { return false };
+    // That is the gateway's to say.
+    if entry.project_in_body && !given.shift_remove("project_id").is_some_and(|project| project.is_string()) {
+        return false;
+    }
     let mut fields = operation.sample("path");
     fields.extend(given);
     let mode = if entry.closed { Mode::ClosedBody } else { Mode::Body };
@@ -75,6 +79,7 @@ fn palette() -> Vec<Value> {
         configs(),
         options(),
         patches(),
+        uploads(),
     ]) else {
         return Vec::new();
     };
@@ -131,6 +136,22 @@ fn patches() -> Value {
         {"name": "a", "memory": null}, {"name": "a", "memory": "full"}, {"name": "a", "tmsys": null},
         {"name": "a", "tags": "b"}, {"name": "a", "players_by_key": {"1": {"anything": [1]}}},
         {"name": "a", "players_by_key": {"1": 1}}, {"name": "a", "quarantined": "yes"},
+    ])
+}
+
+/// Parts, tags, sizes and details of uploads.
+fn uploads() -> Value {
+    let part = json!({"part_number": 1, "etag": "abc"});
+    json!([
+        [part], [part, {"part_number": 2, "etag": "d"}], [{"part_number": 1}], [{"etag": "abc"}], [1, part],
+        [{"part_number": 0, "etag": "abc"}], [{"part_number": 1, "etag": ""}], [{"part_number": "1", "etag": "a"}],
+        [{"part_number": 1, "etag": "abc", "size": 3}], 1_440, 1_441, 5_000_000_000_u64, "oldest", "ios-native", "web",
+        "a".repeat(255), "ä".repeat(256), "a".repeat(1_000), "a".repeat(1_001), ["a".repeat(50)], ["a".repeat(51)],
+        {"vcs": {"type": "git", "commit": {"hash": "abc"}, "pr": {"number": 3}}}, {"vcs": {"type": "cvs"}},
+        {"vcs": {"pr": {"number": "3"}}}, {"vcs": 1}, {"ci": {"system": "jenkins"}}, {"ci": {"system": "own"}},
+        {"ci": {"build_number": 7}}, {"app": {"version_code": 1.5}}, {"app": null}, {"other": [1]},
+        {"build": {"configuration": "fast"}}, {"build": {"dependencies": {"a": 1}, "duration": 3}},
+        {"upload": {"method": "carrier pigeon"}}, {"upload": {"method": 3}}, {"build": {"dependencies": []}},
     ])
 }
 

@@ -1,0 +1,93 @@
+//! What is known of the `details` of a new build (supplement 10.8). They pass through as they are.
+
+use schemars::JsonSchema;
+
+use super::Open;
+
+/// Where a build comes from. Every part is optional.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "its schema is what our check reads")]
+pub(super) struct NewBuildDetails {
+    vcs: Option<Vcs>,
+    ci: Option<Ci>,
+    app: Option<App>,
+    build: Option<Made>,
+    upload: Option<Uploaded>,
+}
+
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "its schema is what our check reads")]
+struct Vcs {
+    #[schemars(extend("enum" = ["git", "mercurial", "svn"]))]
+    r#type: Option<String>,
+    #[schemars(extend("enum" = ["github", "gitlab", "bitbucket", "azure-devops"]))]
+    provider: Option<String>,
+    repository_url: Option<String>,
+    commit: Option<Commit>,
+    branch: Option<String>,
+    tag: Option<String>,
+    pr: Option<PullRequest>,
+}
+
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "its schema is what our check reads")]
+struct Commit {
+    hash: Option<String>,
+    short_hash: Option<String>,
+    message: Option<String>,
+    author: Option<String>,
+    timestamp: Option<String>,
+}
+
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "its schema is what our check reads")]
+struct PullRequest {
+    number: Option<i64>,
+    title: Option<String>,
+    url: Option<String>,
+    source_branch: Option<String>,
+    target_branch: Option<String>,
+}
+
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "its schema is what our check reads")]
+struct Ci {
+    #[schemars(extend("enum" = [
+        "github-actions", "jenkins", "gitlab-ci", "circleci", "travis", "azure-pipelines", "bitrise", "custom",
+    ]))]
+    system: Option<String>,
+    build_number: Option<String>,
+    job_name: Option<String>,
+    run_id: Option<String>,
+    run_url: Option<String>,
+    triggered_by: Option<String>,
+    agent: Option<String>,
+}
+
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "its schema is what our check reads")]
+struct App {
+    version: Option<String>,
+    version_code: Option<i64>,
+    build_number: Option<String>,
+    bundle_id: Option<String>,
+}
+
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "its schema is what our check reads")]
+struct Made {
+    #[schemars(extend("enum" = ["debug", "release", "staging", "production"]))]
+    configuration: Option<String>,
+    timestamp: Option<String>,
+    duration: Option<i64>,
+    compiler: Option<String>,
+    dependencies: Option<Open>,
+}
+
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "its schema is what our check reads")]
+struct Uploaded {
+    method: Option<String>,
+    cli_version: Option<String>,
+    uploader: Option<String>,
+}

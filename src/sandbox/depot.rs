@@ -1,0 +1,93 @@
+//! Where the bytes of builds lie: files in a temporary directory that goes with the sandbox.
+
+use std::{
+    fs, io,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use axum::body::Body;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use md5::{Digest as _, Md5};
+use tempfile::{NamedTempFile, TempDir, TempPath};
+use tokio::{fs::File, io::AsyncWriteExt as _};
+use tokio_util::io::ReaderStream;
+
+/// How much is read from a file at once.
+const PIECE: usize = 64 * 1024;
+
+/// A directory for files, made when the first one is.
+#[derive(Debug, Default)]
+pub(super) struct Depot(Mutex<State>);
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Unused,
+    Open(TempDir),
+    Closed,
+}
+
+/// Bytes in a file, which goes with this value.
+#[derive(Debug)]
+pub(super) struct Piece {
+    path: TempPath,
+    pub(super) size: u64,
+    /// MD5 in hexadecimal, as storage hosts make an `ETag` of a part.
+    pub(super) etag: String,
+}
+
+impl Depot {
+    /// Writes a body to a file as it comes.
+    pub(super) async fn receive(&self, body: Body) -> io::Result<Piece> {
+        let (file, path) = self.file()?.into_parts();
+        let (mut file, mut chunks) = (File::from_std(file), body.into_data_stream());
+        let (mut size, mut digest) = (0, Md5::new());
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk.map_err(io::Error::other)?;
+            file.write_all(&chunk).await?;
+            digest.update(&chunk);
+            size += chunk.len() as u64;
+        }
+        file.flush().await?;
+        let etag = format!("{:032x}", u128::from_be_bytes(digest.finalize().into()));
+        Ok(Piece { path, size, etag })
+    }
+
+    /// How many files there are.
+    pub(super) fn count(&self) -> io::Result<usize> {
+        match &*self.state() {
+            State::Open(directory) => Ok(fs::read_dir(directory.path())?.count()),
+            State::Unused | State::Closed => Ok(0),
+        }
+    }
+
+    /// Removes everything, for good.
+    pub(super) fn close(&self) {
+        *self.state() = State::Closed;
+    }
+
+    fn file(&self) -> io::Result<NamedTempFile> {
+        let mut state = self.state();
+        if matches!(*state, State::Unused) {
+            *state = State::Open(TempDir::with_prefix("tas-mcp-sandbox-")?);
+        }
+        match &*state {
+            State::Open(directory) => NamedTempFile::new_in(directory.path()),
+            State::Unused | State::Closed => Err(io::Error::other("the sandbox has ended")),
+        }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The bytes of several files, one after the other, read as they are sent.
+pub(super) fn body(pieces: Vec<Arc<Piece>>) -> Body {
+    let opened = stream::iter(pieces).then(|piece| async move {
+        let path: PathBuf = piece.path.to_path_buf();
+        File::open(path).await.map(|file| ReaderStream::with_capacity(file, PIECE))
+    });
+    Body::from_stream(opened.try_flatten())
+}
