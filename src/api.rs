@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::{arguments::Violation, operation::Fields};
 
+pub mod artifacts;
 pub mod bugs;
 pub mod builds;
 pub mod configs;
@@ -19,6 +20,7 @@ pub mod executions;
 pub mod exports;
 pub mod folders;
 pub mod jobs;
+pub mod knowledge;
 pub mod minions;
 pub mod plans;
 pub mod runs;

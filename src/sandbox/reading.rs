@@ -24,6 +24,7 @@ const REQUIRED: &str = "Required";
 /// The checked fields of a request. `path` holds the decoded values of the path.
 pub(super) fn fields(entry: &Entry, path: Fields, query: &str, body: &[u8]) -> Result<Fields, Fault> {
     let mut fields = query_fields(entry.input_schema(), query);
+    fields.retain(|name, _| !entry.own_arguments.contains(&name.as_str()));
     let has_body = entry.has_body() || !(entry.body.is_empty() || body.is_empty());
     if has_body {
         fields.retain(|name, _| !entry.is_in_body(name));

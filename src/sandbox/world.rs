@@ -50,6 +50,11 @@ impl World {
         self.look_at_clock();
     }
 
+    /// Every project, by id.
+    pub(super) const fn projects(&self) -> &BTreeMap<String, Project> {
+        &self.projects
+    }
+
     /// The project that a request acts on.
     pub(super) fn project(&self, caller: &Caller) -> Result<&Project, Fault> {
         self.projects.get(&caller.project).ok_or_else(no_project)
