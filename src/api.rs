@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::{arguments::Violation, operation::Fields};
 
+pub mod artifacts;
 pub mod bugs;
 mod build_details;
 pub mod builds;
@@ -21,6 +22,7 @@ pub mod executions;
 pub mod exports;
 pub mod folders;
 pub mod jobs;
+pub mod knowledge;
 pub mod live;
 pub mod minions;
 pub mod plans;

@@ -65,7 +65,8 @@ impl Call<'_> {
     ) -> Result<Answer, Failure> {
         let layout = wire::layout(entry, arguments, self.tmsys_name)
             .map_err(|violations| Failure::invalid_arguments(entry.name, &violations))?;
-        let request = request(entry, arguments, layout.target(project), layout.body.as_deref());
+        let mut request = request(entry, arguments, layout.target(project), layout.body.as_deref());
+        request.part = layout.part;
         self.client.send(&request, &self.key, self.deadline).await
     }
 
@@ -126,6 +127,7 @@ fn request<'a>(
         method: entry.method.clone(),
         target,
         body,
+        part: None,
         repeat,
         in_doubt: entry.in_doubt,
     }

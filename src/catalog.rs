@@ -6,6 +6,7 @@ use http::Method;
 
 use crate::{
     api::{
+        artifacts::{GetRunArtifact, ListRunArtifacts},
         bugs::{GetBug, ListBugs, ListRunBugs},
         builds::{DeleteBuild, GetBuild, ListBuilds},
         configs::{ListAgentConfigs, ListCredentialKinds, ListDeploymentConfigs},
@@ -14,6 +15,10 @@ use crate::{
         exports::ExportTmsysRun,
         folders::{CreateTestFolder, ListTestFolders},
         jobs::{GetJob, ListJobs},
+        knowledge::{
+            ListAgentKnowledgeFiles, ListKnowledgeFiles, ListProjectKnowledgeFiles,
+            ListTestCaseKnowledgeFiles,
+        },
         live::GetLiveRun,
         minions::GetMinionDownload,
         plans::{CreateTestPlan, GetTestPlan, ListTestPlans, UpdateTestPlan},
@@ -35,7 +40,7 @@ use crate::{
 };
 
 /// The operations, in the order in which hosts list them.
-pub static OPERATIONS: [Entry; 42] = [
+pub static OPERATIONS: [Entry; 48] = [
     Entry::of::<StartRun>(),
     Entry::of::<GetJob>(),
     Entry::of::<ListJobs>(),
@@ -77,6 +82,12 @@ pub static OPERATIONS: [Entry; 42] = [
     Entry::of::<ListDeploymentConfigs>(),
     Entry::of::<ListAgentConfigs>(),
     Entry::of::<ListCredentialKinds>(),
+    Entry::of::<ListKnowledgeFiles>(),
+    Entry::of::<ListProjectKnowledgeFiles>(),
+    Entry::of::<ListAgentKnowledgeFiles>(),
+    Entry::of::<ListTestCaseKnowledgeFiles>(),
+    Entry::of::<ListRunArtifacts>(),
+    Entry::of::<GetRunArtifact>(),
     Entry::of::<GetMinionDownload>(),
 ];
 
@@ -88,6 +99,12 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 /// The name of an operation that is most like `name`.
 pub fn nearest_name(name: &str) -> Option<&'static str> {
     nearest(name, OPERATIONS.iter().map(|entry| entry.name))
+}
+
+/// The name in a placeholder of a path, and whether its value may be several segments.
+pub fn placeholder(segment: &str) -> Option<(&str, bool)> {
+    let name = segment.strip_prefix('{')?.strip_suffix('}')?;
+    Some(name.strip_prefix('*').map_or((name, false), |name| (name, true)))
 }
 
 /// An [`Operation`] without its type.
@@ -106,6 +123,8 @@ pub struct Entry {
     pub query: &'static [&'static str],
     /// [`Operation::BODY`]
     pub body: &'static [&'static str],
+    /// [`Operation::OWN_ARGUMENTS`]
+    pub own_arguments: &'static [&'static str],
     /// [`Operation::PROJECT_IN_BODY`]
     pub project_in_body: bool,
     /// [`Operation::WRAPPER`]
@@ -126,6 +145,8 @@ pub struct Entry {
     pub closed: bool,
     /// [`Operation::ESSENTIAL`]
     pub essential: &'static [&'static str],
+    /// [`Operation::COMPLETE`]
+    pub complete: Option<fn(&mut Fields, &Fields)>,
     /// [`Operation::FALLBACK`]
     pub fallback: Option<Fallback>,
     /// [`Operation::IN_DOUBT`]
@@ -168,6 +189,7 @@ impl Entry {
             place: O::PLACE,
             query: O::QUERY,
             body: O::BODY,
+            own_arguments: O::OWN_ARGUMENTS,
             project_in_body: O::PROJECT_IN_BODY,
             wrapper: O::WRAPPER,
             effect: O::EFFECT,
@@ -178,6 +200,7 @@ impl Entry {
             own_rules: O::OWN_RULES,
             closed: O::CLOSED,
             essential: O::ESSENTIAL,
+            complete: O::COMPLETE,
             fallback: O::FALLBACK,
             in_doubt: O::IN_DOUBT,
             confirm: O::CONFIRM,
@@ -209,10 +232,7 @@ impl Entry {
 
     /// Names of the fields that travel in the path.
     pub fn path_fields(&self) -> impl Iterator<Item = &'static str> {
-        self.path
-            .split('/')
-            .filter(|segment| *segment != TMSYS)
-            .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
+        self.path.split('/').filter(|segment| *segment != TMSYS).filter_map(placeholder).map(|(name, _)| name)
     }
 
     /// Whether a field travels in a JSON body, if not in the path.

@@ -6,16 +6,20 @@ use http::Method;
 use tokio::time::Instant;
 
 mod answer;
+mod part;
+mod pools;
 mod reach;
+mod redirect;
 mod refusal;
 mod retry;
 mod transport;
 
-pub use answer::Answer;
+pub use answer::{Answer, Served};
+pub use part::Part;
+pub use pools::certificates;
 pub use reach::{Reached, proxy_of};
 pub use refusal::refused;
 pub use retry::{RETRY, Repeat, RetryPolicy};
-pub use transport::certificates;
 
 use self::transport::Transport;
 use crate::{
@@ -72,6 +76,8 @@ pub struct Request<'a> {
     pub target: String,
     /// JSON body.
     pub body: Option<&'a [u8]>,
+    /// The part that is wanted of a file. A file is followed to where it lies; anything else is not.
+    pub part: Option<Part>,
     /// When it may be sent again.
     pub repeat: Repeat,
     /// What to do when nobody knows whether a writing request happened.

@@ -12,7 +12,7 @@ mod key;
 mod problems;
 mod selection;
 
-pub use address::HostUrl;
+pub use address::{HostUrl, is_loopback, is_safe};
 pub use key::{ApiKey, KeyKind, KeySource, Secret};
 pub use selection::{Selection, UnknownWord};
 

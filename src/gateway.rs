@@ -11,7 +11,7 @@ use crate::{
     config::{KeyKind, Settings},
     failure::{Code, Failure},
     operation::{Fields, Place},
-    reply::{self, Reply, Selection},
+    reply::{self, Reply, Selection, Within},
     scope::{Scope, broken_ids, owned_ids},
     wire,
 };
@@ -36,6 +36,7 @@ struct Ready {
     client: Client,
     scope: Scope,
     tmsys_name: String,
+    max_reply_chars: usize,
     asks_first: bool,
 }
 
@@ -45,6 +46,7 @@ impl Gateway {
         let ready = settings.connection().map(|mut connection| Ready {
             scope: Scope::new(connection.project.take(), std::mem::take(&mut connection.projects)),
             tmsys_name: connection.tmsys_name.clone(),
+            max_reply_chars: settings.max_reply_chars(),
             asks_first: connection.asks_first,
             client: Client::new(connection),
         });
@@ -89,9 +91,11 @@ impl Gateway {
         }
         let answer = call.send(entry, &arguments, project.as_deref()).await?;
         if !reply::is_success(entry, &answer) {
-            return Err(call.refused(entry, &answer));
+            let obstacle = reply::obstacle(entry, &answer);
+            return Err(obstacle.unwrap_or_else(|| call.refused(entry, &answer)));
         }
-        let mut reply = Reply::new(entry, &answer, &call.key, &ready.tmsys_name)?;
+        let within = Within { tmsys_name: &ready.tmsys_name, max_reply_chars: ready.max_reply_chars };
+        let mut reply = Reply::new(entry, &arguments, &answer, &call.key, &within)?;
         if let Some(project) = &project {
             ready.scope.learn(project, ids);
             ready.scope.learn(project, reply.fields().map(owned_ids).unwrap_or_default());

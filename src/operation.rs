@@ -24,7 +24,8 @@ pub trait Operation: DeserializeOwned + JsonSchema + 'static {
     const TITLE: &'static str;
     /// HTTP method.
     const METHOD: Method;
-    /// Path below its [`Place`]; every `{placeholder}` is a field of the struct, except [`TMSYS`] and [`PROJECT`].
+    /// Path below its [`Place`]; every `{placeholder}` is a field of the struct, except [`TMSYS`] and
+    /// [`PROJECT`]. The value of `{*placeholder}` may be several segments.
     const PATH: &'static str;
     /// Where the path begins.
     const PLACE: Place = Place::Project;
@@ -32,6 +33,8 @@ pub trait Operation: DeserializeOwned + JsonSchema + 'static {
     const QUERY: &'static [&'static str] = &[];
     /// Fields that travel in a JSON body although the method usually has none.
     const BODY: &'static [&'static str] = &[];
+    /// Arguments of our own: they shape the request or the reply, and do not travel.
+    const OWN_ARGUMENTS: &'static [&'static str] = &[];
     /// Whether the body names the project too, as `project_id`.
     const PROJECT_IN_BODY: bool = false;
     /// The object in the body that holds the fields, where they do not lie in the body itself.
@@ -52,6 +55,8 @@ pub trait Operation: DeserializeOwned + JsonSchema + 'static {
     const CLOSED: bool = false;
     /// Fields without which an answer is none of this operation.
     const ESSENTIAL: &'static [&'static str] = &[];
+    /// Adds to an answer what the service may leave out; the arguments are given too.
+    const COMPLETE: Option<fn(&mut Fields, &Fields)> = None;
     /// Where to look when the service does not have this operation.
     const FALLBACK: Option<Fallback> = None;
     /// What to do when nobody knows whether a call happened; `None` for operations that only read.
@@ -120,6 +125,8 @@ pub enum Form {
     Status,
     /// A redirect that is not followed: its `Location` is the result.
     Redirect,
+    /// A file, of which a part is asked for; the arguments `offset` and `length` say which.
+    File,
 }
 
 /// What an operation does to the service; decides the tool's annotations and what may be retried.

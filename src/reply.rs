@@ -5,6 +5,7 @@ use tokio::time::Instant;
 
 mod budget;
 mod clean;
+mod file;
 mod paging;
 mod pictures;
 mod redirection;
@@ -29,7 +30,23 @@ pub fn is_success(entry: &Entry, answer: &Answer) -> bool {
     match entry.form {
         Form::Json | Form::Status => answer.is_success(),
         Form::Redirect => (300..400).contains(&answer.status),
+        // 416: the file has no byte at that place.
+        Form::File => matches!(answer.status, 200 | 206 | 416),
     }
+}
+
+/// What kept a file from coming, other than a refusal of the service.
+pub fn obstacle(entry: &Entry, answer: &Answer) -> Option<Failure> {
+    if entry.form == Form::File { file::refused(entry.name, answer) } else { None }
+}
+
+/// What settings say of replies.
+#[derive(Clone, Copy, Debug)]
+pub struct Within<'a> {
+    /// The deployment's word for the test-management system.
+    pub tmsys_name: &'a str,
+    /// Longest reply, in characters.
+    pub max_reply_chars: usize,
 }
 
 /// The service's JSON object, whole and in order, with the names of the specification; its pictures stand beside it.
@@ -42,23 +59,34 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Takes the answer of `entry`; `bad_response` when it cannot be one. [`Self::with_pictures`] makes it whole.
-    pub fn new(entry: &Entry, answer: &Answer, key: &ApiKey, tmsys_name: &str) -> Result<Self, Failure> {
+    /// Takes the answer of `entry`; `bad_response` when it cannot be one. [`Self::with_pictures`] makes it
+    /// whole.
+    pub fn new(
+        entry: &Entry,
+        arguments: &Fields,
+        answer: &Answer,
+        key: &ApiKey,
+        within: &Within<'_>,
+    ) -> Result<Self, Failure> {
         let bad = |why: &str| bad(entry, answer, key, why);
         let mut value = match entry.form {
             Form::Json => serde_json::from_slice(&answer.body)
                 .map_err(|error| bad(&format!("is not JSON ({error})")))?,
             Form::Status => object_or_nothing(answer),
             Form::Redirect => {
-                redirection::result(answer).ok_or_else(|| bad("names no address in `Location`"))?
+                redirection::result(answer).ok_or_else(|| bad("names no https address in `Location`"))?
             }
+            Form::File => file::result(answer, arguments, within.max_reply_chars)?,
         };
         let taken = value.as_object_mut().zip(entry.pictures);
         let taken = taken.map(|(answer, pictures)| pictures::take(answer, pictures)).unwrap_or_default();
         clean::clean(&mut value);
         let Value::Object(object) = &mut value else { return Err(bad("is not a JSON object")) };
         key.mask_fields(object);
-        rename_tmsys(object, tmsys_name);
+        rename_tmsys(object, within.tmsys_name);
+        if let Some(complete) = entry.complete {
+            complete(object, arguments);
+        }
         if let Some(missing) = entry.essential.iter().find(|name| !object.contains_key(**name)) {
             return Err(bad(&format!("lacks `{missing}`")));
         }

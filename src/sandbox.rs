@@ -8,13 +8,14 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::operation::{Fields, Operation};
 
 mod access;
 mod acting;
+mod artifacts;
 mod attempt;
 mod bugs;
 mod build_storage;
@@ -29,17 +30,20 @@ mod draft;
 mod executions;
 mod exporting;
 mod faults;
+mod files;
 mod folders;
 mod guide;
 mod ids;
 mod jobs;
 mod journal;
+mod knowledge;
 mod launch;
 mod lists;
 mod live;
 mod merge;
 mod minions;
 mod plans;
+mod png;
 mod presigned;
 mod project;
 mod reading;
@@ -146,6 +150,25 @@ pub struct Caller {
     pub project: String,
     /// Id of the key, as records show it.
     pub key_id: &'static str,
+    /// Which part of a file is wanted, and whether it is wanted at all.
+    pub conditions: Conditions,
+}
+
+/// Headers of a request that say how much of a file to answer with.
+#[derive(Clone, Debug, Default)]
+pub struct Conditions {
+    /// `Range`
+    pub range: Option<String>,
+    /// `If-None-Match`
+    pub if_none_match: Option<String>,
+}
+
+impl Conditions {
+    fn of(headers: &HeaderMap) -> Self {
+        let text =
+            |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok().map(str::to_owned));
+        Self { range: text(header::RANGE), if_none_match: text(header::IF_NONE_MATCH) }
+    }
 }
 
 /// An answer with its status.
@@ -177,6 +200,12 @@ impl<T> Answered<T> {
     /// 201.
     fn created(body: T) -> Self {
         Self::json(StatusCode::CREATED, body)
+    }
+
+    /// A file, as much of it as is wanted.
+    fn file(reply: (StatusCode, Headers, Bytes)) -> Self {
+        let (status, headers, bytes) = reply;
+        Self { status, headers, body: Content::Raw(bytes) }
     }
 
     /// An address to go on to, with nothing else.

@@ -4,9 +4,11 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use crate::{
+    api::artifacts::DEFAULT_PART,
     arguments::{Violation, shown_name},
-    catalog::Entry,
-    operation::{Fields, Place, TMSYS},
+    catalog::{Entry, placeholder},
+    client::Part,
+    operation::{Fields, Form, Place, TMSYS},
     schema::KNOWN,
 };
 
@@ -30,6 +32,8 @@ pub struct Layout {
     pub query: String,
     /// JSON body, where there is one.
     pub body: Option<Vec<u8>>,
+    /// The part that is wanted of a file.
+    pub part: Option<Part>,
 }
 
 impl Layout {
@@ -62,17 +66,18 @@ pub fn layout(operation: &Entry, arguments: &Fields, tmsys: &str) -> Result<Layo
     let mut path = String::new();
     for segment in operation.path.split('/').skip(1) {
         path.push('/');
-        match segment.strip_prefix('{').and_then(|segment| segment.strip_suffix('}')) {
+        match placeholder(segment) {
             Some(_) if segment == TMSYS => path.push_str(&encoded(tmsys)),
-            Some(name) => match segment_value(arguments, name) {
-                Ok(text) => path.push_str(&encoded(text)),
+            Some((name, several)) => match path_value(arguments, name, several) {
+                Ok(text) => path.push_str(&text),
                 Err(rule) => violations.push(Violation::new(name, rule)),
             },
             None => path.push_str(segment),
         }
     }
     let in_path: Vec<_> = operation.path_fields().collect();
-    let rest = arguments.iter().filter(|(name, _)| !in_path.contains(&name.as_str()));
+    let travels = |name: &str| !in_path.contains(&name) && !operation.own_arguments.contains(&name);
+    let rest = arguments.iter().filter(|(name, _)| travels(name));
     let (in_body, in_query): (Vec<_>, Vec<_>) = rest.partition(|(name, _)| operation.is_in_body(name));
     let query = query(in_query.into_iter());
     let body = (operation.has_body() || !in_body.is_empty()).then(|| body(operation, in_body, tmsys));
@@ -85,17 +90,29 @@ pub fn layout(operation: &Entry, arguments: &Fields, tmsys: &str) -> Result<Layo
         ));
     }
     let place = operation.place;
-    if violations.is_empty() { Ok(Layout { place, path, query, body }) } else { Err(violations) }
+    let part = (operation.form == Form::File).then(|| part(arguments));
+    if violations.is_empty() { Ok(Layout { place, path, query, body, part }) } else { Err(violations) }
 }
 
-/// The value of a path field, or why it cannot be one. `.` and `..` would change the path even when encoded.
-fn segment_value<'a>(arguments: &'a Fields, name: &str) -> Result<&'a str, String> {
+/// The encoded value of a path field, which may be `several` segments, or why it cannot be one.
+fn path_value(arguments: &Fields, name: &str, several: bool) -> Result<String, String> {
     // An absent id breaks the schema, which the caller has checked.
-    let Some(text) = arguments.get(name).and_then(Value::as_str) else { return Ok("") };
-    check_segment(text).map(|()| text)
+    let Some(text) = arguments.get(name).and_then(Value::as_str) else { return Ok(String::new()) };
+    if !several {
+        return check_segment(text).map(|()| encoded(text));
+    }
+    let segments: Vec<_> = text.split('/').collect();
+    match segments.iter().try_for_each(|segment| check_segment(segment)) {
+        Ok(()) => Ok(segments.into_iter().map(encoded).collect::<Vec<_>>().join("/")),
+        Err(rule) if segments.len() == 1 => Err(rule),
+        Err(_) => {
+            Err("must be a relative name: no segment between `/` may be empty, `.`, `..` or very long"
+                .to_owned())
+        }
+    }
 }
 
-/// Whether `text` can be an id in a path; the broken rule if not.
+/// Whether `text` can be an id in a path; the broken rule if not. `.` and `..` would change the path even when encoded.
 pub fn check_segment(text: &str) -> Result<(), String> {
     if text.trim().is_empty() {
         Err("must not be empty".to_owned())
@@ -106,6 +123,14 @@ pub fn check_segment(text: &str) -> Result<(), String> {
     } else {
         Ok(())
     }
+}
+
+/// The part of a file that the arguments ask for, and what may belong to its last character.
+fn part(arguments: &Fields) -> Part {
+    const REST_OF_CHARACTER: u64 = 3;
+    let number = |name: &str| arguments.get(name).and_then(Value::as_u64);
+    let length = number("length").unwrap_or(DEFAULT_PART);
+    Part { offset: number("offset").unwrap_or_default(), length: length + REST_OF_CHARACTER }
 }
 
 fn body(operation: &Entry, fields: Vec<(&String, &Value)>, tmsys: &str) -> Vec<u8> {

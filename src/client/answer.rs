@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, header};
+use reqwest::Url;
 
 /// An answer of the service, whole and bounded.
 #[derive(Clone, Debug)]
@@ -12,23 +13,47 @@ pub struct Answer {
     pub status: u16,
     /// Body, at most [`super::LONGEST_ANSWER`] bytes.
     pub body: Bytes,
-    /// The header `Location` of a redirect.
+    /// The header `Location` of a redirect, as an absolute address.
     pub location: Option<String>,
     /// How long to wait before the next request, where the service says so.
     pub retry_after: Option<Duration>,
     /// How many requests it took.
     pub attempts: u32,
+    /// What the answer says of the file that a part was asked of.
+    pub file: Served,
+}
+
+/// A file, as an answer describes it.
+#[derive(Clone, Debug, Default)]
+pub struct Served {
+    /// `Content-Type`
+    pub content_type: Option<String>,
+    /// `ETag`, as it came.
+    pub etag: Option<String>,
+    /// Bytes of the whole file, where the answer says.
+    pub total: Option<u64>,
+    /// Where the body begins in the file.
+    pub offset: u64,
+    /// Whether it was found elsewhere than where it was asked for, after redirects.
+    pub is_elsewhere: bool,
+    /// Why a redirect was not followed, if one was not.
+    pub obstacle: Option<String>,
 }
 
 impl Answer {
-    pub(super) fn new(status: u16, headers: &HeaderMap, body: Bytes) -> Self {
+    pub(super) fn new(status: u16, url: &Url, headers: &HeaderMap, body: Bytes) -> Self {
         let text = |name| headers.get(name).and_then(|value: &http::HeaderValue| value.to_str().ok());
         Self {
             status,
             body,
-            location: text(header::LOCATION).map(str::to_owned),
+            location: text(header::LOCATION).map(|location| absolute(url, location)),
             retry_after: text(header::RETRY_AFTER).and_then(pause),
             attempts: 1,
+            file: Served {
+                content_type: text(header::CONTENT_TYPE).map(str::to_owned),
+                etag: text(header::ETAG).map(str::to_owned),
+                ..Served::default()
+            },
         }
     }
 
@@ -41,6 +66,10 @@ impl Answer {
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
+}
+
+fn absolute(url: &Url, location: &str) -> String {
+    url.join(location).map_or_else(|_| location.to_owned(), Into::into)
 }
 
 /// Reads `Retry-After`: seconds, or a date.

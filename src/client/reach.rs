@@ -7,7 +7,7 @@ use hyper_util::client::proxy::matcher::Matcher;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{Repeat, Request, Transport};
+use super::{Repeat, Request, Transport, transport::TransportError};
 use crate::{config::HostUrl, failure::Failure, operation::Place};
 
 /// How a host was reached.
@@ -41,13 +41,18 @@ impl Transport {
             has_key: false,
             method: Method::GET,
             target: String::new(),
+            part: None,
             body: None,
             repeat: Repeat::Safe,
             in_doubt: None,
         };
         let started = Instant::now();
-        let asking = async { Ok(self.http()?.get(self.url()).send().await?) };
-        let response = tokio::time::timeout(limit, asking).await.unwrap_or(Err(Self::too_late(limit)));
+        let asking = async {
+            let pool = self.pools().of(self.url().is_plain(), self.url().is_loopback())?;
+            Ok(pool.get(self.url().as_str()).send().await?)
+        };
+        let response =
+            tokio::time::timeout(limit, asking).await.unwrap_or(Err(TransportError::Timeout(limit)));
         let response = response.map_err(|error| error.into_failure(&request, None, 1))?;
         let date = response.headers().get(header::DATE).and_then(|date| date.to_str().ok());
         let date = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());

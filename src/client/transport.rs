@@ -1,32 +1,21 @@
 //! One HTTP request and its answer.
 
-use std::{
-    error::Error,
-    path::{Path, PathBuf},
-    sync::OnceLock,
-    time::Duration,
-};
+use std::{error::Error, path::PathBuf, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use http::header;
-use reqwest::{Certificate, Response, redirect};
+use reqwest::Response;
 use tokio::time::Instant;
 
-use super::{Answer, Host, LONGEST_ANSWER, Repeat, Request};
+use super::{
+    Answer, Host, LONGEST_ANSWER, Repeat, Request, Served,
+    pools::Pools,
+    redirect::{Followed, followed},
+};
 use crate::{
     config::{ApiKey, HostUrl},
     failure::{Code, Failure, quotation},
 };
-
-/// Limit of opening a connection; with a short limit of the whole request, [`CONNECT_SHARE`] of that.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Opening a connection ends before the request as a whole does: then it is sure that nothing was sent.
-const CONNECT_SHARE: f64 = 0.8;
-
-/// How long an idle connection is kept: shorter than servers usually do, so that a request seldom meets a
-/// connection that is just being closed.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Header that carries the key.
 const API_KEY: &str = "x-api-key";
@@ -50,18 +39,17 @@ pub(super) enum TransportError {
     TooLong,
 }
 
-/// Sends single requests. The connection pool is made by the first one: making it reads the system's certificates.
+/// Sends single requests.
 #[derive(Debug)]
 pub(super) struct Transport {
     url: HostUrl,
-    ca_file: Option<PathBuf>,
     timeout: Duration,
-    http: OnceLock<reqwest::Client>,
+    pools: Pools,
 }
 
 impl Transport {
     pub(super) fn new(url: HostUrl, ca_file: Option<PathBuf>, timeout: Duration) -> Self {
-        Self { url, ca_file, timeout, http: OnceLock::new() }
+        Self { url, timeout, pools: Pools::new(ca_file, timeout) }
     }
 
     pub(super) async fn send(
@@ -72,74 +60,55 @@ impl Transport {
     ) -> Result<Answer, TransportError> {
         let limit = self.timeout.min(deadline.saturating_duration_since(Instant::now()));
         let exchange = async {
-            let url = format!("{}{}", self.url.as_str(), request.target);
-            let mut sending = self.http()?.request(request.method.clone(), url);
-            if request.has_key {
-                sending = sending.header(API_KEY, key.header());
-            }
-            if let Some(body) = request.body {
-                let body = Bytes::copy_from_slice(body);
-                sending = sending.header(header::CONTENT_TYPE, "application/json").body(body);
-            }
-            let response = sending.send().await.map_err(TransportError::from)?;
+            let Followed { response, is_elsewhere, obstacle } = self.begin(request, key).await?;
             let (status, headers) = (response.status().as_u16(), response.headers().clone());
-            Ok(Answer::new(status, &headers, bounded(response).await?))
+            let url = response.url().clone();
+            let Some(part) = request.part else {
+                return Ok(Answer::new(status, &url, &headers, bounded(response).await?));
+            };
+            let read = part.read(response).await?;
+            let mut answer = Answer::new(status, &url, &headers, read.bytes);
+            answer.file =
+                Served { total: read.total, offset: read.offset, is_elsewhere, obstacle, ..answer.file };
+            Ok(answer)
         };
         tokio::time::timeout(limit, exchange).await.unwrap_or(Err(TransportError::Timeout(limit)))
     }
 
-    pub(super) fn url(&self) -> &str {
-        self.url.as_str()
+    pub(super) fn url(&self) -> &HostUrl {
+        &self.url
     }
 
-    pub(super) fn too_late(limit: Duration) -> TransportError {
-        TransportError::Timeout(limit)
+    pub(super) fn pools(&self) -> &Pools {
+        &self.pools
     }
 
-    pub(super) fn http(&self) -> Result<&reqwest::Client, TransportError> {
-        if let Some(http) = self.http.get() {
-            return Ok(http);
+    /// Sends the request and gives the answer before its body; that of a file comes from where it lies. Nobody but the
+    /// host of this transport gets the key.
+    async fn begin(&self, request: &Request<'_>, key: &ApiKey) -> Result<Followed, TransportError> {
+        let pool = self.pools.of(self.url.is_plain(), self.url.is_loopback())?;
+        let mut sending =
+            pool.request(request.method.clone(), format!("{}{}", self.url.as_str(), request.target));
+        if request.has_key {
+            sending = sending.header(API_KEY, key.header());
         }
-        let http = self.build()?;
-        Ok(self.http.get_or_init(|| http))
-    }
-
-    fn build(&self) -> Result<reqwest::Client, TransportError> {
-        let setup = |error: &dyn Error| TransportError::Setup(chain(error));
-        // Fails only when a provider is there already, which is as good.
-        drop(rustls::crypto::ring::default_provider().install_default());
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("tas-mcp/", env!("CARGO_PKG_VERSION")))
-            .redirect(redirect::Policy::none())
-            .connect_timeout(CONNECT_TIMEOUT.min(self.timeout.mul_f64(CONNECT_SHARE)))
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .tcp_nodelay(true);
-        if self.url.is_loopback() {
-            builder = builder.no_proxy();
+        if let Some(body) = request.body {
+            let body = Bytes::copy_from_slice(body);
+            sending = sending.header(header::CONTENT_TYPE, "application/json").body(body);
         }
-        if self.url.is_plain() {
-            // The system's certificates take their time to read, and would verify nothing.
-            builder = builder.tls_certs_only([]);
-        } else if let Some(path) = &self.ca_file {
-            builder = builder.tls_certs_merge(certificates(path).map_err(TransportError::Setup)?);
+        if let Some(part) = request.part {
+            sending = sending.header(header::RANGE, part.header());
         }
-        builder.build().map_err(|error| setup(&error))
+        let response = sending.send().await?;
+        match request.part {
+            Some(part) => followed(response, part, &self.pools).await,
+            None => Ok(Followed { response, is_elsewhere: false, obstacle: None }),
+        }
     }
-}
-
-/// Reads the certificates (PEM) of a file; the problem if there are none.
-pub fn certificates(path: &Path) -> Result<Vec<Certificate>, String> {
-    let pem = std::fs::read(path).map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
-    let certificates = Certificate::from_pem_bundle(&pem)
-        .map_err(|error| format!("`{}` has no usable certificate: {}", path.display(), chain(&error)))?;
-    if certificates.is_empty() {
-        return Err(format!("`{}` has no certificate in PEM form", path.display()));
-    }
-    Ok(certificates)
 }
 
 /// Reads a body, and gives up as soon as it is too long.
-async fn bounded(mut response: Response) -> Result<Bytes, TransportError> {
+pub(super) async fn bounded(mut response: Response) -> Result<Bytes, TransportError> {
     if response.content_length().is_some_and(|length| length > LONGEST_ANSWER as u64) {
         return Err(TransportError::TooLong);
     }
@@ -172,7 +141,7 @@ impl From<reqwest::Error> for TransportError {
 }
 
 /// The error and its sources in one line.
-fn chain(error: &dyn Error) -> String {
+pub(super) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

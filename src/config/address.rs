@@ -70,7 +70,13 @@ impl HostUrl {
     }
 }
 
-fn is_loopback(url: &Url) -> bool {
+/// Whether requests may be sent to `url`: HTTPS, or plain HTTP on the loopback.
+pub fn is_safe(url: &Url) -> bool {
+    url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
+}
+
+/// Whether it is this machine.
+pub fn is_loopback(url: &Url) -> bool {
     let Some(host) = url.host_str() else { return false };
     let address = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, StatusCode};
 
-use super::{Caller, Fault, seed};
+use super::{Caller, Conditions, Fault, seed};
 use crate::operation::Access;
 
 /// Keys of the sandbox. They are no secrets.
@@ -84,6 +84,11 @@ impl Key {
         Self { secret, id, project, permissions, state: State::Valid }
     }
 
+    /// Whether it is that of an organization.
+    pub(super) const fn is_of_organization(&self) -> bool {
+        self.project.is_none()
+    }
+
     /// The project that a request acts on: that of its path, else that of the key.
     fn project_for(&self, named: Option<&str>) -> Result<String, Fault> {
         match (self.project, named) {
@@ -98,7 +103,7 @@ impl Key {
 }
 
 /// The key that a request carries, whatever its state.
-fn key_of(headers: &HeaderMap) -> Option<&'static Key> {
+pub(super) fn key_of(headers: &HeaderMap) -> Option<&'static Key> {
     let sent = headers.get(HEADER)?.as_bytes();
     KEYS.iter().find(|key| key.secret.as_bytes() == sent)
 }
@@ -110,8 +115,9 @@ pub(super) fn key_id(headers: &HeaderMap) -> Option<&'static str> {
 
 /// Lets a request pass that may act on the project which it names, or on that of its key.
 pub(super) fn admit(headers: &HeaderMap, project: Option<&str>, access: Access) -> Result<Caller, Fault> {
+    let conditions = Conditions::of(headers);
     if let (Access::NoKey, Some(project)) = (access, project) {
-        return Ok(Caller { project: project.to_owned(), key_id: "none" });
+        return Ok(Caller { project: project.to_owned(), key_id: "none", conditions });
     }
     if headers.get(HEADER).is_none_or(http::HeaderValue::is_empty) {
         return Err(unauthorized("API key required"));
@@ -128,7 +134,7 @@ pub(super) fn admit(headers: &HeaderMap, project: Option<&str>, access: Access) 
     {
         return Err(Fault::forbidden(format!("API key missing required permission: {permission}")));
     }
-    Ok(Caller { project, key_id: key.id })
+    Ok(Caller { project, key_id: key.id, conditions })
 }
 
 fn unauthorized(error: &str) -> Fault {

@@ -107,7 +107,7 @@ async fn exports(State(service): Shared, body: Bytes) -> Result<Reply, Reply> {
 async fn uploads(State(service): Shared) -> Reply {
     let mut world = service.world();
     world.look_at_clock();
-    let uploads = world.projects().flat_map(|project| {
+    let uploads = world.projects().values().flat_map(|project| {
         project.storage.uploads.values().map(|upload| {
             json!({
                 "project_id": project.id,
@@ -128,7 +128,8 @@ async fn uploads(State(service): Shared) -> Reply {
 
 /// The bytes of an uploaded build.
 async fn content(State(service): Shared, Path(build): Path<String>) -> Response {
-    let found = service.world().projects().find_map(|project| project.storage.contents.get(&build).cloned());
+    let found =
+        service.world().projects().values().find_map(|project| project.storage.contents.get(&build).cloned());
     let Some(pieces) = found else {
         return Reply::error(StatusCode::NOT_FOUND, builds::NOT_FOUND).into_response();
     };

@@ -2,7 +2,7 @@
 
 use uuid::Builder;
 
-use super::script::Finding;
+use super::{project::Dialect, script::Finding};
 
 /// Letters and digits of run ids (supplement 1.7).
 const DIGITS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
@@ -60,6 +60,15 @@ pub(super) fn occurrence(run: &str, finding: &Finding) -> String {
 /// The id of the step that the words identify.
 pub(super) fn step(words: &[&str]) -> String {
     format!("step_{}", letters(hash(words), STEP_LENGTH))
+}
+
+/// The `ETag` of what the words identify, with or without quotes (supplement 1.7).
+pub(super) fn etag(dialect: Dialect, words: &[&str]) -> String {
+    let tag = format!("{:016x}{:016x}", hash(words), hash(&[&words.concat(), "etag"]));
+    match dialect {
+        Dialect::Upper => format!("\"{tag}\""),
+        Dialect::Lower => tag,
+    }
 }
 
 /// A number that depends on nothing but the words.

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use super::{
     bugs::Bug, build_storage::BuildStorage, builds::Build, configs::Config, executions::Execution,
-    folders::Folder, jobs::Job, plans::Plan, tests::Test,
+    folders::Folder, jobs::Job, knowledge::Stored, plans::Plan, tests::Test,
 };
 use crate::api::{
     ReadVersion,
@@ -45,6 +45,7 @@ pub(super) struct Project {
     pub(super) jobs: IndexMap<String, Job>,
     /// Oldest first.
     pub(super) executions: IndexMap<String, Execution>,
+    pub(super) knowledge: Vec<Stored>,
 }
 
 impl Project {
@@ -69,6 +70,7 @@ impl Project {
             bugs: IndexMap::new(),
             jobs: IndexMap::new(),
             executions: IndexMap::new(),
+            knowledge: Vec::new(),
         }
     }
 

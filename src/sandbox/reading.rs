@@ -24,8 +24,8 @@ const REQUIRED: &str = "Required";
 /// The checked fields of a request. `path` holds the decoded values of the path.
 pub(super) fn fields(entry: &Entry, path: Fields, query: &str, body: &[u8]) -> Result<Fields, Fault> {
     let mut fields = query_fields(entry.input_schema(), query);
-    // What belongs in the body does not count elsewhere.
-    fields.retain(|name, _| !entry.is_in_body(name));
+    // What belongs in the body does not count elsewhere, and what is ours is not the service's.
+    fields.retain(|name, _| !entry.is_in_body(name) && !entry.own_arguments.contains(&name.as_str()));
     let has_body = entry.has_body() || !(entry.body.is_empty() || body.is_empty());
     if has_body {
         // What a query says is text; what is wrong with it shows below.

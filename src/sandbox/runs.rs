@@ -9,7 +9,6 @@ use super::{
     attempt::{Attempt, Progress, StepSpan},
     builds::Build,
     clock::{Moment, duration_ms},
-    ids::hash,
     jobs::{Job, Seat},
     lists::{self, carries, passes},
     project::{Dialect, Project},
@@ -21,8 +20,8 @@ use crate::{
     api::{
         ListPage,
         runs::{
-            BugInfo, BuildRef, GetRun, ListRuns, Run, RunArtifactRef, RunDetail, RunHead, RunPlayer,
-            RunPlayerDetail, RunStateFilter, TestRef,
+            BugInfo, BuildRef, GetRun, ListRuns, Run, RunDetail, RunHead, RunPlayer, RunPlayerDetail,
+            RunStateFilter, TestRef,
         },
     },
     operation::Fields,
@@ -82,7 +81,7 @@ impl Answer<GetRun> for World {
         Ok(RunDetail {
             head: seen.head(),
             players: seen.players(|player, steps, spans| RunPlayerDetail {
-                artifacts: seen.artifacts(&player.id, &self.knowledge_url),
+                artifacts: seen.artifacts(&player, steps, spans, &self.knowledge_url),
                 steps: seen.steps(steps, spans),
                 player,
             }),
@@ -153,7 +152,7 @@ impl Seen<'_> {
     }
 
     /// The players in the form that `form` gives them.
-    fn players<T>(&self, form: impl Fn(RunPlayer, &[Step], &[StepSpan]) -> T) -> Vec<T> {
+    pub(super) fn players<T>(&self, form: impl Fn(RunPlayer, &[Step], &[StepSpan]) -> T) -> Vec<T> {
         let players = self.job.test.players.iter().zip(&self.attempt.players).enumerate();
         players
             .map(|(index, (player, spans))| form(self.player(index, spans), &player.steps, spans))
@@ -184,18 +183,6 @@ impl Seen<'_> {
             step_result_summary: Some(summary),
             platform: self.job.seats.get(index).and_then(|seat| platform(seat, self.project.dialect)),
         }
-    }
-
-    fn artifacts(&self, player: &str, knowledge_url: &str) -> Vec<RunArtifactRef> {
-        let files: &[&str] =
-            if self.is_done() { &["recording.mp4", "agent.log", "deliverables/report.json"] } else { &[] };
-        let file = |filename: &&str| RunArtifactRef {
-            filename: (*filename).to_owned(),
-            url: format!("{knowledge_url}/runs/{player}/artifacts/{filename}"),
-            size: 2_000 + hash(&[player, filename]) % 60_000,
-            uploaded_at: self.attempt.ended.to_string(),
-        };
-        files.iter().map(file).collect()
     }
 }
 

@@ -5,6 +5,7 @@ mod bugs;
 mod builds;
 pub(super) mod demo;
 mod history;
+mod knowledge;
 mod parts;
 mod past;
 mod suite;

@@ -14,8 +14,8 @@ use futures_util::StreamExt as _;
 use http::{HeaderMap, Method, StatusCode, header};
 
 use super::{
-    World, build_storage::Upload, depot::Piece, faults::Order, presigned, server::Reset, service::Reply,
-    service::Service,
+    Conditions, World, build_storage::Upload, depot::Piece, faults::Order, presigned, server::Reset,
+    service::Reply, service::Service,
 };
 
 /// Where the storage host begins.
@@ -33,6 +33,7 @@ pub(super) fn router(service: &Arc<Service>) -> Router {
     let watched = middleware::from_fn_with_state(Arc::clone(service), watch);
     Router::new()
         .route("/minions/{file}", get(installer))
+        .route("/artifacts/{player}/{*name}", get(artifact))
         .route("/builds/{build}/file", put(file))
         .route("/builds/{build}/parts/{upload}/{number}", put(part))
         .route_layer(signed)
@@ -102,6 +103,14 @@ async fn reply_of(response: Response) -> Reply {
 
 /// Lets a request pass whose address was signed for it and has not expired.
 async fn admit(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+    let (head, body) = request.into_parts();
+    let number = service.arrived_below(PREFIX, None, &head);
+    let response = admitted(&service, Request::from_parts(head, body), next).await;
+    service.journal().answered(number, response.status().as_u16());
+    response
+}
+
+async fn admitted(service: &Service, request: Request, next: Next) -> Response {
     let path = format!("{PREFIX}{}", request.uri().path());
     let now = {
         let mut world = service.world();
@@ -119,6 +128,17 @@ async fn admit(State(service): State<Arc<Service>>, request: Request, next: Next
 async fn installer() -> impl IntoResponse {
     const EMPTY_ZIP: &[u8] = b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     ([(header::CONTENT_TYPE, "application/zip")], Bytes::from_static(EMPTY_ZIP))
+}
+
+/// A large artifact, in pieces.
+async fn artifact(
+    State(service): State<Arc<Service>>,
+    Path((player, name)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Response {
+    let Some(file) = service.world().file(&player, &name) else { return missing().await };
+    let head = file.head(&Conditions::of(&headers));
+    (head.status, HeaderMap::from_iter(head.headers.clone()), file.stream(&head)).into_response()
 }
 
 async fn part(

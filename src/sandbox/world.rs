@@ -57,6 +57,11 @@ impl World {
         self.look_at_clock();
     }
 
+    /// Every project, by id.
+    pub(super) const fn projects(&self) -> &BTreeMap<String, Project> {
+        &self.projects
+    }
+
     /// The project that a request acts on.
     pub(super) fn project(&self, caller: &Caller) -> Result<&Project, Fault> {
         self.projects.get(&caller.project).ok_or_else(no_project)
@@ -72,11 +77,6 @@ impl World {
         let run = player.rsplit_once('-').map_or(player, |(run, _)| run);
         let has = |project: &&Project| project.jobs.values().any(|job| job.may_have_run(run));
         self.projects.values().find(has).map(|project| project.id.clone())
-    }
-
-    /// Every project.
-    pub(super) fn projects(&self) -> impl Iterator<Item = &Project> {
-        self.projects.values()
     }
 
     /// The unfinished upload of that build, whatever its project.

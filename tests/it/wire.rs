@@ -83,6 +83,20 @@ fn text(value: &Value) -> String {
     }
 }
 
+/// A value for each placeholder of the path, the project among them where the path names it.
+fn path_sample(entry: &Entry, operation: &Operation) -> Fields {
+    let mut sample = operation.sample("path");
+    if entry.names_project() && entry.path.contains(tas_mcp::operation::PROJECT) {
+        sample.insert("project_id".to_owned(), json!(PROJECT));
+    }
+    sample
+}
+
+/// The path below its host, with the same values.
+fn path_on_wire(operation: &Operation) -> String {
+    operation.sample_path().replace("{projectId}", PROJECT)
+}
+
 #[test]
 fn methods_are_those_of_the_contract() {
     for (entry, operation) in both() {
@@ -105,8 +119,8 @@ fn permissions_are_those_of_the_contract() {
 #[test]
 fn paths_are_those_of_the_contract() {
     for (entry, operation) in both() {
-        let layout = laid_out(entry, &operation.sample("path"));
-        let path = operation.sample_path();
+        let layout = laid_out(entry, &path_sample(entry, operation));
+        let path = path_on_wire(operation);
         let in_project = matches!(entry.place, Place::Project | Place::NamedProject);
         let prefix = if in_project { format!("/project/{PROJECT}") } else { String::new() };
         assert_eq!(layout.target(Some(PROJECT)), format!("{prefix}{path}"), "{}", entry.name);
@@ -118,12 +132,12 @@ fn paths_are_those_of_the_contract() {
 fn every_query_parameter_of_the_contract_travels_as_the_contract_says() {
     for (entry, operation) in both() {
         let query = operation.sample("query");
-        let mut arguments = operation.sample("path");
+        let mut arguments = path_sample(entry, operation);
         arguments.extend(query.clone());
         let layout = laid_out(entry, &arguments);
         let expected: Vec<_> = query.iter().map(|(name, value)| (name.clone(), text(value))).collect();
         assert_eq!(pairs(&layout.target(Some(PROJECT))), expected, "{}", entry.name);
-        assert_eq!(url(&layout.target(None)).path(), format!("/api/v1{}", operation.sample_path()));
+        assert_eq!(url(&layout.target(None)).path(), format!("/api/v1{}", path_on_wire(operation)));
         let body = entry.has_body().then(|| wrapped(entry, Fields::new()).to_string().into_bytes());
         assert_eq!(layout.body, body, "{}", entry.name);
     }
@@ -203,9 +217,9 @@ fn a_body_of_a_deletion_is_there_when_something_is_in_it() {
 fn a_hostile_id_is_one_segment_or_refused() {
     let endless = "a".repeat(1 << 20);
     for (entry, operation) in both() {
-        for field in entry.path_fields() {
+        for field in entry.path_fields().filter(|field| *field != "filename") {
             for hostile in HOSTILE.into_iter().chain([endless.as_str()]) {
-                let mut arguments = operation.sample("path");
+                let mut arguments = path_sample(entry, operation);
                 let harmless = url(&laid_out(entry, &arguments).target(Some(PROJECT)));
                 arguments.insert(field.to_owned(), json!(hostile));
                 let layout = match layout(entry, &arguments, "tmsys") {
@@ -232,6 +246,57 @@ fn a_hostile_id_is_one_segment_or_refused() {
 }
 
 #[test]
+fn the_name_of_a_file_is_relative_segments_or_refused() {
+    let (entry, operation) = both().find(|(entry, _)| entry.name == "get_run_artifact").unwrap();
+    let path = |name: &str| {
+        let mut arguments = operation.sample("path");
+        arguments.insert("filename".to_owned(), json!(name));
+        layout(entry, &arguments, "tmsys").map(|layout| layout.path)
+    };
+    for name in ["a", "deliverables/report.json", "a b/Ä&b=c.log", "a\\b/?x=1/#/%2e%2e/%2F", "...", "c:/x"] {
+        let encoded: Vec<_> = name.split('/').map(url_encoded).collect();
+        let expected = format!("/runs/k3v9t2mq7xa-1/artifacts/{}", encoded.join("/"));
+        assert_eq!(path(name).as_ref(), Ok(&expected), "{name}");
+        assert_eq!(url(&expected).path(), format!("/api/v1{expected}"), "{name}");
+    }
+    let endless = format!("a/{}", "a".repeat(1 << 20));
+    for name in [
+        "",
+        " ",
+        "..",
+        ".",
+        "/",
+        "/etc/passwd",
+        "../jobs",
+        "a/../b",
+        "a/./b",
+        "a//b",
+        "a/",
+        "a/ /b",
+        &endless,
+    ] {
+        let broken = path(name).expect_err(name);
+        assert_eq!(broken.iter().map(|one| one.path.as_str()).collect::<Vec<_>>(), ["filename"], "{name}");
+    }
+}
+
+#[test]
+fn arguments_of_our_own_do_not_travel() {
+    let mut own = 0;
+    for (entry, operation) in both() {
+        let plain = laid_out(entry, &path_sample(entry, operation));
+        for name in entry.own_arguments {
+            let mut arguments = path_sample(entry, operation);
+            arguments.insert((*name).to_owned(), json!(1));
+            let layout = laid_out(entry, &arguments);
+            assert_eq!((layout.path, layout.query, layout.body), (plain.path.clone(), String::new(), None));
+            own += 1;
+        }
+    }
+    assert!(own > 0);
+}
+
+#[test]
 fn ids_that_cannot_be_a_segment_are_refused() {
     let entry = tas_mcp::catalog::find("get_run").unwrap();
     let endless = "a".repeat(1 << 20);
@@ -247,7 +312,7 @@ fn a_hostile_query_value_stays_one_value() {
         for parameter in operation.parameters_in("query") {
             let name = parameter["name"].as_str().unwrap();
             for hostile in HOSTILE {
-                let mut arguments = operation.sample("path");
+                let mut arguments = path_sample(entry, operation);
                 arguments.insert(name.to_owned(), json!(hostile));
                 let target = laid_out(entry, &arguments).target(None);
                 assert_eq!(

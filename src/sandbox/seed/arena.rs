@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     ARENA_AGENT, ARENA_BUG, ARENA_CONFIG_LINUX, ARENA_CONFIG_TABLETS, ARENA_CONFIG_XBOX, ARENA_CREDENTIALS,
     ARENA_FOLDER_MATCHES, ARENA_PLAN, ARENA_PROJECT, ARENA_STEPS_DUEL, ARENA_TEST_DISCOVERY,
-    ARENA_TEST_FAILS, ARENA_TEST_PASSES, ARENA_TEST_TWO_PLAYERS, bugs, builds, history,
+    ARENA_TEST_FAILS, ARENA_TEST_PASSES, ARENA_TEST_TWO_PLAYERS, bugs, builds, history, knowledge,
     parts::{config, ends, minutes_ago, step, test},
 };
 use crate::{
@@ -36,6 +36,7 @@ pub(in crate::sandbox) fn project() -> Project {
     add_plan(&mut project);
     bugs::add_arena(&mut project);
     history::add_arena(&mut project);
+    knowledge::add_arena(&mut project);
     project
 }
 

@@ -7,7 +7,7 @@ use super::{
     CONFIG_PHONES_ONE_BROKEN, CONFIG_PLAYSTATION, CONFIG_PRIVATE_PHONE, CONFIG_PRIVATE_TABLET,
     CONFIG_UNKNOWN_SOURCE, CONFIG_WINDOWS, CREDENTIALS_CLOUD, CREDENTIALS_SHOP, DEMO_PROJECT,
     PLAN_CROSS_PLATFORM, PLAN_SMOKE, TEST_DISCOVERY, TEST_FAILS, TEST_FLAKY, TEST_PASSES, TEST_THREE_PLAYERS,
-    TEST_TWO_PLAYERS, bugs, builds, history,
+    TEST_TWO_PLAYERS, bugs, builds, history, knowledge,
     parts::{config, minutes_ago},
     suite,
 };
@@ -35,6 +35,7 @@ pub(in crate::sandbox) fn project() -> Project {
     add_plans(&mut project);
     bugs::add_demo(&mut project);
     history::add_demo(&mut project);
+    knowledge::add_demo(&mut project);
     project
 }
 

@@ -15,8 +15,20 @@ from pathlib import Path
 from keys import ORGANIZATION
 
 PROJECTS = ["demo", "arena"]
+# What a path of the main API begins with; those of the knowledge host have nothing before them.
+MAIN = "/api/v1"
 IN_PROJECT = "/project/{projectId}"
 METHODS = ["get", "post", "put", "patch", "delete"]
+
+# Parts of files: some that every file has, one that none has, and what is no range at all.
+RANGES = {
+    "name": "Range",
+    "in": "header",
+    "schema": {"type": "string", "enum": ["bytes=0-99", "bytes=10-", "bytes=-5", "bytes=99999999-", "lines=1-2"]},
+}
+
+# Every file has the first tag, none has the second.
+TAGS = {"name": "If-None-Match", "in": "header", "schema": {"type": "string", "enum": ["*", '"0cc175b9c0f1b6a8"']}}
 
 # Where ids are found, and what parameters and properties call them.
 IDS = [
@@ -36,17 +48,32 @@ IDS = [
 ]
 
 
+def read(url):
+    request = urllib.request.Request(url, headers={"X-Api-Key": ORGANIZATION})
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
 def records(base_url, project, resource):
     url = f"{base_url}/project/{project}/{resource}?page_size=100"
-    request = urllib.request.Request(url, headers={"X-Api-Key": ORGANIZATION})
     try:
-        with urllib.request.urlopen(request) as answer:
-            return json.load(answer)["data"]
+        return read(url)["data"]
     except urllib.error.HTTPError as error:
         # A project may lack a feature.
         if error.code == 403:
             return []
         raise
+
+
+def artifacts(base_url):
+    """The ids of the players of all runs, and the names of their files."""
+    players, files = [], []
+    for project in PROJECTS:
+        for run in records(base_url, project, "runs"):
+            detail = read(f"{base_url}/project/{project}/runs/{run['multiplayer_run_id']}")
+            players += [player["id"] for player in detail["players"]]
+            files += [file["filename"] for player in detail["players"] for file in player["artifacts"]]
+    return players, list(dict.fromkeys(files))
 
 
 def known_ids(base_url):
@@ -139,8 +166,11 @@ def wanted_paths(document, tools):
             operation = item.get(method)
             if not operation or operation["operationId"] not in tools:
                 continue
-            paths.setdefault(path, {})[method] = operation
-            bare = path.removeprefix(IN_PROJECT)
+            if "servers" in item:
+                paths.setdefault(path, {})[method] = operation
+                continue
+            paths.setdefault(MAIN + path, {})[method] = operation
+            bare = MAIN + path.removeprefix(IN_PROJECT)
             without = {**operation, "operationId": operation["operationId"] + "_unprefixed"}
             here = ("ProjectId", "projectId")
             without["parameters"] = [
@@ -156,8 +186,11 @@ def main(base_url, document, tools, output):
     document = json.loads(Path(document).read_text())
     tools = {path.stem for path in Path(tools).glob("*.json")}
     known = known_ids(base_url)
+    players, files = artifacts(base_url)
+    known.update({"filename": files, "agentId": known["agent_config_id"], "testCaseId": known["testId"]})
+    known.update({"agent_id": known["agentId"], "test_case_id": known["testCaseId"]})
     document["paths"] = wanted_paths(document, tools)
-    document["servers"] = [{"url": base_url}]
+    document["servers"] = [{"url": base_url.removesuffix(MAIN)}]
     components = document["components"]
     with_known_bodies(components["schemas"], known)
     components["requestBodies"] = with_known_examples(components["requestBodies"], known)
@@ -167,7 +200,12 @@ def main(base_url, document, tools, output):
         for operation in item.values():
             if "requestBody" in operation:
                 operation["requestBody"] = with_known_examples(operation["requestBody"], known)
+    # Artifacts belong to players; their ids are called as those of runs are.
+    player = components["parameters"].pop("CompositeRunId")
     components["parameters"] = with_known_ids(components["parameters"], known)
+    components["parameters"]["CompositeRunId"] = with_known_ids(player, {"runId": players})
+    components["parameters"]["Range"] = RANGES
+    components["parameters"]["IfNoneMatch"] = TAGS
     document["paths"] = with_known_ids(document["paths"], known)
     Path(output).write_text(json.dumps(document, indent=1))
     print(f"{sum(len(item) for item in document['paths'].values())} operations")

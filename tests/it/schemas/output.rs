@@ -24,7 +24,8 @@ fn examples(entry: &Entry) -> Vec<(String, &'static Value, &'static Value)> {
     let examples = contract.examples(entry.name).answers;
     let mut found = Vec::new();
     for (status, answer) in contract.operation(entry.name).successes() {
-        let schema = answer.schema().expect("successes are JSON");
+        // Files are raw bytes.
+        let Some(schema) = answer.schema() else { continue };
         for (name, example) in &examples[&status] {
             found.push((format!("{} {status} {name}", entry.name), schema, *example));
         }
@@ -95,7 +96,8 @@ fn every_field_of_the_contract_is_described() {
 #[test]
 fn every_answer_that_the_contract_allows_keeps_the_output_schema() {
     let mut judged = 0;
-    for entry in OPERATIONS.iter().filter(|entry| entry.form != Form::Redirect) {
+    let is_json = |entry: &&Entry| matches!(entry.form, Form::Json | Form::Status);
+    for entry in OPERATIONS.iter().filter(is_json) {
         let ours = jsonschema::draft202012::new(&output(entry)).unwrap();
         let examples = examples(entry);
         assert!(!examples.is_empty(), "{}", entry.name);

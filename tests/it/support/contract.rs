@@ -46,7 +46,7 @@ pub(crate) struct Operation {
     requests: Named,
     answers: BTreeMap<u16, Answer>,
     /// Served by another host than the main API.
-    elsewhere: bool,
+    pub(crate) elsewhere: bool,
 }
 
 /// Examples by name.

@@ -56,7 +56,12 @@ impl Service {
     /// Settings with this key, and these variables.
     pub(crate) fn settings(&self, key: &str, more: &[(&str, &str)]) -> Settings {
         let base_url = self.base_url();
-        let mut variables = vec![("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", key)];
+        let knowledge_url = self.sandbox.knowledge_url();
+        let mut variables = vec![
+            ("TAS_BASE_URL", base_url.as_str()),
+            ("TAS_KNOWLEDGE_URL", knowledge_url.as_str()),
+            ("TAS_API_KEY", key),
+        ];
         variables.extend_from_slice(more);
         settings(&variables)
     }

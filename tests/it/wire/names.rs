@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use tas_mcp::{
     catalog::Entry,
-    operation::Fields,
+    operation::{Fields, PROJECT, Place},
     schema::{KNOWN, OR_TYPE},
 };
 
@@ -53,7 +53,11 @@ fn every_parameter_and_property_of_the_contract_is_an_argument_and_vice_versa() 
     for (entry, operation) in both() {
         let documented = documented(entry, operation);
         let ours = names(properties(entry.input_schema()).keys().map(String::as_str));
-        assert_eq!(ours, names(documented.iter().map(|(name, ..)| name.as_str())), "{}", entry.name);
+        // What is ours shapes the request or the reply, and is no parameter of the service.
+        let theirs = documented.iter().map(|(name, ..)| name.as_str());
+        let expected = names(theirs.chain(entry.own_arguments.iter().copied()));
+        assert_eq!(ours, expected, "{}", entry.name);
+        assert!(documented.iter().all(|(name, ..)| !entry.own_arguments.contains(&name.as_str())));
     }
 }
 
@@ -72,8 +76,44 @@ fn required_arguments_are_those_of_the_contract() {
 fn path_fields_are_the_placeholders_of_the_contract() {
     for (entry, operation) in both() {
         let placeholders: Vec<_> = operation.parameters_in("path").map(argument).collect();
-        assert_eq!(entry.path_fields().collect::<Vec<_>>(), placeholders, "{}", entry.name);
+        let ours = entry.path_fields().filter(|field| *field != "project_id");
+        assert_eq!(ours.collect::<Vec<_>>(), placeholders, "{}", entry.name);
     }
+}
+
+#[test]
+fn the_project_is_in_the_path_where_the_contract_has_it() {
+    let mut elsewhere = 0;
+    for (entry, operation) in both() {
+        let named = operation.parameters.iter().any(|parameter| parameter["name"] == "projectId");
+        let below = matches!(entry.place, Place::Project | Place::NamedProject);
+        assert_eq!(named, below || entry.path.contains(PROJECT), "{}", entry.name);
+        assert_eq!(operation.elsewhere, entry.place == Place::Knowledge, "{}", entry.name);
+        elsewhere += usize::from(operation.elsewhere);
+    }
+    assert!(elsewhere > 0);
+}
+
+#[test]
+fn a_value_has_several_segments_where_the_contract_says_so() {
+    for (entry, operation) in both() {
+        for parameter in operation.parameters_in("path") {
+            let several = entry.path.contains(&format!("{{*{}}}", argument(parameter)));
+            assert_eq!(several, parameter["x-multi-segment"] == true, "{}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn headers_are_no_arguments() {
+    let mut headers = 0;
+    for (entry, operation) in both() {
+        for parameter in operation.parameters_in("header") {
+            assert!(!properties(entry.input_schema()).contains_key(&argument(parameter)), "{}", entry.name);
+            headers += 1;
+        }
+    }
+    assert!(headers > 0);
 }
 
 #[test]

@@ -1,0 +1,244 @@
+//! A part of a file as a result: text as it is, in parts; of anything else what there is to know.
+
+use serde_json::{Value, json};
+
+use crate::{
+    api::artifacts::DEFAULT_PART,
+    client::{Answer, LONGEST_ANSWER},
+    failure::{Code, Failure, quotation},
+    operation::Fields,
+};
+
+/// Most bytes of a character in UTF-8, less one.
+const REST_OF_CHARACTER: usize = 3;
+
+/// Room that a reply keeps for what it says beside the text, in characters.
+const RESERVE: usize = 1_300;
+
+/// Longest header that is shown, in characters.
+const LONGEST_HEADER: usize = 200;
+
+/// What to do with a file that is not shown.
+const SAVE: &str =
+    "not shown here: save it with `download_run_files`, or with `tas-mcp download run` at a terminal";
+
+/// Types of text that do not begin with `text/`.
+const TEXTS: [&str; 13] = [
+    "application/csv",
+    "application/javascript",
+    "application/json",
+    "application/jsonl",
+    "application/ndjson",
+    "application/sql",
+    "application/toml",
+    "application/x-log",
+    "application/x-ndjson",
+    "application/x-sh",
+    "application/x-yaml",
+    "application/xml",
+    "application/yaml",
+];
+
+/// What a file is, as its type says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Text, or not known: the bytes decide.
+    PerhapsText,
+    Picture,
+    Other,
+}
+
+impl Kind {
+    fn of(content_type: Option<&str>) -> Self {
+        let essence = content_type.and_then(|text| text.split(';').next()).unwrap_or_default();
+        let essence = essence.trim().to_ascii_lowercase();
+        let unknown = ["", "application/octet-stream", "binary/octet-stream"].contains(&essence.as_str());
+        let suffixed = ["+json", "+xml", "+yaml"].iter().any(|suffix| essence.ends_with(suffix));
+        if unknown || suffixed || essence.starts_with("text/") || TEXTS.contains(&essence.as_str()) {
+            Self::PerhapsText
+        } else if essence.starts_with("image/") {
+            Self::Picture
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// The fields of [`crate::api::artifacts::ArtifactPart`] in a reply of at most `most` characters.
+pub(super) fn result(answer: &Answer, arguments: &Fields, most: usize) -> Result<Value, Failure> {
+    let asked = Asked::of(arguments);
+    if let Some(failure) = unusable(answer, &asked) {
+        return Err(failure);
+    }
+    let is_long = answer.file.total.is_some_and(|total| total > LONGEST_ANSWER as u64);
+    match Kind::of(answer.file.content_type.as_deref()) {
+        Kind::PerhapsText if !is_long => {
+            let text = text(&answer.body, asked.offset > 0);
+            Ok(text.map_or_else(|| described(answer, &asked), |text| part(answer, &asked, &text, most)))
+        }
+        // The place of a picture for the model to see.
+        Kind::Picture | Kind::PerhapsText | Kind::Other => Ok(described(answer, &asked)),
+    }
+}
+
+/// Which part was asked for.
+struct Asked<'a> {
+    filename: &'a str,
+    offset: u64,
+    length: usize,
+}
+
+impl<'a> Asked<'a> {
+    fn of(arguments: &'a Fields) -> Self {
+        let number = |name: &str| arguments.get(name).and_then(Value::as_u64);
+        let length = number("length").unwrap_or(DEFAULT_PART);
+        Self {
+            filename: arguments.get("filename").and_then(Value::as_str).unwrap_or_default(),
+            offset: number("offset").unwrap_or_default(),
+            length: usize::try_from(length).unwrap_or(usize::MAX),
+        }
+    }
+}
+
+/// Why a status of success is none, if so.
+fn unusable(answer: &Answer, asked: &Asked<'_>) -> Option<Failure> {
+    let bad = |why: String| {
+        let message = format!("get_run_artifact: `{}`: {why}", asked.filename);
+        Failure::new(Code::BadResponse, message).status(answer.status)
+    };
+    if answer.file.offset != asked.offset {
+        let (got, wanted) = (answer.file.offset, asked.offset);
+        return Some(bad(format!("the service answered with bytes from {got}, asked for {wanted}")));
+    }
+    let is_beyond = answer.body.is_empty() && asked.offset > 0;
+    is_beyond.then(|| beyond(answer, asked))
+}
+
+fn beyond(answer: &Answer, asked: &Asked<'_>) -> Failure {
+    let size = answer.file.total.map_or("fewer".to_owned(), |total| total.to_string());
+    let (filename, offset) = (asked.filename, asked.offset);
+    let message = format!("get_run_artifact: `{filename}` has {size} bytes, and none at `offset` {offset}");
+    let failure = Failure::new(Code::Rejected, message)
+        .hint("a smaller `offset`; 0 is the beginning")
+        .status(answer.status);
+    match answer.file.total {
+        Some(total) => failure.detail("total_bytes", total),
+        None => failure,
+    }
+}
+
+/// The text that bytes of a file hold, without what is left of a character that begins before them or ends after them.
+struct Text<'a> {
+    /// Bytes that were cut off before it.
+    before: usize,
+    text: &'a str,
+}
+
+/// The text; `None` when the bytes are none.
+fn text(bytes: &[u8], is_within: bool) -> Option<Text<'_>> {
+    let is_rest = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
+    let before = if is_within {
+        bytes.iter().take(REST_OF_CHARACTER).take_while(|byte| is_rest(byte)).count()
+    } else {
+        0
+    };
+    let bytes = bytes.get(before..)?;
+    let whole = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(bytes.get(..error.valid_up_to())?).ok()?
+        }
+        Err(_) => return None,
+    };
+    (!whole.contains('\0')).then_some(Text { before, text: whole })
+}
+
+/// A part of a text, in a reply of at most `most` characters.
+fn part(answer: &Answer, asked: &Asked<'_>, text: &Text<'_>, most: usize) -> Value {
+    let room = most.saturating_sub(RESERVE + escaped_length(asked.filename));
+    let length = fitting(text.text, asked.length, room);
+    let shown = text.text.get(..length).unwrap_or_default();
+    let offset = asked.offset + text.before as u64;
+    let end = offset + length as u64;
+    // A file without a byte has no part that could be asked for.
+    let total = if answer.status == 416 { Some(0) } else { answer.file.total };
+    let is_last = match total {
+        Some(total) => end >= total,
+        None => length == text.text.len() && answer.body.len() <= asked.length,
+    };
+    json!({
+        "filename": asked.filename,
+        "content_type": header(answer.file.content_type.as_deref()),
+        "etag": header(answer.file.etag.as_deref()),
+        "total_bytes": total,
+        "offset": offset,
+        "length": length,
+        "next_offset": (!is_last).then_some(end),
+        "text": shown,
+    })
+}
+
+/// How many bytes of a text make whole characters, at least one, that are no longer than asked for and than the room
+/// that there is in JSON.
+fn fitting(text: &str, length: usize, room: usize) -> usize {
+    let mut used = 0;
+    for (at, one) in text.char_indices() {
+        used += escaped(one);
+        if at > 0 && (at + one.len_utf8() > length || used > room) {
+            return at;
+        }
+    }
+    text.len()
+}
+
+fn escaped_length(text: &str) -> usize {
+    text.chars().map(escaped).sum()
+}
+
+/// Characters that a character takes in JSON; other control characters are taken out of replies.
+const fn escaped(one: char) -> usize {
+    if matches!(one, '"' | '\\' | '\n' | '\r' | '\t') { 2 } else { 1 }
+}
+
+/// What there is to know of a file that is not shown.
+fn described(answer: &Answer, asked: &Asked<'_>) -> Value {
+    json!({
+        "filename": asked.filename,
+        "content_type": header(answer.file.content_type.as_deref()),
+        "etag": header(answer.file.etag.as_deref()),
+        "size": answer.file.total,
+        "hint": SAVE,
+    })
+}
+
+fn header(text: Option<&str>) -> Option<String> {
+    text.map(|text| text.chars().take(LONGEST_HEADER).collect())
+}
+
+/// Why a file did not come from where its host redirected to; `None` when the host itself refused it.
+pub(super) fn refused(operation: &str, answer: &Answer) -> Option<Failure> {
+    let fail = |code, what: String| Failure::new(code, format!("{operation}: {what}")).status(answer.status);
+    if let Some(why) = &answer.file.obstacle {
+        let failure = fail(Code::BadResponse, format!("the redirect to the file {why}"));
+        return Some(failure.hint("call again later; if it stays so, the service has to be mended"));
+    }
+    if answer.status == 304 {
+        return Some(fail(
+            Code::BadResponse,
+            "the service answered 304 though nothing is known here".to_owned(),
+        ));
+    }
+    if !answer.file.is_elsewhere {
+        return None;
+    }
+    let words = quotation(String::from_utf8_lossy(&answer.body).trim());
+    let (code, hint) = match answer.status {
+        404 => (Code::NotFound, "the file is gone: see what there is with `list_run_artifacts`"),
+        429 => (Code::RateLimited, "wait a minute before the next call"),
+        500.. => (Code::ServiceUnavailable, "call again later"),
+        _ => (Code::Rejected, "call again: each call gets a fresh address, which is valid for a while only"),
+    };
+    let what = format!("the storage host that the file lies on answered {}", answer.status);
+    let failure = fail(code, what).hint(hint);
+    Some(if words.is_empty() { failure } else { failure.detail("service_error", words) })
+}
