@@ -9,12 +9,14 @@ mod answer;
 mod reach;
 mod refusal;
 mod retry;
+mod storage;
 mod transport;
 
 pub use answer::Answer;
 pub use reach::{Reached, proxy_of};
 pub use refusal::refused;
-pub use retry::{RETRY, Repeat, RetryPolicy};
+pub use retry::{RETRY, Repeat, RetryPolicy, jittered};
+pub use storage::{Storage, StorageError};
 pub use transport::certificates;
 
 use self::transport::Transport;

@@ -30,6 +30,7 @@ pub fn is_success(entry: &Entry, answer: &Answer) -> bool {
 #[derive(Clone, Debug)]
 pub struct Reply {
     value: Value,
+    project: Option<String>,
 }
 
 impl Reply {
@@ -54,7 +55,23 @@ impl Reply {
         if known.is_some_and(|known| !object.keys().any(|name| known.contains_key(name))) {
             return Err(bad("has none of the fields of this operation"));
         }
-        Ok(Self { value })
+        Ok(Self { value, project: None })
+    }
+
+    /// An answer that was made here.
+    pub fn made(value: Value) -> Self {
+        Self { value, project: None }
+    }
+
+    /// Says which project the call went to.
+    #[must_use]
+    pub fn of_project(self, project: Option<String>) -> Self {
+        Self { project, ..self }
+    }
+
+    /// The project that the call went to, where the request named one.
+    pub fn project(&self) -> Option<&str> {
+        self.project.as_deref()
     }
 
     /// Leaves only what the caller asked for.

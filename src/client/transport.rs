@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Limit of opening a connection; with a short limit of the whole request, [`CONNECT_SHARE`] of that.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Opening a connection ends before the request as a whole does: then it is sure that nothing was sent.
 const CONNECT_SHARE: f64 = 0.8;
@@ -105,26 +105,36 @@ impl Transport {
     }
 
     fn build(&self) -> Result<reqwest::Client, TransportError> {
-        let setup = |error: &dyn Error| TransportError::Setup(chain(error));
-        // Fails only when a provider is there already, which is as good.
-        drop(rustls::crypto::ring::default_provider().install_default());
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("tas-mcp/", env!("CARGO_PKG_VERSION")))
-            .redirect(redirect::Policy::none())
-            .connect_timeout(CONNECT_TIMEOUT.min(self.timeout.mul_f64(CONNECT_SHARE)))
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .tcp_nodelay(true);
-        if self.url.is_loopback() {
-            builder = builder.no_proxy();
-        }
-        if self.url.is_plain() {
-            // The system's certificates take their time to read, and would verify nothing.
-            builder = builder.tls_certs_only([]);
-        } else if let Some(path) = &self.ca_file {
-            builder = builder.tls_certs_merge(certificates(path).map_err(TransportError::Setup)?);
-        }
-        builder.build().map_err(|error| setup(&error))
+        let connect = CONNECT_TIMEOUT.min(self.timeout.mul_f64(CONNECT_SHARE));
+        build(self.url.is_plain(), self.url.is_loopback(), self.ca_file.as_deref(), connect)
     }
+}
+
+/// A client for hosts of one kind: over TLS or not, on this machine or not. It follows no redirect.
+pub(super) fn build(
+    is_plain: bool,
+    is_loopback: bool,
+    ca_file: Option<&Path>,
+    connect_timeout: Duration,
+) -> Result<reqwest::Client, TransportError> {
+    // Fails only when a provider is there already, which is as good.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let mut builder = reqwest::Client::builder()
+        .user_agent(concat!("tas-mcp/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .connect_timeout(connect_timeout)
+        .pool_idle_timeout(IDLE_TIMEOUT)
+        .tcp_nodelay(true);
+    if is_loopback {
+        builder = builder.no_proxy();
+    }
+    if is_plain {
+        // The system's certificates take their time to read, and would verify nothing.
+        builder = builder.tls_certs_only([]);
+    } else if let Some(path) = ca_file {
+        builder = builder.tls_certs_merge(certificates(path).map_err(TransportError::Setup)?);
+    }
+    builder.build().map_err(|error| TransportError::Setup(chain(&error)))
 }
 
 /// Reads the certificates (PEM) of a file; the problem if there are none.
@@ -139,7 +149,7 @@ pub fn certificates(path: &Path) -> Result<Vec<Certificate>, String> {
 }
 
 /// Reads a body, and gives up as soon as it is too long.
-async fn bounded(mut response: Response) -> Result<Bytes, TransportError> {
+pub(super) async fn bounded(mut response: Response) -> Result<Bytes, TransportError> {
     if response.content_length().is_some_and(|length| length > LONGEST_ANSWER as u64) {
         return Err(TransportError::TooLong);
     }

@@ -70,7 +70,8 @@ impl HostUrl {
     }
 }
 
-fn is_loopback(url: &Url) -> bool {
+/// Whether an address is of this machine.
+pub(crate) fn is_loopback(url: &Url) -> bool {
     let Some(host) = url.host_str() else { return false };
     let address = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
