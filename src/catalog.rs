@@ -1,6 +1,6 @@
 //! Every operation, once. The tools, their snapshots, the sandbox's routes and the README are read from this list.
 
-use std::sync::OnceLock;
+use std::{ops::Deref, sync::OnceLock};
 
 use http::Method;
 
@@ -31,12 +31,11 @@ use crate::{
         uploads::{CancelBuildUpload, CompleteBuildUpload, GetBuildUploadParts, InitiateBuildUpload},
     },
     arguments::nearest,
-    operation::{
-        Access, Effect, Fallback, Fields, Form, Operation, PROJECT, Pictures, Place, TMSYS, Tier, Toolset,
-    },
-    rule::Rule,
+    local::LOCAL,
+    operation::{Fallback, Fields, Form, Operation, PROJECT, Pictures, Place, TMSYS},
     sandbox::{self, Answer, Invalid, World},
     schema,
+    tool::Tool,
 };
 
 /// The operations, in the order in which hosts list them.
@@ -91,14 +90,24 @@ pub static OPERATIONS: [Entry; 48] = [
     Entry::of::<GetMinionDownload>(),
 ];
 
+/// Every tool: the operations, and what is made of them here.
+pub fn tools() -> impl Iterator<Item = &'static Tool> {
+    OPERATIONS.iter().map(|entry| &entry.tool).chain(LOCAL.iter().map(|local| &local.tool))
+}
+
 /// The operation of that name.
 pub fn find(name: &str) -> Option<&'static Entry> {
     OPERATIONS.iter().find(|entry| entry.name == name)
 }
 
-/// The name of an operation that is most like `name`.
+/// The tool of that name.
+pub fn find_tool(name: &str) -> Option<&'static Tool> {
+    tools().find(|tool| tool.name == name)
+}
+
+/// The name of a tool that is most like `name`.
 pub fn nearest_name(name: &str) -> Option<&'static str> {
-    nearest(name, OPERATIONS.iter().map(|entry| entry.name))
+    nearest(name, tools().map(|tool| tool.name))
 }
 
 /// The name in a placeholder of a path, and whether its value may be several segments.
@@ -109,10 +118,7 @@ pub fn placeholder(segment: &str) -> Option<(&str, bool)> {
 
 /// An [`Operation`] without its type.
 pub struct Entry {
-    /// [`Operation::NAME`]
-    pub name: &'static str,
-    /// [`Operation::TITLE`]
-    pub title: &'static str,
+    tool: Tool,
     /// [`Operation::METHOD`]
     pub method: Method,
     /// [`Operation::PATH`]
@@ -129,30 +135,12 @@ pub struct Entry {
     pub project_in_body: bool,
     /// [`Operation::WRAPPER`]
     pub wrapper: Option<&'static str>,
-    /// [`Operation::EFFECT`]
-    pub effect: Effect,
-    /// [`Operation::TOOLSET`]
-    pub toolset: Toolset,
-    /// [`Operation::TIER`]
-    pub tier: Tier,
-    /// [`Operation::ACCESS`]
-    pub access: Access,
-    /// [`Operation::RULES`]
-    pub rules: &'static [Rule],
-    /// [`Operation::OWN_RULES`]
-    pub own_rules: &'static [Rule],
     /// [`Operation::CLOSED`]
     pub closed: bool,
-    /// [`Operation::ESSENTIAL`]
-    pub essential: &'static [&'static str],
     /// [`Operation::COMPLETE`]
     pub complete: Option<fn(&mut Fields, &Fields)>,
     /// [`Operation::FALLBACK`]
     pub fallback: Option<Fallback>,
-    /// [`Operation::IN_DOUBT`]
-    pub in_doubt: Option<&'static str>,
-    /// [`Operation::CONFIRM`]
-    pub confirm: Option<fn(&Fields) -> Option<String>>,
     /// [`Operation::FORM`]
     pub form: Form,
     /// [`Operation::PICTURES`]
@@ -163,17 +151,13 @@ pub struct Entry {
     pub(crate) answer: sandbox::Handler,
     /// What the sandbox does with a request that breaks a rule.
     pub(crate) invalid: Invalid,
-    input: fn() -> (String, Fields),
-    output: fn(&[&str]) -> Fields,
-    schemas: OnceLock<Schemas>,
 }
 
-/// Generated once, when first asked for.
-#[derive(Debug)]
-struct Schemas {
-    description: String,
-    input: Fields,
-    output: Fields,
+impl Deref for Entry {
+    type Target = Tool;
+    fn deref(&self) -> &Tool {
+        &self.tool
+    }
 }
 
 impl Entry {
@@ -182,8 +166,24 @@ impl Entry {
         World: Answer<O>,
     {
         Self {
-            name: O::NAME,
-            title: O::TITLE,
+            tool: Tool {
+                name: O::NAME,
+                title: O::TITLE,
+                effect: O::EFFECT,
+                toolset: O::TOOLSET,
+                tier: O::TIER,
+                access: O::ACCESS,
+                rules: O::RULES,
+                own_rules: O::OWN_RULES,
+                essential: O::ESSENTIAL,
+                confirm: O::CONFIRM,
+                in_doubt: O::IN_DOUBT,
+                takes_fields: O::EFFECT.is_read_only() && matches!(O::FORM, Form::Json),
+                has_pictures: O::PICTURES.is_some() || matches!(O::FORM, Form::File),
+                input: schema::input::<O>,
+                output: schema::output::<O::Output>,
+                schemas: OnceLock::new(),
+            },
             method: O::METHOD,
             path: O::PATH,
             place: O::PLACE,
@@ -192,42 +192,15 @@ impl Entry {
             own_arguments: O::OWN_ARGUMENTS,
             project_in_body: O::PROJECT_IN_BODY,
             wrapper: O::WRAPPER,
-            effect: O::EFFECT,
-            toolset: O::TOOLSET,
-            tier: O::TIER,
-            access: O::ACCESS,
-            rules: O::RULES,
-            own_rules: O::OWN_RULES,
             closed: O::CLOSED,
-            essential: O::ESSENTIAL,
             complete: O::COMPLETE,
             fallback: O::FALLBACK,
-            in_doubt: O::IN_DOUBT,
-            confirm: O::CONFIRM,
             form: O::FORM,
             pictures: O::PICTURES,
             repeatable: O::repeatable,
             answer: sandbox::handle::<O>,
             invalid: <World as Answer<O>>::INVALID,
-            input: schema::input::<O>,
-            output: schema::output::<O::Output>,
-            schemas: OnceLock::new(),
         }
-    }
-
-    /// What the tool is for, as a model reads it.
-    pub fn description(&self) -> &str {
-        &self.schemas().description
-    }
-
-    /// Schema of the arguments, without `project_id`.
-    pub fn input_schema(&self) -> &Fields {
-        &self.schemas().input
-    }
-
-    /// Schema of the answer.
-    pub fn output_schema(&self) -> &Fields {
-        &self.schemas().output
     }
 
     /// Names of the fields that travel in the path.
@@ -245,21 +218,9 @@ impl Entry {
         !matches!(self.method, Method::GET | Method::DELETE | Method::HEAD)
     }
 
-    /// Whether a caller can say which fields of the answer are wanted.
-    pub fn takes_fields(&self) -> bool {
-        self.effect.is_read_only() && self.form == Form::Json
-    }
-
     /// Whether path or body name the project as a field.
     pub fn names_project(&self) -> bool {
         self.project_in_body || self.path.contains(PROJECT)
-    }
-
-    fn schemas(&self) -> &Schemas {
-        self.schemas.get_or_init(|| {
-            let (description, input) = (self.input)();
-            Schemas { description, input, output: (self.output)(self.essential) }
-        })
     }
 }
 

@@ -45,6 +45,7 @@ impl From<Code> for Exit {
             | Code::NotConfigured
             | Code::ProjectRequired
             | Code::ProjectScopeMismatch
+            | Code::FileError
             | Code::ConfirmationRequired => Self::Unusable,
             Code::ServiceUnavailable | Code::BadResponse | Code::Timeout => Self::Unreachable,
             Code::OutcomeUnknown => Self::Unknown,

@@ -12,6 +12,7 @@ mod reach;
 mod redirect;
 mod refusal;
 mod retry;
+mod storage;
 mod transport;
 
 pub use answer::{Answer, Served};
@@ -19,7 +20,8 @@ pub use part::Part;
 pub use pools::certificates;
 pub use reach::{Reached, proxy_of};
 pub use refusal::refused;
-pub use retry::{RETRY, Repeat, RetryPolicy};
+pub use retry::{RETRY, Repeat, RetryPolicy, jittered};
+pub use storage::{Storage, StorageError};
 
 use self::transport::Transport;
 use crate::{

@@ -6,6 +6,7 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches};
+use serde_json::Value;
 
 mod address;
 mod key;
@@ -17,7 +18,7 @@ pub use key::{ApiKey, KeyKind, KeySource, Secret};
 pub use selection::{Selection, UnknownWord};
 
 use self::problems::{Problems, placeholder};
-use crate::{failure::Failure, wire::encoded};
+use crate::{failure::Failure, files::FilesRoot, upload::provenance, wire::encoded};
 
 /// A setting, as people set it.
 #[derive(Debug)]
@@ -80,6 +81,18 @@ const READ_ONLY: Setting = Setting {
     value: "",
     meaning: "Offer only tools that change nothing; beats every other selection",
 };
+const FILES_ROOT: Setting = Setting {
+    variable: "TAS_FILES_ROOT",
+    flag: "files-root",
+    value: "DIR",
+    meaning: "The only directory from which files are uploaded and into which they are saved. Default: the working directory",
+};
+const STATE_DIR: Setting = Setting {
+    variable: "TAS_STATE_DIR",
+    flag: "state-dir",
+    value: "DIR",
+    meaning: "Where unfinished uploads are noted, so that they can go on after an end. Default: the user's state directory",
+};
 const CA_FILE: Setting = Setting {
     variable: "TAS_CA_FILE",
     flag: "ca-file",
@@ -124,7 +137,7 @@ const SANDBOX: Setting = Setting {
 };
 
 /// Every setting, in the order of the documentation.
-pub const SETTINGS: [&Setting; 15] = [
+pub const SETTINGS: [&Setting; 17] = [
     &BASE_URL,
     &KNOWLEDGE_URL,
     &API_KEY,
@@ -133,6 +146,8 @@ pub const SETTINGS: [&Setting; 15] = [
     &PROJECTS,
     &TOOLSETS,
     &READ_ONLY,
+    &FILES_ROOT,
+    &STATE_DIR,
     &CA_FILE,
     &TMSYS_NAME,
     &CONFIRM,
@@ -155,6 +170,7 @@ const LONGEST_TIMEOUT_S: u64 = 45;
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     found: BTreeMap<&'static str, Found>,
+    ci: Option<Value>,
 }
 
 /// A value and where it came from.
@@ -184,6 +200,12 @@ pub struct Connection {
     pub project: Option<String>,
     /// Projects that an organization key may look in.
     pub projects: Vec<String>,
+    /// The files root, where one is set.
+    pub files_root: Option<FilesRoot>,
+    /// Where unfinished uploads are noted.
+    pub state: Option<PathBuf>,
+    /// What the CI job says of itself.
+    pub ci: Option<Value>,
     /// Certificates to trust in addition.
     pub ca_file: Option<PathBuf>,
     /// The deployment's word for the test-management system.
@@ -219,7 +241,7 @@ impl Settings {
 
     /// Takes the settings from the command line and from `variable`, which looks a variable up.
     pub fn from_sources(matches: &ArgMatches, variable: impl Fn(&str) -> Option<String>) -> Self {
-        let mut settings = Self::default();
+        let mut settings = Self { ci: provenance::ci(&variable), ..Self::default() };
         for setting in SETTINGS {
             let flag = match setting.flag {
                 "" => None,
@@ -325,6 +347,8 @@ impl Settings {
         let key = problems.key();
         let project = problems.optional(&PROJECT_ID, project_id);
         let projects = problems.optional(&PROJECTS, project_ids).unwrap_or_default();
+        let files_root = problems.optional(&FILES_ROOT, |path| FilesRoot::new(path.as_ref()));
+        let state = problems.optional(&STATE_DIR, |path| Ok(PathBuf::from(path))).or_else(state_directory);
         let ca_file = problems.optional(&CA_FILE, readable_certificates);
         let tmsys_name = problems.optional(&TMSYS_NAME, tmsys_name).unwrap_or_else(|| "tmsys".to_owned());
         let timeout = problems.optional(&TIMEOUT_S, timeout).unwrap_or(DEFAULT_TIMEOUT);
@@ -336,6 +360,9 @@ impl Settings {
         problems.optional(&READ_ONLY, boolean);
         match (base_url, key) {
             (Some(base_url), Some(key)) if problems.is_empty() => Ok(Connection {
+                files_root,
+                state,
+                ci: self.ci.clone(),
                 base_url,
                 knowledge_url,
                 key,
@@ -363,6 +390,11 @@ impl Settings {
 /// Under which name a setting is kept and reported.
 const fn name(setting: &Setting) -> &'static str {
     if setting.variable.is_empty() { setting.flag } else { setting.variable }
+}
+
+/// Where programs of the user keep what they want to find again.
+fn state_directory() -> Option<PathBuf> {
+    dirs::state_dir().or_else(dirs::data_local_dir).map(|directory| directory.join("tas-mcp"))
 }
 
 fn project_id(text: &str) -> Result<String, String> {

@@ -49,6 +49,8 @@ pub enum Code {
     OutcomeUnknown,
     /// The answer cannot be one of this operation.
     BadResponse,
+    /// A local file is missing, unreadable, outside the files root, changed meanwhile, or cannot be written.
+    FileError,
     /// The call is irreversible or costly, and nobody has agreed to it.
     ConfirmationRequired,
     /// The caller cancelled.

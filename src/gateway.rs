@@ -1,18 +1,23 @@
 //! One call of a tool, start to end: arguments, project, request, answer, reply.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{
     arguments::{self, Mode, Violation},
     call::Call,
-    catalog::Entry,
+    catalog::{self, Entry},
     client::{CALL_LIMIT, Client, Reached},
     config::{KeyKind, Settings},
     failure::{Code, Failure},
+    files::Files,
+    local::{self, Audience, Desk, Local},
     operation::{Fields, Place},
     reply::{self, Reply, Selection, Within},
     scope::{Scope, broken_ids, owned_ids},
+    tool::Tool,
     wire,
 };
 
@@ -25,19 +30,21 @@ pub const CONFIRM: &str = "confirm";
 /// Argument of tools that read: what of the answer is wanted.
 pub const FIELDS: &str = "fields";
 
-/// The way from tools to the service.
-#[derive(Debug)]
+/// The way from tools to the service; cheap to clone.
+#[derive(Clone, Debug)]
 pub struct Gateway {
-    ready: Result<Ready, Failure>,
+    ready: Arc<Result<Ready, Failure>>,
 }
 
 #[derive(Debug)]
 struct Ready {
     client: Client,
     scope: Scope,
+    service: String,
     tmsys_name: String,
     max_reply_chars: usize,
     asks_first: bool,
+    files: Files,
 }
 
 impl Gateway {
@@ -45,36 +52,79 @@ impl Gateway {
     pub fn new(settings: &Settings) -> Self {
         let ready = settings.connection().map(|mut connection| Ready {
             scope: Scope::new(connection.project.take(), std::mem::take(&mut connection.projects)),
+            service: connection.base_url.as_str().to_owned(),
             tmsys_name: connection.tmsys_name.clone(),
             max_reply_chars: settings.max_reply_chars(),
             asks_first: connection.asks_first,
+            files: Files::new(&mut connection),
             client: Client::new(connection),
         });
-        Self { ready }
+        Self { ready: Arc::new(ready) }
+    }
+
+    fn ready(&self) -> Result<&Ready, Failure> {
+        self.ready.as_ref().as_ref().map_err(Clone::clone)
     }
 
     /// What is wrong with the settings, if anything is.
     pub fn problem(&self) -> Option<&Failure> {
-        self.ready.as_ref().err()
+        self.ready.as_ref().as_ref().err()
     }
 
     /// Whose key it is, where there is a usable one.
     pub fn key_kind(&self) -> Option<KeyKind> {
-        Some(self.ready.as_ref().ok()?.client.key().ok()?.kind())
+        Some(self.ready().ok()?.client.key().ok()?.kind())
+    }
+
+    /// Address of the main API.
+    pub fn service(&self) -> Result<&str, Failure> {
+        self.ready().map(|ready| ready.service.as_str())
+    }
+
+    /// What tools need that work with files.
+    pub fn files(&self) -> Result<&Files, Failure> {
+        self.ready().map(|ready| &ready.files)
     }
 
     /// Asks whether the host of a place is there; `None` when it is not set.
     pub async fn reach(&self, place: Place) -> Option<Result<Reached, Failure>> {
-        self.ready.as_ref().ok()?.client.reach(place).await
+        self.ready().ok()?.client.reach(place).await
+    }
+
+    /// Calls a tool and gives its reply.
+    pub async fn call_tool(
+        &self,
+        tool: &'static Tool,
+        arguments: Fields,
+        audience: Audience,
+    ) -> Result<Reply, Failure> {
+        match (catalog::find(tool.name), local::find(tool.name)) {
+            (Some(entry), _) => self.call(entry, arguments).await,
+            (None, Some(local)) => self.call_local(local, arguments, audience).await,
+            (None, None) => Err(Failure::new(Code::NotFound, format!("there is no tool `{}`", tool.name))),
+        }
+    }
+
+    async fn call_local(
+        &self,
+        local: &'static Local,
+        mut arguments: Fields,
+        audience: Audience,
+    ) -> Result<Reply, Failure> {
+        let ready = self.ready()?;
+        let Checked { requested, wanted } = ready.checked(local, None, &mut arguments)?;
+        let desk = Desk { gateway: self.clone(), arguments, project: requested, audience };
+        let mut reply = Reply::made(local.run(desk).await?);
+        if let Some(wanted) = wanted {
+            reply.select(wanted);
+        }
+        Ok(reply)
     }
 
     /// Calls an operation and gives its reply.
     pub async fn call(&self, entry: &'static Entry, mut arguments: Fields) -> Result<Reply, Failure> {
-        let ready = self.ready.as_ref().map_err(Clone::clone)?;
-        let Checked { requested, confirmed, wanted } = checked(entry, &mut arguments, &ready.tmsys_name)?;
-        if ready.asks_first && !confirmed {
-            confirmation(entry, &arguments).map_or(Ok(()), Err)?;
-        }
+        let ready = self.ready()?;
+        let Checked { requested, wanted } = ready.checked(entry, Some(entry), &mut arguments)?;
         let call = Call {
             client: &ready.client,
             key: ready.client.key()?,
@@ -104,37 +154,46 @@ impl Gateway {
             reply.select(wanted);
         }
         reply.point_to_next_page();
-        Ok(reply.with_pictures(call.deadline).await)
+        Ok(reply.with_pictures(call.deadline).await.of_project(project))
     }
 }
 
 /// What arguments say that is not the operation's.
 struct Checked {
     requested: Option<String>,
-    confirmed: bool,
     wanted: Option<Selection>,
 }
 
-/// Checks the arguments against everything that can be known without a request; takes out what is ours.
-fn checked(entry: &Entry, arguments: &mut Fields, tmsys_name: &str) -> Result<Checked, Failure> {
-    let mut violations = Vec::new();
-    let requested = take_project(arguments, &mut violations);
-    let confirmed = entry.confirm.is_some() && take_confirmation(arguments, &mut violations);
-    let wanted = if entry.takes_fields() { take_fields(entry, arguments, &mut violations) } else { None };
-    violations.extend(arguments::check(entry.input_schema(), arguments, Mode::Arguments));
-    for rule in entry.rules.iter().chain(entry.own_rules) {
-        rule.check(arguments, &mut violations);
-    }
-    let laid_out = wire::layout(entry, arguments, tmsys_name).err().unwrap_or_default();
-    for more in broken_ids(arguments).into_iter().chain(laid_out) {
-        if violations.iter().all(|known| known.path != more.path) {
-            violations.push(more);
+impl Ready {
+    /// Checks the arguments against everything that can be known without a request; takes out what is ours. A call that
+    /// nobody has agreed to yet ends here.
+    fn checked(
+        &self,
+        tool: &Tool,
+        entry: Option<&Entry>,
+        arguments: &mut Fields,
+    ) -> Result<Checked, Failure> {
+        let mut violations = Vec::new();
+        let requested = take_project(arguments, &mut violations);
+        let confirmed = tool.confirm.is_some() && take_confirmation(arguments, &mut violations);
+        let wanted = if tool.takes_fields { take_fields(tool, arguments, &mut violations) } else { None };
+        violations.extend(arguments::check(tool.input_schema(), arguments, Mode::Arguments));
+        for rule in tool.rules.iter().chain(tool.own_rules) {
+            rule.check(arguments, &mut violations);
         }
-    }
-    if violations.is_empty() {
-        Ok(Checked { requested, confirmed, wanted })
-    } else {
-        Err(Failure::invalid_arguments(entry.name, &violations))
+        let laid_out = entry.and_then(|entry| wire::layout(entry, arguments, &self.tmsys_name).err());
+        for more in broken_ids(arguments).into_iter().chain(laid_out.unwrap_or_default()) {
+            if violations.iter().all(|known| known.path != more.path) {
+                violations.push(more);
+            }
+        }
+        if !violations.is_empty() {
+            return Err(Failure::invalid_arguments(tool.name, &violations));
+        }
+        match confirmation(tool, arguments) {
+            Some(failure) if self.asks_first && !confirmed => Err(failure),
+            _ => Ok(Checked { requested, wanted }),
+        }
     }
 }
 
@@ -167,7 +226,7 @@ fn take_confirmation(arguments: &mut Fields, violations: &mut Vec<Violation>) ->
 }
 
 /// The names as a list, as text with commas, or as the text of a JSON list: hosts send them all.
-fn take_fields(entry: &Entry, arguments: &mut Fields, violations: &mut Vec<Violation>) -> Option<Selection> {
+fn take_fields(tool: &Tool, arguments: &mut Fields, violations: &mut Vec<Violation>) -> Option<Selection> {
     let names: Option<Vec<String>> = match arguments.shift_remove(FIELDS)? {
         Value::Null => return None,
         Value::String(text) => serde_json::from_str(&text)
@@ -179,12 +238,12 @@ fn take_fields(entry: &Entry, arguments: &mut Fields, violations: &mut Vec<Viola
         violations.push(Violation::new(FIELDS, "must be a list of names"));
         return None;
     };
-    Selection::parse(entry, &names).map_err(|broken| violations.extend(broken)).ok()
+    Selection::parse(tool, &names).map_err(|broken| violations.extend(broken)).ok()
 }
 
 /// The refusal of a call that a person has to agree to, if it is one.
-fn confirmation(entry: &Entry, arguments: &Fields) -> Option<Failure> {
-    let what = (entry.confirm?)(arguments)?;
-    let failure = Failure::new(Code::ConfirmationRequired, format!("{} {what}", entry.name));
+fn confirmation(tool: &Tool, arguments: &Fields) -> Option<Failure> {
+    let what = (tool.confirm?)(arguments)?;
+    let failure = Failure::new(Code::ConfirmationRequired, format!("{} {what}", tool.name));
     Some(failure.hint("nothing was sent: ask the person, then call again with `confirm: true`"))
 }

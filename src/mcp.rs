@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 mod confirmation;
 mod instructions;
 pub mod line;
+mod progress;
 mod stdio;
 mod tool;
 
@@ -30,12 +31,15 @@ pub use tool::published as published_tool;
 
 use self::confirmation::{Asked, Confirmation, Repeated};
 use crate::{
-    catalog::{self, Entry},
+    catalog,
+    client::CALL_LIMIT,
     config::{Selection, Settings},
     failure::{Code, Failure},
     gateway::{CONFIRM, Gateway},
+    local::Audience,
     operation::Fields,
     reply::{self, Reply},
+    tool as described,
 };
 
 /// How long hosts may keep the list of tools and the description of the server, which never change while it runs.
@@ -85,17 +89,17 @@ impl Server {
     }
 
     fn tools(&self) -> &[Tool] {
-        let published = |entry| tool::published(entry, self.0.is_global);
-        self.0.tools.get_or_init(|| self.0.selection.entries().map(published).collect())
+        let published = |tool| tool::published(tool, self.0.is_global);
+        self.0.tools.get_or_init(|| self.0.selection.tools().map(published).collect())
     }
 
-    fn offered(&self, name: &str) -> Result<&'static Entry, ErrorData> {
-        let entry = catalog::find(name).ok_or_else(|| {
+    fn offered(&self, name: &str) -> Result<&'static described::Tool, ErrorData> {
+        let tool = catalog::find_tool(name).ok_or_else(|| {
             let nearest = catalog::nearest_name(name).map(|nearest| format!("; did you mean `{nearest}`?"));
             unknown_tool(name, &nearest.unwrap_or_default())
         })?;
-        if self.0.selection.offers(entry) {
-            Ok(entry)
+        if self.0.selection.offers(tool) {
+            Ok(tool)
         } else {
             Err(unknown_tool(name, ": it is switched off by the settings TAS_TOOLSETS or TAS_READ_ONLY"))
         }
@@ -104,26 +108,26 @@ impl Server {
     /// Calls a tool; where a person has to agree first, asks.
     async fn call_or_ask(
         &self,
-        entry: &'static Entry,
+        tool: &'static described::Tool,
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Outcome {
         let mut arguments = request.arguments.unwrap_or_default();
-        if entry.confirm.is_none() {
-            return Outcome::Ended(self.call(entry, arguments, &context.ct).await);
+        if tool.confirm.is_none() {
+            return Outcome::Ended(self.call(tool, arguments, context).await);
         }
         let asked_about = arguments.clone();
-        let outcome = self.call(entry, asked_about, &context.ct).await;
+        let outcome = self.call(tool, asked_about, context).await;
         let Err(failure) = outcome else { return Outcome::Ended(outcome) };
         if failure.code != Code::ConfirmationRequired {
             return Outcome::Ended(Err(failure));
         }
-        let call = format!("{}:{}", entry.name, json!(arguments));
+        let call = format!("{}:{}", tool.name, json!(arguments));
         let repeated = Repeated { state: request.request_state, answers: request.input_responses };
         match self.0.confirmation.ask(&call, &failure, repeated, context).await {
             Asked::Yes => {
                 arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
-                Outcome::Ended(self.call(entry, arguments, &context.ct).await)
+                Outcome::Ended(self.call(tool, arguments, context).await)
             }
             Asked::No => Outcome::Ended(Err(failure.hint("the person did not agree; nothing was sent"))),
             Asked::Later(question) => Outcome::Asks(question),
@@ -133,24 +137,26 @@ impl Server {
 
     async fn call(
         &self,
-        entry: &'static Entry,
+        tool: &'static described::Tool,
         arguments: Fields,
-        cancelled: &CancellationToken,
+        context: &RequestContext<RoleServer>,
     ) -> Result<Reply, Failure> {
         let stopped = |why: &str| {
-            let failure = Failure::new(Code::Cancelled, format!("{}: {why}", entry.name));
-            match entry.in_doubt {
+            let failure = Failure::new(Code::Cancelled, format!("{}: {why}", tool.name));
+            match tool.in_doubt {
                 Some(advice) => failure.hint(format!("it may have happened: {advice}")),
                 None => failure,
             }
         };
         let started = Instant::now();
+        let (watcher, telling) = progress::of(context);
+        let audience = Audience { watcher: Arc::new(watcher), patience: Some(CALL_LIMIT) };
         let outcome = tokio::select! {
-            outcome = self.0.gateway.call(entry, arguments) => outcome,
-            () = cancelled.cancelled() => Err(stopped("cancelled by the caller")),
+            outcome = telling.until(self.0.gateway.call_tool(tool, arguments, audience)) => outcome,
+            () = context.ct.cancelled() => Err(stopped("cancelled by the caller")),
             () = self.0.stopping.cancelled() => Err(stopped("the server is stopping")),
         };
-        log(entry, &outcome, started);
+        log(tool, &outcome, started);
         outcome
     }
 }
@@ -163,8 +169,8 @@ enum Outcome {
 }
 
 /// The one place where the outcome of a call is logged.
-fn log(entry: &Entry, outcome: &Result<Reply, Failure>, started: Instant) {
-    let (tool, duration_ms) = (entry.name, started.elapsed().as_millis());
+fn log(tool: &described::Tool, outcome: &Result<Reply, Failure>, started: Instant) {
+    let (tool, duration_ms) = (tool.name, started.elapsed().as_millis());
     if let Err(failure) = outcome {
         tracing::info!(tool, duration_ms, code = ?failure.code, status = failure.status, "{failure}");
     } else {
@@ -214,11 +220,11 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let entry = self.offered(&request.name)?;
+        let tool = self.offered(&request.name)?;
         // A panic would leave the caller waiting for ever.
-        let outcome = AssertUnwindSafe(self.call_or_ask(entry, request, &context)).catch_unwind().await;
-        let outcome = outcome
-            .map_err(|_| ErrorData::internal_error(format!("{}: internal error", entry.name), None))?;
+        let outcome = AssertUnwindSafe(self.call_or_ask(tool, request, &context)).catch_unwind().await;
+        let outcome =
+            outcome.map_err(|_| ErrorData::internal_error(format!("{}: internal error", tool.name), None))?;
         let mut result = match outcome {
             Outcome::Asks(mut question) => {
                 stamp(&mut question.meta);

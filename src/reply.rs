@@ -56,6 +56,7 @@ pub struct Reply {
     pictures: Vec<Picture>,
     /// Pictures that nobody has looked at yet.
     taken: Vec<Taken>,
+    project: Option<String>,
 }
 
 impl Reply {
@@ -95,7 +96,7 @@ impl Reply {
         if known.is_some_and(|known| !object.keys().any(|name| known.contains_key(name))) {
             return Err(bad("has none of the fields of this operation"));
         }
-        Ok(Self { value, pictures: Vec::new(), taken })
+        Ok(Self { value, pictures: Vec::new(), taken, project: None })
     }
 
     /// With the pictures of the answer, as far as they can be delivered by `deadline`.
@@ -104,6 +105,22 @@ impl Reply {
         let taken = std::mem::take(&mut self.taken);
         self.pictures = pictures::deliver(&mut self.value, taken, deadline).await;
         self
+    }
+
+    /// An answer that was made here.
+    pub fn made(value: Value) -> Self {
+        Self { value, pictures: Vec::new(), taken: Vec::new(), project: None }
+    }
+
+    /// Says which project the call went to.
+    #[must_use]
+    pub fn of_project(self, project: Option<String>) -> Self {
+        Self { project, ..self }
+    }
+
+    /// The project that the call went to, where the request named one.
+    pub fn project(&self) -> Option<&str> {
+        self.project.as_deref()
     }
 
     /// Leaves only what the caller asked for.

@@ -36,6 +36,13 @@ pub struct InitiateBuildUpload {
     #[schemars(range(min = 1))]
     pub file_size: u64,
     pub platform: BuildPlatform,
+    #[serde(flatten)]
+    pub options: BuildOptions,
+}
+
+// No doc comment: it would describe the tools that take these too.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct BuildOptions {
     /// Up to 1000 characters.
     #[schemars(length(max = 1000))]
     pub description: Option<String>,

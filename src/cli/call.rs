@@ -8,12 +8,14 @@ use serde_json::{Map, Value};
 
 use super::{Exit, complain, images, table::Table, tools::unknown_tool};
 use crate::{
-    catalog::{self, Entry, OPERATIONS},
+    catalog,
     config::Settings,
     failure::{Code, Failure},
     gateway::{CONFIRM, FIELDS, Gateway, PROJECT_ID},
+    local::Audience,
     operation::Fields,
     reply::Reply,
+    tool::Tool,
 };
 
 /// Flag that takes all arguments as JSON.
@@ -34,18 +36,18 @@ pub fn command() -> Command {
             .arg_required_else_help(true)
             .allow_external_subcommands(true)
             .after_help(Exit::HELP)
-            .subcommands(OPERATIONS.iter().map(subcommand))
+            .subcommands(catalog::tools().map(subcommand))
     })
 }
 
-fn subcommand(entry: &'static Entry) -> Command {
+fn subcommand(tool: &'static Tool) -> Command {
     let none = Fields::new();
-    let properties = entry.input_schema().get("properties").and_then(Value::as_object).unwrap_or(&none);
+    let properties = tool.input_schema().get("properties").and_then(Value::as_object).unwrap_or(&none);
     let flags =
         properties.iter().map(|(name, schema)| flag(name, schema.get("description").and_then(Value::as_str)));
     let project = flag(PROJECT_ID, Some("Project, where no id decides it and the settings name none"));
-    let fields = entry.takes_fields().then(|| flag(FIELDS, Some("Only these fields, dotted: `test.name`")));
-    let yes = entry.confirm.map(|_| {
+    let fields = tool.takes_fields.then(|| flag(FIELDS, Some("Only these fields, dotted: `test.name`")));
+    let yes = tool.confirm.map(|_| {
         Arg::new(YES)
             .long(YES)
             .action(ArgAction::SetTrue)
@@ -56,15 +58,15 @@ fn subcommand(entry: &'static Entry) -> Command {
         .value_name("JSON")
         .help("All arguments as a JSON object; `-` reads it from standard input");
     let raw = Arg::new(RAW).long(RAW).action(ArgAction::SetTrue).help("Compact JSON, also on a terminal");
-    Command::new(entry.name)
-        .about(entry.title)
-        .long_about(entry.description().to_owned())
+    Command::new(tool.name)
+        .about(tool.title)
+        .long_about(tool.description().to_owned())
         .after_help(Exit::HELP)
         .args(flags)
         .args([project, json, raw])
         .args(fields)
         .args(yes)
-        .args(entry.pictures.map(|_| images::flag()))
+        .args(images::flag(tool))
 }
 
 /// The flag of an argument: `run_id` is `--run-id`, and `--run_id` too. A list repeats its flag.
@@ -79,23 +81,23 @@ fn flag(name: &str, description: Option<&str>) -> Arg {
 /// Runs the command.
 pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
     let (name, matches) = matches.subcommand().context("no tool is named")?;
-    let Some(entry) = catalog::find(name) else { return Ok(complain(&unknown_tool(name))) };
-    let mut arguments = match arguments(entry, matches)? {
+    let Some(tool) = catalog::find_tool(name) else { return Ok(complain(&unknown_tool(name))) };
+    let mut arguments = match arguments(tool, matches)? {
         Ok(arguments) => arguments,
         Err(failure) => return Ok(complain(&failure)),
     };
-    let directory = match images::directory(entry, matches) {
+    let directory = match images::directory(tool, matches) {
         Ok(directory) => directory,
         Err(failure) => return Ok(complain(&failure)),
     };
     let gateway = Gateway::new(settings);
-    let mut outcome = gateway.call(entry, arguments.clone()).await;
+    let mut outcome = gateway.call_tool(tool, arguments.clone(), Audience::silent()).await;
     if let Err(failure) = &outcome
         && failure.code == Code::ConfirmationRequired
         && agreed(failure)?
     {
         arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
-        outcome = gateway.call(entry, arguments).await;
+        outcome = gateway.call_tool(tool, arguments, Audience::silent()).await;
     }
     match outcome {
         Ok(reply) => {
@@ -109,25 +111,25 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
 }
 
 /// The arguments of the call; a flag beats the same name in `--json`.
-fn arguments(entry: &Entry, matches: &ArgMatches) -> anyhow::Result<Result<Fields, Failure>> {
+fn arguments(tool: &Tool, matches: &ArgMatches) -> anyhow::Result<Result<Fields, Failure>> {
     let mut arguments = Map::new();
     if let Some(json) = matches.get_one::<String>(JSON) {
         let Ok(Value::Object(fields)) = serde_json::from_str(&json_text(json)?) else {
-            let message = format!("`--{JSON}` of `{}` must be a JSON object", entry.name);
+            let message = format!("`--{JSON}` of `{}` must be a JSON object", tool.name);
             return Ok(Err(Failure::new(Code::InvalidArguments, message)));
         };
         arguments = fields;
     }
     let names =
-        entry.input_schema().get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
-    let fields = entry.takes_fields().then_some(FIELDS);
+        tool.input_schema().get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+    let fields = tool.takes_fields.then_some(FIELDS);
     for name in names.map(String::as_str).chain([PROJECT_ID]).chain(fields) {
         let Some(values) = matches.get_many::<String>(name) else { continue };
         let mut values: Vec<_> = values.map(|value| Value::from(value.as_str())).collect();
         let value = if values.len() == 1 { values.remove(0) } else { Value::Array(values) };
         arguments.insert(name.to_owned(), value);
     }
-    if entry.confirm.is_some() && matches.get_flag(YES) {
+    if tool.confirm.is_some() && matches.get_flag(YES) {
         arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
     }
     Ok(Ok(arguments))

@@ -112,6 +112,6 @@ impl From<(&'static str, &str, &str)> for Set {
 fn tools(settings: &Settings) -> Tools {
     let is_global = settings.project().is_none();
     let selection = settings.selection();
-    let cost = |entry| tokens(entry, is_global).unwrap_or_default();
-    Tools { offered: selection.entries().count(), tokens: selection.entries().map(cost).sum() }
+    let cost = |tool| tokens(tool, is_global).unwrap_or_default();
+    Tools { offered: selection.tools().count(), tokens: selection.tools().map(cost).sum() }
 }

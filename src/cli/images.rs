@@ -10,9 +10,9 @@ use anyhow::Context;
 use clap::{Arg, ArgMatches, value_parser};
 
 use crate::{
-    catalog::Entry,
     failure::{Code, Failure},
     picture::Picture,
+    tool::Tool,
 };
 
 /// The flag, and how names of the files begin.
@@ -20,17 +20,17 @@ const IMAGES: &str = "images";
 const PREFIX: &str = "image-";
 
 /// The flag of tools whose answers have pictures.
-pub(super) fn flag() -> Arg {
-    Arg::new(IMAGES).long(IMAGES).value_name("DIR").value_parser(value_parser!(PathBuf)).help(
+pub(super) fn flag(tool: &Tool) -> Option<Arg> {
+    let flag = Arg::new(IMAGES).long(IMAGES).value_name("DIR").value_parser(value_parser!(PathBuf)).help(
         "Directory for the images: image-1.png and so on. It has to exist, and nothing in it is overwritten",
-    )
+    );
+    tool.has_pictures.then_some(flag)
 }
 
 /// The directory for the images. One that cannot take them is refused before anything is sent.
-pub(super) fn directory<'a>(entry: &Entry, matches: &'a ArgMatches) -> Result<Option<&'a Path>, Failure> {
-    let Some(directory) = entry.pictures.and_then(|_| matches.get_one::<PathBuf>(IMAGES)) else {
-        return Ok(None);
-    };
+pub(super) fn directory<'a>(tool: &Tool, matches: &'a ArgMatches) -> Result<Option<&'a Path>, Failure> {
+    let given = if tool.has_pictures { matches.get_one::<PathBuf>(IMAGES) } else { None };
+    let Some(directory) = given else { return Ok(None) };
     let refused = |why: String| {
         let message = format!("`--{IMAGES} {}` {why}", directory.display());
         Failure::new(Code::InvalidArguments, message).hint("name an empty directory; nothing was sent")

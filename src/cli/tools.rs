@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use super::{Exit, complain, table::Table};
 use crate::{
-    arguments::nearest,
-    catalog::{self, Entry, OPERATIONS},
+    catalog,
     config::Settings,
     failure::{Code, Failure},
     mcp::published_tool,
     operation::Tier,
+    tool::Tool,
 };
 
 /// Bytes that make a token, about: an estimate without a tokenizer.
@@ -30,51 +30,51 @@ pub fn command() -> Command {
 pub fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
     let is_global = settings.project().is_none();
     let name = matches.get_one::<String>("name").map(String::as_str);
-    let found = match name.map(|name| catalog::find(name).ok_or(name)).transpose() {
+    let found = match name.map(|name| catalog::find_tool(name).ok_or(name)).transpose() {
         Ok(found) => found,
         Err(unknown) => return Ok(complain(&unknown_tool(unknown))),
     };
-    let entries: Vec<_> =
-        OPERATIONS.iter().filter(|entry| found.is_none_or(|found| found.name == entry.name)).collect();
+    let tools: Vec<_> =
+        catalog::tools().filter(|tool| found.is_none_or(|found| found.name == tool.name)).collect();
     let mut output = anstream::stdout();
     if matches.get_flag("json") || found.is_some() {
-        let tools: Vec<_> = entries.iter().map(|entry| published_tool(entry, is_global)).collect();
+        let shown: Vec<_> = tools.iter().map(|tool| published_tool(tool, is_global)).collect();
         let shown =
-            if found.is_some() { serde_json::to_value(tools.first())? } else { serde_json::to_value(tools)? };
+            if found.is_some() { serde_json::to_value(shown.first())? } else { serde_json::to_value(shown)? };
         writeln!(output, "{shown:#}")?;
     } else {
         let mut table = Table::new(["tool", "set", "tier", "offered", "changes", "tokens", "permission"]);
-        for entry in entries {
-            table.row(row(entry, settings, is_global)?);
+        for tool in tools {
+            table.row(row(tool, settings, is_global)?);
         }
         write!(output, "{table}")?;
     }
     Ok(Exit::Done)
 }
 
-fn row(entry: &Entry, settings: &Settings, is_global: bool) -> anyhow::Result<[String; 7]> {
+fn row(tool: &Tool, settings: &Settings, is_global: bool) -> anyhow::Result<[String; 7]> {
     let word = |yes: bool, word: &str| if yes { word.to_owned() } else { String::new() };
     Ok([
-        entry.name.to_owned(),
-        entry.toolset.name().to_owned(),
-        if entry.tier == Tier::Core { "core" } else { "extra" }.to_owned(),
-        word(settings.selection().offers(entry), "yes"),
-        word(!entry.effect.is_read_only(), "yes"),
-        tokens(entry, is_global)?.to_string(),
-        entry.access.to_string(),
+        tool.name.to_owned(),
+        tool.toolset.name().to_owned(),
+        if tool.tier == Tier::Core { "core" } else { "extra" }.to_owned(),
+        word(settings.selection().offers(tool), "yes"),
+        word(!tool.effect.is_read_only(), "yes"),
+        tokens(tool, is_global)?.to_string(),
+        tool.access.to_string(),
     ])
 }
 
 /// What the tool costs in every conversation: name, description and input schema.
-pub(super) fn tokens(entry: &Entry, is_global: bool) -> serde_json::Result<usize> {
-    let tool = serde_json::to_value(published_tool(entry, is_global))?;
+pub(super) fn tokens(tool: &Tool, is_global: bool) -> serde_json::Result<usize> {
+    let tool = serde_json::to_value(published_tool(tool, is_global))?;
     let size = |field: &str| tool.get(field).map_or(0, |value: &Value| value.to_string().len());
     Ok((size("name") + size("description") + size("inputSchema")).div_ceil(BYTES_PER_TOKEN))
 }
 
 pub(super) fn unknown_tool(name: &str) -> Failure {
     let failure = Failure::new(Code::InvalidArguments, format!("there is no tool `{name}`"));
-    match nearest(name, OPERATIONS.iter().map(|entry| entry.name)) {
+    match catalog::nearest_name(name) {
         Some(nearest) => failure.hint(format!("did you mean `{nearest}`?")),
         None => failure.hint("`tas-mcp tools` lists them"),
     }

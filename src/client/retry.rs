@@ -74,8 +74,13 @@ impl RetryPolicy {
     fn backoff(&self, attempt: u32) -> Duration {
         let doubled = self.first_pause.saturating_mul(1 << (attempt - 1).min(10));
         let whole = doubled.min(self.longest_pause);
-        whole.mul_f64(0.5 + 0.5 * random_fraction())
+        jittered(whole)
     }
+}
+
+/// From half of a pause to the whole of it.
+pub fn jittered(whole: Duration) -> Duration {
+    whole.mul_f64(0.5 + 0.5 * random_fraction())
 }
 
 /// From 0 to 1; spreads clients that failed together.

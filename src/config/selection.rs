@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::{
     arguments::nearest,
-    catalog::{self, Entry, OPERATIONS},
+    catalog,
     operation::{Tier, Toolset},
+    tool::Tool,
 };
 
 /// The tools that are offered; fixed while the server runs.
@@ -26,8 +27,7 @@ pub struct UnknownWord {
 impl Selection {
     /// The core tools.
     pub fn default_tools(read_only: bool) -> Self {
-        let names =
-            OPERATIONS.iter().filter(|entry| entry.tier == Tier::Core).map(|entry| entry.name).collect();
+        let names = catalog::tools().filter(|tool| tool.tier == Tier::Core).map(|tool| tool.name).collect();
         Self { names, read_only }
     }
 
@@ -49,8 +49,8 @@ impl Selection {
     }
 
     /// Whether the tool is offered.
-    pub fn offers(&self, entry: &Entry) -> bool {
-        self.names.contains(entry.name) && (!self.read_only || entry.effect.is_read_only())
+    pub fn offers(&self, tool: &Tool) -> bool {
+        self.names.contains(tool.name) && (!self.read_only || tool.effect.is_read_only())
     }
 
     /// Whether only tools that change nothing are offered.
@@ -59,30 +59,30 @@ impl Selection {
     }
 
     /// The offered tools, in the order of the catalog.
-    pub fn entries(&self) -> impl Iterator<Item = &'static Entry> {
-        OPERATIONS.iter().filter(|entry| self.offers(entry))
+    pub fn tools(&self) -> impl Iterator<Item = &'static Tool> {
+        catalog::tools().filter(|tool| self.offers(tool))
     }
 }
 
 /// The tools that a word stands for.
 fn tools(word: &str) -> Result<BTreeSet<&'static str>, UnknownWord> {
-    let named = |wanted: &dyn Fn(&Entry) -> bool| {
-        OPERATIONS.iter().filter(|entry| wanted(entry)).map(|entry| entry.name).collect()
+    let named = |wanted: &dyn Fn(&Tool) -> bool| {
+        catalog::tools().filter(|tool| wanted(tool)).map(|tool| tool.name).collect()
     };
     Ok(match word {
         "default" => Selection::default_tools(false).names,
         "all" => named(&|_| true),
         _ => match Toolset::ALL.iter().find(|set| set.name() == word) {
-            Some(set) => named(&|entry| entry.toolset == *set),
-            None if catalog::find(word).is_some() => named(&|entry| entry.name == word),
+            Some(set) => named(&|tool| tool.toolset == *set),
+            None if catalog::find_tool(word).is_some() => named(&|tool| tool.name == word),
             None => return Err(unknown(word)),
         },
     })
 }
 
 fn unknown(word: &str) -> UnknownWord {
-    let known =
-        ["default", "all"].into_iter().chain(set_names()).chain(OPERATIONS.iter().map(|entry| entry.name));
+    let names = catalog::tools().map(|tool| tool.name);
+    let known = ["default", "all"].into_iter().chain(set_names()).chain(names);
     let word: String = word.chars().take(60).collect();
     UnknownWord { nearest: nearest(&word, known), word }
 }

@@ -54,7 +54,7 @@ const GLOBAL: &str = "Ids of runs, jobs and plan executions decide the project; 
 
 /// The instructions for these tools, in project scope with `project`, else in global scope.
 pub(super) fn text(selection: &Selection, project: Option<&str>) -> String {
-    let offered = |name: &&str| catalog::find(name).is_some_and(|entry| selection.offers(entry));
+    let offered = |name: &&str| catalog::find_tool(name).is_some_and(|tool| selection.offers(tool));
     let mut lines =
         vec!["Test runs of games and apps by AI testers: the Test Automation Service.".to_owned()];
     let spoken_of = SENTENCES.iter().filter(|(_, tools)| tools.iter().all(offered));

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::{arguments::Violation, catalog::Entry};
+use crate::{arguments::Violation, tool::Tool};
 
 /// Field that names what was asked for and is not there.
 const NOT_FOUND: &str = "fields_not_found";
@@ -24,10 +24,10 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Takes the names that were asked of `entry`. In a list, `data.` may be left out.
-    pub fn parse(entry: &Entry, names: &[String]) -> Result<Self, Vec<Violation>> {
-        let known = entry.output_schema().get("properties").and_then(Value::as_object);
-        let is_list = entry.essential.contains(&RECORDS);
+    /// Takes the names that were asked of `tool`. In a list, `data.` may be left out.
+    pub fn parse(tool: &Tool, names: &[String]) -> Result<Self, Vec<Violation>> {
+        let known = tool.output_schema().get("properties").and_then(Value::as_object);
+        let is_list = tool.essential.contains(&RECORDS);
         let is_own = |name: &str| !is_list || known.is_some_and(|known| known.contains_key(name));
         let (mut root, mut violations) = (Self::default(), Vec::new());
         for (index, name) in names.iter().enumerate() {

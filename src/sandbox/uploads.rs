@@ -44,13 +44,13 @@ impl Answer<InitiateBuildUpload> for World {
         caller: &Caller,
     ) -> Result<Answered<BuildUpload>, Fault> {
         check_project(asked.project_id.as_deref(), caller)?;
-        let in_parts = asked.multipart.unwrap_or(asked.file_size >= LEAST_MULTIPART);
+        let in_parts = asked.options.multipart.unwrap_or(asked.file_size >= LEAST_MULTIPART);
         if asked.file_size > LARGEST || (!in_parts && asked.file_size >= LEAST_MULTIPART) {
             return Err(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "File too large"));
         }
-        let policy = asked.deletion_policy.unwrap_or(DeletionPolicy::LeastRecent);
+        let policy = asked.options.deletion_policy.unwrap_or(DeletionPolicy::LeastRecent);
         let project = self.project_mut(caller)?;
-        if asked.auto_delete == Some(true) {
+        if asked.options.auto_delete == Some(true) {
             project.make_room(asked.file_size, policy);
         }
         check_quota(project, asked.file_size)?;
@@ -89,7 +89,7 @@ impl World {
             let total_parts = asked.file_size.div_ceil(part_size);
             Multipart { upload_id: format!("upl_{}", self.ids.run()), part_size, total_parts }
         });
-        let minutes = asked.upload_timeout.unwrap_or(if in_parts { 60 } else { 10 });
+        let minutes = asked.options.upload_timeout.unwrap_or(if in_parts { 60 } else { 10 });
         let ends = self.now + Millis::from(minutes) * 60_000;
         Upload { build: build(asked, id, self.now), object_key, multipart, ends, pieces: [].into() }
     }
@@ -134,10 +134,10 @@ fn build(asked: InitiateBuildUpload, id: String, now: Moment) -> Build {
         status: "uploading".to_owned(),
         pinned: false,
         sdk: false,
-        tags: asked.tags.unwrap_or_default().into_iter().map(|tag| tag.0).collect(),
+        tags: asked.options.tags.unwrap_or_default().into_iter().map(|tag| tag.0).collect(),
         created: now,
-        description: asked.description,
-        details: asked.details,
+        description: asked.options.description,
+        details: asked.options.details,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    catalog::OPERATIONS,
+    catalog,
     sandbox::{keys, seed},
 };
 
@@ -76,7 +76,7 @@ async fn tools_lists_every_tool_with_its_cost() {
     let output = told(&["tools"], &[], &[]).await;
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     let names: Vec<_> = text.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
-    assert_eq!(names, OPERATIONS.iter().map(|entry| entry.name).collect::<Vec<_>>());
+    assert_eq!(names, catalog::tools().map(|entry| entry.name).collect::<Vec<_>>());
     assert!(text.lines().next().is_some_and(|head| head.contains("tokens")));
 }
 

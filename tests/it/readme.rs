@@ -4,8 +4,7 @@ use std::{fmt::Write, fs, path::Path};
 
 use serde_json::Value;
 use tas_mcp::{
-    catalog::OPERATIONS,
-    cli,
+    catalog, cli,
     config::{self, SETTINGS},
     operation::{Access, Tier},
 };
@@ -35,7 +34,7 @@ fn settings() -> String {
 
 fn tools() -> String {
     let head = "\n| tool | set | tier | changes | permission of the key |\n|-|-|-|-|-|\n".to_owned();
-    OPERATIONS.iter().fold(head, |mut rows, entry| {
+    catalog::tools().fold(head, |mut rows, entry| {
         let tier = if entry.tier == Tier::Core { "core" } else { "extra" };
         let changes = if entry.effect.is_read_only() { "nothing" } else { "yes" };
         let permission = match entry.access {

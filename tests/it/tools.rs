@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use serde_json::Value;
-use tas_mcp::{catalog::OPERATIONS, mcp::published_tool};
+use tas_mcp::{catalog, mcp::published_tool};
 
 const SNAPSHOTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools");
 
@@ -18,7 +18,7 @@ fn snapshot(tool: &rmcp::model::Tool) -> String {
 fn every_tool_is_as_its_snapshot_says() {
     let update = crate::support::updates_snapshots();
     let mut stale = Vec::new();
-    for entry in &OPERATIONS {
+    for entry in catalog::tools() {
         let path = Path::new(SNAPSHOTS).join(format!("{}.json", entry.name));
         let now = snapshot(&published_tool(entry, true));
         if update {
@@ -33,7 +33,7 @@ fn every_tool_is_as_its_snapshot_says() {
 
 #[test]
 fn no_snapshot_is_left_over() {
-    let names: BTreeSet<_> = OPERATIONS.iter().map(|entry| format!("{}.json", entry.name)).collect();
+    let names: BTreeSet<_> = catalog::tools().map(|entry| format!("{}.json", entry.name)).collect();
     let files = fs::read_dir(SNAPSHOTS).expect("tools/ is there");
     let files: BTreeSet<_> =
         files.map(|file| file.expect("an entry").file_name().into_string().expect("UTF-8")).collect();
@@ -42,7 +42,7 @@ fn no_snapshot_is_left_over() {
 
 #[test]
 fn every_tool_has_a_title_and_all_four_hints() {
-    for entry in &OPERATIONS {
+    for entry in catalog::tools() {
         let tool = serde_json::to_value(published_tool(entry, true)).expect("a tool is JSON");
         assert!(tool["title"].is_string(), "{}", entry.name);
         for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
@@ -53,14 +53,14 @@ fn every_tool_has_a_title_and_all_four_hints() {
 
 #[test]
 fn a_tool_that_reads_is_a_get_and_one_that_writes_is_not() {
-    for entry in &OPERATIONS {
+    for entry in &catalog::OPERATIONS {
         assert_eq!(entry.effect.is_read_only(), entry.method == http::Method::GET, "{}", entry.name);
     }
 }
 
 #[test]
 fn only_global_scope_shows_the_project() {
-    for entry in &OPERATIONS {
+    for entry in catalog::tools() {
         let properties = |is_global| {
             let tool = serde_json::to_value(published_tool(entry, is_global)).expect("a tool is JSON");
             tool["inputSchema"]["properties"].clone()
@@ -72,6 +72,6 @@ fn only_global_scope_shows_the_project() {
 
 #[test]
 fn names_are_unique() {
-    let names: BTreeSet<_> = OPERATIONS.iter().map(|entry| entry.name).collect();
-    assert_eq!(names.len(), OPERATIONS.len());
+    let names: BTreeSet<_> = catalog::tools().map(|entry| entry.name).collect();
+    assert_eq!(names.len(), catalog::tools().count());
 }

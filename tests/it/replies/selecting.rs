@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    catalog::OPERATIONS,
+    catalog,
     mcp::published_tool,
     sandbox::{keys, seed},
 };
@@ -17,10 +17,10 @@ async fn open() -> (Service, Host) {
 
 #[test]
 fn every_tool_that_reads_json_takes_fields_and_no_other_does() {
-    for entry in &OPERATIONS {
+    for entry in catalog::tools() {
         let tool = serde_json::to_value(published_tool(entry, true)).expect("a tool is JSON");
         let offered = tool["inputSchema"]["properties"]["fields"].is_object();
-        assert_eq!(offered, entry.takes_fields(), "{}", entry.name);
+        assert_eq!(offered, entry.takes_fields, "{}", entry.name);
         assert!(entry.effect.is_read_only() || !offered, "{}", entry.name);
     }
 }

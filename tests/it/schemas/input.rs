@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tas_mcp::{
-    catalog::OPERATIONS,
+    catalog,
     mcp::published_tool,
     schema::{OR_TYPE, published},
 };
@@ -43,7 +43,7 @@ pub(super) fn walk(place: &str, schema: &Value, visit: &mut dyn FnMut(&str, &Val
 
 /// Visits every schema in the arguments of every tool.
 fn arguments(visit: &mut dyn FnMut(&str, &Value)) {
-    for entry in &OPERATIONS {
+    for entry in catalog::tools() {
         walk(entry.name, &Value::Object(published(entry.input_schema())), visit);
     }
 }
@@ -57,7 +57,7 @@ fn is_name(name: &str) -> bool {
 
 #[test]
 fn arguments_are_objects() {
-    for entry in &OPERATIONS {
+    for entry in catalog::tools() {
         let schema = published(entry.input_schema());
         assert_eq!(schema["type"], "object", "{}", entry.name);
         assert!(schema["properties"].is_object(), "{}", entry.name);
@@ -85,7 +85,7 @@ fn arguments_use_only_what_every_host_takes() {
 #[test]
 fn defaults_are_values_that_the_argument_takes() {
     let mut defaults = 0;
-    for entry in &OPERATIONS {
+    for entry in catalog::tools() {
         walk(entry.name, &Value::Object(entry.input_schema().clone()), &mut |place, schema| {
             let Some(default) = schema.get("default") else { return };
             assert!(jsonschema::draft202012::is_valid(schema, default), "{place}: {default}");
@@ -98,7 +98,7 @@ fn defaults_are_values_that_the_argument_takes() {
 #[test]
 fn keywords_of_our_own_are_not_published() {
     let mut own = 0;
-    for entry in &OPERATIONS {
+    for entry in catalog::tools() {
         own += Value::Object(entry.input_schema().clone()).to_string().matches("\"x-").count();
         assert!(
             !Value::Object(published(entry.input_schema())).to_string().contains("\"x-"),
@@ -112,7 +112,7 @@ fn keywords_of_our_own_are_not_published() {
 
 #[test]
 fn names_are_words_in_snake_case() {
-    for entry in &OPERATIONS {
+    for entry in catalog::tools() {
         assert!(is_name(entry.name), "{}", entry.name);
     }
     arguments(&mut |place, schema| {
@@ -126,7 +126,7 @@ fn names_are_words_in_snake_case() {
 
 #[test]
 fn descriptions_are_short() {
-    for entry in &OPERATIONS {
+    for entry in catalog::tools() {
         let length = entry.description().chars().count();
         assert!((20..600).contains(&length), "{}: {length}", entry.name);
         let first = entry.description().split(['.', '\n']).next().unwrap_or_default();
@@ -148,14 +148,14 @@ fn tools_keep_the_token_budget() {
         let schema = serde_json::to_string(&tool.input_schema).unwrap();
         (tool.name.len() + tool.description.unwrap().len() + schema.len()) / 4
     };
-    let costs: Vec<_> = OPERATIONS.iter().map(|entry| (entry.name, cost(entry))).collect();
+    let costs: Vec<_> = catalog::tools().map(|entry| (entry.name, cost(entry))).collect();
     let average = costs.iter().map(|(_, cost)| cost).sum::<usize>() / costs.len();
     assert!(average <= TOKENS_A_TOOL, "{average} tokens a tool: {costs:#?}");
 }
 
 #[test]
 fn rules_speak_of_arguments() {
-    for entry in &OPERATIONS {
+    for entry in catalog::tools() {
         for rule in entry.rules.iter().chain(entry.own_rules) {
             for name in rule.names() {
                 assert!(entry.input_schema()["properties"].get(name).is_some(), "{}: {name}", entry.name);

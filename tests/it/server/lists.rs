@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    catalog::OPERATIONS,
+    catalog,
     operation::{Tier, Toolset},
     sandbox::keys,
+    tool::Tool,
 };
 
 use crate::support::{host::Host, service::settings};
@@ -16,8 +17,8 @@ async fn listed(variables: &[(&str, &str)]) -> Vec<String> {
     tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
 }
 
-fn names(wanted: impl Fn(&tas_mcp::catalog::Entry) -> bool) -> Vec<String> {
-    OPERATIONS.iter().filter(|entry| wanted(entry)).map(|entry| entry.name.to_owned()).collect()
+fn names(wanted: impl Fn(&Tool) -> bool) -> Vec<String> {
+    catalog::tools().filter(|entry| wanted(entry)).map(|entry| entry.name.to_owned()).collect()
 }
 
 #[tokio::test]
@@ -92,7 +93,7 @@ async fn instructions_are_short_and_speak_of_offered_tools_only() {
             .to_owned();
         assert!(text.chars().count() < 2_000, "{value}: {}", text.len());
         let selection = settings.selection();
-        for entry in OPERATIONS.iter().filter(|entry| !selection.offers(entry)) {
+        for entry in catalog::tools().filter(|entry| !selection.offers(entry)) {
             assert!(!text.contains(&format!("`{}`", entry.name)), "{value}: {}", entry.name);
         }
         assert_eq!(text.contains("`project_id`"), variable != "TAS_PROJECT_ID", "{value}");

@@ -1,7 +1,7 @@
 //! Which tools are offered.
 
 use tas_mcp::{
-    catalog::OPERATIONS,
+    catalog,
     operation::{Tier, Toolset},
 };
 
@@ -9,16 +9,16 @@ use super::{good_but, problems, settings};
 
 /// The tools that these words select, in the order of the catalog.
 fn selected(words: &str) -> Vec<&'static str> {
-    settings(&[("TAS_TOOLSETS", words)]).selection().entries().map(|entry| entry.name).collect()
+    settings(&[("TAS_TOOLSETS", words)]).selection().tools().map(|tool| tool.name).collect()
 }
 
 /// The tools of these sets, of both tiers.
 fn of(sets: &[Toolset]) -> Vec<&'static str> {
-    OPERATIONS.iter().filter(|entry| sets.contains(&entry.toolset)).map(|entry| entry.name).collect()
+    catalog::tools().filter(|entry| sets.contains(&entry.toolset)).map(|entry| entry.name).collect()
 }
 
 fn core() -> Vec<&'static str> {
-    OPERATIONS.iter().filter(|entry| entry.tier == Tier::Core).map(|entry| entry.name).collect()
+    catalog::tools().filter(|entry| entry.tier == Tier::Core).map(|entry| entry.name).collect()
 }
 
 fn without<'a>(mut tools: Vec<&'a str>, names: &[&str]) -> Vec<&'a str> {
@@ -38,8 +38,7 @@ fn words_combine_from_left_to_right() {
         ("plans , exports,", of(&[Toolset::Plans, Toolset::Exports])),
         (
             "get_run,bugs",
-            OPERATIONS
-                .iter()
+            catalog::tools()
                 .map(|one| one.name)
                 .filter(|name| *name == "get_run" || of(&[Toolset::Bugs]).contains(name))
                 .collect(),
@@ -62,9 +61,7 @@ fn read_only_beats_every_word() {
         [("true", "all"), ("1", "start_run,get_run"), ("YES", "default"), ("on", "runs,exports")]
     {
         let selection = settings(&[("TAS_TOOLSETS", words), ("TAS_READ_ONLY", value)]).selection();
-        assert!(
-            selection.entries().count() > 0 && selection.entries().all(|entry| entry.effect.is_read_only())
-        );
+        assert!(selection.tools().count() > 0 && selection.tools().all(|tool| tool.effect.is_read_only()));
     }
     let selection = super::settings_with(&["--read-only"], &[("TAS_READ_ONLY", "false")]).selection();
     assert!(selection.is_read_only(), "the flag beats the variable");

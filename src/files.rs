@@ -1,0 +1,142 @@
+//! The files root: the only directory from which files are read for an upload and into which they are saved.
+
+use std::{
+    io,
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+};
+
+use serde_json::Value;
+
+use crate::{
+    client::Storage,
+    config::Connection,
+    failure::{Code, Failure},
+    upload::Uploads,
+};
+
+/// What tools need that work with files.
+#[derive(Debug)]
+pub struct Files {
+    root: Option<FilesRoot>,
+    /// Where unfinished work is kept; `None`: nowhere.
+    pub state: Option<PathBuf>,
+    /// The way to presigned addresses.
+    pub storage: Arc<Storage>,
+    /// Where a build comes from, as far as the CI job tells (supplement 10.8).
+    pub ci: Option<Value>,
+    /// Uploads that go on by themselves.
+    pub uploads: Uploads,
+}
+
+impl Files {
+    /// Takes what the settings say.
+    pub fn new(connection: &mut Connection) -> Self {
+        Self {
+            root: connection.files_root.take(),
+            state: connection.state.take(),
+            storage: Arc::new(Storage::new(connection.ca_file.clone())),
+            ci: connection.ci.take(),
+            uploads: Uploads::default(),
+        }
+    }
+
+    /// The files root: as it is set, else the working directory.
+    pub fn root(&self) -> Result<FilesRoot, Failure> {
+        match &self.root {
+            Some(root) => Ok(root.clone()),
+            None => FilesRoot::new(Path::new(".")).map_err(|problem| {
+                Failure::new(Code::NotConfigured, format!("the working directory {problem}"))
+                    .hint("ask the person to set TAS_FILES_ROOT")
+            }),
+        }
+    }
+}
+
+/// A directory, resolved. Nothing outside it is read or written, whatever links lie inside.
+#[derive(Clone, Debug)]
+pub struct FilesRoot {
+    root: PathBuf,
+}
+
+impl FilesRoot {
+    /// Takes an existing directory; the problem if it is none.
+    pub fn new(path: &Path) -> Result<Self, String> {
+        let root = path.canonicalize().map_err(|error| format!("cannot be opened: {error}"))?;
+        if root.is_dir() { Ok(Self { root }) } else { Err("is not a directory".to_owned()) }
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.root
+    }
+
+    /// The regular file of that name, resolved: relative names begin at the root.
+    ///
+    /// # Errors
+    /// `file_error`: missing, unreadable, no regular file, or outside the root.
+    pub fn existing_file(&self, name: &str) -> Result<PathBuf, Failure> {
+        let resolved = self.root.join(name).canonicalize().map_err(|error| unreadable(name, &error))?;
+        self.inside(name, &resolved)?;
+        let kind = resolved.metadata().map_err(|error| unreadable(name, &error))?;
+        if kind.is_file() {
+            Ok(resolved)
+        } else {
+            let what = if kind.is_dir() { "a directory" } else { "no regular file" };
+            Err(file_error(name, &format!("is {what}"))
+                .hint("name one file; a directory has to be packed first"))
+        }
+    }
+
+    /// The directory of that name below the root, made if it is not there, resolved.
+    ///
+    /// # Errors
+    /// `file_error`: it cannot be made, is no directory, or leaves the root.
+    pub fn directory(&self, name: &str) -> Result<PathBuf, Failure> {
+        let wanted = self.root.join(name);
+        if wanted.components().any(|part| part == Component::ParentDir) {
+            return Err(file_error(name, "must not contain `..`"));
+        }
+        // What exists of it is resolved before anything is made, so that no link leads the making outside.
+        let existing = wanted.ancestors().find(|part| part.exists()).unwrap_or(&self.root);
+        let resolved = existing.canonicalize().map_err(|error| unreadable(name, &error))?;
+        self.inside(name, &resolved)?;
+        std::fs::create_dir_all(&wanted).map_err(|error| unwritable(name, &error))?;
+        let resolved = wanted.canonicalize().map_err(|error| unreadable(name, &error))?;
+        self.inside(name, &resolved)?;
+        if resolved.is_dir() { Ok(resolved) } else { Err(file_error(name, "is not a directory")) }
+    }
+
+    fn inside(&self, name: &str, resolved: &Path) -> Result<(), Failure> {
+        if resolved.starts_with(&self.root) {
+            return Ok(());
+        }
+        let root = self.root.display();
+        Err(file_error(name, &format!("is outside the files root `{root}`"))
+            .hint("name a file below it, or ask the person to set TAS_FILES_ROOT"))
+    }
+}
+
+/// A failure of a local file.
+pub fn file_error(name: &str, what: &str) -> Failure {
+    let shown: String = name.chars().take(300).collect();
+    Failure::new(Code::FileError, format!("`{shown}` {what}")).detail("path", shown)
+}
+
+/// A file cannot be read.
+pub fn unreadable(name: &str, error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::NotFound => file_error(name, "does not exist")
+            .hint("relative paths begin at TAS_FILES_ROOT, or the working directory"),
+        _ => file_error(name, &format!("cannot be read: {error}")),
+    }
+}
+
+/// A file cannot be written.
+pub fn unwritable(name: &str, error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::StorageFull => file_error(name, "cannot be written: the disk is full")
+            .hint("make room and call again: what was saved is not fetched again"),
+        _ => file_error(name, &format!("cannot be written: {error}")),
+    }
+}

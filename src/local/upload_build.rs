@@ -1,0 +1,97 @@
+//! `upload_build`: a file becomes a build.
+#![expect(missing_docs, reason = "the service's own names speak for themselves")]
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Desk, LocalTool};
+use crate::{
+    api::{builds::BuildPlatform, uploads::BuildOptions},
+    failure::Failure,
+    operation::{Access, Effect, Tier, Toolset},
+    rule::Rule,
+    upload::{Background, Order, Uploaded},
+};
+
+/// Uploads a build of the game or app from a local file: the `build_id` of a start.
+///
+/// After 45 s it answers `status: uploading` with an `upload_token`, and goes on: call again with only the token to wait
+/// on. An upload that was cut off is taken up again.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct UploadBuild {
+    /// Below the files root.
+    pub path: Option<String>,
+    /// Default: the file name.
+    pub name: Option<String>,
+    /// Default: by the file name, such as `.apk`.
+    pub platform: Option<BuildPlatform>,
+    #[serde(flatten)]
+    pub options: BuildOptions,
+    /// `false`: do not fill `details` from git and CI.
+    pub fill_details: Option<bool>,
+    /// `true`: wait to the end.
+    pub wait: Option<bool>,
+    pub upload_token: Option<String>,
+}
+
+/// An upload, finished or not (supplement 15).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BuildUpload {
+    /// `uploaded` or `uploading`.
+    pub status: &'static str,
+    /// For the next call, while it is uploading.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upload_token: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<String>,
+    #[serde(flatten)]
+    pub build: Option<Uploaded>,
+}
+
+impl LocalTool for UploadBuild {
+    const NAME: &'static str = "upload_build";
+    const TITLE: &'static str = "Upload a build";
+    const EFFECT: Effect = Effect::Creates;
+    const TOOLSET: Toolset = Toolset::Builds;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:manage-build-storage");
+    const RULES: &'static [Rule] = &[Rule::ExactlyOne(&["path", "upload_token"])];
+    const IN_DOUBT: Option<&'static str> = Some("look with `list_builds` before you upload it again");
+    const ESSENTIAL: &'static [&'static str] = &["status"];
+    type Output = BuildUpload;
+
+    async fn run(self, desk: Desk) -> Result<BuildUpload, Failure> {
+        let files = desk.gateway.files()?;
+        let patience = desk.audience.patience.filter(|_| self.wait != Some(true));
+        let (token, upload) = match self.upload_token {
+            Some(token) => (token.clone(), files.uploads.find(&token)?),
+            None => files
+                .uploads
+                .remember(begin(&desk, self.path.as_deref().unwrap_or_default(), self.fill_details).await?),
+        };
+        let Some(outcome) = upload.finished(&*desk.audience.watcher, patience).await else {
+            let progress = Some(upload.meter().told());
+            return Ok(BuildUpload { status: "uploading", upload_token: Some(token), progress, build: None });
+        };
+        files.uploads.forget(&token);
+        Ok(BuildUpload { status: "uploaded", upload_token: None, progress: None, build: Some(outcome?) })
+    }
+}
+
+/// Arguments that are not those of `initiate_build_upload`.
+const OURS: [&str; 4] = ["path", "fill_details", "wait", "upload_token"];
+
+async fn begin(desk: &Desk, path: &str, fill_details: Option<bool>) -> Result<Background, Failure> {
+    let mut options = desk.arguments.clone();
+    options.retain(|name, _| !OURS.contains(&name.as_str()));
+    let order = Order {
+        path,
+        project: desk.project.as_deref(),
+        options,
+        fills_details: fill_details != Some(false),
+        method: "mcp",
+        resumes: true,
+    };
+    let files = desk.gateway.files()?;
+    Ok(Background::spawn(order.errand(&desk.gateway, files, &files.root()?).await?))
+}

@@ -1,0 +1,60 @@
+//! Progress of a call, for hosts that asked to be told.
+
+use rmcp::{
+    Peer, RoleServer,
+    model::{ProgressNotificationParam, ProgressToken},
+    service::RequestContext,
+};
+use tokio::sync::mpsc;
+
+use crate::local::Watcher;
+
+/// Takes what there is to tell; [`Telling`] sends it.
+#[derive(Debug)]
+pub(super) struct Heard(mpsc::UnboundedSender<(u64, u64, String)>);
+
+impl Watcher for Heard {
+    fn progress(&self, done: u64, total: u64, told: &str) {
+        // A call that has ended tells nothing more.
+        drop(self.0.send((done, total, told.to_owned())));
+    }
+}
+
+/// Sends notifications while the call is under way.
+#[derive(Debug)]
+pub(super) struct Telling {
+    heard: mpsc::UnboundedReceiver<(u64, u64, String)>,
+    peer: Peer<RoleServer>,
+    token: Option<ProgressToken>,
+}
+
+/// Both ends for one call.
+pub(super) fn of(context: &RequestContext<RoleServer>) -> (Heard, Telling) {
+    let (sender, heard) = mpsc::unbounded_channel();
+    let token = context.meta.get_progress_token();
+    (Heard(sender), Telling { heard, peer: context.peer.clone(), token })
+}
+
+impl Telling {
+    /// Waits for `call`, and tells meanwhile. Nothing is told after its end.
+    pub(super) async fn until<T>(mut self, call: impl Future<Output = T>) -> T {
+        let mut call = std::pin::pin!(call);
+        loop {
+            tokio::select! {
+                ended = &mut call => return ended,
+                Some((done, total, told)) = self.heard.recv() => self.tell(done, total, told).await,
+            }
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "the protocol has no other number")]
+    async fn tell(&self, done: u64, total: u64, told: String) {
+        let Some(token) = self.token.clone() else { return };
+        let mut progress = ProgressNotificationParam::new(token, done as f64);
+        progress.total = Some(total as f64);
+        progress.message = Some(told);
+        if let Err(error) = self.peer.notify_progress(progress).await {
+            tracing::debug!("progress could not be told: {error}");
+        }
+    }
+}

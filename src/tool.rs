@@ -1,0 +1,83 @@
+//! What hosts and people see of a tool, whatever stands behind it: one operation of the service, or work of several
+//! requests that is done here.
+
+use std::sync::OnceLock;
+
+use crate::{
+    operation::{Access, Effect, Fields, Tier, Toolset},
+    rule::Rule,
+};
+
+/// A tool as it is listed and checked.
+pub struct Tool {
+    /// Unique name.
+    pub name: &'static str,
+    /// Title for people.
+    pub title: &'static str,
+    /// What calling it does to the service.
+    pub effect: Effect,
+    /// Set of tools that it belongs to.
+    pub toolset: Toolset,
+    /// Whether it is offered by default.
+    pub tier: Tier,
+    /// What the key has to allow.
+    pub access: Access,
+    /// Rules of the service that a schema cannot say.
+    pub rules: &'static [Rule],
+    /// Rules of our own.
+    pub own_rules: &'static [Rule],
+    /// Fields without which an answer is none of this tool.
+    pub essential: &'static [&'static str],
+    /// For arguments that are irreversible or costly: what would happen.
+    pub confirm: Option<fn(&Fields) -> Option<String>>,
+    /// What to do when nobody knows whether a call happened.
+    pub in_doubt: Option<&'static str>,
+    /// Whether a caller can say which fields of the answer are wanted.
+    pub takes_fields: bool,
+    /// Whether an answer may hold pictures.
+    pub has_pictures: bool,
+    pub(crate) input: fn() -> (String, Fields),
+    pub(crate) output: fn(&[&str]) -> Fields,
+    pub(crate) schemas: Schemas,
+}
+
+/// Generated once, when first asked for.
+pub(crate) type Schemas = OnceLock<Generated>;
+
+/// The texts of a tool.
+#[derive(Debug)]
+pub(crate) struct Generated {
+    description: String,
+    input: Fields,
+    output: Fields,
+}
+
+impl Tool {
+    /// What the tool is for, as a model reads it.
+    pub fn description(&self) -> &str {
+        &self.generated().description
+    }
+
+    /// Schema of the arguments, without those that all tools have.
+    pub fn input_schema(&self) -> &Fields {
+        &self.generated().input
+    }
+
+    /// Schema of the answer.
+    pub fn output_schema(&self) -> &Fields {
+        &self.generated().output
+    }
+
+    fn generated(&self) -> &Generated {
+        self.schemas.get_or_init(|| {
+            let (description, input) = (self.input)();
+            Generated { description, input, output: (self.output)(self.essential) }
+        })
+    }
+}
+
+impl std::fmt::Debug for Tool {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Tool").field("name", &self.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,104 @@
+//! The body of one part: read by a thread, sent by another, and never whole in memory.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use tokio::{sync::mpsc, task::JoinHandle};
+
+use super::{meter::Meter, source::Source};
+use crate::failure::Failure;
+
+/// Chunks that are read ahead.
+const AHEAD: usize = 2;
+
+/// Where a part lies in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Range {
+    pub(super) offset: u64,
+    pub(super) length: u64,
+}
+
+/// Bytes on their way from the file to the network.
+#[derive(Debug)]
+pub(super) struct PartBody {
+    chunks: mpsc::Receiver<Bytes>,
+    left: u64,
+    meter: Arc<Meter>,
+    gone: Arc<AtomicU64>,
+}
+
+/// What is known of a body while it is sent.
+#[derive(Debug)]
+pub(super) struct Sending {
+    reading: JoinHandle<Result<(), Failure>>,
+    meter: Arc<Meter>,
+    gone: Arc<AtomicU64>,
+}
+
+/// Starts to read a part; the body gives its bytes.
+pub(super) fn open(source: &Source, range: Range, meter: &Arc<Meter>) -> (PartBody, Sending) {
+    let (sender, chunks) = mpsc::channel(AHEAD);
+    let source = source.clone();
+    let reading = tokio::task::spawn_blocking(move || {
+        source.read(range.offset, range.length, |chunk| sender.blocking_send(chunk).is_ok())
+    });
+    let gone = Arc::new(AtomicU64::new(0));
+    let body = PartBody { chunks, left: range.length, meter: Arc::clone(meter), gone: Arc::clone(&gone) };
+    (body, Sending { reading, meter: Arc::clone(meter), gone })
+}
+
+impl Sending {
+    /// Bytes that have gone.
+    pub(super) fn gone(&self) -> u64 {
+        self.gone.load(Relaxed)
+    }
+
+    /// The part was not taken: its bytes have to be sent again. Says why the file could not be read, if that is why.
+    pub(super) async fn failed(self) -> Option<Failure> {
+        self.meter.take_back(self.gone());
+        self.reading.await.ok().and_then(Result::err)
+    }
+}
+
+/// The file has fewer bytes than it had.
+#[derive(Debug, thiserror::Error)]
+#[error("the file could not be read to its end")]
+pub(super) struct Cut;
+
+impl Body for PartBody {
+    type Data = Bytes;
+    type Error = Cut;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        if self.left == 0 {
+            return Poll::Ready(None);
+        }
+        self.chunks.poll_recv(context).map(|chunk| {
+            let Some(chunk) = chunk else { return Some(Err(Cut)) };
+            let size = chunk.len() as u64;
+            self.left = self.left.saturating_sub(size);
+            self.meter.add(size);
+            self.gone.fetch_add(size, Relaxed);
+            Some(Ok(Frame::data(chunk)))
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
+    }
+}

@@ -1,0 +1,43 @@
+//! Calls of operations for one project.
+
+use serde_json::Value;
+
+use crate::{
+    catalog,
+    failure::{Code, Failure},
+    gateway::{CONFIRM, Gateway, PROJECT_ID},
+    operation::Fields,
+    reply::Reply,
+};
+
+/// The way to the operations of one project.
+#[derive(Clone, Debug)]
+pub(super) struct Counter {
+    pub(super) gateway: Gateway,
+    /// `None`: it follows from the settings or the key.
+    pub(super) project: Option<String>,
+}
+
+impl Counter {
+    /// Calls an operation that a person has agreed to, if it needs that.
+    pub(super) async fn ask(&self, operation: &str, mut arguments: Fields) -> Result<Reply, Failure> {
+        let entry = catalog::find(operation)
+            .ok_or_else(|| Failure::new(Code::NotFound, format!("there is no operation `{operation}`")))?;
+        if let Some(project) = &self.project {
+            arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
+        }
+        if entry.confirm.is_some() {
+            arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
+        }
+        self.gateway.call(entry, arguments).await
+    }
+
+    /// The same with arguments as JSON; gives the answer.
+    pub(super) async fn call(&self, operation: &str, arguments: Value) -> Result<Value, Failure> {
+        let arguments = match arguments {
+            Value::Object(arguments) => arguments,
+            _ => Fields::new(),
+        };
+        self.ask(operation, arguments).await.map(|reply| reply.value().clone())
+    }
+}

@@ -1,0 +1,63 @@
+//! The SHA-256 of the file, made while its parts are sent: each part right after it has gone, when the system still
+//! holds it in memory.
+
+use ring::digest::{Context, SHA256};
+use tokio::{
+    sync::mpsc,
+    task::{JoinHandle, spawn_blocking},
+};
+
+use super::source::Source;
+use crate::failure::{Code, Failure};
+
+/// A digest that is being made.
+#[derive(Debug)]
+pub(super) struct Digest {
+    /// How many bytes, from the start, have gone.
+    reached: mpsc::UnboundedSender<u64>,
+    made: JoinHandle<Result<String, Failure>>,
+}
+
+impl Digest {
+    /// Begins.
+    pub(super) fn of(source: &Source) -> Self {
+        let (reached, mut known) = mpsc::unbounded_channel();
+        let source = source.clone();
+        let made = spawn_blocking(move || {
+            let (mut context, mut done) = (Context::new(&SHA256), 0);
+            while let Some(end) = known.blocking_recv() {
+                source.read(done, end - done, |chunk| {
+                    context.update(&chunk);
+                    true
+                })?;
+                done = end;
+                if done == source.size() {
+                    break;
+                }
+            }
+            Ok(hexadecimal(context.finish().as_ref()))
+        });
+        Self { reached, made }
+    }
+
+    /// All bytes before `end` have gone.
+    pub(super) fn reach(&self, end: u64) {
+        // Nobody listens when the file could not be read; `finish` says so.
+        self.reached.send(end).unwrap_or_default();
+    }
+
+    /// The digest, in lower-case hexadecimal digits, when the whole file has gone.
+    pub(super) async fn finish(self) -> Result<String, Failure> {
+        drop(self.reached);
+        match self.made.await {
+            Ok(made) => made,
+            Err(stopped) => {
+                Err(Failure::new(Code::Cancelled, format!("the file could not be hashed: {stopped}")))
+            }
+        }
+    }
+}
+
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

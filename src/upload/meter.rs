@@ -1,0 +1,70 @@
+//! How far an upload has come.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Instant,
+};
+
+/// Counts bytes; shared by the parts that are under way.
+#[derive(Debug)]
+pub struct Meter {
+    total: u64,
+    /// Bytes of finished parts, and of those under way as far as they have gone.
+    sent: AtomicU64,
+    /// Bytes that had to be sent once more.
+    again: AtomicU64,
+    /// The most that was ever reported: a part that starts anew does not take it back.
+    shown: AtomicU64,
+    started: Instant,
+}
+
+impl Meter {
+    pub(super) fn new(total: u64) -> Self {
+        let zero = || AtomicU64::new(0);
+        Self { total, sent: zero(), again: zero(), shown: zero(), started: Instant::now() }
+    }
+
+    /// More bytes have been handed to the network, or were there before.
+    pub(super) fn add(&self, bytes: u64) {
+        self.sent.fetch_add(bytes, Relaxed);
+    }
+
+    /// Bytes that were sent have to be sent again.
+    pub(super) fn take_back(&self, bytes: u64) {
+        self.sent.fetch_sub(bytes, Relaxed);
+        self.again.fetch_add(bytes, Relaxed);
+    }
+
+    /// Bytes of the file.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Bytes that have gone; never less than the last time.
+    pub fn sent(&self) -> u64 {
+        let sent = self.sent.load(Relaxed).min(self.total);
+        self.shown.fetch_max(sent, Relaxed).max(sent)
+    }
+
+    /// Bytes that were sent more than once.
+    pub fn sent_again(&self) -> u64 {
+        self.again.load(Relaxed)
+    }
+
+    /// Seconds since the upload began.
+    pub fn seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    /// What a person reads: how much of how much, and how fast.
+    pub fn told(&self) -> String {
+        let (sent, total) = (mebibytes(self.sent()), mebibytes(self.total));
+        let rate = sent / self.seconds().max(0.001);
+        format!("{sent:.1} of {total:.1} MiB, {rate:.1} MiB/s")
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / 1_048_576.0
+}

@@ -1,0 +1,76 @@
+//! What the service wants: many parts, or one (supplement 10.4).
+
+use serde_json::Value;
+
+use super::body::Range;
+use crate::failure::{Code, Failure};
+
+/// An opened upload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub(super) build_id: String,
+    pub(super) object_key: String,
+    pub(super) flow: Flow,
+}
+
+/// How the bytes travel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// In parts of `part_size` bytes, the last one shorter.
+    Parts { upload_id: String, part_size: u64, total_parts: u64 },
+    /// Whole, to this address.
+    Whole { upload_url: String },
+}
+
+impl Plan {
+    /// Takes the answer to an initiation for a file of `size` bytes.
+    ///
+    /// # Errors
+    /// `bad_response` when it cannot be followed.
+    pub(super) fn of(answer: &Value, size: u64) -> Result<Self, Failure> {
+        let text = |name: &str| answer.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let missing = |name: &str| unusable(&format!("lacks `{name}`"));
+        let own = |name: &str| text(name).map(str::to_owned).ok_or_else(|| missing(name));
+        let is_whole = match text("upload_type") {
+            Some(kind) => kind == "single-part",
+            None => text("upload_id").is_none(),
+        };
+        let flow = if is_whole {
+            Flow::Whole { upload_url: own("upload_url")? }
+        } else {
+            let number = |name: &str| answer.get(name).and_then(Value::as_u64).ok_or_else(|| missing(name));
+            let (part_size, total_parts) = (number("part_size")?, number("total_parts")?);
+            if part_size == 0 || size.div_ceil(part_size) != total_parts {
+                return Err(unusable(&format!(
+                    "says {total_parts} parts of {part_size} bytes, which is not the file's {size} bytes"
+                )));
+            }
+            Flow::Parts { upload_id: own("upload_id")?, part_size, total_parts }
+        };
+        let object_key = text("object_key").unwrap_or_default().to_owned();
+        Ok(Self { build_id: own("build_id")?, object_key, flow })
+    }
+
+    /// Number of parts.
+    pub(super) fn total_parts(&self) -> u64 {
+        match &self.flow {
+            Flow::Parts { total_parts, .. } => *total_parts,
+            Flow::Whole { .. } => 1,
+        }
+    }
+
+    /// Where part `number`, from 1, lies in a file of `size` bytes.
+    pub(super) fn range(&self, number: u64, size: u64) -> Range {
+        let part_size = match &self.flow {
+            Flow::Parts { part_size, .. } => *part_size,
+            Flow::Whole { .. } => size,
+        };
+        let offset = (number - 1).saturating_mul(part_size).min(size);
+        Range { offset, length: part_size.min(size - offset) }
+    }
+}
+
+fn unusable(why: &str) -> Failure {
+    Failure::new(Code::BadResponse, format!("initiate_build_upload: the service's answer {why}"))
+        .hint("nothing was uploaded; tell the person, and try again later")
+}

@@ -1,0 +1,99 @@
+//! From a file and a few words to an [`Errand`].
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{Errand, Meter, Source, counter::Counter, platform_of, provenance};
+use crate::{
+    arguments::Violation,
+    failure::Failure,
+    files::{Files, FilesRoot},
+    gateway::Gateway,
+    local::{LocalTool as _, UploadBuild},
+    operation::Fields,
+};
+
+/// Slowest rate that the time limit of an upload allows for, in bytes a minute: 5 MiB/s.
+const SLOWEST: u64 = 60 * 5 * 1024 * 1024;
+
+/// Minutes that the service gives a multipart upload by itself, and the most that it gives (supplement 10.4).
+const MINUTES: std::ops::RangeInclusive<u64> = 60..=1_440;
+
+/// What is to be uploaded, and how.
+#[derive(Debug)]
+pub struct Order<'a> {
+    /// As the caller names the file.
+    pub path: &'a str,
+    /// Project, where the caller names one.
+    pub project: Option<&'a str>,
+    /// Arguments of `initiate_build_upload`, as far as they were given.
+    pub options: Fields,
+    /// Whether `details` is filled from git and CI.
+    pub fills_details: bool,
+    /// Word of `details.upload.method`.
+    pub method: &'a str,
+    /// Whether an unfinished upload of the same file is taken up; otherwise it is cancelled.
+    pub resumes: bool,
+}
+
+impl Order<'_> {
+    /// Looks at the file and fills in what was left open.
+    ///
+    /// # Errors
+    /// `file_error`; `invalid_arguments` when the file's name does not say the platform.
+    pub async fn errand(self, gateway: &Gateway, files: &Files, root: &FilesRoot) -> Result<Errand, Failure> {
+        let source = Source::open(root, self.path)?;
+        let mut arguments = self.options;
+        let file_name = source.file_name();
+        if !arguments.contains_key("platform") {
+            arguments.insert("platform".to_owned(), platform(&file_name)?);
+        }
+        arguments.entry("name").or_insert_with(|| json!(file_name));
+        arguments.insert("file_name".to_owned(), json!(file_name));
+        let minutes = source.size() / SLOWEST;
+        if minutes > *MINUTES.start() {
+            arguments.entry("upload_timeout").or_insert_with(|| json!(minutes.min(*MINUTES.end())));
+        }
+        if self.fills_details {
+            fill(&mut arguments, files, &source, self.method).await;
+        }
+        Ok(Errand {
+            counter: Counter { gateway: gateway.clone(), project: self.project.map(str::to_owned) },
+            storage: Arc::clone(&files.storage),
+            meter: Arc::new(Meter::new(source.size())),
+            source,
+            arguments,
+            state: files.state.as_ref().map(|state| state.join("uploads")),
+            resumes: self.resumes,
+            cancelled: CancellationToken::new(),
+        })
+    }
+}
+
+fn platform(file_name: &str) -> Result<Value, Failure> {
+    match platform_of(file_name) {
+        Some(platform) => Ok(json!(platform)),
+        None => {
+            let rule = format!("is required: the name `{file_name}` does not say it");
+            Err(Failure::invalid_arguments(UploadBuild::NAME, &[Violation::new("platform", rule)]))
+        }
+    }
+}
+
+/// Adds the parts of `details` that the caller left out.
+async fn fill(arguments: &mut Fields, files: &Files, source: &Source, method: &str) {
+    let vcs = match source.path().parent() {
+        Some(directory) => provenance::vcs(directory).await,
+        None => None,
+    };
+    let details = arguments.entry("details").or_insert_with(|| json!({}));
+    let Value::Object(details) = details else { return };
+    let upload = json!({"method": method, "cli_version": env!("CARGO_PKG_VERSION")});
+    for (part, value) in [("vcs", vcs), ("ci", files.ci.clone()), ("upload", Some(upload))] {
+        if let Some(value) = value {
+            details.entry(part).or_insert(value);
+        }
+    }
+}
