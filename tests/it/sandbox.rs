@@ -21,3 +21,4 @@ mod seeds;
 mod shared_steps;
 mod starting;
 mod stopping;
+mod uploads;

@@ -13,6 +13,7 @@ import urllib.request
 from pathlib import Path
 
 from keys import ORGANIZATION
+from uploads import Uploads
 
 PROJECTS = ["demo", "arena"]
 IN_PROJECT = "/project/{projectId}"
@@ -140,6 +141,9 @@ def wanted_paths(document, tools):
             if not operation or operation["operationId"] not in tools:
                 continue
             paths.setdefault(path, {})[method] = operation
+            # Without a key only the path can say the project.
+            if operation.get("security") == []:
+                continue
             bare = path.removeprefix(IN_PROJECT)
             without = {**operation, "operationId": operation["operationId"] + "_unprefixed"}
             here = ("ProjectId", "projectId")
@@ -156,6 +160,8 @@ def main(base_url, document, tools, output):
     document = json.loads(Path(document).read_text())
     tools = {path.stem for path in Path(tools).glob("*.json")}
     known = known_ids(base_url)
+    known["project_id"] = PROJECTS
+    uploads = Uploads(base_url, PROJECTS[0])
     document["paths"] = wanted_paths(document, tools)
     document["servers"] = [{"url": base_url}]
     components = document["components"]
@@ -167,6 +173,9 @@ def main(base_url, document, tools, output):
         for operation in item.values():
             if "requestBody" in operation:
                 operation["requestBody"] = with_known_examples(operation["requestBody"], known)
+    for item in document["paths"].values():
+        for method, operation in item.items():
+            item[method] = uploads.prepared(operation)
     components["parameters"] = with_known_ids(components["parameters"], known)
     document["paths"] = with_known_ids(document["paths"], known)
     Path(output).write_text(json.dumps(document, indent=1))

@@ -27,7 +27,8 @@ def main(tally, document):
     for operation in methods:
         counts = "  ".join(f"{status} x{count}" for status, count in sorted(answers[operation].items()))
         print(f"{operation:26} {counts}")
-        if not any(200 <= status < 300 for status in answers[operation]):
+        # A redirect is what an installer is asked for.
+        if not any(200 <= status < 400 for status in answers[operation]):
             never.append(operation)
     print(f"{len(methods)} operations, {sum(sum(counts.values()) for counts in answers.values())} requests")
     if never:
