@@ -103,7 +103,7 @@ async fn exports(State(service): Shared, body: Bytes) -> Result<Reply, Reply> {
     Ok(done())
 }
 
-/// Unfinished uploads, and how many files the sandbox keeps for them and for builds.
+/// Unfinished uploads, and where and in how many files the sandbox keeps the bytes of them and of builds.
 async fn uploads(State(service): Shared) -> Reply {
     let mut world = service.world();
     world.look_at_clock();
@@ -120,8 +120,12 @@ async fn uploads(State(service): Shared) -> Reply {
         })
     });
     let uploads: Vec<_> = uploads.collect();
-    match service.depot.count() {
-        Ok(files) => Reply::json(StatusCode::OK, &json!({"data": uploads, "files": files})),
+    match service.depot.directory() {
+        Ok(place) => {
+            let (directory, files) = place.unzip();
+            let files = files.unwrap_or_default();
+            Reply::json(StatusCode::OK, &json!({"data": uploads, "files": files, "directory": directory}))
+        }
         Err(problem) => Reply::error(StatusCode::INTERNAL_SERVER_ERROR, &problem.to_string()),
     }
 }

@@ -54,12 +54,10 @@ impl Depot {
         Ok(Piece { path, size, etag })
     }
 
-    /// How many files there are.
-    pub(super) fn count(&self) -> io::Result<usize> {
-        match &*self.state() {
-            State::Open(directory) => Ok(fs::read_dir(directory.path())?.count()),
-            State::Unused | State::Closed => Ok(0),
-        }
+    /// The directory and the number of files in it, once there is one.
+    pub(super) fn directory(&self) -> io::Result<Option<(PathBuf, usize)>> {
+        let State::Open(directory) = &*self.state() else { return Ok(None) };
+        Ok(Some((directory.path().to_owned(), fs::read_dir(directory.path())?.count())))
     }
 
     /// Removes everything, for good.

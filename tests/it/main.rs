@@ -27,4 +27,5 @@ mod settings;
 mod starting;
 mod stdio;
 mod tools;
+mod uploading;
 mod wire;

@@ -23,3 +23,4 @@ mod seeds;
 mod shared_steps;
 mod starting;
 mod stopping;
+mod uploads;

@@ -7,6 +7,7 @@ use crate::support::{host::Host, service::Service};
 mod bound;
 mod executions;
 mod organization;
+mod own_project;
 mod project_key;
 mod refusing;
 mod search;

@@ -13,6 +13,7 @@ import urllib.request
 from pathlib import Path
 
 from keys import ORGANIZATION
+from uploads import Uploads
 
 PROJECTS = ["demo", "arena"]
 # What a path of the main API begins with; those of the knowledge host have nothing before them.
@@ -170,6 +171,9 @@ def wanted_paths(document, tools):
                 paths.setdefault(path, {})[method] = operation
                 continue
             paths.setdefault(MAIN + path, {})[method] = operation
+            # Without a key only the path can say the project.
+            if operation.get("security") == []:
+                continue
             bare = MAIN + path.removeprefix(IN_PROJECT)
             without = {**operation, "operationId": operation["operationId"] + "_unprefixed"}
             here = ("ProjectId", "projectId")
@@ -189,6 +193,8 @@ def main(base_url, document, tools, output):
     players, files = artifacts(base_url)
     known.update({"filename": files, "agentId": known["agent_config_id"], "testCaseId": known["testId"]})
     known.update({"agent_id": known["agentId"], "test_case_id": known["testCaseId"]})
+    known["project_id"] = PROJECTS
+    uploads = Uploads(base_url, PROJECTS[0])
     document["paths"] = wanted_paths(document, tools)
     document["servers"] = [{"url": base_url.removesuffix(MAIN)}]
     components = document["components"]
@@ -200,6 +206,9 @@ def main(base_url, document, tools, output):
         for operation in item.values():
             if "requestBody" in operation:
                 operation["requestBody"] = with_known_examples(operation["requestBody"], known)
+    for item in document["paths"].values():
+        for method, operation in item.items():
+            item[method] = uploads.prepared(operation)
     # Artifacts belong to players; their ids are called as those of runs are.
     player = components["parameters"].pop("CompositeRunId")
     components["parameters"] = with_known_ids(components["parameters"], known)

@@ -81,10 +81,29 @@ impl Service {
         self.post("exports", &json!({"test_plan_execution_id": execution, "in_progress": true})).await;
     }
 
+    /// What a control route shows.
+    pub(crate) async fn control(&self, what: &str) -> Value {
+        let answer = self.control.get(self.control_url(what)).send().await.expect("the sandbox is up");
+        serde_json::from_slice(&answer.bytes().await.expect("a body")).expect("JSON")
+    }
+
+    /// The bytes of an uploaded build, if there are any.
+    pub(crate) async fn content(&self, build: &str) -> Option<Vec<u8>> {
+        let url = self.control_url(&format!("builds/{build}/content"));
+        let answer = self.control.get(url).send().await.expect("the sandbox is up");
+        let (status, length) = (answer.status().as_u16(), answer.content_length());
+        let bytes = answer.bytes().await.expect("a body");
+        assert_eq!(length, Some(bytes.len() as u64));
+        if status == 404 {
+            return None;
+        }
+        assert_eq!(status, 200);
+        Some(bytes.to_vec())
+    }
+
     /// The requests so far, as `METHOD path status`.
     pub(crate) async fn requests(&self) -> Vec<String> {
-        let answer = self.control.get(self.control_url("requests")).send().await.expect("the sandbox is up");
-        let log: Value = serde_json::from_slice(&answer.bytes().await.expect("a body")).expect("JSON");
+        let log = self.control("requests").await;
         let line = |entry: &Value| {
             let path = entry["path"].as_str().expect("a path").trim_start_matches("/api/v1");
             format!("{} {path} {}", entry["method"].as_str().expect("a method"), entry["status"])

@@ -1,0 +1,93 @@
+"""Uploads that are under way, and builds that nobody misses: what completes, cancels or deletes one uses it up."""
+
+import copy
+import json
+import urllib.parse
+import urllib.request
+
+from keys import ORGANIZATION
+
+BYTES = b"a build"
+
+
+class Uploads:
+    """Opens an upload, or makes a build, for each operation that is to succeed with it."""
+
+    def __init__(self, base_url, project):
+        self.project = project
+        self.base_url = f"{base_url}/project/{project}/builds"
+
+    def prepared(self, operation):
+        """The operation, with examples that refer to something of its own."""
+        prepare = {
+            "get_build_upload_parts": self.with_parts,
+            "complete_build_upload": self.with_completion,
+            "cancel_build_upload": self.with_upload,
+            "delete_build": self.with_build,
+        }.get(operation["operationId"].removesuffix("_unprefixed"))
+        return prepare(copy.deepcopy(operation)) if prepare else operation
+
+    def with_parts(self, operation):
+        upload = self.begin(multipart=True)
+        return with_parameters(operation, {**upload, "part_numbers": "1"})
+
+    def with_upload(self, operation):
+        return with_parameters(operation, self.begin(multipart=True))
+
+    def with_build(self, operation):
+        upload = self.begin(multipart=False)
+        self.put(upload["upload_url"])
+        self.ask("POST", "/upload/complete", {"build_id": upload["build_id"]})
+        operation["parameters"] = [
+            {"name": "buildId", "in": "path", "required": True, "example": upload["build_id"],
+             "schema": {"anyOf": [{"enum": [upload["build_id"]]}, {"type": "string", "format": "uuid"}]}}
+            if parameter.get("$ref", "").endswith("BuildId") else parameter
+            for parameter in operation["parameters"]
+        ]
+        return operation
+
+    def with_completion(self, operation):
+        examples = operation["requestBody"]["content"]["application/json"]["examples"]
+        single = self.begin(multipart=False)
+        self.put(single["upload_url"])
+        examples["single_part"] = {"value": {"build_id": single["build_id"]}}
+        upload = self.begin(multipart=True)
+        query = urllib.parse.urlencode({**named(upload), "part_numbers": "1"})
+        part = self.ask("GET", f"/upload/parts?{query}")["upload_urls"][0]
+        etag = self.put(part["url"]).strip('"')
+        parts = [{"part_number": part["part_number"], "etag": etag}]
+        examples["multipart"] = {"value": {**named(upload), "build_id": upload["build_id"], "parts": parts}}
+        return operation
+
+    def begin(self, multipart):
+        return self.ask("POST", "/upload", {
+            "project_id": self.project, "name": "fuzzed", "file_name": "fuzzed.apk", "file_size": len(BYTES),
+            "platform": "android", "multipart": multipart,
+        })
+
+    def ask(self, method, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"X-Api-Key": ORGANIZATION, "Content-Type": "application/json"}
+        request = urllib.request.Request(self.base_url + path, data, headers, method=method)
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)
+
+    def put(self, url):
+        """PUTs the bytes, without a key; the ETag as it comes."""
+        headers = {"Content-Type": "application/octet-stream"}
+        with urllib.request.urlopen(urllib.request.Request(url, BYTES, headers, method="PUT")) as answer:
+            return answer.headers["ETag"]
+
+
+def named(upload):
+    return {name: upload[name] for name in ("upload_id", "object_key")}
+
+
+def with_parameters(operation, values):
+    """The query parameters, with these values as examples and as one half of what is generated."""
+    for parameter in operation["parameters"]:
+        value = values.get(parameter.get("name"))
+        if value is not None:
+            parameter["example"] = value
+            parameter["schema"] = {"anyOf": [{"type": "string", "enum": [value]}, parameter["schema"]]}
+    return operation
