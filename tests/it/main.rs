@@ -8,12 +8,15 @@
 
 mod support;
 
+mod artifacts;
 mod authoring;
 mod cli;
 mod client;
 mod confirming;
 mod contract;
 mod exporting;
+mod knowledge;
+mod minions;
 mod readme;
 mod refusals;
 mod replies;

@@ -6,12 +6,14 @@
     reason = "clippy takes the functions that tests share for other code"
 )]
 
+mod artifacts;
 mod authentication;
 mod authoring;
 mod client;
 mod exporting;
 mod faults;
 mod folders;
+mod knowledge;
 mod lifecycle;
 mod lists;
 mod plans;
