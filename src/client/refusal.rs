@@ -86,7 +86,7 @@ fn code_of(status: u16, said: &str) -> Code {
         413 => Code::TooLarge,
         429 => Code::RateLimited,
         500.. => Code::ServiceUnavailable,
-        300..=399 => Code::BadResponse,
+        ..=399 => Code::BadResponse,
         _ => Code::Rejected,
     }
 }

@@ -2,15 +2,19 @@
 
 use serde_json::{Value, json};
 
+mod kind;
+mod text;
+
+use self::{
+    kind::Kind,
+    text::{Text, escaped_length, fitting},
+};
 use crate::{
     api::artifacts::DEFAULT_PART,
     client::{Answer, LONGEST_ANSWER},
     failure::{Code, Failure, quotation},
     operation::Fields,
 };
-
-/// Most bytes of a character in UTF-8, less one.
-const REST_OF_CHARACTER: usize = 3;
 
 /// Room that a reply keeps for what it says beside the text, in characters.
 const RESERVE: usize = 1_300;
@@ -22,48 +26,6 @@ const LONGEST_HEADER: usize = 200;
 const SAVE: &str =
     "not shown here: save it with `download_run_files`, or with `tas-mcp download run` at a terminal";
 
-/// Types of text that do not begin with `text/`.
-const TEXTS: [&str; 13] = [
-    "application/csv",
-    "application/javascript",
-    "application/json",
-    "application/jsonl",
-    "application/ndjson",
-    "application/sql",
-    "application/toml",
-    "application/x-log",
-    "application/x-ndjson",
-    "application/x-sh",
-    "application/x-yaml",
-    "application/xml",
-    "application/yaml",
-];
-
-/// What a file is, as its type says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Text, or not known: the bytes decide.
-    PerhapsText,
-    Picture,
-    Other,
-}
-
-impl Kind {
-    fn of(content_type: Option<&str>) -> Self {
-        let essence = content_type.and_then(|text| text.split(';').next()).unwrap_or_default();
-        let essence = essence.trim().to_ascii_lowercase();
-        let unknown = ["", "application/octet-stream", "binary/octet-stream"].contains(&essence.as_str());
-        let suffixed = ["+json", "+xml", "+yaml"].iter().any(|suffix| essence.ends_with(suffix));
-        if unknown || suffixed || essence.starts_with("text/") || TEXTS.contains(&essence.as_str()) {
-            Self::PerhapsText
-        } else if essence.starts_with("image/") {
-            Self::Picture
-        } else {
-            Self::Other
-        }
-    }
-}
-
 /// The fields of [`crate::api::artifacts::ArtifactPart`] in a reply of at most `most` characters.
 pub(super) fn result(answer: &Answer, arguments: &Fields, most: usize) -> Result<Value, Failure> {
     let asked = Asked::of(arguments);
@@ -73,7 +35,7 @@ pub(super) fn result(answer: &Answer, arguments: &Fields, most: usize) -> Result
     let is_long = answer.file.total.is_some_and(|total| total > LONGEST_ANSWER as u64);
     match Kind::of(answer.file.content_type.as_deref()) {
         Kind::PerhapsText if !is_long => {
-            let text = text(&answer.body, asked.offset > 0);
+            let text = Text::of(&answer.body, asked.offset > 0);
             Ok(text.map_or_else(|| described(answer, &asked), |text| part(answer, &asked, &text, most)))
         }
         // The place of a picture for the model to see.
@@ -127,32 +89,6 @@ fn beyond(answer: &Answer, asked: &Asked<'_>) -> Failure {
     }
 }
 
-/// The text that bytes of a file hold, without what is left of a character that begins before them or ends after them.
-struct Text<'a> {
-    /// Bytes that were cut off before it.
-    before: usize,
-    text: &'a str,
-}
-
-/// The text; `None` when the bytes are none.
-fn text(bytes: &[u8], is_within: bool) -> Option<Text<'_>> {
-    let is_rest = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
-    let before = if is_within {
-        bytes.iter().take(REST_OF_CHARACTER).take_while(|byte| is_rest(byte)).count()
-    } else {
-        0
-    };
-    let bytes = bytes.get(before..)?;
-    let whole = match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) if error.error_len().is_none() => {
-            std::str::from_utf8(bytes.get(..error.valid_up_to())?).ok()?
-        }
-        Err(_) => return None,
-    };
-    (!whole.contains('\0')).then_some(Text { before, text: whole })
-}
-
 /// A part of a text, in a reply of at most `most` characters.
 fn part(answer: &Answer, asked: &Asked<'_>, text: &Text<'_>, most: usize) -> Value {
     let room = most.saturating_sub(RESERVE + escaped_length(asked.filename));
@@ -162,10 +98,12 @@ fn part(answer: &Answer, asked: &Asked<'_>, text: &Text<'_>, most: usize) -> Val
     let end = offset + length as u64;
     // A file without a byte has no part that could be asked for.
     let total = if answer.status == 416 { Some(0) } else { answer.file.total };
-    let is_last = match total {
-        Some(total) => end >= total,
-        None => length == text.text.len() && answer.body.len() <= asked.length,
+    // Half a character at the end of a file belongs to no part.
+    let is_read_to_its_end = match total {
+        Some(total) => asked.offset + answer.body.len() as u64 >= total,
+        None => answer.body.len() <= asked.length,
     };
+    let is_last = is_read_to_its_end && length == text.text.len();
     json!({
         "filename": asked.filename,
         "content_type": header(answer.file.content_type.as_deref()),
@@ -176,28 +114,6 @@ fn part(answer: &Answer, asked: &Asked<'_>, text: &Text<'_>, most: usize) -> Val
         "next_offset": (!is_last).then_some(end),
         "text": shown,
     })
-}
-
-/// How many bytes of a text make whole characters, at least one, that are no longer than asked for and than the room
-/// that there is in JSON.
-fn fitting(text: &str, length: usize, room: usize) -> usize {
-    let mut used = 0;
-    for (at, one) in text.char_indices() {
-        used += escaped(one);
-        if at > 0 && (at + one.len_utf8() > length || used > room) {
-            return at;
-        }
-    }
-    text.len()
-}
-
-fn escaped_length(text: &str) -> usize {
-    text.chars().map(escaped).sum()
-}
-
-/// Characters that a character takes in JSON; other control characters are taken out of replies.
-const fn escaped(one: char) -> usize {
-    if matches!(one, '"' | '\\' | '\n' | '\r' | '\t') { 2 } else { 1 }
 }
 
 /// What there is to know of a file that is not shown.

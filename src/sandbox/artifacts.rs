@@ -26,7 +26,7 @@ use crate::api::{
 const NO_FILE: &str = "artifact not found";
 
 /// How often a player does something, in milliseconds.
-const TURN: i64 = 500;
+const TURN: i64 = 200;
 
 /// How long the address of a large file is valid, in seconds.
 const VALIDITY_S: u32 = 60 * 60;

@@ -103,14 +103,6 @@ async fn reply_of(response: Response) -> Reply {
 
 /// Lets a request pass whose address was signed for it and has not expired.
 async fn admit(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
-    let (head, body) = request.into_parts();
-    let number = service.arrived_below(PREFIX, None, &head);
-    let response = admitted(&service, Request::from_parts(head, body), next).await;
-    service.journal().answered(number, response.status().as_u16());
-    response
-}
-
-async fn admitted(service: &Service, request: Request, next: Next) -> Response {
     let path = format!("{PREFIX}{}", request.uri().path());
     let now = {
         let mut world = service.world();

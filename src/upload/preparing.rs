@@ -73,13 +73,10 @@ impl Order<'_> {
 }
 
 fn platform(file_name: &str) -> Result<Value, Failure> {
-    match platform_of(file_name) {
-        Some(platform) => Ok(json!(platform)),
-        None => {
-            let rule = format!("is required: the name `{file_name}` does not say it");
-            Err(Failure::invalid_arguments(UploadBuild::NAME, &[Violation::new("platform", rule)]))
-        }
-    }
+    let rule = || format!("is required: the name `{file_name}` does not say it");
+    let platform = platform_of(file_name).map(|platform| json!(platform));
+    platform
+        .ok_or_else(|| Failure::invalid_arguments(UploadBuild::NAME, &[Violation::new("platform", rule())]))
 }
 
 /// Adds the parts of `details` that the caller left out.

@@ -8,6 +8,7 @@
 
 mod support;
 
+mod artifacts;
 mod authoring;
 mod cli;
 mod client;
@@ -15,7 +16,9 @@ mod confirming;
 mod contract;
 mod deleting;
 mod exporting;
+mod knowledge;
 mod live;
+mod minions;
 mod readme;
 mod refusals;
 mod replies;

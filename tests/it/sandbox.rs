@@ -6,6 +6,7 @@
     reason = "clippy takes the functions that tests share for other code"
 )]
 
+mod artifacts;
 mod authentication;
 mod authoring;
 mod client;
@@ -13,6 +14,7 @@ mod deleting;
 mod exporting;
 mod faults;
 mod folders;
+mod knowledge;
 mod lifecycle;
 mod lists;
 mod live;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::{host::Host, service::Service};
 
+mod artifacts;
 mod bound;
 mod executions;
 mod organization;

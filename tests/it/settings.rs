@@ -11,6 +11,7 @@ use crate::support::{
     service::{Service, settings, settings_with},
 };
 
+mod knowledge;
 mod selection;
 
 /// Settings that are all there are.

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use reqwest::{Method, Response};
+use reqwest::{Method, RequestBuilder, Response, redirect::Policy};
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{Observer, Options, Sandbox, keys, start};
 
@@ -32,7 +32,8 @@ impl Client {
         let sandbox = start(listen, options, observer).await.expect("a free port");
         // The second test to come here finds the provider installed, which is just as well.
         drop(rustls::crypto::ring::default_provider().install_default());
-        let http = reqwest::Client::builder().no_proxy().build().expect("a plain client");
+        let http =
+            reqwest::Client::builder().no_proxy().redirect(Policy::none()).build().expect("a plain client");
         Self { sandbox, http, key: Some(keys::DEMO) }
     }
 
@@ -48,26 +49,40 @@ impl Client {
         self
     }
 
-    /// Sends a request below the base address, or below the host for `/_sandbox`.
+    /// Sends a request below the base address, or below the host for what is not of the main API.
     pub(super) async fn send(
         &self,
         method: Method,
         path: &str,
         body: Option<String>,
     ) -> reqwest::Result<Response> {
-        let host = if path.starts_with("/_sandbox") {
-            self.sandbox.knowledge_url()
-        } else {
-            self.sandbox.base_url()
-        };
-        let mut request = self.http.request(method, format!("{host}{path}"));
-        if let Some(key) = self.key {
-            request = request.header("x-api-key", key);
-        }
+        let mut request = self.request(method, path);
         if let Some(body) = body {
             request = request.header("content-type", "application/json").body(body);
         }
         request.send().await
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let elsewhere =
+            ["/_sandbox", "/file-storage/", "/storage/"].iter().any(|prefix| path.starts_with(prefix));
+        let host = if elsewhere || path.contains("/artifacts") {
+            self.sandbox.knowledge_url()
+        } else {
+            self.sandbox.base_url()
+        };
+        let request = self.http.request(method, format!("{host}{path}"));
+        match self.key {
+            Some(key) => request.header("x-api-key", key),
+            None => request,
+        }
+    }
+
+    /// The answer as it comes, to a request with these headers; a redirect is not followed.
+    pub(super) async fn get_with(&self, path: &str, headers: &[(&'static str, &str)]) -> Response {
+        let request = self.request(Method::GET, path);
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        request.send().await.expect("an answer")
     }
 
     pub(super) async fn get(&self, path: &str) -> Answer {

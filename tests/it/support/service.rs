@@ -53,6 +53,17 @@ impl Service {
         self.sandbox.base_url()
     }
 
+    pub(crate) fn knowledge_url(&self) -> String {
+        self.sandbox.knowledge_url()
+    }
+
+    /// The bytes at an address of the sandbox.
+    pub(crate) async fn fetch(&self, address: &str, key: &str) -> Vec<u8> {
+        let answer = self.control.get(address).header("x-api-key", key).send().await.expect("an answer");
+        assert!(answer.status().is_success(), "{address}: {}", answer.status());
+        answer.bytes().await.expect("a body").to_vec()
+    }
+
     /// Settings with this key, and these variables.
     pub(crate) fn settings(&self, key: &str, more: &[(&str, &str)]) -> Settings {
         let base_url = self.base_url();

@@ -49,7 +49,9 @@ impl Answer {
             return Vec::new();
         }
         let essence = content_type.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
-        match self.media.get(essence).or_else(|| self.media.get("*/*")) {
+        match self.media.get(essence) {
+            // Raw bytes, of whatever type.
+            None if self.media.contains_key("*/*") => Vec::new(),
             None => vec![format!("content type {content_type:?} is not documented")],
             Some(_) if essence != "application/json" => Vec::new(),
             Some(media) => match serde_json::from_slice(body) {

@@ -1,0 +1,69 @@
+//! Artifacts of players: lists, and files in parts (supplement 12).
+
+use serde_json::{Value, json};
+use tas_mcp::{
+    config::Settings,
+    sandbox::{keys, seed},
+};
+
+use crate::support::{
+    host::Host,
+    peer::Peer,
+    service::{Service, settings},
+};
+
+mod lists;
+mod parts;
+mod redirects;
+mod refused;
+mod types;
+
+const ALL: (&str, &str) = ("TAS_TOOLSETS", "all");
+
+async fn open(variables: &[(&str, &str)]) -> (Service, Host) {
+    let service = Service::start().await;
+    let host = Host::open(&service.settings(keys::DEMO, &[&[ALL], variables].concat())).await;
+    (service, host)
+}
+
+/// The first player of the failed run.
+fn player() -> String {
+    format!("{}-1", seed::RUN_FAILED)
+}
+
+/// Arguments for a file of that player.
+fn file(name: &str) -> Value {
+    json!({"run_id": player(), "filename": name})
+}
+
+/// A part of a file of that player.
+fn part(name: &str, offset: u64, length: u64) -> Value {
+    json!({"run_id": player(), "filename": name, "offset": offset, "length": length})
+}
+
+/// Settings whose knowledge host is `peer`; there is no other.
+fn at(peer: &Peer) -> Settings {
+    let knowledge = format!("http://{}", peer.address());
+    let nowhere = ("TAS_BASE_URL", "http://127.0.0.1:1/api/v1");
+    settings(&[nowhere, ("TAS_KNOWLEDGE_URL", &knowledge), ("TAS_API_KEY", keys::DEMO), ALL])
+}
+
+/// A knowledge host that answers everything with this head and these bytes, and a server in front of it.
+async fn answering(head: &str, body: impl AsRef<[u8]>) -> (Peer, Host) {
+    let body = body.as_ref();
+    let head = format!("HTTP/1.1 {head}\r\ncontent-length: {}\r\n\r\n", body.len());
+    raw([head.as_bytes(), body].concat()).await
+}
+
+/// The same, with an answer that is given whole.
+async fn raw(answer: Vec<u8>) -> (Peer, Host) {
+    let peer = Peer::answering(answer).await;
+    let host = Host::open(&at(&peer)).await;
+    (peer, host)
+}
+
+/// The bytes of a file as the sandbox serves them.
+async fn served(service: &Service, name: &str) -> Vec<u8> {
+    let address = format!("{}/runs/{}/artifacts/{name}", service.knowledge_url(), player());
+    service.fetch(&address, keys::DEMO).await
+}
