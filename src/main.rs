@@ -38,7 +38,7 @@ async fn run(matches: &ArgMatches, mut settings: Settings) -> anyhow::Result<Exi
         Some(("completions", matches)) => cli::completions(matches, cli::program()),
         Some(("demo", _)) => demo::run().await,
         Some(("sandbox", matches)) => serve_sandbox(matches, &settings).await,
-        _ => serve(&settings).await,
+        _ => Box::pin(serve(&settings)).await,
     }?;
     Ok(Exit::Done)
 }
@@ -52,7 +52,7 @@ async fn serve(settings: &Settings) -> anyhow::Result<()> {
         stopping.cancel();
     });
     let (input, output) = rmcp::transport::stdio_pipes();
-    mcp::serve_stdio(server, input, output).await
+    Box::pin(mcp::serve_stdio(server, input, output)).await
 }
 
 /// Starts a sandbox on a free loopback port and points the settings at it.

@@ -13,7 +13,7 @@ import urllib.request
 from pathlib import Path
 
 from keys import ORGANIZATION
-from uploads import Uploads
+from spares import Spares
 
 PROJECTS = ["demo", "arena"]
 # What a path of the main API begins with; those of the knowledge host have nothing before them.
@@ -194,7 +194,7 @@ def main(base_url, document, tools, output):
     known.update({"filename": files, "agentId": known["agent_config_id"], "testCaseId": known["testId"]})
     known.update({"agent_id": known["agentId"], "test_case_id": known["testCaseId"]})
     known["project_id"] = PROJECTS
-    uploads = Uploads(base_url, PROJECTS[0])
+    spares = Spares(base_url, PROJECTS[0])
     document["paths"] = wanted_paths(document, tools)
     document["servers"] = [{"url": base_url.removesuffix(MAIN)}]
     components = document["components"]
@@ -208,7 +208,7 @@ def main(base_url, document, tools, output):
                 operation["requestBody"] = with_known_examples(operation["requestBody"], known)
     for item in document["paths"].values():
         for method, operation in item.items():
-            item[method] = uploads.prepared(operation)
+            item[method] = spares.prepared(operation)
     # Artifacts belong to players; their ids are called as those of runs are.
     player = components["parameters"].pop("CompositeRunId")
     components["parameters"] = with_known_ids(components["parameters"], known)

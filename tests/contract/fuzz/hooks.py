@@ -2,10 +2,8 @@
 
 import json
 import os
-import urllib.request
 import zlib
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import schemathesis
 from keys import DEMO, ORGANIZATION, WEAK
@@ -42,15 +40,6 @@ def after_call(context, case, response):
     operation = case.operation.definition.raw["operationId"].removesuffix("_unprefixed")
     with TALLY.open("a") as tally:
         tally.write(f"{operation} {case.method} {response.status_code}\n")
-    if case.method == "DELETE" and response.status_code == 200:
-        restore(response.request.url)
-
-
-def restore(url):
-    """Brings the seed data back after a deletion: otherwise little would be left for the operations after it."""
-    address = urlsplit(url)
-    request = urllib.request.Request(f"{address.scheme}://{address.netloc}/_sandbox/reset", method="POST")
-    urllib.request.urlopen(request).close()
 
 
 @schemathesis.hook

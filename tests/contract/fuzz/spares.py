@@ -1,4 +1,4 @@
-"""Uploads that are under way, and builds that nobody misses: what completes, cancels or deletes one uses it up."""
+"""Uploads that are under way, and records that nobody misses: what completes, cancels or deletes one uses it up."""
 
 import copy
 import json
@@ -9,13 +9,18 @@ from keys import ORGANIZATION
 
 BYTES = b"a build"
 
+STEP = {"goal": "Start the first level", "hint_manual": [], "pause_game": False, "performance_monitoring": False, "screenshots": 1}
+STEPS = {"name": "Spare", "step_order": ["1"], "steps_by_key": {"1": STEP}}
+PLAYER = {"name": "Player 1", "item_order": ["1"], "items_by_key": {"1": {**STEP, "type": "step"}}}
+TEST = {"name": "Spare", "test_type": "verification", "player_order": ["1"], "players_by_key": {"1": PLAYER}}
 
-class Uploads:
-    """Opens an upload, or makes a build, for each operation that is to succeed with it."""
+
+class Spares:
+    """Opens an upload, or makes a record, for each operation that is to succeed with it."""
 
     def __init__(self, base_url, project):
         self.project = project
-        self.base_url = f"{base_url}/project/{project}/builds"
+        self.base_url = f"{base_url}/project/{project}"
 
     def prepared(self, operation):
         """The operation, with examples that refer to something of its own."""
@@ -24,6 +29,11 @@ class Uploads:
             "complete_build_upload": self.with_completion,
             "cancel_build_upload": self.with_upload,
             "delete_build": self.with_build,
+            "delete_test": lambda operation: with_id(operation, "TestId", self.made("/tests", {"test": TEST})),
+            "delete_test_plan": lambda operation: with_id(operation, "TestPlanId", self.plan()),
+            "delete_shared_step": lambda operation: with_id(
+                operation, "SharedStepId", self.made("/shared-steps", {"shared_step": STEPS})
+            ),
         }.get(operation["operationId"].removesuffix("_unprefixed"))
         return prepare(copy.deepcopy(operation)) if prepare else operation
 
@@ -37,14 +47,15 @@ class Uploads:
     def with_build(self, operation):
         upload = self.begin(multipart=False)
         self.put(upload["upload_url"])
-        self.ask("POST", "/upload/complete", {"build_id": upload["build_id"]})
-        operation["parameters"] = [
-            {"name": "buildId", "in": "path", "required": True, "example": upload["build_id"],
-             "schema": {"anyOf": [{"enum": [upload["build_id"]]}, {"type": "string", "format": "uuid"}]}}
-            if parameter.get("$ref", "").endswith("BuildId") else parameter
-            for parameter in operation["parameters"]
-        ]
-        return operation
+        self.ask("POST", "/builds/upload/complete", {"build_id": upload["build_id"]})
+        return with_id(operation, "BuildId", upload["build_id"])
+
+    def plan(self):
+        item = {"multiplayer_test_id": self.made("/tests", {"test": TEST})}
+        return self.made("/test-plans", {"test_plan": {"name": "Spare", "test_items": [item]}})
+
+    def made(self, path, body):
+        return self.ask("POST", path, body)["id"]
 
     def with_completion(self, operation):
         examples = operation["requestBody"]["content"]["application/json"]["examples"]
@@ -53,14 +64,14 @@ class Uploads:
         examples["single_part"] = {"value": {"build_id": single["build_id"]}}
         upload = self.begin(multipart=True)
         query = urllib.parse.urlencode({**named(upload), "part_numbers": "1"})
-        part = self.ask("GET", f"/upload/parts?{query}")["upload_urls"][0]
+        part = self.ask("GET", f"/builds/upload/parts?{query}")["upload_urls"][0]
         etag = self.put(part["url"]).strip('"')
         parts = [{"part_number": part["part_number"], "etag": etag}]
         examples["multipart"] = {"value": {**named(upload), "build_id": upload["build_id"], "parts": parts}}
         return operation
 
     def begin(self, multipart):
-        return self.ask("POST", "/upload", {
+        return self.ask("POST", "/builds/upload", {
             "project_id": self.project, "name": "fuzzed", "file_name": "fuzzed.apk", "file_size": len(BYTES),
             "platform": "android", "multipart": multipart,
         })
@@ -81,6 +92,17 @@ class Uploads:
 
 def named(upload):
     return {name: upload[name] for name in ("upload_id", "object_key")}
+
+
+def with_id(operation, parameter, value):
+    """The operation with this id, or one that nothing has."""
+    name = parameter[0].lower() + parameter[1:]
+    schema = {"anyOf": [{"enum": [value]}, {"type": "string", "format": "uuid"}]}
+    own = {"name": name, "in": "path", "required": True, "example": value, "schema": schema}
+    operation["parameters"] = [
+        own if one.get("$ref", "").endswith("/" + parameter) else one for one in operation["parameters"]
+    ]
+    return operation
 
 
 def with_parameters(operation, values):
