@@ -27,7 +27,7 @@ pub const PROJECT_ID: &str = "project_id";
 /// Argument of tools that may be irreversible or costly: a person has agreed.
 pub const CONFIRM: &str = "confirm";
 
-/// Argument of tools that read: what of the answer is wanted.
+/// Argument of tools that read: what of the answer is wanted, as dotted names with commas between them.
 pub const FIELDS: &str = "fields";
 
 /// The way from tools to the service; cheap to clone.
@@ -225,7 +225,7 @@ fn take_confirmation(arguments: &mut Fields, violations: &mut Vec<Violation>) ->
     }
 }
 
-/// The names as a list, as text with commas, or as the text of a JSON list: hosts send them all.
+/// The names as text with commas, as a list, or as the text of a JSON list: hosts send them all.
 fn take_fields(tool: &Tool, arguments: &mut Fields, violations: &mut Vec<Violation>) -> Option<Selection> {
     let names: Option<Vec<String>> = match arguments.shift_remove(FIELDS)? {
         Value::Null => return None,

@@ -18,8 +18,27 @@ pub const KNOWN: &str = "x-known";
 /// Keyword of an input schema that our check reads and hosts do not see: quotes around the text are not part of it.
 pub const UNQUOTED: &str = "x-unquoted";
 
+/// Keyword of an argument: hosts see its type and description only. What it may hold is published elsewhere.
+pub const SHORT: &str = "x-short";
+
+/// Keyword of an argument that hosts do not see: the description of the tool says where it is told of.
+pub const HIDDEN: &str = "x-hidden";
+
 /// Keywords that only our own check reads.
-const INTERNAL: [&str; 6] = [OR_TYPE, UNQUOTED, "format", "minLength", "maxLength", "default"];
+const INTERNAL: [&str; 12] = [
+    OR_TYPE,
+    UNQUOTED,
+    SHORT,
+    "format",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "default",
+];
 
 /// Schema of an object that passes through as it is, of which `T` says what is known.
 pub fn passed_through<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -69,18 +88,27 @@ pub fn output<T: JsonSchema>(essential: &[&str]) -> Fields {
     schema
 }
 
-/// The schema as hosts see it: without the keywords that only our own check reads. Formats and empty strings trip some
-/// hosts, and every description says its default in words; a model pays for each token of them.
+/// The schema as hosts see it: without the keywords that only our own check reads. Some of them trip hosts, every
+/// description says limits and defaults in words, and a model pays for each token of them.
 pub fn published(schema: &Fields) -> Fields {
+    let is_marked = |value: &Value, mark: &str| value.get(mark).is_some_and(Value::is_boolean);
     let clean = |value: &Value| match value {
+        Value::Object(object) if is_marked(value, SHORT) => Value::Object(outline(object)),
         Value::Object(object) => Value::Object(published(object)),
         other => other.clone(),
     };
     schema
         .iter()
         .filter(|(key, value)| *key != KNOWN && (value.is_object() || !INTERNAL.contains(&key.as_str())))
+        .filter(|(_, value)| !is_marked(value, HIDDEN))
         .map(|(key, value)| (key.clone(), clean(value)))
         .collect()
+}
+
+/// Type and description alone.
+fn outline(schema: &Fields) -> Fields {
+    let told = ["type", "description"].into_iter();
+    told.filter_map(|key| Some((key.to_owned(), schema.get(key)?.clone()))).collect()
 }
 
 fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {

@@ -22,6 +22,8 @@ pub struct ListBuilds {
     pub pinned: Option<bool>,
     /// Whether the service's SDK is in the build.
     pub sdk: Option<bool>,
+    /// Such as `android` or `ios-native`.
+    #[schemars(extend("x-short" = true))]
     pub platform: Option<BuildPlatform>,
     /// All of them have to match.
     pub tags: Option<Vec<String>>,

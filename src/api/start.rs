@@ -37,7 +37,8 @@ pub struct StartRun {
     pub name: Option<String>,
     /// Needs `deployment_config_id` with `providerType` `build-storage`.
     pub build_id: Option<Uuid>,
-    /// By player: "1", "2", ...; needs `multiplayer_test_id`. One player per private device.
+    /// By player "1", "2", ...: `{deployment_config_id, build_id?}`. Needs `multiplayer_test_id`; one player per private device.
+    #[schemars(extend("x-short" = true))]
     pub player_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
     pub agent_config_id: Option<Uuid>,
     pub additional_tags: Option<Vec<String>>,
@@ -98,7 +99,8 @@ pub struct StartTestPlanRun {
     pub deployment_config_id: Option<Uuid>,
     /// Needs `deployment_config_id` with `providerType` `build-storage`.
     pub build_id: Option<Uuid>,
-    /// By slot index: "2", "3", ...; every used slot needs one. "1" excludes `deployment_config_id` and `build_id`.
+    /// By slot "2", "3", ...: `{deployment_config_id, build_id?}`, for every used slot; "1" excludes `deployment_config_id`.
+    #[schemars(extend("x-short" = true))]
     pub slot_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
     pub agent_config_id: Option<Uuid>,
     pub additional_tags: Option<Vec<String>>,
@@ -106,6 +108,8 @@ pub struct StartTestPlanRun {
     pub render_templates: Option<bool>,
     /// Needs `render_templates: true`.
     pub template_data: Option<Open>,
+    /// As in `start_run`.
+    #[schemars(extend("x-short" = true))]
     pub options: Option<RunOptions>,
     /// Default false. A run per device of a mobile config; not with `slot_deployment_configs`.
     pub run_on_all_configured_devices: Option<bool>,
@@ -227,7 +231,7 @@ pub struct TargetDeploymentConfig {
     pub build_id: Option<Uuid>,
 }
 
-/// For this run only.
+// No doc comment: the name of the argument says it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RunOptions {
     pub performance_monitoring: Option<bool>,

@@ -18,8 +18,8 @@ use crate::{
 
 /// Begins the upload of a build and reserves its space.
 ///
-/// With `upload_id` in the answer, PUT parts of `part_size` bytes to the addresses of `get_build_upload_parts`; else PUT
-/// the file to `upload_url`. Then `complete_build_upload`, or give up with `cancel_build_upload`.
+/// `upload_build` does all the steps at once. By hand: PUT parts of `part_size` bytes to the addresses of
+/// `get_build_upload_parts`, or without an `upload_id` the file to `upload_url`; then `complete_build_upload`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct InitiateBuildUpload {
     // The gateway names the project; the sandbox compares it with that of the path.
@@ -48,7 +48,7 @@ pub struct BuildOptions {
     pub description: Option<String>,
     /// Absent: by size, multipart from 3 GB.
     pub multipart: Option<bool>,
-    /// Default false. Old builds go when the storage is full.
+    /// Default false: old builds go when the storage is full.
     #[schemars(extend("default" = false))]
     pub auto_delete: Option<bool>,
     /// Which go first; default `least_recent`.
@@ -59,7 +59,7 @@ pub struct BuildOptions {
     pub upload_timeout: Option<u16>,
     /// Of 1-50 characters.
     pub tags: Option<Vec<Tag>>,
-    /// Parts `vcs`, `ci`, `app`, `build`, `upload`, as in `get_build`.
+    /// As in `get_build`.
     #[serde(default)]
     #[schemars(schema_with = "passed_through::<NewBuildDetails>")]
     pub details: Option<Open>,

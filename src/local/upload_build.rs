@@ -1,33 +1,38 @@
 //! `upload_build`: a file becomes a build.
 #![expect(missing_docs, reason = "the service's own names speak for themselves")]
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Desk, LocalTool};
 use crate::{
     api::{builds::BuildPlatform, uploads::BuildOptions},
     failure::Failure,
-    operation::{Access, Effect, Tier, Toolset},
+    operation::{Access, Effect, Fields, Tier, Toolset},
     rule::Rule,
+    schema,
     upload::{Background, Order, Uploaded},
 };
 
 /// Uploads a build of the game or app from a local file: the `build_id` of a start.
 ///
-/// After 45 s it answers `status: uploading` with an `upload_token`, and goes on: call again with only the token to wait
-/// on. An upload that was cut off is taken up again.
+/// After 45 s it answers `status: uploading` and goes on: call again with only its `upload_token` to wait on. An upload that
+/// was cut off is taken up again. Takes the options of `initiate_build_upload` too; `details` is filled from git and CI
+/// unless `fill_details` is false.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(transform = hide_options)]
 pub struct UploadBuild {
     /// Below the files root.
     pub path: Option<String>,
     /// Default: the file name.
     pub name: Option<String>,
-    /// Default: by the file name, such as `.apk`.
+    /// Default: by the file name. Else as in `initiate_build_upload`.
+    #[schemars(extend("x-short" = true))]
     pub platform: Option<BuildPlatform>,
     #[serde(flatten)]
     pub options: BuildOptions,
-    /// `false`: do not fill `details` from git and CI.
+    #[schemars(extend("x-hidden" = true))]
     pub fill_details: Option<bool>,
     /// `true`: wait to the end.
     pub wait: Option<bool>,
@@ -75,6 +80,18 @@ impl LocalTool for UploadBuild {
         };
         files.uploads.forget(&token);
         Ok(BuildUpload { status: "uploaded", upload_token: None, progress: None, build: Some(outcome?) })
+    }
+}
+
+/// Hosts see the options of a build with `initiate_build_upload`; here only those that are often wanted.
+fn hide_options(schema: &mut Schema) {
+    const SHOWN: [&str; 2] = ["description", "tags"];
+    let options = schema::input::<BuildOptions>().1;
+    let hidden = options.get("properties").and_then(Value::as_object).into_iter().flat_map(Fields::keys);
+    for name in hidden.filter(|name| !SHOWN.contains(&name.as_str())) {
+        if let Some(Value::Object(option)) = schema.pointer_mut(&format!("/properties/{name}")) {
+            option.insert(schema::HIDDEN.to_owned(), Value::Bool(true));
+        }
     }
 }
 

@@ -16,12 +16,10 @@ pub fn published(tool: &tool::Tool, is_global: bool) -> Tool {
     let properties = input.entry("properties").or_insert_with(|| json!({}));
     if let Value::Object(properties) = properties {
         if tool.confirm.is_some() {
-            let description = "`true`: a person agreed to the cost or loss.";
-            properties.insert(CONFIRM.to_owned(), json!({"type": "boolean", "description": description}));
+            properties.insert(CONFIRM.to_owned(), json!({"type": "boolean"}));
         }
         if tool.takes_fields {
-            let names = json!({"type": "array", "items": {"type": "string"}});
-            properties.insert(FIELDS.to_owned(), names);
+            properties.insert(FIELDS.to_owned(), json!({"type": "string"}));
         }
         if is_global {
             properties.insert(PROJECT_ID.to_owned(), json!({"type": "string"}));
