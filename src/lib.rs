@@ -5,6 +5,8 @@
 //! | module | what it is |
 //! |-|-|
 //! | [`api`] | records and operations of the service; each operation is described once |
+//! | [`local`], [`upload`], [`files`] | tools that are more than one request; uploads; local files |
+//! | [`tool`] | what hosts and people see of a tool |
 //! | [`operation`], [`rule`] | what a description says: the trait, effects, sets of tools, rules between arguments |
 //! | [`catalog`] | the one list of operations |
 //! | [`schema`], [`arguments`] | schemas as hosts accept them, and the check of arguments against them |
@@ -13,6 +15,7 @@
 //! | [`client`] | requests: key, limits, retries, TLS |
 //! | [`scope`] | which project a call goes to |
 //! | [`gateway`], [`call`], [`reply`], [`failure`] | one call, what its requests share, and how it ends |
+//! | [`picture`] | pictures as models take them |
 //! | [`picture`] | pictures, small enough for hosts |
 //! | [`mcp`] | the server: tools, protocol revisions, standard input and output |
 //! | [`sandbox`] | the service in memory |
@@ -21,7 +24,7 @@
 //!
 //! # The path of one call
 //!
-//! [`mcp::Server`] finds the [`catalog::Entry`] of the tool and hands the arguments to [`gateway::Gateway::call`], which
+//! [`mcp::Server`] finds the [`tool::Tool`] and hands the arguments to [`gateway::Gateway::call_tool`], which
 //!
 //! 1. checks them against the schema ([`arguments::check`]), the rules ([`rule::Rule::check`]) and the path
 //!    ([`wire::layout`]), and reports every violation at once;

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::{
     api::{
-        builds::ListBuilds, configs::ListDeploymentConfigs, minions::GetMinionDownload, runs::ListRuns,
-        tests::ListTests,
+        builds::ListBuilds, configs::ListDeploymentConfigs, knowledge::ListProjectKnowledgeFiles,
+        minions::GetMinionDownload, runs::ListRuns, tests::ListTests,
     },
     catalog::{self, Entry},
     config::Settings,
@@ -18,11 +18,12 @@ use crate::{
 };
 
 /// Operations that show what the key may do, with arguments that keep the answer small.
-const PROBES: [(&str, &str, &str); 5] = [
+const PROBES: [(&str, &str, &str); 6] = [
     (ListTests::NAME, "page_size", "1"),
     (ListRuns::NAME, "page_size", "1"),
     (ListDeploymentConfigs::NAME, "page_size", "1"),
     (ListBuilds::NAME, "page_size", "1"),
+    (ListProjectKnowledgeFiles::NAME, "include_metadata", "false"),
     (GetMinionDownload::NAME, "platform", "linux-x86_64"),
 ];
 
@@ -45,7 +46,7 @@ pub(super) async fn try_all(gateway: &Gateway, settings: &Settings) -> Vec<Probe
     }
     let mut probes = Vec::new();
     for (name, argument, value) in PROBES {
-        let Some(entry) = catalog::find(name) else { continue };
+        let Some(entry) = catalog::find(name).filter(|entry| is_served(entry, settings)) else { continue };
         let of_no_project = entry.place == Place::Base;
         let projects = if of_no_project { &[None][..] } else { &projects };
         for project in projects {
@@ -54,6 +55,12 @@ pub(super) async fn try_all(gateway: &Gateway, settings: &Settings) -> Vec<Probe
         }
     }
     probes
+}
+
+/// Whether there is an address for it: the knowledge host is an option.
+fn is_served(entry: &Entry, settings: &Settings) -> bool {
+    let has_knowledge = settings.connection().is_ok_and(|connection| connection.knowledge_url.is_some());
+    entry.place != Place::Knowledge || has_knowledge
 }
 
 async fn probe(
