@@ -161,6 +161,20 @@ impl Effect {
     }
 }
 
+impl std::fmt::Display for Effect {
+    /// The hints that hold, as hosts know them.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let hints = [
+            ("read-only", self.is_read_only()),
+            ("destructive", self.is_destructive()),
+            ("idempotent", self.is_idempotent()),
+        ];
+        let mut holding = hints.iter().filter(|(_, holds)| *holds).map(|(hint, _)| *hint);
+        formatter.write_str(holding.next().unwrap_or_default())?;
+        holding.try_for_each(|hint| write!(formatter, ", {hint}"))
+    }
+}
+
 /// A set of tools that is switched on or off together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Toolset {

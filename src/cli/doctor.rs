@@ -11,6 +11,7 @@ use crate::{
     config::{KeyKind, Settings},
     failure::{Code, Failure},
     gateway::Gateway,
+    operation::Toolset,
 };
 
 mod hosts;
@@ -31,7 +32,7 @@ pub fn command() -> Command {
 #[derive(Serialize)]
 struct Report {
     version: &'static str,
-    settings: Vec<Set>,
+    settings: Vec<Setting>,
     /// Project of project scope; `None`: global scope.
     project: Option<String>,
     key: Option<&'static str>,
@@ -44,7 +45,7 @@ struct Report {
 
 /// A setting that is set.
 #[derive(Serialize)]
-struct Set {
+struct Setting {
     setting: &'static str,
     value: String,
     origin: String,
@@ -54,6 +55,15 @@ struct Set {
 #[derive(Serialize)]
 struct Tools {
     offered: usize,
+    tokens: usize,
+    sets: Vec<Set>,
+}
+
+/// The offered tools of one set.
+#[derive(Serialize)]
+struct Set {
+    set: &'static str,
+    tools: Vec<&'static str>,
     tokens: usize,
 }
 
@@ -77,7 +87,7 @@ async fn examine(settings: &Settings) -> Report {
     let probes = if is_there { probes::try_all(&gateway, settings).await } else { Vec::new() };
     Report {
         version: env!("CARGO_PKG_VERSION"),
-        settings: settings.found().into_iter().map(Set::from).collect(),
+        settings: settings.found().into_iter().map(Setting::from).collect(),
         project: settings.project().map(str::to_owned),
         key: gateway.key_kind().map(|kind| match kind {
             KeyKind::Project => "key of a project",
@@ -103,7 +113,7 @@ impl Report {
     }
 }
 
-impl From<(&'static str, &str, &str)> for Set {
+impl From<(&'static str, &str, &str)> for Setting {
     fn from((setting, value, origin): (&'static str, &str, &str)) -> Self {
         Self { setting, value: value.to_owned(), origin: origin.to_owned() }
     }
@@ -113,5 +123,11 @@ fn tools(settings: &Settings) -> Tools {
     let is_global = settings.project().is_none();
     let selection = settings.selection();
     let cost = |tool| tokens(tool, is_global).unwrap_or_default();
-    Tools { offered: selection.tools().count(), tokens: selection.tools().map(cost).sum() }
+    let sets = Toolset::ALL.iter().map(|set| {
+        let offered: Vec<_> = selection.tools().filter(|tool| tool.toolset == *set).collect();
+        let tokens = offered.iter().map(|tool| cost(tool)).sum();
+        Set { set: set.name(), tools: offered.iter().map(|tool| tool.name).collect(), tokens }
+    });
+    let sets: Vec<_> = sets.filter(|set| !set.tools.is_empty()).collect();
+    Tools { offered: selection.tools().count(), tokens: sets.iter().map(|set| set.tokens).sum(), sets }
 }

@@ -43,7 +43,7 @@ pub fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
             if found.is_some() { serde_json::to_value(shown.first())? } else { serde_json::to_value(shown)? };
         writeln!(output, "{shown:#}")?;
     } else {
-        let mut table = Table::new(["tool", "set", "tier", "offered", "changes", "tokens", "permission"]);
+        let mut table = Table::new(["tool", "set", "tier", "offered", "annotations", "tokens", "permission"]);
         for tool in tools {
             table.row(row(tool, settings, is_global)?);
         }
@@ -59,7 +59,7 @@ fn row(tool: &Tool, settings: &Settings, is_global: bool) -> anyhow::Result<[Str
         tool.toolset.name().to_owned(),
         if tool.tier == Tier::Core { "core" } else { "extra" }.to_owned(),
         word(settings.selection().offers(tool), "yes"),
-        word(!tool.effect.is_read_only(), "yes"),
+        tool.effect.to_string(),
         tokens(tool, is_global)?.to_string(),
         tool.access.to_string(),
     ])

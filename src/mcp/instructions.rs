@@ -3,11 +3,12 @@
 use crate::{catalog, config::Selection};
 
 /// A sentence, and the tools that it speaks of.
-const SENTENCES: [(&str, &[&str]); 10] = [
+const SENTENCES: [(&str, &[&str]); 11] = [
     (
         "Start: find the test with `list_tests` and a device with `list_deployment_configs`, then call `start_run`.",
         &["list_tests", "list_deployment_configs", "start_run"],
     ),
+    ("A build comes from `upload_build` or `list_builds`.", &["upload_build", "list_builds"]),
     (
         "A start answers with job ids; runs come into being later. Poll `get_job` about every 30 s until its status is COMPLETED.",
         &["start_run", "get_job"],

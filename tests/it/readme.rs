@@ -36,14 +36,7 @@ fn tools() -> String {
     let head = "\n| tool | set | tier | annotations | permission of the key |\n|-|-|-|-|-|\n".to_owned();
     catalog::tools().fold(head, |mut rows, entry| {
         let tier = if entry.tier == Tier::Core { "core" } else { "extra" };
-        let effect = entry.effect;
-        let hints = [
-            ("read-only", effect.is_read_only()),
-            ("destructive", effect.is_destructive()),
-            ("idempotent", effect.is_idempotent()),
-        ];
-        let hints: Vec<_> = hints.iter().filter(|(_, holds)| *holds).map(|(hint, _)| *hint).collect();
-        let hints = hints.join(", ");
+        let hints = entry.effect;
         let permission = match entry.access {
             Access::Permission(permission) => format!("`{permission}`"),
             any => any.to_string(),

@@ -27,6 +27,11 @@ pub(super) fn of(report: &Report) -> Result<String, Error> {
         "tools: {} offered, about {} tokens in every conversation\n",
         tools.offered, tools.tokens
     )?;
+    let mut sets = Table::new(["set", "tools", "tokens"]);
+    for set in &tools.sets {
+        sets.row([set.set.to_owned(), set.tools.len().to_string(), set.tokens.to_string()]);
+    }
+    writeln!(text, "{sets}")?;
     if let Some(problem) = &report.problem {
         writeln!(text, "unusable: {problem}")?;
         return Ok(text);
