@@ -32,7 +32,7 @@ pub fn command() -> Command {
 #[derive(Serialize)]
 struct Report {
     version: &'static str,
-    settings: Vec<Setting>,
+    settings: Vec<Found>,
     /// Project of project scope; `None`: global scope.
     project: Option<String>,
     key: Option<&'static str>,
@@ -45,7 +45,7 @@ struct Report {
 
 /// A setting that is set.
 #[derive(Serialize)]
-struct Setting {
+struct Found {
     setting: &'static str,
     value: String,
     origin: String,
@@ -56,12 +56,12 @@ struct Setting {
 struct Tools {
     offered: usize,
     tokens: usize,
-    sets: Vec<Set>,
+    sets: Vec<Offered>,
 }
 
 /// The offered tools of one set.
 #[derive(Serialize)]
-struct Set {
+struct Offered {
     set: &'static str,
     tools: Vec<&'static str>,
     tokens: usize,
@@ -87,7 +87,7 @@ async fn examine(settings: &Settings) -> Report {
     let probes = if is_there { probes::try_all(&gateway, settings).await } else { Vec::new() };
     Report {
         version: env!("CARGO_PKG_VERSION"),
-        settings: settings.found().into_iter().map(Setting::from).collect(),
+        settings: settings.found().into_iter().map(Found::from).collect(),
         project: settings.project().map(str::to_owned),
         key: gateway.key_kind().map(|kind| match kind {
             KeyKind::Project => "key of a project",
@@ -113,7 +113,7 @@ impl Report {
     }
 }
 
-impl From<(&'static str, &str, &str)> for Setting {
+impl From<(&'static str, &str, &str)> for Found {
     fn from((setting, value, origin): (&'static str, &str, &str)) -> Self {
         Self { setting, value: value.to_owned(), origin: origin.to_owned() }
     }
@@ -126,7 +126,7 @@ fn tools(settings: &Settings) -> Tools {
     let sets = Toolset::ALL.iter().map(|set| {
         let offered: Vec<_> = selection.tools().filter(|tool| tool.toolset == *set).collect();
         let tokens = offered.iter().map(|tool| cost(tool)).sum();
-        Set { set: set.name(), tools: offered.iter().map(|tool| tool.name).collect(), tokens }
+        Offered { set: set.name(), tools: offered.iter().map(|tool| tool.name).collect(), tokens }
     });
     let sets: Vec<_> = sets.filter(|set| !set.tools.is_empty()).collect();
     Tools { offered: selection.tools().count(), tokens: sets.iter().map(|set| set.tokens).sum(), sets }
