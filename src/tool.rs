@@ -1,7 +1,7 @@
 //! What hosts and people see of a tool, whatever stands behind it: one operation of the service, or work of several
 //! requests that is done here.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::{
     operation::{Access, Effect, Fields, Tier, Toolset},
@@ -49,7 +49,7 @@ pub(crate) type Schemas = OnceLock<Generated>;
 pub(crate) struct Generated {
     description: String,
     input: Fields,
-    output: Fields,
+    output: Arc<Fields>,
 }
 
 impl Tool {
@@ -64,14 +64,14 @@ impl Tool {
     }
 
     /// Schema of the answer.
-    pub fn output_schema(&self) -> &Fields {
+    pub fn output_schema(&self) -> &Arc<Fields> {
         &self.generated().output
     }
 
     fn generated(&self) -> &Generated {
         self.schemas.get_or_init(|| {
             let (description, input) = (self.input)();
-            Generated { description, input, output: (self.output)(self.essential) }
+            Generated { description, input, output: Arc::new((self.output)(self.essential)) }
         })
     }
 }

@@ -33,6 +33,6 @@ pub fn published(tool: &tool::Tool, is_global: bool) -> Tool {
         .open_world(true);
     Tool::new(tool.name, tool.description().to_owned(), Arc::new(input))
         .with_title(tool.title)
-        .with_raw_output_schema(Arc::new(tool.output_schema().clone()))
+        .with_raw_output_schema(Arc::clone(tool.output_schema()))
         .with_annotations(annotations)
 }

@@ -10,7 +10,7 @@ use super::mutants::mutants;
 use crate::support::contract::{Contract, resolved, standalone};
 
 fn output(entry: &Entry) -> Value {
-    Value::Object(entry.output_schema().clone())
+    Value::Object(entry.output_schema().as_ref().clone())
 }
 
 /// The schemas of which an answer keeps one.
