@@ -6,15 +6,21 @@ mod call;
 mod completions;
 mod doctor;
 mod images;
+mod live;
 mod program;
+mod run;
 mod table;
 mod tools;
+mod verdicts;
+mod wait;
 
 pub use call::{command as call_command, run as call};
 pub use completions::{command as completions_command, run as completions};
 pub use doctor::{command as doctor_command, run as doctor};
 pub use program::program;
+pub use run::{command as run_command, run as start};
 pub use tools::{command as tools_command, run as tools};
+pub use wait::{command as wait_command, run as wait};
 
 use crate::failure::{Code, Failure};
 
@@ -31,11 +37,18 @@ pub enum Exit {
     Unreachable = 3,
     /// A writing request was sent and no answer came: it may have happened.
     Unknown = 4,
+    /// Everything is over, and not every verdict is SUCCESS.
+    NotPassed = 10,
+    /// Not everything was over in time.
+    TimedOut = 11,
 }
 
 impl Exit {
     /// The exit codes, for the help of commands that send requests.
     pub const HELP: &'static str = "Exit codes: 0 done, 1 the service said no, 2 wrong arguments or settings (nothing was sent), 3 the service cannot be reached, 4 outcome unknown";
+
+    /// The exit codes of commands that wait.
+    pub const HELP_OF_WAITING: &'static str = "Exit codes: 0 every verdict is SUCCESS, 10 some are not, 11 not all was over in time; 1 the service said no, 2 wrong arguments or settings (nothing was sent), 3 the service cannot be reached, 4 outcome unknown";
 }
 
 impl From<Code> for Exit {

@@ -18,6 +18,7 @@ use crate::{
     reply::{self, Reply, Selection, Within},
     scope::{Scope, broken_ids, owned_ids},
     tool::Tool,
+    waiting::{Clock, RealTime},
     wire,
 };
 
@@ -34,6 +35,7 @@ pub const FIELDS: &str = "fields";
 #[derive(Clone, Debug)]
 pub struct Gateway {
     ready: Arc<Result<Ready, Failure>>,
+    clock: Arc<dyn Clock>,
 }
 
 #[derive(Debug)]
@@ -59,7 +61,18 @@ impl Gateway {
             files: Files::new(&mut connection),
             client: Client::new(connection),
         });
-        Self { ready: Arc::new(ready) }
+        Self { ready: Arc::new(ready), clock: Arc::new(RealTime::default()) }
+    }
+
+    /// With another time to wait in.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// The time that is waited in.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
     }
 
     fn ready(&self) -> Result<&Ready, Failure> {

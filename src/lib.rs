@@ -17,6 +17,7 @@
 //! | [`gateway`], [`call`], [`reply`], [`failure`] | one call, what its requests share, and how it ends |
 //! | [`picture`] | pictures as models take them |
 //! | [`picture`] | pictures, small enough for hosts |
+//! | [`waiting`] | waiting for runs, and what came of them |
 //! | [`mcp`] | the server: tools, protocol revisions, standard input and output |
 //! | [`sandbox`] | the service in memory |
 //! | [`cli`] | the operations as commands |
@@ -57,4 +58,5 @@ pub mod schema;
 pub mod scope;
 pub mod tool;
 pub mod upload;
+pub mod waiting;
 pub mod wire;

@@ -20,12 +20,16 @@ use crate::{
     tool::Tool,
 };
 
+mod counter;
 mod upload_build;
+mod wait_for_completion;
 
+pub(crate) use counter::Counter;
 pub use upload_build::UploadBuild;
+pub use wait_for_completion::WaitForCompletion;
 
 /// The tools, in the order in which hosts list them, after the operations.
-pub static LOCAL: [Local; 1] = [Local::of::<UploadBuild>()];
+pub static LOCAL: [Local; 2] = [Local::of::<UploadBuild>(), Local::of::<WaitForCompletion>()];
 
 /// A tool that is built here. The struct is its arguments; its doc comment is the description that a model reads.
 pub trait LocalTool: DeserializeOwned + JsonSchema + Send + 'static {
@@ -81,12 +85,22 @@ impl Audience {
     pub fn silent() -> Self {
         Self { watcher: Arc::new(Unwatched), patience: None }
     }
+
+    /// How long a call may last: somebody who sees it go on waits for as long as was asked.
+    pub fn limit(&self) -> Option<Duration> {
+        self.patience.filter(|_| !self.watcher.is_there())
+    }
 }
 
 /// Is told how far a call has come.
 pub trait Watcher: std::fmt::Debug + Send + Sync {
     /// `done` of `total`, and what a person reads. Called about once a second, never with less than before.
     fn progress(&self, done: u64, total: u64, told: &str);
+
+    /// Whether anybody sees it.
+    fn is_there(&self) -> bool {
+        true
+    }
 }
 
 /// Nobody wants to know.
@@ -95,6 +109,10 @@ pub struct Unwatched;
 
 impl Watcher for Unwatched {
     fn progress(&self, _: u64, _: u64, _: &str) {}
+
+    fn is_there(&self) -> bool {
+        false
+    }
 }
 
 /// A [`LocalTool`] without its type.

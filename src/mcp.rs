@@ -66,7 +66,12 @@ struct Inner {
 impl Server {
     /// A server with these settings.
     pub fn new(settings: &Settings) -> Self {
-        let (gateway, selection) = (Gateway::new(settings), settings.selection());
+        Self::with(Gateway::new(settings), settings)
+    }
+
+    /// A server in front of a gateway with these settings.
+    pub fn with(gateway: Gateway, settings: &Settings) -> Self {
+        let selection = settings.selection();
         if let Some(problem) = gateway.problem() {
             tracing::warn!("{problem}");
         }

@@ -11,7 +11,6 @@ use tokio_util::sync::CancellationToken;
 
 mod background;
 mod body;
-mod counter;
 mod digest;
 mod journal;
 mod meter;
@@ -29,7 +28,6 @@ pub use preparing::Order;
 pub use source::Source;
 
 use self::{
-    counter::Counter,
     journal::{Head, Journal, Tags},
     parts::Carrier,
     plan::{Flow, Plan},
@@ -38,6 +36,7 @@ use crate::{
     api::uploads::{CancelBuildUpload, CompleteBuildUpload, InitiateBuildUpload},
     client::Storage,
     failure::{Code, Failure},
+    local::Counter,
     operation::{Fields, Operation as _},
 };
 

@@ -25,7 +25,7 @@ const JSON: &str = "json";
 const YES: &str = "yes";
 
 /// Flag that shows the answer as it came.
-const RAW: &str = "raw";
+pub(super) const RAW: &str = "raw";
 
 /// The command. Its subcommands are made only when it is used.
 pub fn command() -> Command {
@@ -40,7 +40,8 @@ pub fn command() -> Command {
     })
 }
 
-fn subcommand(tool: &'static Tool) -> Command {
+/// A command whose flags are the arguments of a tool.
+pub(super) fn subcommand(tool: &'static Tool) -> Command {
     let none = Fields::new();
     let properties = tool.input_schema().get("properties").and_then(Value::as_object).unwrap_or(&none);
     let flags =
@@ -82,7 +83,7 @@ fn flag(name: &str, description: Option<&str>) -> Arg {
 pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
     let (name, matches) = matches.subcommand().context("no tool is named")?;
     let Some(tool) = catalog::find_tool(name) else { return Ok(complain(&unknown_tool(name))) };
-    let mut arguments = match arguments(tool, matches)? {
+    let arguments = match arguments(tool, matches)? {
         Ok(arguments) => arguments,
         Err(failure) => return Ok(complain(&failure)),
     };
@@ -90,16 +91,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
         Ok(directory) => directory,
         Err(failure) => return Ok(complain(&failure)),
     };
-    let gateway = Gateway::new(settings);
-    let mut outcome = gateway.call_tool(tool, arguments.clone(), Audience::silent()).await;
-    if let Err(failure) = &outcome
-        && failure.code == Code::ConfirmationRequired
-        && agreed(failure)?
-    {
-        arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
-        outcome = gateway.call_tool(tool, arguments, Audience::silent()).await;
-    }
-    match outcome {
+    match confirmed(&Gateway::new(settings), tool, arguments).await? {
         Ok(reply) => {
             if let Some(directory) = directory {
                 images::save(reply.pictures(), directory)?;
@@ -110,8 +102,24 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     }
 }
 
+/// Calls a tool; where a person has to agree first, asks.
+pub(super) async fn confirmed(
+    gateway: &Gateway,
+    tool: &'static Tool,
+    mut arguments: Fields,
+) -> anyhow::Result<Result<Reply, Failure>> {
+    let outcome = gateway.call_tool(tool, arguments.clone(), Audience::silent()).await;
+    match &outcome {
+        Err(failure) if failure.code == Code::ConfirmationRequired && agreed(failure)? => {
+            arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
+            Ok(gateway.call_tool(tool, arguments, Audience::silent()).await)
+        }
+        _ => Ok(outcome),
+    }
+}
+
 /// The arguments of the call; a flag beats the same name in `--json`.
-fn arguments(tool: &Tool, matches: &ArgMatches) -> anyhow::Result<Result<Fields, Failure>> {
+pub(super) fn arguments(tool: &Tool, matches: &ArgMatches) -> anyhow::Result<Result<Fields, Failure>> {
     let mut arguments = Map::new();
     if let Some(json) = matches.get_one::<String>(JSON) {
         let Ok(Value::Object(fields)) = serde_json::from_str(&json_text(json)?) else {
@@ -124,7 +132,8 @@ fn arguments(tool: &Tool, matches: &ArgMatches) -> anyhow::Result<Result<Fields,
         tool.input_schema().get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
     let fields = tool.takes_fields.then_some(FIELDS);
     for name in names.map(String::as_str).chain([PROJECT_ID]).chain(fields) {
-        let Some(values) = matches.get_many::<String>(name) else { continue };
+        // A command may leave a flag out.
+        let Ok(Some(values)) = matches.try_get_many::<String>(name) else { continue };
         let mut values: Vec<_> = values.map(|value| Value::from(value.as_str())).collect();
         let value = if values.len() == 1 { values.remove(0) } else { Value::Array(values) };
         arguments.insert(name.to_owned(), value);
@@ -156,7 +165,7 @@ fn json_text(json: &str) -> anyhow::Result<String> {
 }
 
 /// Compact JSON in a pipe; on a terminal a table of a list, else indented JSON.
-fn print(reply: &Reply, raw: bool) -> anyhow::Result<Exit> {
+pub(super) fn print(reply: &Reply, raw: bool) -> anyhow::Result<Exit> {
     let value = reply.value();
     let mut output = anstream::stdout();
     if raw || !std::io::stdout().is_terminal() {

@@ -10,8 +10,8 @@ const SENTENCES: [(&str, &[&str]); 11] = [
     ),
     ("A build comes from `upload_build` or `list_builds`.", &["upload_build", "list_builds"]),
     (
-        "A start answers with job ids; runs come into being later. Poll `get_job` about every 30 s until its status is COMPLETED.",
-        &["start_run", "get_job"],
+        "A start answers with job ids; runs come into being later. `wait_for_completion` waits for them; after `timed_out` call it again.",
+        &["start_run", "wait_for_completion"],
     ),
     (
         "A job has one run per attempt; the one with the latest `started_at` decides. Any result but SUCCESS is not a pass; ERROR, TIMEOUT and STOPPED are no verdict on the product.",

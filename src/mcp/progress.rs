@@ -11,12 +11,19 @@ use crate::local::Watcher;
 
 /// Takes what there is to tell; [`Telling`] sends it.
 #[derive(Debug)]
-pub(super) struct Heard(mpsc::UnboundedSender<(u64, u64, String)>);
+pub(super) struct Heard {
+    sender: mpsc::UnboundedSender<(u64, u64, String)>,
+    is_wanted: bool,
+}
 
 impl Watcher for Heard {
     fn progress(&self, done: u64, total: u64, told: &str) {
         // A call that has ended tells nothing more.
-        drop(self.0.send((done, total, told.to_owned())));
+        drop(self.sender.send((done, total, told.to_owned())));
+    }
+
+    fn is_there(&self) -> bool {
+        self.is_wanted
     }
 }
 
@@ -26,13 +33,21 @@ pub(super) struct Telling {
     heard: mpsc::UnboundedReceiver<(u64, u64, String)>,
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
+    /// What was told last; every value has to be more than the one before.
+    last: Option<f64>,
 }
+
+/// How much more is told where nothing more is done.
+const A_LITTLE: f64 = 0.0001;
 
 /// Both ends for one call.
 pub(super) fn of(context: &RequestContext<RoleServer>) -> (Heard, Telling) {
     let (sender, heard) = mpsc::unbounded_channel();
     let token = context.meta.get_progress_token();
-    (Heard(sender), Telling { heard, peer: context.peer.clone(), token })
+    (
+        Heard { sender, is_wanted: token.is_some() },
+        Telling { heard, peer: context.peer.clone(), token, last: None },
+    )
 }
 
 impl Telling {
@@ -48,9 +63,11 @@ impl Telling {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "the protocol has no other number")]
-    async fn tell(&self, done: u64, total: u64, told: String) {
+    async fn tell(&mut self, done: u64, total: u64, told: String) {
         let Some(token) = self.token.clone() else { return };
-        let mut progress = ProgressNotificationParam::new(token, done as f64);
+        let done = self.last.map_or(done as f64, |last| (done as f64).max(last + A_LITTLE));
+        self.last = Some(done);
+        let mut progress = ProgressNotificationParam::new(token, done);
         progress.total = Some(total as f64);
         progress.message = Some(told);
         if let Err(error) = self.peer.notify_progress(progress).await {

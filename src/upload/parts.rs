@@ -8,7 +8,6 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::{
     body::{self, Range},
-    counter::Counter,
     digest::Digest,
     journal::{Journal, Tags},
     meter::Meter,
@@ -19,6 +18,7 @@ use crate::{
     api::uploads::GetBuildUploadParts,
     client::{Storage, StorageError, jittered},
     failure::{Code, Failure},
+    local::Counter,
     operation::Operation as _,
 };
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Errand, Meter, Source, counter::Counter, platform_of, provenance};
+use super::{Errand, Meter, Source, platform_of, provenance};
 use crate::{
     arguments::Violation,
     failure::Failure,
     files::{Files, FilesRoot},
     gateway::Gateway,
-    local::{LocalTool as _, UploadBuild},
+    local::{Counter, LocalTool as _, UploadBuild},
     operation::Fields,
 };
 

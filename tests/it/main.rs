@@ -31,4 +31,5 @@ mod starting;
 mod stdio;
 mod tools;
 mod uploading;
+mod waiting;
 mod wire;

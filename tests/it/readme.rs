@@ -61,7 +61,9 @@ fn commands_table() -> String {
         let below = command.get_subcommand_value_name().map(|name| format!("<{name}>"));
         let name = std::iter::once(format!("tas-mcp {}", command.get_name())).chain(positional).chain(below);
         add(name.collect::<Vec<_>>().join(" "), command.get_about().expect("an about").to_string());
-        let own = command.get_arguments().filter(|one| !one.is_positional() && !one.is_global_set());
+        let settings: Vec<_> = program.get_arguments().map(clap::Arg::get_id).collect();
+        let own =
+            command.get_arguments().filter(|one| !one.is_positional() && !settings.contains(&one.get_id()));
         for option in own.filter(|option| !matches!(option.get_id().as_str(), "help" | "version")) {
             let mut defaults =
                 option.get_default_values().iter().filter(|_| option.get_action().takes_values());

@@ -6,6 +6,7 @@ pub(crate) mod host;
 pub(crate) mod peer;
 pub(crate) mod service;
 pub(crate) mod stub;
+pub(crate) mod time;
 
 /// Whether snapshots are to be written instead of compared; they are compared afterwards all the same.
 pub(crate) fn updates_snapshots() -> bool {

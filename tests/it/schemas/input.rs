@@ -94,7 +94,11 @@ fn keywords_of_our_own_are_not_published() {
             "{}",
             entry.name
         );
-        assert!(!Value::Object(entry.output_schema().as_ref().clone()).to_string().contains("\"x-"), "{}", entry.name);
+        assert!(
+            !Value::Object(entry.output_schema().as_ref().clone()).to_string().contains("\"x-"),
+            "{}",
+            entry.name
+        );
     }
     assert!(own > 0, "nothing uses {OR_TYPE}");
 }

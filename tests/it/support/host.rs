@@ -28,9 +28,14 @@ pub(crate) struct Host {
 impl Host {
     /// Connected, nothing said yet.
     pub(crate) fn connect(settings: &Settings) -> Self {
+        Self::to(Server::new(settings))
+    }
+
+    /// Connected to this server, nothing said yet.
+    pub(crate) fn to(server: Server) -> Self {
         let (near, far) = tokio::io::duplex(PIPE);
         let (their_input, their_output) = tokio::io::split(far);
-        tokio::spawn(mcp::serve_stdio(Server::new(settings), their_input, their_output));
+        tokio::spawn(mcp::serve_stdio(server, their_input, their_output));
         let (output, input) = tokio::io::split(near);
         Self { lines: BufReader::new(output).lines(), input, next_id: AtomicU64::new(1) }
     }

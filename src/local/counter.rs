@@ -12,15 +12,15 @@ use crate::{
 
 /// The way to the operations of one project.
 #[derive(Clone, Debug)]
-pub(super) struct Counter {
-    pub(super) gateway: Gateway,
+pub(crate) struct Counter {
+    pub(crate) gateway: Gateway,
     /// `None`: it follows from the settings or the key.
-    pub(super) project: Option<String>,
+    pub(crate) project: Option<String>,
 }
 
 impl Counter {
     /// Calls an operation that a person has agreed to, if it needs that.
-    pub(super) async fn ask(&self, operation: &str, mut arguments: Fields) -> Result<Reply, Failure> {
+    pub(crate) async fn ask(&self, operation: &str, mut arguments: Fields) -> Result<Reply, Failure> {
         let entry = catalog::find(operation)
             .ok_or_else(|| Failure::new(Code::NotFound, format!("there is no operation `{operation}`")))?;
         if let Some(project) = &self.project {
@@ -33,7 +33,7 @@ impl Counter {
     }
 
     /// The same with arguments as JSON; gives the answer.
-    pub(super) async fn call(&self, operation: &str, arguments: Value) -> Result<Value, Failure> {
+    pub(crate) async fn call(&self, operation: &str, arguments: Value) -> Result<Value, Failure> {
         let arguments = match arguments {
             Value::Object(arguments) => arguments,
             _ => Fields::new(),

@@ -1,0 +1,148 @@
+//! `tas-mcp run`: starts a test or a plan; with `--wait` it ends as the verdicts say.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use indexmap::IndexSet;
+use serde_json::Value;
+
+use super::{
+    Exit, call, complain,
+    live::Live,
+    verdicts::{self, Ending, Report},
+    wait::TIMEOUT_S,
+};
+use crate::{
+    api::start::{StartRun, StartTestPlanRun},
+    catalog,
+    config::Settings,
+    failure::{Code, Failure},
+    gateway::{Gateway, PROJECT_ID},
+    local::Audience,
+    operation::{Fields, Operation as _},
+    tool::Tool,
+    waiting::{Target, Wait},
+};
+
+/// Flags of waiting.
+const WAIT: &str = "wait";
+const TIMEOUT: &str = "timeout-seconds";
+const JUNIT: &str = "junit";
+
+/// Positional argument: the test or the plan.
+const SUBJECT: &str = "subject";
+
+/// What is started: word of the command, tool, and argument of the tool that names it.
+const STARTS: [(&str, &str, &str); 2] =
+    [("test", StartRun::NAME, "multiplayer_test_id"), ("plan", StartTestPlanRun::NAME, "test_plan_id")];
+
+/// The command. Its subcommands are made only when it is used.
+pub fn command() -> Command {
+    let about = "Starts a test or a plan; with --wait it ends as the verdicts say";
+    Command::new("run").about(about).after_help(Exit::HELP_OF_WAITING).defer(|command| {
+        let wait = Arg::new(WAIT).long(WAIT).action(ArgAction::SetTrue);
+        let timeout = Arg::new(TIMEOUT)
+            .long(TIMEOUT)
+            .value_name("N")
+            .value_parser(value_parser!(u64).range(1..=TIMEOUT_S));
+        command
+            .subcommand_required(true)
+            .subcommand_value_name("test|plan")
+            .arg_required_else_help(true)
+            .arg(wait.global(true).help("Wait until everything is over, and print the verdicts"))
+            .arg(timeout.global(true).default_value("7200").help("How long to wait"))
+            .arg(verdicts::flag().global(true).help("JUnit XML of the verdicts, for CI; with --wait"))
+            .subcommands(
+                STARTS.iter().filter_map(|(word, tool, _)| Some(subcommand(word, catalog::find_tool(tool)?))),
+            )
+    })
+}
+
+fn subcommand(word: &'static str, tool: &'static Tool) -> Command {
+    let subject = Arg::new(SUBJECT).value_name(format!("{}_ID", word.to_uppercase()));
+    let command = call::subcommand(tool).name(word).after_help(Exit::HELP_OF_WAITING);
+    command.arg(subject.help(format!("Id of the {word}")))
+}
+
+/// Runs the command.
+pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
+    let (word, matches) = matches.subcommand().context("nothing is named")?;
+    let start = STARTS.iter().find(|(known, ..)| *known == word).context("nothing is named")?;
+    let tool = catalog::find_tool(start.1).context("there is no such tool")?;
+    let (mut arguments, report) = match read(tool, matches)? {
+        Ok(read) => read,
+        Err(failure) => return Ok(complain(&failure)),
+    };
+    if let Some(subject) = matches.get_one::<String>(SUBJECT) {
+        arguments.insert(start.2.to_owned(), Value::from(subject.as_str()));
+    }
+    let gateway = Gateway::new(settings);
+    let project = arguments.get(PROJECT_ID).and_then(Value::as_str).map(str::to_owned);
+    let reply = match call::confirmed(&gateway, tool, arguments).await? {
+        Ok(reply) => reply,
+        Err(failure) => return Ok(complain(&failure)),
+    };
+    let raw = matches.get_flag(call::RAW);
+    if !matches.get_flag(WAIT) {
+        return call::print(&reply, raw);
+    }
+    let project = project.or_else(|| reply.project().map(str::to_owned));
+    let timeout = Duration::from_secs(*matches.get_one::<u64>(TIMEOUT).unwrap_or(&TIMEOUT_S));
+    let started = reply.value().clone();
+    let wait = Wait { target: target(&started), project: project.clone(), timeout, interval: None };
+    let audience = Audience { watcher: Arc::new(Live::new()), patience: None };
+    match wait.run(&gateway, &audience).await {
+        Ok(completion) => {
+            // The display ends before the table begins.
+            drop(audience);
+            let ending = Ending { completion, not_started: not_started(&started), started: Some(started) };
+            ending.told(&gateway, project.as_deref(), report, raw).await
+        }
+        Err(failure) => {
+            let failure = failure.detail("started", started);
+            Ok(complain(&failure.hint("it was started: go on with `tas-mcp wait`")))
+        }
+    }
+}
+
+type Read = (Fields, Option<Report>);
+
+fn read(tool: &'static Tool, matches: &ArgMatches) -> anyhow::Result<Result<Read, Failure>> {
+    if matches.contains_id(JUNIT) && !matches.get_flag(WAIT) {
+        let failure = Failure::new(Code::InvalidArguments, format!("`--{JUNIT}` needs `--{WAIT}`"));
+        return Ok(Err(failure.hint("nothing was sent")));
+    }
+    let arguments = call::arguments(tool, matches)?;
+    Ok(arguments.and_then(|arguments| Ok((arguments, Report::open(matches)?))))
+}
+
+/// What to wait for: the execution of a plan, else the jobs, wherever the answer names them (supplement 2.1).
+fn target(started: &Value) -> Target {
+    let execution = started.get("test_plan_execution_id").and_then(Value::as_str);
+    if let Some(execution) = execution {
+        return Target::Execution(execution.to_owned());
+    }
+    let rows = devices(started).filter_map(|row| row.get("data"));
+    let holders = [Some(started), started.get("data")].into_iter().flatten().chain(rows);
+    let ids = holders.filter_map(|holder| holder.get("job_ids")?.as_array()).flatten();
+    let ids: IndexSet<_> = ids.filter_map(|id| id.as_str().map(str::to_owned)).collect();
+    Target::Jobs(ids.into_iter().collect())
+}
+
+/// Devices on which nothing was started, and why.
+fn not_started(started: &Value) -> Vec<(String, String)> {
+    let text = |row: &Value, name: &str| row.get(name).and_then(Value::as_str).map(str::to_owned);
+    let failed = devices(started).filter(|row| row.get("ok") == Some(&Value::Bool(false)));
+    let told = |row: &Value| {
+        let why = text(row, "message").or_else(|| text(row, "error"));
+        (text(row, "device_label").unwrap_or_default(), why.unwrap_or_default())
+    };
+    failed.map(told).collect()
+}
+
+/// The rows of a start on several devices.
+fn devices(started: &Value) -> impl Iterator<Item = &Value> {
+    let rows = |name: &str| started.get(name).and_then(Value::as_array);
+    [rows("results"), rows("device_runs")].into_iter().flatten().flatten()
+}

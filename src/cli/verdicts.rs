@@ -1,0 +1,176 @@
+//! The end of a wait on the command line: a table of verdicts, a JUnit file, and the exit code.
+
+use std::{
+    io::{IsTerminal as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context as _;
+use clap::{Arg, ArgMatches, value_parser};
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Value, json};
+use tempfile::NamedTempFile;
+
+use super::{Exit, table::Table};
+use crate::{
+    api::runs::GetRun,
+    failure::{Code, Failure},
+    gateway::Gateway,
+    local::Counter,
+    operation::{Fields, Operation as _},
+    waiting::{
+        Completion, Item, Status,
+        junit::{self, Case},
+    },
+};
+
+/// Flag that names the JUnit file.
+const JUNIT: &str = "junit";
+
+/// Most runs that are read at once.
+const AT_ONCE: usize = 8;
+
+/// The flag.
+pub(super) fn flag() -> Arg {
+    let flag = Arg::new(JUNIT).long(JUNIT).value_name("FILE").value_parser(value_parser!(PathBuf));
+    flag.help("JUnit XML of the verdicts, for CI")
+}
+
+/// A JUnit file to be, under another name until it is whole.
+#[derive(Debug)]
+pub(super) struct Report {
+    file: NamedTempFile,
+    path: PathBuf,
+}
+
+impl Report {
+    /// Opens the file that a flag names. One that cannot be written is refused before anything is sent.
+    pub(super) fn open(matches: &ArgMatches) -> Result<Option<Self>, Failure> {
+        let Some(path) = matches.get_one::<PathBuf>(JUNIT) else { return Ok(None) };
+        let refused = |why: &dyn std::fmt::Display| {
+            Failure::new(Code::FileError, format!("`--{JUNIT} {}` cannot be written: {why}", path.display()))
+                .hint("name a file in a directory that exists; nothing was sent")
+        };
+        if path.is_dir() {
+            return Err(refused(&"it is a directory"));
+        }
+        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+        let file = temporary(directory.unwrap_or(Path::new("."))).map_err(|error| refused(&error))?;
+        Ok(Some(Self { file, path: path.clone() }))
+    }
+
+    fn write(mut self, document: &str) -> anyhow::Result<()> {
+        let shown = self.path.display().to_string();
+        let written = self.file.write_all(document.as_bytes()).and_then(|()| self.file.flush());
+        written.with_context(|| format!("cannot write {shown}"))?;
+        self.file.persist(&self.path).map(drop).with_context(|| format!("cannot write {shown}"))
+    }
+}
+
+/// A new file with the permissions that files usually get: others read what CI collects.
+fn temporary(directory: &Path) -> std::io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".tas-mcp-junit-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(directory)
+}
+
+/// What came of a start or a wait.
+#[derive(Debug)]
+pub(super) struct Ending {
+    pub(super) completion: Completion,
+    /// The answer of the start, where there was one.
+    pub(super) started: Option<Value>,
+    /// Devices on which nothing was started, and why.
+    pub(super) not_started: Vec<(String, String)>,
+}
+
+impl Ending {
+    /// Prints and writes everything; says how it ended.
+    pub(super) async fn told(
+        self,
+        gateway: &Gateway,
+        project: Option<&str>,
+        report: Option<Report>,
+        raw: bool,
+    ) -> anyhow::Result<Exit> {
+        if let Some(report) = report {
+            report.write(&self.junit(gateway, project).await?)?;
+        }
+        let mut output = anstream::stdout();
+        if raw || !std::io::stdout().is_terminal() {
+            let mut value = json!(self.completion);
+            if let (Some(started), Value::Object(fields)) = (&self.started, &mut value) {
+                fields.insert("started".to_owned(), started.clone());
+            }
+            writeln!(output, "{value}")?;
+            // The log of a CI job shows standard error too.
+            write!(anstream::stderr(), "{}", self.table())?;
+        } else {
+            write!(output, "{}", self.table())?;
+        }
+        Ok(self.exit())
+    }
+
+    /// 0 only if everything that was asked for is over and has passed.
+    fn exit(&self) -> Exit {
+        if self.completion.status == Status::TimedOut {
+            Exit::TimedOut
+        } else if self.completion.all_passed && self.not_started.is_empty() {
+            Exit::Done
+        } else {
+            Exit::NotPassed
+        }
+    }
+
+    fn table(&self) -> String {
+        let mut table = Table::new(["verdict", "test", "platform", "run", "attempts", "reason"]);
+        for item in &self.completion.items {
+            let status = item.status.clone().unwrap_or_default();
+            let attempts = item.attempts.map(|attempts| attempts.to_string());
+            table.row([
+                item.verdict().unwrap_or(status),
+                item.name().to_owned(),
+                item.platform.clone().unwrap_or_default(),
+                item.run_id.clone().unwrap_or_default(),
+                attempts.unwrap_or_default(),
+                item.reason.clone().unwrap_or_default(),
+            ]);
+        }
+        for (device, why) in &self.not_started {
+            let [none, run, attempts] = [(); 3].map(|()| String::new());
+            table.row(["not started".to_owned(), none, device.clone(), run, attempts, why.clone()]);
+        }
+        let passed = self.completion.verdicts.get("SUCCESS").unwrap_or(&0);
+        let total = self.completion.total + self.not_started.len();
+        format!("{table}{passed} of {total} passed\n")
+    }
+
+    async fn junit(&self, gateway: &Gateway, project: Option<&str>) -> anyhow::Result<String> {
+        let plan = junit::plan_name(&self.completion);
+        let counter = Counter { gateway: gateway.clone(), project: project.map(str::to_owned) };
+        let read = |item: Item| {
+            let counter = counter.clone();
+            async move { run_of(&counter, &item).await }
+        };
+        let items = &self.completion.items;
+        let runs: Vec<_> = stream::iter(items.clone()).map(read).buffered(AT_ONCE).collect().await;
+        let mut cases: Vec<_> =
+            items.iter().zip(&runs).map(|(item, run)| Case::new(item, run.as_ref(), &plan)).collect();
+        let failed = self.not_started.iter().map(|(device, why)| Case::not_started(device, why, &plan));
+        cases.extend(failed);
+        Ok(junit::document(&plan, &cases)?)
+    }
+}
+
+/// The run of an item; a report without its steps is better than none.
+async fn run_of(counter: &Counter, item: &Item) -> Option<Value> {
+    let arguments = Fields::from_iter([("run_id".to_owned(), json!(item.run_id.as_ref()?))]);
+    let run = counter.ask(GetRun::NAME, arguments).await;
+    let read = run.inspect_err(|failure| tracing::warn!("the report lacks the steps of a run: {failure}"));
+    read.ok().map(|reply| reply.value().clone())
+}

@@ -1,0 +1,92 @@
+//! Waiting until jobs, a run or a plan execution are over (supplement 3.3, 15): few requests, progress at least every
+//! five seconds, and an answer at the end of the time that says what is known and how to go on.
+
+use std::{sync::Arc, time::Duration};
+
+mod clock;
+mod completion;
+mod course;
+mod item;
+mod jobs;
+pub mod junit;
+mod pace;
+mod watched;
+
+pub use clock::{Clock, RealTime};
+pub use completion::{Completion, Status};
+pub use item::Item;
+
+use self::{course::Course, watched::Watched};
+use crate::{failure::Failure, gateway::Gateway, local::Audience};
+
+/// Longest silence towards somebody who watches.
+const TELLING: Duration = Duration::from_secs(5);
+
+/// How long the last look may take once the time is over.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Looks in a row that may fail before the wait is given up.
+const MOST_TROUBLES: u32 = 5;
+
+/// What is waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// One job.
+    Job(String),
+    /// Several jobs.
+    Jobs(Vec<String>),
+    /// A run.
+    Run(String),
+    /// An execution of a test plan.
+    Execution(String),
+}
+
+impl Target {
+    /// The word of the result for it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Job(_) => "job",
+            Self::Jobs(_) => "jobs",
+            Self::Run(_) => "run",
+            Self::Execution(_) => "test_plan_execution",
+        }
+    }
+
+    /// Its id, where it has one.
+    pub fn id(&self) -> Option<&str> {
+        match self {
+            Self::Job(id) | Self::Run(id) | Self::Execution(id) => Some(id),
+            Self::Jobs(_) => None,
+        }
+    }
+}
+
+/// A wait.
+#[derive(Debug)]
+pub struct Wait {
+    /// What is waited for.
+    pub target: Target,
+    /// Project, where the caller names one.
+    pub project: Option<String>,
+    /// How long at most.
+    pub timeout: Duration,
+    /// Time between looks; `None`: growing.
+    pub interval: Option<Duration>,
+}
+
+impl Wait {
+    /// Waits. Dropping the future ends it.
+    ///
+    /// # Errors
+    /// Those of the operations that read. What passes by itself ends the wait only at the fifth time in a row, and the
+    /// failure says what is known.
+    pub async fn run(self, gateway: &Gateway, audience: &Audience) -> Result<Completion, Failure> {
+        let span = match audience.limit() {
+            Some(limit) => self.timeout.min(limit.saturating_sub(GRACE)),
+            None => self.timeout,
+        };
+        let subject = Watched::new(self.target, gateway.clone(), self.project);
+        let watcher = Arc::clone(&audience.watcher);
+        Course::new(subject, Arc::clone(gateway.clock()), watcher, span).run(self.interval).await
+    }
+}

@@ -1,0 +1,42 @@
+//! Time as a wait sees it. Tests put their own in its place, and wait for nothing.
+
+use std::{fmt::Debug, time::Duration};
+
+use futures_util::future::BoxFuture;
+use tokio::time::Instant;
+
+/// Passes time.
+pub trait Clock: Debug + Send + Sync {
+    /// Time since a fixed moment.
+    fn now(&self) -> Duration;
+
+    /// Lets so much time pass.
+    fn pause(&self, span: Duration) -> BoxFuture<'_, ()>;
+
+    /// Rings when something else has taken so long.
+    fn alarm(&self, span: Duration) -> BoxFuture<'_, ()>;
+}
+
+/// The time of this machine.
+#[derive(Clone, Copy, Debug)]
+pub struct RealTime(Instant);
+
+impl Default for RealTime {
+    fn default() -> Self {
+        Self(Instant::now())
+    }
+}
+
+impl Clock for RealTime {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    fn pause(&self, span: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(tokio::time::sleep(span))
+    }
+
+    fn alarm(&self, span: Duration) -> BoxFuture<'_, ()> {
+        self.pause(span)
+    }
+}

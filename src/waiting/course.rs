@@ -1,0 +1,164 @@
+//! The course of a wait: look, tell, pause.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::json;
+
+use super::{
+    Clock, Completion, GRACE, MOST_TROUBLES, TELLING, completion::Status, pace::Pace, watched::Watched,
+};
+use crate::{
+    failure::{Code, Failure},
+    local::Watcher,
+};
+
+/// A wait under way.
+#[derive(Debug)]
+pub(super) struct Course {
+    subject: Watched,
+    clock: Arc<dyn Clock>,
+    watcher: Arc<dyn Watcher>,
+    started: Duration,
+    /// How long is waited.
+    span: Duration,
+    polls: u32,
+    /// Looks that failed since the last that did not.
+    troubles: Vec<Failure>,
+    told: (u64, u64, String),
+}
+
+impl Course {
+    pub(super) fn new(
+        subject: Watched,
+        clock: Arc<dyn Clock>,
+        watcher: Arc<dyn Watcher>,
+        span: Duration,
+    ) -> Self {
+        let (started, told) = (clock.now(), (0, 0, String::new()));
+        Self { subject, clock, watcher, started, span, polls: 0, troubles: Vec::new(), told }
+    }
+
+    pub(super) async fn run(mut self, interval: Option<Duration>) -> Result<Completion, Failure> {
+        let mut pace = Pace::new(interval);
+        loop {
+            self.polls += 1;
+            let is_in_time = match self.look().await {
+                Some(outcome) => self.noted(outcome).map(|()| true)?,
+                None => false,
+            };
+            let completion = self.completion();
+            self.hear(&completion);
+            let left = self.span.saturating_sub(self.elapsed());
+            if completion.status == Status::Completed || left.is_zero() || !is_in_time {
+                return self.ended(completion);
+            }
+            self.pause(pace.next().max(self.asked_for()).min(left)).await;
+        }
+    }
+
+    /// Looks once, and tells meanwhile; `None`: the time was over before there was an answer.
+    async fn look(&mut self) -> Option<Result<(), Failure>> {
+        let mut left = (self.span + GRACE).saturating_sub(self.elapsed());
+        let mut looking = std::pin::pin!(self.subject.look());
+        loop {
+            let tick = left.min(TELLING);
+            tokio::select! {
+                biased;
+                outcome = &mut looking => return Some(outcome),
+                () = self.clock.alarm(tick) => {}
+            }
+            left = left.saturating_sub(tick);
+            if left.is_zero() {
+                return None;
+            }
+            tell(&*self.watcher, &self.told);
+        }
+    }
+
+    /// Takes note of how a look went; a failure that is final, or one too many, is the end.
+    fn noted(&mut self, outcome: Result<(), Failure>) -> Result<(), Failure> {
+        let Err(failure) = outcome else {
+            self.troubles.clear();
+            return Ok(());
+        };
+        let passes = matches!(
+            failure.code,
+            Code::ServiceUnavailable | Code::RateLimited | Code::Timeout | Code::BadResponse
+        );
+        tracing::info!("a look failed: {failure}");
+        self.troubles.push(failure.clone());
+        let count = u32::try_from(self.troubles.len()).unwrap_or(u32::MAX);
+        if passes && count < MOST_TROUBLES {
+            return Ok(());
+        }
+        let mut failure = if self.subject.was_seen() { self.with_known(failure) } else { failure };
+        if passes {
+            failure.message =
+                format!("wait_for_completion: {count} looks in a row failed: {}", failure.message);
+            failure = failure.hint("the runs go on without you: call again with the same arguments later");
+        }
+        Err(failure.detail("polls", self.polls))
+    }
+
+    fn with_known(&self, failure: Failure) -> Failure {
+        let mut known = self.completion();
+        known.resource = None;
+        known.next = None;
+        failure.detail("known", json!(known))
+    }
+
+    /// How long the service asked to be left alone.
+    fn asked_for(&self) -> Duration {
+        let failure = self.troubles.last();
+        let seconds = failure.and_then(|failure| failure.details.get("retry_after_s")?.as_u64());
+        Duration::from_secs(seconds.unwrap_or_default())
+    }
+
+    /// Lets time pass, and tells at least every [`TELLING`].
+    async fn pause(&self, span: Duration) {
+        let mut left = span;
+        while !left.is_zero() {
+            let slice = left.min(TELLING);
+            self.clock.pause(slice).await;
+            left -= slice;
+            if !left.is_zero() {
+                tell(&*self.watcher, &self.told);
+            }
+        }
+    }
+
+    /// Remembers what is to be told, never less than before, and tells it.
+    fn hear(&mut self, completion: &Completion) {
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let done = number(completion.finished).max(self.told.0);
+        self.told = (done, number(completion.total).max(done), completion.told());
+        tell(&*self.watcher, &self.told);
+    }
+
+    /// The result; without a single look that succeeded there is none.
+    fn ended(mut self, mut completion: Completion) -> Result<Completion, Failure> {
+        let trouble = self.troubles.pop();
+        if self.subject.was_seen() {
+            completion.last_failure = trouble.map(|failure| failure.message);
+            return Ok(completion);
+        }
+        let unanswered = || {
+            Failure::new(Code::Timeout, "wait_for_completion: the service did not answer in time")
+                .hint("call again with the same arguments")
+        };
+        Err(trouble.unwrap_or_else(unanswered).detail("polls", self.polls))
+    }
+
+    fn completion(&self) -> Completion {
+        let tenths = (self.elapsed().as_secs_f64() * 10.0).round();
+        Completion::of(&self.subject, self.polls, tenths / 10.0)
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.clock.now().saturating_sub(self.started)
+    }
+}
+
+fn tell(watcher: &dyn Watcher, told: &(u64, u64, String)) {
+    watcher.progress(told.0, told.1, &told.2);
+}

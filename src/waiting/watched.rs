@@ -1,0 +1,127 @@
+//! What is waited for, as it was last seen.
+
+use serde_json::{Value, json};
+
+use super::{
+    Target,
+    item::{Item, is_completed, text},
+    jobs::{self, Jobs},
+};
+use crate::{
+    api::{executions::GetTestPlanExecution, runs::GetRun},
+    failure::Failure,
+    gateway::Gateway,
+    local::Counter,
+    operation::{Fields, Operation as _},
+};
+
+/// Counts of an execution whose tests are over, and what they are called as verdicts (supplement 5.1).
+const COUNTS: [(&str, &str); 4] =
+    [("passed", "SUCCESS"), ("failed", "FAILED"), ("skipped", "SKIPPED"), ("stopped", "STOPPED")];
+
+/// What is waited for.
+#[derive(Debug)]
+pub(super) struct Watched {
+    pub(super) target: Target,
+    counter: Counter,
+    /// The run or the execution.
+    record: Option<Value>,
+    jobs: Jobs,
+    /// The jobs of an execution.
+    of_execution: Vec<Value>,
+}
+
+impl Watched {
+    pub(super) fn new(target: Target, gateway: Gateway, project: Option<String>) -> Self {
+        let jobs = match &target {
+            Target::Job(id) => vec![id.clone()],
+            Target::Jobs(ids) => ids.clone(),
+            Target::Run(_) | Target::Execution(_) => Vec::new(),
+        };
+        let counter = Counter { gateway, project };
+        Self { target, counter, record: None, jobs: Jobs::new(jobs), of_execution: Vec::new() }
+    }
+
+    /// Looks once. What was seen before a failure is kept.
+    pub(super) async fn look(&mut self) -> Result<(), Failure> {
+        let (operation, argument, id) = match &self.target {
+            Target::Job(_) | Target::Jobs(_) => return self.jobs.look(&mut self.counter).await,
+            Target::Run(id) => (GetRun::NAME, "run_id", id.clone()),
+            Target::Execution(id) => (GetTestPlanExecution::NAME, "test_plan_execution_id", id.clone()),
+        };
+        let arguments = Fields::from_iter([(argument.to_owned(), json!(id))]);
+        let record = self.counter.ask(operation, arguments).await?.value().clone();
+        // The jobs are read after the execution: one that is over has no job that is not.
+        if matches!(self.target, Target::Execution(_))
+            && let Some(jobs) = jobs::of_execution(&self.counter, &id).await?
+        {
+            self.of_execution = jobs;
+        }
+        self.record = Some(record);
+        Ok(())
+    }
+
+    /// Whether anything was seen.
+    pub(super) fn was_seen(&self) -> bool {
+        self.record.is_some() || self.items().iter().any(|item| item.status.is_some())
+    }
+
+    /// The jobs, or the run.
+    pub(super) fn items(&self) -> Vec<Item> {
+        match (&self.target, &self.record) {
+            (Target::Job(_) | Target::Jobs(_), _) => self.jobs.items(),
+            (Target::Run(_), Some(record)) => vec![Item::of_run(record)],
+            (Target::Run(id), None) => vec![Item::unknown(None, Some(id))],
+            (Target::Execution(_), _) => self.of_execution.iter().map(Item::of_job).collect(),
+        }
+    }
+
+    /// Jobs and executions end by their status, runs by their state (supplement 3.3).
+    pub(super) fn is_over(&self) -> bool {
+        match &self.target {
+            Target::Execution(_) => is_completed(self.last_status().as_deref()),
+            _ => self.items().iter().all(Item::is_over),
+        }
+    }
+
+    /// The status or state as the service writes it; of several jobs that of the first that is not over.
+    pub(super) fn last_status(&self) -> Option<String> {
+        let of_record = |name| self.record.as_ref().and_then(|record| text(record, name));
+        match &self.target {
+            Target::Run(_) => of_record("state"),
+            Target::Execution(_) => of_record("status"),
+            Target::Job(_) | Target::Jobs(_) => {
+                let mut items = self.jobs.items();
+                let position = items.iter().position(|item| !item.is_over()).unwrap_or_default();
+                if items.is_empty() { None } else { items.swap_remove(position).status }
+            }
+        }
+    }
+
+    /// The record of what is waited for, where it is one.
+    pub(super) fn resource(&self) -> Option<&Fields> {
+        self.record.as_ref().or_else(|| self.jobs.only()).and_then(Value::as_object)
+    }
+
+    /// How many of how many are over.
+    pub(super) fn counted(&self) -> (usize, usize) {
+        let items = self.items();
+        let over = items.iter().filter(|item| item.is_over()).count();
+        if !items.is_empty() {
+            return (over, items.len().max(self.count("total_tests")));
+        }
+        let over: usize = self.counts().into_iter().map(|(_, count)| count).sum();
+        (over, self.count("total_tests").max(over))
+    }
+
+    /// Verdicts of an execution whose jobs cannot be listed.
+    pub(super) fn counts(&self) -> Vec<(&'static str, usize)> {
+        let count = |name: &str| self.count(&format!("test_status/{name}"));
+        COUNTS.iter().map(|(name, verdict)| (*verdict, count(name))).filter(|(_, count)| *count > 0).collect()
+    }
+
+    fn count(&self, path: &str) -> usize {
+        let number = self.record.as_ref().and_then(|record| record.pointer(&format!("/{path}"))?.as_u64());
+        number.and_then(|number| usize::try_from(number).ok()).unwrap_or_default()
+    }
+}

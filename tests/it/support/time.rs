@@ -1,0 +1,73 @@
+//! Time that passes when somebody waits, and at once: that of the sandbox goes with it.
+
+use std::{
+    sync::{
+        Arc, Mutex, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use tas_mcp::waiting::Clock;
+
+use super::service::Service;
+
+/// A clock that is ahead of the sandbox's by nothing.
+#[derive(Debug)]
+pub(crate) struct Simulated {
+    service: Weak<Service>,
+    now: Mutex<Duration>,
+    pauses: Mutex<Vec<Duration>>,
+    /// Whether what is waited for takes longer than anybody waits.
+    pub(crate) is_slow: AtomicBool,
+    /// Whether pauses never end.
+    pub(crate) stands_still: AtomicBool,
+}
+
+impl Simulated {
+    pub(crate) fn of(service: &Arc<Service>) -> Arc<Self> {
+        let (now, pauses) = (Mutex::default(), Mutex::default());
+        let (is_slow, stands_still) = (AtomicBool::new(false), AtomicBool::new(false));
+        Arc::new(Self { service: Arc::downgrade(service), now, pauses, is_slow, stands_still })
+    }
+
+    /// The pauses so far.
+    pub(crate) fn pauses(&self) -> Vec<Duration> {
+        self.pauses.lock().expect("no test panics here").clone()
+    }
+
+    fn advance(&self, span: Duration) {
+        *self.now.lock().expect("no test panics here") += span;
+        if let Some(service) = self.service.upgrade() {
+            service.advance(span.as_secs_f64());
+        }
+    }
+}
+
+impl Clock for Simulated {
+    fn now(&self) -> Duration {
+        *self.now.lock().expect("no test panics here")
+    }
+
+    fn pause(&self, span: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.pauses.lock().expect("no test panics here").push(span);
+            if self.stands_still.load(Ordering::Relaxed) {
+                std::future::pending::<()>().await;
+            }
+            tokio::task::yield_now().await;
+            self.advance(span);
+        })
+    }
+
+    fn alarm(&self, span: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if !self.is_slow.load(Ordering::Relaxed) {
+                std::future::pending::<()>().await;
+            }
+            tokio::task::yield_now().await;
+            self.advance(span);
+        })
+    }
+}
