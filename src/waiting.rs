@@ -19,8 +19,8 @@ pub use item::Item;
 use self::{course::Course, watched::Watched};
 use crate::{failure::Failure, gateway::Gateway, local::Audience};
 
-/// Longest silence towards somebody who watches.
-const TELLING: Duration = Duration::from_secs(5);
+/// Longest silence towards somebody who watches: five seconds, with room for a busy machine.
+const TELLING: Duration = Duration::from_secs(4);
 
 /// How long the last look may take once the time is over.
 const GRACE: Duration = Duration::from_secs(5);

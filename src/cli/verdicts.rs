@@ -36,10 +36,9 @@ pub(super) fn flag() -> Arg {
     flag.help("JUnit XML of the verdicts, for CI")
 }
 
-/// A JUnit file to be, under another name until it is whole.
+/// A JUnit file to be.
 #[derive(Debug)]
 pub(super) struct Report {
-    file: NamedTempFile,
     path: PathBuf,
 }
 
@@ -54,21 +53,23 @@ impl Report {
         if path.is_dir() {
             return Err(refused(&"it is a directory"));
         }
-        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
-        let file = temporary(directory.unwrap_or(Path::new("."))).map_err(|error| refused(&error))?;
-        Ok(Some(Self { file, path: path.clone() }))
+        temporary(path).map(drop).map_err(|error| refused(&error))?;
+        Ok(Some(Self { path: path.clone() }))
     }
 
-    fn write(mut self, document: &str) -> anyhow::Result<()> {
-        let shown = self.path.display().to_string();
-        let written = self.file.write_all(document.as_bytes()).and_then(|()| self.file.flush());
-        written.with_context(|| format!("cannot write {shown}"))?;
-        self.file.persist(&self.path).map(drop).with_context(|| format!("cannot write {shown}"))
+    /// Writes the file under another name, and renames it when it is whole.
+    fn write(&self, document: &str) -> anyhow::Result<()> {
+        let failed = || format!("cannot write {}", self.path.display());
+        let mut file = temporary(&self.path).with_context(failed)?;
+        file.write_all(document.as_bytes()).with_context(failed)?;
+        file.persist(&self.path).map(drop).with_context(failed)
     }
 }
 
-/// A new file with the permissions that files usually get: others read what CI collects.
-fn temporary(directory: &Path) -> std::io::Result<NamedTempFile> {
+/// A new file beside `path` with the permissions that files usually get: others read what CI collects.
+fn temporary(path: &Path) -> std::io::Result<NamedTempFile> {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(".tas-mcp-junit-");
     #[cfg(unix)]

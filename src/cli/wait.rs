@@ -23,7 +23,7 @@ use crate::{
 pub(super) const TIMEOUT_S: u64 = 7_200;
 
 /// Arguments of the tool.
-pub(super) const TIMEOUT: &str = "timeout_seconds";
+const TIMEOUT: &str = "timeout_seconds";
 const JOB: &str = "job_id";
 const JOBS: &str = "job_ids";
 

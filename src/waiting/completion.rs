@@ -105,17 +105,21 @@ impl Completion {
 
     /// What a person reads while it goes on: how far it is, and what is running.
     pub(super) fn told(&self) -> String {
-        let names: Vec<_> = self.items.iter().filter(|item| !item.is_over()).map(Item::name).collect();
-        let told = format!("{} of {} finished", self.finished, self.total);
-        let more = match names.len().saturating_sub(MOST_NAMES) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let shown = names.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
-        let status = self.last_status.as_deref().unwrap_or("not seen yet");
-        match names.len() {
-            0 => format!("{told} ({status})"),
-            _ => format!("{told}; running: {shown}{more} ({status})"),
+        let unfinished = || self.items.iter().filter(|item| !item.is_over());
+        let names: Vec<_> = unfinished().filter(|item| item.is_under_way()).map(Item::name).collect();
+        let mut told = format!("{} of {} finished", self.finished, self.total);
+        if !names.is_empty() {
+            let shown = names.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
+            told = format!("{told}; running: {shown}");
         }
+        match names.len().saturating_sub(MOST_NAMES) {
+            0 => {}
+            more => told = format!("{told} and {more} more"),
+        }
+        match unfinished().count() - names.len() {
+            0 => {}
+            queued => told = format!("{told}; {queued} queued"),
+        }
+        told
     }
 }

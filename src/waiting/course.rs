@@ -121,9 +121,7 @@ impl Course {
             let slice = left.min(TELLING);
             self.clock.pause(slice).await;
             left -= slice;
-            if !left.is_zero() {
-                tell(&*self.watcher, &self.told);
-            }
+            tell(&*self.watcher, &self.told);
         }
     }
 

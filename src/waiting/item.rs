@@ -82,6 +82,12 @@ impl Item {
         is_completed(self.status.as_deref())
     }
 
+    /// Whether it is neither over nor still to begin.
+    pub fn is_under_way(&self) -> bool {
+        let waits = |status: &str| status.eq_ignore_ascii_case("queued");
+        !self.is_over() && self.status.as_deref().is_some_and(|status| !waits(status))
+    }
+
     /// How it ended, once it is over: the service's word, in capitals where it is a known one.
     pub fn verdict(&self) -> Option<String> {
         if !self.is_over() {

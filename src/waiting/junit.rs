@@ -1,6 +1,8 @@
 //! The runs of a wait as JUnit XML, as CI systems read it: a suite for each job, with one case, the run that counts.
 //! Keeps to the elements and attributes of the schema that Jenkins publishes (`junit-10.xsd`).
 
+use std::collections::BTreeMap;
+
 use quick_xml::{
     Writer,
     events::{BytesEnd, BytesStart, BytesText, Event},
@@ -187,16 +189,31 @@ pub fn document(name: &str, cases: &[Case]) -> std::io::Result<String> {
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     let declaration = quick_xml::events::BytesDecl::new("1.0", Some("UTF-8"), None);
     writer.write_event(Event::Decl(declaration))?;
+    let cases = told_apart(cases);
     let all: Vec<_> = cases.iter().collect();
     let root = counted(BytesStart::new("testsuites"), name, &all);
     writer.write_event(Event::Start(root))?;
-    for case in cases {
+    for case in &cases {
         suite(&mut writer, case)?;
     }
     writer.write_event(Event::End(BytesEnd::new("testsuites")))?;
     let mut text = String::from_utf8(writer.into_inner()).map_err(std::io::Error::other)?;
     text.push('\n');
     Ok(text)
+}
+
+/// The cases with names that are there once: CI systems take cases of one name for one case.
+fn told_apart(cases: &[Case]) -> Vec<Case> {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let numbered = cases.iter().map(|case| {
+        let times = seen.entry(&case.name).or_default();
+        *times += 1;
+        match *times {
+            1 => case.clone(),
+            times => Case { name: format!("{} ({times})", case.name), ..case.clone() },
+        }
+    });
+    numbered.collect()
 }
 
 type Xml = Writer<Vec<u8>>;

@@ -98,9 +98,12 @@ async fn cancelling_stops_it_at_once() {
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
     scene.host.send(&cancel).await;
     // Who waits holds the clock, and lets go of it at the end.
-    while Arc::strong_count(&scene.clock) >= held {
-        tokio::task::yield_now().await;
-    }
+    let gone = async {
+        while Arc::strong_count(&scene.clock) >= held {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), gone).await.expect("the wait ends");
     scene.host.succeed("list_tests", json!({"page_size": 1})).await;
     let requests = scene.service.requests().await;
     assert_eq!(requests.iter().filter(|line| line.contains("/jobs")).count(), 1, "{requests:?}");

@@ -187,3 +187,14 @@ fn hostile_text_stays_text() {
         assert!(report.contains(said), "{said}: {report}");
     }
 }
+
+/// CI systems take cases of one name for one case.
+#[test]
+fn instances_of_one_test_have_names_of_their_own() {
+    let cases = [(); 3].map(|()| Case::new(&item("SUCCESS"), None, "p"));
+    let found = elements(&document("p", &cases).unwrap());
+    let names: Vec<_> =
+        found.iter().filter(|(name, ..)| name == "testcase").map(|one| attribute(one, "name")).collect();
+    let name = "Pause and resume [Pixel 8]";
+    assert_eq!(names, [name, &format!("{name} (2)"), &format!("{name} (3)")]);
+}
