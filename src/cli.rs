@@ -5,14 +5,17 @@ use std::io::Write;
 mod call;
 mod completions;
 mod doctor;
+mod download;
 mod images;
 mod program;
+mod progress;
 mod table;
 mod tools;
 
 pub use call::{command as call_command, run as call};
 pub use completions::{command as completions_command, run as completions};
 pub use doctor::{command as doctor_command, run as doctor};
+pub use download::{command as download_command, run as download};
 pub use program::program;
 pub use tools::{command as tools_command, run as tools};
 

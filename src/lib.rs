@@ -13,6 +13,7 @@
 //! | [`client`] | requests: key, limits, retries, TLS |
 //! | [`scope`] | which project a call goes to |
 //! | [`gateway`], [`call`], [`reply`], [`failure`] | one call, what its requests share, and how it ends |
+//! | [`download`], [`upload`], [`files`] | files of runs and installers come down, builds go up; where files may lie |
 //! | [`picture`] | pictures, small enough for hosts |
 //! | [`mcp`] | the server: tools, protocol revisions, standard input and output |
 //! | [`sandbox`] | the service in memory |
@@ -40,6 +41,7 @@ pub mod cli;
 pub mod client;
 pub mod config;
 pub mod demo;
+pub mod download;
 pub mod failure;
 pub mod files;
 pub mod gateway;

@@ -20,12 +20,17 @@ use crate::{
     tool::Tool,
 };
 
+mod download_minion;
+mod download_run_files;
 mod upload_build;
 
+pub use download_minion::{DownloadMinion, platform as minion_platform};
+pub use download_run_files::DownloadRunFiles;
 pub use upload_build::UploadBuild;
 
 /// The tools, in the order in which hosts list them, after the operations.
-pub static LOCAL: [Local; 1] = [Local::of::<UploadBuild>()];
+pub static LOCAL: [Local; 3] =
+    [Local::of::<UploadBuild>(), Local::of::<DownloadRunFiles>(), Local::of::<DownloadMinion>()];
 
 /// A tool that is built here. The struct is its arguments; its doc comment is the description that a model reads.
 pub trait LocalTool: DeserializeOwned + JsonSchema + Send + 'static {

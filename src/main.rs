@@ -34,6 +34,7 @@ async fn run(matches: &ArgMatches, mut settings: Settings) -> anyhow::Result<Exi
     match matches.subcommand() {
         Some(("tools", matches)) => return cli::tools(matches, &settings),
         Some(("call", matches)) => return cli::call(matches, &settings).await,
+        Some(("download", matches)) => return Box::pin(cli::download(matches, &settings)).await,
         Some(("doctor", matches)) => return cli::doctor(matches, &settings).await,
         Some(("completions", matches)) => cli::completions(matches, cli::program()),
         Some(("demo", _)) => demo::run().await,
