@@ -7,11 +7,11 @@ use tokio::time::Instant;
 
 use crate::{
     catalog::{self, Entry},
-    client::{self, Answer, Client, Repeat, Request},
+    client::{self, Answer, Client, Lost, Opened, Repeat, Request, Rest},
     config::ApiKey,
     failure::{Code, Failure},
     operation::{Access, Fallback, Fields},
-    wire,
+    reply, wire,
 };
 
 /// Records a page when a list is walked; the most that the service gives (supplement 1.3).
@@ -55,6 +55,36 @@ impl Call<'_> {
     /// The answer of an operation as a failure, when it is not one of success.
     pub fn refused(&self, entry: &'static Entry, answer: &Answer) -> Failure {
         client::refused(&request(entry, &Fields::new(), String::new(), None), answer, &self.key)
+    }
+
+    /// Sends an operation; any answer but one of success is a failure.
+    pub async fn succeed(
+        &self,
+        entry: &'static Entry,
+        arguments: &Fields,
+        project: Option<&str>,
+    ) -> Result<Answer, Failure> {
+        let answer = self.send(entry, arguments, project).await?;
+        if reply::is_success(entry, &answer) {
+            return Ok(answer);
+        }
+        Err(reply::obstacle(entry, &answer).unwrap_or_else(|| self.refused(entry, &answer)))
+    }
+
+    /// Opens a file as a stream, once; `listed` is the address that the service names for it.
+    pub async fn open(
+        &self,
+        entry: &'static Entry,
+        arguments: &Fields,
+        listed: Option<&str>,
+        rest: &Rest,
+    ) -> Result<Opened, Lost> {
+        let layout = wire::layout(entry, arguments, self.tmsys_name).map_err(|violations| Lost {
+            failure: Failure::invalid_arguments(entry.name, &violations),
+            is_passing: false,
+        })?;
+        let request = request(entry, arguments, layout.target(None), None);
+        self.client.open(&request, listed, rest, &self.key).await
     }
 
     async fn send_once(

@@ -6,6 +6,7 @@ use http::Method;
 use tokio::time::Instant;
 
 mod answer;
+mod arriving;
 mod part;
 mod pools;
 mod reach;
@@ -16,6 +17,7 @@ mod storage;
 mod transport;
 
 pub use answer::{Answer, Served};
+pub use arriving::{Arriving, Broken, Lost, Opened, Rest};
 pub use part::Part;
 pub use pools::certificates;
 pub use reach::{Reached, proxy_of};

@@ -2,11 +2,16 @@
 
 use std::{
     io,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
 use serde_json::Value;
+
+mod directory;
+pub mod name;
+
+pub use directory::{Destination, Directory, Spot, is_escape};
 
 use crate::{
     client::Storage,
@@ -41,6 +46,11 @@ impl Files {
         }
     }
 
+    /// The files root of a person at the command line: as it is set, else every directory that the person names.
+    pub fn root_at_terminal(&self) -> FilesRoot {
+        self.root.clone().unwrap_or_else(FilesRoot::anywhere)
+    }
+
     /// The files root: as it is set, else the working directory.
     pub fn root(&self) -> Result<FilesRoot, Failure> {
         match &self.root {
@@ -57,13 +67,24 @@ impl Files {
 #[derive(Clone, Debug)]
 pub struct FilesRoot {
     root: PathBuf,
+    is_bound: bool,
 }
 
 impl FilesRoot {
     /// Takes an existing directory; the problem if it is none.
     pub fn new(path: &Path) -> Result<Self, String> {
         let root = path.canonicalize().map_err(|error| format!("cannot be opened: {error}"))?;
-        if root.is_dir() { Ok(Self { root }) } else { Err("is not a directory".to_owned()) }
+        if root.is_dir() { Ok(Self { root, is_bound: true }) } else { Err("is not a directory".to_owned()) }
+    }
+
+    /// Every directory, for a person at the command line who names it; relative names begin at the working directory.
+    pub fn anywhere() -> Self {
+        Self { root: PathBuf::new(), is_bound: false }
+    }
+
+    /// The directory that nothing leaves, if there is one.
+    fn bound(&self) -> Option<&Path> {
+        self.is_bound.then_some(self.root.as_path())
     }
 
     /// The directory.
@@ -88,27 +109,8 @@ impl FilesRoot {
         }
     }
 
-    /// The directory of that name below the root, made if it is not there, resolved.
-    ///
-    /// # Errors
-    /// `file_error`: it cannot be made, is no directory, or leaves the root.
-    pub fn directory(&self, name: &str) -> Result<PathBuf, Failure> {
-        let wanted = self.root.join(name);
-        if wanted.components().any(|part| part == Component::ParentDir) {
-            return Err(file_error(name, "must not contain `..`"));
-        }
-        // What exists of it is resolved before anything is made, so that no link leads the making outside.
-        let existing = wanted.ancestors().find(|part| part.exists()).unwrap_or(&self.root);
-        let resolved = existing.canonicalize().map_err(|error| unreadable(name, &error))?;
-        self.inside(name, &resolved)?;
-        std::fs::create_dir_all(&wanted).map_err(|error| unwritable(name, &error))?;
-        let resolved = wanted.canonicalize().map_err(|error| unreadable(name, &error))?;
-        self.inside(name, &resolved)?;
-        if resolved.is_dir() { Ok(resolved) } else { Err(file_error(name, "is not a directory")) }
-    }
-
     fn inside(&self, name: &str, resolved: &Path) -> Result<(), Failure> {
-        if resolved.starts_with(&self.root) {
+        if self.bound().is_none_or(|root| resolved.starts_with(root)) {
             return Ok(());
         }
         let root = self.root.display();

@@ -5,6 +5,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::time::Instant;
 
+mod opening;
+
+pub use opening::{Artifact, Refusal};
+
 use crate::{
     arguments::{self, Mode, Violation},
     call::Call,
@@ -16,7 +20,7 @@ use crate::{
     local::{self, Audience, Desk, Local},
     operation::{Fields, Place},
     reply::{self, Reply, Selection, Within},
-    scope::{Scope, broken_ids, owned_ids},
+    scope::{OwnedId, Scope, broken_ids, owned_ids},
     tool::Tool,
     waiting::{Clock, RealTime},
     wire,
@@ -138,24 +142,16 @@ impl Gateway {
     pub async fn call(&self, entry: &'static Entry, mut arguments: Fields) -> Result<Reply, Failure> {
         let ready = self.ready()?;
         let Checked { requested, wanted } = ready.checked(entry, Some(entry), &mut arguments)?;
-        let call = Call {
-            client: &ready.client,
-            key: ready.client.key()?,
-            deadline: Instant::now() + CALL_LIMIT,
-            tmsys_name: &ready.tmsys_name,
-        };
-        // Artifacts belong to players of runs.
-        let of_players = entry.place == Place::Knowledge;
-        let ids = owned_ids(&arguments).into_iter().map(|id| if of_players { id.of_run() } else { id });
-        let ids: Vec<_> = ids.collect();
+        let call = ready.call()?;
+        let ids = ids(entry, &arguments);
         let project = ready.scope.resolve(&call, entry, requested.as_deref(), &ids).await?;
         if let Some(project) = project.as_ref().filter(|_| entry.names_project()) {
             arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
         }
-        let answer = call.send(entry, &arguments, project.as_deref()).await?;
-        if !reply::is_success(entry, &answer) {
-            let obstacle = reply::obstacle(entry, &answer);
-            return Err(obstacle.unwrap_or_else(|| call.refused(entry, &answer)));
+        let mut answer = call.succeed(entry, &arguments, project.as_deref()).await?;
+        if let Some(whole) = reply::whole_instead(entry, &arguments, &answer) {
+            answer = call.succeed(entry, &whole, project.as_deref()).await?;
+            arguments = whole;
         }
         let within = Within { tmsys_name: &ready.tmsys_name, max_reply_chars: ready.max_reply_chars };
         let mut reply = Reply::new(entry, &arguments, &answer, &call.key, &within)?;
@@ -177,7 +173,24 @@ struct Checked {
     wanted: Option<Selection>,
 }
 
+/// The ids that identify the project of a call.
+fn ids(entry: &Entry, arguments: &Fields) -> Vec<OwnedId> {
+    // Artifacts belong to players of runs.
+    let of_players = entry.place == Place::Knowledge;
+    owned_ids(arguments).into_iter().map(|id| if of_players { id.of_run() } else { id }).collect()
+}
+
 impl Ready {
+    /// A call that begins now.
+    fn call(&self) -> Result<Call<'_>, Failure> {
+        Ok(Call {
+            client: &self.client,
+            key: self.client.key()?,
+            deadline: Instant::now() + CALL_LIMIT,
+            tmsys_name: &self.tmsys_name,
+        })
+    }
+
     /// Checks the arguments against everything that can be known without a request; takes out what is ours. A call that
     /// nobody has agreed to yet ends here.
     fn checked(

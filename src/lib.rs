@@ -5,7 +5,7 @@
 //! | module | what it is |
 //! |-|-|
 //! | [`api`] | records and operations of the service; each operation is described once |
-//! | [`local`], [`upload`], [`files`] | tools that are more than one request; uploads; local files |
+//! | [`local`] | tools that are more than one request |
 //! | [`tool`] | what hosts and people see of a tool |
 //! | [`operation`], [`rule`] | what a description says: the trait, effects, sets of tools, rules between arguments |
 //! | [`catalog`] | the one list of operations |
@@ -15,7 +15,7 @@
 //! | [`client`] | requests: key, limits, retries, TLS |
 //! | [`scope`] | which project a call goes to |
 //! | [`gateway`], [`call`], [`reply`], [`failure`] | one call, what its requests share, and how it ends |
-//! | [`picture`] | pictures as models take them |
+//! | [`download`], [`upload`], [`files`] | files of runs and installers come down, builds go up; where files may lie |
 //! | [`picture`] | pictures, small enough for hosts |
 //! | [`waiting`] | waiting for runs, and what came of them |
 //! | [`mcp`] | the server: tools, protocol revisions, standard input and output |
@@ -44,6 +44,7 @@ pub mod cli;
 pub mod client;
 pub mod config;
 pub mod demo;
+pub mod download;
 pub mod failure;
 pub mod files;
 pub mod gateway;

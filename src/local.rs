@@ -21,15 +21,24 @@ use crate::{
 };
 
 mod counter;
+mod download_minion;
+mod download_run_files;
 mod upload_build;
 mod wait_for_completion;
 
 pub(crate) use counter::Counter;
+pub use download_minion::{DownloadMinion, platform as minion_platform};
+pub use download_run_files::DownloadRunFiles;
 pub use upload_build::UploadBuild;
 pub use wait_for_completion::WaitForCompletion;
 
 /// The tools, in the order in which hosts list them, after the operations.
-pub static LOCAL: [Local; 2] = [Local::of::<UploadBuild>(), Local::of::<WaitForCompletion>()];
+pub static LOCAL: [Local; 4] = [
+    Local::of::<UploadBuild>(),
+    Local::of::<WaitForCompletion>(),
+    Local::of::<DownloadRunFiles>(),
+    Local::of::<DownloadMinion>(),
+];
 
 /// A tool that is built here. The struct is its arguments; its doc comment is the description that a model reads.
 pub trait LocalTool: DeserializeOwned + JsonSchema + Send + 'static {

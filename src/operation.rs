@@ -129,13 +129,15 @@ pub enum Form {
     File,
 }
 
-/// What an operation does to the service; decides the tool's annotations and what may be retried.
+/// What a tool changes, at the service or here; decides its annotations and what may be retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Changes nothing.
     Reads,
     /// Makes something new on every call.
     Creates,
+    /// Saves new files here, and replaces none; a second equal call saves nothing more.
+    Saves,
     /// Changes what is there, which may lose what it was; a second equal call changes nothing more.
     Replaces,
     /// Ends what is under way; a second call finds nothing left to do.

@@ -68,6 +68,11 @@ impl Picture {
     }
 }
 
+/// Whether a file that begins like this is one that can be delivered.
+pub fn is_known(beginning: &[u8]) -> bool {
+    matches!(image::guess_format(beginning), Ok(ImageFormat::Png | ImageFormat::Jpeg))
+}
+
 /// The picture in `data`, made smaller where it has to be. One that is small enough is passed on as it came, and its
 /// pixels are not looked at. `stated` is the type that the service gives it.
 pub fn deliverable(data: Bytes, stated: &str) -> Result<Picture, Unusable> {

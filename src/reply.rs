@@ -11,6 +11,7 @@ mod pictures;
 mod redirection;
 mod selection;
 
+pub use clean::is_hidden;
 pub use selection::Selection;
 
 use crate::{
@@ -38,6 +39,11 @@ pub fn is_success(entry: &Entry, answer: &Answer) -> bool {
 /// What kept a file from coming, other than a refusal of the service.
 pub fn obstacle(entry: &Entry, answer: &Answer) -> Option<Failure> {
     if entry.form == Form::File { file::refused(entry.name, answer) } else { None }
+}
+
+/// Arguments of a second request, where `answer` is a part of a picture that has to be seen as a whole.
+pub fn whole_instead(entry: &Entry, arguments: &Fields, answer: &Answer) -> Option<Fields> {
+    if entry.form == Form::File { file::whole(answer, arguments) } else { None }
 }
 
 /// What settings say of replies.
@@ -70,6 +76,7 @@ impl Reply {
         within: &Within<'_>,
     ) -> Result<Self, Failure> {
         let bad = |why: &str| bad(entry, answer, key, why);
+        let mut taken = Vec::new();
         let mut value = match entry.form {
             Form::Json => serde_json::from_slice(&answer.body)
                 .map_err(|error| bad(&format!("is not JSON ({error})")))?,
@@ -77,10 +84,14 @@ impl Reply {
             Form::Redirect => {
                 redirection::result(answer).ok_or_else(|| bad("names no https address in `Location`"))?
             }
-            Form::File => file::result(answer, arguments, within.max_reply_chars)?,
+            Form::File => {
+                let (value, picture) = file::result(answer, arguments, within.max_reply_chars)?;
+                taken.extend(picture);
+                value
+            }
         };
-        let taken = value.as_object_mut().zip(entry.pictures);
-        let taken = taken.map(|(answer, pictures)| pictures::take(answer, pictures)).unwrap_or_default();
+        let pictures = value.as_object_mut().zip(entry.pictures);
+        taken.extend(pictures.map(|(answer, pictures)| pictures::take(answer, pictures)).unwrap_or_default());
         clean::clean(&mut value);
         let Value::Object(object) = &mut value else { return Err(bad("is not a JSON object")) };
         key.mask_fields(object);

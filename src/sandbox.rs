@@ -159,6 +159,8 @@ pub struct Caller {
 pub struct Conditions {
     /// `Range`
     pub range: Option<String>,
+    /// `If-Range`
+    pub if_range: Option<String>,
     /// `If-None-Match`
     pub if_none_match: Option<String>,
 }
@@ -167,7 +169,11 @@ impl Conditions {
     fn of(headers: &HeaderMap) -> Self {
         let text =
             |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok().map(str::to_owned));
-        Self { range: text(header::RANGE), if_none_match: text(header::IF_NONE_MATCH) }
+        Self {
+            range: text(header::RANGE),
+            if_range: text(header::IF_RANGE),
+            if_none_match: text(header::IF_NONE_MATCH),
+        }
     }
 }
 

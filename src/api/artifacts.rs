@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Id;
+use super::{Id, live::DeliveredPicture};
 use crate::{
     arguments::Violation,
     operation::{Access, Effect, Fields, Form, Operation, Place, Tier, Toolset},
@@ -36,7 +36,7 @@ impl Operation for ListRunArtifacts {
     type Output = ArtifactListing;
 }
 
-/// Reads a file that a player of a run left, such as a log or a report: text in parts; of other files only size and type.
+/// Reads a file that a player of a run left, such as a log or a report: text in parts, PNG and JPEG as images; of other files only size and type.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GetRunArtifact {
     /// `players[].id` of `get_run`, such as `k3v9t2mq7xa-1`.
@@ -121,7 +121,7 @@ pub struct RunArtifact {
     pub etag: String,
 }
 
-/// A part of a text, or what there is to know of another file.
+/// A part of a text, a picture, or what there is to know of another file.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ArtifactPart {
     pub filename: String,
@@ -138,6 +138,8 @@ pub struct ArtifactPart {
     pub text: Option<String>,
     /// Bytes of a file that is no text; null: not known.
     pub size: Option<u64>,
-    /// How to get a file that is no text.
+    #[schemars(with = "Option<DeliveredPicture>")]
+    pub picture: Option<Value>,
+    /// How to get a file that is not shown.
     pub hint: Option<String>,
 }

@@ -62,7 +62,7 @@ pub struct LivePlayer {
     #[schemars(schema_with = "anything")]
     pub current_step: Option<Value>,
     pub game_state: Option<Open>,
-    #[schemars(with = "Option<DeliveredScreenshot>")]
+    #[schemars(with = "Option<DeliveredPicture>")]
     pub screenshot: Option<Screenshot>,
     pub last_agent_step: Option<AgentStep>,
 }
@@ -77,10 +77,10 @@ pub struct Screenshot {
     pub encoding: String,
 }
 
-// A screenshot as callers get it. No field says what it is here: see the module `reply::pictures`.
+// A picture as callers get it. No field says what it is here: see the module `reply::pictures`.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "its schema is what callers read")]
-struct DeliveredScreenshot {
+pub(super) struct DeliveredPicture {
     /// Which of the images of this reply it is, from 1.
     image: Option<u32>,
     #[schemars(rename = "mimeType")]

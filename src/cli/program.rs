@@ -4,7 +4,10 @@ use std::net::SocketAddr;
 
 use clap::{Arg, Command, value_parser};
 
-use super::{call_command, completions_command, doctor_command, run_command, tools_command, wait_command};
+use super::{
+    call_command, completions_command, doctor_command, download_command, run_command, tools_command,
+    wait_command,
+};
 use crate::config;
 
 /// The program with its settings and subcommands.
@@ -15,7 +18,7 @@ pub fn program() -> Command {
         .args(config::flags())
         .subcommand(Command::new("demo").about("Shows an assistant's session against an embedded sandbox"))
         .subcommands([tools_command(), call_command(), run_command(), wait_command()])
-        .subcommands([doctor_command(), completions_command()])
+        .subcommands([download_command(), doctor_command(), completions_command()])
         .subcommand(sandbox_command())
 }
 

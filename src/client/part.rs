@@ -1,7 +1,7 @@
 //! Parts of files: asked for with `Range`, and taken out of the whole where a host answers with that.
 
 use bytes::{Buf, Bytes, BytesMut};
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use reqwest::Response;
 
 use super::{
@@ -26,10 +26,10 @@ pub(super) struct Read {
 }
 
 impl Part {
-    /// The value of `Range`.
-    pub(super) fn header(self) -> String {
+    /// The headers that ask for it.
+    pub(super) fn headers(self) -> HeaderMap {
         let last = self.offset.saturating_add(self.length.saturating_sub(1));
-        format!("bytes={}-{last}", self.offset)
+        ranged(&format!("bytes={}-{last}", self.offset))
     }
 
     /// Reads this part of the file that `response` holds, or else its body as a whole: then it is a refusal.
@@ -81,8 +81,13 @@ async fn window(
     Ok((bytes.freeze(), Some(counted)))
 }
 
+/// The header `Range`.
+pub(super) fn ranged(range: &str) -> HeaderMap {
+    HeaderValue::from_str(range).map(|range| (header::RANGE, range)).into_iter().collect()
+}
+
 /// Reads `Content-Range`: where the part begins, and how long the whole is.
-fn content_range(headers: &HeaderMap) -> (Option<u64>, Option<u64>) {
+pub(super) fn content_range(headers: &HeaderMap) -> (Option<u64>, Option<u64>) {
     let text = headers.get(header::CONTENT_RANGE).and_then(|value| value.to_str().ok());
     let range =
         text.and_then(|text| text.trim().strip_prefix("bytes ")).and_then(|text| text.split_once('/'));

@@ -1,9 +1,9 @@
 //! Redirects of files to storage: followed without the key, and only to where requests may go.
 
-use http::{StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 use reqwest::{Response, Url};
 
-use super::{Part, pools::Pools, transport::TransportError};
+use super::{pools::Pools, transport::TransportError};
 use crate::config::{is_loopback, is_safe};
 
 /// Most redirects that are followed, one after the other.
@@ -18,10 +18,10 @@ pub(super) struct Followed {
     pub(super) obstacle: Option<String>,
 }
 
-/// Follows redirects to the part of a file, without the key.
+/// Follows redirects to a file, without the key; `headers` say which part of it is wanted.
 pub(super) async fn followed(
     mut response: Response,
-    part: Part,
+    headers: &HeaderMap,
     pools: &Pools,
 ) -> Result<Followed, TransportError> {
     let (mut redirects, mut obstacle) = (0, None);
@@ -33,7 +33,7 @@ pub(super) async fn followed(
             }
             Ok(target) => {
                 let pool = pools.of(target.scheme() == "http", is_loopback(&target))?;
-                response = pool.get(target).header(header::RANGE, part.header()).send().await?;
+                response = pool.get(target).headers(headers.clone()).send().await?;
                 redirects += 1;
             }
             Err(why) => {

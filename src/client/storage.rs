@@ -7,7 +7,9 @@ use http::{StatusCode, header};
 use reqwest::{Body, Response, Url};
 
 use super::{
+    Opened, Rest,
     pools::Pools,
+    redirect::followed,
     transport::{TransportError, bounded},
 };
 use crate::{
@@ -20,6 +22,9 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(15);
 
 /// How long the storage host may think about a part that it has got.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Limit of opening a file.
+const OPENING: Duration = Duration::from_secs(60);
 
 /// Sends to and reads from presigned addresses.
 #[derive(Debug)]
@@ -60,6 +65,20 @@ impl Storage {
             Some(tag) if !tag.is_empty() => Ok(tag.to_owned()),
             _ => Err(StorageError::Final(format!("{} without an ETag", answer.status()))),
         }
+    }
+
+    /// Opens the file that lies there or where redirects lead, from where `rest` begins.
+    pub async fn get(&self, address: &str, rest: &Rest) -> Result<Opened, StorageError> {
+        let passing = |error: TransportError| StorageError::Passing(error.to_string());
+        let headers = rest.headers();
+        let opening = async {
+            let sent = self.client(address)?.get(address).headers(headers.clone()).send().await;
+            let response = sent.map_err(|error| passing(error.into()))?;
+            let found = followed(response, &headers, &self.pools).await.map_err(passing)?;
+            Opened::of(found).await.map_err(passing)
+        };
+        let late = || StorageError::Passing(format!("no answer came within {} s", OPENING.as_secs()));
+        tokio::time::timeout(OPENING, opening).await.unwrap_or_else(|_| Err(late()))
     }
 
     fn client(&self, address: &str) -> Result<&reqwest::Client, StorageError> {

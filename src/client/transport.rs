@@ -3,17 +3,17 @@
 use std::{error::Error, path::PathBuf, time::Duration};
 
 use bytes::{Bytes, BytesMut};
-use http::header;
-use reqwest::Response;
+use http::{HeaderMap, header};
+use reqwest::{Response, Url};
 use tokio::time::Instant;
 
 use super::{
-    Answer, Host, LONGEST_ANSWER, Repeat, Request, Served,
+    Answer, Host, LONGEST_ANSWER, Part, Repeat, Request, Served,
     pools::Pools,
     redirect::{Followed, followed},
 };
 use crate::{
-    config::{ApiKey, HostUrl},
+    config::{self, ApiKey, HostUrl},
     failure::{Code, Failure, quotation},
 };
 
@@ -60,7 +60,9 @@ impl Transport {
     ) -> Result<Answer, TransportError> {
         let limit = self.timeout.min(deadline.saturating_duration_since(Instant::now()));
         let exchange = async {
-            let Followed { response, is_elsewhere, obstacle } = self.begin(request, key).await?;
+            let wanted = request.part.map(Part::headers);
+            let begun = self.begin(request, None, wanted.as_ref(), key).await?;
+            let Followed { response, is_elsewhere, obstacle } = begun;
             let (status, headers) = (response.status().as_u16(), response.headers().clone());
             let url = response.url().clone();
             let Some(part) = request.part else {
@@ -83,27 +85,47 @@ impl Transport {
         &self.pools
     }
 
-    /// Sends the request and gives the answer before its body; that of a file comes from where it lies. Nobody but the
-    /// host of this transport gets the key.
-    async fn begin(&self, request: &Request<'_>, key: &ApiKey) -> Result<Followed, TransportError> {
-        let pool = self.pools.of(self.url.is_plain(), self.url.is_loopback())?;
-        let mut sending =
-            pool.request(request.method.clone(), format!("{}{}", self.url.as_str(), request.target));
-        if request.has_key {
+    /// Sends the request and gives the answer before its body; that of a file, of which `wanted` is asked for, comes from
+    /// where it lies. Nobody but the host of this transport gets the key.
+    pub(super) async fn begin(
+        &self,
+        request: &Request<'_>,
+        elsewhere: Option<&Url>,
+        wanted: Option<&HeaderMap>,
+        key: &ApiKey,
+    ) -> Result<Followed, TransportError> {
+        let own = || format!("{}{}", self.url.as_str(), request.target);
+        let address = elsewhere.map_or_else(own, ToString::to_string);
+        let (is_plain, is_loopback, is_own) = match elsewhere {
+            None => (self.url.is_plain(), self.url.is_loopback(), true),
+            Some(url) => (url.scheme() == "http", config::is_loopback(url), self.is_own(url)),
+        };
+        let mut sending = self.pools.of(is_plain, is_loopback)?.request(request.method.clone(), address);
+        if request.has_key && is_own {
             sending = sending.header(API_KEY, key.header());
         }
         if let Some(body) = request.body {
             let body = Bytes::copy_from_slice(body);
             sending = sending.header(header::CONTENT_TYPE, "application/json").body(body);
         }
-        if let Some(part) = request.part {
-            sending = sending.header(header::RANGE, part.header());
+        if let Some(wanted) = wanted {
+            sending = sending.headers(wanted.clone());
         }
         let response = sending.send().await?;
-        match request.part {
-            Some(part) => followed(response, part, &self.pools).await,
+        match wanted {
+            Some(wanted) => followed(response, wanted, &self.pools).await,
             None => Ok(Followed { response, is_elsewhere: false, obstacle: None }),
         }
+    }
+
+    /// Whether an address is one of the host of this transport.
+    pub(super) fn is_own(&self, url: &Url) -> bool {
+        Url::parse(self.url.as_str()).is_ok_and(|own| own.origin() == url.origin())
+    }
+
+    /// Limit of one request.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
     }
 }
 
@@ -169,6 +191,11 @@ impl TransportError {
             Self::Broken(_) | Self::Truncated(_) => repeat == Repeat::Safe,
             Self::Setup(_) | Self::Tls(_) | Self::Timeout(_) | Self::TooLong => false,
         }
+    }
+
+    /// Whether a reading request may succeed the next time.
+    pub(super) fn is_passing(&self) -> bool {
+        matches!(self, Self::Timeout(_)) || self.is_worth_repeating(Repeat::Safe)
     }
 
     /// Whether the service may have got the request.

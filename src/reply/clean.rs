@@ -15,7 +15,7 @@ pub(super) fn clean(value: &mut Value) {
 
 /// Whether nobody sees the character though a model reads it. Line breaks and tabs stay; so do the joiners that
 /// scripts and emoji need.
-fn is_hidden(one: char) -> bool {
+pub fn is_hidden(one: char) -> bool {
     let is_text = matches!(one, '\n' | '\r' | '\t');
     let is_bidirectional = matches!(one, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
     let is_invisible = matches!(one, '\u{00AD}' | '\u{180E}' | '\u{200B}' | '\u{2060}'..='\u{2064}' | '\u{206A}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}');

@@ -1,4 +1,4 @@
-//! A part of a file as a result: text as it is, in parts; of anything else what there is to know.
+//! A part of a file as a result: text as it is, in parts; pictures as such; of anything else what there is to know.
 
 use serde_json::{Value, json};
 
@@ -9,11 +9,13 @@ use self::{
     kind::Kind,
     text::{Text, escaped_length, fitting},
 };
+use super::pictures::Taken;
 use crate::{
     api::artifacts::DEFAULT_PART,
     client::{Answer, LONGEST_ANSWER},
     failure::{Code, Failure, quotation},
     operation::Fields,
+    picture,
 };
 
 /// Room that a reply keeps for what it says beside the text, in characters.
@@ -27,20 +29,74 @@ const SAVE: &str =
     "not shown here: save it with `download_run_files`, or with `tas-mcp download run` at a terminal";
 
 /// The fields of [`crate::api::artifacts::ArtifactPart`] in a reply of at most `most` characters.
-pub(super) fn result(answer: &Answer, arguments: &Fields, most: usize) -> Result<Value, Failure> {
+pub(super) fn result(
+    answer: &Answer,
+    arguments: &Fields,
+    most: usize,
+) -> Result<(Value, Option<Taken>), Failure> {
     let asked = Asked::of(arguments);
     if let Some(failure) = unusable(answer, &asked) {
         return Err(failure);
     }
-    let is_long = answer.file.total.is_some_and(|total| total > LONGEST_ANSWER as u64);
-    match Kind::of(answer.file.content_type.as_deref()) {
-        Kind::PerhapsText if !is_long => {
+    match kind(answer, &asked) {
+        Kind::PerhapsText if !is_long(answer) => {
             let text = Text::of(&answer.body, asked.offset > 0);
-            Ok(text.map_or_else(|| described(answer, &asked), |text| part(answer, &asked, &text, most)))
+            let value =
+                text.map_or_else(|| described(answer, &asked), |text| part(answer, &asked, &text, most));
+            Ok((value, None))
         }
-        // The place of a picture for the model to see.
-        Kind::Picture | Kind::PerhapsText | Kind::Other => Ok(described(answer, &asked)),
+        Kind::Picture if is_whole(answer, &asked) => Ok(pictured(answer, &asked)),
+        Kind::Picture | Kind::PerhapsText | Kind::Other => Ok((described(answer, &asked), None)),
     }
+}
+
+/// Arguments that ask for the whole of a picture of which `answer` is a part; `None`: nothing more is needed.
+pub(super) fn whole(answer: &Answer, arguments: &Fields) -> Option<Fields> {
+    let asked = Asked::of(arguments);
+    let is_wanted = matches!(answer.status, 200 | 206) && kind(answer, &asked) == Kind::Picture;
+    if !is_wanted || is_long(answer) || is_whole(answer, &asked) {
+        return None;
+    }
+    let mut arguments = arguments.clone();
+    arguments.insert("offset".to_owned(), json!(0));
+    arguments.insert("length".to_owned(), json!(LONGEST_ANSWER));
+    Some(arguments)
+}
+
+/// What a file is: where its beginning is seen, that decides whether it is a picture.
+fn kind(answer: &Answer, asked: &Asked<'_>) -> Kind {
+    let stated = Kind::of(answer.file.content_type.as_deref());
+    match stated {
+        Kind::PerhapsText | Kind::Picture if asked.offset == 0 => match picture::is_known(&answer.body) {
+            true => Kind::Picture,
+            false if stated == Kind::Picture => Kind::Other,
+            false => stated,
+        },
+        stated => stated,
+    }
+}
+
+fn is_long(answer: &Answer) -> bool {
+    answer.file.total.is_some_and(|total| total > LONGEST_ANSWER as u64)
+}
+
+/// Whether an answer holds the whole file.
+fn is_whole(answer: &Answer, asked: &Asked<'_>) -> bool {
+    let is_there = |total| total == answer.body.len() as u64;
+    // Without a stated length it ends before the most that is read.
+    let ends = asked.length >= LONGEST_ANSWER && answer.body.len() < LONGEST_ANSWER;
+    asked.offset == 0 && answer.file.total.map_or(ends, is_there)
+}
+
+/// A picture, and where the answer has to speak of it.
+fn pictured(answer: &Answer, asked: &Asked<'_>) -> (Value, Option<Taken>) {
+    let mut value = described(answer, asked);
+    if let Value::Object(object) = &mut value {
+        object.shift_remove("hint");
+        object.insert("picture".to_owned(), json!({}));
+    }
+    let stated = answer.file.content_type.as_deref().unwrap_or_default();
+    (value, Some(Taken::file("/picture", answer.body.clone(), stated, SAVE)))
 }
 
 /// Which part was asked for.

@@ -29,9 +29,27 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 pub(super) struct Taken {
     /// JSON pointer to what was left of it.
     place: String,
-    data: Arc<str>,
+    data: Data,
     mime_type: String,
-    is_base64: bool,
+    /// Field `hint` of the answer when the picture cannot be delivered.
+    otherwise: Option<&'static str>,
+}
+
+/// The bytes of a picture.
+#[derive(Clone, Debug)]
+enum Data {
+    Base64(Arc<str>),
+    /// Text in another encoding.
+    Unknown,
+    File(Bytes),
+}
+
+impl Taken {
+    /// A whole file, of which the answer has to say something at `place`.
+    pub(super) fn file(place: &str, data: Bytes, mime_type: &str, otherwise: &'static str) -> Self {
+        let (place, mime_type) = (place.to_owned(), mime_type.to_owned());
+        Self { place, data: Data::File(data), mime_type, otherwise: Some(otherwise) }
+    }
 }
 
 /// Takes the pictures out of an answer; what is left of each has its other fields.
@@ -54,10 +72,11 @@ pub(super) fn take(answer: &mut Fields, pictures: Pictures) -> Vec<Taken> {
             Some(Value::String(text)) => text,
             _ => String::new(),
         };
-        let (data, mime_type, encoding) = (text("data").into(), text("mimeType"), text("encoding"));
+        let (data, mime_type, encoding) = (text("data"), text("mimeType"), text("encoding"));
         *field = Value::Object(fields);
         let is_base64 = encoding.is_empty() || encoding.eq_ignore_ascii_case("base64");
-        Some(Taken { place, data, mime_type, is_base64 })
+        let data = if is_base64 { Data::Base64(data.into()) } else { Data::Unknown };
+        Some(Taken { place, data, mime_type, otherwise: None })
     });
     taken.collect()
 }
@@ -67,12 +86,15 @@ pub(super) fn take(answer: &mut Fields, pictures: Pictures) -> Vec<Taken> {
 pub(super) async fn deliver(answer: &mut Value, taken: Vec<Taken>, deadline: Instant) -> Vec<Picture> {
     let mut pictures = Vec::new();
     for one in taken {
-        let place = one.place.clone();
+        let (place, otherwise) = (one.place.clone(), one.otherwise);
         let made = if pictures.len() < MOST_PICTURES {
             made(one, deadline).await
         } else {
             Err(format!("only the first {MOST_PICTURES} pictures are shown"))
         };
+        if let (Err(_), Some(hint), Value::Object(answer)) = (&made, otherwise, &mut *answer) {
+            answer.insert("hint".to_owned(), Value::from(hint));
+        }
         let Some(Value::Object(rest)) = answer.pointer_mut(&place) else { continue };
         let mut said = match made {
             Ok(picture) => {
@@ -102,12 +124,15 @@ async fn made(taken: Taken, deadline: Instant) -> Result<Picture, String> {
 
 fn picture_of(taken: &Taken) -> Result<Picture, String> {
     const NO_BASE64: &str = "its data is not Base64";
-    if !taken.is_base64 {
-        return Err(NO_BASE64.to_owned());
-    }
-    let text: Vec<u8> = taken.data.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    let data = BASE64.decode(text).map_err(|_| NO_BASE64.to_owned())?;
-    picture::deliverable(Bytes::from(data), &taken.mime_type).map_err(|why| why.to_string())
+    let data = match &taken.data {
+        Data::Base64(text) => {
+            let text: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+            Bytes::from(BASE64.decode(text).map_err(|_| NO_BASE64.to_owned())?)
+        }
+        Data::Unknown => return Err(NO_BASE64.to_owned()),
+        Data::File(data) => data.clone(),
+    };
+    picture::deliverable(data, &taken.mime_type).map_err(|why| why.to_string())
 }
 
 fn shown(number: usize, picture: &Picture) -> Fields {

@@ -11,7 +11,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{server::Reset, service::Reply, storage::PUT_PART};
+use super::{
+    server::Reset,
+    service::Reply,
+    storage::{GET_FILE, PUT_PART},
+};
 use crate::catalog;
 
 /// Size of the pieces in which a long body is sent.
@@ -27,7 +31,7 @@ const MISSING: usize = 1_024;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Order {
-    /// Only for this operation; `put_part` stands for what is PUT to the storage host.
+    /// Only for this operation; `put_part` and `get_file` stand for what is PUT to and got from the storage host.
     operation: Option<String>,
     status: Option<u16>,
     #[serde(default)]
@@ -45,6 +49,8 @@ pub(super) struct Order {
     truncate: bool,
     /// Sends so many bytes.
     bytes: Option<u64>,
+    /// Sends only so many bytes of the operation's own answer, and ends the connection.
+    cut: Option<usize>,
     /// The operation is executed first, and only then the fault applies.
     #[serde(default)]
     pub(super) after: bool,
@@ -59,7 +65,7 @@ const fn once() -> u32 {
 impl Order {
     /// Why the order cannot be carried out, if so.
     pub(super) fn problem(&self) -> Option<String> {
-        let is_known = |name: &str| name == PUT_PART || catalog::find(name).is_some();
+        let is_known = |name: &str| [PUT_PART, GET_FILE].contains(&name) || catalog::find(name).is_some();
         if let Some(name) = self.operation.as_deref().filter(|name| !is_known(name)) {
             return Some(format!("operation: `{name}` is not in the catalog"));
         }
@@ -111,12 +117,17 @@ impl Order {
             reply.body = text_of(body).into();
         }
         let length = reply.body.len();
+        if let Some(cut) = self.cut {
+            reply.body.truncate(cut);
+        }
         let mut response = reply.into_response();
         if let Some(bytes) = self.bytes {
             *response.body_mut() = filler(bytes);
             response.headers_mut().remove(header::CONTENT_LENGTH);
         }
         if self.truncate {
+            truncate(&mut response, length + MISSING);
+        } else if self.cut.is_some() {
             truncate(&mut response, length);
         }
         self.set_headers(response.headers_mut());
@@ -189,11 +200,11 @@ fn filler(bytes: u64) -> Body {
     }))
 }
 
-/// Makes the answer claim more than it sends. As a stream, since hyper checks the length of a body that it knows.
+/// Makes the answer claim `length` bytes, which is more than it sends. As a stream, since hyper checks the length of a body that it knows.
 fn truncate(response: &mut Response, length: usize) {
     let body = std::mem::take(response.body_mut()).into_data_stream();
     // What has been written is sent while the body makes wait; its early end would drop it.
     let pause = stream::once(tokio::task::yield_now()).map(|()| Ok(Bytes::new()));
     *response.body_mut() = Body::from_stream(body.chain(pause));
-    response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length + MISSING));
+    response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
 }

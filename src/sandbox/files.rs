@@ -72,9 +72,13 @@ pub(super) struct Head {
 
 /// Whether the caller has the file already.
 pub(super) fn is_known(file: &File, conditions: &Conditions) -> bool {
-    let bare = |tag: &str| tag.trim().trim_start_matches("W/").trim_matches('"').to_owned();
     let tags = conditions.if_none_match.as_deref();
     tags.is_some_and(|tags| tags.split(',').map(bare).any(|tag| tag == "*" || tag == bare(&file.etag)))
+}
+
+/// An `ETag` without what may surround it.
+fn bare(tag: &str) -> &str {
+    tag.trim().trim_start_matches("W/").trim_matches('"')
 }
 
 impl File {
@@ -85,7 +89,10 @@ impl File {
             let headers = text_headers([(header::ETAG, self.etag.clone())]);
             return Head { status: StatusCode::NOT_MODIFIED, headers, span: 0..0 };
         }
-        let (status, span, range) = match wanted(conditions.range.as_deref(), size) {
+        // A part of a file that has changed meanwhile is of no use: it comes whole.
+        let is_same = conditions.if_range.as_deref().is_none_or(|tag| bare(tag) == bare(&self.etag));
+        let range = conditions.range.as_deref().filter(|_| is_same);
+        let (status, span, range) = match wanted(range, size) {
             Wanted::Whole => (StatusCode::OK, 0..size, None),
             Wanted::Nothing => {
                 let headers = text_headers([(header::CONTENT_RANGE, format!("bytes */{size}"))]);

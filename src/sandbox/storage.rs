@@ -24,8 +24,11 @@ pub(super) const PREFIX: &str = "/storage";
 /// What orders of faults and the list of requests call a PUT of a part or of a whole file.
 pub(super) const PUT_PART: &str = "put_part";
 
-/// Longest answer that an ordered fault changes. Those of the storage host are short.
-const LONGEST_ANSWER: usize = 64 * 1024;
+/// What orders of faults and the list of requests call a GET of a file.
+pub(super) const GET_FILE: &str = "get_file";
+
+/// Longest answer that an ordered fault changes.
+const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
 
 /// Routes of the storage host, below [`PREFIX`].
 pub(super) fn router(service: &Arc<Service>) -> Router {
@@ -43,10 +46,14 @@ pub(super) fn router(service: &Arc<Service>) -> Router {
         .with_state(Arc::clone(service))
 }
 
-/// Notes every request, and does to those that PUT what has been ordered.
+/// Notes every request, and does to it what has been ordered.
 async fn watch(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
-    let operation = (head.method == Method::PUT).then_some(PUT_PART);
+    let operation = match head.method {
+        Method::PUT => Some(PUT_PART),
+        Method::GET => Some(GET_FILE),
+        _ => None,
+    };
     let number = service.arrived_below(PREFIX, operation, &head);
     let order = operation.and_then(|operation| service.faults().take(operation));
     let request = Request::from_parts(head, body);
@@ -78,7 +85,7 @@ async fn under_order(order: &Order, request: Request, next: Next) -> Response {
     order.apply(Some(reply))
 }
 
-/// The answer of a PUT that is not carried out.
+/// The answer of a request that is not carried out.
 fn stand_in(order: &Order) -> Reply {
     let status = order.status().unwrap_or(StatusCode::OK);
     if !status.is_client_error() && !status.is_server_error() {

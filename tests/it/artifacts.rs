@@ -14,6 +14,7 @@ use crate::support::{
 
 mod lists;
 mod parts;
+mod pictures;
 mod redirects;
 mod refused;
 mod types;

@@ -15,6 +15,7 @@ mod client;
 mod confirming;
 mod contract;
 mod deleting;
+mod downloading;
 mod exporting;
 mod knowledge;
 mod live;

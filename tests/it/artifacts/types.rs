@@ -45,7 +45,7 @@ async fn text_is_told_by_its_type_and_by_its_bytes() {
 }
 
 #[tokio::test]
-async fn of_pictures_and_videos_there_are_size_type_and_etag() {
+async fn of_pictures_and_videos_there_are_size_type_and_etag_too() {
     let (_service, mut host) = open(&[]).await;
     let listing = host.succeed("list_run_artifacts", json!({"run_id": super::player()})).await;
     for (name, content_type) in [("screenshots/end.png", "image/png"), ("recording.mp4", "video/mp4")] {

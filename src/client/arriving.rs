@@ -1,0 +1,155 @@
+//! Files as streams: asked for from where an earlier attempt ended, and read piece by piece, whatever their size.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use reqwest::{Response, Url};
+
+use super::{
+    Answer, Client, Request, Served,
+    part::{content_range, ranged},
+    redirect::Followed,
+    transport::{Transport, TransportError, bounded, chain},
+};
+use crate::{
+    config::{ApiKey, is_safe},
+    failure::Failure,
+};
+
+/// How long a file may give no byte before its connection counts as broken.
+const STALLED: Duration = Duration::from_secs(30);
+
+/// What is wanted of a file: what follows its first bytes, if it is the file that they are of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rest {
+    /// Bytes that are there already.
+    pub from: u64,
+    /// `ETag` of the file that they are of, as it came.
+    pub tag: Option<String>,
+}
+
+impl Rest {
+    /// The headers that ask for it. A file that has changed comes whole.
+    pub(super) fn headers(&self) -> HeaderMap {
+        if self.from == 0 {
+            return HeaderMap::new();
+        }
+        let mut headers = ranged(&format!("bytes={}-", self.from));
+        if let Some(tag) = self.tag.as_deref().and_then(|tag| HeaderValue::from_str(tag).ok()) {
+            headers.insert(header::IF_RANGE, tag);
+        }
+        headers
+    }
+}
+
+/// What came of asking for a file.
+#[derive(Debug)]
+pub enum Opened {
+    /// It comes.
+    File(Arriving),
+    /// Any other answer, with its whole body.
+    Other(Answer),
+}
+
+/// A file on its way.
+#[derive(Debug)]
+pub struct Arriving {
+    response: Response,
+    /// Where it begins in the file.
+    pub offset: u64,
+    /// Bytes of the whole file, where the answer says.
+    pub total: Option<u64>,
+    /// `ETag`, as it came.
+    pub etag: Option<String>,
+}
+
+/// Why a file did not come to its end.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection broke: {0}")]
+pub struct Broken(String);
+
+/// No answer came.
+#[derive(Debug)]
+pub struct Lost {
+    /// Why.
+    pub failure: Failure,
+    /// Whether it may come the next time.
+    pub is_passing: bool,
+}
+
+impl Opened {
+    pub(super) async fn of(found: Followed) -> Result<Self, TransportError> {
+        let Followed { response, is_elsewhere, obstacle } = found;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let (start, total) = content_range(&headers);
+        if obstacle.is_none() && matches!(status, StatusCode::OK | StatusCode::PARTIAL_CONTENT) {
+            let etag = headers.get(header::ETAG).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
+            let is_whole = status == StatusCode::OK;
+            let total = if is_whole { response.content_length() } else { total };
+            // A part of nowhere is not the part that was asked for.
+            let offset = if is_whole { 0 } else { start.unwrap_or(u64::MAX) };
+            return Ok(Self::File(Arriving { response, offset, total, etag }));
+        }
+        let url = response.url().clone();
+        let mut answer = Answer::new(status.as_u16(), &url, &headers, bounded(response).await?);
+        answer.file = Served { total, is_elsewhere, obstacle, ..answer.file };
+        Ok(Self::Other(answer))
+    }
+}
+
+impl Arriving {
+    /// The next bytes; `None` at the end.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, Broken> {
+        match tokio::time::timeout(STALLED, self.response.chunk()).await {
+            Ok(Ok(chunk)) => Ok(chunk),
+            Ok(Err(error)) => Err(Broken(chain(&error.without_url()))),
+            Err(_) => Err(Broken(format!("no byte came for {} s", STALLED.as_secs()))),
+        }
+    }
+}
+
+impl Client {
+    /// Opens a file, once. `listed` is the address that the service names for it: it is tried first, with the key only
+    /// where it is one of the service's own host (supplement 12.2).
+    pub async fn open(
+        &self,
+        request: &Request<'_>,
+        listed: Option<&str>,
+        rest: &Rest,
+        key: &ApiKey,
+    ) -> Result<Opened, Lost> {
+        let transport = self.transport(request).map_err(|failure| Lost { failure, is_passing: false })?;
+        let headers = rest.headers();
+        let own = format!("{}{}", transport.url().as_str(), request.target);
+        let listed = listed.filter(|listed| *listed != own).and_then(|listed| Url::parse(listed).ok());
+        if let Some(listed) = listed.filter(is_safe) {
+            match transport.open(request, Some(&listed), &headers, key).await {
+                // The file may have come to another place since it was listed.
+                Ok(Opened::Other(answer)) if matches!(answer.status, 401 | 403 | 404) => {}
+                Err(_) if !transport.is_own(&listed) => {}
+                opened => return opened.map_err(|error| lost(error, request, key)),
+            }
+        }
+        transport.open(request, None, &headers, key).await.map_err(|error| lost(error, request, key))
+    }
+}
+
+fn lost(error: TransportError, request: &Request<'_>, key: &ApiKey) -> Lost {
+    let is_passing = error.is_passing();
+    Lost { failure: error.into_failure(request, Some(key), 1), is_passing }
+}
+
+impl Transport {
+    async fn open(
+        &self,
+        request: &Request<'_>,
+        elsewhere: Option<&Url>,
+        headers: &HeaderMap,
+        key: &ApiKey,
+    ) -> Result<Opened, TransportError> {
+        let limit = self.timeout();
+        let opening = async { Opened::of(self.begin(request, elsewhere, Some(headers), key).await?).await };
+        tokio::time::timeout(limit, opening).await.unwrap_or(Err(TransportError::Timeout(limit)))
+    }
+}

@@ -1,0 +1,72 @@
+//! What came of a download (supplement 15).
+#![expect(missing_docs, reason = "the service's own names speak for themselves")]
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::plan::ARTIFACT;
+use crate::failure::{Code, Failure};
+
+/// The files of a run, saved or not.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Report {
+    /// `downloaded`; `incomplete`: see `failed`; `downloading`: the same call goes on where this one ended.
+    pub status: &'static str,
+    pub run_id: String,
+    pub destination: String,
+    /// Files that are there now.
+    pub file_count: usize,
+    pub total_bytes: u64,
+    pub files: Vec<SavedFile>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<Failed>,
+    /// Files that have not come yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// A file that is there.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SavedFile {
+    /// Per-player id `<run>-<player>`.
+    pub run_id: String,
+    pub file_ref: String,
+    /// Below `destination`.
+    pub path: String,
+    /// Bytes.
+    pub size: u64,
+    /// `true`: it was there before, with the same size and time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
+}
+
+/// A file that is not there.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Failed {
+    pub run_id: String,
+    pub file_ref: String,
+    #[schemars(with = "String")]
+    pub code: Code,
+    pub message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    #[serde(skip)]
+    pub(super) failure: Failure,
+}
+
+impl Failed {
+    pub(super) fn new(run_id: &str, name: &str, failure: Failure) -> Self {
+        Self {
+            run_id: run_id.to_owned(),
+            file_ref: format!("{ARTIFACT}{name}"),
+            code: failure.code,
+            message: failure.message.clone(),
+            hint: failure.hint.clone(),
+            failure,
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! One file from where it lies into its place.
+
+use std::{
+    io,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use bytes::BytesMut;
+use tokio::task::spawn_blocking;
+
+use super::{
+    Manner,
+    meter::Meter,
+    part::{Part, Problem},
+};
+use crate::{
+    client::{Arriving, Rest, jittered},
+    failure::{Code, Failure},
+    files::{Directory, Spot, file_error, is_escape, unwritable},
+    gateway::Refusal,
+};
+
+/// Bytes that are written at a time.
+const PIECE: usize = 256 * 1024;
+
+/// How far the times of the same file may differ: some file systems count in steps of two seconds.
+const SAME_TIME: Duration = Duration::from_secs(2);
+
+/// Longest pause that is taken because the service asks for it.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// Where a file comes from.
+pub(super) trait Origin: Sync {
+    /// Opens it, once, from where `rest` begins.
+    fn open(&self, rest: &Rest) -> impl Future<Output = Result<Arriving, Refusal>> + Send;
+}
+
+/// What a file has to become.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    /// Below the destination.
+    pub(super) path: String,
+    /// Bytes, where they are known.
+    pub(super) size: Option<u64>,
+    /// When it was made, where that is known.
+    pub(super) modified: Option<SystemTime>,
+    pub(super) replaces: bool,
+}
+
+/// What the files of one errand share.
+#[derive(Clone, Debug)]
+pub(super) struct Work {
+    pub(super) directory: Directory,
+    pub(super) manner: Manner,
+    pub(super) meter: Arc<Meter>,
+}
+
+/// A file in its place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Saved {
+    pub(super) size: u64,
+    /// It was there before.
+    pub(super) is_kept: bool,
+}
+
+/// Why a file is not in its place.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// The other files may still come.
+    File(Failure),
+    /// No other file can be written either.
+    Disk(Failure),
+}
+
+/// How an attempt ended that did not bring the rest of the file.
+enum End {
+    /// The next one may.
+    Passing(Failure, Option<Duration>),
+    /// What is there is not of this file.
+    Stale,
+    Trouble(Trouble),
+}
+
+impl From<Trouble> for End {
+    fn from(trouble: Trouble) -> Self {
+        Self::Trouble(trouble)
+    }
+}
+
+/// Brings a file into its place, unless it is there already.
+pub(super) async fn save(origin: &impl Origin, target: Target, work: Work) -> Result<Saved, Trouble> {
+    let (directory, path) = (work.directory.clone(), target.path.clone());
+    let found = blocking(move || {
+        let spot = directory.spot(&path)?;
+        let existing = spot.existing()?;
+        Ok((spot, existing.map(|found| Existing::of(&found))))
+    });
+    let (spot, existing) = found.await.map_err(|error| trouble(&target.path, &error))?;
+    if let Some(existing) = existing
+        && let Some(saved) = existing.as_saved(&target)?
+    {
+        work.meter.found(saved.size);
+        return Ok(saved);
+    }
+    let mut saving = Saving::begin(spot, target, work).await?;
+    let brought = saving.bring(origin).await;
+    saving.end(brought).await
+}
+
+/// What has the name of the file already.
+struct Existing {
+    is_file: bool,
+    is_directory: bool,
+    size: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Existing {
+    fn of(found: &cap_std::fs::Metadata) -> Self {
+        let modified = found.modified().ok().map(cap_std::time::SystemTime::into_std);
+        Self { is_file: found.is_file(), is_directory: found.is_dir(), size: found.len(), modified }
+    }
+
+    /// The same file, saved before; `None`: it is to be replaced.
+    fn as_saved(&self, target: &Target) -> Result<Option<Saved>, Trouble> {
+        let same_time = match (self.modified, target.modified) {
+            (Some(one), Some(other)) => {
+                let apart = one.duration_since(other).or_else(|_| other.duration_since(one));
+                apart.is_ok_and(|apart| apart < SAME_TIME)
+            }
+            _ => true,
+        };
+        if self.is_file && Some(self.size) == target.size && same_time {
+            return Ok(Some(Saved { size: self.size, is_kept: true }));
+        }
+        if self.is_directory {
+            return Err(Trouble::File(file_error(&target.path, "is a directory")));
+        }
+        if target.replaces { Ok(None) } else { Err(Trouble::File(exists(&target.path))) }
+    }
+}
+
+/// A file that is being saved.
+struct Saving {
+    target: Target,
+    work: Work,
+    /// `None` only while a thread works on it.
+    part: Option<Part>,
+}
+
+impl Saving {
+    async fn begin(spot: Spot, target: Target, work: Work) -> Result<Self, Trouble> {
+        let size = target.size;
+        let opened = spawn_blocking(move || Part::open(spot, size)).await;
+        let part = match opened {
+            Ok(Ok(part)) => part,
+            Ok(Err(Problem::Busy)) => {
+                let failure = file_error(&target.path, "is being downloaded by another call");
+                return Err(Trouble::File(failure.hint("wait for its end, then call again")));
+            }
+            Ok(Err(Problem::Io(error))) => return Err(trouble(&target.path, &error)),
+            Err(stopped) => return Err(trouble(&target.path, &io::Error::other(stopped))),
+        };
+        work.meter.found(part.length);
+        Ok(Self { target, work, part: Some(part) })
+    }
+
+    /// Tries until the whole file is there. Pauses count anew after each attempt that has brought something.
+    async fn bring(&mut self, origin: &impl Origin) -> Result<(), Trouble> {
+        let allowed = Arc::clone(&self.work.manner.pauses);
+        let (mut pauses, mut has_been_stale) = (allowed.iter(), false);
+        loop {
+            let before = self.length();
+            match self.attempt(origin).await {
+                Ok(()) => return Ok(()),
+                Err(End::Stale) if !has_been_stale => {
+                    has_been_stale = true;
+                    self.work.meter.lost(self.length());
+                    self.with(Part::forget).await?;
+                }
+                Err(End::Stale) => {
+                    return Err(Trouble::File(
+                        self.bad("the service answers with other parts than asked for"),
+                    ));
+                }
+                Err(End::Trouble(trouble)) => return Err(trouble),
+                Err(End::Passing(failure, wait)) => {
+                    if self.length() > before {
+                        pauses = allowed.iter();
+                    }
+                    let Some(pause) = pauses.next() else {
+                        return Err(Trouble::File(self.given_up(failure)));
+                    };
+                    tracing::debug!(file = self.target.path, "a download has to go on: {failure}");
+                    let wait = wait.map_or_else(|| jittered(*pause), |wait| wait.min(LONGEST_WAIT));
+                    tokio::time::sleep(wait).await;
+                }
+            }
+        }
+    }
+
+    /// Asks for what is missing and writes what comes.
+    async fn attempt(&mut self, origin: &impl Origin) -> Result<(), End> {
+        let rest = self.part.as_ref().map(Part::rest).unwrap_or_default();
+        let mut arriving = match origin.open(&rest).await {
+            Ok(arriving) => arriving,
+            Err(refusal) if refusal.failure.status == Some(416) && rest.from > 0 => return Err(End::Stale),
+            Err(Refusal { failure, is_passing: true, wait }) => return Err(End::Passing(failure, wait)),
+            Err(Refusal { failure, .. }) => return Err(Trouble::File(failure).into()),
+        };
+        self.check_size(arriving.total)?;
+        if self.target.size.is_none()
+            && let Some(total) = arriving.total
+        {
+            self.target.size = Some(total);
+            self.work.meter.expect(total);
+        }
+        let (etag, total) = (arriving.etag.clone(), arriving.total);
+        let goes_on = rest.from > 0
+            && arriving.offset == rest.from
+            && self.part.as_ref().is_some_and(|part| part.is_of(etag.as_deref(), total));
+        if !goes_on {
+            if arriving.offset != 0 {
+                return Err(End::Stale);
+            }
+            self.work.meter.lost(self.length());
+            let size = total.or(self.target.size);
+            self.with(move |part| part.begin(etag.as_deref(), size)).await?;
+        }
+        self.write(&mut arriving).await
+    }
+
+    async fn write(&mut self, arriving: &mut Arriving) -> Result<(), End> {
+        let expected = self.target.size.or(arriving.total);
+        let mut buffer = BytesMut::with_capacity(PIECE);
+        loop {
+            let chunk = arriving.chunk().await;
+            if let Ok(Some(chunk)) = &chunk {
+                buffer.extend_from_slice(chunk);
+                self.work.meter.came(chunk.len() as u64);
+            }
+            let length = self.length() + buffer.len() as u64;
+            if let Some(expected) = expected.filter(|expected| length > *expected) {
+                let what = format!("more than the {expected} bytes came that it has");
+                return Err(Trouble::File(self.bad(&what)).into());
+            }
+            let is_over = !matches!(&chunk, Ok(Some(_)));
+            while buffer.len() >= PIECE || (is_over && !buffer.is_empty()) {
+                let (bytes, disk) =
+                    (buffer.split_to(PIECE.min(buffer.len())), Arc::clone(&self.work.manner.disk));
+                self.with(move |part| part.append(&bytes, &*disk)).await?;
+            }
+            match (chunk, expected) {
+                (Ok(Some(_)), _) => {}
+                (Ok(None), Some(expected)) if length < expected => {
+                    let cut = format!("`{}` ended after {length} of {expected} bytes", self.target.path);
+                    return Err(End::Passing(Failure::new(Code::BadResponse, cut), None));
+                }
+                (Ok(None), _) => return Ok(()),
+                (Err(broken), _) => {
+                    let broken = format!("`{}` after {length} bytes: {broken}", self.target.path);
+                    return Err(End::Passing(Failure::new(Code::ServiceUnavailable, broken), None));
+                }
+            }
+        }
+    }
+
+    /// Gives the file its name, or says why there is none; what nobody can go on with is removed.
+    async fn end(mut self, brought: Result<(), Trouble>) -> Result<Saved, Trouble> {
+        let size = self.length();
+        let Err(trouble) = brought else {
+            let (modified, replaces) = (self.target.modified, self.target.replaces);
+            self.with(move |part| part.finish(modified, replaces)).await?;
+            return Ok(Saved { size, is_kept: false });
+        };
+        let is_over =
+            matches!(&trouble, Trouble::File(failure) if !failure.details.contains_key("bytes_saved"));
+        if is_over {
+            self.work.meter.lost(size);
+            self.with(Part::forget).await?;
+        }
+        Err(trouble)
+    }
+
+    fn check_size(&self, total: Option<u64>) -> Result<(), Trouble> {
+        match (self.target.size, total) {
+            (Some(listed), Some(total)) if listed != total => {
+                let what = format!("it is said to have {listed} bytes, and has {total}");
+                Err(Trouble::File(self.bad(&what)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn bad(&self, what: &str) -> Failure {
+        Failure::new(Code::BadResponse, format!("`{}`: {what}", self.target.path))
+            .hint("nothing of it was kept; call again later")
+    }
+
+    /// The failure of the last attempt. What came is kept.
+    fn given_up(&self, failure: Failure) -> Failure {
+        match self.length() {
+            0 => failure,
+            length => failure.detail("bytes_saved", length).hint("call again: it goes on where it ended"),
+        }
+    }
+
+    fn length(&self) -> u64 {
+        self.part.as_ref().map_or(0, |part| part.length)
+    }
+
+    /// Works on the file in a thread where that may take its time.
+    async fn with(
+        &mut self,
+        work: impl FnOnce(&mut Part) -> io::Result<()> + Send + 'static,
+    ) -> Result<(), Trouble> {
+        let Some(mut part) = self.part.take() else {
+            return Err(trouble(&self.target.path, &io::Error::other("it was left alone by its thread")));
+        };
+        let worked = spawn_blocking(move || {
+            let outcome = work(&mut part);
+            (part, outcome)
+        });
+        let (part, outcome) =
+            worked.await.map_err(|stopped| trouble(&self.target.path, &io::Error::other(stopped)))?;
+        self.part = Some(part);
+        outcome.map_err(|error| trouble(&self.target.path, &error))
+    }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    spawn_blocking(work).await.unwrap_or_else(|stopped| Err(io::Error::other(stopped)))
+}
+
+fn exists(path: &str) -> Failure {
+    file_error(path, "is there already, and is another file")
+        .hint("`overwrite: true` replaces it; or name another destination")
+}
+
+/// What an error of the file system means for the other files.
+fn trouble(path: &str, error: &io::Error) -> Trouble {
+    use io::ErrorKind::{
+        AlreadyExists, IsADirectory, NotADirectory, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem,
+        StorageFull,
+    };
+    match error.kind() {
+        _ if is_escape(error) => {
+            Trouble::File(file_error(path, "leads out of the destination through a link"))
+        }
+        AlreadyExists | NotADirectory | IsADirectory => Trouble::File(exists(path)),
+        PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull => {
+            Trouble::Disk(unwritable(path, error))
+        }
+        _ => Trouble::File(unwritable(path, error)),
+    }
+}

@@ -1,0 +1,51 @@
+//! `download_minion`: an installer, saved here.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Desk, LocalTool};
+use crate::{
+    api::minions::MinionPlatform,
+    arguments::Violation,
+    download::{Installed, Manner, MinionOrder},
+    failure::Failure,
+    operation::{Access, Effect, Tier, Toolset},
+};
+
+/// Saves the latest Minion installer, the helper agent of a test machine, in a local directory. Nothing is installed.
+///
+/// After 45 s it answers `status: downloading`: the same call goes on where it ended.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct DownloadMinion {
+    /// Below the files root; made if missing.
+    pub destination_dir: String,
+    /// Default: this machine's.
+    pub platform: Option<MinionPlatform>,
+}
+
+impl LocalTool for DownloadMinion {
+    const NAME: &'static str = "download_minion";
+    const TITLE: &'static str = "Download the Minion installer";
+    const EFFECT: Effect = Effect::Saves;
+    const TOOLSET: Toolset = Toolset::Minions;
+    const TIER: Tier = Tier::Extra;
+    const ACCESS: Access = Access::Permission("project:manage-minions");
+    const IN_DOUBT: Option<&'static str> = Some("look whether the file is there");
+    const ESSENTIAL: &'static [&'static str] = &["status"];
+    type Output = Installed;
+
+    async fn run(self, desk: Desk) -> Result<Installed, Failure> {
+        let platform = platform(self.platform)?;
+        let destination = desk.gateway.files()?.root()?.destination(&self.destination_dir)?;
+        let order = MinionOrder { project: desk.project, platform };
+        order.run(&desk.gateway, &destination, &Manner::default(), &desk.audience).await
+    }
+}
+
+/// The platform that was named, else that of this machine.
+pub fn platform(named: Option<MinionPlatform>) -> Result<MinionPlatform, Failure> {
+    let rule = "is required: there is no installer for this machine";
+    named
+        .or_else(MinionPlatform::here)
+        .ok_or_else(|| Failure::invalid_arguments(DownloadMinion::NAME, &[Violation::new("platform", rule)]))
+}

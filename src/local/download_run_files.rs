@@ -1,0 +1,105 @@
+//! `download_run_files`: the files of a run, saved here.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Desk, LocalTool};
+use crate::{
+    api::Id,
+    arguments::Violation,
+    download::{Choice, Manner, Order, Report},
+    failure::Failure,
+    operation::{Access, Effect, Fields, Tier, Toolset},
+    rule::Rule,
+};
+
+/// Saves the files of a run (recordings, logs, screenshots, reports) in a local directory.
+///
+/// Several players get folders `player-1`, `player-2`. After 45 s it answers `status: downloading`: the same call goes on
+/// where it ended.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct DownloadRunFiles {
+    /// A run, or one player: `<run>-<player>`.
+    pub run_id: Id,
+    /// Below the files root; made if missing.
+    pub destination_dir: String,
+    /// Default: all.
+    pub files: Option<Vec<FileChoice>>,
+    /// From 1; default: all.
+    #[schemars(inner(range(min = 1)))]
+    pub players: Option<Vec<u64>>,
+    /// Names such as `*.png` or `deliverables/**`.
+    pub patterns: Option<Vec<String>>,
+    /// `true`: replace other files of these names.
+    pub overwrite: Option<bool>,
+}
+
+/// A file that is wanted.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct FileChoice {
+    /// `<run>-<player>`
+    pub run_id: Id,
+    /// `artifact:<path>`
+    pub file_ref: String,
+    /// Where to save it.
+    pub relative_path: Option<String>,
+}
+
+impl LocalTool for DownloadRunFiles {
+    const NAME: &'static str = "download_run_files";
+    const TITLE: &'static str = "Download the files of a run";
+    const EFFECT: Effect = Effect::Replaces;
+    const TOOLSET: Toolset = Toolset::Artifacts;
+    const TIER: Tier = Tier::Extra;
+    const ACCESS: Access = Access::Permission("project:read-runs");
+    const RULES: &'static [Rule] = &[
+        Rule::Excludes("files", "players"),
+        Rule::Excludes("files", "patterns"),
+        Rule::Custom(files_are_of_the_run),
+    ];
+    const IN_DOUBT: Option<&'static str> = Some("call again: files that are there are not fetched again");
+    const ESSENTIAL: &'static [&'static str] = &["status"];
+    type Output = Report;
+
+    async fn run(self, desk: Desk) -> Result<Report, Failure> {
+        let destination = desk.gateway.files()?.root()?.destination(&self.destination_dir)?;
+        let choice = |one: FileChoice| Choice {
+            run_id: one.run_id,
+            file_ref: one.file_ref,
+            relative_path: one.relative_path,
+        };
+        let order = Order {
+            project: desk.project,
+            run_id: self.run_id.0,
+            files: self.files.map(|files| files.into_iter().map(choice).collect()),
+            players: self.players,
+            patterns: self.patterns,
+            overwrite: self.overwrite == Some(true),
+        };
+        order.run(&desk.gateway, &destination, &Manner::default(), &desk.audience).await
+    }
+}
+
+/// What a schema cannot say of `files`.
+fn files_are_of_the_run(arguments: &Fields, violations: &mut Vec<Violation>) {
+    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let run = arguments.get("run_id").and_then(Value::as_str).unwrap_or_default();
+    let files = arguments.get("files").and_then(Value::as_array).into_iter().flatten();
+    for (place, file) in files.enumerate() {
+        let mut broken = |name: &str, rule: String| {
+            violations.push(Violation::new(format!("files.{place}.{name}"), rule));
+        };
+        if let Some(id) = text(file, "run_id")
+            && (id == Order::run_of(&id) || Order::run_of(&id) != Order::run_of(run))
+        {
+            broken("run_id", format!("must be the id of a player of `{}`", Order::run_of(run)));
+        }
+        if text(file, "file_ref").is_some_and(|file_ref| !Order::is_reference(&file_ref)) {
+            broken("file_ref", "must be `artifact:<path>`".to_owned());
+        }
+        if let Some(problem) = text(file, "relative_path").as_deref().and_then(Order::problem) {
+            broken("relative_path", format!("cannot be a name: it {problem}"));
+        }
+    }
+}
