@@ -94,7 +94,7 @@ impl MinionOrder {
         let path = directory.path().join(&name);
         let shown = path.display().to_string();
         let meter = Arc::new(Meter::new(0));
-        let target = Target { path: name, size: None, modified: None, replaces: false };
+        let target = Target { path: name, size: None, modified: None, replaces: None };
         let work = Work { directory, manner: manner.clone(), meter: Arc::clone(&meter) };
         let saved = waited(save(&origin, target, work), &meter, audience, end).await;
         let platform = origin.order.platform;

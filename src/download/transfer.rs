@@ -27,6 +27,9 @@ const PIECE: usize = 256 * 1024;
 /// How far the times of the same file may differ: some file systems count in steps of two seconds.
 const SAME_TIME: Duration = Duration::from_secs(2);
 
+/// What to do about another file of the name.
+const OVERWRITE: &str = "`overwrite: true` (`--overwrite`) replaces it; or name another destination";
+
 /// Longest pause that is taken because the service asks for it.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
@@ -45,7 +48,8 @@ pub(super) struct Target {
     pub(super) size: Option<u64>,
     /// When it was made, where that is known.
     pub(super) modified: Option<SystemTime>,
-    pub(super) replaces: bool,
+    /// Whether another file of its name is replaced; `None`: nobody can ask for that.
+    pub(super) replaces: Option<bool>,
 }
 
 /// What the files of one errand share.
@@ -137,7 +141,12 @@ impl Existing {
         if self.is_directory {
             return Err(Trouble::File(file_error(&target.path, "is a directory")));
         }
-        if target.replaces { Ok(None) } else { Err(Trouble::File(exists(&target.path))) }
+        let failure = file_error(&target.path, "is there already, and is another file");
+        match target.replaces {
+            Some(true) => Ok(None),
+            Some(false) => Err(Trouble::File(failure.hint(OVERWRITE))),
+            None => Err(Trouble::File(failure.hint("move it away, or name another destination"))),
+        }
     }
 }
 
@@ -270,7 +279,7 @@ impl Saving {
     async fn end(mut self, brought: Result<(), Trouble>) -> Result<Saved, Trouble> {
         let size = self.length();
         let Err(trouble) = brought else {
-            let (modified, replaces) = (self.target.modified, self.target.replaces);
+            let (modified, replaces) = (self.target.modified, self.target.replaces == Some(true));
             self.with(move |part| part.finish(modified, replaces)).await?;
             return Ok(Saved { size, is_kept: false });
         };
@@ -333,11 +342,6 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send
     spawn_blocking(work).await.unwrap_or_else(|stopped| Err(io::Error::other(stopped)))
 }
 
-fn exists(path: &str) -> Failure {
-    file_error(path, "is there already, and is another file")
-        .hint("`overwrite: true` replaces it; or name another destination")
-}
-
 /// What an error of the file system means for the other files.
 fn trouble(path: &str, error: &io::Error) -> Trouble {
     use io::ErrorKind::{
@@ -348,7 +352,9 @@ fn trouble(path: &str, error: &io::Error) -> Trouble {
         _ if is_escape(error) => {
             Trouble::File(file_error(path, "leads out of the destination through a link"))
         }
-        AlreadyExists | NotADirectory | IsADirectory => Trouble::File(exists(path)),
+        AlreadyExists => Trouble::File(file_error(path, "has come into being meanwhile").hint(OVERWRITE)),
+        IsADirectory => Trouble::File(file_error(path, "is a directory")),
+        NotADirectory => Trouble::File(file_error(path, "would lie below a file that is there already")),
         PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull => {
             Trouble::Disk(unwritable(path, error))
         }

@@ -12,9 +12,9 @@ use crate::{
     operation::{Access, Effect, Tier, Toolset},
 };
 
-/// Saves the latest Minion installer, the helper agent of a test machine, in a local directory. Nothing is installed.
+/// Saves the latest installer of a Minion, the helper agent of a test machine, locally; nothing is installed.
 ///
-/// After 45 s it answers `status: downloading`: the same call goes on where it ended.
+/// `status: downloading` after 45 s: the same call goes on where it ended.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct DownloadMinion {
     /// Below the files root; made if missing.

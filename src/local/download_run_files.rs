@@ -14,35 +14,33 @@ use crate::{
     rule::Rule,
 };
 
-/// Saves the files of a run (recordings, logs, screenshots, reports) in a local directory.
+/// Saves the files of a run locally: recordings, logs, screenshots, reports; several players in `player-1/` and so on.
 ///
-/// Several players get folders `player-1`, `player-2`. After 45 s it answers `status: downloading`: the same call goes on
-/// where it ended.
+/// `status: downloading` after 45 s: the same call goes on where it ended.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "every word costs tokens, and the names speak for themselves")]
 pub struct DownloadRunFiles {
-    /// A run, or one player: `<run>-<player>`.
+    /// Or `<run>-<player>`: that player alone.
     pub run_id: Id,
-    /// Below the files root; made if missing.
     pub destination_dir: String,
-    /// Default: all.
+    /// Instead of `players` and `patterns`.
     pub files: Option<Vec<FileChoice>>,
-    /// From 1; default: all.
+    /// From 1.
     #[schemars(inner(range(min = 1)))]
     pub players: Option<Vec<u64>>,
-    /// Names such as `*.png` or `deliverables/**`.
+    /// Such as `*.png`, `logs/**`.
     pub patterns: Option<Vec<String>>,
-    /// `true`: replace other files of these names.
+    /// Replace files of these names.
     pub overwrite: Option<bool>,
 }
 
-/// A file that is wanted.
+// A file that is wanted.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct FileChoice {
     /// `<run>-<player>`
     pub run_id: Id,
     /// `artifact:<path>`
     pub file_ref: String,
-    /// Where to save it.
     pub relative_path: Option<String>,
 }
 

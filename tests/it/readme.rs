@@ -56,10 +56,20 @@ fn commands_table() -> String {
             .expect("a string");
     };
     add("tas-mcp".to_owned(), program.get_about().expect("every command says what it does").to_string());
-    for command in program.get_subcommands().filter(|command| command.get_name() != "help") {
+    let is_help = |command: &&clap::Command| command.get_name() == "help";
+    // The tools are not commands of their own here: they have a table.
+    let has_commands = |command: &clap::Command| command.get_subcommand_value_name() != Some("TOOL");
+    let below = program.get_subcommands().filter(|command| !is_help(command)).flat_map(|command| {
+        let deeper = command.get_subcommands().filter(|one| !is_help(one) && has_commands(command));
+        let path = |name: &str| format!("tas-mcp {name}");
+        let own = std::iter::once((path(command.get_name()), command));
+        own.chain(deeper.map(|one| (format!("{} {}", path(command.get_name()), one.get_name()), one)))
+            .collect::<Vec<_>>()
+    });
+    for (path, command) in below {
         let positional = command.get_positionals().map(ToString::to_string);
         let below = command.get_subcommand_value_name().map(|name| format!("<{name}>"));
-        let name = std::iter::once(format!("tas-mcp {}", command.get_name())).chain(positional).chain(below);
+        let name = std::iter::once(path).chain(positional).chain(below);
         add(name.collect::<Vec<_>>().join(" "), command.get_about().expect("an about").to_string());
         let settings: Vec<_> = program.get_arguments().map(clap::Arg::get_id).collect();
         let own =

@@ -88,7 +88,7 @@ async fn a_file_that_comes_into_being_meanwhile_is_not_overwritten() {
     direct.manner.disk = Arc::new(Other(direct.out().join("agent.log")));
     let failure = direct.save("agent.log").await.expect_err("no file");
     assert_eq!(failure.code, Code::FileError);
-    assert!(failure.message.ends_with("is there already, and is another file"), "{failure}");
+    assert!(failure.message.ends_with("has come into being meanwhile"), "{failure}");
     assert_eq!(files_below(&direct.out())["agent.log"], b"mine");
 }
 

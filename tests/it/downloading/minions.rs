@@ -75,7 +75,10 @@ async fn a_file_of_its_name_is_not_overwritten() {
     fs::create_dir(root.path().join("tools")).expect("a directory");
     fs::write(root.path().join("tools").join(NAME), "mine").expect("a file");
     let error = host.fail(TOOL, linux()).await;
-    assert_eq!(error["code"], "file_error", "{error}");
+    assert_eq!(
+        (&error["code"], &error["hint"]),
+        (&json!("file_error"), &json!("move it away, or name another destination"))
+    );
     assert_eq!(files_below(root.path())[&format!("tools/{NAME}")], b"mine");
     assert_eq!(service.requests().await.len(), 1, "nothing was fetched");
 }

@@ -44,6 +44,21 @@ async fn an_address_of_another_host_is_used_without_the_key() {
 }
 
 #[tokio::test]
+async fn an_address_of_the_own_host_is_preferred_and_gets_the_key() {
+    let (service, root, mut host) = open().await;
+    let id = player(seed::RUN_FAILED, 1);
+    let log = served(&service, &id, "agent.log").await;
+    let url = format!("{}/runs/{id}/artifacts/agent.log?as=listed", service.knowledge_url());
+    listed_at(&service, &mut host, &url, log.len()).await;
+    host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+    assert!(files_below(root.path())["out/agent.log"] == log);
+    let seen = service.control("requests").await;
+    let last = seen["data"].as_array().and_then(|seen| seen.last()).expect("a request").clone();
+    let expected = json!(format!("/runs/{id}/artifacts/agent.log?as=listed"));
+    assert_eq!((&last["path"], &last["key"]), (&expected, &json!("key_demo")));
+}
+
+#[tokio::test]
 async fn an_address_that_does_not_work_is_replaced_by_that_of_the_operation() {
     let refusing = elsewhere("404 Not Found", "").await;
     let addresses = [

@@ -105,6 +105,22 @@ async fn a_known_file_is_not_sent_again() {
 }
 
 #[tokio::test]
+async fn a_range_of_another_version_is_answered_with_the_whole() {
+    let client = Client::demo().await;
+    let whole = file(&client, LOG, &[]).await;
+    let etag = text(whole.headers(), "etag").to_owned();
+    let whole = whole.bytes().await.unwrap();
+    for (tag, status, length) in [
+        (etag.clone(), StatusCode::PARTIAL_CONTENT, whole.len() - 10),
+        (etag.trim_matches('"').to_owned(), StatusCode::PARTIAL_CONTENT, whole.len() - 10),
+        ("\"other\"".to_owned(), StatusCode::OK, whole.len()),
+    ] {
+        let answer = file(&client, LOG, &[("if-range", &tag), ("range", "bytes=10-")]).await;
+        assert_eq!((answer.status(), answer.bytes().await.unwrap().len()), (status, length), "{tag}");
+    }
+}
+
+#[tokio::test]
 async fn a_large_file_is_served_from_storage_without_a_key_until_its_address_expires() {
     let client = Client::demo().await;
     let answer = file(&client, "recording.mp4", &[]).await;

@@ -92,6 +92,16 @@ async fn a_truncated_answer_breaks_off() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_cut_states_its_whole_length() {
+    let client = with_fault(json!({"operation": "get_run", "cut": 10})).await;
+    let mut answer = client.send(Method::GET, &format!("/runs/{RUN_PASSED}"), None).await.unwrap();
+    assert_eq!(answer.status(), 200);
+    assert!(answer.content_length().unwrap() > 10);
+    assert_eq!(answer.chunk().await.unwrap().map(|chunk| chunk.len()), Some(10));
+    assert!(answer.chunk().await.is_err());
+}
+
+#[tokio::test]
 async fn a_long_body_is_streamed() {
     let client = with_fault(json!({"bytes": 1_000_000})).await;
     let answer = client.send(Method::GET, "/runs", None).await.unwrap();
