@@ -7,14 +7,18 @@ mod completions;
 mod doctor;
 mod images;
 mod program;
+mod signals;
 mod table;
 mod tools;
+mod upload;
 
 pub use call::{command as call_command, run as call};
 pub use completions::{command as completions_command, run as completions};
 pub use doctor::{command as doctor_command, run as doctor};
 pub use program::program;
+pub use signals::Signals;
 pub use tools::{command as tools_command, run as tools};
+pub use upload::{command as upload_command, run as upload};
 
 use crate::failure::{Code, Failure};
 

@@ -6,13 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use serde_json::Value;
-
 use crate::{
     client::Storage,
     config::Connection,
     failure::{Code, Failure},
-    upload::Uploads,
+    upload::{Pace, Uploads, provenance::Job},
 };
 
 /// What tools need that work with files.
@@ -23,8 +21,10 @@ pub struct Files {
     pub state: Option<PathBuf>,
     /// The way to presigned addresses.
     pub storage: Arc<Storage>,
-    /// Where a build comes from, as far as the CI job tells (supplement 10.8).
-    pub ci: Option<Value>,
+    /// The CI job that we are a part of.
+    pub job: Option<Job>,
+    /// How patient uploads are.
+    pub pace: Pace,
     /// Uploads that go on by themselves.
     pub uploads: Uploads,
 }
@@ -36,7 +36,8 @@ impl Files {
             root: connection.files_root.take(),
             state: connection.state.take(),
             storage: Arc::new(Storage::new(connection.ca_file.clone())),
-            ci: connection.ci.take(),
+            job: connection.job.take(),
+            pace: connection.pace.clone(),
             uploads: Uploads::default(),
         }
     }
@@ -51,19 +52,27 @@ impl Files {
             }),
         }
     }
+
+    /// The same for files that a person names: without a setting, they may lie anywhere.
+    pub fn root_for_person(&self) -> Result<FilesRoot, Failure> {
+        let root = self.root()?;
+        Ok(FilesRoot { confines: self.root.is_some(), ..root })
+    }
 }
 
-/// A directory, resolved. Nothing outside it is read or written, whatever links lie inside.
+/// A directory, resolved, where relative names begin. Nothing outside it is read or written, whatever links lie inside.
 #[derive(Clone, Debug)]
 pub struct FilesRoot {
     root: PathBuf,
+    /// `false`: a person names the files, and names what lies outside on purpose.
+    confines: bool,
 }
 
 impl FilesRoot {
     /// Takes an existing directory; the problem if it is none.
     pub fn new(path: &Path) -> Result<Self, String> {
         let root = path.canonicalize().map_err(|error| format!("cannot be opened: {error}"))?;
-        if root.is_dir() { Ok(Self { root }) } else { Err("is not a directory".to_owned()) }
+        if root.is_dir() { Ok(Self { root, confines: true }) } else { Err("is not a directory".to_owned()) }
     }
 
     /// The directory.
@@ -108,7 +117,7 @@ impl FilesRoot {
     }
 
     fn inside(&self, name: &str, resolved: &Path) -> Result<(), Failure> {
-        if resolved.starts_with(&self.root) {
+        if !self.confines || resolved.starts_with(&self.root) {
             return Ok(());
         }
         let root = self.root.display();

@@ -91,6 +91,21 @@ impl Gateway {
         self.ready().ok()?.client.reach(place).await
     }
 
+    /// The project that calls of an operation without ids go to; `None`: it follows from the key.
+    pub async fn project_of(
+        &self,
+        entry: &'static Entry,
+        requested: Option<&str>,
+    ) -> Result<Option<String>, Failure> {
+        let ready = self.ready()?;
+        ready.scope.resolve(&ready.call()?, entry, requested, &[]).await
+    }
+
+    /// Checks the arguments of a tool that is not called through [`Self::call_tool`]; gives the project they name.
+    pub fn admit(&self, tool: &Tool, arguments: &mut Fields) -> Result<Option<String>, Failure> {
+        Ok(self.ready()?.checked(tool, None, arguments)?.requested)
+    }
+
     /// Calls a tool and gives its reply.
     pub async fn call_tool(
         &self,
@@ -125,12 +140,7 @@ impl Gateway {
     pub async fn call(&self, entry: &'static Entry, mut arguments: Fields) -> Result<Reply, Failure> {
         let ready = self.ready()?;
         let Checked { requested, wanted } = ready.checked(entry, Some(entry), &mut arguments)?;
-        let call = Call {
-            client: &ready.client,
-            key: ready.client.key()?,
-            deadline: Instant::now() + CALL_LIMIT,
-            tmsys_name: &ready.tmsys_name,
-        };
+        let call = ready.call()?;
         // Artifacts belong to players of runs.
         let of_players = entry.place == Place::Knowledge;
         let ids = owned_ids(&arguments).into_iter().map(|id| if of_players { id.of_run() } else { id });
@@ -165,6 +175,16 @@ struct Checked {
 }
 
 impl Ready {
+    /// A call that begins now.
+    fn call(&self) -> Result<Call<'_>, Failure> {
+        Ok(Call {
+            client: &self.client,
+            key: self.client.key()?,
+            deadline: Instant::now() + CALL_LIMIT,
+            tmsys_name: &self.tmsys_name,
+        })
+    }
+
     /// Checks the arguments against everything that can be known without a request; takes out what is ours. A call that
     /// nobody has agreed to yet ends here.
     fn checked(

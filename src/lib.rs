@@ -14,6 +14,8 @@
 //! | [`scope`] | which project a call goes to |
 //! | [`gateway`], [`call`], [`reply`], [`failure`] | one call, what its requests share, and how it ends |
 //! | [`picture`] | pictures, small enough for hosts |
+//! | [`tool`], [`local`] | what hosts see of a tool, and tools that are more than one request |
+//! | [`upload`], [`files`] | uploading builds, and the directory that files are taken from |
 //! | [`mcp`] | the server: tools, protocol revisions, standard input and output |
 //! | [`sandbox`] | the service in memory |
 //! | [`cli`] | the operations as commands |

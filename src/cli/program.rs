@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use clap::{Arg, Command, value_parser};
 
-use super::{call_command, completions_command, doctor_command, tools_command};
+use super::{call_command, completions_command, doctor_command, tools_command, upload_command};
 use crate::config;
 
 /// The program with its settings and subcommands.
@@ -14,7 +14,8 @@ pub fn program() -> Command {
         .about("MCP server for the Test Automation Service. Without a subcommand it serves MCP on standard input and output")
         .args(config::flags())
         .subcommand(Command::new("demo").about("Shows an assistant's session against an embedded sandbox"))
-        .subcommands([tools_command(), call_command(), doctor_command(), completions_command()])
+        .subcommands([tools_command(), call_command(), upload_command()])
+        .subcommands([doctor_command(), completions_command()])
         .subcommand(sandbox_command())
 }
 

@@ -30,5 +30,6 @@ mod settings;
 mod starting;
 mod stdio;
 mod tools;
+mod upload_build;
 mod uploading;
 mod wire;
