@@ -11,8 +11,10 @@ mod live;
 mod program;
 mod progress;
 mod run;
+mod signals;
 mod table;
 mod tools;
+mod upload;
 mod verdicts;
 mod wait;
 
@@ -22,7 +24,9 @@ pub use doctor::{command as doctor_command, run as doctor};
 pub use download::{command as download_command, run as download};
 pub use program::program;
 pub use run::{command as run_command, run as start};
+pub use signals::Signals;
 pub use tools::{command as tools_command, run as tools};
+pub use upload::{command as upload_command, run as upload};
 pub use wait::{command as wait_command, run as wait};
 
 use crate::failure::{Code, Failure};

@@ -6,7 +6,6 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches};
-use serde_json::Value;
 
 mod address;
 mod key;
@@ -18,7 +17,15 @@ pub use key::{ApiKey, KeyKind, KeySource, Secret};
 pub use selection::{Selection, UnknownWord};
 
 use self::problems::{Problems, placeholder};
-use crate::{failure::Failure, files::FilesRoot, upload::provenance, wire::encoded};
+use crate::{
+    failure::Failure,
+    files::FilesRoot,
+    upload::{
+        Pace,
+        provenance::{self, Job},
+    },
+    wire::encoded,
+};
 
 /// A setting, as people set it.
 #[derive(Debug)]
@@ -170,7 +177,8 @@ const LONGEST_TIMEOUT_S: u64 = 45;
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     found: BTreeMap<&'static str, Found>,
-    ci: Option<Value>,
+    job: Option<Job>,
+    pace: Pace,
 }
 
 /// A value and where it came from.
@@ -204,8 +212,10 @@ pub struct Connection {
     pub files_root: Option<FilesRoot>,
     /// Where unfinished uploads are noted.
     pub state: Option<PathBuf>,
-    /// What the CI job says of itself.
-    pub ci: Option<Value>,
+    /// The CI job that we are a part of.
+    pub job: Option<Job>,
+    /// How patient uploads are.
+    pub pace: Pace,
     /// Certificates to trust in addition.
     pub ca_file: Option<PathBuf>,
     /// The deployment's word for the test-management system.
@@ -241,7 +251,7 @@ impl Settings {
 
     /// Takes the settings from the command line and from `variable`, which looks a variable up.
     pub fn from_sources(matches: &ArgMatches, variable: impl Fn(&str) -> Option<String>) -> Self {
-        let mut settings = Self { ci: provenance::ci(&variable), ..Self::default() };
+        let mut settings = Self { job: provenance::job(&variable), ..Self::default() };
         for setting in SETTINGS {
             let flag = match setting.flag {
                 "" => None,
@@ -260,6 +270,17 @@ impl Settings {
             }
         }
         settings
+    }
+
+    /// The same with uploads of another patience.
+    #[must_use]
+    pub fn with_pace(self, pace: Pace) -> Self {
+        Self { pace, ..self }
+    }
+
+    /// How patient uploads are.
+    pub fn pace(&self) -> &Pace {
+        &self.pace
     }
 
     /// Sets what is not set yet, naming where the value comes from.
@@ -362,7 +383,8 @@ impl Settings {
             (Some(base_url), Some(key)) if problems.is_empty() => Ok(Connection {
                 files_root,
                 state,
-                ci: self.ci.clone(),
+                job: self.job.clone(),
+                pace: self.pace.clone(),
                 base_url,
                 knowledge_url,
                 key,

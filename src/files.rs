@@ -6,8 +6,6 @@ use std::{
     sync::Arc,
 };
 
-use serde_json::Value;
-
 mod directory;
 pub mod name;
 
@@ -17,7 +15,7 @@ use crate::{
     client::Storage,
     config::Connection,
     failure::{Code, Failure},
-    upload::Uploads,
+    upload::{Pace, Uploads, provenance::Job},
 };
 
 /// What tools need that work with files.
@@ -28,8 +26,10 @@ pub struct Files {
     pub state: Option<PathBuf>,
     /// The way to presigned addresses.
     pub storage: Arc<Storage>,
-    /// Where a build comes from, as far as the CI job tells (supplement 10.8).
-    pub ci: Option<Value>,
+    /// The CI job that we are a part of.
+    pub job: Option<Job>,
+    /// How patient uploads are.
+    pub pace: Pace,
     /// Uploads that go on by themselves.
     pub uploads: Uploads,
 }
@@ -41,7 +41,8 @@ impl Files {
             root: connection.files_root.take(),
             state: connection.state.take(),
             storage: Arc::new(Storage::new(connection.ca_file.clone())),
-            ci: connection.ci.take(),
+            job: connection.job.take(),
+            pace: connection.pace.clone(),
             uploads: Uploads::default(),
         }
     }
@@ -61,12 +62,19 @@ impl Files {
             }),
         }
     }
+
+    /// The same for files that a person names: without a setting, they may lie anywhere.
+    pub fn root_for_person(&self) -> Result<FilesRoot, Failure> {
+        let root = self.root()?;
+        Ok(FilesRoot { is_bound: self.root.is_some(), ..root })
+    }
 }
 
-/// A directory, resolved. Nothing outside it is read or written, whatever links lie inside.
+/// A directory, resolved, where relative names begin. Nothing outside it is read or written, whatever links lie inside.
 #[derive(Clone, Debug)]
 pub struct FilesRoot {
     root: PathBuf,
+    /// `false`: a person names the files, and names what lies outside on purpose.
     is_bound: bool,
 }
 

@@ -108,6 +108,21 @@ impl Gateway {
         self.ready().ok()?.client.reach(place).await
     }
 
+    /// The project that calls of an operation without ids go to; `None`: it follows from the key.
+    pub async fn project_of(
+        &self,
+        entry: &'static Entry,
+        requested: Option<&str>,
+    ) -> Result<Option<String>, Failure> {
+        let ready = self.ready()?;
+        ready.scope.resolve(&ready.call()?, entry, requested, &[]).await
+    }
+
+    /// Checks the arguments of a tool that is not called through [`Self::call_tool`]; gives the project they name.
+    pub fn admit(&self, tool: &Tool, arguments: &mut Fields) -> Result<Option<String>, Failure> {
+        Ok(self.ready()?.checked(tool, None, arguments)?.requested)
+    }
+
     /// Calls a tool and gives its reply.
     pub async fn call_tool(
         &self,

@@ -10,6 +10,7 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     failure::{Code, Failure},
@@ -29,7 +30,7 @@ mod wait_for_completion;
 pub(crate) use counter::Counter;
 pub use download_minion::{DownloadMinion, platform as minion_platform};
 pub use download_run_files::DownloadRunFiles;
-pub use upload_build::UploadBuild;
+pub use upload_build::{BuildUpload, UploadBuild};
 pub use wait_for_completion::WaitForCompletion;
 
 /// The tools, in the order in which hosts list them, after the operations.
@@ -58,6 +59,8 @@ pub trait LocalTool: DeserializeOwned + JsonSchema + Send + 'static {
     const RULES: &'static [Rule] = &[];
     /// What to do when nobody knows whether a call happened.
     const IN_DOUBT: Option<&'static str> = None;
+    /// For arguments that are irreversible or costly: what would happen, for a person to agree to first.
+    const CONFIRM: Option<fn(&Fields) -> Option<String>> = None;
     /// Fields that every answer has.
     const ESSENTIAL: &'static [&'static str] = &[];
     /// What it answers.
@@ -87,12 +90,14 @@ pub struct Audience {
     pub watcher: Arc<dyn Watcher>,
     /// How long it waits for an answer; `None`: to the end.
     pub patience: Option<Duration>,
+    /// Is cancelled when it is not the caller that goes, but the process.
+    pub leaving: CancellationToken,
 }
 
 impl Audience {
     /// Waits to the end without a word.
     pub fn silent() -> Self {
-        Self { watcher: Arc::new(Unwatched), patience: None }
+        Self { watcher: Arc::new(Unwatched), patience: None, leaving: CancellationToken::new() }
     }
 
     /// How long a call may last: somebody who sees it go on waits for as long as was asked.
@@ -103,7 +108,7 @@ impl Audience {
 
 /// Is told how far a call has come.
 pub trait Watcher: std::fmt::Debug + Send + Sync {
-    /// `done` of `total`, and what a person reads. Called about once a second, never with less than before.
+    /// `done` of `total`, and what a person reads. Called at most once a second, each time with more than before.
     fn progress(&self, done: u64, total: u64, told: &str);
 
     /// Whether anybody sees it.
@@ -150,7 +155,7 @@ impl Local {
                 rules: T::RULES,
                 own_rules: &[],
                 essential: T::ESSENTIAL,
-                confirm: None,
+                confirm: T::CONFIRM,
                 in_doubt: T::IN_DOUBT,
                 takes_fields: T::EFFECT.is_read_only(),
                 has_pictures: false,

@@ -5,7 +5,7 @@ use std::{io::Write, net::SocketAddr, process::ExitCode};
 use anyhow::Context;
 use clap::ArgMatches;
 use tas_mcp::{
-    cli::{self, Exit},
+    cli::{self, Exit, Signals},
     config::{self, Settings},
     demo,
     mcp::{self, Server},
@@ -37,6 +37,7 @@ async fn run(matches: &ArgMatches, mut settings: Settings) -> anyhow::Result<Exi
         Some(("run", matches)) => return Box::pin(cli::start(matches, &settings)).await,
         Some(("wait", matches)) => return Box::pin(cli::wait(matches, &settings)).await,
         Some(("download", matches)) => return Box::pin(cli::download(matches, &settings)).await,
+        Some(("upload", matches)) => return cli::upload(matches, &settings).await,
         Some(("doctor", matches)) => return cli::doctor(matches, &settings).await,
         Some(("completions", matches)) => cli::completions(matches, cli::program()),
         Some(("demo", _)) => demo::run().await,
@@ -79,21 +80,9 @@ async fn serve_sandbox(matches: &ArgMatches, settings: &Settings) -> anyhow::Res
     Ok(())
 }
 
-/// Waits for the request to end: SIGTERM, SIGINT, or Ctrl-C where there are no signals.
+/// Waits for the request to end.
 async fn terminated() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let (Ok(mut terminate), Ok(mut interrupt)) =
-            (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-        {
-            tokio::select! {
-                _ = terminate.recv() => return,
-                _ = interrupt.recv() => return,
-            }
-        }
-    }
-    drop(tokio::signal::ctrl_c().await);
+    Signals::new().next().await;
 }
 
 /// Logs go to standard error: standard output belongs to the protocol.

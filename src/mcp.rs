@@ -3,7 +3,7 @@
 use std::{
     panic::AssertUnwindSafe,
     sync::{Arc, OnceLock},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use futures_util::FutureExt;
@@ -32,7 +32,6 @@ pub use tool::published as published_tool;
 use self::confirmation::{Asked, Confirmation, Repeated};
 use crate::{
     catalog,
-    client::CALL_LIMIT,
     config::{Selection, Settings},
     failure::{Code, Failure},
     gateway::{CONFIRM, Gateway},
@@ -59,6 +58,8 @@ struct Inner {
     max_reply_chars: usize,
     tools: OnceLock<Vec<Tool>>,
     confirmation: Confirmation,
+    /// How long a call waits for work that goes on by itself.
+    patience: Duration,
     /// Ends every call under way: the host has gone, or we are told to stop.
     stopping: CancellationToken,
 }
@@ -84,6 +85,7 @@ impl Server {
             max_reply_chars: settings.max_reply_chars(),
             tools: OnceLock::new(),
             confirmation: Confirmation::new(),
+            patience: settings.pace().patience,
             stopping: CancellationToken::new(),
         }))
     }
@@ -91,6 +93,13 @@ impl Server {
     /// Ends every call under way when it is cancelled.
     pub fn stopping(&self) -> &CancellationToken {
         &self.0.stopping
+    }
+
+    /// When the session has ended: frees what would be left behind at the service.
+    async fn farewell(&self) {
+        if let Ok(files) = self.0.gateway.files() {
+            files.uploads.leave().await;
+        }
     }
 
     fn tools(&self) -> &[Tool] {
@@ -155,7 +164,8 @@ impl Server {
         };
         let started = Instant::now();
         let (watcher, telling) = progress::of(context);
-        let audience = Audience { watcher: Arc::new(watcher), patience: Some(CALL_LIMIT) };
+        let (patience, leaving) = (Some(self.0.patience), self.0.stopping.clone());
+        let audience = Audience { watcher: Arc::new(watcher), patience, leaving };
         let outcome = tokio::select! {
             outcome = telling.until(self.0.gateway.call_tool(tool, arguments, audience)) => outcome,
             () = context.ct.cancelled() => Err(stopped("cancelled by the caller")),

@@ -36,6 +36,8 @@ pub struct InitiateBuildUpload {
     #[schemars(range(min = 1))]
     pub file_size: u64,
     pub platform: BuildPlatform,
+    /// Absent: by size, multipart from 3 GB.
+    pub multipart: Option<bool>,
     #[serde(flatten)]
     pub options: BuildOptions,
 }
@@ -46,8 +48,6 @@ pub struct BuildOptions {
     /// Up to 1000 characters.
     #[schemars(length(max = 1000))]
     pub description: Option<String>,
-    /// Absent: by size, multipart from 3 GB.
-    pub multipart: Option<bool>,
     /// Default false: old builds go when the storage is full.
     #[schemars(extend("default" = false))]
     pub auto_delete: Option<bool>,

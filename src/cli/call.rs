@@ -22,7 +22,7 @@ use crate::{
 const JSON: &str = "json";
 
 /// Flag that agrees to a costly or irreversible call.
-const YES: &str = "yes";
+pub(super) const YES: &str = "yes";
 
 /// Flag that shows the answer as it came.
 pub(super) const RAW: &str = "raw";
@@ -145,7 +145,7 @@ pub(super) fn arguments(tool: &Tool, matches: &ArgMatches) -> anyhow::Result<Res
 }
 
 /// Asks the person at the terminal; nobody there is no agreement.
-fn agreed(failure: &Failure) -> anyhow::Result<bool> {
+pub(super) fn agreed(failure: &Failure) -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(false);
     }

@@ -99,7 +99,7 @@ async fn run_files(matches: &ArgMatches, gateway: &Gateway) -> Result<Report, Fa
         files: None,
     };
     let bar = Bar::new();
-    let audience = Audience { watcher: Arc::new(bar.clone()), patience: None };
+    let audience = Audience { watcher: Arc::new(bar.clone()), ..Audience::silent() };
     let ended = order.run(gateway, &destination, &Manner::default(), &audience).await;
     bar.end();
     ended
@@ -110,7 +110,7 @@ async fn minion(matches: &ArgMatches, gateway: &Gateway) -> Result<Installed, Fa
     let order = MinionOrder { project: None, platform: minion_platform(named)? };
     let destination = destination(matches, gateway, ".")?;
     let bar = Bar::new();
-    let audience = Audience { watcher: Arc::new(bar.clone()), patience: None };
+    let audience = Audience { watcher: Arc::new(bar.clone()), ..Audience::silent() };
     let ended = order.run(gateway, &destination, &Manner::default(), &audience).await;
     bar.end();
     ended

@@ -91,7 +91,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     let timeout = Duration::from_secs(*matches.get_one::<u64>(TIMEOUT).unwrap_or(&TIMEOUT_S));
     let started = reply.value().clone();
     let wait = Wait { target: target(&started), project: project.clone(), timeout, interval: None };
-    let audience = Audience { watcher: Arc::new(Live::new()), patience: None };
+    let audience = Audience { watcher: Arc::new(Live::new()), ..Audience::silent() };
     match wait.run(&gateway, &audience).await {
         Ok(completion) => {
             // The display ends before the table begins.

@@ -19,6 +19,11 @@ impl Table {
         self.rows.push(cells.into_iter().map(|cell| cut(&cell)).collect());
     }
 
+    /// Whether it has nothing but its head.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.len() < 2
+    }
+
     /// Width of each column; 0 where all rows are empty.
     fn widths(&self) -> Vec<usize> {
         let columns = self.rows.first().map_or(0, Vec::len);

@@ -58,7 +58,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     };
     let project = arguments.get(PROJECT_ID).and_then(Value::as_str).map(str::to_owned);
     let gateway = Gateway::new(settings);
-    let audience = Audience { watcher: Arc::new(Live::new()), patience: None };
+    let audience = Audience { watcher: Arc::new(Live::new()), ..Audience::silent() };
     let reply = match gateway.call_tool(tool, arguments, audience).await {
         Ok(reply) => reply,
         Err(failure) => return Ok(complain(&failure)),

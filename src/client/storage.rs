@@ -44,6 +44,9 @@ pub enum StorageError {
     /// It may work the next time.
     #[error("{0}")]
     Passing(String),
+    /// It took the bytes, and does not say as what.
+    #[error("the storage host answered {0} without an ETag")]
+    NoTag(StatusCode),
     /// It will not work the next time either.
     #[error("the storage host answered {0}")]
     Final(String),
@@ -63,7 +66,7 @@ impl Storage {
         let tag = answer.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok()).map(unquoted);
         match tag {
             Some(tag) if !tag.is_empty() => Ok(tag.to_owned()),
-            _ => Err(StorageError::Final(format!("{} without an ETag", answer.status()))),
+            _ => Err(StorageError::NoTag(answer.status())),
         }
     }
 

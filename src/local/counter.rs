@@ -31,13 +31,4 @@ impl Counter {
         }
         self.gateway.call(entry, arguments).await
     }
-
-    /// The same with arguments as JSON; gives the answer.
-    pub(crate) async fn call(&self, operation: &str, arguments: Value) -> Result<Value, Failure> {
-        let arguments = match arguments {
-            Value::Object(arguments) => arguments,
-            _ => Fields::new(),
-        };
-        self.ask(operation, arguments).await.map(|reply| reply.value().clone())
-    }
 }

@@ -7,9 +7,12 @@ use serde_json::Value;
 
 use super::{Desk, LocalTool};
 use crate::{
-    api::{builds::BuildPlatform, uploads::BuildOptions},
+    api::{
+        builds::BuildPlatform,
+        uploads::{BuildOptions, InitiateBuildUpload},
+    },
     failure::Failure,
-    operation::{Access, Effect, Fields, Tier, Toolset},
+    operation::{Access, Effect, Fields, Operation, Tier, Toolset},
     rule::Rule,
     schema,
     upload::{Background, Order, Uploaded},
@@ -26,10 +29,14 @@ pub struct UploadBuild {
     /// Below the files root.
     pub path: Option<String>,
     /// Default: the file name.
+    #[schemars(length(min = 1, max = 255))]
     pub name: Option<String>,
     /// Default: by the file name. Else as in `initiate_build_upload`.
     #[schemars(extend("x-short" = true))]
     pub platform: Option<BuildPlatform>,
+    /// Default true.
+    #[schemars(extend("x-hidden" = true))]
+    pub multipart: Option<bool>,
     #[serde(flatten)]
     pub options: BuildOptions,
     #[schemars(extend("x-hidden" = true))]
@@ -53,6 +60,12 @@ pub struct BuildUpload {
     pub build: Option<Uploaded>,
 }
 
+impl From<Uploaded> for BuildUpload {
+    fn from(build: Uploaded) -> Self {
+        Self { status: "uploaded", upload_token: None, progress: None, build: Some(build) }
+    }
+}
+
 impl LocalTool for UploadBuild {
     const NAME: &'static str = "upload_build";
     const TITLE: &'static str = "Upload a build";
@@ -60,8 +73,10 @@ impl LocalTool for UploadBuild {
     const TOOLSET: Toolset = Toolset::Builds;
     const TIER: Tier = Tier::Core;
     const ACCESS: Access = Access::Permission("project:manage-build-storage");
-    const RULES: &'static [Rule] = &[Rule::ExactlyOne(&["path", "upload_token"])];
+    const RULES: &'static [Rule] =
+        &[Rule::ExactlyOne(&["path", "upload_token"]), Rule::NeedsTrue("deletion_policy", "auto_delete")];
     const IN_DOUBT: Option<&'static str> = Some("look with `list_builds` before you upload it again");
+    const CONFIRM: Option<fn(&Fields) -> Option<String>> = InitiateBuildUpload::CONFIRM;
     const ESSENTIAL: &'static [&'static str] = &["status"];
     type Output = BuildUpload;
 
@@ -74,12 +89,11 @@ impl LocalTool for UploadBuild {
                 .uploads
                 .remember(begin(&desk, self.path.as_deref().unwrap_or_default(), self.fill_details).await?),
         };
-        let Some(outcome) = upload.finished(&*desk.audience.watcher, patience).await else {
+        let Some(outcome) = upload.finished(&desk.audience, patience).await else {
             let progress = Some(upload.meter().told());
             return Ok(BuildUpload { status: "uploading", upload_token: Some(token), progress, build: None });
         };
-        files.uploads.forget(&token);
-        Ok(BuildUpload { status: "uploaded", upload_token: None, progress: None, build: Some(outcome?) })
+        outcome.map(BuildUpload::from)
     }
 }
 
@@ -98,9 +112,16 @@ fn hide_options(schema: &mut Schema) {
 /// Arguments that are not those of `initiate_build_upload`.
 const OURS: [&str; 4] = ["path", "fill_details", "wait", "upload_token"];
 
+impl UploadBuild {
+    /// The arguments that go on to `initiate_build_upload`.
+    pub fn options(mut arguments: Fields) -> Fields {
+        arguments.retain(|name, _| !OURS.contains(&name.as_str()));
+        arguments
+    }
+}
+
 async fn begin(desk: &Desk, path: &str, fill_details: Option<bool>) -> Result<Background, Failure> {
-    let mut options = desk.arguments.clone();
-    options.retain(|name, _| !OURS.contains(&name.as_str()));
+    let options = UploadBuild::options(desk.arguments.clone());
     let order = Order {
         path,
         project: desk.project.as_deref(),

@@ -37,7 +37,7 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let stopping = server.stopping().clone();
-    let stopped = stopping.clone();
+    let (stopped, leaver) = (stopping.clone(), server.clone());
     let session = async move {
         let transport = Stdio::new(input, output, stopping.clone());
         let running = match server.serve_with_ct(transport, stopping).await {
@@ -48,7 +48,9 @@ where
             }
             Err(error) => return Err(anyhow::Error::new(error)),
         };
-        match running.waiting().await? {
+        let ended = running.waiting().await?;
+        drop(tokio::time::timeout(FAREWELL, leaver.farewell()).await);
+        match ended {
             QuitReason::JoinError(error) => Err(error.into()),
             _ => Ok(()),
         }

@@ -29,6 +29,7 @@ pub(super) fn router(service: &Arc<Service>) -> Router {
         .route("/", get(guide_text))
         .route("/clock", post(clock))
         .route("/faults", post(order_fault).delete(forget_faults))
+        .route("/release", post(release))
         .route("/requests", get(requests).delete(forget_requests))
         .route("/exports", post(exports))
         .route("/uploads", get(uploads))
@@ -73,7 +74,12 @@ async fn order_fault(State(service): Shared, body: Bytes) -> Result<Reply, Reply
 }
 
 async fn forget_faults(State(service): Shared) -> Reply {
-    *service.faults() = super::faults::Faults::default();
+    service.faults().forget();
+    done()
+}
+
+async fn release(State(service): Shared) -> Reply {
+    service.faults().release();
     done()
 }
 

@@ -10,6 +10,7 @@ use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     server::Reset,
@@ -56,6 +57,9 @@ pub(super) struct Order {
     pub(super) after: bool,
     #[serde(default = "once")]
     times: u32,
+    /// Ends the delay of a request that waits.
+    #[serde(skip)]
+    released: CancellationToken,
 }
 
 const fn once() -> u32 {
@@ -99,7 +103,9 @@ impl Order {
 
     /// Waits as ordered.
     pub(super) async fn wait(&self) {
-        tokio::time::sleep(Duration::from_millis(self.delay_ms)).await;
+        let delay = Duration::from_millis(self.delay_ms);
+        // Its end is no error: that is how long it was to wait.
+        drop(tokio::time::timeout(delay, self.released.cancelled()).await);
     }
 
     /// The answer to send; `reply` is that of the operation, if it was executed.
@@ -162,6 +168,8 @@ impl Order {
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     orders: Vec<Order>,
+    /// Shared by the requests that wait.
+    released: CancellationToken,
 }
 
 impl Faults {
@@ -170,13 +178,23 @@ impl Faults {
         self.orders.push(order);
     }
 
+    /// Forgets what is still to be carried out.
+    pub(super) fn forget(&mut self) {
+        self.orders.clear();
+    }
+
+    /// Ends the delays of the requests under way.
+    pub(super) fn release(&mut self) {
+        std::mem::take(&mut self.released).cancel();
+    }
+
     /// Takes the oldest fault for a request of that operation.
     pub(super) fn take(&mut self, operation: &str) -> Option<Order> {
         let concerns = |order: &Order| order.operation.as_deref().is_none_or(|name| name == operation);
         let position = self.orders.iter().position(|order| order.times > 0 && concerns(order))?;
         let order = self.orders.get_mut(position)?;
         order.times -= 1;
-        let taken = order.clone();
+        let taken = Order { released: self.released.clone(), ..order.clone() };
         self.orders.retain(|order| order.times > 0);
         Some(taken)
     }

@@ -44,7 +44,7 @@ impl Answer<InitiateBuildUpload> for World {
         caller: &Caller,
     ) -> Result<Answered<BuildUpload>, Fault> {
         check_project(asked.project_id.as_deref(), caller)?;
-        let in_parts = asked.options.multipart.unwrap_or(asked.file_size >= LEAST_MULTIPART);
+        let in_parts = asked.multipart.unwrap_or(asked.file_size >= LEAST_MULTIPART);
         if asked.file_size > LARGEST || (!in_parts && asked.file_size >= LEAST_MULTIPART) {
             return Err(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "File too large"));
         }

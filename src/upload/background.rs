@@ -2,24 +2,27 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::watch,
+    time::{Instant, MissedTickBehavior},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{Errand, Meter, Uploaded};
 use crate::{
     failure::{Code, Failure},
-    local::Watcher,
+    local::Audience,
 };
 
-/// Most uploads that are remembered; the oldest finished ones go first.
+/// Most uploads that are remembered, with their ends; the oldest finished ones go first.
 const MOST: usize = 100;
-
-/// How often somebody who waits is told how far it has come.
-const INTERVAL: Duration = Duration::from_secs(1);
 
 /// How an upload ended.
 type Outcome = Result<Uploaded, Failure>;
@@ -29,7 +32,25 @@ type Outcome = Result<Uploaded, Failure>;
 pub struct Background {
     meter: Arc<Meter>,
     outcome: watch::Receiver<Option<Outcome>>,
+    is_noted: Arc<AtomicBool>,
     cancelled: CancellationToken,
+    /// How often somebody who waits is told how far it has come.
+    telling: Duration,
+}
+
+/// Cancels an upload whose caller goes before its end, unless we go ourselves.
+struct Guard<'a> {
+    cancelled: CancellationToken,
+    leaving: &'a CancellationToken,
+    is_armed: bool,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if self.is_armed && !self.leaving.is_cancelled() {
+            self.cancelled.cancel();
+        }
+    }
 }
 
 impl Background {
@@ -37,12 +58,13 @@ impl Background {
     pub fn spawn(errand: Errand) -> Self {
         let (sender, outcome) = watch::channel(None);
         let (meter, cancelled) = (Arc::clone(errand.meter()), errand.cancelled().clone());
+        let (is_noted, telling) = (Arc::clone(&errand.is_noted), errand.counter.pace.telling);
         tokio::spawn(async move {
             let ended = errand.run().await;
             // Nobody may have asked.
             sender.send_replace(Some(ended));
         });
-        Self { meter, outcome, cancelled }
+        Self { meter, outcome, is_noted, cancelled, telling }
     }
 
     /// How far it has come.
@@ -51,22 +73,46 @@ impl Background {
     }
 
     /// Waits for the end, as long as `patience` lasts. Whoever drops this future before cancels the upload.
-    pub async fn finished(&self, watcher: &dyn Watcher, patience: Option<Duration>) -> Option<Outcome> {
-        let guard = self.cancelled.clone().drop_guard();
-        let mut outcome = self.outcome.clone();
+    pub async fn finished(&self, audience: &Audience, patience: Option<Duration>) -> Option<Outcome> {
+        let (cancelled, leaving) = (self.cancelled.clone(), &audience.leaving);
+        let mut guard = Guard { cancelled, leaving, is_armed: true };
         let end = patience.map(|patience| Instant::now() + patience);
-        let mut ticks = tokio::time::interval(INTERVAL);
-        let ended = loop {
-            tokio::select! {
-                ended = outcome.wait_for(Option::is_some) => {
-                    break Some(ended.map_or_else(|_| Err(ended_early()), |ended| ended.clone().unwrap_or_else(|| Err(ended_early()))));
-                }
-                () = at(end) => break None,
-                _ = ticks.tick() => watcher.progress(self.meter.sent(), self.meter.total(), &self.meter.told()),
-            }
+        let ended = tokio::select! {
+            ended = self.ended() => Some(ended),
+            () = at(end) => None,
+            () = self.tell(audience) => None,
         };
-        guard.disarm();
+        guard.is_armed = false;
         ended
+    }
+
+    async fn ended(&self) -> Outcome {
+        let mut outcome = self.outcome.clone();
+        let ended = outcome.wait_for(Option::is_some).await;
+        ended.ok().and_then(|ended| ended.clone()).unwrap_or_else(|| Err(ended_early()))
+    }
+
+    /// Tells how far it has come, whenever it has come further; does not end.
+    async fn tell(&self, audience: &Audience) {
+        let mut ticks = tokio::time::interval(self.telling);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut told = None;
+        loop {
+            ticks.tick().await;
+            let sent = self.meter.sent();
+            if told.is_none_or(|told| told < sent) {
+                audience.watcher.progress(sent, self.meter.total(), &self.meter.told());
+                told = Some(sent);
+            }
+        }
+    }
+
+    /// Before the process ends: what could not be taken up again is cancelled at the service.
+    async fn leave(&self) {
+        if !self.is_finished() && !self.is_noted.load(Relaxed) {
+            self.cancelled.cancel();
+            drop(self.ended().await);
+        }
     }
 
     fn is_finished(&self) -> bool {
@@ -118,8 +164,10 @@ impl Uploads {
         })
     }
 
-    /// Forgets an upload whose end was told.
-    pub fn forget(&self, token: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(token);
+    /// Before the process ends: cancels the uploads that could not be taken up again.
+    pub async fn leave(&self) {
+        let uploads: Vec<_> =
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        futures_util::future::join_all(uploads.iter().map(Background::leave)).await;
     }
 }

@@ -1,12 +1,12 @@
 //! What has to be known to go on with an upload after the process was killed. Holds no key and no address.
 //!
 //! A file of lines in the user's state directory: first what is uploaded, then one line for each part that the storage
-//! host has taken. A line is written whole or not at all; a broken last line is passed over.
+//! host has taken. Its name says of which file, service and project it is. A line that is broken is passed over.
 
 use std::{
     collections::BTreeMap,
     fs::{File, OpenOptions},
-    io::{BufRead as _, BufReader, Write as _},
+    io::{Read as _, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -15,20 +15,20 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     digest::hexadecimal,
-    plan::{Flow, Plan},
+    plan::{Flow, Plan, fits},
     source::Source,
 };
 
-/// What is uploaded, and where to.
+/// What is uploaded.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub(super) struct Head {
+    /// For people.
     pub(super) path: PathBuf,
     pub(super) size: u64,
-    pub(super) modified_ns: u128,
-    /// Address of the main API.
-    pub(super) service: String,
-    pub(super) project: Option<String>,
-    pub(super) name: String,
+    /// What another content of the file would have otherwise.
+    pub(super) stamp: String,
+    /// Digest of what the caller asked for.
+    pub(super) wish: String,
     pub(super) build_id: String,
     pub(super) upload_id: String,
     pub(super) object_key: String,
@@ -60,30 +60,37 @@ impl Head {
         Plan { build_id: self.build_id.clone(), object_key: self.object_key.clone(), flow }
     }
 
-    /// Whether it is about this file, as it is now.
-    pub(super) fn is_of(&self, source: &Source) -> bool {
-        (self.size, self.modified_ns) == (source.size(), source.modified_ns()) && self.path == source.path()
+    /// Whether it can be followed at all.
+    fn is_sound(&self) -> bool {
+        let ids = [&self.build_id, &self.upload_id, &self.object_key];
+        ids.iter().all(|id| !id.is_empty()) && fits(self.size, self.part_size, self.total_parts)
     }
 }
 
 impl Journal {
-    /// Opens the journal of a file and a service, and what it says; `None` when it cannot be kept, or another process
-    /// keeps it.
+    /// Opens the journal of a file, a service and a project, and what it says; `None` when it cannot be kept, or another
+    /// upload keeps it.
     pub(super) fn open(
         directory: &Path,
         source: &Source,
         service: &str,
+        project: &str,
     ) -> Option<(Self, Option<(Head, Tags)>)> {
         std::fs::create_dir_all(directory).ok()?;
-        let path = directory.join(name_of(source, service));
+        let path = directory.join(name_of(source, service, project));
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path).ok()?;
+        let mut file = options.open(&path).ok()?;
         file.try_lock().ok()?;
-        let found = read(&file);
-        Some((Self { path, file }, found))
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).ok()?;
+        // What is written next must not become a part of a line that was cut off.
+        if bytes.last().is_some_and(|last| *last != b'\n') {
+            file.write_all(b"\n").ok()?;
+        }
+        Some((Self { path, file }, read(&bytes)))
     }
 
     /// Begins anew.
@@ -110,15 +117,18 @@ impl Journal {
     }
 }
 
-fn read(file: &File) -> Option<(Head, Tags)> {
-    let mut lines = BufReader::new(file).lines().map_while(Result::ok);
-    let head = serde_json::from_str(&lines.next()?).ok()?;
-    let done = lines.filter_map(|line| serde_json::from_str::<Done>(&line).ok());
-    Some((head, done.map(|done| (done.part_number, done.etag)).collect()))
+fn read(bytes: &[u8]) -> Option<(Head, Tags)> {
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let head = serde_json::from_slice::<Head>(lines.next()?).ok().filter(Head::is_sound)?;
+    let done = lines.filter_map(|line| serde_json::from_slice::<Done>(line).ok());
+    let done =
+        done.filter(|done| (1..=head.total_parts).contains(&done.part_number) && !done.etag.is_empty());
+    let tags = done.map(|done| (done.part_number, done.etag)).collect();
+    Some((head, tags))
 }
 
-fn name_of(source: &Source, service: &str) -> String {
-    let named = format!("{}\n{service}", source.path().display());
+fn name_of(source: &Source, service: &str, project: &str) -> String {
+    let named = format!("{}\n{service}\n{project}", source.path().display());
     let digest = digest(&SHA256, named.as_bytes());
     format!("{}.jsonl", hexadecimal(digest.as_ref()))
 }

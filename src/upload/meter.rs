@@ -1,7 +1,10 @@
 //! How far an upload has come.
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Instant,
 };
 
@@ -11,20 +14,34 @@ pub struct Meter {
     total: u64,
     /// Bytes of finished parts, and of those under way as far as they have gone.
     sent: AtomicU64,
+    /// Bytes of parts that an earlier upload had sent.
+    found: AtomicU64,
     /// Bytes that had to be sent once more.
     again: AtomicU64,
     /// The most that was ever reported: a part that starts anew does not take it back.
     shown: AtomicU64,
-    started: Instant,
+    started: OnceLock<Instant>,
 }
 
 impl Meter {
     pub(super) fn new(total: u64) -> Self {
         let zero = || AtomicU64::new(0);
-        Self { total, sent: zero(), again: zero(), shown: zero(), started: Instant::now() }
+        let started = OnceLock::new();
+        Self { total, sent: zero(), found: zero(), again: zero(), shown: zero(), started }
     }
 
-    /// More bytes have been handed to the network, or were there before.
+    /// The upload begins.
+    pub(super) fn begin(&self) {
+        self.started.get_or_init(Instant::now);
+    }
+
+    /// So many bytes were there before.
+    pub(super) fn found(&self, bytes: u64) {
+        self.found.fetch_add(bytes, Relaxed);
+        self.add(bytes);
+    }
+
+    /// More bytes have been handed to the network.
     pub(super) fn add(&self, bytes: u64) {
         self.sent.fetch_add(bytes, Relaxed);
     }
@@ -51,15 +68,16 @@ impl Meter {
         self.again.load(Relaxed)
     }
 
-    /// Seconds since the upload began.
+    /// Seconds since the upload began, to the millisecond.
     pub fn seconds(&self) -> f64 {
-        self.started.elapsed().as_secs_f64()
+        let elapsed = self.started.get().map(Instant::elapsed).unwrap_or_default();
+        (elapsed.as_secs_f64() * 1_000.0).round() / 1_000.0
     }
 
     /// What a person reads: how much of how much, and how fast.
     pub fn told(&self) -> String {
         let (sent, total) = (mebibytes(self.sent()), mebibytes(self.total));
-        let rate = sent / self.seconds().max(0.001);
+        let rate = (sent - mebibytes(self.found.load(Relaxed))).max(0.0) / self.seconds().max(0.001);
         format!("{sent:.1} of {total:.1} MiB, {rate:.1} MiB/s")
     }
 }

@@ -40,15 +40,14 @@ impl Plan {
         } else {
             let number = |name: &str| answer.get(name).and_then(Value::as_u64).ok_or_else(|| missing(name));
             let (part_size, total_parts) = (number("part_size")?, number("total_parts")?);
-            if part_size == 0 || size.div_ceil(part_size) != total_parts {
+            if !fits(size, part_size, total_parts) {
                 return Err(unusable(&format!(
                     "says {total_parts} parts of {part_size} bytes, which is not the file's {size} bytes"
                 )));
             }
             Flow::Parts { upload_id: own("upload_id")?, part_size, total_parts }
         };
-        let object_key = text("object_key").unwrap_or_default().to_owned();
-        Ok(Self { build_id: own("build_id")?, object_key, flow })
+        Ok(Self { build_id: own("build_id")?, object_key: own("object_key")?, flow })
     }
 
     /// Number of parts.
@@ -65,9 +64,14 @@ impl Plan {
             Flow::Parts { part_size, .. } => *part_size,
             Flow::Whole { .. } => size,
         };
-        let offset = (number - 1).saturating_mul(part_size).min(size);
+        let offset = number.saturating_sub(1).saturating_mul(part_size).min(size);
         Range { offset, length: part_size.min(size - offset) }
     }
+}
+
+/// Whether a file of `size` bytes has so many parts.
+pub(super) fn fits(size: u64, part_size: u64, total_parts: u64) -> bool {
+    part_size > 0 && total_parts > 0 && size.div_ceil(part_size) == total_parts
 }
 
 fn unusable(why: &str) -> Failure {

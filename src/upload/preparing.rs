@@ -1,17 +1,18 @@
 //! From a file and a few words to an [`Errand`].
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
+use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Errand, Meter, Source, platform_of, provenance};
+use super::{Errand, Meter, Source, counter::Counter, digest::hexadecimal, platform_of, provenance};
 use crate::{
     arguments::Violation,
     failure::Failure,
     files::{Files, FilesRoot},
     gateway::Gateway,
-    local::{Counter, LocalTool as _, UploadBuild},
+    local::{LocalTool as _, UploadBuild},
     operation::Fields,
 };
 
@@ -52,6 +53,8 @@ impl Order<'_> {
         }
         arguments.entry("name").or_insert_with(|| json!(file_name));
         arguments.insert("file_name".to_owned(), json!(file_name));
+        arguments.entry("multipart").or_insert(Value::Bool(true));
+        let wish = wish(&arguments);
         let minutes = source.size() / SLOWEST;
         if minutes > *MINUTES.start() {
             arguments.entry("upload_timeout").or_insert_with(|| json!(minutes.min(*MINUTES.end())));
@@ -60,13 +63,19 @@ impl Order<'_> {
             fill(&mut arguments, files, &source, self.method).await;
         }
         Ok(Errand {
-            counter: Counter { gateway: gateway.clone(), project: self.project.map(str::to_owned) },
+            counter: Counter {
+                gateway: gateway.clone(),
+                project: self.project.map(str::to_owned),
+                pace: files.pace.clone(),
+            },
             storage: Arc::clone(&files.storage),
             meter: Arc::new(Meter::new(source.size())),
             source,
             arguments,
+            wish,
             state: files.state.as_ref().map(|state| state.join("uploads")),
             resumes: self.resumes,
+            is_noted: Arc::default(),
             cancelled: CancellationToken::new(),
         })
     }
@@ -79,16 +88,24 @@ fn platform(file_name: &str) -> Result<Value, Failure> {
         .ok_or_else(|| Failure::invalid_arguments(UploadBuild::NAME, &[Violation::new("platform", rule())]))
 }
 
+/// Digest of arguments, in whatever order they were given.
+fn wish(arguments: &Fields) -> String {
+    let sorted: BTreeMap<_, _> = arguments.iter().collect();
+    hexadecimal(digest(&SHA256, json!(sorted).to_string().as_bytes()).as_ref())
+}
+
 /// Adds the parts of `details` that the caller left out.
 async fn fill(arguments: &mut Fields, files: &Files, source: &Source, method: &str) {
+    let branch = files.job.as_ref().and_then(|job| job.branch.as_deref());
     let vcs = match source.path().parent() {
-        Some(directory) => provenance::vcs(directory).await,
+        Some(directory) => provenance::vcs(directory, branch).await,
         None => None,
     };
+    let ci = files.job.as_ref().map(|job| job.ci.clone());
     let details = arguments.entry("details").or_insert_with(|| json!({}));
     let Value::Object(details) = details else { return };
     let upload = json!({"method": method, "cli_version": env!("CARGO_PKG_VERSION")});
-    for (part, value) in [("vcs", vcs), ("ci", files.ci.clone()), ("upload", Some(upload))] {
+    for (part, value) in [("vcs", vcs), ("ci", ci), ("upload", Some(upload))] {
         if let Some(value) = value {
             details.entry(part).or_insert(value);
         }

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{File, Metadata},
-    io::{Read as _, Seek as _, SeekFrom},
+    io::{ErrorKind, Read as _, Seek as _, SeekFrom},
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -69,15 +69,24 @@ impl Source {
         self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// When it was last written, in nanoseconds since 1970; 0 where the system does not say.
-    pub fn modified_ns(&self) -> u128 {
+    /// What another content of the file would have otherwise: size and times. Tools that set the time of writing cannot
+    /// set that of the change.
+    pub(super) fn stamp(&self) -> String {
         let since = self.state.modified.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
-        since.map_or(0, |since| since.as_nanos())
+        let written = since.map_or(0, |since| since.as_nanos());
+        #[cfg(unix)]
+        let changed = self.path.metadata().map_or(0, |now| {
+            use std::os::unix::fs::MetadataExt as _;
+            i128::from(now.ctime()) * 1_000_000_000 + i128::from(now.ctime_nsec())
+        });
+        #[cfg(not(unix))]
+        let changed = 0;
+        format!("{}-{written}-{changed}", self.state.size)
     }
 
     /// Fails when the file is not as it was at first.
     pub fn unchanged(&self) -> Result<(), Failure> {
-        let now = self.path.metadata().map_err(|error| unreadable(&self.shown, &error))?;
+        let now = self.path.metadata().map_err(|error| self.lost(&error))?;
         if State::of(&now) == self.state { Ok(()) } else { Err(self.changed()) }
     }
 
@@ -88,7 +97,7 @@ impl Source {
         length: u64,
         mut take: impl FnMut(Bytes) -> bool,
     ) -> Result<(), Failure> {
-        let failed = |error: std::io::Error| unreadable(&self.shown, &error);
+        let failed = |error: std::io::Error| self.lost(&error);
         let mut file = File::open(&self.path).map_err(failed)?;
         if State::of(&file.metadata().map_err(failed)?) != self.state {
             return Err(self.changed());
@@ -109,6 +118,14 @@ impl Source {
             }
         }
         Ok(())
+    }
+
+    fn lost(&self, error: &std::io::Error) -> Failure {
+        match error.kind() {
+            ErrorKind::NotFound => file_error(&self.shown, "vanished while it was uploaded")
+                .hint("upload it again when nothing moves it any more"),
+            _ => unreadable(&self.shown, error),
+        }
     }
 
     fn changed(&self) -> Failure {

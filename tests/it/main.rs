@@ -31,6 +31,7 @@ mod settings;
 mod starting;
 mod stdio;
 mod tools;
+mod upload_build;
 mod uploading;
 mod waiting;
 mod wire;

@@ -151,7 +151,7 @@ impl Watcher for Told {
 async fn progress_goes_from_nothing_to_the_end() {
     let mut direct = Direct::new().await;
     let told = Arc::new(Told::default());
-    direct.audience = Audience { watcher: Arc::<Told>::clone(&told), patience: None };
+    direct.audience = Audience { watcher: Arc::<Told>::clone(&told), ..Audience::silent() };
     let report = direct.run(whole_run()).await.expect("a report");
     let told = told.0.lock().expect("no test panics here");
     assert_eq!(told.last(), Some(&(report.total_bytes, report.total_bytes)));

@@ -205,3 +205,18 @@ async fn a_dropped_sandbox_closes() {
         tokio::task::yield_now().await;
     }
 }
+
+#[tokio::test]
+async fn a_request_that_is_held_back_can_be_released() {
+    let client = with_fault(json!({"operation": "list_tests", "delay_ms": 60_000})).await;
+    let begun = std::time::Instant::now();
+    let release = async {
+        while client.get("/_sandbox/requests").await.body["data"] == json!([]) {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(client.post("/_sandbox/release", json!({})).await.status, 200);
+    };
+    let (answer, ()) = tokio::join!(client.get("/tests"), release);
+    assert_eq!(answer.status, 200);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(30));
+}

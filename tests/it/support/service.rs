@@ -87,6 +87,17 @@ impl Service {
         self.post("faults", &fault).await;
     }
 
+    /// Ends the delays of requests under way.
+    pub(crate) async fn release(&self) {
+        self.post("release", &json!({})).await;
+    }
+
+    /// Forgets the faults that are still to come.
+    pub(crate) async fn heal(&self) {
+        let answer = self.control.delete(self.control_url("faults")).send().await;
+        assert!(answer.expect("the sandbox is up").status().is_success());
+    }
+
     /// Marks an export of an execution as under way.
     pub(crate) async fn export_in_progress(&self, execution: &str) {
         self.post("exports", &json!({"test_plan_execution_id": execution, "in_progress": true})).await;

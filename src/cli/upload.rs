@@ -1,0 +1,248 @@
+//! `tas-mcp upload`: files become builds.
+
+use std::{
+    io::{IsTerminal as _, Write as _},
+    sync::Arc,
+};
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Exit, Signals,
+    call::{YES, agreed},
+    complain,
+    table::Table,
+};
+use crate::{
+    catalog,
+    config::Settings,
+    failure::{Code, Failure},
+    gateway::{CONFIRM, Gateway, PROJECT_ID},
+    local::{BuildUpload, LocalTool as _, UploadBuild},
+    operation::Fields,
+    upload::{Errand, Order, Uploaded},
+};
+
+mod bars;
+mod names;
+
+use bars::Bars;
+
+/// Files under way at once (supplement 16).
+const AT_ONCE: usize = 4;
+
+const FILES: &str = "files";
+const TAG: &str = "tag";
+const AUTO_DELETE: &str = "auto-delete";
+const NO_FILL_DETAILS: &str = "no-fill-details";
+const RESUME: &str = "resume";
+
+/// Flags with a value: the argument of the tool, the placeholder, and what it means.
+const VALUES: [(&str, &str, &str); 8] = [
+    ("name", "NAME", "Name of the build, for one file only. Default: the file name"),
+    (
+        "platform",
+        "PLATFORM",
+        "windows, macos, linux, android, ios-native, ios-simulator, xbox or playstation. Default: by the file name",
+    ),
+    ("description", "TEXT", "Up to 1000 characters"),
+    (
+        "details",
+        "JSON",
+        "Where the build comes from: an object with the parts vcs, ci, app, build and upload",
+    ),
+    (
+        "deletion_policy",
+        "WORD",
+        "With --auto-delete, which builds go first: least_recent or oldest. Default: least_recent",
+    ),
+    (
+        "upload_timeout",
+        "MINUTES",
+        "How long the service keeps what has arrived, 1 to 1440. Default: by size, at least 60",
+    ),
+    ("multipart", "BOOL", "false: send the file in one piece. Default: true"),
+    (PROJECT_ID, "ID", "Project, where the settings name none"),
+];
+
+/// The command.
+pub fn command() -> Command {
+    let files = Arg::new(FILES).value_name("FILE").num_args(1..).required(true);
+    let tag = Arg::new(TAG).long(TAG).value_name("TAG").action(ArgAction::Append);
+    let switch = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+    };
+    let values = VALUES.map(|(name, placeholder, help)| {
+        Arg::new(name).long(name.replace('_', "-")).value_name(placeholder).help(help)
+    });
+    Command::new("upload")
+        .about("Uploads files as builds; prints a JSON object for each in a pipe, a table on a terminal")
+        .after_help(format!(
+            "An interrupt cancels the uploads at the service; a second one ends at once, and --resume goes on later.\n{}",
+            Exit::HELP
+        ))
+        .arg(files.help("Files to upload, or patterns such as `out/*.apk`"))
+        .args(values)
+        .arg(tag.help("A tag of 1 to 50 characters; may be repeated"))
+        .arg(switch(AUTO_DELETE, "Delete old builds for good when the storage is full"))
+        .arg(switch(YES, "Do not ask first: a person agreed to --auto-delete"))
+        .arg(switch(NO_FILL_DETAILS, "Do not fill the details from git and CI"))
+        .arg(switch(RESUME, "Go on with an unfinished upload of the same file, instead of cancelling it"))
+}
+
+/// Runs the command.
+pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
+    let jobs = match prepared(matches, &Gateway::new(settings)).await? {
+        Ok(jobs) => jobs,
+        Err(failures) => {
+            let exits: Vec<_> = failures.iter().map(complain).collect();
+            return Ok(exits.first().copied().unwrap_or(Exit::Unusable));
+        }
+    };
+    let tokens: Vec<_> = jobs.iter().map(|job| job.errand.cancelled().clone()).collect();
+    let bars = Bars::new(jobs.iter().map(|job| (job.path.as_str(), Arc::clone(job.errand.meter()))));
+    tokio::select! {
+        exit = uploaded(jobs, &bars) => exit,
+        () = bars.draw() => Ok(Exit::Done),
+        () = interrupted_twice(&tokens) => {
+            let failure = Failure::new(Code::Cancelled, "upload: ended at once");
+            Ok(complain(&failure.hint("call again with --resume to go on, without it to cancel what remains")))
+        }
+    }
+}
+
+/// One file and what is to be done with it.
+struct Job {
+    path: String,
+    errand: Errand,
+}
+
+/// Everything that can be known before a request is checked for all the files first.
+async fn prepared(matches: &ArgMatches, gateway: &Gateway) -> anyhow::Result<Result<Vec<Job>, Vec<Failure>>> {
+    let one = |failure: Failure| Ok(Err(vec![failure]));
+    let files = match gateway.files().and_then(|files| Ok((files, files.root_for_person()?))) {
+        Ok(files) => files,
+        Err(failure) => return one(failure),
+    };
+    let names = matches.get_many::<String>(FILES).into_iter().flatten();
+    let paths = match names::expanded(&files.1, names) {
+        Ok(paths) => paths,
+        Err(failures) => return Ok(Err(failures)),
+    };
+    if paths.len() > 1 && matches.contains_id("name") {
+        let message = format!("upload: `--name` is for one file, and there are {}", paths.len());
+        return one(Failure::new(Code::InvalidArguments, message).hint("nothing was sent"));
+    }
+    let (options, project) = match admitted(matches, gateway, &paths)? {
+        Ok(admitted) => admitted,
+        Err(failure) => return one(failure),
+    };
+    let (mut jobs, mut failures) = (Vec::new(), Vec::new());
+    for path in paths {
+        let order = Order {
+            path: &path,
+            project: project.as_deref(),
+            options: options.clone(),
+            fills_details: !matches.get_flag(NO_FILL_DETAILS),
+            method: "cli",
+            resumes: matches.get_flag(RESUME),
+        };
+        match order.errand(gateway, files.0, &files.1).await {
+            Ok(errand) => jobs.push(Job { path, errand }),
+            Err(failure) => failures.push(failure.detail("path", path)),
+        }
+    }
+    Ok(if failures.is_empty() { Ok(jobs) } else { Err(failures) })
+}
+
+/// The checked options of all the files, and the project.
+fn admitted(
+    matches: &ArgMatches,
+    gateway: &Gateway,
+    paths: &[String],
+) -> anyhow::Result<Result<(Fields, Option<String>), Failure>> {
+    let Some(tool) = catalog::find_tool(UploadBuild::NAME) else {
+        return Ok(Err(Failure::new(Code::NotFound, "there is no tool to upload with")));
+    };
+    let given = arguments(matches, paths);
+    let mut checked = given.clone();
+    let mut outcome = gateway.admit(tool, &mut checked);
+    if let Err(failure) = &outcome
+        && failure.code == Code::ConfirmationRequired
+        && agreed(failure)?
+    {
+        checked = given;
+        checked.insert(CONFIRM.to_owned(), Value::Bool(true));
+        outcome = gateway.admit(tool, &mut checked);
+    }
+    Ok(outcome.map(|project| (UploadBuild::options(checked), project)))
+}
+
+/// The arguments of the tool that the flags make.
+fn arguments(matches: &ArgMatches, paths: &[String]) -> Fields {
+    let mut arguments = Fields::from_iter([("path".to_owned(), json!(paths.first()))]);
+    for (name, ..) in VALUES {
+        if let Some(value) = matches.get_one::<String>(name) {
+            arguments.insert(name.to_owned(), Value::from(value.as_str()));
+        }
+    }
+    if let Some(tags) = matches.get_many::<String>(TAG) {
+        arguments.insert("tags".to_owned(), tags.map(String::as_str).collect());
+    }
+    if matches.get_flag(AUTO_DELETE) {
+        arguments.insert("auto_delete".to_owned(), Value::Bool(true));
+    }
+    if matches.get_flag(YES) {
+        arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
+    }
+    arguments
+}
+
+/// Uploads the files and tells of each in their order.
+async fn uploaded(jobs: Vec<Job>, bars: &Bars) -> anyhow::Result<Exit> {
+    let is_piped = !std::io::stdout().is_terminal();
+    let mut table = Table::new(["FILE", "BUILD", "BYTES", "SECONDS"]);
+    let (mut exit, mut printed) = (Exit::Done, Ok(()));
+    let outcomes = jobs.into_iter().map(|job| async move { (job.path, job.errand.run().await) });
+    let mut outcomes = stream::iter(outcomes).buffered(AT_ONCE);
+    while let Some((path, outcome)) = outcomes.next().await {
+        match outcome {
+            // The other uploads go on, whoever reads.
+            Ok(build) if is_piped => printed = printed.and(bars.aside(|| print(&path, build))),
+            Ok(build) => {
+                let (size, seconds) = (build.size.to_string(), format!("{:.1}", build.seconds));
+                table.row([path, build.build_id, size, seconds]);
+            }
+            Err(failure) => {
+                let ended = bars.aside(|| complain(&failure.detail("path", path)));
+                exit = if exit == Exit::Done { ended } else { exit };
+            }
+        }
+    }
+    bars.finish();
+    printed?;
+    if !is_piped && !table.is_empty() {
+        write!(anstream::stdout(), "{table}")?;
+    }
+    Ok(exit)
+}
+
+fn print(path: &str, build: Uploaded) -> anyhow::Result<()> {
+    let mut line = Fields::from_iter([("path".to_owned(), json!(path))]);
+    if let Value::Object(shown) = serde_json::to_value(BuildUpload::from(build))? {
+        line.extend(shown);
+    }
+    writeln!(anstream::stdout(), "{}", Value::Object(line))?;
+    Ok(())
+}
+
+/// The first request to end cancels the uploads at the service; ends with the second.
+async fn interrupted_twice(tokens: &[CancellationToken]) {
+    let mut signals = Signals::new();
+    signals.next().await;
+    tokens.iter().for_each(CancellationToken::cancel);
+    signals.next().await;
+}

@@ -1,0 +1,119 @@
+//! The end of an upload: it is completed, or what the service holds for it is freed.
+
+use serde_json::{Value, json};
+
+use super::{
+    Errand, Opened,
+    counter::is_passing,
+    journal::Tags,
+    plan::{Flow, Plan},
+};
+use crate::{
+    api::{
+        builds::GetBuild,
+        uploads::{CancelBuildUpload, CompleteBuildUpload},
+    },
+    failure::{Code, Failure},
+    operation::Operation as _,
+};
+
+/// What became of an upload that was given up.
+enum Remains {
+    Nothing,
+    /// The service had no such upload any more.
+    Unknown,
+    /// Its space, until it times out.
+    Space(Failure),
+}
+
+impl Errand {
+    /// Completes the upload. When the answer gets lost, it is asked for again; an upload that is no more then has become
+    /// the build.
+    pub(super) async fn complete(&self, plan: &Plan, tags: &Tags) -> Result<(), Failure> {
+        let mut arguments = json!({"build_id": plan.build_id});
+        if let (Flow::Parts { upload_id, .. }, Value::Object(fields)) = (&plan.flow, &mut arguments) {
+            let parts = tags.iter().map(|(number, tag)| json!({"part_number": number, "etag": tag}));
+            fields.insert("upload_id".to_owned(), json!(upload_id));
+            fields.insert("object_key".to_owned(), json!(plan.object_key));
+            fields.insert("parts".to_owned(), parts.collect());
+        }
+        let Err(failure) = self.counter.insist(CompleteBuildUpload::NAME, arguments).await else {
+            return Ok(());
+        };
+        let is_in_doubt = failure.code == Code::NotFound || is_passing(&failure);
+        if is_in_doubt && self.is_built(plan).await { Ok(()) } else { Err(failure) }
+    }
+
+    async fn is_built(&self, plan: &Plan) -> bool {
+        let shown = self.counter.insist(GetBuild::NAME, json!({"build_id": plan.build_id})).await;
+        let status = shown.as_ref().map(|build| build.get("status").and_then(Value::as_str));
+        status.is_ok_and(|status| !matches!(status, Some("uploading" | "failed")))
+    }
+
+    /// Frees what the service holds for an upload that will not be finished; says in the failure what came of that.
+    pub(super) async fn give_up(&self, opened: Opened, failure: Failure) -> Failure {
+        let remains = self.remains_of(&opened.plan).await;
+        match (opened.journal, &remains) {
+            (Some(_), Remains::Space(_)) => told(&opened.plan, remains, failure)
+                .hint("what was sent is not lost: uploading the same file again goes on where it ended"),
+            (journal, _) => {
+                if let Some(journal) = journal {
+                    journal.remove();
+                }
+                told(&opened.plan, remains, failure)
+            }
+        }
+    }
+
+    /// Cancels an upload whose answer cannot be followed, as far as it names one.
+    pub(super) async fn cancel_unusable(&self, answer: &Value, failure: Failure) -> Failure {
+        let text = |name: &str| answer.get(name).and_then(Value::as_str).map(str::to_owned);
+        let (Some(build_id), Some(object_key)) = (text("build_id"), text("object_key")) else {
+            return failure.hint("space may be reserved until the upload times out; tell the person");
+        };
+        let flow = match text("upload_id") {
+            Some(upload_id) => Flow::Parts { upload_id, part_size: 1, total_parts: 1 },
+            None => Flow::Whole { upload_url: String::new() },
+        };
+        let plan = Plan { build_id, object_key, flow };
+        told(&plan, self.remains_of(&plan).await, failure)
+    }
+
+    /// Cancels an upload that somebody else may have ended.
+    pub(super) async fn discard(&self, plan: &Plan) -> Result<(), Failure> {
+        match self.remains_of(plan).await {
+            Remains::Nothing | Remains::Unknown => Ok(()),
+            Remains::Space(failure) => Err(failure),
+        }
+    }
+
+    async fn remains_of(&self, plan: &Plan) -> Remains {
+        let mut arguments = json!({"build_id": plan.build_id, "object_key": plan.object_key});
+        if let (Flow::Parts { upload_id, .. }, Value::Object(fields)) = (&plan.flow, &mut arguments) {
+            fields.insert("upload_id".to_owned(), json!(upload_id));
+        }
+        match self.counter.insist(CancelBuildUpload::NAME, arguments).await {
+            Ok(_) => Remains::Nothing,
+            Err(failure) if matches!(failure.code, Code::NotFound | Code::Rejected) => Remains::Unknown,
+            Err(failure) => Remains::Space(failure),
+        }
+    }
+}
+
+fn told(plan: &Plan, remains: Remains, failure: Failure) -> Failure {
+    let failure = failure.detail("build_id", plan.build_id.as_str());
+    match remains {
+        Remains::Nothing => failure.detail("upload", "cancelled: nothing remains at the service"),
+        Remains::Unknown => {
+            let hint = match failure.code {
+                Code::OutcomeUnknown => "the build may be complete: look with `get_build`",
+                _ => "it was ended elsewhere, or took longer than its `upload_timeout`: upload it again",
+            };
+            failure.hint(hint).detail("upload", "the service has no such upload any more")
+        }
+        Remains::Space(error) => {
+            let text = format!("could not be cancelled ({error}): its space is freed when it times out");
+            failure.detail("upload", text)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The beginning of an upload: an unfinished one is taken up, or a new one is initiated.
+
+use serde_json::json;
+
+use super::{
+    Errand, Opened, cancelled,
+    journal::{Head, Journal, Tags},
+    plan::{Flow, Plan},
+};
+use crate::{api::uploads::InitiateBuildUpload, failure::Failure, operation::Operation as _};
+
+impl Errand {
+    /// Takes up the unfinished upload of this very file, if there is one, else initiates.
+    pub(super) async fn open(&mut self) -> Result<Opened, Failure> {
+        self.counter.settle(InitiateBuildUpload::NAME).await?;
+        let service = self.counter.gateway.service()?;
+        let project = self.counter.project.as_deref().unwrap_or_default();
+        let kept =
+            self.state.as_deref().and_then(|state| Journal::open(state, &self.source, service, project));
+        let (journal, found) = kept.map_or((None, None), |(journal, found)| (Some(journal), found));
+        if let Some((head, tags)) = found
+            && let Some(plan) = self.left_over(&head).await?
+        {
+            tracing::info!(build_id = plan.build_id, parts = tags.len(), "an unfinished upload is taken up");
+            return Ok(Opened { plan, tags, journal });
+        }
+        let begun = if self.cancelled.is_cancelled() { Err(cancelled()) } else { self.initiate().await };
+        match (begun, journal) {
+            (Ok(plan), journal) => {
+                let journal = journal.and_then(|journal| self.note(journal, &plan));
+                Ok(Opened { plan, tags: Tags::new(), journal })
+            }
+            (Err(failure), journal) => {
+                if let Some(journal) = journal {
+                    journal.remove();
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// The upload that a journal tells of, if it can be taken up. One that nobody will take up is cancelled.
+    async fn left_over(&self, head: &Head) -> Result<Option<Plan>, Failure> {
+        let plan = head.plan();
+        if self.resumes && head.stamp == self.source.stamp() && head.wish == self.wish {
+            let is_there = self.carrier(&plan).is_there().await?;
+            return Ok(is_there.then_some(plan));
+        }
+        self.discard(&plan).await?;
+        Ok(None)
+    }
+
+    pub(super) async fn initiate(&self) -> Result<Plan, Failure> {
+        let mut arguments = self.arguments.clone();
+        arguments.insert("file_size".to_owned(), json!(self.source.size()));
+        let answer = self.counter.call(InitiateBuildUpload::NAME, arguments).await?;
+        match Plan::of(&answer, self.source.size()) {
+            Ok(plan) => Ok(plan),
+            Err(failure) => Err(self.cancel_unusable(&answer, failure).await),
+        }
+    }
+
+    /// Begins the journal of a new upload; one in a single piece has none.
+    fn note(&self, mut journal: Journal, plan: &Plan) -> Option<Journal> {
+        let Flow::Parts { upload_id, part_size, total_parts } = &plan.flow else {
+            journal.remove();
+            return None;
+        };
+        let begun = journal.begin(&Head {
+            path: self.source.path().to_owned(),
+            size: self.source.size(),
+            stamp: self.source.stamp(),
+            wish: self.wish.clone(),
+            build_id: plan.build_id.clone(),
+            upload_id: upload_id.clone(),
+            object_key: plan.object_key.clone(),
+            part_size: *part_size,
+            total_parts: *total_parts,
+        });
+        match begun {
+            Ok(()) => Some(journal),
+            Err(error) => {
+                tracing::warn!("the upload cannot be taken up again after an end: {error}");
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Callers and servers that go before an upload has ended.
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
+    process::{Child, ChildStdin},
+};
+
+use super::{Scene, bytes, hold_parts};
+use crate::support::binary::binary;
+
+#[tokio::test]
+async fn a_cancelled_call_cancels_the_upload_at_the_service() {
+    for multipart in [true, false] {
+        let scene = Scene::open().await;
+        scene.write("game.apk", &bytes(2_500));
+        hold_parts(&scene.service, 0).await;
+        let mut host = scene.host().await;
+        let arguments = json!({"path": "game.apk", "multipart": multipart});
+        let call = host.start("tools/call", json!({"name": "upload_build", "arguments": arguments})).await;
+        scene.until_pending(if multipart { 3 } else { 1 }).await;
+        assert_eq!(scene.left_over().await.0, 1);
+        let cancelled = json!({"requestId": call, "reason": "enough"});
+        host.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})).await;
+        scene.until_nothing_is_left().await;
+        while !scene.journals().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// The request to cancel is sent again until it is answered.
+#[tokio::test]
+async fn a_cancellation_is_insisted_on() {
+    let scene = Scene::open().await;
+    scene.write("game.apk", &bytes(2_500));
+    hold_parts(&scene.service, 0).await;
+    for fault in [json!({"status": 503}), json!({"reset": true}), json!({"status": 500, "after": true})] {
+        let mut fault = fault;
+        fault["operation"] = json!("cancel_build_upload");
+        scene.service.fault(fault).await;
+    }
+    let mut host = scene.host().await;
+    let call = json!({"name": "upload_build", "arguments": {"path": "game.apk"}});
+    let call = host.start("tools/call", call).await;
+    scene.until_pending(3).await;
+    let cancelled = json!({"requestId": call});
+    host.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})).await;
+    scene.until_nothing_is_left().await;
+    while !scene.journals().is_empty() {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Starts the server with an upload that the storage host holds back after `free` parts.
+async fn serving(scene: &Scene, multipart: bool, free: usize) -> (Child, ChildStdin) {
+    scene.write("game.apk", &bytes(6_500));
+    hold_parts(&scene.service, free).await;
+    let variables = scene.variables();
+    let variables: Vec<_> = variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let mut child =
+        binary(&[], &variables).current_dir(scene.root.path()).spawn().expect("the binary starts");
+    let mut input = child.stdin.take().expect("an input");
+    let client = json!({"name": "host", "version": "1"});
+    let opening = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    let arguments = json!({"path": "game.apk", "multipart": multipart});
+    let messages = [
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": opening}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "upload_build", "arguments": arguments}}),
+    ];
+    for message in messages {
+        input.write_all(format!("{message}\n").as_bytes()).await.expect("the server reads");
+    }
+    let mut output = BufReader::new(child.stdout.take().expect("an output"));
+    output.read_line(&mut String::new()).await.expect("the answer to initialize");
+    child.stdout = Some(output.into_inner());
+    scene.until_held(free, if multipart { 4 } else { 1 }).await;
+    (child, input)
+}
+
+#[tokio::test]
+async fn a_server_that_ends_leaves_an_upload_that_can_go_on() {
+    let scene = Scene::open().await;
+    let (mut child, input) = serving(&scene, true, 3).await;
+    drop(input);
+    assert!(child.wait().await.expect("a status").success());
+    assert_eq!((scene.left_over().await.0, scene.journals().len()), (1, 1));
+    scene.service.heal().await;
+    let build = scene.host().await.succeed("upload_build", json!({"path": "game.apk"})).await;
+    assert_eq!((&build["parts_resumed"], &build["parts"]), (&json!(3), &json!(7)));
+    assert_eq!((scene.left_over().await.0, scene.journals()), (0, vec![]));
+}
+
+/// It has no parts to go on from.
+#[tokio::test]
+async fn a_server_that_ends_cancels_an_upload_in_one_piece() {
+    let scene = Scene::open().await;
+    let (mut child, input) = serving(&scene, false, 0).await;
+    drop(input);
+    assert!(child.wait().await.expect("a status").success());
+    assert_eq!((scene.left_over().await, scene.journals()), ((0, 0), vec![]));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_signal_is_as_good_as_the_end_of_input() {
+    let scene = Scene::open().await;
+    let (mut child, _input) = serving(&scene, true, 3).await;
+    super::command::signal(&child, "-TERM").await;
+    assert!(child.wait().await.expect("a status").success());
+    assert_eq!((scene.left_over().await.0, scene.journals().len()), (1, 1));
+    let requests = scene.service.requests().await;
+    assert!(requests.iter().all(|line| !line.starts_with("DELETE")), "{requests:?}");
+}
+
+#[tokio::test]
+async fn an_upload_that_cannot_be_cancelled_is_told_of_and_can_go_on() {
+    let scene = Scene::open().await;
+    scene.write("game.apk", &bytes(2_500));
+    scene.service.fault(json!({"operation": "complete_build_upload", "status": 400})).await;
+    scene.service.fault(json!({"operation": "cancel_build_upload", "status": 503, "times": 5})).await;
+    let mut host = scene.host().await;
+    let error = host.fail("upload_build", json!({"path": "game.apk"})).await;
+    let remains = error["details"]["upload"].as_str().unwrap_or_default();
+    assert!(remains.starts_with("could not be cancelled") && remains.contains("times out"), "{error}");
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("goes on where it ended")), "{error}");
+    assert_eq!((scene.left_over().await.0, scene.journals().len()), (1, 1));
+    let build = host.succeed("upload_build", json!({"path": "game.apk"})).await;
+    assert_eq!((&build["parts_resumed"], &build["build_id"]), (&json!(3), &error["details"]["build_id"]));
+    let parts: Value = json!(scene.puts().await.len());
+    assert_eq!((scene.left_over().await.0, parts), (0, json!(3)));
+}

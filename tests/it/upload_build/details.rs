@@ -1,0 +1,189 @@
+//! Where a build comes from: git and CI (supplement 10.8).
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tas_mcp::{sandbox::keys, upload::provenance};
+use tokio::process::Command;
+
+use super::{Scene, text};
+use crate::support::host::Host;
+
+async fn git(directory: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(directory).args(["-c", "user.name=A. Builder", "-c", "user.email=a@example.com"]);
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    let output = command.args(arguments).output().await.expect("git is there");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8").trim().to_owned()
+}
+
+/// A checkout with one commit, a tag and a remote whose address holds a token.
+async fn checked_out(scene: &Scene) -> String {
+    let root = scene.root.path();
+    scene.write("game.apk", b"abc");
+    git(root, &["init", "-q", "-b", "release/4"]).await;
+    git(root, &["add", "."]).await;
+    git(root, &["commit", "-q", "-m", "Fix the jump"]).await;
+    git(root, &["tag", "v4.1"]).await;
+    git(root, &["remote", "add", "origin", "https://ci:token-9@gitlab.example/emberfall/game.git"]).await;
+    git(root, &["rev-parse", "HEAD"]).await
+}
+
+/// The details of the build that the file becomes.
+async fn details(scene: &Scene, variables: &[(&str, &str)], arguments: Value) -> Value {
+    let mut host = Host::open(&scene.settings(keys::DEMO, variables)).await;
+    let build = host.succeed("upload_build", arguments).await;
+    host.succeed("get_build", json!({"build_id": build["build_id"]})).await["details"].clone()
+}
+
+#[tokio::test]
+async fn a_checkout_is_told_without_the_secrets_of_its_remote() {
+    let scene = Scene::open().await;
+    let hash = checked_out(&scene).await;
+    let mut told = details(&scene, &[], json!({"path": "game.apk"})).await;
+    let timestamp = told["vcs"]["commit"]["timestamp"].take();
+    assert!(text(&timestamp).contains('T'), "{timestamp}");
+    let expected = json!({
+        "vcs": {
+            "type": "git", "provider": "gitlab", "branch": "release/4", "tag": "v4.1",
+            "repository_url": "https://gitlab.example/emberfall/game.git",
+            "commit": {
+                "hash": hash, "short_hash": text(&told["vcs"]["commit"]["short_hash"]), "author": "A. Builder",
+                "timestamp": null, "message": "Fix the jump",
+            },
+        },
+        "upload": {"method": "mcp", "cli_version": env!("CARGO_PKG_VERSION")},
+    });
+    assert_eq!(told, expected);
+    assert!(hash.starts_with(text(&told["vcs"]["commit"]["short_hash"])));
+}
+
+#[tokio::test]
+async fn what_the_caller_says_stays_and_the_rest_is_filled() {
+    let scene = Scene::open().await;
+    checked_out(&scene).await;
+    let own = json!({"vcs": {"branch": "mine"}, "app": {"version": "1"}});
+    let told = details(&scene, &[], json!({"path": "game.apk", "details": own})).await;
+    assert_eq!((&told["vcs"], &told["app"]), (&own["vcs"], &own["app"]));
+    assert_eq!(told["upload"]["method"], "mcp");
+}
+
+#[tokio::test]
+async fn nothing_is_filled_when_it_is_switched_off() {
+    let scene = Scene::open().await;
+    checked_out(&scene).await;
+    let arguments = json!({"path": "game.apk", "fill_details": false});
+    assert_eq!(details(&scene, &[("GITLAB_CI", "true")], arguments).await, Value::Null);
+}
+
+#[tokio::test]
+async fn a_file_outside_of_git_and_ci_has_neither() {
+    let scene = Scene::open().await;
+    scene.write("game.apk", b"abc");
+    let told = details(&scene, &[], json!({"path": "game.apk"})).await;
+    assert_eq!(
+        told.as_object().map(|parts| parts.keys().collect::<Vec<_>>()),
+        Some(vec![&"upload".to_owned()])
+    );
+}
+
+/// A job checks out a commit, and knows the branch.
+#[tokio::test]
+async fn a_detached_checkout_has_the_branch_of_its_job() {
+    let scene = Scene::open().await;
+    checked_out(&scene).await;
+    git(scene.root.path(), &["checkout", "-q", "--detach"]).await;
+    let told = details(&scene, &[], json!({"path": "game.apk"})).await;
+    assert_eq!(told["vcs"]["branch"], Value::Null);
+    let job = [("GITLAB_CI", "true"), ("CI_COMMIT_BRANCH", "release/4"), ("CI_PIPELINE_IID", "77")];
+    let told = details(&scene, &job, json!({"path": "game.apk"})).await;
+    assert_eq!(told["vcs"]["branch"], "release/4");
+    assert_eq!(told["ci"], json!({"system": "gitlab-ci", "build_number": "77"}));
+    // A job that builds a tag may call that a branch.
+    let job = [("TRAVIS", "true"), ("TRAVIS_BRANCH", "v4.1")];
+    let told = details(&scene, &job, json!({"path": "game.apk"})).await;
+    assert_eq!((&told["vcs"]["branch"], &told["vcs"]["tag"]), (&Value::Null, &json!("v4.1")));
+}
+
+/// Names and values.
+type Variables = [(&'static str, &'static str)];
+
+#[test]
+fn each_system_fills_what_its_variables_say() {
+    let github = [
+        ("GITHUB_ACTIONS", "true"),
+        ("GITHUB_RUN_NUMBER", "77"),
+        ("GITHUB_JOB", "build"),
+        ("GITHUB_RUN_ID", "9"),
+        ("GITHUB_ACTOR", "ann"),
+        ("RUNNER_NAME", "r1"),
+        ("GITHUB_SERVER_URL", "https://git.example"),
+        ("GITHUB_REPOSITORY", "emberfall/game"),
+        ("GITHUB_REF", "refs/heads/release/4"),
+    ];
+    let azure = [
+        ("TF_BUILD", "True"),
+        ("BUILD_BUILDNUMBER", "77"),
+        ("BUILD_BUILDID", "9"),
+        ("SYSTEM_TEAMPROJECTID", "p"),
+        ("SYSTEM_COLLECTIONURI", "https://dev.example/org/"),
+        ("BUILD_SOURCEBRANCH", "refs/heads/main"),
+    ];
+    let jenkins = [
+        ("JENKINS_URL", "https://ci.example"),
+        ("BUILD_NUMBER", "77"),
+        ("JOB_NAME", "game"),
+        ("BUILD_ID", "77"),
+        ("BUILD_URL", "https://ci.example/job/77"),
+        ("NODE_NAME", "n"),
+        ("GIT_BRANCH", "origin/main"),
+    ];
+    let cases: [(&Variables, Value, Option<&str>); 7] = [
+        (
+            &github,
+            json!({
+                "system": "github-actions", "build_number": "77", "job_name": "build", "run_id": "9", "triggered_by": "ann",
+                "agent": "r1", "run_url": "https://git.example/emberfall/game/actions/runs/9",
+            }),
+            Some("release/4"),
+        ),
+        (
+            &azure,
+            json!({
+                "system": "azure-pipelines", "build_number": "77", "run_id": "9",
+                "run_url": "https://dev.example/org/p/_build/results?buildId=9",
+            }),
+            Some("main"),
+        ),
+        (
+            &jenkins,
+            json!({
+                "system": "jenkins", "build_number": "77", "job_name": "game", "run_id": "77",
+                "run_url": "https://ci.example/job/77", "agent": "n",
+            }),
+            Some("main"),
+        ),
+        (
+            &[("CIRCLECI", "true"), ("CIRCLE_BUILD_URL", "u"), ("CIRCLE_BRANCH", "b")],
+            json!({"system": "circleci", "run_url": "u"}),
+            Some("b"),
+        ),
+        (&[("BITRISE_IO", "true"), ("BITRISE_GIT_BRANCH", "b")], json!({"system": "bitrise"}), Some("b")),
+        (&[("CI", "true"), ("GITHUB_REF", "refs/heads/x")], json!({"system": "custom"}), None),
+        (
+            &[("GITHUB_ACTIONS", "true"), ("GITHUB_REF", "refs/pull/5/merge"), ("GITHUB_HEAD_REF", " ")],
+            json!({"system": "github-actions"}),
+            None,
+        ),
+    ];
+    for (variables, ci, branch) in cases {
+        let value = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        let job = provenance::job(value).expect("a job");
+        assert_eq!((&job.ci, job.branch.as_deref()), (&ci, branch));
+    }
+    assert_eq!(provenance::job(|_| None), None);
+    assert_eq!(provenance::job(|name| (name == "CI").then(String::new)), None);
+}
