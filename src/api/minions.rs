@@ -15,7 +15,7 @@ pub struct GetMinionDownload {
     pub platform: MinionPlatform,
 }
 
-/// Platforms of Minions.
+// No doc comment: the argument says it.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 pub enum MinionPlatform {
     #[serde(rename = "windows-x86_64")]

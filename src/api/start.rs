@@ -21,8 +21,8 @@ use crate::{
 
 /// Starts a test run of exactly one of: a saved test, a test plan, or instructions in plain words.
 ///
-/// Answers with job ids, not run ids: poll `get_job` about every 30 s until COMPLETED. For a config per slot of a
-/// cross-platform plan use `start_test_plan_run`.
+/// Answers with job ids, not run ids: wait for them with `wait_for_completion`. For a config per slot of a plan use
+/// `start_test_plan_run`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct StartRun {
     /// From `list_tests`.
@@ -238,7 +238,7 @@ pub struct RunOptions {
     pub mobile_auto_grant_permissions: Option<bool>,
     /// Country, city or "city, state (US)".
     pub mobile_geolocation: Option<String>,
-    /// `auto` (needs `mobile_geolocation`) or {"lat": "47.3", "long": "8.5"}: strings.
+    /// `auto`, which needs `mobile_geolocation`, or {"lat", "long"} as strings.
     #[serde(default)]
     #[schemars(schema_with = "auto_or_position")]
     pub mobile_gpslocation: Option<Value>,

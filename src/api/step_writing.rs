@@ -52,7 +52,6 @@ impl Operation for CreateSharedStep {
 /// Changes a shared step collection; every test that refers to it changes with it.
 ///
 /// First read it with `get_shared_step`: `patch` is merged into it, but lists such as `step_order` are replaced whole.
-/// If it has changed meanwhile the call ends as `conflict`: read it again, merge, retry.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct UpdateSharedStep {
     /// `ssc_...`, from `list_shared_steps`.

@@ -34,7 +34,7 @@ pub struct CreateTest {
     pub folder_path: Option<String>,
     /// Not with `folder_path`.
     pub folder_id: Option<String>,
-    /// In the answer; default true.
+    /// Default true.
     #[schemars(extend("default" = true))]
     pub include_shared_collection_steps: Option<bool>,
     /// Unknown collections: default error; `drop` leaves them out.
@@ -64,8 +64,7 @@ impl Operation for CreateTest {
 /// Changes a saved test, or moves it to another folder.
 ///
 /// First read it with `get_test`: `patch` is merged into it, but lists such as `item_order`, `tags` and
-/// `expected_results` are replaced whole. If it has changed meanwhile the call ends as `conflict`: read it again, merge,
-/// retry. An empty patch with a folder only moves it.
+/// `expected_results` are replaced whole. An empty patch with a folder only moves it.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct UpdateTest {
     /// From `list_tests`.
@@ -81,7 +80,7 @@ pub struct UpdateTest {
     pub folder_path: Option<Option<String>>,
     /// Not with `folder_path`.
     pub folder_id: Option<String>,
-    /// In the answer; default true.
+    /// Default true.
     #[schemars(extend("default" = true))]
     pub include_shared_collection_steps: Option<bool>,
     /// Unknown collections: default error; `drop` leaves them out.
