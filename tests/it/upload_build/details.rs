@@ -106,12 +106,17 @@ async fn a_detached_checkout_has_the_branch_of_its_job() {
     assert_eq!((&told["vcs"]["branch"], &told["vcs"]["tag"]), (&Value::Null, &json!("v4.1")));
 }
 
-/// Names and values.
-type Variables = [(&'static str, &'static str)];
+/// What the job says of itself, and its branch, with these variables.
+fn job_of(variables: &[(&str, &str)]) -> (Value, Option<String>) {
+    let value =
+        |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+    let job = provenance::job(value).expect("a job");
+    (job.ci, job.branch)
+}
 
 #[test]
-fn each_system_fills_what_its_variables_say() {
-    let github = [
+fn a_system_without_an_address_of_the_run_has_it_composed() {
+    let (ci, branch) = job_of(&[
         ("GITHUB_ACTIONS", "true"),
         ("GITHUB_RUN_NUMBER", "77"),
         ("GITHUB_JOB", "build"),
@@ -121,16 +126,30 @@ fn each_system_fills_what_its_variables_say() {
         ("GITHUB_SERVER_URL", "https://git.example"),
         ("GITHUB_REPOSITORY", "emberfall/game"),
         ("GITHUB_REF", "refs/heads/release/4"),
-    ];
-    let azure = [
+    ]);
+    let expected = json!({
+        "system": "github-actions", "build_number": "77", "job_name": "build", "run_id": "9", "triggered_by": "ann",
+        "agent": "r1", "run_url": "https://git.example/emberfall/game/actions/runs/9",
+    });
+    assert_eq!((ci, branch.as_deref()), (expected, Some("release/4")));
+    let (ci, branch) = job_of(&[
         ("TF_BUILD", "True"),
         ("BUILD_BUILDNUMBER", "77"),
         ("BUILD_BUILDID", "9"),
         ("SYSTEM_TEAMPROJECTID", "p"),
         ("SYSTEM_COLLECTIONURI", "https://dev.example/org/"),
         ("BUILD_SOURCEBRANCH", "refs/heads/main"),
-    ];
-    let jenkins = [
+    ]);
+    let expected = json!({
+        "system": "azure-pipelines", "build_number": "77", "run_id": "9",
+        "run_url": "https://dev.example/org/p/_build/results?buildId=9",
+    });
+    assert_eq!((ci, branch.as_deref()), (expected, Some("main")));
+}
+
+#[test]
+fn a_system_with_an_address_of_the_run_gives_it() {
+    let (ci, branch) = job_of(&[
         ("JENKINS_URL", "https://ci.example"),
         ("BUILD_NUMBER", "77"),
         ("JOB_NAME", "game"),
@@ -138,52 +157,29 @@ fn each_system_fills_what_its_variables_say() {
         ("BUILD_URL", "https://ci.example/job/77"),
         ("NODE_NAME", "n"),
         ("GIT_BRANCH", "origin/main"),
-    ];
-    let cases: [(&Variables, Value, Option<&str>); 7] = [
-        (
-            &github,
-            json!({
-                "system": "github-actions", "build_number": "77", "job_name": "build", "run_id": "9", "triggered_by": "ann",
-                "agent": "r1", "run_url": "https://git.example/emberfall/game/actions/runs/9",
-            }),
-            Some("release/4"),
-        ),
-        (
-            &azure,
-            json!({
-                "system": "azure-pipelines", "build_number": "77", "run_id": "9",
-                "run_url": "https://dev.example/org/p/_build/results?buildId=9",
-            }),
-            Some("main"),
-        ),
-        (
-            &jenkins,
-            json!({
-                "system": "jenkins", "build_number": "77", "job_name": "game", "run_id": "77",
-                "run_url": "https://ci.example/job/77", "agent": "n",
-            }),
-            Some("main"),
-        ),
-        (
-            &[("CIRCLECI", "true"), ("CIRCLE_BUILD_URL", "u"), ("CIRCLE_BRANCH", "b")],
-            json!({"system": "circleci", "run_url": "u"}),
-            Some("b"),
-        ),
-        (&[("BITRISE_IO", "true"), ("BITRISE_GIT_BRANCH", "b")], json!({"system": "bitrise"}), Some("b")),
-        (&[("CI", "true"), ("GITHUB_REF", "refs/heads/x")], json!({"system": "custom"}), None),
-        (
-            &[("GITHUB_ACTIONS", "true"), ("GITHUB_REF", "refs/pull/5/merge"), ("GITHUB_HEAD_REF", " ")],
-            json!({"system": "github-actions"}),
-            None,
-        ),
-    ];
-    for (variables, ci, branch) in cases {
-        let value = |name: &str| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
-        };
-        let job = provenance::job(value).expect("a job");
-        assert_eq!((&job.ci, job.branch.as_deref()), (&ci, branch));
-    }
+    ]);
+    let expected = json!({
+        "system": "jenkins", "build_number": "77", "job_name": "game", "run_id": "77",
+        "run_url": "https://ci.example/job/77", "agent": "n",
+    });
+    assert_eq!((ci, branch.as_deref()), (expected, Some("main")));
+    let (ci, branch) = job_of(&[("CIRCLECI", "true"), ("CIRCLE_BUILD_URL", "u"), ("CIRCLE_BRANCH", "b")]);
+    assert_eq!((ci, branch.as_deref()), (json!({"system": "circleci", "run_url": "u"}), Some("b")));
+}
+
+#[test]
+fn a_job_that_says_little_is_told_as_far_as_it_goes() {
+    let (ci, branch) = job_of(&[("BITRISE_IO", "true"), ("BITRISE_GIT_BRANCH", "b")]);
+    assert_eq!((ci, branch.as_deref()), (json!({"system": "bitrise"}), Some("b")));
+    let (ci, branch) = job_of(&[("CI", "true"), ("GITHUB_REF", "refs/heads/x")]);
+    assert_eq!((ci, branch), (json!({"system": "custom"}), None));
+    let of_a_merge =
+        [("GITHUB_ACTIONS", "true"), ("GITHUB_REF", "refs/pull/5/merge"), ("GITHUB_HEAD_REF", " ")];
+    assert_eq!(job_of(&of_a_merge), (json!({"system": "github-actions"}), None));
+}
+
+#[test]
+fn without_variables_there_is_no_job() {
     assert_eq!(provenance::job(|_| None), None);
     assert_eq!(provenance::job(|name| (name == "CI").then(String::new)), None);
 }
