@@ -178,7 +178,7 @@ impl Entry {
                 essential: O::ESSENTIAL,
                 confirm: O::CONFIRM,
                 in_doubt: O::IN_DOUBT,
-                takes_fields: O::EFFECT.is_read_only() && matches!(O::FORM, Form::Json),
+                takes_fields: O::EFFECT.is_read_only(),
                 has_pictures: O::PICTURES.is_some() || matches!(O::FORM, Form::File),
                 input: schema::input::<O>,
                 output: schema::output::<O::Output>,

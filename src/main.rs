@@ -98,6 +98,11 @@ fn start_logging(settings: &Settings) {
 }
 
 fn fail(error: &anyhow::Error) -> ExitCode {
+    let is_unread = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+    if error.downcast_ref::<std::io::Error>().is_some_and(is_unread) {
+        // Who reads our output has enough of it, such as `head`.
+        return ExitCode::SUCCESS;
+    }
     drop(writeln!(std::io::stderr(), "tas-mcp: {error:#}"));
     ExitCode::FAILURE
 }

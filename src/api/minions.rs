@@ -9,7 +9,7 @@ use crate::operation::{Access, Effect, Form, Operation, Place, Tier, Toolset};
 
 /// Gets the address of the latest Minion installer: the helper agent on a test machine. Nothing is downloaded.
 ///
-/// The address works without a key until it expires, a day later. An organization key may be refused.
+/// The address works without a key for a day.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GetMinionDownload {
     pub platform: MinionPlatform,

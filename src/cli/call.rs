@@ -25,7 +25,7 @@ const JSON: &str = "json";
 pub(super) const YES: &str = "yes";
 
 /// Flag that shows the answer as it came.
-pub(super) const RAW: &str = "raw";
+const RAW: &str = "raw";
 
 /// The command. Its subcommands are made only when it is used.
 pub fn command() -> Command {
@@ -54,10 +54,9 @@ pub(super) fn subcommand(tool: &'static Tool) -> Command {
             .action(ArgAction::SetTrue)
             .help("Do not ask first: a person agreed to the cost or loss")
     });
-    let json = Arg::new(JSON)
-        .long(JSON)
-        .value_name("JSON")
-        .help("All arguments as a JSON object; `-` reads it from standard input");
+    let json = Arg::new(JSON).long(JSON).value_name("JSON").num_args(0..=1).default_missing_value("").help(
+        "All arguments as a JSON object; `-` reads it from standard input. Without a value the same as --raw",
+    );
     let raw = Arg::new(RAW).long(RAW).action(ArgAction::SetTrue).help("Compact JSON, also on a terminal");
     Command::new(tool.name)
         .about(tool.title)
@@ -96,10 +95,15 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
             if let Some(directory) = directory {
                 images::save(reply.pictures(), directory)?;
             }
-            print(&reply, matches.get_flag(RAW))
+            print(&reply, wants_json(matches))
         }
         Err(failure) => Ok(complain(&failure)),
     }
+}
+
+/// Whether the answer is shown as it came, on a terminal too.
+pub(super) fn wants_json(matches: &ArgMatches) -> bool {
+    matches.get_flag(RAW) || matches.get_one::<String>(JSON).is_some_and(String::is_empty)
 }
 
 /// Calls a tool; where a person has to agree first, asks.
@@ -121,7 +125,7 @@ pub(super) async fn confirmed(
 /// The arguments of the call; a flag beats the same name in `--json`.
 pub(super) fn arguments(tool: &Tool, matches: &ArgMatches) -> anyhow::Result<Result<Fields, Failure>> {
     let mut arguments = Map::new();
-    if let Some(json) = matches.get_one::<String>(JSON) {
+    if let Some(json) = matches.get_one::<String>(JSON).filter(|json| !json.is_empty()) {
         let Ok(Value::Object(fields)) = serde_json::from_str(&json_text(json)?) else {
             let message = format!("`--{JSON}` of `{}` must be a JSON object", tool.name);
             return Ok(Err(Failure::new(Code::InvalidArguments, message)));

@@ -83,7 +83,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
         Ok(reply) => reply,
         Err(failure) => return Ok(complain(&failure)),
     };
-    let raw = matches.get_flag(call::RAW);
+    let raw = call::wants_json(matches);
     if !matches.get_flag(WAIT) {
         return call::print(&reply, raw);
     }

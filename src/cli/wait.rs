@@ -65,7 +65,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     };
     let completion = serde_json::from_value(reply.value().clone())?;
     let ending = Ending { completion, started: None, not_started: Vec::new() };
-    ending.told(&gateway, project.as_deref(), report, matches.get_flag(call::RAW)).await
+    ending.told(&gateway, project.as_deref(), report, call::wants_json(matches)).await
 }
 
 /// What people mean: several jobs, and waiting to the end.

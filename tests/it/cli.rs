@@ -45,6 +45,12 @@ async fn json_comes_as_an_argument_or_from_standard_input_and_flags_beat_it() {
     let service = Service::start().await;
     let (code, page, _) = call(&service, &["list_tests", "--json", r#"{"page_size": 2}"#], &[]).await;
     assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(2)));
+    for place in
+        [&["list_tests", "--json", "--page-size", "1"][..], &["list_tests", "--page-size", "1", "--json"]]
+    {
+        let (code, page, _) = call(&service, place, &[]).await;
+        assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(1)), "{place:?}");
+    }
     let flags = ["list_tests", "--json", "-", "--page-size", "1"];
     let (code, page, _) = call(&service, &flags, &[r#"{"page_size": 2}"#]).await;
     assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(1)));
@@ -78,6 +84,15 @@ async fn tools_lists_every_tool_with_its_cost() {
     let names: Vec<_> = text.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(names, catalog::tools().map(|entry| entry.name).collect::<Vec<_>>());
     assert!(text.lines().next().is_some_and(|head| head.contains("tokens")));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_reader_that_has_enough_is_no_error() {
+    let binary = env!("CARGO_BIN_EXE_tas-mcp");
+    let shell = format!("'{binary}' tools --json | head -c 1; '{binary}' tools --json | true");
+    let output = tokio::process::Command::new("sh").args(["-c", &shell]).output().await.expect("a shell");
+    assert_eq!((String::from_utf8_lossy(&output.stderr), output.stdout.as_slice()), ("".into(), &b"["[..]));
 }
 
 #[tokio::test]
