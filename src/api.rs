@@ -165,7 +165,7 @@ fn refuse(arguments: &Fields, holder: &str, names: &[&str], rule: &str, violatio
     violations.extend(found.map(|name| Violation::new(format!("{holder}.{name}"), rule)));
 }
 
-/// Order of a sorted list.
+// No doc comment: the words say it, and every list would repeat it.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the words of the service say it all")]

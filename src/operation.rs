@@ -136,8 +136,6 @@ pub enum Effect {
     Reads,
     /// Makes something new on every call.
     Creates,
-    /// Saves new files here, and replaces none; a second equal call saves nothing more.
-    Saves,
     /// Changes what is there, which may lose what it was; a second equal call changes nothing more.
     Replaces,
     /// Ends what is under way; a second call finds nothing left to do.

@@ -66,6 +66,8 @@ pub struct Errand {
     state: Option<PathBuf>,
     /// Whether an unfinished upload of the same file is taken up; otherwise it is cancelled.
     resumes: bool,
+    /// Whether the digest of the file is made.
+    hashes: bool,
     /// Whether it could be taken up if the process ended now.
     is_noted: Arc<AtomicBool>,
     cancelled: CancellationToken,
@@ -87,7 +89,9 @@ pub struct Uploaded {
     pub seconds: f64,
     /// Bytes that had to be sent more than once.
     pub bytes_sent_again: u64,
-    pub sha256: String,
+    /// Of the file; absent with `checksum: false`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
 }
 
 /// An opened upload, new or taken up.
@@ -140,7 +144,7 @@ impl Errand {
         })
     }
 
-    async fn send(&self, opened: &mut Opened) -> Result<String, Failure> {
+    async fn send(&self, opened: &mut Opened) -> Result<Option<String>, Failure> {
         let Opened { plan, tags, journal } = opened;
         let mut sent = self.send_parts(plan, tags, journal.as_mut()).await;
         // The address of a whole file is good once: another one comes with another upload (supplement 10.6).
@@ -162,7 +166,7 @@ impl Errand {
         plan: &Plan,
         tags: &mut Tags,
         journal: Option<&mut Journal>,
-    ) -> Result<String, Failure> {
+    ) -> Result<Option<String>, Failure> {
         tokio::select! {
             sent = parts::send(self.carrier(plan), tags, journal) => sent,
             () = self.cancelled.cancelled() => Err(cancelled()),
@@ -174,6 +178,7 @@ impl Errand {
             counter: self.counter.clone(),
             plan: plan.clone(),
             source: self.source.clone(),
+            hashes: self.hashes,
             meter: Arc::clone(&self.meter),
             storage: Arc::clone(&self.storage),
         })

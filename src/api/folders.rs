@@ -48,7 +48,6 @@ pub struct CreateTestFolder {
     /// Such as `Levels/World 1`; `/` is the root. Not with `parent_folder_id`.
     #[schemars(extend("x-or-type" = "null"))]
     pub parent_path: Option<String>,
-    /// Not with `parent_path`.
     pub parent_folder_id: Option<Uuid>,
     pub description: Option<String>,
     pub tags: Option<Vec<String>>,

@@ -47,10 +47,9 @@ impl Operation for ListJobs {
     type Output = ListPage<Job>;
 }
 
-/// Shows whether a started job has finished, and its runs: poll it about every 30 s until COMPLETED.
+/// Shows a started job, whether it has finished, and its runs.
 ///
-/// Of several runs (retries) the one with the latest `started_at` decides; any result but SUCCESS is a failure. No run
-/// at all: see `queue_rejection_reason`.
+/// Of several runs (retries) the latest `started_at` decides. No run at all: see `queue_rejection_reason`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GetJob {
     /// From a start.

@@ -13,7 +13,7 @@ use crate::operation::{Access, Effect, Operation, Tier, Toolset};
 
 /// Lists test runs with their state and result.
 ///
-/// The order is not stated. There are no filters for date, build or result. For steps and reports use `get_run`.
+/// In no stated order; no filters for date, build or result. Steps and reports: `get_run`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ListRuns {
     /// Default all.

@@ -97,7 +97,7 @@ pub struct StartTestPlanRun {
     pub test_plan_id: Uuid,
     /// Default slot (1). This or `slot_deployment_configs` is required.
     pub deployment_config_id: Option<Uuid>,
-    /// Needs `deployment_config_id` with `providerType` `build-storage`.
+    /// As in `start_run`.
     pub build_id: Option<Uuid>,
     /// By slot "2", "3", ...: `{deployment_config_id, build_id?}`, for every used slot; "1" excludes `deployment_config_id`.
     #[schemars(extend("x-short" = true))]
@@ -111,7 +111,7 @@ pub struct StartTestPlanRun {
     /// As in `start_run`.
     #[schemars(extend("x-short" = true))]
     pub options: Option<RunOptions>,
-    /// Default false. A run per device of a mobile config; not with `slot_deployment_configs`.
+    /// Default false; as in `start_run`. Not with `slot_deployment_configs`.
     pub run_on_all_configured_devices: Option<bool>,
 }
 

@@ -32,7 +32,6 @@ pub struct CreateTest {
     /// Default `/`, the root. Not with `folder_id`.
     #[schemars(extend("x-or-type" = "null"))]
     pub folder_path: Option<String>,
-    /// Not with `folder_path`.
     pub folder_id: Option<String>,
     /// Default true.
     #[schemars(extend("default" = true))]
@@ -78,13 +77,12 @@ pub struct UpdateTest {
     #[serde(default, deserialize_with = "given")]
     #[schemars(with = "Option<String>", extend("x-or-type" = "null"))]
     pub folder_path: Option<Option<String>>,
-    /// Not with `folder_path`.
     pub folder_id: Option<String>,
     /// Default true.
     #[schemars(extend("default" = true))]
     pub include_shared_collection_steps: Option<bool>,
-    /// Unknown collections: default error; `drop` leaves them out.
-    #[schemars(extend("default" = "error"))]
+    /// Default error; as in `create_test`.
+    #[schemars(extend("default" = "error", "x-short" = true))]
     pub shared_collection_steps_mode: Option<UnknownCollections>,
 }
 

@@ -23,7 +23,6 @@ use crate::{
 pub struct ListTests {
     /// Direct children of it, such as `Levels/World 1`. Not with `folder_id`.
     pub folder_path: Option<String>,
-    /// Not with `folder_path`.
     pub folder_id: Option<String>,
     pub page: Option<Page>,
     pub page_size: Option<PageSize<25>>,

@@ -44,7 +44,6 @@ pub fn command() -> Command {
 fn run_command() -> Command {
     let player = Arg::new(PLAYER).long(PLAYER).value_name("N").action(ArgAction::Append);
     let pattern = Arg::new(PATTERN).long(PATTERN).value_name("GLOB").action(ArgAction::Append);
-    let overwrite = Arg::new(OVERWRITE).long(OVERWRITE).action(ArgAction::SetTrue);
     Command::new("run")
         .about("Saves the files of a run; several players get folders of their own")
         .after_help(Exit::HELP)
@@ -52,7 +51,7 @@ fn run_command() -> Command {
         .arg(to("Directory, made if missing. Default: one named like the run"))
         .arg(player.value_parser(value_parser!(u64).range(1..)).help("Only this player, from 1"))
         .arg(pattern.help("Only names like this: `*.png`, `deliverables/**`"))
-        .arg(overwrite.help("Replace other files of the same names"))
+        .arg(overwrite("Replace other files of the same names"))
 }
 
 fn minion_command() -> Command {
@@ -62,6 +61,11 @@ fn minion_command() -> Command {
         .after_help(Exit::HELP)
         .arg(platform.help("windows-x86_64, linux-x86_64 or darwin-aarch64. Default: this machine's"))
         .arg(to("Directory, made if missing. Default: the working directory"))
+        .arg(overwrite("Replace another file of its name"))
+}
+
+fn overwrite(help: &'static str) -> Arg {
+    Arg::new(OVERWRITE).long(OVERWRITE).action(ArgAction::SetTrue).help(help)
 }
 
 fn to(help: &'static str) -> Arg {
@@ -107,7 +111,11 @@ async fn run_files(matches: &ArgMatches, gateway: &Gateway) -> Result<Report, Fa
 
 async fn minion(matches: &ArgMatches, gateway: &Gateway) -> Result<Installed, Failure> {
     let named = matches.get_one::<String>(PLATFORM).map(|word| platform(word)).transpose()?;
-    let order = MinionOrder { project: None, platform: minion_platform(named)? };
+    let order = MinionOrder {
+        project: None,
+        platform: minion_platform(named)?,
+        overwrite: matches.get_flag(OVERWRITE),
+    };
     let destination = destination(matches, gateway, ".")?;
     let bar = Bar::new();
     let audience = Audience { watcher: Arc::new(bar.clone()), ..Audience::silent() };

@@ -38,6 +38,7 @@ const FILES: &str = "files";
 const TAG: &str = "tag";
 const AUTO_DELETE: &str = "auto-delete";
 const NO_FILL_DETAILS: &str = "no-fill-details";
+const NO_CHECKSUM: &str = "no-checksum";
 const RESUME: &str = "resume";
 
 /// Flags with a value: the argument of the tool, the placeholder, and what it means.
@@ -90,6 +91,7 @@ pub fn command() -> Command {
         .arg(switch(AUTO_DELETE, "Delete old builds for good when the storage is full"))
         .arg(switch(YES, "Do not ask first: a person agreed to --auto-delete"))
         .arg(switch(NO_FILL_DETAILS, "Do not fill the details from git and CI"))
+        .arg(switch(NO_CHECKSUM, "Do not make the SHA-256 of the files: less work on a very fast network"))
         .arg(switch(RESUME, "Go on with an unfinished upload of the same file, instead of cancelling it"))
 }
 
@@ -149,6 +151,7 @@ async fn prepared(matches: &ArgMatches, gateway: &Gateway) -> anyhow::Result<Res
             fills_details: !matches.get_flag(NO_FILL_DETAILS),
             method: "cli",
             resumes: matches.get_flag(RESUME),
+            hashes: !matches.get_flag(NO_CHECKSUM),
         };
         match order.errand(gateway, files.0, &files.1).await {
             Ok(errand) => jobs.push(Job { path, errand }),

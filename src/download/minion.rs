@@ -57,6 +57,8 @@ pub struct MinionOrder {
     /// Project that the caller named.
     pub project: Option<String>,
     pub platform: MinionPlatform,
+    /// Whether another file of its name is replaced.
+    pub overwrite: bool,
 }
 
 impl MinionPlatform {
@@ -94,7 +96,7 @@ impl MinionOrder {
         let path = directory.path().join(&name);
         let shown = path.display().to_string();
         let meter = Arc::new(Meter::new(0));
-        let target = Target { path: name, size: None, modified: None, replaces: None };
+        let target = Target { path: name, size: None, modified: None, replaces: origin.order.overwrite };
         let work = Work { directory, manner: manner.clone(), meter: Arc::clone(&meter) };
         let saved = waited(save(&origin, target, work), &meter, audience, end).await;
         let platform = origin.order.platform;

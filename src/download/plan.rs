@@ -107,7 +107,7 @@ fn wanted(order: &Order, player: &Player, file: &Listed, path: String) -> Wanted
         filename: file.filename.clone(),
         url: file.url.clone(),
     };
-    let target = Target { path, size: file.size, modified: file.uploaded, replaces: Some(order.overwrite) };
+    let target = Target { path, size: file.size, modified: file.uploaded, replaces: order.overwrite };
     Wanted { artifact, target }
 }
 

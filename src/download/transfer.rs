@@ -48,8 +48,8 @@ pub(super) struct Target {
     pub(super) size: Option<u64>,
     /// When it was made, where that is known.
     pub(super) modified: Option<SystemTime>,
-    /// Whether another file of its name is replaced; `None`: nobody can ask for that.
-    pub(super) replaces: Option<bool>,
+    /// Whether another file of its name is replaced.
+    pub(super) replaces: bool,
 }
 
 /// What the files of one errand share.
@@ -141,12 +141,11 @@ impl Existing {
         if self.is_directory {
             return Err(Trouble::File(file_error(&target.path, "is a directory")));
         }
-        let failure = file_error(&target.path, "is there already, and is another file");
-        match target.replaces {
-            Some(true) => Ok(None),
-            Some(false) => Err(Trouble::File(failure.hint(OVERWRITE))),
-            None => Err(Trouble::File(failure.hint("move it away, or name another destination"))),
+        if target.replaces {
+            return Ok(None);
         }
+        let failure = file_error(&target.path, "is there already, and is another file");
+        Err(Trouble::File(failure.hint(OVERWRITE)))
     }
 }
 
@@ -279,7 +278,7 @@ impl Saving {
     async fn end(mut self, brought: Result<(), Trouble>) -> Result<Saved, Trouble> {
         let size = self.length();
         let Err(trouble) = brought else {
-            let (modified, replaces) = (self.target.modified, self.target.replaces == Some(true));
+            let (modified, replaces) = (self.target.modified, self.target.replaces);
             self.with(move |part| part.finish(modified, replaces)).await?;
             return Ok(Saved { size, is_kept: false });
         };

@@ -21,12 +21,14 @@ pub struct DownloadMinion {
     pub destination_dir: String,
     /// Default: this machine's.
     pub platform: Option<MinionPlatform>,
+    /// Replace a file of its name.
+    pub overwrite: Option<bool>,
 }
 
 impl LocalTool for DownloadMinion {
     const NAME: &'static str = "download_minion";
     const TITLE: &'static str = "Download the Minion installer";
-    const EFFECT: Effect = Effect::Saves;
+    const EFFECT: Effect = Effect::Replaces;
     const TOOLSET: Toolset = Toolset::Minions;
     const TIER: Tier = Tier::Extra;
     const ACCESS: Access = Access::Permission("project:manage-minions");
@@ -37,7 +39,7 @@ impl LocalTool for DownloadMinion {
     async fn run(self, desk: Desk) -> Result<Installed, Failure> {
         let platform = platform(self.platform)?;
         let destination = desk.gateway.files()?.root()?.destination(&self.destination_dir)?;
-        let order = MinionOrder { project: desk.project, platform };
+        let order = MinionOrder { project: desk.project, platform, overwrite: self.overwrite == Some(true) };
         order.run(&desk.gateway, &destination, &Manner::default(), &desk.audience).await
     }
 }

@@ -21,8 +21,8 @@ use crate::{
 /// Uploads a build of the game or app from a local file: the `build_id` of a start.
 ///
 /// After 45 s it answers `status: uploading` and goes on: call again with only its `upload_token` to wait on. An upload that
-/// was cut off is taken up again. Takes the options of `initiate_build_upload` too; `details` is filled from git and CI
-/// unless `fill_details` is false.
+/// was cut off is taken up again. Takes the options of `initiate_build_upload` too. `details` is filled from git and CI
+/// unless `fill_details` is false; `checksum: false` spares the SHA-256.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(transform = hide_options)]
 pub struct UploadBuild {
@@ -31,7 +31,7 @@ pub struct UploadBuild {
     /// Default: the file name.
     #[schemars(length(min = 1, max = 255))]
     pub name: Option<String>,
-    /// Default: by the file name. Else as in `initiate_build_upload`.
+    /// Default: by the file name.
     #[schemars(extend("x-short" = true))]
     pub platform: Option<BuildPlatform>,
     /// Default true.
@@ -41,6 +41,9 @@ pub struct UploadBuild {
     pub options: BuildOptions,
     #[schemars(extend("x-hidden" = true))]
     pub fill_details: Option<bool>,
+    /// Default true: the SHA-256 of the file is made while it is sent.
+    #[schemars(extend("x-hidden" = true))]
+    pub checksum: Option<bool>,
     /// `true`: wait to the end.
     pub wait: Option<bool>,
     pub upload_token: Option<String>,
@@ -83,11 +86,9 @@ impl LocalTool for UploadBuild {
     async fn run(self, desk: Desk) -> Result<BuildUpload, Failure> {
         let files = desk.gateway.files()?;
         let patience = desk.audience.patience.filter(|_| self.wait != Some(true));
-        let (token, upload) = match self.upload_token {
-            Some(token) => (token.clone(), files.uploads.find(&token)?),
-            None => files
-                .uploads
-                .remember(begin(&desk, self.path.as_deref().unwrap_or_default(), self.fill_details).await?),
+        let (token, upload) = match &self.upload_token {
+            Some(token) => (token.clone(), files.uploads.find(token)?),
+            None => files.uploads.remember(self.begin(&desk).await?),
         };
         let Some(outcome) = upload.finished(&desk.audience, patience).await else {
             let progress = Some(upload.meter().told());
@@ -99,7 +100,7 @@ impl LocalTool for UploadBuild {
 
 /// Hosts see the options of a build with `initiate_build_upload`; here only those that are often wanted.
 fn hide_options(schema: &mut Schema) {
-    const SHOWN: [&str; 2] = ["description", "tags"];
+    const SHOWN: [&str; 1] = ["tags"];
     let options = schema::input::<BuildOptions>().1;
     let hidden = options.get("properties").and_then(Value::as_object).into_iter().flat_map(Fields::keys);
     for name in hidden.filter(|name| !SHOWN.contains(&name.as_str())) {
@@ -110,7 +111,7 @@ fn hide_options(schema: &mut Schema) {
 }
 
 /// Arguments that are not those of `initiate_build_upload`.
-const OURS: [&str; 4] = ["path", "fill_details", "wait", "upload_token"];
+const OURS: [&str; 5] = ["path", "fill_details", "checksum", "wait", "upload_token"];
 
 impl UploadBuild {
     /// The arguments that go on to `initiate_build_upload`.
@@ -118,18 +119,18 @@ impl UploadBuild {
         arguments.retain(|name, _| !OURS.contains(&name.as_str()));
         arguments
     }
-}
 
-async fn begin(desk: &Desk, path: &str, fill_details: Option<bool>) -> Result<Background, Failure> {
-    let options = UploadBuild::options(desk.arguments.clone());
-    let order = Order {
-        path,
-        project: desk.project.as_deref(),
-        options,
-        fills_details: fill_details != Some(false),
-        method: "mcp",
-        resumes: true,
-    };
-    let files = desk.gateway.files()?;
-    Ok(Background::spawn(order.errand(&desk.gateway, files, &files.root()?).await?))
+    async fn begin(&self, desk: &Desk) -> Result<Background, Failure> {
+        let order = Order {
+            path: self.path.as_deref().unwrap_or_default(),
+            project: desk.project.as_deref(),
+            options: Self::options(desk.arguments.clone()),
+            fills_details: self.fill_details != Some(false),
+            method: "mcp",
+            resumes: true,
+            hashes: self.checksum != Some(false),
+        };
+        let files = desk.gateway.files()?;
+        Ok(Background::spawn(order.errand(&desk.gateway, files, &files.root()?).await?))
+    }
 }

@@ -26,6 +26,13 @@ pub(super) struct Range {
     pub(super) length: u64,
 }
 
+impl Range {
+    /// The first byte after it.
+    pub(super) fn end(self) -> u64 {
+        self.offset + self.length
+    }
+}
+
 /// Bytes on their way from the file to the network.
 #[derive(Debug)]
 pub(super) struct PartBody {

@@ -28,6 +28,8 @@ pub(super) struct Carrier {
     pub(super) counter: Counter,
     pub(super) plan: Plan,
     pub(super) source: Source,
+    /// Whether the digest of the file is made meanwhile.
+    pub(super) hashes: bool,
     pub(super) meter: Arc<Meter>,
     pub(super) storage: Arc<Storage>,
 }

@@ -1,5 +1,5 @@
-//! The SHA-256 of the file, made while its parts are sent: each part right after it has gone, when the system still
-//! holds it in memory.
+//! The SHA-256 of the file, made while its parts are sent: never ahead of them, so that the system reads the file once
+//! and holds what both need in memory.
 
 use ring::digest::{Context, SHA256};
 use tokio::{
@@ -13,7 +13,7 @@ use crate::failure::{Code, Failure};
 /// A digest that is being made.
 #[derive(Debug)]
 pub(super) struct Digest {
-    /// How many bytes, from the start, have gone.
+    /// How many bytes, from the start, are under way or have gone.
     reached: mpsc::UnboundedSender<u64>,
     made: JoinHandle<Result<String, Failure>>,
 }
@@ -28,7 +28,8 @@ impl Digest {
             while let Some(end) = known.blocking_recv() {
                 source.read(done, end - done, |chunk| {
                     context.update(&chunk);
-                    true
+                    // Closed: nobody wants the digest any more.
+                    !known.is_closed()
                 })?;
                 done = end;
                 if done == source.size() {
@@ -40,15 +41,15 @@ impl Digest {
         Self { reached, made }
     }
 
-    /// All bytes before `end` have gone.
+    /// All bytes before `end` are under way or have gone.
     pub(super) fn reach(&self, end: u64) {
         // Nobody listens when the file could not be read; `finish` says so.
         self.reached.send(end).unwrap_or_default();
     }
 
-    /// The digest, in lower-case hexadecimal digits, when the whole file has gone.
-    pub(super) async fn finish(self) -> Result<String, Failure> {
-        drop(self.reached);
+    /// The digest, in lower-case hexadecimal digits, when the whole file of `size` bytes has gone.
+    pub(super) async fn finish(self, size: u64) -> Result<String, Failure> {
+        self.reach(size);
         match self.made.await {
             Ok(made) => made,
             Err(stopped) => {

@@ -30,13 +30,14 @@ enum Step {
     Sent(u64, String),
 }
 
-/// Sends every part that `tags` does not have yet; gives the digest of the file.
+/// Sends every part that `tags` does not have yet; gives the digest of the file, where the carrier makes one.
 pub(super) async fn send(
     carrier: Arc<Carrier>,
     tags: &mut Tags,
     mut journal: Option<&mut Journal>,
-) -> Result<String, Failure> {
-    let mut progress = Reached::new(&carrier, tags);
+) -> Result<Option<String>, Failure> {
+    carrier.meter.found(tags.keys().map(|number| carrier.range(*number).length).sum());
+    let digest = carrier.hashes.then(|| Digest::of(&carrier.source));
     let mut wanted = Wanted::new(carrier.plan.total_parts(), tags);
     let (mut ready, mut tasks) = (VecDeque::new(), JoinSet::new());
     let (mut asking, mut sending) = (false, 0);
@@ -49,6 +50,9 @@ pub(super) async fn send(
         while sending < AT_ONCE
             && let Some((number, address)) = ready.pop_front()
         {
+            if let Some(digest) = &digest {
+                digest.reach(carrier.range(number).end());
+            }
             let carrier = Arc::clone(&carrier);
             tasks.spawn(async move { Ok(Step::Sent(number, carrier.send_part(number, address).await?)) });
             sending += 1;
@@ -62,12 +66,14 @@ pub(super) async fn send(
             Step::Sent(number, tag) => {
                 note(&mut journal, number, &tag);
                 tags.insert(number, tag);
-                progress.advance(tags);
                 sending -= 1;
             }
         }
     }
-    progress.digest.finish().await
+    match digest {
+        Some(digest) => digest.finish(carrier.source.size()).await.map(Some),
+        None => Ok(None),
+    }
 }
 
 fn note(journal: &mut Option<&mut Journal>, number: u64, tag: &str) {
@@ -105,34 +111,5 @@ impl Wanted {
             self.next += 1;
         }
         numbers
-    }
-}
-
-/// How far the file has gone without a gap.
-struct Reached {
-    digest: Digest,
-    /// First part that has not gone.
-    next: u64,
-    carrier: Arc<Carrier>,
-}
-
-impl Reached {
-    fn new(carrier: &Arc<Carrier>, tags: &Tags) -> Self {
-        let (digest, carrier) = (Digest::of(&carrier.source), Arc::clone(carrier));
-        carrier.meter.found(tags.keys().map(|number| carrier.range(*number).length).sum());
-        let mut reached = Self { digest, next: 1, carrier };
-        reached.advance(tags);
-        reached
-    }
-
-    fn advance(&mut self, tags: &Tags) {
-        let before = self.next;
-        while tags.contains_key(&self.next) {
-            self.next += 1;
-        }
-        if self.next > before {
-            let last = self.carrier.range(self.next - 1);
-            self.digest.reach(last.offset + last.length);
-        }
     }
 }

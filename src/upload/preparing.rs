@@ -37,6 +37,8 @@ pub struct Order<'a> {
     pub method: &'a str,
     /// Whether an unfinished upload of the same file is taken up; otherwise it is cancelled.
     pub resumes: bool,
+    /// Whether the digest of the file is made.
+    pub hashes: bool,
 }
 
 impl Order<'_> {
@@ -75,6 +77,7 @@ impl Order<'_> {
             wish,
             state: files.state.as_ref().map(|state| state.join("uploads")),
             resumes: self.resumes,
+            hashes: self.hashes,
             is_noted: Arc::default(),
             cancelled: CancellationToken::new(),
         })

@@ -7,6 +7,7 @@ pub(crate) mod peer;
 pub(crate) mod service;
 pub(crate) mod stub;
 pub(crate) mod time;
+pub(crate) mod tls;
 
 /// Whether snapshots are to be written instead of compared; they are compared afterwards all the same.
 pub(crate) fn updates_snapshots() -> bool {

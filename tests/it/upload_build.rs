@@ -25,6 +25,7 @@ mod progress;
 mod results;
 mod resuming;
 mod rules;
+mod secure;
 mod tokens;
 
 /// Bytes of a part in these tests.

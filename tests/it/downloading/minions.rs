@@ -70,17 +70,19 @@ async fn without_a_platform_it_is_that_of_this_machine() {
 }
 
 #[tokio::test]
-async fn a_file_of_its_name_is_not_overwritten() {
+async fn a_file_of_its_name_is_not_overwritten_unless_that_is_wanted() {
     let (service, root, mut host) = open().await;
     fs::create_dir(root.path().join("tools")).expect("a directory");
     fs::write(root.path().join("tools").join(NAME), "mine").expect("a file");
     let error = host.fail(TOOL, linux()).await;
-    assert_eq!(
-        (&error["code"], &error["hint"]),
-        (&json!("file_error"), &json!("move it away, or name another destination"))
-    );
+    assert_eq!(error["code"], "file_error");
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("overwrite: true")), "{error}");
     assert_eq!(files_below(root.path())[&format!("tools/{NAME}")], b"mine");
     assert_eq!(service.requests().await.len(), 1, "nothing was fetched");
+    let mut overwriting = linux();
+    overwriting["overwrite"] = json!(true);
+    host.succeed(TOOL, overwriting).await;
+    assert!(files_below(root.path())[&format!("tools/{NAME}")].starts_with(b"PK"));
 }
 
 #[tokio::test]
@@ -142,7 +144,7 @@ async fn it_goes_on_where_it_broke_with_a_fresh_address() {
     let gateway = Gateway::new(&service.settings(keys::DEMO, &[]));
     let destination = FilesRoot::new(root.path()).expect("a directory").destination("tools").expect("below");
     let manner = Manner { pauses: vec![Duration::ZERO; 4].into(), ..Manner::default() };
-    let order = MinionOrder { project: None, platform: MinionPlatform::Linux };
+    let order = MinionOrder { project: None, platform: MinionPlatform::Linux, overwrite: false };
     let saved = order.run(&gateway, &destination, &manner, &Audience::silent()).await.expect("a file");
     assert_eq!((saved.status, saved.size), ("downloaded", Some(22)));
     let asked = service.requests().await.into_iter().filter(|line| line.contains("/minions/download"));

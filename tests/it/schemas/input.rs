@@ -153,7 +153,11 @@ fn an_argument_that_hosts_do_not_see_is_told_of() {
     for tool in catalog::tools() {
         for (name, schema) in tool.input_schema()["properties"].as_object().unwrap() {
             if schema.get(HIDDEN).is_some() {
-                let told = |name: &str| tool.description().contains(&format!("`{name}`"));
+                let told = |name: &str| {
+                    [format!("`{name}`"), format!("`{name}: ")]
+                        .iter()
+                        .any(|told| tool.description().contains(told))
+                };
                 let elsewhere = catalog::tools().filter(|other| told(other.name));
                 let mut shown = elsewhere.filter(|other| {
                     let published = published(other.input_schema());

@@ -24,6 +24,12 @@ pub(crate) enum Event {
     Closed,
 }
 
+impl Event {
+    pub(crate) fn into_request(self) -> Option<String> {
+        if let Self::Request(request) = self { Some(request) } else { None }
+    }
+}
+
 /// A listener on the loopback; it ends with this value.
 pub(crate) struct Peer {
     address: SocketAddr,
@@ -68,9 +74,7 @@ impl Peer {
     /// The requests so far.
     pub(crate) fn requests(&mut self) -> Vec<String> {
         let events = std::iter::from_fn(|| self.events.try_recv().ok());
-        events
-            .filter_map(|event| if let Event::Request(request) = event { Some(request) } else { None })
-            .collect()
+        events.filter_map(Event::into_request).collect()
     }
 }
 

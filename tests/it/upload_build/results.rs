@@ -38,6 +38,17 @@ async fn the_digest_is_sha_256_in_hexadecimal_digits() {
 }
 
 #[tokio::test]
+async fn a_digest_that_nobody_wants_is_not_made() {
+    let scene = Scene::open().await;
+    let file = bytes(2_500);
+    scene.write("game.apk", &file);
+    let build =
+        scene.host().await.succeed("upload_build", json!({"path": "game.apk", "checksum": false})).await;
+    assert_eq!((&build["status"], build.get("sha256")), (&json!("uploaded"), None));
+    assert_eq!(scene.service.content(text(&build["build_id"])).await, Some(file));
+}
+
+#[tokio::test]
 async fn every_size_around_a_part_arrives_whole() {
     let scene = Scene::open().await;
     let mut host = scene.host().await;
