@@ -21,7 +21,7 @@ const WALKED_PAGE_SIZE: u64 = 100;
 const MOST_PAGES: u64 = 50;
 
 /// What all requests of one call share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Call<'a> {
     /// Sends the requests.
     pub client: &'a Client,

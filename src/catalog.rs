@@ -32,7 +32,7 @@ use crate::{
     },
     arguments::nearest,
     local::LOCAL,
-    operation::{Fallback, Fields, Form, Operation, PROJECT, Pictures, Place, TMSYS},
+    operation::{Fallback, Fields, Form, Operation, PROJECT, Pictures, Place, TMSYS, Trace},
     sandbox::{self, Answer, Invalid, World},
     schema,
     tool::Tool,
@@ -141,6 +141,8 @@ pub struct Entry {
     pub complete: Option<fn(&mut Fields, &Fields)>,
     /// [`Operation::FALLBACK`]
     pub fallback: Option<Fallback>,
+    /// [`Operation::TRACES`]
+    pub traces: &'static [Trace],
     /// [`Operation::FORM`]
     pub form: Form,
     /// [`Operation::PICTURES`]
@@ -195,6 +197,7 @@ impl Entry {
             closed: O::CLOSED,
             complete: O::COMPLETE,
             fallback: O::FALLBACK,
+            traces: O::TRACES,
             form: O::FORM,
             pictures: O::PICTURES,
             repeatable: O::repeatable,

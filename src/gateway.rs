@@ -6,8 +6,11 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 mod opening;
+mod repeating;
 
 pub use opening::{Artifact, Refusal};
+
+use self::repeating::Memory;
 
 use crate::{
     arguments::{self, Mode, Violation},
@@ -51,6 +54,7 @@ struct Ready {
     max_reply_chars: usize,
     asks_first: bool,
     files: Files,
+    memory: Memory,
 }
 
 impl Gateway {
@@ -64,6 +68,7 @@ impl Gateway {
             asks_first: connection.asks_first,
             files: Files::new(&mut connection),
             client: Client::new(connection),
+            memory: Memory::default(),
         });
         Self { ready: Arc::new(ready), clock: Arc::new(RealTime::default()) }
     }
@@ -123,7 +128,7 @@ impl Gateway {
         Ok(self.ready()?.checked(tool, None, arguments)?.requested)
     }
 
-    /// Calls a tool and gives its reply.
+    /// Calls a tool and gives its reply. A call that repeats one whose outcome nobody knows is not sent blindly.
     pub async fn call_tool(
         &self,
         tool: &'static Tool,
@@ -131,7 +136,7 @@ impl Gateway {
         audience: Audience,
     ) -> Result<Reply, Failure> {
         match (catalog::find(tool.name), local::find(tool.name)) {
-            (Some(entry), _) => self.call(entry, arguments).await,
+            (Some(entry), _) => self.call_once(entry, arguments).await,
             (None, Some(local)) => self.call_local(local, arguments, audience).await,
             (None, None) => Err(Failure::new(Code::NotFound, format!("there is no tool `{}`", tool.name))),
         }
@@ -161,32 +166,21 @@ impl Gateway {
     }
 
     /// Calls an operation and gives its reply.
-    pub async fn call(&self, entry: &'static Entry, mut arguments: Fields) -> Result<Reply, Failure> {
+    pub async fn call(&self, entry: &'static Entry, arguments: Fields) -> Result<Reply, Failure> {
         let ready = self.ready()?;
-        let Checked { requested, wanted } = ready.checked(entry, Some(entry), &mut arguments)?;
-        let call = ready.call()?;
-        let ids = ids(entry, &arguments);
-        let project = ready.scope.resolve(&call, entry, requested.as_deref(), &ids).await?;
-        if let Some(project) = project.as_ref().filter(|_| entry.names_project()) {
-            arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
-        }
-        let mut answer = call.succeed(entry, &arguments, project.as_deref()).await?;
-        if let Some(whole) = reply::whole_instead(entry, &arguments, &answer) {
-            answer = call.succeed(entry, &whole, project.as_deref()).await?;
-            arguments = whole;
-        }
-        let within = Within { tmsys_name: &ready.tmsys_name, max_reply_chars: ready.max_reply_chars };
-        let mut reply = Reply::new(entry, &arguments, &answer, &call.key, &within)?;
-        if let Some(project) = &project {
-            ready.scope.learn(project, ids);
-            ready.scope.learn(project, reply.fields().map(owned_ids).unwrap_or_default());
-        }
-        if let Some(wanted) = wanted {
-            reply.select(wanted);
-        }
-        reply.point_to_next_page();
-        Ok(reply.with_pictures(call.deadline).await.of_project(project))
+        ready.sent(ready.prepared(entry, arguments).await?).await
     }
+}
+
+/// A call whose arguments are checked and whose project is known.
+#[derive(Clone)]
+struct Prepared<'a> {
+    entry: &'static Entry,
+    call: Call<'a>,
+    arguments: Fields,
+    ids: Vec<OwnedId>,
+    project: Option<String>,
+    wanted: Option<Selection>,
 }
 
 /// What arguments say that is not the operation's.
@@ -203,6 +197,42 @@ fn ids(entry: &Entry, arguments: &Fields) -> Vec<OwnedId> {
 }
 
 impl Ready {
+    /// Everything that comes before the request of an operation.
+    async fn prepared(&self, entry: &'static Entry, mut arguments: Fields) -> Result<Prepared<'_>, Failure> {
+        let Checked { requested, wanted } = self.checked(entry, Some(entry), &mut arguments)?;
+        let call = self.call()?;
+        let ids = ids(entry, &arguments);
+        let project = self.scope.resolve(&call, entry, requested.as_deref(), &ids).await?;
+        if let Some(project) = project.as_ref().filter(|_| entry.names_project()) {
+            arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
+        }
+        Ok(Prepared { entry, call, arguments, ids, project, wanted })
+    }
+
+    /// Sends the request of an operation and makes a reply of its answer.
+    async fn sent(&self, prepared: Prepared<'_>) -> Result<Reply, Failure> {
+        let Prepared { entry, call, mut arguments, ids, project, wanted } = prepared;
+        let mut answer = call.succeed(entry, &arguments, project.as_deref()).await?;
+        if let Some(whole) = reply::whole_instead(entry, &arguments, &answer) {
+            answer = call.succeed(entry, &whole, project.as_deref()).await?;
+            arguments = whole;
+        }
+        let mut reply = Reply::new(entry, &arguments, &answer, &call.key, &self.within())?;
+        if let Some(project) = &project {
+            self.scope.learn(project, ids);
+            self.scope.learn(project, reply.fields().map(owned_ids).unwrap_or_default());
+        }
+        if let Some(wanted) = wanted {
+            reply.select(wanted);
+        }
+        reply.point_to_next_page();
+        Ok(reply.with_pictures(call.deadline).await.of_project(project))
+    }
+
+    fn within(&self) -> Within<'_> {
+        Within { tmsys_name: &self.tmsys_name, max_reply_chars: self.max_reply_chars }
+    }
+
     /// A call that begins now.
     fn call(&self) -> Result<Call<'_>, Failure> {
         Ok(Call {

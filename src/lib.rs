@@ -31,8 +31,9 @@
 //! 1. checks them against the schema ([`arguments::check`]), the rules ([`rule::Rule::check`]) and the path
 //!    ([`wire::layout`]), and reports every violation at once;
 //! 2. finds the project ([`scope::Scope::resolve`]), with look-ups only where they decide something;
-//! 3. sends the request ([`call::Call::send`], [`client::Client::send`]) as often as its retries allow;
-//! 4. makes a [`reply::Reply`] of the answer, or a [`failure::Failure`] with a code, a message and a hint.
+//! 3. looks first whether a call of unknown outcome happened, when it is repeated (`gateway::repeating`);
+//! 4. sends the request ([`call::Call::send`], [`client::Client::send`]) as often as its retries allow;
+//! 5. makes a [`reply::Reply`] of the answer, or a [`failure::Failure`] with a code, a message and a hint.
 //!
 //! The sandbox meets the same description from the other side: it is routed by the catalog, checks with the same
 //! schema and rules, and answers through [`sandbox::Answer`], which the compiler demands for every operation.

@@ -11,6 +11,10 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
+mod trace;
+
+pub use trace::{Listed, Look, Same, Trace};
+
 use crate::rule::Rule;
 
 /// Arguments of a call, or the fields of a request: a JSON object in the order in which it was written.
@@ -61,6 +65,8 @@ pub trait Operation: DeserializeOwned + JsonSchema + 'static {
     const FALLBACK: Option<Fallback> = None;
     /// What to do when nobody knows whether a call happened; `None` for operations that only read.
     const IN_DOUBT: Option<&'static str> = None;
+    /// Where to look whether a call happened, before an equal one is sent: the first that fits the arguments counts.
+    const TRACES: &'static [Trace] = &[];
     /// For arguments that are irreversible or costly: what would happen, for a person to agree to first.
     const CONFIRM: Option<fn(&Fields) -> Option<String>> = None;
     /// What an answer of success consists of.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{Id, Uuid};
 use crate::{
     arguments::Violation,
-    operation::{Access, Effect, Fields, Operation, Tier, Toolset},
+    operation::{Access, Effect, Fields, Look, Operation, Tier, Toolset, Trace},
     rule::Rule,
 };
 
@@ -58,6 +58,20 @@ impl Operation for ExportTmsysRun {
         "an execution can be exported again with `force_new_run: false`, which finds an existing entry; for runs \
          look in the test-management system before you call again",
     );
+    // Nothing that reads shows exports; that of an execution is answered instead of repeated (specification, POST
+    // runs/export), and made if there is none.
+    const TRACES: &'static [Trace] = &[
+        Trace {
+            with: Some("test_plan_execution_id"),
+            look: Look::Again { argument: "force_new_run", value: false, found: "already_exported" },
+            advice: "use it",
+        },
+        Trace {
+            with: None,
+            look: Look::Nowhere("an export of runs"),
+            advice: "ask the person to look in the test-management system",
+        },
+    ];
     type Output = ExportResult;
 
     fn repeatable(arguments: &Fields) -> bool {

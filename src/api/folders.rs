@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{ListPage, Page, PageSize, Uuid};
 use crate::{
     arguments::Violation,
-    operation::{Access, Effect, Fields, Operation, Tier, Toolset},
+    operation::{Access, Effect, Fields, Listed, Look, Operation, Same, Tier, Toolset, Trace},
     rule::Rule,
 };
 
@@ -68,8 +68,36 @@ impl Operation for CreateTestFolder {
     const RULES: &'static [Rule] =
         &[Rule::Custom(check_name), Rule::Excludes("parent_path", "parent_folder_id")];
     const IN_DOUBT: Option<&'static str> = Some("look with `list_test_folders` before you call again");
+    const TRACES: &'static [Trace] = &[
+        Trace {
+            with: Some("parent_folder_id"),
+            look: Look::List(Listed {
+                same: &[Same::of("name", "name"), Same::of("parent_folder_id", "parent_folder_id")],
+                ..FOLDERS
+            }),
+            advice: "use it",
+        },
+        Trace {
+            with: None,
+            look: Look::List(Listed {
+                same: &[Same::of("name", "name"), Same::of("parent_path", "parent_path").or("/")],
+                ..FOLDERS
+            }),
+            advice: "use it",
+        },
+    ];
     type Output = CreatedTestFolder;
 }
+
+/// The folders among which a new one is.
+const FOLDERS: Listed = Listed {
+    list: ListTestFolders::NAME,
+    narrowed: &[],
+    newest_first: &[],
+    same: &[],
+    made: Some("created_at"),
+    told: &["id", "path", "created_at"],
+};
 
 fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
     let Some(name) = arguments.get("name").and_then(Value::as_str) else { return };

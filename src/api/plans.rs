@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ListPage, Open, Page, PageSize, SortOrder, Uuid, refuse};
 use crate::{
-    operation::{Access, Effect, Operation, Tier, Toolset},
+    operation::{Access, Effect, Listed, Look, Operation, Same, Tier, Toolset, Trace},
     rule::Rule,
     schema::passed_through,
 };
@@ -91,6 +91,18 @@ impl Operation for CreateTestPlan {
     const TIER: Tier = Tier::Extra;
     const ACCESS: Access = Access::Permission("project:edit-tests");
     const IN_DOUBT: Option<&'static str> = Some("look with `list_test_plans` before you call again");
+    const TRACES: &'static [Trace] = &[Trace {
+        with: None,
+        look: Look::List(Listed {
+            list: ListTestPlans::NAME,
+            narrowed: &[],
+            newest_first: &[("sort_by", "created_at"), ("sort_order", "desc")],
+            same: &[Same::of("name", "name"), Same::of("id", "id")],
+            made: Some("created_at"),
+            told: &["id", "name", "created_at"],
+        }),
+        advice: "use it",
+    }];
     type Output = TestPlan;
 }
 

@@ -11,10 +11,10 @@ use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Open, Uuid};
+use super::{Open, Uuid, executions::ListTestPlanExecutions, jobs::ListJobs};
 use crate::{
     arguments::Violation,
-    operation::{Access, Effect, Fields, Operation, Tier, Toolset},
+    operation::{Access, Effect, Fields, Listed, Look, Operation, Same, Tier, Toolset, Trace},
     rule::Rule,
     schema::OR_TYPE,
 };
@@ -84,6 +84,29 @@ impl Operation for StartRun {
     const OWN_RULES: &'static [Rule] =
         &[Rule::Needs("name", "instructions"), Rule::NeedsTrue("template_data", "render_templates")];
     const IN_DOUBT: Option<&'static str> = Some("look with `list_jobs` before you call again");
+    const TRACES: &'static [Trace] = &[
+        Trace { with: Some("test_plan_id"), ..EXECUTIONS },
+        Trace {
+            with: Some("multiplayer_test_id"),
+            look: Look::List(Listed {
+                narrowed: &["multiplayer_test_id"],
+                same: &[Same::of("build_id", "build_id"), Same::of("tags", "additional_tags")],
+                ..JOBS
+            }),
+            advice: WAIT,
+        },
+        Trace {
+            with: None,
+            look: Look::List(Listed {
+                same: &[
+                    Same::of("test_name", "name").or(EPHEMERAL_NAME),
+                    Same::of("tags", "additional_tags"),
+                ],
+                ..JOBS
+            }),
+            advice: WAIT,
+        },
+    ];
     const CONFIRM: Option<fn(&Fields) -> Option<String>> = Some(on_every_device);
     type Output = StartRunResponse;
 }
@@ -138,9 +161,40 @@ impl Operation for StartTestPlanRun {
     const OWN_RULES: &'static [Rule] = &[Rule::NeedsTrue("template_data", "render_templates")];
     const IN_DOUBT: Option<&'static str> =
         Some("look with `list_test_plan_executions` before you call again");
+    const TRACES: &'static [Trace] = &[EXECUTIONS];
     const CONFIRM: Option<fn(&Fields) -> Option<String>> = Some(on_every_device);
     type Output = StartRunResponse;
 }
+
+/// Name of a one-off test that is given none (specification, POST runs).
+const EPHEMERAL_NAME: &str = "[api] ephemeral test";
+
+/// What to do with a run that was started after all.
+const WAIT: &str = "wait for it with `wait_for_completion`";
+
+/// The jobs of a start.
+const JOBS: Listed = Listed {
+    list: ListJobs::NAME,
+    narrowed: &[],
+    newest_first: &[],
+    same: &[],
+    made: Some("created_at"),
+    told: &["job_id", "test_name", "status", "created_at"],
+};
+
+/// The execution that the start of a plan makes.
+const EXECUTIONS: Trace = Trace {
+    with: None,
+    look: Look::List(Listed {
+        list: ListTestPlanExecutions::NAME,
+        narrowed: &["test_plan_id"],
+        newest_first: &[("sort_by", "start_time"), ("sort_order", "desc")],
+        same: &[Same::of("build_id", "build_id")],
+        made: Some("started_at"),
+        told: &["id", "test_plan_name", "status", "started_at"],
+    }),
+    advice: WAIT,
+};
 
 /// Multi-device starts need the config whose devices they run on.
 const ON_ALL_DEVICES: Rule = Rule::WhenTrue(

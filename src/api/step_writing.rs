@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use super::{
     Id, Open, refuse,
-    steps::{ExpectedResult, SharedStep, StepBody},
+    steps::{ExpectedResult, ListSharedSteps, SharedStep, StepBody},
 };
 use crate::{
     arguments::Violation,
-    operation::{Access, Effect, Operation, Tier, Toolset},
+    operation::{Access, Effect, Listed, Look, Operation, Same, Tier, Toolset, Trace},
     rule::Rule,
     schema::passed_through,
 };
@@ -46,6 +46,18 @@ impl Operation for CreateSharedStep {
         managed(arguments.get("steps_by_key"), "steps_by_key", violations);
     })];
     const IN_DOUBT: Option<&'static str> = Some("look with `list_shared_steps` before you call again");
+    const TRACES: &'static [Trace] = &[Trace {
+        with: None,
+        look: Look::List(Listed {
+            list: ListSharedSteps::NAME,
+            narrowed: &[],
+            newest_first: &[],
+            same: &[Same::of("name", "name"), Same::of("id", "id")],
+            made: Some("created_at"),
+            told: &["id", "name", "created_at"],
+        }),
+        advice: "use it",
+    }];
     type Output = SharedStep;
 }
 

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::{
     Id, Open, given, refuse,
     step_writing::{MANAGED, OF_STEPS, managed},
-    tests::TestCase,
+    tests::{ListTests, TestCase},
 };
 use crate::{
     arguments::Violation,
-    operation::{Access, Effect, Fields, Operation, Tier, Toolset},
+    operation::{Access, Effect, Fields, Listed, Look, Operation, Same, Tier, Toolset, Trace},
     rule::Rule,
     schema::passed_through,
 };
@@ -57,8 +57,45 @@ impl Operation for CreateTest {
         Rule::Custom(|arguments, violations| check_content("test", arguments, violations)),
     ];
     const IN_DOUBT: Option<&'static str> = Some("look with `list_tests` before you call again");
+    const TRACES: &'static [Trace] = &[
+        Trace {
+            with: Some("folder_id"),
+            look: Look::List(Listed { narrowed: &["folder_id"], ..TESTS }),
+            advice: USE,
+        },
+        Trace {
+            with: Some("folder_path"),
+            look: Look::List(Listed { narrowed: &["folder_path"], ..TESTS }),
+            advice: USE,
+        },
+        Trace {
+            with: None,
+            look: Look::List(Listed {
+                same: &[
+                    Same::of("name", "test.name"),
+                    Same::of("id", "test.id"),
+                    Same::of("folder_path", "folder_path").or("/"),
+                ],
+                ..TESTS
+            }),
+            advice: USE,
+        },
+    ];
     type Output = TestCase;
 }
+
+/// The tests among which a new one is; the list does not say when they were made (supplement 6.1).
+const TESTS: Listed = Listed {
+    list: ListTests::NAME,
+    narrowed: &[],
+    newest_first: &[],
+    same: &[Same::of("name", "test.name"), Same::of("id", "test.id")],
+    made: None,
+    told: &["id", "name", "folder_path"],
+};
+
+/// What to do with a test that was made after all, or was there before.
+const USE: &str = "look with `get_test` whether it is the one";
 
 /// Changes a saved test, or moves it to another folder.
 ///

@@ -8,10 +8,14 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Id, Open, build_details::NewBuildDetails, builds::BuildPlatform};
+use super::{
+    Id, Open,
+    build_details::NewBuildDetails,
+    builds::{BuildPlatform, ListBuilds},
+};
 use crate::{
     arguments::Violation,
-    operation::{Access, Effect, Fields, Form, Operation, Place, Tier, Toolset},
+    operation::{Access, Effect, Fields, Form, Listed, Look, Operation, Place, Same, Tier, Toolset, Trace},
     rule::Rule,
     schema::passed_through,
 };
@@ -105,6 +109,22 @@ impl Operation for InitiateBuildUpload {
     const ESSENTIAL: &'static [&'static str] = &["build_id"];
     const IN_DOUBT: Option<&'static str> =
         Some("space may be reserved until the upload times out; call again to begin another upload");
+    const TRACES: &'static [Trace] = &[Trace {
+        with: None,
+        look: Look::List(Listed {
+            list: ListBuilds::NAME,
+            narrowed: &["platform"],
+            newest_first: &[],
+            same: &[
+                Same::of("name", "name"),
+                Same::of("file_name", "file_name"),
+                Same::of("file_size", "file_size"),
+            ],
+            made: Some("created_at"),
+            told: &["id", "name", "status", "created_at"],
+        }),
+        advice: "its upload cannot be taken up without the `upload_id`",
+    }];
     const CONFIRM: Option<fn(&Fields) -> Option<String>> = Some(in_place_of_others);
     type Output = BuildUpload;
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, header};
+use jiff::Timestamp;
 use reqwest::Url;
 
 /// An answer of the service, whole and bounded.
@@ -17,6 +18,8 @@ pub struct Answer {
     pub location: Option<String>,
     /// How long to wait before the next request, where the service says so.
     pub retry_after: Option<Duration>,
+    /// What time it is at the service, where it says so.
+    pub date: Option<Timestamp>,
     /// How many requests it took.
     pub attempts: u32,
     /// What the answer says of the file that a part was asked of.
@@ -48,6 +51,7 @@ impl Answer {
             body,
             location: text(header::LOCATION).map(|location| absolute(url, location)),
             retry_after: text(header::RETRY_AFTER).and_then(pause),
+            date: text(header::DATE).and_then(moment),
             attempts: 1,
             file: Served {
                 content_type: text(header::CONTENT_TYPE).map(str::to_owned),
@@ -77,7 +81,10 @@ fn pause(text: &str) -> Option<Duration> {
     if let Ok(seconds) = text.trim().parse() {
         return Some(Duration::from_secs(seconds));
     }
-    let at = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
-    let wait = at.duration_since(jiff::Timestamp::now());
+    let wait = moment(text)?.duration_since(Timestamp::now());
     Some(Duration::try_from(wait).unwrap_or_default())
+}
+
+fn moment(text: &str) -> Option<Timestamp> {
+    jiff::fmt::rfc2822::parse(text).ok().map(|date| date.timestamp())
 }

@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{MethodFilter, on},
 };
-use http::StatusCode;
+use http::{StatusCode, header};
 use serde_json::Value;
 
 use super::{
@@ -88,10 +88,11 @@ async fn serve(
     let body = to_bytes(body, LARGEST_BODY).await.ok();
     let call = Call { entry, path, head, body };
     let fault = service.faults().take(entry.name);
-    let response = match fault {
+    let mut response = match fault {
         None => service.observed(&call, service.execute(&call)).into_response(),
         Some(order) => under_order(&service, &call, &order).await,
     };
+    response.headers_mut().entry(header::DATE).or_insert(service.date());
     if response.extensions().get::<Reset>().is_none() {
         service.journal().answered(number, response.status().as_u16());
     }

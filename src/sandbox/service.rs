@@ -64,6 +64,14 @@ impl Service {
         locked(&self.world)
     }
 
+    /// The time of the world, as a header says it.
+    pub(super) fn date(&self) -> HeaderValue {
+        let mut world = self.world();
+        world.look_at_clock();
+        let date = world.now.timestamp().strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+        HeaderValue::try_from(date).unwrap_or_else(|_| HeaderValue::from_static(""))
+    }
+
     /// The ordered faults.
     pub(super) fn faults(&self) -> MutexGuard<'_, Faults> {
         locked(&self.faults)

@@ -22,6 +22,7 @@ mod live;
 mod minions;
 mod readme;
 mod refusals;
+mod repeating;
 mod replies;
 mod sandbox;
 mod schemas;

@@ -1,0 +1,171 @@
+//! Callers that repeat themselves: a call that equals one whose outcome nobody knows is not sent before somebody has
+//! looked whether that one happened.
+//!
+//! What is found is told once; who calls again then means it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+mod look;
+mod memory;
+
+pub(super) use memory::Memory;
+
+use self::{look::Seen, memory::Call};
+use super::{Gateway, Prepared, Ready};
+use crate::{
+    catalog::Entry,
+    failure::{Code, Failure},
+    operation::{Fields, Look, Trace},
+    reply::Reply,
+};
+
+/// Most records that a failure shows.
+const MOST_SHOWN: usize = 5;
+
+impl Gateway {
+    /// Calls an operation, unless the call repeats one that seems to have happened.
+    pub(super) async fn call_once(&self, entry: &'static Entry, arguments: Fields) -> Result<Reply, Failure> {
+        let ready = self.ready()?;
+        let prepared = ready.prepared(entry, arguments).await?;
+        let Some(trace) = left_by(entry, &prepared.arguments) else { return ready.sent(prepared).await };
+        let clock = &*self.clock;
+        let call = Call::of(entry.name, prepared.project.as_deref(), &prepared.arguments);
+        let Some(mut attempt) = ready.memory.begin(call, clock.now()) else { return Err(under_way(entry)) };
+        if let Some(doubt) = attempt.doubt() {
+            let ago = Ago {
+                first: clock.now().saturating_sub(doubt.first),
+                last: clock.now().saturating_sub(doubt.last),
+            };
+            match ready.look(trace, &prepared, ago.first).await {
+                Ok(Seen::Nothing) => {}
+                Ok(Seen::Done(reply)) => {
+                    attempt.settle();
+                    return Ok(reply);
+                }
+                Ok(Seen::Records(found)) => {
+                    attempt.settle();
+                    return Err(found_again(entry, trace, &found, ago));
+                }
+                Err(failure) => {
+                    if !passes(&failure) {
+                        attempt.settle();
+                    }
+                    return Err(unseen(entry, trace, &failure, ago));
+                }
+            }
+        }
+        attempt.sends(clock.now());
+        let outcome = ready.sent(prepared).await;
+        if !outcome.as_ref().is_err_and(|failure| failure.code == Code::OutcomeUnknown) {
+            attempt.settle();
+        }
+        outcome
+    }
+}
+
+/// How long ago the first and the last of the equal calls were sent.
+#[derive(Clone, Copy, Debug)]
+struct Ago {
+    first: Duration,
+    last: Duration,
+}
+
+impl std::fmt::Display for Ago {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} s ago", self.last.as_secs())
+    }
+}
+
+/// Where a call would be seen; `None`: it may be sent as often as anybody likes.
+fn left_by(entry: &Entry, arguments: &Fields) -> Option<&'static Trace> {
+    if (entry.repeatable)(arguments) {
+        return None;
+    }
+    entry.traces.iter().find(|trace| trace.with.is_none_or(|name| arguments.contains_key(name)))
+}
+
+/// Whether looking may work the next time.
+fn passes(failure: &Failure) -> bool {
+    matches!(
+        failure.code,
+        Code::ServiceUnavailable | Code::RateLimited | Code::Timeout | Code::BadResponse | Code::Conflict
+    )
+}
+
+fn under_way(entry: &Entry) -> Failure {
+    let message = format!(
+        "{}: not sent: an equal call, which repeats one of unknown outcome, is under way",
+        entry.name
+    );
+    Failure::new(Code::Conflict, message).hint("wait for its answer")
+}
+
+fn found_again(entry: &Entry, trace: &Trace, found: &[Value], ago: Ago) -> Failure {
+    let undated = match trace.look {
+        Look::List(list) if list.made.is_none() => {
+            ", or it was there before: the list does not say since when"
+        }
+        _ => "",
+    };
+    let message = format!(
+        "{}: not sent: the equal call of {ago} had no known outcome, and seems to have happened{undated}",
+        entry.name
+    );
+    let shown: Vec<_> = found.iter().take(MOST_SHOWN).collect();
+    Failure::new(Code::Conflict, message)
+        .hint(format!("see `details.found`: {}; to do it again all the same, call once more", trace.advice))
+        .detail("found", json!(shown))
+        .detail("found_count", found.len())
+}
+
+/// Nobody could see whether it happened.
+fn unseen(entry: &Entry, trace: &Trace, failure: &Failure, ago: Ago) -> Failure {
+    let message =
+        format!("{}: not sent: the outcome of the equal call of {ago} is unknown, and {failure}", entry.name);
+    let advice = match trace.look {
+        Look::List(list) => format!("look with `{}`", list.list),
+        Look::Again { argument, value, .. } => {
+            format!("call with `{argument}: {value}`, which never does it twice")
+        }
+        Look::Nowhere(_) => trace.advice.to_owned(),
+    };
+    let more = if passes(failure) {
+        "; or call again later"
+    } else {
+        "; to do it again all the same, call once more"
+    };
+    let unseen = Failure::new(Code::OutcomeUnknown, message).hint(format!("{advice}{more}"));
+    match trace.look {
+        Look::Nowhere(_) => unseen,
+        _ => unseen.detail("looking_failed", json!(failure.code)),
+    }
+}
+
+impl Ready {
+    /// Looks whether a call that was first sent `ago` has happened.
+    async fn look(&self, trace: &Trace, prepared: &Prepared<'_>, ago: Duration) -> Result<Seen, Failure> {
+        let failed = |failure: Failure, with: &str| {
+            let message = format!("looking with `{with}` failed: {failure}");
+            Failure { message, ..failure }
+        };
+        match trace.look {
+            Look::List(list) => {
+                let found = self.listed(&list, prepared, ago).await;
+                found.map(Seen::of).map_err(|failure| failed(failure, list.list))
+            }
+            Look::Again { argument, value, found } => {
+                let mut again = prepared.clone();
+                again.arguments.insert(argument.to_owned(), Value::Bool(value));
+                let reply = self.sent(again).await;
+                let reply = reply.map_err(|failure| failed(failure, &format!("{argument}: {value}")))?;
+                let is_found = reply.value().get(found) == Some(&Value::Bool(true));
+                Ok(if is_found { Seen::Records(vec![reply.value().clone()]) } else { Seen::Done(reply) })
+            }
+            Look::Nowhere(what) => {
+                Err(Failure::new(Code::NotFound, format!("nothing in the service shows {what}")))
+            }
+        }
+    }
+}
