@@ -135,7 +135,7 @@ impl History {
                 "initiator": {"type": "api", "value": {"key_id": "k"}}, "tags": [],
                 "templating_enabled": false, "template_data": null, "players": [player(test, &id, state, result)],
             });
-            let bugs = test.bugs.iter().map(|bug| bug_record(bug)).collect::<Vec<_>>();
+            let bugs = test.bugs.iter().map(bug_record).collect::<Vec<_>>();
             self.bugs.insert(id.clone(), page(&bugs, 0));
             self.runs.insert(id, run);
         }
