@@ -31,6 +31,7 @@ mod server;
 mod settings;
 mod starting;
 mod stdio;
+mod tasks;
 mod tools;
 mod upload_build;
 mod uploading;
