@@ -98,6 +98,11 @@ impl Gateway {
         Some(self.ready().ok()?.client.key().ok()?.kind())
     }
 
+    /// A key for another purpose that everybody with the same API key has.
+    pub(crate) fn derived_key(&self, purpose: &[u8]) -> Result<Vec<u8>, Failure> {
+        Ok(self.ready()?.client.key()?.derived(purpose))
+    }
+
     /// Address of the main API.
     pub fn service(&self) -> Result<&str, Failure> {
         self.ready().map(|ready| ready.service.as_str())

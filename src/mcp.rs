@@ -10,9 +10,10 @@ use futures_util::FutureExt;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
-        CustomResult, DiscoverResult, ErrorCode, Implementation, InputRequiredResult, ListToolsResult,
-        MetaObject, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
+        CreateTaskResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetTaskParams,
+        GetTaskResult, Implementation, InputRequiredResult, ListToolsResult, MetaObject,
+        PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
     },
     service::RequestContext,
 };
@@ -24,6 +25,7 @@ mod instructions;
 pub mod line;
 mod progress;
 mod stdio;
+mod tasks;
 mod tool;
 
 pub use stdio::serve as serve_stdio;
@@ -58,6 +60,7 @@ struct Inner {
     max_reply_chars: usize,
     tools: OnceLock<Vec<Tool>>,
     confirmation: Confirmation,
+    tasks: tasks::Memory,
     /// How long a call waits for work that goes on by itself.
     patience: Duration,
     /// Ends every call under way: the host has gone, or we are told to stop.
@@ -85,6 +88,7 @@ impl Server {
             max_reply_chars: settings.max_reply_chars(),
             tools: OnceLock::new(),
             confirmation: Confirmation::new(),
+            tasks: tasks::Memory::default(),
             patience: settings.pace().patience,
             stopping: CancellationToken::new(),
         }))
@@ -127,6 +131,9 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Outcome {
         let mut arguments = request.arguments.unwrap_or_default();
+        if let Some(outcome) = self.begun(tool, &arguments, context).await {
+            return outcome;
+        }
         if tool.confirm.is_none() {
             return Outcome::Ended(self.call(tool, arguments, context).await);
         }
@@ -181,6 +188,8 @@ enum Outcome {
     Ended(Result<Reply, Failure>),
     /// A person is asked first.
     Asks(Box<InputRequiredResult>),
+    /// It goes on as a task.
+    Task(Box<CreateTaskResult>),
 }
 
 /// The one place where the outcome of a call is logged.
@@ -201,7 +210,11 @@ fn unknown_tool(name: &str, more: &str) -> ErrorData {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        if self.offers_tasks() {
+            tasks::declare(&mut capabilities);
+        }
+        ServerConfig::new(capabilities)
             .with_server_info(implementation())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
             .with_instructions(self.0.instructions.clone())
@@ -245,6 +258,12 @@ impl ServerHandler for Server {
                 stamp(&mut question.meta);
                 return Ok((*question).into());
             }
+            Outcome::Task(mut task) => {
+                if is_modern(&context) {
+                    stamp(&mut task.meta);
+                }
+                return Ok((*task).into());
+            }
             Outcome::Ended(Ok(reply)) => success(reply, self.0.max_reply_chars),
             Outcome::Ended(Err(failure)) => {
                 CallToolResult::error(vec![ContentBlock::text(failure.to_json())])
@@ -260,6 +279,30 @@ impl ServerHandler for Server {
         self.tools().iter().find(|tool| tool.name == name).cloned()
     }
 
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.task(&request.task_id, &context).await
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.acknowledge(&request.task_id)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.cancel(&request.task_id).await
+    }
+
     /// The library takes a known method with malformed parameters for an unknown one.
     async fn on_custom_request(
         &self,
@@ -268,7 +311,9 @@ impl ServerHandler for Server {
     ) -> Result<CustomResult, ErrorData> {
         const KNOWN: [&str; 3] = ["tools/call", "tools/list", "server/discover"];
         let method = request.method;
-        Err(if KNOWN.contains(&method.as_str()) {
+        let is_known = KNOWN.contains(&method.as_str())
+            || (self.offers_tasks() && tasks::METHODS.contains(&method.as_str()));
+        Err(if is_known {
             ErrorData::invalid_params(format!("invalid params for {method}"), None)
         } else {
             ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)

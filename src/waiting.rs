@@ -23,7 +23,7 @@ use crate::{failure::Failure, gateway::Gateway, local::Audience};
 const TELLING: Duration = Duration::from_secs(4);
 
 /// How long the last look may take once the time is over.
-const GRACE: Duration = Duration::from_secs(5);
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 /// Looks in a row that may fail before the wait is given up.
 const MOST_TROUBLES: u32 = 5;

@@ -14,7 +14,7 @@ use crate::operation::{Access, Effect, Fields, Operation, Tier, Toolset};
 
 /// Lists the uploaded builds of the app: the `build_id` of a start.
 ///
-/// A build can be started whatever its `status` says: the set of values is open.
+/// A build can be started whatever its `status` says.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ListBuilds {
     /// Such as `OK`, `UNHEALTHY` or `ready`.
@@ -25,7 +25,7 @@ pub struct ListBuilds {
     /// Such as `android` or `ios-native`.
     #[schemars(extend("x-short" = true))]
     pub platform: Option<BuildPlatform>,
-    /// All of them have to match.
+    /// All must match.
     pub tags: Option<Vec<String>>,
     pub page: Option<Page>,
     pub page_size: Option<PageSize<20>>,

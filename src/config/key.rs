@@ -3,6 +3,7 @@
 use std::{fmt, fs, path::PathBuf};
 
 use http::HeaderValue;
+use ring::hmac;
 use serde_json::Value;
 
 use crate::operation::Fields;
@@ -60,6 +61,12 @@ impl ApiKey {
     /// Value of the header `X-Api-Key`, marked as sensitive.
     pub(crate) fn header(&self) -> HeaderValue {
         self.header.clone()
+    }
+
+    /// A key for another purpose, from which this one does not follow.
+    pub(crate) fn derived(&self, purpose: &[u8]) -> Vec<u8> {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, self.secret.expose().as_bytes());
+        hmac::sign(&key, purpose).as_ref().to_vec()
     }
 
     /// Whether it is the same key.

@@ -3,12 +3,16 @@
 use std::{fmt::Debug, time::Duration};
 
 use futures_util::future::BoxFuture;
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 /// Passes time.
 pub trait Clock: Debug + Send + Sync {
     /// Time since a fixed moment.
     fn now(&self) -> Duration;
+
+    /// What time it is, for what outlasts this process.
+    fn date(&self) -> Timestamp;
 
     /// Lets so much time pass.
     fn pause(&self, span: Duration) -> BoxFuture<'_, ()>;
@@ -30,6 +34,10 @@ impl Default for RealTime {
 impl Clock for RealTime {
     fn now(&self) -> Duration {
         self.0.elapsed()
+    }
+
+    fn date(&self) -> Timestamp {
+        Timestamp::now()
     }
 
     fn pause(&self, span: Duration) -> BoxFuture<'_, ()> {

@@ -32,6 +32,7 @@ mod settings;
 mod starting;
 mod stdio;
 mod summary;
+mod tasks;
 mod tools;
 mod upload_build;
 mod uploading;

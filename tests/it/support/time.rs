@@ -9,6 +9,7 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
+use jiff::{SignedDuration, Timestamp};
 use tas_mcp::waiting::Clock;
 
 use super::service::Service;
@@ -48,6 +49,12 @@ impl Simulated {
 impl Clock for Simulated {
     fn now(&self) -> Duration {
         *self.now.lock().expect("no test panics here")
+    }
+
+    /// The sandbox begins at this time too.
+    fn date(&self) -> Timestamp {
+        let start: Timestamp = "2026-03-02T09:15:00Z".parse().expect("a time");
+        start + SignedDuration::try_from(self.now()).expect("a span")
     }
 
     fn pause(&self, span: Duration) -> BoxFuture<'_, ()> {
