@@ -292,6 +292,10 @@ impl Clock for Still {
         Duration::ZERO
     }
 
+    fn date(&self) -> jiff::Timestamp {
+        jiff::Timestamp::UNIX_EPOCH
+    }
+
     fn pause(&self, _: Duration) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
