@@ -10,26 +10,33 @@ use futures_util::FutureExt;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
-        CustomResult, DiscoverResult, ErrorCode, Implementation, InputRequiredResult, ListToolsResult,
-        MetaObject, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
+        CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode, Implementation,
+        InputRequiredResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
+        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+        ServerCapabilities, ServerConfig, Tool,
     },
     service::RequestContext,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+mod completion;
 mod confirmation;
 mod instructions;
 pub mod line;
 mod progress;
+mod resources;
 mod stdio;
 mod tool;
 
 pub use stdio::serve as serve_stdio;
 pub use tool::published as published_tool;
 
-use self::confirmation::{Asked, Confirmation, Repeated};
+use self::{
+    completion::Completion,
+    confirmation::{Asked, Confirmation, Repeated},
+};
 use crate::{
     catalog,
     config::{Selection, Settings},
@@ -52,12 +59,13 @@ pub struct Server(Arc<Inner>);
 struct Inner {
     gateway: Gateway,
     selection: Selection,
-    is_global: bool,
+    project: Option<String>,
     instructions: String,
     /// Longest reply, in characters.
     max_reply_chars: usize,
     tools: OnceLock<Vec<Tool>>,
     confirmation: Confirmation,
+    completion: Completion,
     /// How long a call waits for work that goes on by itself.
     patience: Duration,
     /// Ends every call under way: the host has gone, or we are told to stop.
@@ -80,11 +88,12 @@ impl Server {
         Self(Arc::new(Inner {
             gateway,
             selection,
-            is_global: settings.project().is_none(),
+            project: settings.project().map(str::to_owned),
             instructions,
             max_reply_chars: settings.max_reply_chars(),
             tools: OnceLock::new(),
             confirmation: Confirmation::new(),
+            completion: Completion::default(),
             patience: settings.pace().patience,
             stopping: CancellationToken::new(),
         }))
@@ -103,7 +112,7 @@ impl Server {
     }
 
     fn tools(&self) -> &[Tool] {
-        let published = |tool| tool::published(tool, self.0.is_global);
+        let published = |tool| tool::published(tool, self.0.project.is_none());
         self.0.tools.get_or_init(|| self.0.selection.tools().map(published).collect())
     }
 
@@ -193,6 +202,14 @@ fn log(tool: &described::Tool, outcome: &Result<Reply, Failure>, started: Instan
     }
 }
 
+/// Every list has one page, so that a cursor is none of ours.
+fn one_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match request.and_then(|request| request.cursor) {
+        Some(_) => Err(ErrorData::invalid_params("unknown cursor: the list has one page", None)),
+        None => Ok(()),
+    }
+}
+
 fn unknown_tool(name: &str, more: &str) -> ErrorData {
     const LONGEST_NAME: usize = 80;
     let name: String = name.chars().take(LONGEST_NAME).collect();
@@ -201,7 +218,9 @@ fn unknown_tool(name: &str, more: &str) -> ErrorData {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_resources().enable_completions().build();
+        ServerConfig::new(capabilities)
             .with_server_info(implementation())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
             .with_instructions(self.0.instructions.clone())
@@ -219,9 +238,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        if request.and_then(|request| request.cursor).is_some() {
-            return Err(ErrorData::invalid_params("unknown cursor: the list has one page", None));
-        }
+        one_page(request)?;
         let mut list = ListToolsResult::with_all_items(self.tools().to_vec());
         if is_modern(&context) {
             list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
@@ -260,13 +277,71 @@ impl ServerHandler for Server {
         self.tools().iter().find(|tool| tool.name == name).cloned()
     }
 
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        one_page(request)?;
+        let settled = resources::settled(&self.0.selection, self.0.project.as_deref());
+        let mut list = ListResourcesResult::with_all_items(settled);
+        if is_modern(&context) {
+            // It names the project of the settings.
+            list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Private);
+            stamp(&mut list.meta);
+        }
+        Ok(list)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        one_page(request)?;
+        let mut list = ListResourceTemplatesResult::with_all_items(resources::templates(&self.0.selection));
+        if is_modern(&context) {
+            list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
+            stamp(&mut list.meta);
+        }
+        Ok(list)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.read(&request.uri, &context).await.map(Into::into)
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let mut result = self.completed(request).await?;
+        if is_modern(&context) {
+            stamp(&mut result.meta);
+        }
+        Ok(result)
+    }
+
     /// The library takes a known method with malformed parameters for an unknown one.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        const KNOWN: [&str; 3] = ["tools/call", "tools/list", "server/discover"];
+        const KNOWN: [&str; 7] = [
+            "tools/call",
+            "tools/list",
+            "resources/list",
+            "resources/templates/list",
+            "resources/read",
+            "completion/complete",
+            "server/discover",
+        ];
         let method = request.method;
         Err(if KNOWN.contains(&method.as_str()) {
             ErrorData::invalid_params(format!("invalid params for {method}"), None)

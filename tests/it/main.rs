@@ -23,6 +23,7 @@ mod minions;
 mod readme;
 mod refusals;
 mod replies;
+mod resources;
 mod sandbox;
 mod schemas;
 mod scope;
