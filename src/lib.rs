@@ -18,6 +18,7 @@
 //! | [`download`], [`upload`], [`files`] | files of runs and installers come down, builds go up; where files may lie |
 //! | [`picture`] | pictures, small enough for hosts |
 //! | [`waiting`] | waiting for runs, and what came of them |
+//! | [`summary`] | what became of a run, a job or an execution, in one short answer |
 //! | [`mcp`] | the server: tools, protocol revisions, standard input and output |
 //! | [`sandbox`] | the service in memory |
 //! | [`cli`] | the operations as commands |
@@ -57,6 +58,7 @@ pub mod rule;
 pub mod sandbox;
 pub mod schema;
 pub mod scope;
+pub mod summary;
 pub mod tool;
 pub mod upload;
 pub mod waiting;
