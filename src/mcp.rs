@@ -11,8 +11,9 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-        CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode, Implementation,
-        InputRequiredResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
+        CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
+        GetPromptRequestParams, GetPromptResponse, Implementation, InputRequiredResult, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
         PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
         ServerCapabilities, ServerConfig, Tool,
     },
@@ -26,6 +27,7 @@ mod confirmation;
 mod instructions;
 pub mod line;
 mod progress;
+mod prompts;
 mod resources;
 mod stdio;
 mod tool;
@@ -218,8 +220,12 @@ fn unknown_tool(name: &str, more: &str) -> ErrorData {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities =
-            ServerCapabilities::builder().enable_tools().enable_resources().enable_completions().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_prompts()
+            .enable_completions()
+            .build();
         ServerConfig::new(capabilities)
             .with_server_info(implementation())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
@@ -315,6 +321,32 @@ impl ServerHandler for Server {
         self.read(&request.uri, &context).await.map(Into::into)
     }
 
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        one_page(request)?;
+        let mut list = ListPromptsResult::with_all_items(self.listed_prompts());
+        if is_modern(&context) {
+            list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
+            stamp(&mut list.meta);
+        }
+        Ok(list)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let mut result = self.prompt(request)?;
+        if is_modern(&context) {
+            stamp(&mut result.meta);
+        }
+        Ok(result.into())
+    }
+
     async fn complete(
         &self,
         request: CompleteRequestParams,
@@ -333,12 +365,14 @@ impl ServerHandler for Server {
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        const KNOWN: [&str; 7] = [
+        const KNOWN: [&str; 9] = [
             "tools/call",
             "tools/list",
             "resources/list",
             "resources/templates/list",
             "resources/read",
+            "prompts/list",
+            "prompts/get",
             "completion/complete",
             "server/discover",
         ];

@@ -67,10 +67,7 @@ impl Server {
     ) -> Result<CompleteResult, ErrorData> {
         let source = self.source(&request.r#ref, &request.argument.name)?;
         let project = request.context.as_ref().and_then(project);
-        let candidates = match source {
-            Some(source) => self.candidates(source, project).await,
-            None => Arc::default(),
-        };
+        let candidates = self.candidates(source, project).await;
         let (values, count) =
             matching(&candidates.values, &request.argument.value, CompletionInfo::MAX_VALUES);
         let has_more = candidates.has_more || values.len() < count;
@@ -79,14 +76,18 @@ impl Server {
         info.map(CompleteResult::new).map_err(|why| ErrorData::internal_error(why, None))
     }
 
-    /// Where the values of an argument come from; `None`: from nowhere.
-    fn source(&self, reference: &Reference, argument: &str) -> Result<Option<Source>, ErrorData> {
+    /// Where the values of an argument come from.
+    fn source(&self, reference: &Reference, argument: &str) -> Result<Source, ErrorData> {
         let selection = &self.0.selection;
         let (what, found) = match reference {
             Reference::Resource(template) => {
                 let found =
                     resources::offered(selection).find(|offered| offered.uri_template() == template.uri);
-                (&template.uri, found.map(|template| template.source(argument).map(Some)))
+                (&template.uri, found.map(|template| template.source(argument)))
+            }
+            Reference::Prompt(prompt) => {
+                let found = self.offered_prompts().find(|offered| offered.name == prompt.name);
+                (&prompt.name, found.map(|prompt| self.prompt_source(prompt, argument)))
             }
             _ => return Err(ErrorData::invalid_params("unknown kind of reference", None)),
         };
