@@ -10,20 +10,26 @@ use futures_util::FutureExt;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
-        CreateTaskResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetTaskParams,
-        GetTaskResult, Implementation, InputRequiredResult, ListToolsResult, MetaObject,
-        PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
+        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
+        CompleteRequestParams, CompleteResult, ContentBlock, CreateTaskResult, CustomRequest, CustomResult,
+        DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
+        Implementation, InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+        UpdateTaskParams,
     },
     service::RequestContext,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+mod completion;
 mod confirmation;
 mod instructions;
 pub mod line;
 mod progress;
+mod prompts;
+mod resources;
 mod stdio;
 mod tasks;
 mod tool;
@@ -31,7 +37,10 @@ mod tool;
 pub use stdio::serve as serve_stdio;
 pub use tool::published as published_tool;
 
-use self::confirmation::{Asked, Confirmation, Repeated};
+use self::{
+    completion::Completion,
+    confirmation::{Asked, Confirmation, Repeated},
+};
 use crate::{
     catalog,
     config::{Selection, Settings},
@@ -54,12 +63,13 @@ pub struct Server(Arc<Inner>);
 struct Inner {
     gateway: Gateway,
     selection: Selection,
-    is_global: bool,
+    project: Option<String>,
     instructions: String,
     /// Longest reply, in characters.
     max_reply_chars: usize,
     tools: OnceLock<Vec<Tool>>,
     confirmation: Confirmation,
+    completion: Completion,
     tasks: tasks::Memory,
     /// How long a call waits for work that goes on by itself.
     patience: Duration,
@@ -83,11 +93,12 @@ impl Server {
         Self(Arc::new(Inner {
             gateway,
             selection,
-            is_global: settings.project().is_none(),
+            project: settings.project().map(str::to_owned),
             instructions,
             max_reply_chars: settings.max_reply_chars(),
             tools: OnceLock::new(),
             confirmation: Confirmation::new(),
+            completion: Completion::default(),
             tasks: tasks::Memory::default(),
             patience: settings.pace().patience,
             stopping: CancellationToken::new(),
@@ -107,7 +118,7 @@ impl Server {
     }
 
     fn tools(&self) -> &[Tool] {
-        let published = |tool| tool::published(tool, self.0.is_global);
+        let published = |tool| tool::published(tool, self.0.project.is_none());
         self.0.tools.get_or_init(|| self.0.selection.tools().map(published).collect())
     }
 
@@ -202,6 +213,14 @@ fn log(tool: &described::Tool, outcome: &Result<Reply, Failure>, started: Instan
     }
 }
 
+/// Every list has one page, so that a cursor is none of ours.
+fn one_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match request.and_then(|request| request.cursor) {
+        Some(_) => Err(ErrorData::invalid_params("unknown cursor: the list has one page", None)),
+        None => Ok(()),
+    }
+}
+
 fn unknown_tool(name: &str, more: &str) -> ErrorData {
     const LONGEST_NAME: usize = 80;
     let name: String = name.chars().take(LONGEST_NAME).collect();
@@ -210,7 +229,12 @@ fn unknown_tool(name: &str, more: &str) -> ErrorData {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        let mut capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_prompts()
+            .enable_completions()
+            .build();
         if self.offers_tasks() {
             tasks::declare(&mut capabilities);
         }
@@ -232,9 +256,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        if request.and_then(|request| request.cursor).is_some() {
-            return Err(ErrorData::invalid_params("unknown cursor: the list has one page", None));
-        }
+        one_page(request)?;
         let mut list = ListToolsResult::with_all_items(self.tools().to_vec());
         if is_modern(&context) {
             list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
@@ -303,13 +325,99 @@ impl ServerHandler for Server {
         self.cancel(&request.task_id).await
     }
 
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        one_page(request)?;
+        let settled = resources::settled(&self.0.selection, self.0.project.as_deref());
+        let mut list = ListResourcesResult::with_all_items(settled);
+        if is_modern(&context) {
+            // It names the project of the settings.
+            list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Private);
+            stamp(&mut list.meta);
+        }
+        Ok(list)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        one_page(request)?;
+        let mut list = ListResourceTemplatesResult::with_all_items(resources::templates(&self.0.selection));
+        if is_modern(&context) {
+            list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
+            stamp(&mut list.meta);
+        }
+        Ok(list)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.read(&request.uri, &context).await.map(Into::into)
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        one_page(request)?;
+        let mut list = ListPromptsResult::with_all_items(self.listed_prompts());
+        if is_modern(&context) {
+            list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
+            stamp(&mut list.meta);
+        }
+        Ok(list)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let mut result = self.prompt(request)?;
+        if is_modern(&context) {
+            stamp(&mut result.meta);
+        }
+        Ok(result.into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let mut result = self.completed(request).await?;
+        if is_modern(&context) {
+            stamp(&mut result.meta);
+        }
+        Ok(result)
+    }
+
     /// The library takes a known method with malformed parameters for an unknown one.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        const KNOWN: [&str; 3] = ["tools/call", "tools/list", "server/discover"];
+        const KNOWN: [&str; 9] = [
+            "tools/call",
+            "tools/list",
+            "resources/list",
+            "resources/templates/list",
+            "resources/read",
+            "prompts/list",
+            "prompts/get",
+            "completion/complete",
+            "server/discover",
+        ];
         let method = request.method;
         let is_known = KNOWN.contains(&method.as_str())
             || (self.offers_tasks() && tasks::METHODS.contains(&method.as_str()));

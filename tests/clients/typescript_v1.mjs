@@ -1,6 +1,7 @@
 // TypeScript SDK, version 1: knows the revisions up to 2025-11-25.
 // Usage: node typescript_v1.mjs SERVER
 
+import assert from 'node:assert/strict';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { report, scenario } from './scenario.mjs';
@@ -16,7 +17,18 @@ await report('TypeScript SDK 1', async () => {
       tools: async () => (await client.listTools()).tools.map((tool) => tool.name),
       call: (name, args) => client.callTool({ name, arguments: args }),
     });
-    return `${tools} tools, server ${client.getServerVersion().version}`;
+    const { resourceTemplates } = await client.listResourceTemplates();
+    const { uriTemplate } = resourceTemplates.find((template) => template.name === 'run');
+    const ref = { type: 'ref/resource', uri: uriTemplate };
+    const { completion } = await client.complete({ ref, argument: { name: 'run', value: '' }, context: { arguments: { project: 'demo' } } });
+    const [run] = completion.values;
+    const uri = uriTemplate.replace('{project}', 'demo').replace('{run}', run);
+    const { contents } = await client.readResource({ uri });
+    assert.equal(JSON.parse(contents[0].text).multiplayer_run_id, run);
+    const { prompts } = await client.listPrompts();
+    const { messages } = await client.getPrompt({ name: 'triage_run', arguments: { run_id: run } });
+    assert.ok(messages[0].content.text.includes(`get_run {"run_id":"${run}"}`));
+    return `${tools} tools, ${resourceTemplates.length} resource templates, ${prompts.length} prompts, server ${client.getServerVersion().version}`;
   } finally {
     await client.close();
   }
