@@ -281,9 +281,7 @@ impl ServerHandler for Server {
                 return Ok((*question).into());
             }
             Outcome::Task(mut task) => {
-                if is_modern(&context) {
-                    stamp(&mut task.meta);
-                }
+                stamp(&mut task.meta);
                 return Ok((*task).into());
             }
             Outcome::Ended(Ok(reply)) => success(reply, self.0.max_reply_chars),

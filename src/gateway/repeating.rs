@@ -12,7 +12,10 @@ mod memory;
 
 pub(super) use memory::Memory;
 
-use self::{look::Seen, memory::Call};
+use self::{
+    look::Seen,
+    memory::{Call, Doubt},
+};
 use super::{Gateway, Prepared, Ready};
 use crate::{
     catalog::Entry,
@@ -34,26 +37,20 @@ impl Gateway {
         let call = Call::of(entry.name, prepared.project.as_deref(), &prepared.arguments);
         let Some(mut attempt) = ready.memory.begin(call, clock.now()) else { return Err(under_way(entry)) };
         if let Some(doubt) = attempt.doubt() {
-            let ago = Ago {
-                first: clock.now().saturating_sub(doubt.first),
-                last: clock.now().saturating_sub(doubt.last),
+            let ago = Ago::of(doubt, clock.now());
+            let seen = ready.look(trace, &prepared, ago.first).await;
+            let is_settled = match &seen {
+                Ok(seen) => !matches!(seen, Seen::Nothing),
+                Err(failure) => !passes(failure),
             };
-            match ready.look(trace, &prepared, ago.first).await {
+            if is_settled {
+                attempt.settle();
+            }
+            match seen {
                 Ok(Seen::Nothing) => {}
-                Ok(Seen::Done(reply)) => {
-                    attempt.settle();
-                    return Ok(reply);
-                }
-                Ok(Seen::Records(found)) => {
-                    attempt.settle();
-                    return Err(found_again(entry, trace, &found, ago));
-                }
-                Err(failure) => {
-                    if !passes(&failure) {
-                        attempt.settle();
-                    }
-                    return Err(unseen(entry, trace, &failure, ago));
-                }
+                Ok(Seen::Done(reply)) => return Ok(reply),
+                Ok(Seen::Records(found)) => return Err(found_again(entry, trace, &found, ago)),
+                Err(failure) => return Err(unseen(entry, trace, &failure, ago)),
             }
         }
         attempt.sends(clock.now());
@@ -70,6 +67,12 @@ impl Gateway {
 struct Ago {
     first: Duration,
     last: Duration,
+}
+
+impl Ago {
+    fn of(doubt: Doubt, now: Duration) -> Self {
+        Self { first: now.saturating_sub(doubt.first), last: now.saturating_sub(doubt.last) }
+    }
 }
 
 impl std::fmt::Display for Ago {

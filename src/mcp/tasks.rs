@@ -1,6 +1,6 @@
 //! Long waits as tasks (extension `io.modelcontextprotocol/tasks`, SEP-2663).
 //!
-//! A host whose request declares the extension gets a task instead of an answer where `wait_for_completion` is to wait for
+//! A host whose request, in the newest revision, declares the extension gets a task instead of an answer where `wait_for_completion` is to wait for
 //! longer than a call lasts; shorter waits are answered, which costs everybody less. The id of a task is its whole state:
 //! the arguments and the time of the call, sealed with a key that follows from the API key. So it outlives this process
 //! and is understood by every server with the same key. Nothing runs between two questions: `tasks/get` looks once.
@@ -67,7 +67,9 @@ impl Server {
         arguments: &Fields,
         context: &RequestContext<RoleServer>,
     ) -> Option<Outcome> {
-        let is_able = context.client_capabilities().is_some_and(|client| client.supports_tasks());
+        // Hosts of older revisions declare the extension too, and some take a task for a broken answer.
+        let is_able =
+            is_modern(context) && context.client_capabilities().is_some_and(|client| client.supports_tasks());
         if tool.name != WaitForCompletion::NAME || !is_able {
             return None;
         }

@@ -36,6 +36,10 @@ for (const era of eras) {
       call: async (name, args) =>
         inspect(era, '--method', 'tools/call', '--tool-name', name, '--tool-args-json', JSON.stringify(args)),
     });
+    // It is running, and becomes a task where the era has them: the inspector then asks until it is over.
+    const job = { job_id: 'fc3a0611-66b1-46a6-ac1c-51f6f144ac87', timeout_seconds: 60 };
+    const waited = inspect(era, '--method', 'tools/call', '--tool-name', 'wait_for_completion', '--tool-args-json', JSON.stringify(job));
+    assert.equal(waited.structuredContent.status, 'completed');
     return `${tools} tools`;
   });
 }

@@ -34,33 +34,42 @@ async fn client(scene: &Scene, lifecycle: ClientLifecycleMode) -> RunningService
 }
 
 #[tokio::test]
-async fn the_library_understands_it_in_both_eras() {
+async fn the_library_understands_it() {
     let newest = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
-    for lifecycle in [ClientLifecycleMode::Initialize, newest] {
-        let mut scene = open().await;
-        let arguments = long(&mut scene).await.as_object().expect("an object").clone();
-        let client = client(&scene, lifecycle).await;
-        let call = CallToolRequestParams::new(TOOL).with_arguments(arguments);
-        let CallToolResponse::Task(begun) = client.call_tool_once(call.clone()).await.expect("an answer")
-        else {
-            panic!("it is no task");
-        };
-        let id = begun.task.task_id;
-        let working = client.get_task(GetTaskParams::new(&id)).await.expect("a task");
-        assert_eq!(working.task.status(), TaskStatus::Working);
-        scene.pass(200).await;
-        let ended = client.get_task(GetTaskParams::new(&id)).await.expect("a task").task.payload;
-        let TaskPayload::Completed { result } = ended else { panic!("it has not ended: {ended:?}") };
-        assert_eq!(result["structuredContent"]["status"], "timed_out");
+    let mut scene = open().await;
+    let arguments = long(&mut scene).await.as_object().expect("an object").clone();
+    let client = client(&scene, newest).await;
+    let call = CallToolRequestParams::new(TOOL).with_arguments(arguments);
+    let id = begun(client.call_tool_once(call.clone()).await.expect("an answer"));
+    let working = client.get_task(GetTaskParams::new(&id)).await.expect("a task");
+    assert_eq!(working.task.status(), TaskStatus::Working);
+    scene.pass(200).await;
+    let ended = client.get_task(GetTaskParams::new(&id)).await.expect("a task").task.payload;
+    let TaskPayload::Completed { result } = ended else { panic!("it has not ended: {ended:?}") };
+    assert_eq!(result["structuredContent"]["status"], "timed_out");
 
-        let CallToolResponse::Task(begun) = client.call_tool_once(call).await.expect("an answer") else {
-            panic!("it is no task");
-        };
-        let id = begun.task.task_id;
-        client.cancel_task(CancelTaskParams::new(&id)).await.expect("an acknowledgement");
-        let cancelled = client.get_task(GetTaskParams::new(&id)).await.expect("a task");
-        assert_eq!(cancelled.task.status(), TaskStatus::Cancelled);
-    }
+    let id = begun(client.call_tool_once(call).await.expect("an answer"));
+    client.cancel_task(CancelTaskParams::new(&id)).await.expect("an acknowledgement");
+    let cancelled = client.get_task(GetTaskParams::new(&id)).await.expect("a task");
+    assert_eq!(cancelled.task.status(), TaskStatus::Cancelled);
+}
+
+#[tokio::test]
+async fn in_a_session_that_was_initialized_the_library_gets_an_answer() {
+    let mut scene = open().await;
+    let arguments = long(&mut scene).await.as_object().expect("an object").clone();
+    let client = client(&scene, ClientLifecycleMode::Initialize).await;
+    let call = CallToolRequestParams::new(TOOL).with_arguments(arguments);
+    let CallToolResponse::Complete(result) = client.call_tool_once(call).await.expect("an answer") else {
+        panic!("it is no answer");
+    };
+    assert_eq!(result.structured_content.expect("a structure")["status"], "timed_out");
+}
+
+/// The id of the task that a call has become.
+fn begun(response: CallToolResponse) -> String {
+    let CallToolResponse::Task(begun) = response else { panic!("it is no task: {response:?}") };
+    begun.task.task_id
 }
 
 /// The binary as a child.
