@@ -226,6 +226,17 @@ pub struct Connection {
     pub timeout: Duration,
 }
 
+impl Connection {
+    /// Origins of the hosts that answer with records and files.
+    pub fn origins(&self) -> Vec<String> {
+        [Some(&self.base_url), self.knowledge_url.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(HostUrl::origin)
+            .collect()
+    }
+}
+
 /// The flags of all settings, for the command line.
 pub fn flags() -> impl Iterator<Item = Arg> {
     SETTINGS.iter().filter(|setting| !setting.flag.is_empty()).map(|setting| {

@@ -11,8 +11,9 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
-        CustomResult, DiscoverResult, ErrorCode, Implementation, InputRequiredResult, ListToolsResult,
-        MetaObject, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+        CustomResult, DiscoverResult, ErrorCode, Implementation, InputRequiredResult, ListResourcesResult,
+        ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+        ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig, Tool,
     },
     service::RequestContext,
 };
@@ -25,6 +26,7 @@ pub mod line;
 mod progress;
 mod stdio;
 mod tool;
+mod view;
 
 pub use stdio::serve as serve_stdio;
 pub use tool::published as published_tool;
@@ -201,7 +203,8 @@ fn unknown_tool(name: &str, more: &str) -> ErrorData {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        let capabilities = ServerCapabilities::builder().enable_extensions_with(view::announced());
+        ServerConfig::new(capabilities.enable_tools().enable_resources().build())
             .with_server_info(implementation())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
             .with_instructions(self.0.instructions.clone())
@@ -256,6 +259,39 @@ impl ServerHandler for Server {
         Ok(result.into())
     }
 
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        if request.and_then(|request| request.cursor).is_some() {
+            return Err(ErrorData::invalid_params("unknown cursor: the list has one page", None));
+        }
+        let mut list = ListResourcesResult::with_all_items(vec![view::resource()]);
+        if is_modern(&context) {
+            list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
+            stamp(&mut list.meta);
+        }
+        Ok(list)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let origins = self.0.gateway.origins().unwrap_or_default();
+        let contents = view::read(&request.uri, origins)
+            .ok_or_else(|| ErrorData::resource_not_found("there is no such resource", None))?;
+        let mut result = ReadResourceResult::new(vec![contents]);
+        if is_modern(&context) {
+            // It names the addresses of the service.
+            result = result.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Private);
+            stamp(&mut result.meta);
+        }
+        Ok(result.into())
+    }
+
     fn get_tool(&self, name: &str) -> Option<Tool> {
         self.tools().iter().find(|tool| tool.name == name).cloned()
     }
@@ -266,7 +302,8 @@ impl ServerHandler for Server {
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        const KNOWN: [&str; 3] = ["tools/call", "tools/list", "server/discover"];
+        const KNOWN: [&str; 5] =
+            ["tools/call", "tools/list", "resources/list", "resources/read", "server/discover"];
         let method = request.method;
         Err(if KNOWN.contains(&method.as_str()) {
             ErrorData::invalid_params(format!("invalid params for {method}"), None)

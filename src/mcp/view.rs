@@ -1,0 +1,56 @@
+//! The view of tools whose results are worth a look, as hosts of MCP Apps show it (extension
+//! `io.modelcontextprotocol/ui`, 2026-01-26). Other hosts see a note in the metadata of the tools, and nothing else.
+
+use rmcp::model::{ExtensionCapabilities, MetaObject, Resource, ResourceContents};
+use serde_json::{Value, json};
+
+use crate::report;
+
+/// Name of the extension.
+const EXTENSION: &str = "io.modelcontextprotocol/ui";
+
+/// Address of the view.
+pub(super) const URI: &str = "ui://tas/run-report";
+
+/// What the extension calls a page.
+const MIME_TYPE: &str = "text/html;profile=mcp-app";
+
+/// The extension, as the server announces it.
+pub(super) fn announced() -> ExtensionCapabilities {
+    let settings = meta(json!({"mimeTypes": [MIME_TYPE]})).0;
+    ExtensionCapabilities::from_iter([(EXTENSION.to_owned(), settings)])
+}
+
+/// What a tool that has the view says of it; the second name is that of older hosts.
+pub(super) fn of_tool() -> MetaObject {
+    meta(json!({"ui": {"resourceUri": URI}, "ui/resourceUri": URI}))
+}
+
+/// The view in the list of resources.
+pub(super) fn resource() -> Resource {
+    let resource = Resource::new(URI, "run_report").with_title("Report of a run or of results");
+    resource
+        .with_description("The page that hosts show with the results of `get_run` and `summarize_results`.")
+        .with_mime_type(MIME_TYPE)
+        .with_meta(frame())
+}
+
+/// The page, if the address is its own. `origins` are those of the service.
+pub(super) fn read(uri: &str, origins: &[String]) -> Option<ResourceContents> {
+    let page = || ResourceContents::text(report::view(origins), URI);
+    (uri == URI).then(|| page().with_mime_type(MIME_TYPE).with_meta(frame()))
+}
+
+/// What the page needs from the host: no network, no permission, a border.
+fn frame() -> MetaObject {
+    let none: [&str; 0] = [];
+    let csp = json!({"connectDomains": none, "resourceDomains": none, "frameDomains": none, "baseUriDomains": none});
+    meta(json!({"ui": {"csp": csp, "prefersBorder": true}}))
+}
+
+fn meta(value: Value) -> MetaObject {
+    match value {
+        Value::Object(fields) => MetaObject(fields),
+        _ => MetaObject::default(),
+    }
+}
