@@ -160,6 +160,13 @@ impl Gateway {
         Ok(reply)
     }
 
+    /// Remembers that ids are of `project`, so that nobody has to look for their owner.
+    pub(crate) fn learn(&self, project: &str, ids: impl IntoIterator<Item = OwnedId>) {
+        if let Ok(ready) = self.ready() {
+            ready.scope.learn(project, ids);
+        }
+    }
+
     /// Calls an operation and gives its reply.
     pub async fn call(&self, entry: &'static Entry, mut arguments: Fields) -> Result<Reply, Failure> {
         let ready = self.ready()?;

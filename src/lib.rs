@@ -19,6 +19,7 @@
 //! | [`report`] | a page to look at: a run or a summary as one HTML file |
 //! | [`picture`] | pictures, small enough for hosts |
 //! | [`waiting`] | waiting for runs, and what came of them |
+//! | [`summary`] | what became of a run, a job or an execution, in one short answer |
 //! | [`mcp`] | the server: tools, protocol revisions, standard input and output |
 //! | [`sandbox`] | the service in memory |
 //! | [`cli`] | the operations as commands |
@@ -59,6 +60,7 @@ pub mod rule;
 pub mod sandbox;
 pub mod schema;
 pub mod scope;
+pub mod summary;
 pub mod tool;
 pub mod upload;
 pub mod waiting;

@@ -24,19 +24,22 @@ use crate::{
 mod counter;
 mod download_minion;
 mod download_run_files;
+mod summarize_results;
 mod upload_build;
 mod wait_for_completion;
 
 pub(crate) use counter::Counter;
 pub use download_minion::{DownloadMinion, platform as minion_platform};
 pub use download_run_files::DownloadRunFiles;
+pub use summarize_results::SummarizeResults;
 pub use upload_build::{BuildUpload, UploadBuild};
 pub use wait_for_completion::WaitForCompletion;
 
 /// The tools, in the order in which hosts list them, after the operations.
-pub static LOCAL: [Local; 4] = [
+pub static LOCAL: [Local; 5] = [
     Local::of::<UploadBuild>(),
     Local::of::<WaitForCompletion>(),
+    Local::of::<SummarizeResults>(),
     Local::of::<DownloadRunFiles>(),
     Local::of::<DownloadMinion>(),
 ];

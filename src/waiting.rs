@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 mod clock;
 mod completion;
 mod course;
-mod item;
+pub(crate) mod item;
 mod jobs;
 pub mod junit;
 mod pace;

@@ -18,8 +18,8 @@ const SENTENCES: [(&str, &[&str]); 11] = [
         &["get_job"],
     ),
     (
-        "Why a run failed: the steps of `get_run` and the bugs of `list_run_bugs`.",
-        &["get_run", "list_run_bugs"],
+        "What came of runs and why they failed: `summarize_results`; one in full: the steps of `get_run` and the bugs of `list_run_bugs`.",
+        &["summarize_results", "get_run", "list_run_bugs"],
     ),
     (
         "Bugs that a person has confirmed: `list_bugs`, and `get_bug` for every occurrence.",

@@ -40,7 +40,7 @@ pub struct Item {
 
 impl Item {
     /// A job (supplement 3.2). A result counts only when the job is over: a retry may follow.
-    pub(super) fn of_job(job: &Value) -> Self {
+    pub(crate) fn of_job(job: &Value) -> Self {
         let runs = job.get("runs").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let last = last_attempt(runs);
         let status = text(job, "status");
@@ -58,7 +58,7 @@ impl Item {
     }
 
     /// A run (supplement 2.2).
-    pub(super) fn of_run(run: &Value) -> Self {
+    pub(crate) fn of_run(run: &Value) -> Self {
         let status = text(run, "state");
         let is_over = is_completed(status.as_deref());
         let name = run.pointer("/test/name").and_then(Value::as_str);
@@ -94,10 +94,7 @@ impl Item {
             return None;
         }
         Some(match (&self.result, &self.run_id) {
-            (Some(result), _) => {
-                let known = RESULTS.iter().find(|known| known.eq_ignore_ascii_case(result));
-                known.map_or_else(|| result.clone(), |known| (*known).to_owned())
-            }
+            (Some(result), _) => word(result),
             (None, Some(_)) => "no_result".to_owned(),
             (None, None) => "no_run".to_owned(),
         })
@@ -119,13 +116,19 @@ impl Item {
     }
 }
 
+/// A result in the service's word: in capitals where it is a known one, else as it is.
+pub(crate) fn word(result: &str) -> String {
+    let known = RESULTS.iter().find(|known| known.eq_ignore_ascii_case(result));
+    known.map_or(result, |known| *known).to_owned()
+}
+
 /// Whether a status or state says that nothing more comes, in either letter case (supplement 1.7).
-pub(super) fn is_completed(status: Option<&str>) -> bool {
+pub(crate) fn is_completed(status: Option<&str>) -> bool {
     status.is_some_and(|status| status.eq_ignore_ascii_case("completed"))
 }
 
 /// The attempt that counts: the one that was started last, else the last of the list (supplement 3.2).
-fn last_attempt(runs: &[Value]) -> Option<&Value> {
+pub(crate) fn last_attempt(runs: &[Value]) -> Option<&Value> {
     let started = |run: &Value| {
         let at = run.get("started_at")?.as_str()?.to_owned();
         Some((at.parse::<Timestamp>().ok(), at))
@@ -135,7 +138,7 @@ fn last_attempt(runs: &[Value]) -> Option<&Value> {
     latest.map(|(_, run)| run).or(runs.last())
 }
 
-pub(super) fn text(record: &Value, name: &str) -> Option<String> {
+pub(crate) fn text(record: &Value, name: &str) -> Option<String> {
     record.get(name)?.as_str().map(str::to_owned)
 }
 

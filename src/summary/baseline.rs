@@ -1,0 +1,143 @@
+//! What a summary is compared with: the one before, or the one with an id of which nobody said what it is of.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::{
+    Kind, PREVIOUS, Target,
+    gathering::{Subject, note, with_tests},
+    reader::{MOST_PAGES, Reader, filter, is_absent, is_partial, likely, records},
+};
+use crate::{
+    api::{executions::ListTestPlanExecutions, jobs::ListJobs, runs::ListRuns},
+    failure::Failure,
+    operation::{Fields, Operation as _},
+    waiting::item::{is_completed, text},
+};
+
+/// What was found to compare with.
+#[derive(Clone, Debug)]
+pub(super) enum Baseline {
+    Found(Box<Subject>),
+    /// There is nothing, and why.
+    Nothing(String),
+}
+
+impl Baseline {
+    fn nothing(why: impl Into<String>) -> Self {
+        Self::Nothing(why.into())
+    }
+}
+
+/// Finds it.
+pub(super) async fn find(reader: &Reader, subject: &mut Subject, with: &str) -> Result<Baseline, Failure> {
+    let found = if with.trim().eq_ignore_ascii_case(PREVIOUS) {
+        previous(reader, subject).await
+    } else {
+        with_id(reader, subject.target.kind, with).await
+    };
+    match found {
+        Err(failure) if is_partial(&failure) => {
+            subject.notes.add("compare_with", with, failure);
+            Ok(Baseline::nothing("it could not be read: see `unread`"))
+        }
+        found => found,
+    }
+}
+
+/// The record of that id, whatever it is of.
+async fn with_id(reader: &Reader, like: Kind, id: &str) -> Result<Baseline, Failure> {
+    for kind in likely(id, like) {
+        let target = Target::new(kind, id);
+        match reader.record(&target).await {
+            Ok(record) => return Ok(Baseline::Found(Box::new(read(reader, target, record).await))),
+            Err(failure) if is_absent(&failure) => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(Baseline::nothing("no execution, run or job of this project has the id of `compare_with`"))
+}
+
+async fn read(reader: &Reader, target: Target, record: Value) -> Subject {
+    match target.kind {
+        Kind::Run | Kind::Job => Subject::single(target, record),
+        Kind::Execution => with_tests(reader, &target, record).await,
+    }
+}
+
+/// The latest that began earlier, of the same plan or test, and is over.
+async fn previous(reader: &Reader, subject: &mut Subject) -> Result<Baseline, Failure> {
+    let record = subject.record.clone().unwrap_or_default();
+    let (kind, id) = (subject.target.kind, subject.target.id.clone());
+    let test = subject.cases.first().and_then(|case| case.test_id.clone());
+    let found = match kind {
+        Kind::Execution => match text(&record, "test_plan_id") {
+            Some(plan) => earlier_execution(reader, &plan, &record).await?,
+            None => return Ok(Baseline::nothing("the execution names no test plan")),
+        },
+        Kind::Run | Kind::Job => match test {
+            Some(test) => earlier_of_test(reader, subject, &test, &record).await?,
+            None => return Ok(Baseline::nothing("the test is not known")),
+        },
+    };
+    let what = kind.word().replace('_', " ");
+    let Some(found) = found else {
+        let of = if kind == Kind::Execution { "plan" } else { "test" };
+        return Ok(Baseline::nothing(format!("there is no earlier {what} of the same {of} that is over")));
+    };
+    let name = match kind {
+        Kind::Execution => "id",
+        Kind::Run => "multiplayer_run_id",
+        Kind::Job => "job_id",
+    };
+    let target = Target::new(kind, &text(&found, name).unwrap_or(id));
+    Ok(Baseline::Found(Box::new(read(reader, target, found).await)))
+}
+
+/// The list begins with the latest.
+async fn earlier_execution(reader: &Reader, plan: &str, own: &Value) -> Result<Option<Value>, Failure> {
+    let mut narrowed = filter([("test_plan_id", plan), ("status", "completed")]);
+    narrowed.extend(filter([("sort_by", "start_time"), ("sort_order", "desc")]));
+    for page in 0..MOST_PAGES {
+        let answer = reader.page(ListTestPlanExecutions::NAME, &narrowed, page).await?;
+        let pages = answer.pointer("/pagination/total_pages").and_then(Value::as_u64).unwrap_or(1);
+        let found = latest(records(answer), own, "started_at", "id");
+        if found.is_some() || page + 1 >= pages {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// Their order is not stated (supplement 2.2): all are looked at. An earlier attempt of the same job is none.
+async fn earlier_of_test(
+    reader: &Reader,
+    subject: &mut Subject,
+    test: &str,
+    own: &Value,
+) -> Result<Option<Value>, Failure> {
+    let (operation, state, over) = match subject.target.kind {
+        Kind::Run => (ListRuns::NAME, "state", "state"),
+        _ => (ListJobs::NAME, "status", "status"),
+    };
+    let mut narrowed: Fields = filter([("multiplayer_test_id", test)]);
+    narrowed.insert(state.to_owned(), json!("completed"));
+    let mut listed = reader.all(operation, &narrowed).await?;
+    note(&mut subject.notes, &listed, "earlier ones of the test, page");
+    listed.records.retain(|record| is_completed(text(record, over).as_deref()));
+    Ok(latest(listed.records, own, "created_at", "job_id"))
+}
+
+/// The latest of those that began before `own`, and are not of it.
+fn latest(records: Vec<Value>, own: &Value, at: &str, id: &str) -> Option<Value> {
+    let moment = |record: &Value| Some((text(record, at)?.parse::<Timestamp>().ok(), text(record, at)?));
+    let ours = moment(own);
+    let is_earlier = |record: &Value| match (&ours, moment(record)) {
+        (Some(ours), Some(theirs)) => theirs < *ours,
+        (None, theirs) => theirs.is_some(),
+        (Some(_), None) => false,
+    };
+    let same = |record: &Value| text(record, id).is_some() && text(record, id) == text(own, id);
+    let earlier = records.into_iter().filter(|record| is_earlier(record) && !same(record));
+    earlier.max_by_key(|record| (moment(record), text(record, id), text(record, "multiplayer_run_id")))
+}

@@ -1,0 +1,114 @@
+//! One test of a summary: a job with its attempts, or a single run.
+
+use serde_json::Value;
+
+use crate::waiting::{
+    Item,
+    item::{is_completed, last_attempt, text, word},
+};
+
+/// Verdicts from the worst to the best. Those between `MAX_STEPS` and `no_result` are unknown words.
+const RANKS: [&str; 5] = ["FAILED", "BLOCKED", "ERROR", "TIMEOUT", "MAX_STEPS"];
+const LAST_RANKS: [&str; 5] = ["no_result", "no_run", "STOPPED", "SKIPPED", "SUCCESS"];
+
+/// A job, or a run where a run is asked about. The attempt that counts is the one that was started last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Case {
+    pub(super) item: Item,
+    pub(super) test_id: Option<String>,
+    pub(super) started_at: Option<String>,
+    pub(super) completed_at: Option<String>,
+    pub(super) build_id: Option<String>,
+    pub(super) build_name: Option<String>,
+    /// How the attempts before the one that counts ended.
+    pub(super) earlier: Vec<String>,
+    /// The run in full, once it was read.
+    pub(super) run: Option<Value>,
+    pub(super) bugs: Vec<Value>,
+}
+
+impl Case {
+    /// A job (supplement 3.2).
+    pub(super) fn of_job(job: &Value) -> Self {
+        let item = Item::of_job(job);
+        let runs = job.get("runs").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let counts = last_attempt(runs);
+        let mut others: Vec<_> =
+            runs.iter().filter(|run| counts.is_none_or(|counts| !std::ptr::eq(*run, counts))).collect();
+        others.sort_by_cached_key(|run| text(run, "started_at"));
+        let started = runs.iter().filter_map(|run| text(run, "started_at")).min();
+        Self {
+            test_id: text(job, "multiplayer_test_id"),
+            started_at: started,
+            completed_at: text(job, "completed_at"),
+            build_id: text(job, "build_id"),
+            earlier: others
+                .iter()
+                .filter_map(|run| text(run, "result"))
+                .map(|result| word(&result))
+                .collect(),
+            item,
+            ..Self::default()
+        }
+    }
+
+    /// A run, in the form of a list or in full (supplement 2.2).
+    pub(super) fn of_run(run: &Value) -> Self {
+        let at = |path: &str| run.pointer(path).and_then(Value::as_str).map(str::to_owned);
+        Self {
+            item: Item::of_run(run),
+            test_id: at("/test/id"),
+            started_at: at("/started_at"),
+            completed_at: at("/completed_at"),
+            build_id: at("/build/id"),
+            build_name: at("/build/name"),
+            ..Self::default()
+        }
+    }
+
+    /// Runs of one job, where jobs cannot be listed.
+    pub(super) fn of_attempts(attempts: &[Value]) -> Self {
+        let Some(counts) = last_attempt(attempts) else { return Self::default() };
+        let mut case = Self::of_run(counts);
+        let mut others: Vec<_> = attempts.iter().filter(|run| !std::ptr::eq(*run, counts)).collect();
+        others.sort_by_cached_key(|run| text(run, "started_at"));
+        case.earlier = others.iter().filter_map(|run| text(run, "result")).map(|one| word(&one)).collect();
+        // Who cannot see the job takes it for going on as long as an attempt is.
+        if let Some(going_on) = others.iter().find(|run| !is_completed(text(run, "state").as_deref())) {
+            case.item.status = text(going_on, "state");
+            case.item.result = None;
+        }
+        case
+    }
+
+    /// What identifies the test; an unnamed one is known by its job or run.
+    pub(super) fn key(&self) -> String {
+        let id = self.test_id.as_deref().or_else(|| self.item.id());
+        id.unwrap_or_default().to_ascii_lowercase()
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.item.test_name.as_deref().unwrap_or_default()
+    }
+
+    /// Whether it is over and did not pass.
+    pub(super) fn has_failed(&self) -> bool {
+        self.item.is_over() && !self.item.has_passed()
+    }
+
+    /// Whether it passed, but not at once.
+    pub(super) fn is_flaky(&self) -> bool {
+        self.item.has_passed() && self.earlier.iter().any(|result| result != "SUCCESS")
+    }
+}
+
+/// Place of a verdict among all, the worst first.
+pub(super) fn rank(verdict: &str) -> usize {
+    let last = |known: usize| RANKS.len() + 1 + known;
+    let unknown = RANKS.len();
+    RANKS
+        .iter()
+        .position(|known| *known == verdict)
+        .or_else(|| LAST_RANKS.iter().position(|known| *known == verdict).map(last))
+        .unwrap_or(unknown)
+}

@@ -1,0 +1,138 @@
+//! Reading what a summary is about: its record and its tests, without their details.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{
+    Case, Kind, Target,
+    reader::{Listed, MOST_PAGES, Reader, filter, is_absent, is_partial},
+    unread::Notes,
+};
+use crate::{
+    api::{jobs::ListJobs, runs::ListRuns},
+    failure::Failure,
+    operation::Operation as _,
+    waiting::item::{is_completed, text},
+};
+
+/// Something that was run: its record, and its tests as far as they could be read.
+#[derive(Clone, Debug)]
+pub(super) struct Subject {
+    pub(super) target: Target,
+    /// The run, job or execution.
+    pub(super) record: Option<Value>,
+    pub(super) cases: Vec<Case>,
+    pub(super) notes: Notes,
+    /// Whether every test could be read.
+    pub(super) is_whole: bool,
+}
+
+impl Subject {
+    /// A run or a job.
+    pub(super) fn single(target: Target, record: Value) -> Self {
+        let case = if target.kind == Kind::Run {
+            Case { run: Some(record.clone()), ..Case::of_run(&record) }
+        } else {
+            Case::of_job(&record)
+        };
+        Self { target, record: Some(record), cases: vec![case], notes: Notes::default(), is_whole: true }
+    }
+
+    /// Whether nothing more comes.
+    pub(super) fn is_over(&self) -> bool {
+        let status = self.record.as_ref().and_then(|record| text(record, "status"));
+        match status.filter(|_| self.target.kind == Kind::Execution) {
+            Some(status) => is_completed(Some(&status)),
+            None => self.cases.iter().all(|case| case.item.is_over()),
+        }
+    }
+}
+
+/// Reads it.
+pub(super) async fn gather(reader: &Reader, target: &Target) -> Result<Subject, Failure> {
+    let record = reader.record(target).await;
+    match (target.kind, record) {
+        (Kind::Run | Kind::Job, record) => Ok(Subject::single(target.clone(), record?)),
+        (Kind::Execution, Ok(record)) => Ok(with_tests(reader, target, record).await),
+        (Kind::Execution, Err(failure)) if is_partial(&failure) => {
+            without_record(reader, target, failure).await
+        }
+        (Kind::Execution, Err(failure)) => Err(failure),
+    }
+}
+
+/// The tests are read after the execution: one that is over has no test that is not.
+pub(super) async fn with_tests(reader: &Reader, target: &Target, record: Value) -> Subject {
+    let mut subject = Subject::without_tests(target, Some(record));
+    if let Err(failure) = add_tests(reader, &mut subject).await {
+        subject.is_whole = false;
+        subject.notes.add("tests of the execution", target.id.as_str(), failure);
+    }
+    subject
+}
+
+/// An execution whose record cannot be read may still show its tests.
+async fn without_record(reader: &Reader, target: &Target, failure: Failure) -> Result<Subject, Failure> {
+    let mut subject = Subject::without_tests(target, None);
+    if add_tests(reader, &mut subject).await.is_err() || subject.cases.is_empty() {
+        return Err(failure);
+    }
+    subject.notes.add("execution", target.id.as_str(), failure);
+    Ok(subject)
+}
+
+/// The tests of an execution: its jobs, and where the service does not list them, its runs.
+async fn add_tests(reader: &Reader, subject: &mut Subject) -> Result<(), Failure> {
+    let narrowed = filter([("test_plan_execution_id", &subject.target.id)]);
+    match reader.all(ListJobs::NAME, &narrowed).await {
+        Ok(listed) => {
+            subject.is_whole = note(&mut subject.notes, &listed, "jobs, page");
+            subject.cases = jobs(&listed.records);
+        }
+        Err(failure) if is_absent(&failure) => {
+            let listed = reader.all(ListRuns::NAME, &narrowed).await?;
+            subject.is_whole = note(&mut subject.notes, &listed, "runs, page");
+            subject.cases = jobs_of(listed.records);
+        }
+        Err(failure) => return Err(failure),
+    }
+    Ok(())
+}
+
+/// The jobs, each once: pages shift while they are read.
+fn jobs(records: &[Value]) -> Vec<Case> {
+    let jobs: BTreeMap<_, _> = records.iter().map(|job| (text(job, "job_id"), Case::of_job(job))).collect();
+    jobs.into_values().collect()
+}
+
+/// The runs, those of one job together.
+fn jobs_of(runs: Vec<Value>) -> Vec<Case> {
+    let mut jobs: BTreeMap<Option<String>, BTreeMap<Option<String>, Value>> = BTreeMap::new();
+    for run in runs {
+        let id = text(&run, "multiplayer_run_id");
+        jobs.entry(text(&run, "job_id").or_else(|| id.clone())).or_default().insert(id, run);
+    }
+    jobs.into_values()
+        .map(|attempts| Case::of_attempts(&attempts.into_values().collect::<Vec<_>>()))
+        .collect()
+}
+
+impl Subject {
+    fn without_tests(target: &Target, record: Option<Value>) -> Self {
+        let (cases, notes) = (Vec::new(), Notes::default());
+        Self { target: target.clone(), record, cases, notes, is_whole: true }
+    }
+}
+
+/// Says which pages of a list are missing; whether none is.
+pub(super) fn note(notes: &mut Notes, listed: &Listed, what: &'static str) -> bool {
+    for (page, failure) in &listed.lost {
+        notes.add(what, page.to_string(), failure.clone());
+    }
+    if listed.beyond > 0 {
+        let pages = format!("{MOST_PAGES} and after ({} pages)", listed.beyond);
+        notes.skipped(what, pages, "a summary reads no more pages of a list");
+    }
+    listed.lost.is_empty() && listed.beyond == 0
+}
