@@ -227,13 +227,12 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Origins of the hosts that answer with records and files.
+    /// Origins of the hosts that answer with records and files, each once.
     pub fn origins(&self) -> Vec<String> {
-        [Some(&self.base_url), self.knowledge_url.as_ref()]
-            .into_iter()
-            .flatten()
-            .map(HostUrl::origin)
-            .collect()
+        let hosts = [Some(&self.base_url), self.knowledge_url.as_ref()].into_iter().flatten();
+        let mut origins: Vec<_> = hosts.map(HostUrl::origin).collect();
+        origins.dedup();
+        origins
     }
 }
 

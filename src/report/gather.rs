@@ -12,7 +12,7 @@ use crate::{
     catalog,
     failure::{Code, Failure},
     gateway::{Gateway, PROJECT_ID},
-    local::{Audience, Counter},
+    local::{Audience, Counter, LocalTool as _, SummarizeResults},
     operation::{Fields, Operation as _},
     reply::Reply,
 };
@@ -65,7 +65,7 @@ impl Subject {
     /// # Errors
     /// Those of the tool.
     pub async fn summary(&self, gateway: &Gateway, project: Option<&str>) -> Result<Reply, Failure> {
-        let tool = catalog::find_tool("summarize_results")
+        let tool = catalog::find_tool(SummarizeResults::NAME)
             .ok_or_else(|| Failure::new(Code::NotFound, "there is no summary"))?;
         let mut arguments = arguments(self.argument, &self.id);
         if let Some(project) = project {
@@ -99,8 +99,6 @@ pub async fn gather(subject: &Subject, gateway: &Gateway, project: Option<&str>)
         };
     } else {
         report.insert("summary".to_owned(), subject.summary(gateway, project).await?.value().clone());
-        let name = ["test_plan_name", "test_name"].iter().find_map(|name| subject.record.get(name));
-        report.insert("title".to_owned(), name.cloned().unwrap_or_default());
         let mut runs = Vec::new();
         if let Err(failure) = read_runs(&counter, subject, &mut runs).await {
             unread.push(json!({"what": "all runs", "why": failure.message}));

@@ -23,6 +23,7 @@ mod minions;
 mod readme;
 mod refusals;
 mod replies;
+mod report;
 mod sandbox;
 mod schemas;
 mod scope;

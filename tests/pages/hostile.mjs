@@ -61,7 +61,7 @@ export const summary = () => ({
   }],
   flaky: [{ test: { name: MARKUP }, run_id: CLOSING, earlier: [MARKUP] }], bugs: { [MARKUP]: 1 },
   comparison: { with: MARKUP, newly_failing: [{ test: MARKUP, verdict: MARKUP, was: CLOSING, run_id: MARKUP }], fixed: [], still_failing: [], not_run: [MARKUP] },
-  unread: [{ what: MARKUP, why: CLOSING }], left_out: { [MARKUP]: CLOSING },
+  unread: [{ what: MARKUP, why: CLOSING }], left_out: { [MARKUP]: CLOSING, how: MARKUP },
 });
 
 /** What such a page must not hold: an element or attribute that only the data could have brought. */

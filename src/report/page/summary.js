@@ -2,12 +2,18 @@
 
 const KINDS = { run: 'Run', job: 'Job', jobs: 'Jobs', test_plan_execution: 'Test plan execution' };
 const named = (test) => text(object(test).name) || text(object(test).id) || text(test) || 'A test';
-const codes = (ids) => list(ids).filter(isFilled).flatMap((id, index) => [index > 0 ? ', ' : '', make('code', {}, id)]);
+const built = (build) => text(object(build).name) || text(object(build).id);
+
+function codes(ids) {
+  const shown = list(ids).filter(isFilled).flatMap((id, index) => [index > 0 ? ', ' : '', make('code', {}, id)]);
+  return shown.length > 0 ? make('span', {}, shown) : '';
+}
 
 function failureRow(value, index) {
   const failure = object(value);
   const step = object(failure.step);
-  const goal = [text(step.number) && `Step ${text(step.number)}`, text(step.goal)].filter(Boolean).join(': ');
+  const where = [text(step.player) && `Player ${text(step.player)}`, text(step.number) && `step ${text(step.number)}`].filter(Boolean).join(', ');
+  const goal = [where && where[0].toUpperCase() + where.slice(1), text(step.goal)].filter(Boolean).join(': ');
   const times = number(failure.count) > 1 ? ` × ${failure.count}` : '';
   const bugs = list(failure.bugs).map(object).map((bug) =>
     [span('title', text(bug.title) || text(bug.id)), ' ', span('muted', [text(bug.severity), text(bug.id)].filter(Boolean).join(' · '))]);
@@ -17,7 +23,8 @@ function failureRow(value, index) {
       ['Observed', text(failure.observed)],
       ['Bugs', items('ul', 'lines', bugs) ?? ''],
       ['Files', list(failure.artifacts).map(text).join(', ')],
-      ['Runs', list(failure.run_ids).length > 0 ? make('span', {}, codes(failure.run_ids)) : ''],
+      ['Runs', codes(failure.run_ids)],
+      ['Jobs', codes(failure.job_ids)],
     ], 'parts'),
   ]);
 }
@@ -31,12 +38,14 @@ function changed(comparison) {
   const group = (name, rows) => list(rows).length > 0
     && make('div', {}, make('h3', {}, `${name} (${rows.length})`), items('ul', 'cards', rows.map(row)));
   const against = comparison.with;
-  const other = text(object(against).name) || text(object(against).target_id) || text(object(against).id) || text(against);
+  const other = object(against).target_id
+    ? [KINDS[against.target_type] ?? text(against.target_type), text(against.target_id), built(against.build)].filter(Boolean).join(' · ')
+    : text(against);
   const groups = [
     group('Newly failing', comparison.newly_failing), group('Still failing', comparison.still_failing),
     group('Fixed', comparison.fixed), group('Not run', comparison.not_run),
   ];
-  return section('Compared', other && words(`With ${other}`, 'muted'), groups);
+  return section('Compared', other && words(`With ${other}`, 'muted'), words(comparison.note, 'muted'), groups);
 }
 
 function flakyRow(value) {
@@ -81,14 +90,14 @@ function summaryWord(summary) {
 
 function summaryPage(summary, report) {
   const kind = KINDS[text(summary.target_type).toLowerCase()] ?? text(summary.target_type);
-  const title = text(report.title) || text(summary.title) || text(summary.name) || kind || 'Results';
+  const title = text(summary.name) || kind || 'Results';
   const finished = number(summary.finished);
   const total = number(summary.total);
   const done = finished !== null && total !== null ? `${finished} of ${total}` : '';
   return [
     heading([kind, text(summary.target_id)].filter(Boolean).join(' · '), title, summaryWord(summary)),
     facts([
-      ['Build', text(object(summary.build).name) || text(object(summary.build).id)],
+      ['Build', built(summary.build) || list(summary.builds).map(built).join(', ')],
       ['Duration', duration(number(summary.duration_ms) ?? time(summary.completed_at) - time(summary.started_at))],
       ['Finished tests', done],
       ['Started', moment(summary.started_at)],
