@@ -15,6 +15,8 @@ use crate::failure::{Code, Failure};
 #[derive(Debug)]
 pub(super) struct NewFile {
     path: PathBuf,
+    /// A pipe or a device, such as `/dev/stdout`: a file must not take its place.
+    is_special: bool,
 }
 
 impl NewFile {
@@ -28,13 +30,19 @@ impl NewFile {
         if path.is_dir() {
             return Err(refused(&"it is a directory"));
         }
-        temporary(path).map(drop).map_err(|error| refused(&error))?;
-        Ok(Some(Self { path: path.clone() }))
+        let is_special = path.metadata().is_ok_and(|found| !found.is_file());
+        if !is_special {
+            temporary(path).map(drop).map_err(|error| refused(&error))?;
+        }
+        Ok(Some(Self { path: path.clone(), is_special }))
     }
 
     /// Writes the file under another name, and renames it when it is whole.
     pub(super) fn write(&self, document: &str) -> anyhow::Result<()> {
         let failed = || format!("cannot write {}", self.path.display());
+        if self.is_special {
+            return std::fs::write(&self.path, document).with_context(failed);
+        }
         let mut file = temporary(&self.path).with_context(failed)?;
         file.write_all(document.as_bytes()).with_context(failed)?;
         file.persist(&self.path).map(drop).with_context(failed)

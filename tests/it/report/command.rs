@@ -139,3 +139,21 @@ async fn a_file_that_cannot_be_written_is_refused_before_anything_is_sent() {
     }
     assert_eq!(service.requests().await, [""; 0]);
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_pipe_is_written_into_and_not_replaced() {
+    use std::os::unix::fs::FileTypeExt as _;
+    let service = Service::start().await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let pipe = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    let reading = tokio::process::Command::new("cat").arg(&pipe).kill_on_drop(true).output();
+    let arguments = [seed::RUN_FAILED, "--html", pipe.to_str().expect("UTF-8")];
+    let writing = report(&service, &arguments);
+    let (read, (code, ..)) = tokio::join!(reading, writing);
+    assert_eq!(code, Some(0));
+    assert!(read.expect("an output").stdout.ends_with(b"</html>\n"));
+    assert!(fs::metadata(&pipe).expect("the pipe").file_type().is_fifo());
+}
