@@ -115,6 +115,11 @@ impl Gateway {
         self.ready().ok()?.client.reach(place).await
     }
 
+    /// The projects that are known without a request.
+    pub fn projects(&self) -> Vec<String> {
+        self.ready().map(|ready| ready.scope.known()).unwrap_or_default()
+    }
+
     /// The project that calls of an operation without ids go to; `None`: it follows from the key.
     pub async fn project_of(
         &self,

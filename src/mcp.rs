@@ -10,20 +10,23 @@ use futures_util::FutureExt;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
-        CustomResult, DiscoverResult, ErrorCode, Implementation, InputRequiredResult, ListResourcesResult,
-        ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-        ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig, Tool,
+        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
+        CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode, Implementation,
+        InputRequiredResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
+        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+        ServerCapabilities, ServerConfig, Tool,
     },
     service::RequestContext,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+mod completion;
 mod confirmation;
 mod instructions;
 pub mod line;
 mod progress;
+mod resources;
 mod stdio;
 mod tool;
 mod view;
@@ -31,7 +34,10 @@ mod view;
 pub use stdio::serve as serve_stdio;
 pub use tool::published as published_tool;
 
-use self::confirmation::{Asked, Confirmation, Repeated};
+use self::{
+    completion::Completion,
+    confirmation::{Asked, Confirmation, Repeated},
+};
 use crate::{
     catalog,
     config::{Selection, Settings},
@@ -54,12 +60,13 @@ pub struct Server(Arc<Inner>);
 struct Inner {
     gateway: Gateway,
     selection: Selection,
-    is_global: bool,
+    project: Option<String>,
     instructions: String,
     /// Longest reply, in characters.
     max_reply_chars: usize,
     tools: OnceLock<Vec<Tool>>,
     confirmation: Confirmation,
+    completion: Completion,
     /// How long a call waits for work that goes on by itself.
     patience: Duration,
     /// Ends every call under way: the host has gone, or we are told to stop.
@@ -82,11 +89,12 @@ impl Server {
         Self(Arc::new(Inner {
             gateway,
             selection,
-            is_global: settings.project().is_none(),
+            project: settings.project().map(str::to_owned),
             instructions,
             max_reply_chars: settings.max_reply_chars(),
             tools: OnceLock::new(),
             confirmation: Confirmation::new(),
+            completion: Completion::default(),
             patience: settings.pace().patience,
             stopping: CancellationToken::new(),
         }))
@@ -105,7 +113,7 @@ impl Server {
     }
 
     fn tools(&self) -> &[Tool] {
-        let published = |tool| tool::published(tool, self.0.is_global);
+        let published = |tool| tool::published(tool, self.0.project.is_none());
         self.0.tools.get_or_init(|| self.0.selection.tools().map(published).collect())
     }
 
@@ -195,6 +203,14 @@ fn log(tool: &described::Tool, outcome: &Result<Reply, Failure>, started: Instan
     }
 }
 
+/// Every list has one page, so that a cursor is none of ours.
+fn one_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match request.and_then(|request| request.cursor) {
+        Some(_) => Err(ErrorData::invalid_params("unknown cursor: the list has one page", None)),
+        None => Ok(()),
+    }
+}
+
 fn unknown_tool(name: &str, more: &str) -> ErrorData {
     const LONGEST_NAME: usize = 80;
     let name: String = name.chars().take(LONGEST_NAME).collect();
@@ -204,7 +220,8 @@ fn unknown_tool(name: &str, more: &str) -> ErrorData {
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_extensions_with(view::announced());
-        ServerConfig::new(capabilities.enable_tools().enable_resources().build())
+        let capabilities = capabilities.enable_tools().enable_resources().enable_completions().build();
+        ServerConfig::new(capabilities)
             .with_server_info(implementation())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
             .with_instructions(self.0.instructions.clone())
@@ -222,9 +239,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        if request.and_then(|request| request.cursor).is_some() {
-            return Err(ErrorData::invalid_params("unknown cursor: the list has one page", None));
-        }
+        one_page(request)?;
         let mut list = ListToolsResult::with_all_items(self.tools().to_vec());
         if is_modern(&context) {
             list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
@@ -259,15 +274,34 @@ impl ServerHandler for Server {
         Ok(result.into())
     }
 
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools().iter().find(|tool| tool.name == name).cloned()
+    }
+
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        if request.and_then(|request| request.cursor).is_some() {
-            return Err(ErrorData::invalid_params("unknown cursor: the list has one page", None));
+        one_page(request)?;
+        let mut listed = resources::settled(&self.0.selection, self.0.project.as_deref());
+        listed.extend(view::listed(&self.0.selection));
+        let mut list = ListResourcesResult::with_all_items(listed);
+        if is_modern(&context) {
+            // It names the project of the settings.
+            list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Private);
+            stamp(&mut list.meta);
         }
-        let mut list = ListResourcesResult::with_all_items(vec![view::resource()]);
+        Ok(list)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        one_page(request)?;
+        let mut list = ListResourceTemplatesResult::with_all_items(resources::templates(&self.0.selection));
         if is_modern(&context) {
             list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
             stamp(&mut list.meta);
@@ -280,20 +314,22 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let origins = self.0.gateway.origins().unwrap_or_default();
-        let contents = view::read(&request.uri, origins)
-            .ok_or_else(|| ErrorData::resource_not_found("there is no such resource", None))?;
-        let mut result = ReadResourceResult::new(vec![contents]);
-        if is_modern(&context) {
-            // It names the addresses of the service.
-            result = result.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Private);
-            stamp(&mut result.meta);
+        match self.view(&request.uri, &context) {
+            Some(view) => Ok(view.into()),
+            None => self.read(&request.uri, &context).await.map(Into::into),
         }
-        Ok(result.into())
     }
 
-    fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools().iter().find(|tool| tool.name == name).cloned()
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let mut result = self.completed(request).await?;
+        if is_modern(&context) {
+            stamp(&mut result.meta);
+        }
+        Ok(result)
     }
 
     /// The library takes a known method with malformed parameters for an unknown one.
@@ -302,8 +338,15 @@ impl ServerHandler for Server {
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        const KNOWN: [&str; 5] =
-            ["tools/call", "tools/list", "resources/list", "resources/read", "server/discover"];
+        const KNOWN: [&str; 7] = [
+            "tools/call",
+            "tools/list",
+            "resources/list",
+            "resources/templates/list",
+            "resources/read",
+            "completion/complete",
+            "server/discover",
+        ];
         let method = request.method;
         Err(if KNOWN.contains(&method.as_str()) {
             ErrorData::invalid_params(format!("invalid params for {method}"), None)

@@ -78,6 +78,11 @@ impl Scope {
         }
     }
 
+    /// The projects that calls may go to, as far as they are known.
+    pub fn known(&self) -> Vec<String> {
+        self.project.as_ref().map_or_else(|| self.candidates(None), |project| vec![project.clone()])
+    }
+
     fn without_ids(&self, requested: Option<&str>) -> Result<String, Failure> {
         if let Some(requested) = requested {
             return Ok(requested.to_owned());

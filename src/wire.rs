@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Everything but the unreserved characters of RFC 3986, so that a value can change neither path nor query.
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+pub const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Longest path and query, in bytes: servers refuse more, and say so less clearly.
 const LONGEST_TARGET: usize = 8_000;

@@ -1,10 +1,15 @@
 //! The view of tools whose results are worth a look, as hosts of MCP Apps show it (extension
 //! `io.modelcontextprotocol/ui`, 2026-01-26). Other hosts see a note in the metadata of the tools, and nothing else.
 
-use rmcp::model::{ExtensionCapabilities, MetaObject, Resource, ResourceContents};
+use rmcp::{
+    RoleServer,
+    model::{CacheScope, ExtensionCapabilities, MetaObject, ReadResourceResult, Resource, ResourceContents},
+    service::RequestContext,
+};
 use serde_json::{Value, json};
 
-use crate::report;
+use super::{CACHE_MS, Server, is_modern, stamp};
+use crate::{config::Selection, report};
 
 /// Name of the extension.
 const EXTENSION: &str = "io.modelcontextprotocol/ui";
@@ -26,19 +31,32 @@ pub(super) fn of_tool() -> MetaObject {
     meta(json!({"ui": {"resourceUri": URI}, "ui/resourceUri": URI}))
 }
 
-/// The view in the list of resources.
-pub(super) fn resource() -> Resource {
+/// The view in the list of resources, where a tool that has it is offered.
+pub(super) fn listed(selection: &Selection) -> Option<Resource> {
     let resource = Resource::new(URI, "run_report").with_title("Report of a run or of results");
-    resource
+    let resource = resource
         .with_description("The page that hosts show with the results of `get_run` and `summarize_results`.")
         .with_mime_type(MIME_TYPE)
-        .with_meta(frame())
+        .with_meta(frame());
+    selection.tools().any(|tool| tool.has_view).then_some(resource)
 }
 
-/// The page, if the address is its own. `origins` are those of the service.
-pub(super) fn read(uri: &str, origins: &[String]) -> Option<ResourceContents> {
-    let page = || ResourceContents::text(report::view(origins), URI);
-    (uri == URI).then(|| page().with_mime_type(MIME_TYPE).with_meta(frame()))
+impl Server {
+    /// The page, if the address is its own.
+    pub(super) fn view(&self, uri: &str, context: &RequestContext<RoleServer>) -> Option<ReadResourceResult> {
+        if uri != URI {
+            return None;
+        }
+        let page = report::view(self.0.gateway.origins().unwrap_or_default());
+        let contents = ResourceContents::text(page, URI).with_mime_type(MIME_TYPE).with_meta(frame());
+        let mut result = ReadResourceResult::new(vec![contents]);
+        if is_modern(context) {
+            // It names the addresses of the service.
+            result = result.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Private);
+            stamp(&mut result.meta);
+        }
+        Some(result)
+    }
 }
 
 /// What the page needs from the host: no network, no permission, a border.

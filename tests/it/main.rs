@@ -24,6 +24,7 @@ mod readme;
 mod refusals;
 mod replies;
 mod report;
+mod resources;
 mod sandbox;
 mod schemas;
 mod scope;

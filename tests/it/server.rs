@@ -9,8 +9,11 @@ mod lists;
 mod pitfalls;
 mod revisions;
 
+/// The revision without `initialize`.
+pub(crate) const MODERN: &str = "2026-07-28";
+
 /// `params._meta` of a request in the revision without `initialize`.
-fn modern(revision: &str) -> Value {
+pub(crate) fn modern(revision: &str) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": revision,
         "io.modelcontextprotocol/clientInfo": {"name": "host", "version": "1"},

@@ -117,3 +117,15 @@ async fn results_are_the_same_whether_a_host_shows_views_or_not() {
         assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), results[0]["structuredContent"]);
     }
 }
+
+#[tokio::test]
+async fn the_view_is_listed_only_where_a_tool_that_has_it_is_offered() {
+    for (toolsets, is_listed) in
+        [("get_run", true), ("runs", true), ("builds", false), ("default,-runs", false)]
+    {
+        let mut host = Host::open(&settings(&[("TAS_TOOLSETS", toolsets)])).await;
+        let list = host.request("resources/list", json!({})).await["result"].clone();
+        let resources = list["resources"].as_array().expect("resources");
+        assert_eq!(resources.iter().any(|one| one["uri"] == ADDRESS), is_listed, "{toolsets}");
+    }
+}

@@ -3,11 +3,10 @@
 use serde_json::json;
 use tas_mcp::sandbox::{keys, seed};
 
-use super::modern;
+use super::{MODERN, modern};
 use crate::support::{host::Host, service::Service};
 
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
-const MODERN: &str = "2026-07-28";
 
 #[tokio::test]
 async fn every_revision_with_initialize_is_spoken() {

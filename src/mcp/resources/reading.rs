@@ -1,0 +1,59 @@
+//! Reading a resource: the call of its tool, and its failures as protocol errors.
+
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{CacheScope, ErrorCode, ReadResourceResult, ResourceContents},
+    service::RequestContext,
+};
+use serde_json::json;
+
+use super::{MIME_TYPE, find};
+use crate::{
+    catalog,
+    failure::{Code, Failure},
+    mcp::{Server, is_modern, stamp},
+};
+
+impl Server {
+    /// Reads a record through its tool.
+    pub(in crate::mcp) async fn read(
+        &self,
+        uri: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResult, ErrorData> {
+        let found = find(uri, &self.0.selection)?;
+        let Some(tool) = catalog::find_tool(found.template.tool) else {
+            return Err(ErrorData::internal_error(format!("{}: no such tool", found.template.tool), None));
+        };
+        let reply =
+            self.call(tool, found.arguments, context).await.map_err(|failure| refused(uri, &failure))?;
+        let (_, text) = reply.within(self.0.max_reply_chars);
+        let contents = ResourceContents::text(text, uri).with_mime_type(MIME_TYPE);
+        let mut result = ReadResourceResult::new(vec![contents]);
+        if is_modern(context) {
+            // A run goes on, and what is read needs the key.
+            result = result.with_ttl_ms(0).with_cache_scope(CacheScope::Private);
+            stamp(&mut result.meta);
+        }
+        Ok(result)
+    }
+}
+
+/// A failed call. Hosts show the message alone, so that it holds the hint too.
+fn refused(uri: &str, failure: &Failure) -> ErrorData {
+    let message = match &failure.hint {
+        Some(hint) => format!("{failure}; {hint}"),
+        None => failure.to_string(),
+    };
+    ErrorData::new(code(failure.code), message, Some(json!({"uri": uri, "error": failure})))
+}
+
+fn code(code: Code) -> ErrorCode {
+    match code {
+        Code::NotFound | Code::ProjectNotResolved => ErrorCode::RESOURCE_NOT_FOUND,
+        Code::InvalidArguments | Code::ProjectRequired | Code::ProjectScopeMismatch => {
+            ErrorCode::INVALID_PARAMS
+        }
+        _ => ErrorCode::INTERNAL_ERROR,
+    }
+}
