@@ -25,7 +25,9 @@ mod grouping;
 mod outcome;
 mod reader;
 pub mod signature;
+mod texts;
 mod unread;
+mod whole;
 
 pub use bounding::MOST_CHARS;
 pub use outcome::{
@@ -125,6 +127,6 @@ impl Request {
         let spent = gateway.clock().now().saturating_sub(began);
         let left = audience.limit().map(|limit| limit.saturating_sub(GRACE + spent));
         details::read(&reader, &mut subject, left, &*audience.watcher).await;
-        Ok(bounding::bounded(&outcome::Whole::of(subject, baseline)))
+        Ok(bounding::bounded(&whole::Whole::of(subject, baseline)))
     }
 }

@@ -7,7 +7,9 @@ use serde::Serialize;
 
 use super::{
     grouping::Group,
-    outcome::{Bug, Failed, LONGEST_ID, LeftOut, StepName, Summary, Whole, shortened},
+    outcome::{Bug, Failed, LeftOut, StepName, Summary},
+    texts::{LONGEST_ID, shortened},
+    whole::Whole,
 };
 
 /// An answer is shorter than this, in characters of its compact JSON.

@@ -6,7 +6,9 @@ use super::{
     baseline::Baseline,
     case::{Case, rank},
     gathering::Subject,
-    outcome::{Change, Comparison, LONGEST_ID, LONGEST_WORD, With, builds, shortened, test_name},
+    outcome::{Change, Comparison, With},
+    texts::{LONGEST_ID, LONGEST_WORD, shortened, test_name},
+    whole::builds,
 };
 use crate::waiting::item::text;
 

@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 
 use super::{
     case::Case,
-    outcome::{Flaky, LONGEST_ID, LONGEST_WORD, shortened, test_name},
+    outcome::Flaky,
+    texts::{LONGEST_ID, LONGEST_WORD, shortened, test_name},
 };
 
 /// Attempts that an entry names; a job has eleven at most (supplement 2.1).

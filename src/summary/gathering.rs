@@ -102,8 +102,13 @@ async fn add_tests(reader: &Reader, subject: &mut Subject) -> Result<(), Failure
 
 /// The jobs, each once: pages shift while they are read.
 fn jobs(records: &[Value]) -> Vec<Case> {
-    let jobs: BTreeMap<_, _> = records.iter().map(|job| (text(job, "job_id"), Case::of_job(job))).collect();
+    let jobs: BTreeMap<_, _> = records.iter().map(|job| (id_of(job), Case::of_job(job))).collect();
     jobs.into_values().collect()
+}
+
+/// A record without an id is one of its own.
+fn id_of(job: &Value) -> String {
+    text(job, "job_id").unwrap_or_else(|| job.to_string())
 }
 
 /// The runs, those of one job together.

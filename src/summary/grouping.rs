@@ -8,8 +8,9 @@ use super::{
     case::{Case, rank},
     cause::Cause,
     gathering::Subject,
-    outcome::{Bug, LONGEST_ID, LONGEST_WORD, TestName, filled, shortened, test_name},
+    outcome::{Bug, TestName},
     signature::normalised,
+    texts::{LONGEST_ID, LONGEST_WORD, filled, shortened, test_name},
 };
 use crate::{
     failure::{Code, Failure},

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::outcome::{Unread, shortened};
+use super::{outcome::Unread, texts::shortened};
 use crate::failure::{Code, Failure};
 
 /// Ids that an entry names.

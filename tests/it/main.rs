@@ -32,6 +32,7 @@ mod server;
 mod settings;
 mod starting;
 mod stdio;
+mod summary;
 mod tools;
 mod upload_build;
 mod uploading;

@@ -1,0 +1,113 @@
+//! Summing up 500 runs that failed, at a service that takes 20 ms for each answer: ours, against the same requests one
+//! after the other. `cargo bench --bench summary`
+#![expect(clippy::print_stdout, reason = "it prints its figures")]
+#![expect(clippy::expect_used, reason = "without a sandbox there are no figures")]
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tas_mcp::{
+    catalog,
+    config::{self, Settings},
+    gateway::Gateway,
+    local::Audience,
+    sandbox::{
+        self, Options, Sandbox, keys,
+        seed::{CONFIG_PHONES, TEST_BLOCKED, TEST_ERRORS, TEST_FAILS},
+    },
+};
+
+const RUNS: usize = 500;
+const LATENCY_MS: u64 = 20;
+
+async fn call(gateway: &Gateway, tool: &str, arguments: Value) -> Value {
+    let tool = catalog::find_tool(tool).expect("a tool");
+    let arguments = arguments.as_object().cloned().unwrap_or_default();
+    gateway.call_tool(tool, arguments, Audience::silent()).await.expect("an answer").value().clone()
+}
+
+fn gateway(sandbox: &Sandbox) -> Gateway {
+    let matches = clap::Command::new("bench").args(config::flags()).get_matches_from(["bench"]);
+    let base_url = sandbox.base_url();
+    let settings = Settings::from_sources(&matches, |name| match name {
+        "TAS_BASE_URL" => Some(base_url.clone()),
+        "TAS_API_KEY" => Some(keys::DEMO.to_owned()),
+        _ => None,
+    });
+    Gateway::new(&settings)
+}
+
+/// An execution with so many tests that failed.
+async fn execution(sandbox: &Sandbox, gateway: &Gateway) -> Value {
+    let tests = [TEST_FAILS, TEST_BLOCKED, TEST_ERRORS];
+    let items: Vec<_> =
+        tests.iter().cycle().take(RUNS).map(|test| json!({"multiplayer_test_id": test})).collect();
+    let plan = call(gateway, "create_test_plan", json!({"name": "All", "test_items": items})).await;
+    let start = json!({"test_plan_id": plan.get("id"), "deployment_config_id": CONFIG_PHONES});
+    let started = call(gateway, "start_test_plan_run", start).await;
+    sandbox.advance(3_600.0);
+    started.get("test_plan_execution_id").cloned().unwrap_or_default()
+}
+
+/// Lets every answer take its time.
+async fn slow_down(sandbox: &Sandbox) {
+    let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
+    let fault = json!({"delay_ms": LATENCY_MS, "times": 1_000_000}).to_string();
+    let url = format!("http://{}/_sandbox/faults", sandbox.address());
+    let sent = client.post(url).header("content-type", "application/json").body(fault).send().await;
+    assert!(sent.is_ok_and(|answer| answer.status().is_success()), "the sandbox takes the order");
+}
+
+/// What a summary reads, one request after the other; how many requests it took.
+async fn one_by_one(gateway: &Gateway, execution: &Value) -> usize {
+    call(gateway, "get_test_plan_execution", json!({"test_plan_execution_id": execution})).await;
+    let (mut requests, mut page) = (1, 0);
+    loop {
+        let asked = json!({"test_plan_execution_id": execution, "page": page, "page_size": 100});
+        let jobs = call(gateway, "list_jobs", asked).await;
+        (requests, page) = (requests + 1, page + 1);
+        let jobs = jobs.get("data").and_then(Value::as_array).cloned().unwrap_or_default();
+        if jobs.is_empty() {
+            return requests;
+        }
+        for job in &jobs {
+            let run = json!({"run_id": job.pointer("/runs/0/multiplayer_run_id")});
+            let detail = call(gateway, "get_run", run.clone()).await;
+            requests += 1;
+            if detail.pointer("/bug_info/bug_count") != Some(&json!(0)) {
+                call(gateway, "list_run_bugs", run).await;
+                requests += 1;
+            }
+        }
+    }
+}
+
+async fn timed<T>(work: impl Future<Output = T>) -> (Duration, T) {
+    let started = Instant::now();
+    let done = work.await;
+    (started.elapsed(), done)
+}
+
+fn main() {
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let options = Options { speed: 0.0, ..Options::default() };
+        let sandbox = sandbox::start(anywhere, options, None).await.expect("a free port");
+        let gateway = gateway(&sandbox);
+        let execution = execution(&sandbox, &gateway).await;
+        slow_down(&sandbox).await;
+        let arguments = json!({"test_plan_execution_id": execution});
+        let (ours, summary) = timed(call(&gateway, "summarize_results", arguments)).await;
+        let (theirs, requests) = timed(one_by_one(&gateway, &execution)).await;
+        println!(
+            "summarize {RUNS} failed runs at {LATENCY_MS} ms: {ours:.1?}, {requests} requests one by one {theirs:.1?}: {:.1}x; {} characters",
+            theirs.as_secs_f64() / ours.as_secs_f64(),
+            summary.to_string().chars().count(),
+        );
+    });
+}
