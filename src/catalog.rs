@@ -182,6 +182,7 @@ impl Entry {
                 in_doubt: O::IN_DOUBT,
                 takes_fields: O::EFFECT.is_read_only(),
                 has_pictures: O::PICTURES.is_some() || matches!(O::FORM, Form::File),
+                has_view: O::VIEW,
                 input: schema::input::<O>,
                 output: schema::output::<O::Output>,
                 schemas: OnceLock::new(),

@@ -226,6 +226,16 @@ pub struct Connection {
     pub timeout: Duration,
 }
 
+impl Connection {
+    /// Origins of the hosts that answer with records and files, each once.
+    pub fn origins(&self) -> Vec<String> {
+        let hosts = [Some(&self.base_url), self.knowledge_url.as_ref()].into_iter().flatten();
+        let mut origins: Vec<_> = hosts.map(HostUrl::origin).collect();
+        origins.dedup();
+        origins
+    }
+}
+
 /// The flags of all settings, for the command line.
 pub fn flags() -> impl Iterator<Item = Arg> {
     SETTINGS.iter().filter(|setting| !setting.flag.is_empty()).map(|setting| {

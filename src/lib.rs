@@ -16,6 +16,7 @@
 //! | [`scope`] | which project a call goes to |
 //! | [`gateway`], [`call`], [`reply`], [`failure`] | one call, what its requests share, and how it ends |
 //! | [`download`], [`upload`], [`files`] | files of runs and installers come down, builds go up; where files may lie |
+//! | [`report`] | a page to look at: a run or a summary as one HTML file |
 //! | [`picture`] | pictures, small enough for hosts |
 //! | [`waiting`] | waiting for runs, and what came of them |
 //! | [`summary`] | what became of a run, a job or an execution, in one short answer |
@@ -55,6 +56,7 @@ pub mod mcp;
 pub mod operation;
 pub mod picture;
 pub mod reply;
+pub mod report;
 pub mod rule;
 pub mod sandbox;
 pub mod schema;

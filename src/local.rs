@@ -66,6 +66,8 @@ pub trait LocalTool: DeserializeOwned + JsonSchema + Send + 'static {
     const CONFIRM: Option<fn(&Fields) -> Option<String>> = None;
     /// Fields that every answer has.
     const ESSENTIAL: &'static [&'static str] = &[];
+    /// Whether hosts that show pages have one for the answer.
+    const VIEW: bool = false;
     /// What it answers.
     type Output: Serialize + JsonSchema + 'static;
 
@@ -162,6 +164,7 @@ impl Local {
                 in_doubt: T::IN_DOUBT,
                 takes_fields: T::EFFECT.is_read_only(),
                 has_pictures: false,
+                has_view: T::VIEW,
                 input: schema::input::<T>,
                 output: schema::output::<T::Output>,
                 schemas: OnceLock::new(),

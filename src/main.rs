@@ -36,6 +36,7 @@ async fn run(matches: &ArgMatches, mut settings: Settings) -> anyhow::Result<Exi
         Some(("call", matches)) => return cli::call(matches, &settings).await,
         Some(("run", matches)) => return Box::pin(cli::start(matches, &settings)).await,
         Some(("wait", matches)) => return Box::pin(cli::wait(matches, &settings)).await,
+        Some(("report", matches)) => return Box::pin(cli::report(matches, &settings)).await,
         Some(("download", matches)) => return Box::pin(cli::download(matches, &settings)).await,
         Some(("upload", matches)) => return cli::upload(matches, &settings).await,
         Some(("doctor", matches)) => return cli::doctor(matches, &settings).await,

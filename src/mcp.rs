@@ -33,6 +33,7 @@ mod resources;
 mod stdio;
 mod tasks;
 mod tool;
+mod view;
 
 pub use stdio::serve as serve_stdio;
 pub use tool::published as published_tool;
@@ -230,6 +231,7 @@ fn unknown_tool(name: &str, more: &str) -> ErrorData {
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let mut capabilities = ServerCapabilities::builder()
+            .enable_extensions_with(view::announced())
             .enable_tools()
             .enable_resources()
             .enable_prompts()
@@ -329,8 +331,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         one_page(request)?;
-        let settled = resources::settled(&self.0.selection, self.0.project.as_deref());
-        let mut list = ListResourcesResult::with_all_items(settled);
+        let mut listed = resources::settled(&self.0.selection, self.0.project.as_deref());
+        listed.extend(view::listed(&self.0.selection));
+        let mut list = ListResourcesResult::with_all_items(listed);
         if is_modern(&context) {
             // It names the project of the settings.
             list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Private);
@@ -358,7 +361,10 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        self.read(&request.uri, &context).await.map(Into::into)
+        match self.view(&request.uri, &context) {
+            Some(view) => Ok(view.into()),
+            None => self.read(&request.uri, &context).await.map(Into::into),
+        }
     }
 
     async fn list_prompts(

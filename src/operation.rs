@@ -73,6 +73,8 @@ pub trait Operation: DeserializeOwned + JsonSchema + 'static {
     const FORM: Form = Form::Json;
     /// Where an answer has pictures: callers get them as images, not as text.
     const PICTURES: Option<Pictures> = None;
+    /// Whether hosts that show pages have one for the answer.
+    const VIEW: bool = false;
     /// What the service answers, or what is made of an answer that is no JSON.
     type Output: Serialize + JsonSchema + 'static;
 

@@ -36,6 +36,8 @@ pub struct Tool {
     pub takes_fields: bool,
     /// Whether an answer may hold pictures.
     pub has_pictures: bool,
+    /// Whether hosts that show pages have one for its answer.
+    pub has_view: bool,
     pub(crate) input: fn() -> (String, Fields),
     pub(crate) output: fn(&[&str]) -> Fields,
     pub(crate) schemas: Schemas,

@@ -71,6 +71,7 @@ impl Operation for GetRun {
     const TOOLSET: Toolset = Toolset::Runs;
     const TIER: Tier = Tier::Core;
     const ACCESS: Access = Access::Permission("project:read-runs");
+    const VIEW: bool = true;
     type Output = RunDetail;
 }
 

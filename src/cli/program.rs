@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use clap::{Arg, Command, value_parser};
 
 use super::{
-    call_command, completions_command, doctor_command, download_command, run_command, tools_command,
-    upload_command, wait_command,
+    call_command, completions_command, doctor_command, download_command, report_command, run_command,
+    tools_command, upload_command, wait_command,
 };
 use crate::config;
 
@@ -18,6 +18,7 @@ pub fn program() -> Command {
         .args(config::flags())
         .subcommand(Command::new("demo").about("Shows an assistant's session against an embedded sandbox"))
         .subcommands([tools_command(), call_command(), run_command(), wait_command()])
+        .subcommand(report_command())
         .subcommands([upload_command(), download_command(), doctor_command(), completions_command()])
         .subcommand(sandbox_command())
 }

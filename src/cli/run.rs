@@ -10,7 +10,8 @@ use serde_json::Value;
 use super::{
     Exit, call, complain,
     live::Live,
-    verdicts::{self, Ending, Report},
+    new_file::NewFile,
+    verdicts::{self, Ending},
     wait::TIMEOUT_S,
 };
 use crate::{
@@ -106,7 +107,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     }
 }
 
-type Read = (Fields, Option<Report>);
+type Read = (Fields, Option<NewFile>);
 
 fn read(tool: &'static Tool, matches: &ArgMatches) -> anyhow::Result<Result<Read, Failure>> {
     if matches.contains_id(JUNIT) && !matches.get_flag(WAIT) {
@@ -114,7 +115,7 @@ fn read(tool: &'static Tool, matches: &ArgMatches) -> anyhow::Result<Result<Read
         return Ok(Err(failure.hint("nothing was sent")));
     }
     let arguments = call::arguments(tool, matches)?;
-    Ok(arguments.and_then(|arguments| Ok((arguments, Report::open(matches)?))))
+    Ok(arguments.and_then(|arguments| Ok((arguments, verdicts::report(matches)?))))
 }
 
 /// What to wait for: the execution of a plan, else the jobs, wherever the answer names them (supplement 2.1).

@@ -2,19 +2,17 @@
 
 use std::{
     io::{IsTerminal as _, Write as _},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
-use anyhow::Context as _;
 use clap::{Arg, ArgMatches, value_parser};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
-use tempfile::NamedTempFile;
 
-use super::{Exit, table::Table};
+use super::{Exit, new_file::NewFile, table::Table};
 use crate::{
     api::runs::GetRun,
-    failure::{Code, Failure},
+    failure::Failure,
     gateway::Gateway,
     local::Counter,
     operation::{Fields, Operation as _},
@@ -36,48 +34,9 @@ pub(super) fn flag() -> Arg {
     flag.help("JUnit XML of the verdicts, for CI")
 }
 
-/// A JUnit file to be.
-#[derive(Debug)]
-pub(super) struct Report {
-    path: PathBuf,
-}
-
-impl Report {
-    /// Opens the file that a flag names. One that cannot be written is refused before anything is sent.
-    pub(super) fn open(matches: &ArgMatches) -> Result<Option<Self>, Failure> {
-        let Some(path) = matches.get_one::<PathBuf>(JUNIT) else { return Ok(None) };
-        let refused = |why: &dyn std::fmt::Display| {
-            Failure::new(Code::FileError, format!("`--{JUNIT} {}` cannot be written: {why}", path.display()))
-                .hint("name a file in a directory that exists; nothing was sent")
-        };
-        if path.is_dir() {
-            return Err(refused(&"it is a directory"));
-        }
-        temporary(path).map(drop).map_err(|error| refused(&error))?;
-        Ok(Some(Self { path: path.clone() }))
-    }
-
-    /// Writes the file under another name, and renames it when it is whole.
-    fn write(&self, document: &str) -> anyhow::Result<()> {
-        let failed = || format!("cannot write {}", self.path.display());
-        let mut file = temporary(&self.path).with_context(failed)?;
-        file.write_all(document.as_bytes()).with_context(failed)?;
-        file.persist(&self.path).map(drop).with_context(failed)
-    }
-}
-
-/// A new file beside `path` with the permissions that files usually get: others read what CI collects.
-fn temporary(path: &Path) -> std::io::Result<NamedTempFile> {
-    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
-    let directory = directory.unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".tas-mcp-junit-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(directory)
+/// The file that the flag names.
+pub(super) fn report(matches: &ArgMatches) -> Result<Option<NewFile>, Failure> {
+    NewFile::open(matches, JUNIT)
 }
 
 /// What came of a start or a wait.
@@ -96,7 +55,7 @@ impl Ending {
         self,
         gateway: &Gateway,
         project: Option<&str>,
-        report: Option<Report>,
+        report: Option<NewFile>,
         raw: bool,
     ) -> anyhow::Result<Exit> {
         if let Some(report) = report {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{
     Exit, call, complain,
     live::Live,
-    verdicts::{self, Ending, Report},
+    verdicts::{self, Ending},
 };
 use crate::{
     catalog,
@@ -52,7 +52,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
         Err(failure) => return Ok(complain(&failure)),
     };
     complete(&mut arguments);
-    let report = match Report::open(matches) {
+    let report = match verdicts::report(matches) {
         Ok(report) => report,
         Err(failure) => return Ok(complain(&failure)),
     };

@@ -26,6 +26,11 @@ impl HostUrl {
         Err(format!("`{}` must end in {MAIN_PATH}; is it `{origin}{MAIN_PATH}`?", url.text))
     }
 
+    /// Scheme, host and port.
+    pub fn origin(&self) -> String {
+        Url::parse(&self.text).map_or_else(|_| self.text.clone(), |url| url.origin().ascii_serialization())
+    }
+
     /// Takes an address; the problem if requests must not be sent there.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut url = Url::parse(text).map_err(|error| format!("is not an address: {error}"))?;

@@ -33,6 +33,7 @@ impl LocalTool for SummarizeResults {
     const TIER: Tier = Tier::Core;
     const ACCESS: Access = Access::Permission("project:read-runs");
     const RULES: &'static [Rule] = &[Rule::ExactlyOne(&["run_id", "job_id", "test_plan_execution_id"])];
+    const VIEW: bool = true;
     type Output = Summary;
 
     async fn run(self, desk: Desk) -> Result<Summary, Failure> {

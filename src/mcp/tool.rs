@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
+use super::view;
 use crate::{
     gateway::{CONFIRM, FIELDS, PROJECT_ID},
     schema, tool,
@@ -31,8 +32,9 @@ pub fn published(tool: &tool::Tool, is_global: bool) -> Tool {
         .destructive(effect.is_destructive())
         .idempotent(effect.is_idempotent())
         .open_world(true);
-    Tool::new(tool.name, tool.description().to_owned(), Arc::new(input))
+    let listed = Tool::new(tool.name, tool.description().to_owned(), Arc::new(input))
         .with_title(tool.title)
         .with_raw_output_schema(Arc::clone(tool.output_schema()))
-        .with_annotations(annotations)
+        .with_annotations(annotations);
+    if tool.has_view { listed.with_meta(view::of_tool()) } else { listed }
 }

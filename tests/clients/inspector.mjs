@@ -17,16 +17,26 @@ const entry = (protocolEra) => ({ command: server, args: ['--sandbox'], protocol
 writeFileSync(config, JSON.stringify({ mcpServers: Object.fromEntries(eras.map((era) => [era, entry(era)])) }));
 
 /** One run of the inspector: a process of its own, and a server of its own. */
-function inspect(era, ...args) {
+function run(era, ...args) {
   const run = spawnSync(process.execPath, [inspector, '--cli', '--config', config, '--server', era, ...args, '--format', 'json'], {
     encoding: 'utf8',
     // Otherwise it wants a keychain.
     env: { ...process.env, MCP_INSPECTOR_SECRET_STORE: 'memory' },
   });
   assert.ok([0, IS_ERROR].includes(run.status), `exit code ${run.status}: ${run.stderr}`);
-  const answer = JSON.parse(run.stdout).result;
-  assert.equal(answer.isError ?? false, run.status === IS_ERROR);
+  return run;
+}
+
+function inspect(era, ...args) {
+  const { status, stdout } = run(era, ...args);
+  const answer = JSON.parse(stdout).result;
+  assert.equal(answer.isError ?? false, status === IS_ERROR);
   return answer;
+}
+
+/** What the inspector knows of the view of a tool. */
+function view(era, name) {
+  return JSON.parse(run(era, '--method', 'tools/call', '--tool-name', name, '--app-info').stdout).appInfo;
 }
 
 for (const era of eras) {
@@ -40,6 +50,8 @@ for (const era of eras) {
     const job = { job_id: 'fc3a0611-66b1-46a6-ac1c-51f6f144ac87', timeout_seconds: 60 };
     const waited = inspect(era, '--method', 'tools/call', '--tool-name', 'wait_for_completion', '--tool-args-json', JSON.stringify(job));
     assert.equal(waited.structuredContent.status, 'completed');
-    return `${tools} tools`;
+    const { hasApp, resourceMimeType } = view(era, 'get_run');
+    assert.deepEqual([hasApp, resourceMimeType], [true, 'text/html;profile=mcp-app']);
+    return `${tools} tools, and a view`;
   });
 }

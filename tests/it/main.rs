@@ -26,6 +26,7 @@ mod readme;
 mod refusals;
 mod repeating;
 mod replies;
+mod report;
 mod resources;
 mod sandbox;
 mod schemas;

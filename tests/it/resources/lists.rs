@@ -56,7 +56,9 @@ async fn project_scope_lists_what_needs_no_id_and_global_scope_nothing() {
     let listed = async |variables: &[(&str, &str)]| {
         let answer = Host::open(&settings(variables)).await.request("resources/list", json!({})).await;
         let listed = answer["result"]["resources"].as_array().expect("a list").clone();
-        listed.iter().map(|one| one["uri"].as_str().expect("a URI").to_owned()).collect::<Vec<_>>()
+        // The view of tools is no record.
+        let records = listed.iter().map(|one| one["uri"].as_str().expect("a URI").to_owned());
+        records.filter(|uri| uri.starts_with("tas:")).collect::<Vec<_>>()
     };
     assert_eq!(listed(&[]).await, [""; 0]);
     assert_eq!(listed(&[("TAS_PROJECT_ID", "demo")]).await, ["tas://projects/demo/knowledge"]);

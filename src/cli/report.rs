@@ -1,0 +1,91 @@
+//! `tas-mcp report`: what came of a run, a job or a plan execution; with `--html` as a page to look at.
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+
+use super::{Exit, call, complain, new_file::NewFile};
+use crate::{
+    config::Settings,
+    failure::Failure,
+    gateway::{Gateway, PROJECT_ID},
+    reply::Reply,
+    report::{self, Subject},
+};
+
+/// Arguments of the command.
+const ID: &str = "id";
+const HTML: &str = "html";
+const RAW: &str = "raw";
+
+/// File name that means standard output.
+const STANDARD_OUTPUT: &str = "-";
+
+/// The command.
+pub fn command() -> Command {
+    let about = "Tells what came of a run, a job or a plan execution; with --html as a page to look at";
+    let html = Arg::new(HTML).long(HTML).value_name("FILE").value_parser(value_parser!(PathBuf));
+    let project = Arg::new(PROJECT_ID).long("project-id").value_name("ID");
+    let raw = Arg::new(RAW).long(RAW).action(ArgAction::SetTrue);
+    Command::new("report")
+        .about(about)
+        .after_help(Exit::HELP)
+        .arg(Arg::new(ID).value_name("ID").required(true).help("Id of the run, job or execution"))
+        .arg(html.help("One HTML file that loads nothing; `-` for standard output"))
+        .arg(project.help("Project, where no id decides it and the settings name none"))
+        .arg(raw.help("Compact JSON, also on a terminal"))
+}
+
+/// Runs the command.
+pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
+    let to_output = matches.get_one::<PathBuf>(HTML).is_some_and(|path| path == Path::new(STANDARD_OUTPUT));
+    let file = match if to_output { Ok(None) } else { NewFile::open(matches, HTML) } {
+        Ok(file) => file,
+        Err(failure) => return Ok(complain(&failure)),
+    };
+    let asked = Asked {
+        gateway: Gateway::new(settings),
+        project: matches.get_one::<String>(PROJECT_ID).cloned(),
+        id: matches.get_one::<String>(ID).cloned().unwrap_or_default(),
+    };
+    if file.is_none() && !to_output {
+        return match asked.summary().await {
+            Ok(reply) => call::print(&reply, matches.get_flag(RAW)),
+            Err(failure) => Ok(complain(&failure)),
+        };
+    }
+    let page = match asked.page().await {
+        Ok(page) => page,
+        Err(failure) => return Ok(complain(&failure)),
+    };
+    match file {
+        Some(file) => file.write(&page)?,
+        None => anstream::stdout().write_all(page.as_bytes())?,
+    }
+    Ok(Exit::Done)
+}
+
+/// What is asked for.
+struct Asked {
+    gateway: Gateway,
+    project: Option<String>,
+    id: String,
+}
+
+impl Asked {
+    async fn subject(&self) -> Result<Subject, Failure> {
+        Subject::find(&self.gateway, self.project.as_deref(), &self.id).await
+    }
+
+    async fn page(&self) -> Result<String, Failure> {
+        let subject = self.subject().await?;
+        Ok(report::file(&report::gather(&subject, &self.gateway, self.project.as_deref()).await?))
+    }
+
+    async fn summary(&self) -> Result<Reply, Failure> {
+        self.subject().await?.summary(&self.gateway, self.project.as_deref()).await
+    }
+}

@@ -1,0 +1,74 @@
+//! The view of tools whose results are worth a look, as hosts of MCP Apps show it (extension
+//! `io.modelcontextprotocol/ui`, 2026-01-26). Other hosts see a note in the metadata of the tools, and nothing else.
+
+use rmcp::{
+    RoleServer,
+    model::{CacheScope, ExtensionCapabilities, MetaObject, ReadResourceResult, Resource, ResourceContents},
+    service::RequestContext,
+};
+use serde_json::{Value, json};
+
+use super::{CACHE_MS, Server, is_modern, stamp};
+use crate::{config::Selection, report};
+
+/// Name of the extension.
+const EXTENSION: &str = "io.modelcontextprotocol/ui";
+
+/// Address of the view.
+pub(super) const URI: &str = "ui://tas/run-report";
+
+/// What the extension calls a page.
+const MIME_TYPE: &str = "text/html;profile=mcp-app";
+
+/// The extension, as the server announces it.
+pub(super) fn announced() -> ExtensionCapabilities {
+    let settings = meta(json!({"mimeTypes": [MIME_TYPE]})).0;
+    ExtensionCapabilities::from_iter([(EXTENSION.to_owned(), settings)])
+}
+
+/// What a tool that has the view says of it; the second name is that of older hosts.
+pub(super) fn of_tool() -> MetaObject {
+    meta(json!({"ui": {"resourceUri": URI}, "ui/resourceUri": URI}))
+}
+
+/// The view in the list of resources, where a tool that has it is offered.
+pub(super) fn listed(selection: &Selection) -> Option<Resource> {
+    let resource = Resource::new(URI, "run_report").with_title("Report of a run or of results");
+    let resource = resource
+        .with_description("The page that hosts show with the results of `get_run` and `summarize_results`.")
+        .with_mime_type(MIME_TYPE)
+        .with_meta(frame());
+    selection.tools().any(|tool| tool.has_view).then_some(resource)
+}
+
+impl Server {
+    /// The page, if the address is its own.
+    pub(super) fn view(&self, uri: &str, context: &RequestContext<RoleServer>) -> Option<ReadResourceResult> {
+        if uri != URI {
+            return None;
+        }
+        let page = report::view(self.0.gateway.origins().unwrap_or_default());
+        let contents = ResourceContents::text(page, URI).with_mime_type(MIME_TYPE).with_meta(frame());
+        let mut result = ReadResourceResult::new(vec![contents]);
+        if is_modern(context) {
+            // It names the addresses of the service.
+            result = result.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Private);
+            stamp(&mut result.meta);
+        }
+        Some(result)
+    }
+}
+
+/// What the page needs from the host: no network, no permission, a border.
+fn frame() -> MetaObject {
+    let none: [&str; 0] = [];
+    let csp = json!({"connectDomains": none, "resourceDomains": none, "frameDomains": none, "baseUriDomains": none});
+    meta(json!({"ui": {"csp": csp, "prefersBorder": true}}))
+}
+
+fn meta(value: Value) -> MetaObject {
+    match value {
+        Value::Object(fields) => MetaObject(fields),
+        _ => MetaObject::default(),
+    }
+}

@@ -1,0 +1,132 @@
+//! What a page shows: the record of a run with its bugs, or the summary of a job or an execution with its runs.
+
+use serde_json::{Value, json};
+
+use crate::{
+    api::{
+        bugs::ListRunBugs,
+        executions::GetTestPlanExecution,
+        jobs::GetJob,
+        runs::{GetRun, ListRuns},
+    },
+    catalog,
+    failure::{Code, Failure},
+    gateway::{Gateway, PROJECT_ID},
+    local::{Audience, Counter, LocalTool as _, SummarizeResults},
+    operation::{Fields, Operation as _},
+    reply::Reply,
+};
+
+/// Runs on a page of a list, and most pages that are read.
+const PAGE_SIZE: usize = 100;
+const MOST_PAGES: usize = 20;
+
+/// What an id turned out to be of.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The argument of tools that takes the id.
+    pub argument: &'static str,
+    id: String,
+    record: Value,
+}
+
+/// What an id may be of: the operation that reads the record, and the argument that takes the id.
+const KINDS: [(&str, &str); 3] = [
+    (GetRun::NAME, "run_id"),
+    (GetTestPlanExecution::NAME, "test_plan_execution_id"),
+    (GetJob::NAME, "job_id"),
+];
+
+impl Subject {
+    /// Finds out what an id is of, by asking.
+    ///
+    /// # Errors
+    /// `not_found` when it is of nothing, or what went wrong in asking.
+    pub async fn find(gateway: &Gateway, project: Option<&str>, id: &str) -> Result<Self, Failure> {
+        let counter = Counter { gateway: gateway.clone(), project: project.map(str::to_owned) };
+        for (operation, argument) in KINDS {
+            match counter.ask(operation, arguments(argument, id)).await {
+                Ok(reply) => return Ok(Self { argument, id: id.to_owned(), record: reply.value().clone() }),
+                // The id of a run has not the form of the others.
+                Err(failure)
+                    if matches!(
+                        failure.code,
+                        Code::NotFound | Code::ProjectNotResolved | Code::InvalidArguments
+                    ) => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        let message = format!("no run, job or plan execution has the id `{id}`");
+        Err(Failure::new(Code::NotFound, message).hint("`tas-mcp call list_runs` shows runs"))
+    }
+
+    /// The summary of its results, as the tool answers it.
+    ///
+    /// # Errors
+    /// Those of the tool.
+    pub async fn summary(&self, gateway: &Gateway, project: Option<&str>) -> Result<Reply, Failure> {
+        let tool = catalog::find_tool(SummarizeResults::NAME)
+            .ok_or_else(|| Failure::new(Code::NotFound, "there is no summary"))?;
+        let mut arguments = arguments(self.argument, &self.id);
+        if let Some(project) = project {
+            arguments.insert(PROJECT_ID.to_owned(), json!(project));
+        }
+        gateway.call_tool(tool, arguments, Audience::silent()).await
+    }
+}
+
+fn arguments(name: &str, id: &str) -> Fields {
+    Fields::from_iter([(name.to_owned(), json!(id))])
+}
+
+/// Everything that the page of a subject shows. What cannot be read is said on the page.
+///
+/// # Errors
+/// Those of the summary.
+pub async fn gather(subject: &Subject, gateway: &Gateway, project: Option<&str>) -> Result<Value, Failure> {
+    let counter = Counter { gateway: gateway.clone(), project: project.map(str::to_owned) };
+    let mut report = Fields::new();
+    report.insert("origins".to_owned(), json!(gateway.origins()?));
+    let mut unread = Vec::new();
+    if subject.argument == "run_id" {
+        report.insert("run".to_owned(), subject.record.clone());
+        match counter.ask(ListRunBugs::NAME, arguments("run_id", &subject.id)).await {
+            Ok(bugs) => report.insert("bugs".to_owned(), records(bugs.value()).into()),
+            Err(failure) => {
+                unread.push(json!({"what": "bugs", "why": failure.message}));
+                None
+            }
+        };
+    } else {
+        report.insert("summary".to_owned(), subject.summary(gateway, project).await?.value().clone());
+        let mut runs = Vec::new();
+        if let Err(failure) = read_runs(&counter, subject, &mut runs).await {
+            unread.push(json!({"what": "all runs", "why": failure.message}));
+        }
+        report.insert("runs".to_owned(), runs.into());
+    }
+    report.insert("unread".to_owned(), unread.into());
+    Ok(report.into())
+}
+
+/// Reads the runs page by page; those of the pages before a failure are kept.
+async fn read_runs(counter: &Counter, subject: &Subject, runs: &mut Vec<Value>) -> Result<(), Failure> {
+    for page in 0..MOST_PAGES {
+        let mut asked = arguments(subject.argument, &subject.id);
+        asked.insert("page".to_owned(), json!(page));
+        asked.insert("page_size".to_owned(), json!(PAGE_SIZE));
+        let reply = counter.ask(ListRuns::NAME, asked).await?;
+        let records = records(reply.value());
+        let total = reply.value().pointer("/pagination/total_count").and_then(Value::as_u64);
+        let is_last = records.is_empty();
+        runs.extend(records);
+        if is_last || total.is_some_and(|total| runs.len() as u64 >= total) {
+            return Ok(());
+        }
+    }
+    Err(Failure::new(Code::TooLarge, format!("there are more than {}", runs.len())))
+}
+
+fn records(list: &Value) -> Vec<Value> {
+    list.get("data").and_then(Value::as_array).cloned().unwrap_or_default()
+}

@@ -1,0 +1,114 @@
+// What came of several runs: failures first, then what changed, then every run.
+
+const KINDS = { run: 'Run', job: 'Job', jobs: 'Jobs', test_plan_execution: 'Test plan execution' };
+const named = (test) => text(object(test).name) || text(object(test).id) || text(test) || 'A test';
+const built = (build) => text(object(build).name) || text(object(build).id);
+
+function codes(ids) {
+  const shown = list(ids).filter(isFilled).flatMap((id, index) => [index > 0 ? ', ' : '', make('code', {}, id)]);
+  return shown.length > 0 ? make('span', {}, shown) : '';
+}
+
+function failureRow(value, index) {
+  const failure = object(value);
+  const step = object(failure.step);
+  const where = [text(step.player) && `Player ${text(step.player)}`, text(step.number) && `step ${text(step.number)}`].filter(Boolean).join(', ');
+  const goal = [where && where[0].toUpperCase() + where.slice(1), text(step.goal)].filter(Boolean).join(': ');
+  const times = number(failure.count) > 1 ? ` × ${failure.count}` : '';
+  const bugs = list(failure.bugs).map(object).map((bug) =>
+    [span('title', text(bug.title) || text(bug.id)), ' ', span('muted', [text(bug.severity), text(bug.id)].filter(Boolean).join(' · '))]);
+  return folded(index < 5, [titled(named(failure.test)), verdict(failure.verdict, times), below(goal)], [
+    facts([
+      ['Expected', text(failure.expected)],
+      ['Observed', text(failure.observed)],
+      ['Bugs', items('ul', 'lines', bugs) ?? ''],
+      ['Files', list(failure.artifacts).map(text).join(', ')],
+      ['Runs', codes(failure.run_ids)],
+      ['Jobs', codes(failure.job_ids)],
+    ], 'parts'),
+  ]);
+}
+
+function changed(comparison) {
+  const row = (value) => {
+    const one = object(value);
+    const was = text(one.was) && span('muted more', `was: ${known(one.was)[2]}`);
+    return make('div', { class: 'row' }, titled(named(one.test ?? one)), one.verdict && verdict(one.verdict), was);
+  };
+  const group = (name, rows) => list(rows).length > 0
+    && make('div', {}, make('h3', {}, `${name} (${rows.length})`), items('ul', 'cards', rows.map(row)));
+  const against = comparison.with;
+  const other = object(against).target_id
+    ? [KINDS[against.target_type] ?? text(against.target_type), text(against.target_id), built(against.build)].filter(Boolean).join(' · ')
+    : text(against);
+  const groups = [
+    group('Newly failing', comparison.newly_failing), group('Still failing', comparison.still_failing),
+    group('Fixed', comparison.fixed), group('Not run', comparison.not_run),
+  ];
+  return section('Compared', other && words(`With ${other}`, 'muted'), words(comparison.note, 'muted'), groups);
+}
+
+function flakyRow(value) {
+  const one = object(value);
+  const earlier = list(one.earlier).map((word) => verdict(object(word).verdict ?? object(word).result ?? word));
+  return make('div', { class: 'row' }, titled(named(one.test)), span('muted', text(one.run_id)),
+    earlier.length > 0 && make('span', { class: 'more' }, span('muted', 'Earlier attempts: '), earlier));
+}
+
+function runRow(value) {
+  const run = object(value);
+  const parts = [
+    duration(run.duration_ms),
+    list(run.players).length > 1 ? plural(run.players.length, 'player') : device(object(list(run.players)[0]).platform),
+    number(object(run.bug_info).bug_count) > 0 ? plural(run.bug_info.bug_count, 'bug') : '',
+    text(run.multiplayer_run_id),
+  ];
+  return make('div', { class: 'row' }, titled(named(run.test)), verdict(outcome(run)),
+    below(parts.filter(Boolean).join(' · ')));
+}
+
+function runsPart(runs) {
+  const sorted = list(runs).map(object).sort((one, other) => rank(outcome(one)) - rank(outcome(other)));
+  return section(`Runs (${sorted.length})`, items('ul', 'cards', sorted.map(runRow)));
+}
+
+function severities(counts) {
+  const filled = Object.entries(object(counts)).filter(([, count]) => number(count) > 0);
+  const place = ([word]) => (SEVERITIES.indexOf(word.toLowerCase()) + 9) % 9 || 0;
+  filled.sort((one, other) => place(one) - place(other));
+  return filled.map(([word, count]) => `${count} ${word.toLowerCase()}`).join(', ');
+}
+
+function summaryWord(summary) {
+  if (summary.all_passed === true) return 'SUCCESS';
+  const words = Object.keys(object(summary.verdicts)).filter((word) => !passed(word));
+  const isOver = summary.state === undefined || same(summary.state, 'completed');
+  if (!isOver) return text(summary.state);
+  if (words.some((word) => !['skipped'].includes(word.toLowerCase())) || list(summary.failures).length > 0) return 'FAILED';
+  return words[0] ?? text(summary.state);
+}
+
+function summaryPage(summary, report) {
+  const kind = KINDS[text(summary.target_type).toLowerCase()] ?? text(summary.target_type);
+  const title = text(summary.name) || kind || 'Results';
+  const finished = number(summary.finished);
+  const total = number(summary.total);
+  const done = finished !== null && total !== null ? `${finished} of ${total}` : '';
+  return [
+    heading([kind, text(summary.target_id)].filter(Boolean).join(' · '), title, summaryWord(summary)),
+    facts([
+      ['Build', built(summary.build) || list(summary.builds).map(built).join(', ')],
+      ['Duration', duration(number(summary.duration_ms) ?? time(summary.completed_at) - time(summary.started_at))],
+      ['Finished tests', done],
+      ['Started', moment(summary.started_at)],
+      ['Finished', moment(summary.completed_at)],
+      ['Bugs', severities(summary.bugs)],
+    ]),
+    counted(summary.verdicts, 'Tests by verdict'),
+    ...missing(report), ...missing(summary),
+    section(`Failures (${list(summary.failures).length})`, items('ul', 'cards', list(summary.failures).map(failureRow))),
+    Object.keys(object(summary.comparison)).length > 0 && changed(summary.comparison),
+    section('Passed only when repeated', items('ul', 'cards', list(summary.flaky).map(flakyRow))),
+    runsPart(report.runs),
+  ];
+}

@@ -1,0 +1,162 @@
+// The page that `tas-mcp report --html` writes.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { EXECUTION, RUN_FAILED, RUN_MANY_BUGS, RUN_THREE_PLAYERS, RUN_UNDER_WAY, Service } from './binary.mjs';
+import { assertAccessible, assertQuiet, launch, open } from './browser.mjs';
+import * as hostile from './hostile.mjs';
+
+let service;
+let browser;
+before(async () => {
+  [service, browser] = await Promise.all([Service.start(), launch()]);
+});
+after(async () => {
+  await browser.close();
+  service.stop();
+});
+
+test('a run is shown with its verdict, players, steps, bugs and files', async () => {
+  const url = service.page(RUN_THREE_PLAYERS);
+  const { page, seen, close } = await open(browser, url);
+  assert.equal(await page.title(), 'Failed: Cross-play: three lanterns');
+  assert.equal(await page.locator('h1').innerText(), 'Cross-play: three lanterns');
+  assert.match(await page.locator('header').innerText(), /Failed/);
+  assert.deepEqual(await page.locator('h2').allInnerTexts(), ['Bugs (1)', 'Player 1', 'Player 2', 'Player 3']);
+  assert.deepEqual(await page.locator('h3').allInnerTexts(), ['Critical (1)', 'Files', 'Files', 'Files']);
+  assert.equal(await page.locator('ol > li').count(), 6);
+  assert.deepEqual(await page.locator('details[open] > summary .title').allInnerTexts(), ['2. Light the beacon together']);
+  assert.equal(await page.getByText('The guest on the phone fell through').count(), 2);
+  const addresses = await page.locator('a').evaluateAll((links) => links.map((link) => [link.protocol, link.rel, link.target]));
+  assert.equal(addresses.length, 12);
+  assert.deepEqual([...new Set(addresses.map(String))], ['http:,noopener noreferrer,_blank']);
+  assertQuiet(seen, url);
+  await close();
+});
+
+test('the bars of the timeline are in proportion to the time', async () => {
+  const { page, close } = await open(browser, service.page(RUN_FAILED));
+  // 28.5 s and 33 s of 61.5 s.
+  const bars = await page.locator('.track').evaluateAll((tracks) => tracks.map((track) => {
+    const [whole, part] = [track, track.firstChild].map((one) => one.getBoundingClientRect());
+    return [(part.left - whole.left) / whole.width, part.width / whole.width].map((share) => share.toFixed(2));
+  }));
+  assert.deepEqual(bars, [['0.00', '0.46'], ['0.46', '0.54']]);
+  await close();
+});
+
+test('a run under way and a run with bugs of every severity are shown', async () => {
+  const url = service.page(RUN_UNDER_WAY);
+  const running = await open(browser, url);
+  assert.match(await running.page.locator('header').innerText(), /Running/);
+  assert.deepEqual(await running.page.locator('ol > li > * > .verdict span:last-child, summary .verdict span:last-child').allInnerTexts(), ['Passed', 'Running', 'Waiting']);
+  assertQuiet(running.seen, url);
+  await running.close();
+  const bugs = await open(browser, service.page(RUN_MANY_BUGS));
+  assert.deepEqual((await bugs.page.locator('h3').allInnerTexts()).slice(0, 3), ['Critical (1)', 'Medium (2)', 'Low (1)']);
+  await bugs.close();
+});
+
+test('an execution is shown with its failures and every run, the worst first', async () => {
+  const url = service.page(EXECUTION);
+  const { page, seen, close } = await open(browser, url);
+  assert.equal(await page.locator('h1').innerText(), 'Release smoke');
+  assert.match(await page.locator('header').innerText(), /Failed/);
+  assert.deepEqual(await page.locator('h2').allInnerTexts(), ['Failures (1)', 'Passed only when repeated', 'Runs (5)']);
+  assert.deepEqual(await page.locator('section:last-of-type .verdict span:last-child').allInnerTexts(), ['Failed', 'Timed out', 'Passed', 'Passed', 'Passed']);
+  assert.match(await page.locator('.facts').innerText(), /4 of 4/);
+  assertQuiet(seen, url);
+  await close();
+});
+
+test('hostile texts stay text', async () => {
+  await service.answer('get_run', hostile.run());
+  await service.answer('list_run_bugs', hostile.bugs());
+  const url = service.page(RUN_FAILED, 'hostile');
+  const { page, seen, close } = await open(browser, url);
+  assert.equal(await page.locator('h1').innerText(), `${hostile.CLOSING} ${hostile.MARKUP}`);
+  assert.deepEqual(await page.evaluate(hostile.brought), { hurt: null, elements: [], scripts: 2, handlers: [], links: [] });
+  for (const part of await page.locator('summary').all()) await part.click();
+  const shown = await page.locator('main').innerText();
+  assert.ok(shown.includes('reportfdp.exe end'), shown);
+  assert.doesNotMatch(shown, /[\u202A-\u202E\u2066-\u2069\u200B]/);
+  assertQuiet(seen, url);
+  await close();
+});
+
+test('records without their fields, and with others, are shown', async () => {
+  const odd = [
+    {}, { players: [{}, null, 3, 'x'], test: 'a name', build: [] },
+    { players: { 1: {} }, result: 7, duration_ms: 'long', started_at: 'yesterday', tags: 'x', bug_info: 3 },
+    { state: 'running', result: null, players: [{ steps: [{}, null, { test: null, items: [null, 1] }], artifacts: [null, {}] }] },
+    { state: 'completed', result: 'success', players: [] }, { result: 'GAVE_UP' },
+  ];
+  const words = ['Unknown', 'Unknown', '7', 'Running', 'Passed', 'GAVE_UP'];
+  for (const [index, record] of odd.entries()) {
+    await service.answer('get_run', { multiplayer_run_id: 'odd', ...record });
+    const url = service.page(RUN_FAILED, `odd-${index}`);
+    const { page, seen, close } = await open(browser, url);
+    assert.equal(await page.locator('header .verdict span:last-child').innerText(), words[index]);
+    assertQuiet(seen, url);
+    await close();
+  }
+});
+
+test('the keyboard reaches everything that opens, and Enter opens it', async () => {
+  const { page, close } = await open(browser, service.page(RUN_FAILED));
+  const wanted = await page.locator('summary, a').count();
+  const reached = new Set();
+  for (let presses = 0; presses < wanted; presses += 1) {
+    await page.keyboard.press('Tab');
+    reached.add(await page.evaluate(() => {
+      const { activeElement: at } = document;
+      const { outlineStyle, outlineWidth } = getComputedStyle(at);
+      return `${at.tagName} ${[...document.querySelectorAll('summary, a')].indexOf(at)} ${outlineStyle} ${parseFloat(outlineWidth) >= 2}`;
+    }));
+  }
+  assert.equal(reached.size, wanted);
+  for (const one of reached) assert.match(one, /^(SUMMARY|A) \d+ solid true$/);
+  const first = page.locator('summary').first();
+  await first.focus();
+  assert.equal(await page.locator('details').first().evaluate((one) => one.open), false);
+  await page.keyboard.press('Enter');
+  assert.equal(await page.locator('details').first().evaluate((one) => one.open), true);
+  await page.keyboard.press('Enter');
+  assert.equal(await page.locator('details').first().evaluate((one) => one.open), false);
+  await close();
+});
+
+for (const theme of ['light', 'dark']) {
+  test(`the accessibility checker finds nothing, ${theme}`, async () => {
+    for (const id of [RUN_THREE_PLAYERS, RUN_UNDER_WAY, RUN_MANY_BUGS, EXECUTION]) {
+      const { page, close } = await open(browser, service.page(id), { theme });
+      await page.locator('details').evaluateAll((all) => all.forEach((one) => { one.open = true; }));
+      await assertAccessible(page);
+      await close();
+    }
+  });
+}
+
+test('nothing is cut off at 320 pixels', async () => {
+  for (const id of [RUN_THREE_PLAYERS, EXECUTION]) {
+    const { page, close } = await open(browser, service.page(id), { width: 320 });
+    await page.locator('details').evaluateAll((all) => all.forEach((one) => { one.open = true; }));
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320);
+    await close();
+  }
+});
+
+test('the policy of the page stops scripts and requests that are not its own', async () => {
+  const url = service.page(RUN_FAILED);
+  const { page, seen, close } = await open(browser, url);
+  await page.evaluate(() => {
+    const script = document.createElement('script');
+    script.textContent = 'window.hurt = 1';
+    document.body.append(script, Object.assign(new Image(), { src: 'https://elsewhere.example/x.png' }));
+    return fetch('https://elsewhere.example/').catch(() => {});
+  });
+  assert.equal(await page.evaluate(() => window.hurt), undefined);
+  assert.equal(seen.errors.filter((error) => error.includes('Content Security Policy')).length >= 3, true, seen.errors.join('\n'));
+  assert.deepEqual(seen.requests, [url]);
+  await close();
+});

@@ -1,0 +1,223 @@
+// The view inside a host of MCP Apps: a page that frames what `resources/read` gave, under the policy that the
+// specification of the extension has for views that ask for nothing.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { EXECUTION, RUN_FAILED, Service } from './binary.mjs';
+import { assertAccessible, assertQuiet, launch, open } from './browser.mjs';
+import * as hostile from './hostile.mjs';
+
+const HOST = 'http://host.example/';
+const POLICY = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; media-src 'self' data:; connect-src 'none'";
+
+let service;
+let browser;
+let view;
+let run;
+let bugs;
+let summary;
+before(async () => {
+  [service, browser] = await Promise.all([Service.start(), launch()]);
+  const call = (name, args) => ({ method: 'tools/call', params: { name, arguments: args } });
+  [view, run, bugs, summary] = await service.ask(
+    { method: 'resources/read', params: { uri: 'ui://tas/run-report' } },
+    call('get_run', { run_id: RUN_FAILED }), call('list_run_bugs', { run_id: RUN_FAILED }),
+    call('summarize_results', { test_plan_execution_id: EXECUTION }),
+  );
+});
+after(async () => {
+  await browser.close();
+  service.stop();
+});
+
+/** A host with the view in a frame. It answers nothing by itself; everything that the view says is kept. */
+async function host(options) {
+  const body = '<!doctype html><title>host</title><iframe sandbox="allow-scripts" title="view"></iframe>';
+  const serve = { [HOST]: { contentType: 'text/html', headers: { 'content-security-policy': POLICY }, body } };
+  const { page, seen, close } = await open(browser, HOST, { serve, ...options });
+  await page.evaluate((html) => {
+    window.heard = [];
+    window.frame = document.querySelector('iframe');
+    frame.style.cssText = 'width: 100%; height: 700px; border: 0';
+    addEventListener('message', ({ data, source }) => source === frame.contentWindow && heard.push(data));
+    window.say = (message) => frame.contentWindow.postMessage({ jsonrpc: '2.0', ...message }, '*');
+    frame.srcdoc = html;
+  }, view.contents[0].text);
+  const say = (message) => page.evaluate((one) => say(one), message);
+  const notify = (method, params) => say({ method, params });
+  /** The next message of that name that was not taken yet. */
+  const heard = async (method) => {
+    const there = await page.waitForFunction((name) => {
+      const place = window.heard.findIndex((one) => one.method === name);
+      return place >= 0 && window.heard.splice(place, 1)[0];
+    }, method, { timeout: 5000 });
+    return there.jsonValue();
+  };
+  const waiting = () => page.evaluate(() => heard.map((one) => one.method));
+  const start = async (result = {}) => {
+    const initialize = await heard('ui/initialize');
+    await say({ id: initialize.id, result: { protocolVersion: '2026-01-26', hostInfo: { name: 'host', version: '1' }, hostCapabilities: {}, hostContext: {}, ...result } });
+    await heard('ui/notifications/initialized');
+    return initialize;
+  };
+  return { page, seen, close, say, notify, heard, waiting, start, view: page.frameLocator('iframe'), frame: () => page.frames()[1] };
+}
+
+const ground = (frame) => frame.evaluate(() => getComputedStyle(document.body).backgroundColor);
+
+test('the handshake comes first, and then what the tool was asked and answered', async () => {
+  const { close, heard, waiting } = await host();
+  const initialize = await heard('ui/initialize');
+  assert.equal(initialize.jsonrpc, '2.0');
+  assert.equal(initialize.params.protocolVersion, '2026-01-26');
+  assert.equal(typeof initialize.params.appInfo.name, 'string');
+  assert.deepEqual(initialize.params.appCapabilities, { availableDisplayModes: ['inline', 'fullscreen'] });
+  // Nothing more is said before the host has answered.
+  assert.deepEqual(await waiting(), []);
+  await close();
+
+  const other = await host();
+  await other.start();
+  await other.notify('ui/notifications/tool-input', { arguments: { run_id: RUN_FAILED } });
+  await other.notify('ui/notifications/tool-result', run);
+  await other.view.getByRole('heading', { level: 1, name: 'Pause and resume' }).waitFor();
+  assertQuiet(other.seen, HOST);
+  await other.close();
+});
+
+test('the size follows what is shown', async () => {
+  const { page, close, notify, heard, start, frame } = await host();
+  await start();
+  await notify('ui/notifications/tool-result', run);
+  await page.waitForFunction(() => heard.some((one) => one.params?.height > 500));
+  const height = await frame().evaluate(() => Math.ceil(document.documentElement.getBoundingClientRect().height));
+  const told = await page.evaluate(() => heard.filter((one) => one.method === 'ui/notifications/size-changed').at(-1).params.height);
+  assert.equal(told, height);
+  await close();
+});
+
+test('the theme is that of the host, at the start and when it changes', async () => {
+  const { close, notify, start, frame } = await host({ theme: 'light' });
+  await start({ hostContext: { theme: 'dark' } });
+  assert.equal(await ground(frame()), 'rgb(17, 22, 28)');
+  await notify('ui/notifications/tool-result', run);
+  await notify('ui/notifications/host-context-changed', { theme: 'light' });
+  await frame().waitForFunction(() => getComputedStyle(document.body).backgroundColor === 'rgb(255, 255, 255)');
+  await close();
+});
+
+test('colours of the host are taken as a whole set, or not at all', async () => {
+  const names = ['background-primary', 'background-secondary', 'text-primary', 'text-secondary', 'border-primary'];
+  const variables = Object.fromEntries(names.map((name) => [`--color-${name}`, name.startsWith('background') ? '#fffff0' : '#101010']));
+  const whole = await host();
+  await whole.start({ hostContext: { theme: 'light', styles: { variables } } });
+  await whole.frame().waitForFunction(() => getComputedStyle(document.body).backgroundColor === 'rgb(255, 255, 240)');
+  await whole.close();
+  const half = await host();
+  await half.start({ hostContext: { theme: 'light', styles: { variables: { '--color-background-primary': '#000000' } } } });
+  assert.equal(await ground(half.frame()), 'rgb(255, 255, 255)');
+  await half.close();
+});
+
+test('a summary is shown, also when the host hands on its text alone', async () => {
+  for (const result of [summary, { content: summary.content }]) {
+    const { seen, close, notify, start, view: shown, frame } = await host();
+    await start();
+    await notify('ui/notifications/tool-result', result);
+    await shown.getByRole('heading', { name: 'Failures (1)' }).waitFor();
+    await assertAccessible(frame());
+    assertQuiet(seen, HOST);
+    await close();
+  }
+});
+
+test('the bugs of a run are asked for where the host lets the view call tools', async () => {
+  const { close, notify, say, heard, start, view: shown } = await host();
+  await start({ hostCapabilities: { serverTools: {} } });
+  await notify('ui/notifications/tool-input', { arguments: { run_id: RUN_FAILED, project_id: 'demo' } });
+  await notify('ui/notifications/tool-result', run);
+  const asked = await heard('tools/call');
+  assert.deepEqual(asked.params, { name: 'list_run_bugs', arguments: { run_id: RUN_FAILED, project_id: 'demo' } });
+  await say({ id: asked.id, result: bugs });
+  await shown.getByRole('heading', { name: 'High (1)' }).waitFor();
+  await shown.getByText('Pause button does not react').waitFor();
+  await close();
+
+  const silent = await host();
+  await silent.start();
+  await silent.notify('ui/notifications/tool-result', run);
+  await silent.view.getByRole('heading', { level: 1 }).waitFor();
+  assert.ok(!(await silent.waiting()).includes('tools/call'));
+  await silent.close();
+});
+
+test('links are opened by the host', async () => {
+  const { seen, close, notify, heard, start, view: shown } = await host();
+  await start({ hostCapabilities: { openLinks: {} } });
+  await notify('ui/notifications/tool-result', run);
+  await shown.getByRole('link', { name: 'agent.log' }).click();
+  const asked = await heard('ui/open-link');
+  assert.equal(asked.params.url, run.structuredContent.players[0].artifacts[1].url);
+  assertQuiet(seen, HOST);
+  await close();
+});
+
+test('only addresses of the service become links', async () => {
+  const { close, notify, start, view: shown, frame } = await host();
+  await start();
+  const address = `${new URL(service.variables.TAS_KNOWLEDGE_URL).origin}/runs/x/artifacts/b`;
+  await notify('ui/notifications/tool-result', { structuredContent: hostile.run(address) });
+  await shown.getByRole('link').waitFor();
+  assert.deepEqual((await frame().evaluate(hostile.brought)).links, [address]);
+  await close();
+});
+
+test('hostile texts stay text, however the result comes', async () => {
+  const results = [hostile.run(), hostile.summary()].flatMap((value) => [{ structuredContent: value }, { content: [{ type: 'text', text: JSON.stringify(value) }] }]);
+  results.push({ isError: true, content: [{ type: 'text', text: `${hostile.MARKUP}${hostile.CLOSING}` }] });
+  for (const result of results) {
+    const { seen, close, notify, start, frame } = await host();
+    await start();
+    await notify('ui/notifications/tool-result', result);
+    await frame().waitForFunction((text) => document.getElementById('report').textContent.includes(text), hostile.MARKUP);
+    assert.deepEqual(await frame().evaluate(hostile.brought), { hurt: null, elements: [], scripts: 2, handlers: [], links: [] });
+    assert.doesNotMatch(await frame().evaluate(() => document.body.textContent), /[\u202A-\u202E\u2066-\u2069\u200B]/);
+    assertQuiet(seen, HOST);
+    await close();
+  }
+});
+
+test('results of any form are shown without an error', async () => {
+  const forms = [
+    [{}, 'There is no result.'], [{ content: [{ type: 'text', text: 'plain' }] }, 'plain'], [{ structuredContent: null }, 'Unknown'],
+    [{ structuredContent: { verdicts: null, failures: [null, 1, {}], flaky: [null], comparison: 'x', unread: ['a'], left_out: 3 } }, 'a'],
+    [{ structuredContent: { target_type: 'job', verdicts: { Success: 2, NEW_WORD: 1 }, finished: 3, total: 3 } }, 'NEW_WORD'],
+    [{ structuredContent: { target_type: 'run', comparison: { with: { target_id: 'x' }, newly_failing: [null, 'y', { test: { name: 'z' }, was: 'SUCCESS' }] } } }, 'was: Passed'],
+    [{ isError: true, content: [{ type: 'text', text: 'not_found' }] }, 'not_found'],
+  ];
+  for (const [result, words] of forms) {
+    const { seen, close, notify, start, frame } = await host();
+    await start();
+    await notify('ui/notifications/tool-result', result);
+    await frame().waitForFunction((text) => document.getElementById('report').textContent.includes(text), words);
+    assertQuiet(seen, HOST);
+    await close();
+  }
+});
+
+test('what the host asks is answered, and a message of anybody else is not heard', async () => {
+  const { seen, close, say, heard, start, frame } = await host();
+  await start();
+  for (const [id, method] of [[70, 'ping'], [71, 'ui/resource-teardown']]) {
+    await say({ id, method, params: {} });
+    assert.deepEqual(await heard(undefined), { jsonrpc: '2.0', id, result: {} });
+  }
+  await say({ id: 72, method: 'ui/unheard-of' });
+  assert.equal((await heard(undefined)).error.code, -32601);
+  // From the view itself, which is not its host.
+  await frame().evaluate((result) => postMessage({ jsonrpc: '2.0', method: 'ui/notifications/tool-result', params: result }, '*'), run);
+  await say({ method: 'ui/notifications/tool-cancelled', params: { reason: 'by the person' } });
+  await frame().getByText('Cancelled. by the person').first().waitFor();
+  assertQuiet(seen, HOST);
+  await close();
+});
