@@ -3,11 +3,11 @@
 //!
 //! # The path of one summary
 //!
-//! 1. [`gathering`] reads what is asked about: the record and its jobs, a hundred a page.
-//! 2. [`baseline`] finds what it is compared with, where that is wanted, and reads as much of it.
-//! 3. [`details`] reads the runs that failed, and their bugs; runs that passed are not read.
-//! 4. [`grouping`] makes one entry of failures with one [`signature`], [`comparison`] tells the difference, and
-//!    [`bounding`] keeps the answer short and counts what it leaves out.
+//! 1. `gathering` reads what is asked about: the record and its jobs, a hundred a page.
+//! 2. `baseline` finds what it is compared with, where that is wanted, and reads as much of it.
+//! 3. `details` reads the runs that failed, and their bugs; runs that passed are not read.
+//! 4. `grouping` makes one entry of failures with one `signature`, `comparison` tells the difference, and
+//!    `bounding` keeps the answer short and counts what it leaves out.
 //!
 //! No step has more than eight requests under way. What cannot be read is told under `unread`, and the rest delivered.
 

@@ -1,4 +1,4 @@
-//! Everything there is to say, however long: what [`super::bounding`] makes the answer of.
+//! Everything there is to say, however long: what `super::bounding` makes the answer of.
 
 use std::collections::{BTreeMap, BTreeSet};
 
