@@ -15,6 +15,7 @@ export const RUN_FAILED = 'x03031trjx0';
 export const RUN_UNDER_WAY = 's3sank19vdh';
 export const RUN_MANY_BUGS = '8v7v3xuojfb';
 export const EXECUTION = '4ea293c9-1c5e-4484-9aa0-aaa3664e6f27';
+export const EXECUTION_UNDER_WAY = '6dce3d19-5134-4267-897c-7636f2b678c5';
 
 /** A sandbox on a clock that stands still, and a directory for pages. */
 export class Service {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { EXECUTION, RUN_FAILED, RUN_MANY_BUGS, RUN_THREE_PLAYERS, RUN_UNDER_WAY, Service } from './binary.mjs';
+import { EXECUTION, EXECUTION_UNDER_WAY, RUN_FAILED, RUN_MANY_BUGS, RUN_THREE_PLAYERS, RUN_UNDER_WAY, Service } from './binary.mjs';
 import { assertAccessible, assertQuiet, launch, open } from './browser.mjs';
 import * as hostile from './hostile.mjs';
 
@@ -66,6 +66,15 @@ test('an execution is shown with its failures and every run, the worst first', a
   assert.deepEqual(await page.locator('section:last-of-type .verdict span:last-child').allInnerTexts(), ['Failed', 'Timed out', 'Passed', 'Passed', 'Passed']);
   assert.match(await page.locator('.facts').innerText(), /4 of 4/);
   assertQuiet(seen, url);
+  await close();
+});
+
+test('an execution under way shows how much of it is not finished', async () => {
+  const { page, close } = await open(browser, service.page(EXECUTION_UNDER_WAY));
+  const counts = page.getByRole('group', { name: 'Tests by verdict' });
+  assert.deepEqual(await counts.locator('.verdict span:last-child').allInnerTexts(), ['Not finished 3', 'Passed 1']);
+  const widths = await counts.locator('.share > span').evaluateAll((bars) => bars.map((bar) => bar.getBoundingClientRect().width));
+  assert.ok(Math.abs(widths[0] / widths[1] - 3) < 0.1, `${widths}`);
   await close();
 });
 

@@ -193,6 +193,7 @@ test('results of any form are shown without an error', async () => {
     [{ structuredContent: { verdicts: null, failures: [null, 1, {}], flaky: [null], comparison: 'x', unread: ['a'], left_out: 3 } }, 'a'],
     [{ structuredContent: { target_type: 'job', verdicts: { Success: 2, NEW_WORD: 1 }, finished: 3, total: 3 } }, 'NEW_WORD'],
     [{ structuredContent: { target_type: 'run', comparison: { with: { target_id: 'x' }, newly_failing: [null, 'y', { test: { name: 'z' }, was: 'SUCCESS' }] } } }, 'was: Passed'],
+    [{ structuredContent: { target_type: 'constructor', verdicts: { constructor: 1, toString: 2 }, failures: [{ verdict: 'valueOf' }] } }, 'toString'],
     [{ isError: true, content: [{ type: 'text', text: 'not_found' }] }, 'not_found'],
   ];
   for (const [result, words] of forms) {

@@ -38,12 +38,14 @@ const VERDICTS = {
   blocked: ['warn', '!', 'Blocked'], stopped: ['warn', '!', 'Stopped'],
   no_run: ['warn', '!', 'Not run'], no_result: ['warn', '?', 'No result'],
   skipped: ['', '–', 'Skipped'], pending: ['', '…', 'Pending'],
-  running: ['run', '…', 'Running'], in_progress: ['run', '…', 'Running'],
+  running: ['run', '…', 'Running'], unfinished: ['run', '…', 'Not finished'], in_progress: ['run', '…', 'Running'],
   initializing: ['', '…', 'Waiting'], queued: ['', '…', 'Queued'],
   completed: ['', '', 'Completed'],
 };
 const WORST = ['error', 'failed', 'blocked', 'timeout', 'max_steps', 'stopped', 'no_run', 'no_result'];
-const known = (word) => VERDICTS[text(word).toLowerCase()] ?? ['', '?', text(word) || 'Unknown'];
+/** What a table of ours says of a word of others, which may be the name of anything. */
+const told = (table, word) => Object.entries(table).find(([key]) => same(text(word), key))?.[1];
+const known = (word) => told(VERDICTS, word) ?? ['', '?', text(word) || 'Unknown'];
 const passed = (word) => known(word)[0] === 'pass';
 
 /** How bad a verdict is: the worst first, what passed last. */
@@ -55,9 +57,9 @@ function rank(word) {
 
 /** A verdict as a word with a sign; colour alone says nothing. */
 function verdict(word, more) {
-  const [kind, sign, told] = known(word);
+  const [kind, sign, said] = known(word);
   const mark = sign && make('span', { 'aria-hidden': 'true' }, sign);
-  return make('span', { class: `verdict ${kind}` }, mark, make('span', {}, told, more));
+  return make('span', { class: `verdict ${kind}` }, mark, make('span', {}, said, more));
 }
 
 /** The verdict of a record, else its state while it is under way. */

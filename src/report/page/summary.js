@@ -39,7 +39,7 @@ function changed(comparison) {
     && make('div', {}, make('h3', {}, `${name} (${rows.length})`), items('ul', 'cards', rows.map(row)));
   const against = comparison.with;
   const other = object(against).target_id
-    ? [KINDS[against.target_type] ?? text(against.target_type), text(against.target_id), built(against.build)].filter(Boolean).join(' · ')
+    ? [told(KINDS, against.target_type) ?? text(against.target_type), text(against.target_id), built(against.build)].filter(Boolean).join(' · ')
     : text(against);
   const groups = [
     group('Newly failing', comparison.newly_failing), group('Still failing', comparison.still_failing),
@@ -89,7 +89,7 @@ function summaryWord(summary) {
 }
 
 function summaryPage(summary, report) {
-  const kind = KINDS[text(summary.target_type).toLowerCase()] ?? text(summary.target_type);
+  const kind = told(KINDS, summary.target_type) ?? text(summary.target_type);
   const title = text(summary.name) || kind || 'Results';
   const finished = number(summary.finished);
   const total = number(summary.total);
@@ -104,7 +104,7 @@ function summaryPage(summary, report) {
       ['Finished', moment(summary.completed_at)],
       ['Bugs', severities(summary.bugs)],
     ]),
-    counted(summary.verdicts, 'Tests by verdict'),
+    counted({ ...object(summary.verdicts), unfinished: total - finished }, 'Tests by verdict'),
     ...missing(report), ...missing(summary),
     section(`Failures (${list(summary.failures).length})`, items('ul', 'cards', list(summary.failures).map(failureRow))),
     Object.keys(object(summary.comparison)).length > 0 && changed(summary.comparison),
