@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{API_KEY, API_KEY_FILE, ApiKey, KeySource, Setting, Settings, name};
+use super::{
+    ApiKey, KeySource, Setting, Settings,
+    setting::{API_KEY, API_KEY_FILE, name},
+};
 use crate::failure::{Code, Failure};
 
 /// Collects what is wrong with the settings.
