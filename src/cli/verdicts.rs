@@ -107,7 +107,8 @@ impl Ending {
         }
         let passed = self.completion.verdicts.get("SUCCESS").unwrap_or(&0);
         let total = self.completion.total + self.not_started.len();
-        format!("{table}{passed} of {total} passed\n")
+        let why = self.completion.to_explain().map(|(_, id)| format!("why: tas-mcp report {id}\n"));
+        format!("{table}{passed} of {total} passed\n{}", why.unwrap_or_default())
     }
 
     async fn junit(&self, gateway: &Gateway, project: Option<&str>) -> anyhow::Result<String> {

@@ -98,9 +98,18 @@ impl Completion {
         if self.status == Status::TimedOut {
             return Some("it goes on: call again with the same arguments; `stop_runs` ends jobs".to_owned());
         }
-        let failed = self.items.iter().find(|item| !item.has_passed())?;
-        let run = failed.run_id.as_deref()?;
-        Some(format!("why: `get_run` and `list_run_bugs` with a `run_id`, such as `{run}`"))
+        let (kind, id) = self.to_explain()?;
+        Some(format!("why, in one call: `summarize_results` with `{kind}_id` `{id}`"))
+    }
+
+    /// Kind and id of what tells why not everything passed: what was waited for, of several jobs the first such run.
+    pub(crate) fn to_explain(&self) -> Option<(&str, &str)> {
+        if self.all_passed || self.status == Status::TimedOut {
+            return None;
+        }
+        let own = self.target_id.as_deref().map(|id| (self.target_type.as_str(), id));
+        let run = || self.items.iter().find(|item| !item.has_passed())?.run_id.as_deref();
+        own.or_else(|| Some(("run", run()?)))
     }
 
     /// What a person reads while it goes on: how far it is, and what is running.

@@ -31,7 +31,7 @@ async fn a_run_is_over_when_its_state_says_so() {
     // The first attempt times out; what follows it is another run.
     assert_eq!((&end["last_status"], &end["verdicts"]), (&json!("COMPLETED"), &json!({"TIMEOUT": 1})));
     assert_eq!(end["resource"]["multiplayer_run_id"], RUN_RUNNING);
-    assert!(end["next"].as_str().is_some_and(|next| next.contains(RUN_RUNNING)), "{end}");
+    assert_eq!(end["next"], format!("why, in one call: `summarize_results` with `run_id` `{RUN_RUNNING}`"));
 }
 
 #[tokio::test]
@@ -44,6 +44,8 @@ async fn an_execution_is_over_with_the_last_of_its_jobs() {
     assert_eq!(end["verdicts"], json!({"FAILED": 1, "SUCCESS": 3}));
     assert_eq!((&end["finished"], &end["total"], &end["all_passed"]), (&json!(4), &json!(4), &json!(false)));
     assert_eq!(end["resource"]["test_status"]["passed"], 3);
+    let next = format!("`summarize_results` with `test_plan_execution_id` `{EXECUTION_IN_PROGRESS}`");
+    assert!(end["next"].as_str().is_some_and(|said| said.ends_with(&next)), "{end}");
     let expected =
         ["Finish the first level", "Beat the Cinder Golem", "Explore the Ashen Woods", "Pause and resume"];
     assert_eq!(rows(&end["items"], &["test_name"]).concat(), expected);
@@ -58,6 +60,8 @@ async fn several_jobs_are_shown_in_the_order_asked_and_each_once() {
     let expected = [[JOB_FAILED, "FAILED"], [JOB_RUNNING, "SUCCESS"], [JOB_PASSED, "SUCCESS"]];
     assert_eq!(rows(&end["items"], &["job_id", "result"]), expected);
     assert_eq!((&end["target_type"], &end["target_id"]), (&json!("jobs"), &Value::Null));
+    let next = format!("`summarize_results` with `run_id` `{RUN_FAILED}`");
+    assert!(end["next"].as_str().is_some_and(|said| said.ends_with(&next)), "{end}");
     assert_eq!(end["resource"], Value::Null);
 }
 
