@@ -1,5 +1,6 @@
 //! A page to look at: a run or a summary of results as one HTML file that loads nothing. Hosts of MCP Apps show it as
-//! the view of a tool and send it the result; the command line writes it with the data inside.
+//! the view of a tool and send it the result; the command line writes it with the data inside. On a terminal a summary
+//! is told in words.
 
 use std::sync::LazyLock;
 
@@ -8,8 +9,10 @@ use ring::digest;
 use serde_json::{Value, json};
 
 mod gather;
+mod words;
 
 pub use gather::{Subject, gather};
+pub use words::Words;
 
 const PAGE: &str = include_str!("report/page/page.html");
 const STYLE: &str = include_str!("report/page/page.css");

@@ -1,11 +1,12 @@
 //! `tas-mcp report`: what came of a run, a job or a plan execution; with `--html` as a page to look at.
 
 use std::{
-    io::Write as _,
+    io::{IsTerminal as _, Write as _},
     path::{Path, PathBuf},
 };
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use serde::Deserialize as _;
 
 use super::{Exit, call, complain, new_file::NewFile};
 use crate::{
@@ -13,7 +14,8 @@ use crate::{
     failure::Failure,
     gateway::{Gateway, PROJECT_ID},
     reply::Reply,
-    report::{self, Subject},
+    report::{self, Subject, Words},
+    summary::Summary,
 };
 
 /// Arguments of the command.
@@ -53,7 +55,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     };
     if file.is_none() && !to_output {
         return match asked.summary().await {
-            Ok(reply) => call::print(&reply, matches.get_flag(RAW)),
+            Ok(reply) => print(&reply, matches.get_flag(RAW)),
             Err(failure) => Ok(complain(&failure)),
         };
     }
@@ -65,6 +67,15 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
         Some(file) => file.write(&page)?,
         None => anstream::stdout().write_all(page.as_bytes())?,
     }
+    Ok(Exit::Done)
+}
+
+/// Words for people at a terminal, JSON for everything else.
+fn print(reply: &Reply, raw: bool) -> anyhow::Result<Exit> {
+    if raw || !std::io::stdout().is_terminal() {
+        return call::print(reply, raw);
+    }
+    write!(anstream::stdout(), "{}", Words(&Summary::deserialize(reply.value())?))?;
     Ok(Exit::Done)
 }
 

@@ -5,6 +5,7 @@ use tas_mcp::report;
 
 mod command;
 mod view;
+mod words;
 
 /// The weight of the page without data, in bytes: hosts fetch it for every conversation that shows it.
 const HEAVIEST: usize = 30_000;
