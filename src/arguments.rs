@@ -6,11 +6,17 @@
 
 use indexmap::IndexSet;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+mod coercion;
+mod names;
+
+pub use names::{nearest, shown_name};
+
+use self::{coercion::coerce, names::unknown};
 use crate::{
     operation::Fields,
-    schema::{KNOWN, OR_TYPE, UNQUOTED},
+    schema::{KNOWN, OR_TYPE},
 };
 
 /// One broken rule.
@@ -177,58 +183,6 @@ impl Check<'_> {
     }
 }
 
-/// Turns `value` into what the schema asks for where its meaning is plain.
-fn coerce(schema: &Fields, kind: &str, value: &mut Value) {
-    let coerced = match (kind, &*value) {
-        ("integer" | "number", Value::String(text)) => number(text.trim()),
-        ("integer", Value::Number(number)) if number.is_f64() => number
-            .as_f64()
-            .filter(|value| value.fract() == 0.0 && value.abs() < 9e15)
-            .and_then(|value| format!("{value:.0}").parse::<i64>().ok().map(Value::from)),
-        ("boolean", Value::String(text)) => match text.trim().to_ascii_lowercase().as_str() {
-            "true" => Some(Value::Bool(true)),
-            "false" => Some(Value::Bool(false)),
-            _ => None,
-        },
-        ("string", Value::Number(number)) => Some(Value::String(number.to_string())),
-        ("string", Value::String(text)) if schema.contains_key(UNQUOTED) => unquoted(text),
-        ("string", Value::String(text)) => spelled_as_listed(schema, text),
-        ("array", Value::String(text)) => {
-            Some(parsed(text).filter(Value::is_array).unwrap_or_else(|| json!([text])))
-        }
-        ("array", Value::Number(_)) => Some(json!([&*value])),
-        ("object", Value::String(text)) => parsed(text).filter(Value::is_object),
-        _ => None,
-    };
-    if let Some(coerced) = coerced {
-        *value = coerced;
-    }
-    if let (Some(other), Value::String(text)) = (schema.get(OR_TYPE).and_then(Value::as_str), &*value)
-        && let Some(other) = parsed(text).filter(|parsed| !parsed.is_null() && is_a(other, parsed))
-    {
-        *value = other;
-    }
-}
-
-fn number(text: &str) -> Option<Value> {
-    parsed(text).filter(Value::is_number)
-}
-
-fn parsed(text: &str) -> Option<Value> {
-    serde_json::from_str(text).ok()
-}
-
-/// The listed value that differs from `text` in letter case only.
-fn spelled_as_listed(schema: &Fields, text: &str) -> Option<Value> {
-    let allowed = schema.get("enum")?.as_array()?;
-    allowed.iter().find(|one| one.as_str().is_some_and(|one| one.eq_ignore_ascii_case(text))).cloned()
-}
-
-/// The text between quotes, as an HTTP header writes it.
-fn unquoted(text: &str) -> Option<Value> {
-    Some(Value::from(text.trim().strip_prefix('"')?.strip_suffix('"')?))
-}
-
 fn is_a(kind: &str, value: &Value) -> bool {
     match kind {
         "string" => value.is_string(),
@@ -276,35 +230,4 @@ pub fn is_uuid(text: &str) -> bool {
 fn join(path: &str, name: &str) -> String {
     let name = shown_name(name);
     if path.is_empty() { name } else { format!("{path}.{name}") }
-}
-
-/// A name as violations show it: callers may send endless ones.
-pub fn shown_name(name: &str) -> String {
-    const LONGEST_NAME: usize = 80;
-    name.chars().take(LONGEST_NAME).collect()
-}
-
-/// Says that a name is unknown, and which known one it is nearest to.
-fn unknown(name: &str, known: &Fields) -> String {
-    if let Some(nearest) = nearest(&shown_name(name), known.keys().map(String::as_str)) {
-        return format!("is not an argument of this tool; the nearest is `{nearest}`");
-    }
-    let known: Vec<_> = known.keys().map(|name| format!("`{name}`")).collect();
-    format!("is not an argument of this tool, which takes {}", known.join(", "))
-}
-
-/// The candidate most like `name`, if any is like it at all. One that ends in the other, such as `run_id` in
-/// `multiplayer_run_id`, is most like it.
-pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    const ALIKE: f64 = 0.72;
-    let ends_in = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('_'));
-    let likeness = |candidate: &str| {
-        let same_end = ends_in(name, candidate) || ends_in(candidate, name);
-        if same_end { 1.0 } else { strsim::jaro_winkler(name, candidate) }
-    };
-    candidates
-        .map(|candidate| (likeness(candidate), candidate))
-        .filter(|(likeness, _)| *likeness >= ALIKE)
-        .max_by(|one, other| one.0.total_cmp(&other.0))
-        .map(|(_, candidate)| candidate)
 }
