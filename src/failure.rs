@@ -127,6 +127,11 @@ impl Failure {
         }
     }
 
+    /// Whether an equal request that changes nothing may succeed the next time.
+    pub fn is_passing(&self) -> bool {
+        matches!(self.code, Code::ServiceUnavailable | Code::RateLimited | Code::Timeout | Code::BadResponse)
+    }
+
     /// The failure as callers read it: `{"error": {...}}`.
     pub fn to_json(&self) -> String {
         json!({"error": self}).to_string()

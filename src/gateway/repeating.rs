@@ -91,10 +91,8 @@ fn left_by(entry: &Entry, arguments: &Fields) -> Option<&'static Trace> {
 
 /// Whether looking may work the next time.
 fn passes(failure: &Failure) -> bool {
-    matches!(
-        failure.code,
-        Code::ServiceUnavailable | Code::RateLimited | Code::Timeout | Code::BadResponse | Code::Conflict
-    )
+    // An export under way comes to an end.
+    failure.is_passing() || failure.code == Code::Conflict
 }
 
 fn under_way(entry: &Entry) -> Failure {
