@@ -199,7 +199,7 @@ fn bad(entry: &Entry, answer: &Answer, key: &ApiKey, why: &str) -> Failure {
     let failure = Failure::new(Code::BadResponse, format!("{}: the service's answer {why}", entry.name))
         .status(answer.status);
     let failure = match entry.in_doubt {
-        Some(advice) => failure.hint(format!("the service took the request: {advice}")),
+        Some(advice) => failure.in_doubt(format!("the service took the request: {advice}")),
         None => {
             failure.hint(format!("{} may not be the address of the service", Host::of(entry.place).setting()))
         }

@@ -1,5 +1,5 @@
-//! Callers that repeat themselves: a call that equals one whose outcome nobody knows is not sent before somebody has
-//! looked whether that one happened.
+//! Callers that repeat themselves: a call that equals one whose outcome nobody knows (no answer, a failure of the service
+//! or an answer that says nothing) is not sent before somebody has looked whether that one happened.
 //!
 //! What is found is told once; who calls again then means it.
 
@@ -55,7 +55,7 @@ impl Gateway {
         }
         attempt.sends(clock.now());
         let outcome = ready.sent(prepared).await;
-        if !outcome.as_ref().is_err_and(|failure| failure.code == Code::OutcomeUnknown) {
+        if !outcome.as_ref().is_err_and(|failure| failure.is_in_doubt) {
             attempt.settle();
         }
         outcome

@@ -12,6 +12,7 @@ use tas_mcp::{
 
 use crate::support::{host::Host, service::Service, time::Simulated};
 
+mod answered;
 mod catalog;
 mod equality;
 mod found;
