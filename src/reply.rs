@@ -11,6 +11,7 @@ mod pictures;
 mod redirection;
 mod selection;
 
+pub(crate) use clean::clean;
 pub use clean::is_hidden;
 pub use selection::Selection;
 
@@ -92,7 +93,7 @@ impl Reply {
         };
         let pictures = value.as_object_mut().zip(entry.pictures);
         taken.extend(pictures.map(|(answer, pictures)| pictures::take(answer, pictures)).unwrap_or_default());
-        clean::clean(&mut value);
+        clean(&mut value);
         let Value::Object(object) = &mut value else { return Err(bad("is not a JSON object")) };
         key.mask_fields(object);
         rename_tmsys(object, within.tmsys_name);

@@ -7,14 +7,19 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+mod alike;
+mod equality;
 mod look;
 mod memory;
+mod moment;
 
 pub(super) use memory::Memory;
 
 use self::{
-    look::Seen,
-    memory::{Call, Doubt},
+    equality::Call,
+    look::{Seen, Since},
+    memory::Doubt,
+    moment::Moment,
 };
 use super::{Gateway, Prepared, Ready};
 use crate::{
@@ -33,12 +38,12 @@ impl Gateway {
         let ready = self.ready()?;
         let prepared = ready.prepared(entry, arguments).await?;
         let Some(trace) = left_by(entry, &prepared.arguments) else { return ready.sent(prepared).await };
-        let clock = &*self.clock;
+        let now = Moment::now(&*self.clock);
         let call = Call::of(entry.name, prepared.project.as_deref(), &prepared.arguments);
-        let Some(mut attempt) = ready.memory.begin(call, clock.now()) else { return Err(under_way(entry)) };
+        let Some(mut attempt) = ready.memory.begin(call, now) else { return Err(under_way(entry)) };
         if let Some(doubt) = attempt.doubt() {
-            let ago = Ago::of(doubt, clock.now());
-            let seen = ready.look(trace, &prepared, ago.first).await;
+            let ago = Ago::of(doubt, now);
+            let seen = ready.look(trace, &prepared, &Since { first: ago.first, now: now.date }).await;
             let is_settled = match &seen {
                 Ok(seen) => !matches!(seen, Seen::Nothing),
                 Err(failure) => !passes(failure),
@@ -53,7 +58,7 @@ impl Gateway {
                 Err(failure) => return Err(unseen(entry, trace, &failure, ago)),
             }
         }
-        attempt.sends(clock.now());
+        attempt.sends(Moment::now(&*self.clock));
         let outcome = ready.sent(prepared).await;
         if !outcome.as_ref().is_err_and(|failure| failure.is_in_doubt) {
             attempt.settle();
@@ -70,8 +75,8 @@ struct Ago {
 }
 
 impl Ago {
-    fn of(doubt: Doubt, now: Duration) -> Self {
-        Self { first: now.saturating_sub(doubt.first), last: now.saturating_sub(doubt.last) }
+    fn of(doubt: Doubt, now: Moment) -> Self {
+        Self { first: now.since(doubt.first), last: now.since(doubt.last) }
     }
 }
 
@@ -145,15 +150,15 @@ fn unseen(entry: &Entry, trace: &Trace, failure: &Failure, ago: Ago) -> Failure 
 }
 
 impl Ready {
-    /// Looks whether a call that was first sent `ago` has happened.
-    async fn look(&self, trace: &Trace, prepared: &Prepared<'_>, ago: Duration) -> Result<Seen, Failure> {
+    /// Looks whether a call has happened.
+    async fn look(&self, trace: &Trace, prepared: &Prepared<'_>, since: &Since) -> Result<Seen, Failure> {
         let failed = |failure: Failure, with: &str| {
             let message = format!("looking with `{with}` failed: {failure}");
             Failure { message, ..failure }
         };
         match trace.look {
             Look::List(list) => {
-                let found = self.listed(&list, prepared, ago).await;
+                let found = self.listed(&list, prepared, since).await;
                 found.map(Seen::of).map_err(|failure| failed(failure, list.list))
             }
             Look::Again { argument, value, found } => {
