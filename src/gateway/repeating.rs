@@ -29,6 +29,10 @@ use crate::{
     reply::Reply,
 };
 
+/// Time that a write has at the least: with less it is not begun, for its outcome would likely stay unknown. Looking ends
+/// so long before the whole call.
+const FOR_THE_WRITE: Duration = Duration::from_secs(10);
+
 /// Most records that a failure shows.
 const MOST_SHOWN: usize = 5;
 
@@ -38,6 +42,9 @@ impl Gateway {
         let ready = self.ready()?;
         let prepared = ready.prepared(entry, arguments).await?;
         let Some(trace) = left_by(entry, &prepared.arguments) else { return ready.sent(prepared).await };
+        if prepared.call.left() < FOR_THE_WRITE {
+            return Err(too_late(entry));
+        }
         let now = Moment::now(&*self.clock);
         let call = Call::of(entry.name, prepared.project.as_deref(), &prepared.arguments);
         let Some(mut attempt) = ready.memory.begin(call, now) else { return Err(under_way(entry)) };
@@ -98,6 +105,11 @@ fn left_by(entry: &Entry, arguments: &Fields) -> Option<&'static Trace> {
 fn passes(failure: &Failure) -> bool {
     // An export under way comes to an end.
     failure.is_passing() || failure.code == Code::Conflict
+}
+
+fn too_late(entry: &Entry) -> Failure {
+    let message = format!("{}: not sent: too little time is left of that for one call", entry.name);
+    Failure::new(Code::Timeout, message).hint("nothing was sent: call again")
 }
 
 fn under_way(entry: &Entry) -> Failure {

@@ -18,6 +18,7 @@ mod catalog;
 mod clocks;
 mod equality;
 mod found;
+mod lateness;
 mod not_seen;
 mod pages;
 

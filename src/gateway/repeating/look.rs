@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::{Prepared, Ready},
+    FOR_THE_WRITE,
     alike::{as_shown, is_alike},
 };
 use crate::{
@@ -86,11 +87,25 @@ impl Ready {
         prepared: &Prepared<'_>,
         since: &Since,
     ) -> Result<Vec<Value>, Failure> {
+        let mut found = Vec::new();
+        let outcome = self.gather(list, prepared, since, &mut found).await;
+        // What is found is found, whatever the rest of the list may hold.
+        if found.is_empty() { outcome.map(|()| found) } else { Ok(found) }
+    }
+
+    async fn gather(
+        &self,
+        list: &Listed,
+        prepared: &Prepared<'_>,
+        since: &Since,
+        found: &mut Vec<Value>,
+    ) -> Result<(), Failure> {
         let Prepared { call, arguments, project, .. } = prepared;
         let entry = catalog::find(list.list)
             .ok_or_else(|| Failure::new(Code::NotFound, format!("there is no `{}`", list.list)))?;
+        let call = call.without(FOR_THE_WRITE);
         let shown = as_shown(arguments, &call.key);
-        let (mut found, mut start) = (Vec::new(), None);
+        let mut start = None;
         for number in 0..MOST_PAGES {
             let asked = asked(list, arguments, number);
             let answer = call.succeed(entry, &asked, project.as_deref()).await?;
@@ -100,16 +115,10 @@ impl Ready {
             let may_be = |record: &&Value| is_new(list, record, start) && is_alike(list.same, record, &shown);
             found.extend(page.records.iter().filter(may_be).map(|record| told(list, record)));
             if page.is_last || is_past(list, page.records, start) {
-                return Ok(found);
+                return Ok(());
             }
         }
-        if found.is_empty() {
-            return Err(Failure::new(
-                Code::Rejected,
-                format!("it has more than {} records", MOST_PAGES * PAGE_SIZE),
-            ));
-        }
-        Ok(found)
+        Err(Failure::new(Code::Rejected, format!("it has more than {} records", MOST_PAGES * PAGE_SIZE)))
     }
 }
 

@@ -105,6 +105,14 @@ async fn a_list_of_the_newest_is_read_down_to_what_is_too_old() {
 }
 
 #[tokio::test]
+async fn what_is_found_is_told_though_the_next_page_does_not_come() {
+    let mut scene = open().await;
+    scene.lose("start_run", &start(), lost_before()).await;
+    scene.show("list_jobs", &[page(&[Value::from(NEW)], 2), json!({"data": null})]).await;
+    assert_eq!(scene.host.fail("start_run", start()).await["code"], "conflict");
+}
+
+#[tokio::test]
 async fn an_empty_page_is_the_end() {
     let mut scene = open().await;
     scene.lose("start_run", &start(), lost_before()).await;
