@@ -5,23 +5,24 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 mod alike;
 mod equality;
 mod look;
 mod memory;
 mod moment;
+mod told;
 
 pub(super) use memory::Memory;
 
 use self::{
     equality::Call,
     look::{Seen, Since},
-    memory::Doubt,
     moment::Moment,
+    told::{Ago, found_again, too_late, under_way, unseen},
 };
-use super::{Gateway, Prepared, Ready};
+use super::{Gateway, Ready, sending::Prepared};
 use crate::{
     catalog::Entry,
     failure::{Code, Failure},
@@ -32,9 +33,6 @@ use crate::{
 /// Time that a write has at the least: with less it is not begun, for its outcome would likely stay unknown. Looking ends
 /// so long before the whole call.
 const FOR_THE_WRITE: Duration = Duration::from_secs(10);
-
-/// Most records that a failure shows.
-const MOST_SHOWN: usize = 5;
 
 impl Gateway {
     /// Calls an operation, unless the call repeats one that seems to have happened.
@@ -74,25 +72,6 @@ impl Gateway {
     }
 }
 
-/// How long ago the first and the last of the equal calls were sent.
-#[derive(Clone, Copy, Debug)]
-struct Ago {
-    first: Duration,
-    last: Duration,
-}
-
-impl Ago {
-    fn of(doubt: Doubt, now: Moment) -> Self {
-        Self { first: now.since(doubt.first), last: now.since(doubt.last) }
-    }
-}
-
-impl std::fmt::Display for Ago {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{} s ago", self.last.as_secs())
-    }
-}
-
 /// Where a call would be seen; `None`: it may be sent as often as anybody likes.
 fn left_by(entry: &Entry, arguments: &Fields) -> Option<&'static Trace> {
     if (entry.repeatable)(arguments) {
@@ -105,60 +84,6 @@ fn left_by(entry: &Entry, arguments: &Fields) -> Option<&'static Trace> {
 fn passes(failure: &Failure) -> bool {
     // An export under way comes to an end.
     failure.is_passing() || failure.code == Code::Conflict
-}
-
-fn too_late(entry: &Entry) -> Failure {
-    let message = format!("{}: not sent: too little time is left of that for one call", entry.name);
-    Failure::new(Code::Timeout, message).hint("nothing was sent: call again")
-}
-
-fn under_way(entry: &Entry) -> Failure {
-    let message = format!(
-        "{}: not sent: an equal call, which repeats one of unknown outcome, is under way",
-        entry.name
-    );
-    Failure::new(Code::Conflict, message).hint("wait for its answer")
-}
-
-fn found_again(entry: &Entry, trace: &Trace, found: &[Value], ago: Ago) -> Failure {
-    let undated = match trace.look {
-        Look::List(list) if list.made.is_none() => {
-            ", or it was there before: the list does not say since when"
-        }
-        _ => "",
-    };
-    let message = format!(
-        "{}: not sent: the equal call of {ago} had no known outcome, and seems to have happened{undated}",
-        entry.name
-    );
-    let shown: Vec<_> = found.iter().take(MOST_SHOWN).collect();
-    Failure::new(Code::Conflict, message)
-        .hint(format!("see `details.found`: {}; to do it again all the same, call once more", trace.advice))
-        .detail("found", json!(shown))
-        .detail("found_count", found.len())
-}
-
-/// Nobody could see whether it happened.
-fn unseen(entry: &Entry, trace: &Trace, failure: &Failure, ago: Ago) -> Failure {
-    let message =
-        format!("{}: not sent: the outcome of the equal call of {ago} is unknown, and {failure}", entry.name);
-    let advice = match trace.look {
-        Look::List(list) => format!("look with `{}`", list.list),
-        Look::Again { argument, value, .. } => {
-            format!("call with `{argument}: {value}`, which never does it twice")
-        }
-        Look::Nowhere(_) => trace.advice.to_owned(),
-    };
-    let more = if passes(failure) {
-        "; or call again later"
-    } else {
-        "; to do it again all the same, call once more"
-    };
-    let unseen = Failure::new(Code::OutcomeUnknown, message).hint(format!("{advice}{more}"));
-    match trace.look {
-        Look::Nowhere(_) => unseen,
-        _ => unseen.detail("looking_failed", json!(failure.code)),
-    }
 }
 
 impl Ready {

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::{
-    super::{Prepared, Ready},
+    super::{Ready, sending::Prepared},
     FOR_THE_WRITE,
     alike::{as_shown, is_alike},
 };
