@@ -1,6 +1,8 @@
 //! Sending one operation within a call: the key as it is now, the limit of the whole call, and the way round an
 //! operation that the service may not have.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -34,6 +36,18 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// Time until it has to end.
+    pub fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// The same call, with a part of its time kept back.
+    #[must_use]
+    pub fn without(&self, kept: Duration) -> Self {
+        let now = Instant::now();
+        Self { deadline: now + self.left().saturating_sub(kept), ..self.clone() }
+    }
+
     /// Sends an operation with checked arguments to `project`, or without a project. Any status is an answer here.
     pub async fn send(
         &self,

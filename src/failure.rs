@@ -76,12 +76,22 @@ pub struct Failure {
     /// More, for machines.
     #[serde(skip_serializing_if = "no_fields")]
     pub details: Box<Fields>,
+    /// Whether what was asked for may have happened all the same; the hint says so.
+    #[serde(skip)]
+    pub is_in_doubt: bool,
 }
 
 impl Failure {
     /// A failure without hint or details.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, status: None, details: Box::default() }
+        Self {
+            code,
+            message: message.into(),
+            hint: None,
+            status: None,
+            details: Box::default(),
+            is_in_doubt: false,
+        }
     }
 
     /// Adds what to do next.
@@ -89,6 +99,12 @@ impl Failure {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Adds what to do next where what was asked for may have happened.
+    #[must_use]
+    pub fn in_doubt(self, hint: impl Into<String>) -> Self {
+        Self { is_in_doubt: true, ..self.hint(hint) }
     }
 
     /// Adds the status of the service's answer.
@@ -125,6 +141,11 @@ impl Failure {
             0 => failure,
             omitted => failure.detail("violations_omitted", omitted),
         }
+    }
+
+    /// Whether an equal request that changes nothing may succeed the next time.
+    pub fn is_passing(&self) -> bool {
+        matches!(self.code, Code::ServiceUnavailable | Code::RateLimited | Code::Timeout | Code::BadResponse)
     }
 
     /// The failure as callers read it: `{"error": {...}}`.

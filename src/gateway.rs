@@ -2,31 +2,27 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-use tokio::time::Instant;
-
+mod checking;
 mod opening;
 mod repeating;
+mod sending;
 
 pub use opening::{Artifact, Refusal};
 
-use self::repeating::Memory;
+use self::{checking::Checked, repeating::Memory};
 
 use crate::{
-    arguments::{self, Mode, Violation},
-    call::Call,
     catalog::{self, Entry},
-    client::{CALL_LIMIT, Client, Reached},
+    client::{Client, Reached},
     config::{KeyKind, Settings},
     failure::{Code, Failure},
     files::Files,
     local::{self, Audience, Desk, Local},
     operation::{Fields, Place},
-    reply::{self, Reply, Selection, Within},
-    scope::{OwnedId, Scope, broken_ids, owned_ids},
+    reply::Reply,
+    scope::{OwnedId, Scope},
     tool::Tool,
     waiting::{Clock, RealTime},
-    wire,
 };
 
 /// Argument of every tool in global scope; project scope accepts it too, to refuse another project.
@@ -187,158 +183,4 @@ impl Gateway {
         let ready = self.ready()?;
         ready.sent(ready.prepared(entry, arguments).await?).await
     }
-}
-
-/// A call whose arguments are checked and whose project is known.
-#[derive(Clone)]
-struct Prepared<'a> {
-    entry: &'static Entry,
-    call: Call<'a>,
-    arguments: Fields,
-    ids: Vec<OwnedId>,
-    project: Option<String>,
-    wanted: Option<Selection>,
-}
-
-/// What arguments say that is not the operation's.
-struct Checked {
-    requested: Option<String>,
-    wanted: Option<Selection>,
-}
-
-/// The ids that identify the project of a call.
-fn ids(entry: &Entry, arguments: &Fields) -> Vec<OwnedId> {
-    // Artifacts belong to players of runs.
-    let of_players = entry.place == Place::Knowledge;
-    owned_ids(arguments).into_iter().map(|id| if of_players { id.of_run() } else { id }).collect()
-}
-
-impl Ready {
-    /// Everything that comes before the request of an operation.
-    async fn prepared(&self, entry: &'static Entry, mut arguments: Fields) -> Result<Prepared<'_>, Failure> {
-        let Checked { requested, wanted } = self.checked(entry, Some(entry), &mut arguments)?;
-        let call = self.call()?;
-        let ids = ids(entry, &arguments);
-        let project = self.scope.resolve(&call, entry, requested.as_deref(), &ids).await?;
-        if let Some(project) = project.as_ref().filter(|_| entry.names_project()) {
-            arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
-        }
-        Ok(Prepared { entry, call, arguments, ids, project, wanted })
-    }
-
-    /// Sends the request of an operation and makes a reply of its answer.
-    async fn sent(&self, prepared: Prepared<'_>) -> Result<Reply, Failure> {
-        let Prepared { entry, call, mut arguments, ids, project, wanted } = prepared;
-        let mut answer = call.succeed(entry, &arguments, project.as_deref()).await?;
-        if let Some(whole) = reply::whole_instead(entry, &arguments, &answer) {
-            answer = call.succeed(entry, &whole, project.as_deref()).await?;
-            arguments = whole;
-        }
-        let mut reply = Reply::new(entry, &arguments, &answer, &call.key, &self.within())?;
-        if let Some(project) = &project {
-            self.scope.learn(project, ids);
-            self.scope.learn(project, reply.fields().map(owned_ids).unwrap_or_default());
-        }
-        if let Some(wanted) = wanted {
-            reply.select(wanted);
-        }
-        reply.point_to_next_page();
-        Ok(reply.with_pictures(call.deadline).await.of_project(project))
-    }
-
-    fn within(&self) -> Within<'_> {
-        Within { tmsys_name: &self.tmsys_name, max_reply_chars: self.max_reply_chars }
-    }
-
-    /// A call that begins now.
-    fn call(&self) -> Result<Call<'_>, Failure> {
-        Ok(Call {
-            client: &self.client,
-            key: self.client.key()?,
-            deadline: Instant::now() + CALL_LIMIT,
-            tmsys_name: &self.tmsys_name,
-        })
-    }
-
-    /// Checks the arguments against everything that can be known without a request; takes out what is ours. A call that
-    /// nobody has agreed to yet ends here.
-    fn checked(
-        &self,
-        tool: &Tool,
-        entry: Option<&Entry>,
-        arguments: &mut Fields,
-    ) -> Result<Checked, Failure> {
-        let mut violations = Vec::new();
-        let requested = take_project(arguments, &mut violations);
-        let confirmed = tool.confirm.is_some() && take_confirmation(arguments, &mut violations);
-        let wanted = if tool.takes_fields { take_fields(tool, arguments, &mut violations) } else { None };
-        violations.extend(arguments::check(tool.input_schema(), arguments, Mode::Arguments));
-        for rule in tool.rules.iter().chain(tool.own_rules) {
-            rule.check(arguments, &mut violations);
-        }
-        let laid_out = entry.and_then(|entry| wire::layout(entry, arguments, &self.tmsys_name).err());
-        for more in broken_ids(arguments).into_iter().chain(laid_out.unwrap_or_default()) {
-            if violations.iter().all(|known| known.path != more.path) {
-                violations.push(more);
-            }
-        }
-        if !violations.is_empty() {
-            return Err(Failure::invalid_arguments(tool.name, &violations));
-        }
-        match confirmation(tool, arguments) {
-            Some(failure) if self.asks_first && !confirmed => Err(failure),
-            _ => Ok(Checked { requested, wanted }),
-        }
-    }
-}
-
-fn take_project(arguments: &mut Fields, violations: &mut Vec<Violation>) -> Option<String> {
-    let project = match arguments.shift_remove(PROJECT_ID)? {
-        Value::Null => return None,
-        Value::String(project) => project,
-        Value::Number(project) => project.to_string(),
-        _ => {
-            violations.push(Violation::new(PROJECT_ID, "must be a string"));
-            return None;
-        }
-    };
-    if let Err(rule) = wire::check_segment(&project) {
-        violations.push(Violation::new(PROJECT_ID, rule));
-    }
-    Some(project)
-}
-
-fn take_confirmation(arguments: &mut Fields, violations: &mut Vec<Violation>) -> bool {
-    match arguments.shift_remove(CONFIRM) {
-        Some(Value::Bool(confirmed)) => confirmed,
-        Some(Value::String(text)) if text == "true" => true,
-        None | Some(Value::Null) => false,
-        Some(_) => {
-            violations.push(Violation::new(CONFIRM, "must be true or false"));
-            false
-        }
-    }
-}
-
-/// The names as text with commas, as a list, or as the text of a JSON list: hosts send them all.
-fn take_fields(tool: &Tool, arguments: &mut Fields, violations: &mut Vec<Violation>) -> Option<Selection> {
-    let names: Option<Vec<String>> = match arguments.shift_remove(FIELDS)? {
-        Value::Null => return None,
-        Value::String(text) => serde_json::from_str(&text)
-            .ok()
-            .or_else(|| Some(text.split(',').map(|name| name.trim().to_owned()).collect())),
-        list => serde_json::from_value(list).ok(),
-    };
-    let Some(names) = names else {
-        violations.push(Violation::new(FIELDS, "must be a list of names"));
-        return None;
-    };
-    Selection::parse(tool, &names).map_err(|broken| violations.extend(broken)).ok()
-}
-
-/// The refusal of a call that a person has to agree to, if it is one.
-fn confirmation(tool: &Tool, arguments: &Fields) -> Option<Failure> {
-    let what = (tool.confirm?)(arguments)?;
-    let failure = Failure::new(Code::ConfirmationRequired, format!("{} {what}", tool.name));
-    Some(failure.hint("nothing was sent: ask the person, then call again with `confirm: true`"))
 }

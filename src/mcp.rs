@@ -171,7 +171,7 @@ impl Server {
         let stopped = |why: &str| {
             let failure = Failure::new(Code::Cancelled, format!("{}: {why}", tool.name));
             match tool.in_doubt {
-                Some(advice) => failure.hint(format!("it may have happened: {advice}")),
+                Some(advice) => failure.in_doubt(format!("it may have happened: {advice}")),
                 None => failure,
             }
         };

@@ -11,6 +11,7 @@ mod pictures;
 mod redirection;
 mod selection;
 
+pub(crate) use clean::clean;
 pub use clean::is_hidden;
 pub use selection::Selection;
 
@@ -92,7 +93,7 @@ impl Reply {
         };
         let pictures = value.as_object_mut().zip(entry.pictures);
         taken.extend(pictures.map(|(answer, pictures)| pictures::take(answer, pictures)).unwrap_or_default());
-        clean::clean(&mut value);
+        clean(&mut value);
         let Value::Object(object) = &mut value else { return Err(bad("is not a JSON object")) };
         key.mask_fields(object);
         rename_tmsys(object, within.tmsys_name);
@@ -199,7 +200,7 @@ fn bad(entry: &Entry, answer: &Answer, key: &ApiKey, why: &str) -> Failure {
     let failure = Failure::new(Code::BadResponse, format!("{}: the service's answer {why}", entry.name))
         .status(answer.status);
     let failure = match entry.in_doubt {
-        Some(advice) => failure.hint(format!("the service took the request: {advice}")),
+        Some(advice) => failure.in_doubt(format!("the service took the request: {advice}")),
         None => {
             failure.hint(format!("{} may not be the address of the service", Host::of(entry.place).setting()))
         }

@@ -80,7 +80,7 @@ impl Operation for CreateTestFolder {
         Trace {
             with: None,
             look: Look::List(Listed {
-                same: &[Same::of("name", "name"), Same::of("parent_path", "parent_path").or("/")],
+                same: &[Same::of("name", "name"), Same::of("parent_path", "parent_path").or_null("/")],
                 ..FOLDERS
             }),
             advice: "use it",

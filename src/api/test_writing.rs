@@ -74,7 +74,7 @@ impl Operation for CreateTest {
                 same: &[
                     Same::of("name", "test.name"),
                     Same::of("id", "test.id"),
-                    Same::of("folder_path", "folder_path").or("/"),
+                    Same::of("folder_path", "folder_path").or_null("/"),
                 ],
                 ..TESTS
             }),

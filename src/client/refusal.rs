@@ -44,6 +44,8 @@ pub fn refused(request: &Request<'_>, answer: &Answer, key: &ApiKey) -> Failure 
         failure = failure.hint("see what each part reports before you call again");
     } else if code == Code::Conflict && body.contains_key("latest_version") {
         failure = failure.hint(STALE_VERSION);
+    } else if let (Code::ServiceUnavailable, Some(advice)) = (code, request.in_doubt) {
+        failure = failure.in_doubt(format!("it may have happened: {advice}"));
     } else if let Some(hint) = hint(code, request, answer, key, said) {
         failure = failure.hint(key.masked(hint));
     }
@@ -113,10 +115,7 @@ fn hint(code: Code, request: &Request<'_>, answer: &Answer, key: &ApiKey, said: 
             Some(wait) => format!("wait {} s before the next call", wait.as_secs()),
             None => "wait a minute before the next call, and make fewer of them".to_owned(),
         },
-        Code::ServiceUnavailable => match request.in_doubt {
-            Some(advice) => format!("it may have happened: {advice}"),
-            None => "call again later".to_owned(),
-        },
+        Code::ServiceUnavailable => "call again later".to_owned(),
         Code::BadResponse => match &answer.location {
             Some(location) => format!(
                 "the service redirects to `{}`, where the key is not sent: {} must be the final address",

@@ -210,7 +210,7 @@ impl TransportError {
         if request.repeat == Repeat::OnlyIfNotSent && self.may_have_been_sent() {
             let advice = request.in_doubt.unwrap_or("look before you call again");
             return Failure::new(Code::OutcomeUnknown, message)
-                .hint(format!("it may have happened: {advice}"));
+                .in_doubt(format!("it may have happened: {advice}"));
         }
         match self {
             Self::Timeout(_) => Failure::new(Code::Timeout, message)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Checked, Gateway, PROJECT_ID, ids};
+use super::{Gateway, PROJECT_ID, checking::Checked, sending::ids};
 use crate::{
     api::artifacts::GetRunArtifact,
     call::Call,

@@ -175,7 +175,7 @@ impl Server {
             }
             Err(failure) => {
                 known.troubles += 1;
-                let goes_on = passes(&failure) && known.troubles < MOST_TROUBLES && !is_late;
+                let goes_on = failure.is_passing() && known.troubles < MOST_TROUBLES && !is_late;
                 known.told = Some(format!("the last look failed: {failure}"));
                 (!goes_on).then_some(Err(failure))
             }
@@ -259,11 +259,6 @@ fn with_status(mut arguments: Fields) -> Fields {
         _ => {}
     }
     arguments
-}
-
-/// Whether the next look may succeed.
-fn passes(failure: &Failure) -> bool {
-    matches!(failure.code, Code::ServiceUnavailable | Code::RateLimited | Code::Timeout | Code::BadResponse)
 }
 
 /// Remembers what a person would have been told.

@@ -56,19 +56,27 @@ pub struct Same {
     pub field: &'static str,
     /// Argument of the call, with dots for what lies deeper.
     pub argument: &'static str,
-    /// What either is when it is not given.
+    /// What the argument is when it is not given.
     pub default: Option<&'static str>,
+    /// What null means in the record; `None`: nothing.
+    pub null: Option<&'static str>,
 }
 
 impl Same {
     /// The field says what the argument says.
     pub const fn of(field: &'static str, argument: &'static str) -> Self {
-        Self { field, argument, default: None }
+        Self { field, argument, default: None, null: None }
     }
 
-    /// Either is this when it is not given.
+    /// The argument is this when it is not given.
     #[must_use]
     pub const fn or(self, default: &'static str) -> Self {
         Self { default: Some(default), ..self }
+    }
+
+    /// The argument is this when it is not given, and so is the field when it is null.
+    #[must_use]
+    pub const fn or_null(self, default: &'static str) -> Self {
+        Self { null: Some(default), ..self.or(default) }
     }
 }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 /// Cleans every string below `value`.
-pub(super) fn clean(value: &mut Value) {
+pub(crate) fn clean(value: &mut Value) {
     match value {
         Value::String(text) if text.chars().any(is_hidden) => text.retain(|one| !is_hidden(one)),
         Value::Array(items) => items.iter_mut().for_each(clean),

@@ -122,11 +122,7 @@ pub(super) fn is_absent(failure: &Failure) -> bool {
 
 /// Whether it may be of what was asked for alone: something else may still be read.
 pub(super) fn is_partial(failure: &Failure) -> bool {
-    let passes = matches!(
-        failure.code,
-        Code::ServiceUnavailable | Code::RateLimited | Code::Timeout | Code::BadResponse
-    );
-    passes || is_absent(failure)
+    failure.is_passing() || is_absent(failure)
 }
 
 /// What lists are narrowed by.

@@ -81,10 +81,7 @@ impl Course {
             self.troubles.clear();
             return Ok(());
         };
-        let passes = matches!(
-            failure.code,
-            Code::ServiceUnavailable | Code::RateLimited | Code::Timeout | Code::BadResponse
-        );
+        let passes = failure.is_passing();
         tracing::info!("a look failed: {failure}");
         self.troubles.push(failure.clone());
         let count = u32::try_from(self.troubles.len()).unwrap_or(u32::MAX);

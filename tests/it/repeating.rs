@@ -12,10 +12,15 @@ use tas_mcp::{
 
 use crate::support::{host::Host, service::Service, time::Simulated};
 
+mod alike;
+mod answered;
 mod catalog;
+mod clocks;
 mod equality;
 mod found;
+mod lateness;
 mod not_seen;
+mod pages;
 
 /// A service, a server in front of it, and the time of both.
 struct Scene {

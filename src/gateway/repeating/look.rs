@@ -5,11 +5,15 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::super::{Prepared, Ready};
+use super::{
+    super::{Ready, sending::Prepared},
+    FOR_THE_WRITE,
+    alike::{as_shown, is_alike},
+};
 use crate::{
     catalog,
     failure::{Code, Failure},
-    operation::{Fields, Listed, Same},
+    operation::{Fields, Listed},
     reply::Reply,
 };
 
@@ -41,49 +45,85 @@ impl Seen {
     }
 }
 
+/// Since when a record may have been made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Since {
+    /// How long ago the first of the equal calls was sent.
+    pub(super) first: Duration,
+    /// What time it is, by our clock.
+    pub(super) now: Timestamp,
+}
+
+impl Since {
+    /// When a record was made at the earliest, by the clock of the service where it says its `date`.
+    fn start(&self, date: Option<Timestamp>) -> Timestamp {
+        let (now, margin) = date.map_or((self.now, WIDE_MARGIN), |date| (date, MARGIN));
+        let back = SignedDuration::try_from(self.first).unwrap_or(SignedDuration::MAX).saturating_add(margin);
+        now.checked_sub(back).unwrap_or(Timestamp::MIN)
+    }
+}
+
+/// A page of a list.
+struct Page<'a> {
+    records: &'a [Value],
+    is_last: bool,
+}
+
+impl<'a> Page<'a> {
+    /// The page with this number (supplement 1.3). One that does not say whether more follow shows nothing.
+    fn read(value: &'a Value, number: usize) -> Option<Self> {
+        let records = value.get("data")?.as_array()?;
+        let pages = value.pointer("/pagination/total_pages")?.as_u64()?;
+        let is_last = records.is_empty() || json!(number + 1).as_u64() >= Some(pages);
+        Some(Self { records, is_last })
+    }
+}
+
 impl Ready {
-    /// The records that a call may have made which was first sent so long `ago`.
+    /// The records that a call may have made.
     pub(super) async fn listed(
         &self,
         list: &Listed,
         prepared: &Prepared<'_>,
-        ago: Duration,
+        since: &Since,
     ) -> Result<Vec<Value>, Failure> {
+        let mut found = Vec::new();
+        let outcome = self.gather(list, prepared, since, &mut found).await;
+        // What is found is found, whatever the rest of the list may hold.
+        if found.is_empty() { outcome.map(|()| found) } else { Ok(found) }
+    }
+
+    async fn gather(
+        &self,
+        list: &Listed,
+        prepared: &Prepared<'_>,
+        since: &Since,
+        found: &mut Vec<Value>,
+    ) -> Result<(), Failure> {
         let Prepared { call, arguments, project, .. } = prepared;
         let entry = catalog::find(list.list)
             .ok_or_else(|| Failure::new(Code::NotFound, format!("there is no `{}`", list.list)))?;
-        let (mut found, mut since) = (Vec::new(), None);
-        for page in 0..MOST_PAGES {
-            let asked = asked(list, arguments, page);
+        let call = call.without(FOR_THE_WRITE);
+        let shown = as_shown(arguments, &call.key);
+        let mut start = None;
+        for number in 0..MOST_PAGES {
+            let asked = asked(list, arguments, number);
             let answer = call.succeed(entry, &asked, project.as_deref()).await?;
-            let since = *since.get_or_insert_with(|| start(answer.date, ago));
+            let start = *start.get_or_insert_with(|| since.start(answer.date));
             let reply = Reply::new(entry, &asked, &answer, &call.key, &self.within())?;
-            let records = reply.value().get("data").and_then(Value::as_array);
-            let records = records.map(Vec::as_slice).unwrap_or_default();
-            let may_be =
-                |record: &&Value| is_new(list, record, since) && is_alike(list.same, record, arguments);
-            found.extend(records.iter().filter(may_be).map(|record| told(list, record)));
-            let pages = reply.value().pointer("/pagination/total_pages").and_then(Value::as_u64);
-            let is_last = pages.is_none_or(|pages| json!(page + 1).as_u64() >= Some(pages));
-            if records.is_empty() || is_last || is_past(list, records, since) {
-                return Ok(found);
+            let page = Page::read(reply.value(), number).ok_or_else(|| no_page(entry.name))?;
+            let may_be = |record: &&Value| is_new(list, record, start) && is_alike(list.same, record, &shown);
+            found.extend(page.records.iter().filter(may_be).map(|record| told(list, record)));
+            if page.is_last || is_past(list, page.records, start) {
+                return Ok(());
             }
         }
-        if found.is_empty() {
-            return Err(Failure::new(
-                Code::Rejected,
-                format!("it has more than {} records", MOST_PAGES * PAGE_SIZE),
-            ));
-        }
-        Ok(found)
+        Err(Failure::new(Code::Rejected, format!("it has more than {} records", MOST_PAGES * PAGE_SIZE)))
     }
 }
 
-/// When a record was made at the earliest, by the service's clock.
-fn start(date: Option<Timestamp>, ago: Duration) -> Timestamp {
-    let (now, margin) = date.map_or_else(|| (Timestamp::now(), WIDE_MARGIN), |date| (date, MARGIN));
-    let back = SignedDuration::try_from(ago).unwrap_or(SignedDuration::MAX).saturating_add(margin);
-    now.checked_sub(back).unwrap_or(Timestamp::MIN)
+fn no_page(list: &str) -> Failure {
+    Failure::new(Code::BadResponse, format!("{list}: the service's answer is not a page of a list"))
 }
 
 /// The arguments of the list.
@@ -104,38 +144,14 @@ fn is_new(list: &Listed, record: &Value, since: Timestamp) -> bool {
     made(list, record).is_none_or(|made| made >= since)
 }
 
-/// Whether a page, newest first by its own word, ends with what is too old: nothing newer follows.
+/// Whether nothing new follows: the list was asked for the newest first, every record of the page says when it was made,
+/// and they keep to that order down to one that is too old.
 fn is_past(list: &Listed, records: &[Value], since: Timestamp) -> bool {
-    let times: Vec<_> = records.iter().filter_map(|record| made(list, record)).collect();
-    let is_descending = times.len() > 1 && times.is_sorted_by(|one, next| one >= next);
-    is_descending && times.last().is_some_and(|last| *last < since)
-}
-
-fn is_alike(same: &[Same], record: &Value, arguments: &Fields) -> bool {
-    same.iter().all(|same| {
-        let default = same.default.map(Value::from);
-        let wanted = argument(arguments, same.argument).or(default.as_ref());
-        let held = record.get(same.field).filter(|held| !held.is_null()).or(default.as_ref());
-        // What the record does not say, or the caller did not ask for, tells nothing apart.
-        wanted.zip(held).is_none_or(|(wanted, held)| says(held, wanted))
+    let times: Option<Vec<_>> = records.iter().map(|record| made(list, record)).collect();
+    let times = times.filter(|times| !list.newest_first.is_empty() && times.len() > 1);
+    times.is_some_and(|times| {
+        times.is_sorted_by(|one, next| one > next) && times.last().is_some_and(|last| *last < since)
     })
-}
-
-/// The argument at a dotted path.
-fn argument<'a>(arguments: &'a Fields, path: &str) -> Option<&'a Value> {
-    let mut names = path.split('.');
-    let first = arguments.get(names.next()?)?;
-    names.try_fold(first, |value, name| value.get(name)).filter(|value| !value.is_null())
-}
-
-/// Whether a record holds what was asked for; a list may hold more.
-fn says(held: &Value, wanted: &Value) -> bool {
-    match (held, wanted) {
-        (Value::String(held), Value::String(wanted)) => held.eq_ignore_ascii_case(wanted),
-        (Value::Array(held), Value::Array(wanted)) => wanted.iter().all(|one| held.contains(one)),
-        (Value::Number(held), Value::Number(wanted)) => held.as_f64() == wanted.as_f64(),
-        _ => held == wanted,
-    }
 }
 
 fn told(list: &Listed, record: &Value) -> Value {

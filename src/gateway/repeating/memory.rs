@@ -6,71 +6,87 @@ use std::{
     time::Duration,
 };
 
-use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
-use serde_json::json;
-
-use crate::operation::Fields;
+use super::{equality::Call, moment::Moment};
 
 /// How long a call is remembered.
 const LASTING: Duration = Duration::from_secs(600);
 
-/// Most calls that are remembered; the oldest make room.
+/// Most calls that are remembered; the oldest that nobody repeats make room.
 const MOST: usize = 64;
-
-/// What makes two calls equal, as a digest: arguments can be long.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Call(Vec<u8>);
-
-impl Call {
-    /// A call with checked arguments; their order means nothing.
-    pub(super) fn of(tool: &str, project: Option<&str>, arguments: &Fields) -> Self {
-        let mut call = json!([tool, project, arguments]);
-        call.sort_all_objects();
-        let mut made = Vec::with_capacity(SHA256_OUTPUT_LEN);
-        made.extend_from_slice(digest(&SHA256, call.to_string().as_bytes()).as_ref());
-        Self(made)
-    }
-}
 
 /// When calls were sent whose outcome nobody knows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Doubt {
     /// The first of equal calls.
-    pub(super) first: Duration,
+    pub(super) first: Moment,
     /// The last of them.
-    pub(super) last: Duration,
+    pub(super) last: Moment,
+}
+
+impl Doubt {
+    fn and(self, other: Self) -> Self {
+        Self { first: self.first.earlier(other.first), last: self.last.later(other.last) }
+    }
 }
 
 #[derive(Debug)]
 struct Remembered {
     call: Call,
     doubt: Doubt,
-    /// Somebody repeats it at this moment.
-    is_taken: bool,
+    /// The attempt that repeats it at this moment: no other may touch it.
+    owner: Option<u64>,
 }
 
-/// The calls, the oldest first.
+/// The calls, the oldest first. Equal ones stand side by side when they were sent at once.
 #[derive(Debug, Default)]
-pub(in crate::gateway) struct Memory(Mutex<VecDeque<Remembered>>);
+struct Calls {
+    remembered: VecDeque<Remembered>,
+    attempts: u64,
+}
+
+impl Calls {
+    /// Gives all that is known of a call to the attempt `owner`.
+    fn take(&mut self, call: &Call, owner: u64) -> Option<Doubt> {
+        let equal = self.remembered.iter_mut().filter(|known| known.call == *call);
+        equal.fold(None, |doubt: Option<Doubt>, known| {
+            known.owner = Some(owner);
+            Some(doubt.map_or(known.doubt, |doubt| doubt.and(known.doubt)))
+        })
+    }
+
+    fn add(&mut self, call: Call, doubt: Doubt) {
+        if self.remembered.len() >= MOST
+            && let Some(oldest) = self.remembered.iter().position(|known| known.owner.is_none())
+        {
+            self.remembered.remove(oldest);
+        }
+        self.remembered.push_back(Remembered { call, doubt, owner: None });
+    }
+}
+
+/// What is remembered, for all calls at once.
+#[derive(Debug, Default)]
+pub(in crate::gateway) struct Memory(Mutex<Calls>);
 
 impl Memory {
     /// Begins a call; `None`: somebody is repeating the very same at this moment.
-    pub(super) fn begin(&self, call: Call, now: Duration) -> Option<Attempt<'_>> {
+    pub(super) fn begin(&self, call: Call, now: Moment) -> Option<Attempt<'_>> {
         let mut calls = self.calls();
-        calls.retain(|known| known.is_taken || now.saturating_sub(known.doubt.last) <= LASTING);
-        let mut doubt = None;
-        if let Some(known) = calls.iter_mut().find(|known| known.call == call) {
-            if known.is_taken {
-                return None;
-            }
-            known.is_taken = true;
-            doubt = Some(known.doubt);
+        // A machine that has slept forgets no sooner.
+        calls
+            .remembered
+            .retain(|known| known.owner.is_some() || now.awake_since(known.doubt.last) <= LASTING);
+        if calls.remembered.iter().any(|known| known.call == call && known.owner.is_some()) {
+            return None;
         }
+        calls.attempts += 1;
+        let id = calls.attempts;
+        let doubt = calls.take(&call, id);
         drop(calls);
-        Some(Attempt { memory: self, call, doubt, sent: None, is_settled: false })
+        Some(Attempt { memory: self, id, call, doubt, sent: None, is_settled: false })
     }
 
-    fn calls(&self) -> MutexGuard<'_, VecDeque<Remembered>> {
+    fn calls(&self) -> MutexGuard<'_, Calls> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -79,9 +95,10 @@ impl Memory {
 #[derive(Debug)]
 pub(super) struct Attempt<'a> {
     memory: &'a Memory,
+    id: u64,
     call: Call,
     doubt: Option<Doubt>,
-    sent: Option<Duration>,
+    sent: Option<Moment>,
     is_settled: bool,
 }
 
@@ -92,7 +109,7 @@ impl Attempt<'_> {
     }
 
     /// Now it is sent.
-    pub(super) fn sends(&mut self, now: Duration) {
+    pub(super) fn sends(&mut self, now: Moment) {
         self.sent = Some(now);
     }
 
@@ -102,23 +119,21 @@ impl Attempt<'_> {
     }
 
     fn lasting(&self) -> Option<Doubt> {
-        let sent =
-            self.sent.map(|sent| Doubt { first: self.doubt.map_or(sent, |doubt| doubt.first), last: sent });
-        sent.or(self.doubt).filter(|_| !self.is_settled)
+        let sent = self.sent.map(|sent| Doubt { first: sent, last: sent });
+        let both = match (self.doubt, sent) {
+            (Some(doubt), Some(sent)) => Some(doubt.and(sent)),
+            (doubt, sent) => doubt.or(sent),
+        };
+        both.filter(|_| !self.is_settled)
     }
 }
 
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
-        let lasting = self.lasting();
         let mut calls = self.memory.calls();
-        if self.doubt.is_some() || lasting.is_some() {
-            calls.retain(|known| known.call != self.call);
+        calls.remembered.retain(|known| known.owner != Some(self.id));
+        if let Some(doubt) = self.lasting() {
+            calls.add(self.call.clone(), doubt);
         }
-        let Some(doubt) = lasting else { return };
-        if calls.len() >= MOST {
-            calls.pop_front();
-        }
-        calls.push_back(Remembered { call: self.call.clone(), doubt, is_taken: false });
     }
 }

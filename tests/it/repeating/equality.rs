@@ -3,7 +3,25 @@
 use serde_json::json;
 use tas_mcp::sandbox::seed;
 
-use super::{lost_after, lost_before, open, start};
+use super::{Scene, lost_after, lost_before, open, start, text};
+
+impl Scene {
+    /// Waits until the service has got a request that begins like this.
+    async fn until_asked(&self, line: &str) {
+        while !self.service.requests().await.iter().any(|known| known.starts_with(line)) {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Cancels a call, and waits until the server has heard of it.
+    async fn cancel(&mut self, id: u64) {
+        let params = json!({"requestId": id});
+        self.host
+            .send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
+            .await;
+        assert!(self.host.request("ping", json!({})).await["error"].is_null());
+    }
+}
 
 #[tokio::test]
 async fn other_arguments_are_never_held_back() {
@@ -31,6 +49,15 @@ async fn order_spelling_and_consent_make_no_difference() {
         "multiplayer_test_id": seed::TEST_PASSES,
     });
     assert_eq!(scene.host.fail("start_run", same).await["code"], "conflict");
+}
+
+#[tokio::test]
+async fn ids_are_equal_in_either_letter_case() {
+    let mut scene = open().await;
+    scene.lose("start_run", &start(), lost_after()).await;
+    let mut upper = start();
+    upper["deployment_config_id"] = json!(seed::CONFIG_WINDOWS.to_uppercase());
+    assert_eq!(scene.host.fail("start_run", upper).await["code"], "conflict");
 }
 
 #[tokio::test]
@@ -93,15 +120,36 @@ async fn a_call_that_was_cancelled_under_way_is_looked_for() {
     let before = scene.count("list_jobs").await;
     scene.service.fault(json!({"operation": "start_run", "after": true, "delay_ms": 60_000})).await;
     let id = scene.host.start("tools/call", json!({"name": "start_run", "arguments": start()})).await;
-    while !scene.service.requests().await.iter().any(|line| line.starts_with("POST /runs ")) {
-        tokio::task::yield_now().await;
-    }
-    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
-    scene.host.send(&cancel).await;
-    let ping = scene.host.request("ping", json!({})).await;
-    assert!(ping["error"].is_null());
+    scene.until_asked("POST /runs ").await;
+    scene.cancel(id).await;
     scene.service.release().await;
     assert_eq!(scene.host.fail("start_run", start()).await["code"], "conflict");
+    assert_eq!(scene.count("list_jobs").await, before + 1);
+}
+
+/// Whoever sent at the same time as the first ends in the middle of the repetition, and does not end it.
+#[tokio::test]
+async fn a_repetition_is_the_only_one_until_it_ends_itself() {
+    let mut scene = open().await;
+    let before = scene.count("list_jobs").await;
+    scene.service.fault(json!({"operation": "start_run", "after": true, "delay_ms": 60_000})).await;
+    let call = json!({"name": "start_run", "arguments": start()});
+    let slow = scene.host.start("tools/call", call.clone()).await;
+    scene.until_asked("POST /runs ").await;
+    scene.lose("start_run", &start(), lost_before()).await;
+
+    scene.service.fault(json!({"operation": "list_jobs", "delay_ms": 60_000})).await;
+    let repetition = scene.host.start("tools/call", call).await;
+    scene.until_asked("GET /jobs?page=0&page_size=100").await;
+    scene.cancel(slow).await;
+    let error = scene.host.fail("start_run", start()).await;
+    assert!(text(&error["message"]).contains("is under way"), "{error}");
+
+    scene.service.release().await;
+    let told = scene.host.answer(repetition).await;
+    assert!(text(&told["result"]["content"][0]["text"]).contains("conflict"), "{told}");
+    let error = scene.host.fail("start_run", start()).await;
+    assert_eq!(error["code"], "conflict", "the one that was cancelled is in doubt for itself: {error}");
     assert_eq!(scene.count("list_jobs").await, before + 1);
 }
 

@@ -19,6 +19,7 @@ use super::service::Service;
 pub(crate) struct Simulated {
     service: Weak<Service>,
     now: Mutex<Duration>,
+    slept: Mutex<Duration>,
     pauses: Mutex<Vec<Duration>>,
     /// Whether what is waited for takes longer than anybody waits.
     pub(crate) is_slow: AtomicBool,
@@ -28,14 +29,22 @@ pub(crate) struct Simulated {
 
 impl Simulated {
     pub(crate) fn of(service: &Arc<Service>) -> Arc<Self> {
-        let (now, pauses) = (Mutex::default(), Mutex::default());
+        let (now, slept, pauses) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (is_slow, stands_still) = (AtomicBool::new(false), AtomicBool::new(false));
-        Arc::new(Self { service: Arc::downgrade(service), now, pauses, is_slow, stands_still })
+        Arc::new(Self { service: Arc::downgrade(service), now, slept, pauses, is_slow, stands_still })
     }
 
     /// The pauses so far.
     pub(crate) fn pauses(&self) -> Vec<Duration> {
         self.pauses.lock().expect("no test panics here").clone()
+    }
+
+    /// Lets the machine sleep for so long, and nothing but its clock.
+    pub(crate) fn sleep(&self, span: Duration) {
+        *self.slept.lock().expect("no test panics here") += span;
+        if let Some(service) = self.service.upgrade() {
+            service.advance(span.as_secs_f64());
+        }
     }
 
     fn advance(&self, span: Duration) {
@@ -54,7 +63,8 @@ impl Clock for Simulated {
     /// The sandbox begins at this time too.
     fn date(&self) -> Timestamp {
         let start: Timestamp = "2026-03-02T09:15:00Z".parse().expect("a time");
-        start + SignedDuration::try_from(self.now()).expect("a span")
+        let slept = *self.slept.lock().expect("no test panics here");
+        start + SignedDuration::try_from(self.now() + slept).expect("a span")
     }
 
     fn pause(&self, span: Duration) -> BoxFuture<'_, ()> {
