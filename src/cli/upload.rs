@@ -107,12 +107,8 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     let tokens: Vec<_> = jobs.iter().map(|job| job.errand.cancelled().clone()).collect();
     let bars = Bars::new(jobs.iter().map(|job| (job.path.as_str(), Arc::clone(job.errand.meter()))));
     tokio::select! {
-        exit = uploaded(jobs, &bars) => exit,
+        exit = uploaded(jobs, &bars, interrupted_twice(&tokens)) => exit,
         () = bars.draw() => Ok(Exit::Done),
-        () = interrupted_twice(&tokens) => {
-            let failure = Failure::new(Code::Cancelled, "upload: ended at once");
-            Ok(complain(&failure.hint("call again with --resume to go on, without it to cancel what remains")))
-        }
     }
 }
 
@@ -204,33 +200,74 @@ fn arguments(matches: &ArgMatches, paths: &[String]) -> Fields {
     arguments
 }
 
-/// Uploads the files and tells of each in their order.
-async fn uploaded(jobs: Vec<Job>, bars: &Bars) -> anyhow::Result<Exit> {
-    let is_piped = !std::io::stdout().is_terminal();
-    let mut table = Table::new(["FILE", "BUILD", "BYTES", "SECONDS"]);
-    let (mut exit, mut printed) = (Exit::Done, Ok(()));
+/// Uploads the files and tells of each when it ends; of none any more when `stopped` comes first.
+async fn uploaded(jobs: Vec<Job>, bars: &Bars, stopped: impl Future<Output = ()>) -> anyhow::Result<Exit> {
+    let mut told = Told::new();
     let outcomes = jobs.into_iter().map(|job| async move { (job.path, job.errand.run().await) });
-    let mut outcomes = stream::iter(outcomes).buffered(AT_ONCE);
-    while let Some((path, outcome)) = outcomes.next().await {
-        match outcome {
-            // The other uploads go on, whoever reads.
-            Ok(build) if is_piped => printed = printed.and(bars.aside(|| print(&path, build))),
-            Ok(build) => {
-                let (size, seconds) = (build.size.to_string(), format!("{:.1}", build.seconds));
-                table.row([path, build.build_id, size, seconds]);
+    let mut outcomes = stream::iter(outcomes).buffer_unordered(AT_ONCE);
+    let mut stopped = std::pin::pin!(stopped);
+    loop {
+        tokio::select! {
+            biased;
+            ended = outcomes.next() => {
+                let Some((path, outcome)) = ended else { break };
+                bars.aside(|| told.tell(path, outcome));
             }
-            Err(failure) => {
-                let ended = bars.aside(|| complain(&failure.detail("path", path)));
-                exit = if exit == Exit::Done { ended } else { exit };
+            () = &mut stopped => {
+                let failure = Failure::new(Code::Cancelled, "upload: ended at once")
+                    .hint("call again with --resume to go on, without it to cancel what remains");
+                told.exit = bars.aside(|| complain(&failure));
+                break;
             }
         }
     }
     bars.finish();
-    printed?;
-    if !is_piped && !table.is_empty() {
-        write!(anstream::stdout(), "{table}")?;
+    told.end()
+}
+
+/// What has come of the files so far.
+struct Told {
+    is_piped: bool,
+    table: Table,
+    exit: Exit,
+    printed: anyhow::Result<()>,
+}
+
+impl Told {
+    fn new() -> Self {
+        let table = Table::new(["FILE", "BUILD", "BYTES", "SECONDS"]);
+        Self { is_piped: !std::io::stdout().is_terminal(), table, exit: Exit::Done, printed: Ok(()) }
     }
-    Ok(exit)
+
+    fn tell(&mut self, path: String, outcome: Result<Uploaded, Failure>) {
+        match outcome {
+            Ok(build) if self.is_piped => {
+                // The other uploads go on, whoever reads.
+                if let Err(error) = print(&path, build) {
+                    self.printed = Err(error);
+                }
+            }
+            Ok(build) => {
+                let (size, seconds) = (build.size.to_string(), format!("{:.1}", build.seconds));
+                self.table.row([path, build.build_id, size, seconds]);
+            }
+            Err(failure) => {
+                let is_of_file = failure.code == Code::FileError;
+                let ended = complain(&failure.detail("path", path));
+                // Something was sent before the file could be read no further.
+                let ended = if is_of_file { Exit::Refused } else { ended };
+                self.exit = if self.exit == Exit::Done { ended } else { self.exit };
+            }
+        }
+    }
+
+    fn end(self) -> anyhow::Result<Exit> {
+        self.printed?;
+        if !self.is_piped && !self.table.is_empty() {
+            write!(anstream::stdout(), "{}", self.table)?;
+        }
+        Ok(self.exit)
+    }
 }
 
 fn print(path: &str, build: Uploaded) -> anyhow::Result<()> {
