@@ -25,7 +25,7 @@ use super::{
 use crate::{
     api::minions::{GetMinionDownload, MinionPlatform},
     catalog,
-    client::{Answer, Arriving, Opened, Rest, Storage, StorageError},
+    client::{Answer, Arriving, Opened, Rest, Storage, StorageError, has_expired},
     failure::{Code, Failure, quotation},
     files::{Destination, unreadable},
     gateway::{Gateway, PROJECT_ID, Refusal},
@@ -185,10 +185,13 @@ impl Origin for Released {
             Ok(Opened::File(arriving)) => Ok(arriving),
             Ok(Opened::Other(answer)) => Err(refusal(&answer)),
             Err(error) => {
-                let is_passing = matches!(error, StorageError::Passing(_));
+                let (is_passing, wait) = match &error {
+                    StorageError::Passing { wait, .. } => (true, *wait),
+                    _ => (false, None),
+                };
                 let code = if is_passing { Code::ServiceUnavailable } else { Code::BadResponse };
                 let failure = Failure::new(code, format!("download_minion: {error}"));
-                Err(Refusal { failure: failure.hint("call again later"), is_passing, wait: None })
+                Err(Refusal { failure: failure.hint("call again later"), is_passing, wait })
             }
         }
     }
@@ -203,8 +206,8 @@ fn refusal(answer: &Answer) -> Refusal {
         return fail(Code::BadResponse, format!("the redirect to the installer {why}")).into();
     }
     let (code, is_passing) = match status {
+        _ if has_expired(status, &answer.body) => (Code::Rejected, true),
         404 => (Code::NotFound, false),
-        400 | 401 | 403 => (Code::Rejected, true),
         429 => (Code::RateLimited, true),
         408 | 500.. => (Code::ServiceUnavailable, true),
         _ => (Code::Rejected, false),
