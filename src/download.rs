@@ -8,6 +8,7 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::json;
 use tokio::time::Instant;
 
+mod existing;
 mod glob;
 mod listing;
 mod meter;
@@ -16,6 +17,7 @@ mod part;
 mod plan;
 mod report;
 mod transfer;
+mod work;
 
 pub use minion::{Installed, MinionOrder};
 pub use report::{Failed, Report, SavedFile};
@@ -24,7 +26,8 @@ use self::{
     listing::{Listing, split},
     meter::Meter,
     plan::{ARTIFACT, Plan, Wanted},
-    transfer::{Origin, Saved, Trouble, Work, save},
+    transfer::save,
+    work::{Origin, Saved, Trouble, Work},
 };
 use crate::{
     api::Id,

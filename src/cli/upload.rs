@@ -1,9 +1,6 @@
 //! `tas-mcp upload`: files become builds.
 
-use std::{
-    io::{IsTerminal as _, Write as _},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use futures_util::{StreamExt as _, stream};
@@ -14,22 +11,23 @@ use super::{
     Exit, Signals,
     call::{YES, agreed},
     complain,
-    table::Table,
 };
 use crate::{
     catalog,
     config::Settings,
     failure::{Code, Failure},
     gateway::{CONFIRM, Gateway, PROJECT_ID},
-    local::{BuildUpload, LocalTool as _, UploadBuild},
+    local::{LocalTool as _, UploadBuild},
     operation::Fields,
-    upload::{Errand, Order, Uploaded},
+    upload::{Errand, Order},
 };
 
 mod bars;
 mod names;
+mod telling;
 
 use bars::Bars;
+use telling::Told;
 
 /// Files under way at once (supplement 16).
 const AT_ONCE: usize = 4;
@@ -216,67 +214,13 @@ async fn uploaded(jobs: Vec<Job>, bars: &Bars, stopped: impl Future<Output = ()>
             () = &mut stopped => {
                 let failure = Failure::new(Code::Cancelled, "upload: ended at once")
                     .hint("call again with --resume to go on, without it to cancel what remains");
-                told.exit = bars.aside(|| complain(&failure));
+                bars.aside(|| told.stop(&failure));
                 break;
             }
         }
     }
     bars.finish();
     told.end()
-}
-
-/// What has come of the files so far.
-struct Told {
-    is_piped: bool,
-    table: Table,
-    exit: Exit,
-    printed: anyhow::Result<()>,
-}
-
-impl Told {
-    fn new() -> Self {
-        let table = Table::new(["FILE", "BUILD", "BYTES", "SECONDS"]);
-        Self { is_piped: !std::io::stdout().is_terminal(), table, exit: Exit::Done, printed: Ok(()) }
-    }
-
-    fn tell(&mut self, path: String, outcome: Result<Uploaded, Failure>) {
-        match outcome {
-            Ok(build) if self.is_piped => {
-                // The other uploads go on, whoever reads.
-                if let Err(error) = print(&path, build) {
-                    self.printed = Err(error);
-                }
-            }
-            Ok(build) => {
-                let (size, seconds) = (build.size.to_string(), format!("{:.1}", build.seconds));
-                self.table.row([path, build.build_id, size, seconds]);
-            }
-            Err(failure) => {
-                let is_of_file = failure.code == Code::FileError;
-                let ended = complain(&failure.detail("path", path));
-                // Something was sent before the file could be read no further.
-                let ended = if is_of_file { Exit::Refused } else { ended };
-                self.exit = if self.exit == Exit::Done { ended } else { self.exit };
-            }
-        }
-    }
-
-    fn end(self) -> anyhow::Result<Exit> {
-        self.printed?;
-        if !self.is_piped && !self.table.is_empty() {
-            write!(anstream::stdout(), "{}", self.table)?;
-        }
-        Ok(self.exit)
-    }
-}
-
-fn print(path: &str, build: Uploaded) -> anyhow::Result<()> {
-    let mut line = Fields::from_iter([("path".to_owned(), json!(path))]);
-    if let Value::Object(shown) = serde_json::to_value(BuildUpload::from(build))? {
-        line.extend(shown);
-    }
-    writeln!(anstream::stdout(), "{}", Value::Object(line))?;
-    Ok(())
 }
 
 /// The first request to end cancels the uploads at the service; ends with the second.

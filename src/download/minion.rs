@@ -17,7 +17,8 @@ use super::{
     INTERVAL, LATE, Manner,
     meter::Meter,
     plan, tell,
-    transfer::{Origin, Saved, Target, Trouble, Work, save},
+    transfer::save,
+    work::{Origin, Saved, Target, Trouble, Work},
 };
 use crate::{
     api::minions::{GetMinionDownload, MinionPlatform},

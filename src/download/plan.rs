@@ -7,7 +7,7 @@ use super::{
     listing::{Listed, Listing, Player, split},
     part,
     report::Failed,
-    transfer::Target,
+    work::Target,
 };
 use crate::{
     failure::{Code, Failure, quotation},

@@ -1,85 +1,24 @@
 //! One file from where it lies into its place.
 
-use std::{
-    io,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{io, sync::Arc, time::Duration};
 
 use bytes::BytesMut;
-use tokio::{task::spawn_blocking, time::Instant};
+use tokio::task::spawn_blocking;
 
-use super::{Manner, meter::Meter, part::Part};
+use super::{
+    existing::{Existing, OVERWRITE},
+    part::Part,
+    work::{Origin, Saved, Target, Trouble, Work},
+};
 use crate::{
-    client::{Arriving, Rest, jittered},
+    client::Arriving,
     failure::{Code, Failure},
-    files::{Directory, Spot, Unheld, file_error, is_escape, unreadable, unwritable},
+    files::{Spot, Unheld, file_error, is_escape, unreadable, unwritable},
     gateway::Refusal,
-    waiting::Clock,
 };
 
 /// Bytes that are written at a time.
 const PIECE: usize = 256 * 1024;
-
-/// How far the times of the same file may differ: some file systems count in steps of two seconds.
-const SAME_TIME: Duration = Duration::from_secs(2);
-
-/// What to do about another file of the name.
-const OVERWRITE: &str = "`overwrite: true` (`--overwrite`) replaces it; or name another destination";
-
-/// Longest pause that is taken because the service asks for it, where the call itself has no end.
-const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
-
-/// Where a file comes from.
-pub(super) trait Origin: Sync {
-    /// Opens it, once, from where `rest` begins.
-    fn open(&self, rest: &Rest) -> impl Future<Output = Result<Arriving, Refusal>> + Send;
-}
-
-/// What a file has to become.
-#[derive(Clone, Debug)]
-pub(super) struct Target {
-    /// Below the destination.
-    pub(super) path: String,
-    /// Bytes, where they are known.
-    pub(super) size: Option<u64>,
-    /// When it was made, where that is known.
-    pub(super) modified: Option<SystemTime>,
-    /// Whether another file of its name is replaced.
-    pub(super) replaces: bool,
-    /// Whether its digest is made.
-    pub(super) hashes: bool,
-}
-
-/// What the files of one errand share.
-#[derive(Clone, Debug)]
-pub(super) struct Work {
-    pub(super) directory: Directory,
-    pub(super) manner: Manner,
-    pub(super) meter: Arc<Meter>,
-    pub(super) clock: Arc<dyn Clock>,
-    /// When nobody waits any longer.
-    pub(super) end: Option<Instant>,
-}
-
-/// A file in its place.
-#[derive(Clone, Debug)]
-pub(super) struct Saved {
-    pub(super) size: u64,
-    /// It was there before.
-    pub(super) is_kept: bool,
-    /// Where it was wanted.
-    pub(super) sha256: Option<String>,
-}
-
-/// Why a file is not in its place.
-#[derive(Debug)]
-pub(super) enum Trouble {
-    /// The other files may still come.
-    File(Failure),
-    /// No other file can be written either.
-    Disk(Failure),
-}
 
 /// How an attempt ended that did not bring the rest of the file.
 enum End {
@@ -121,83 +60,6 @@ pub(super) async fn save(origin: &impl Origin, mut target: Target, work: Work) -
     let mut saving = Saving::begin(spot, target, work).await?;
     let brought = saving.bring(origin).await;
     saving.end(brought).await
-}
-
-impl Work {
-    /// Asks what is there, without taking it.
-    async fn describe(&self, origin: &impl Origin, target: &mut Target) -> Result<(), Trouble> {
-        let mut pauses = self.manner.pauses.iter();
-        loop {
-            let refusal = match origin.open(&Rest::default()).await {
-                Ok(arriving) => {
-                    (target.size, target.modified) = (arriving.total, arriving.modified);
-                    self.meter.expect(arriving.total.unwrap_or_default());
-                    return Ok(());
-                }
-                Err(refusal) => refusal,
-            };
-            match pauses.next() {
-                Some(pause) if refusal.is_passing => {
-                    self.pause(*pause, refusal.wait, refusal.failure).await.map_err(Trouble::File)?;
-                }
-                _ => return Err(Trouble::File(refusal.failure)),
-            }
-        }
-    }
-
-    /// Waits before what failed is tried again: for about so long, or as long as the service asks for.
-    ///
-    /// # Errors
-    /// The failure itself, when that is longer than there is time.
-    async fn pause(&self, pause: Duration, asked: Option<Duration>, failure: Failure) -> Result<(), Failure> {
-        let left = self.end.map_or(LONGEST_WAIT, |end| end.saturating_duration_since(Instant::now()));
-        if let Some(asked) = asked.filter(|asked| *asked > left) {
-            let asked = asked.as_secs();
-            return Err(failure
-                .detail("retry_after_s", asked)
-                .hint(format!("it asks to wait {asked} s: make the same call again after that")));
-        }
-        self.clock.pause(asked.unwrap_or_else(|| jittered(pause))).await;
-        Ok(())
-    }
-}
-
-/// What has the name of the file already.
-struct Existing {
-    is_file: bool,
-    is_directory: bool,
-    size: u64,
-    modified: Option<SystemTime>,
-}
-
-impl Existing {
-    fn of(found: &cap_std::fs::Metadata) -> Self {
-        let modified = found.modified().ok().map(cap_std::time::SystemTime::into_std);
-        Self { is_file: found.is_file(), is_directory: found.is_dir(), size: found.len(), modified }
-    }
-
-    /// The same file, saved before; `None`: it is to be replaced.
-    fn as_saved(&self, target: &Target) -> Result<Option<Saved>, Trouble> {
-        let same_time = match (self.modified, target.modified) {
-            (Some(one), Some(other)) => {
-                let apart = one.duration_since(other).or_else(|_| other.duration_since(one));
-                apart.is_ok_and(|apart| apart < SAME_TIME)
-            }
-            // Unknown is not the same to somebody who wants it replaced.
-            _ => !target.replaces,
-        };
-        if self.is_file && Some(self.size) == target.size && same_time {
-            return Ok(Some(Saved { size: self.size, is_kept: true, sha256: None }));
-        }
-        if self.is_directory {
-            return Err(Trouble::File(file_error(&target.path, "is a directory")));
-        }
-        if target.replaces {
-            return Ok(None);
-        }
-        let failure = file_error(&target.path, "is there already, and is another file");
-        Err(Trouble::File(failure.hint(OVERWRITE)))
-    }
 }
 
 /// A file that is being saved.
