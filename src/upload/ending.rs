@@ -28,7 +28,7 @@ enum Remains {
 
 impl Errand {
     /// Completes the upload. When the answer gets lost, it is asked for again; an upload that is no more then has become
-    /// the build.
+    /// the build. So may one that is cancelled in between.
     pub(super) async fn complete(&self, plan: &Plan, tags: &Tags) -> Result<(), Failure> {
         let mut arguments = json!({"build_id": plan.build_id});
         if let (Flow::Parts { upload_id, .. }, Value::Object(fields)) = (&plan.flow, &mut arguments) {
@@ -40,7 +40,7 @@ impl Errand {
         let Err(failure) = self.counter.insist(CompleteBuildUpload::NAME, arguments).await else {
             return Ok(());
         };
-        let is_in_doubt = failure.code == Code::NotFound || is_passing(&failure);
+        let is_in_doubt = matches!(failure.code, Code::NotFound | Code::Cancelled) || is_passing(&failure);
         if is_in_doubt && self.is_built(plan).await { Ok(()) } else { Err(failure) }
     }
 

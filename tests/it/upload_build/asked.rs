@@ -76,6 +76,31 @@ async fn a_cancelled_upload_does_not_wait() {
     scene.until_nothing_is_left().await;
 }
 
+/// The completion has happened, and its answer says that the service is busy.
+#[tokio::test]
+async fn a_build_that_is_complete_is_not_cancelled() {
+    let scene = Scene::open().await;
+    scene.write("game.apk", b"abc");
+    let fault = json!({
+        "operation": "complete_build_upload", "status": 503, "after": true, "headers": {"retry-after": "70"},
+    });
+    scene.service.fault(fault).await;
+    let (mut host, clock) = host(&scene).await;
+    clock.stands_still.store(true, Relaxed);
+    let id = host.start("tools/call", json!({"name": "upload_build", "arguments": path()})).await;
+    while clock.pauses().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(scene.journals().len(), 1);
+    host.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}))
+        .await;
+    while !scene.journals().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let writes = scene.service.writes().await;
+    assert!(!writes.iter().any(|line| line.starts_with("DELETE")), "{writes:?}");
+}
+
 /// Begins to upload the file, and lets so many minutes pass at the service; how many uploads it has then.
 async fn left_after(scene: &Scene, arguments: Value, parts: usize, minutes: f64) -> usize {
     hold_parts(&scene.service, 0).await;
