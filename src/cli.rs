@@ -61,6 +61,13 @@ impl Exit {
     pub const HELP_OF_WAITING: &'static str = "Exit codes: 0 every verdict is SUCCESS, 10 some are not, 11 not all was over in time; 1 the service said no, 2 wrong arguments or settings (nothing was sent), 3 the service cannot be reached, 4 outcome unknown";
 }
 
+impl Exit {
+    /// How a command ends that failed after requests had been sent.
+    fn late(code: Code) -> Self {
+        if code == Code::FileError { Self::Refused } else { code.into() }
+    }
+}
+
 impl From<Code> for Exit {
     fn from(code: Code) -> Self {
         match code {
@@ -85,6 +92,12 @@ impl From<Code> for Exit {
             | Code::Cancelled => Self::Refused,
         }
     }
+}
+
+/// Says a failure that came after requests had been sent: no argument is at fault then.
+fn complain_late(failure: &Failure) -> Exit {
+    complain(failure);
+    Exit::late(failure.code)
 }
 
 /// Says a failure on standard error: for people on a terminal, else as the JSON that tools answer.

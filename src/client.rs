@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 mod answer;
 mod arriving;
+mod expired;
 mod part;
 mod pools;
 mod reach;
@@ -18,6 +19,7 @@ mod transport;
 
 pub use answer::{Answer, Served};
 pub use arriving::{Arriving, Broken, Lost, Opened, Rest};
+pub use expired::has_expired;
 pub use part::Part;
 pub use pools::certificates;
 pub use reach::{Reached, proxy_of};

@@ -8,6 +8,7 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::json;
 use tokio::time::Instant;
 
+mod existing;
 mod glob;
 mod listing;
 mod meter;
@@ -16,6 +17,7 @@ mod part;
 mod plan;
 mod report;
 mod transfer;
+mod work;
 
 pub use minion::{Installed, MinionOrder};
 pub use report::{Failed, Report, SavedFile};
@@ -24,13 +26,14 @@ use self::{
     listing::{Listing, split},
     meter::Meter,
     plan::{ARTIFACT, Plan, Wanted},
-    transfer::{Origin, Saved, Trouble, Work, save},
+    transfer::save,
+    work::{Origin, Saved, Trouble, Work},
 };
 use crate::{
     api::Id,
     client::{Arriving, Rest},
     failure::Failure,
-    files::Destination,
+    files::{Destination, over},
     gateway::{Artifact, Gateway, Refusal},
     local::Audience,
 };
@@ -98,6 +101,11 @@ impl Default for Manner {
 pub trait Disk: fmt::Debug + Send + Sync {
     /// Writes all the bytes.
     fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()>;
+
+    /// Keeps what was written, also when the power is lost.
+    fn sync(&self, file: &File) -> io::Result<()> {
+        file.sync_all()
+    }
 }
 
 /// The disk that there is.
@@ -155,8 +163,9 @@ impl Order {
         }
         let directory = destination.open()?;
         let shown = directory.path().display().to_string();
-        let work = Work { directory, manner: manner.clone(), meter: Arc::clone(&meter) };
-        errand.fetch(gateway, wanted, &work, audience, end).await?;
+        let (meter_of_all, clock) = (Arc::clone(&meter), Arc::clone(gateway.clock()));
+        let work = Work { directory, manner: manner.clone(), meter: meter_of_all, clock, end };
+        errand.fetch(gateway, wanted, &work, audience).await?;
         errand.report(&listing, &shown, &meter)
     }
 }
@@ -176,7 +185,6 @@ impl Errand {
         wanted: Vec<Wanted>,
         work: &Work,
         audience: &Audience,
-        end: Option<Instant>,
     ) -> Result<(), Failure> {
         let mut waiting: Vec<_> = wanted.iter().map(|one| Some(one.target.path.clone())).collect();
         let mut coming = stream::iter(wanted.into_iter().enumerate())
@@ -189,7 +197,7 @@ impl Errand {
                 ended = coming.next() => {
                     let Some((place, artifact, path, ended)) = ended else { break };
                     match ended {
-                        Ok(saved) => self.files.push((place, saved_file(&artifact, path, saved))),
+                        Ok(saved) => self.files.push((place, saved_file(&artifact, path, &saved))),
                         Err(Trouble::File(failure)) => {
                             self.failed.push(Failed::new(&artifact.run_id, &artifact.filename, failure));
                         }
@@ -202,7 +210,7 @@ impl Errand {
                         *waiting = None;
                     }
                 }
-                () = at(end) => break,
+                () = over(work.end) => break,
                 _ = ticks.tick() => tell(&work.meter, audience),
             }
         }
@@ -295,7 +303,7 @@ impl Origin for Stored {
     }
 }
 
-fn saved_file(artifact: &Artifact, path: String, saved: Saved) -> SavedFile {
+fn saved_file(artifact: &Artifact, path: String, saved: &Saved) -> SavedFile {
     SavedFile {
         run_id: artifact.run_id.clone(),
         file_ref: format!("{ARTIFACT}{}", artifact.filename),
@@ -307,11 +315,4 @@ fn saved_file(artifact: &Artifact, path: String, saved: Saved) -> SavedFile {
 
 fn tell(meter: &Meter, audience: &Audience) {
     audience.watcher.progress(meter.there(), meter.total(), &meter.told());
-}
-
-async fn at(end: Option<Instant>) {
-    match end {
-        Some(end) => tokio::time::sleep_until(end).await,
-        None => std::future::pending().await,
-    }
 }

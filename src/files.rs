@@ -6,10 +6,20 @@ use std::{
     sync::Arc,
 };
 
+mod digest;
 mod directory;
+mod held;
+mod identity;
 pub mod name;
+mod opened;
+mod told;
 
+pub use digest::{hexadecimal, sha256};
 pub use directory::{Destination, Directory, Spot, is_escape};
+pub use held::{Held, Unheld, hold};
+pub use identity::{changed, which};
+pub use opened::OpenFile;
+pub use told::{over, told};
 
 use crate::{
     client::Storage,

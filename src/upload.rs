@@ -8,6 +8,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
+    time::Duration,
 };
 
 use schemars::JsonSchema;
@@ -40,7 +41,7 @@ pub use preparing::Order;
 pub use source::Source;
 
 use self::{
-    carrier::Carrier,
+    carrier::{Carrier, was_refused},
     counter::Counter,
     journal::{Journal, Tags},
     plan::{Flow, Plan},
@@ -62,6 +63,8 @@ pub struct Errand {
     /// Digest of what the caller asked for: another wish is another upload.
     wish: String,
     meter: Arc<Meter>,
+    /// How long the service keeps what has arrived.
+    span: Duration,
     /// Directory of the journals; `None`: an upload that is cut off begins anew.
     state: Option<PathBuf>,
     /// Whether an unfinished upload of the same file is taken up; otherwise it is cancelled.
@@ -70,7 +73,6 @@ pub struct Errand {
     hashes: bool,
     /// Whether it could be taken up if the process ended now.
     is_noted: Arc<AtomicBool>,
-    cancelled: CancellationToken,
 }
 
 /// A finished upload (supplement 15).
@@ -99,6 +101,8 @@ struct Opened {
     plan: Plan,
     tags: Tags,
     journal: Option<Journal>,
+    /// `false`: it has been cancelled, and no other one was begun in its place.
+    is_there: bool,
 }
 
 impl Errand {
@@ -109,7 +113,7 @@ impl Errand {
 
     /// Ends the upload when it is cancelled: the service frees what it holds for it.
     pub fn cancelled(&self) -> &CancellationToken {
-        &self.cancelled
+        &self.counter.cancelled
     }
 
     /// Uploads the file. When this fails, the upload has been cancelled at the service, or the failure says what remains.
@@ -119,6 +123,7 @@ impl Errand {
     /// or `bad_response` when the storage host does not take a part; `cancelled`.
     pub async fn run(mut self) -> Result<Uploaded, Failure> {
         self.meter.begin();
+        self.counter.allow(self.span);
         let mut opened = self.open().await?;
         self.is_noted.store(opened.journal.is_some(), Relaxed);
         let resumed = opened.tags.len() as u64;
@@ -145,14 +150,16 @@ impl Errand {
     }
 
     async fn send(&self, opened: &mut Opened) -> Result<Option<String>, Failure> {
-        let Opened { plan, tags, journal } = opened;
+        let Opened { plan, tags, journal, is_there } = opened;
         let mut sent = self.send_parts(plan, tags, journal.as_mut()).await;
         // The address of a whole file is good once: another one comes with another upload (supplement 10.6).
         if let (Err(failure), Flow::Whole { .. }) = (&sent, &plan.flow)
-            && failure.status == Some(403)
+            && was_refused(failure)
+            && self.discard(plan).await.is_ok()
         {
-            self.discard(plan).await?;
+            *is_there = false;
             *plan = self.initiate().await?;
+            *is_there = true;
             sent = self.send_parts(plan, tags, None).await;
         }
         let sha256 = sent?;
@@ -169,7 +176,7 @@ impl Errand {
     ) -> Result<Option<String>, Failure> {
         tokio::select! {
             sent = parts::send(self.carrier(plan), tags, journal) => sent,
-            () = self.cancelled.cancelled() => Err(cancelled()),
+            () = self.counter.cancelled.cancelled() => Err(cancelled()),
         }
     }
 

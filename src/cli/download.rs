@@ -11,13 +11,13 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Exit, complain, progress::Bar, table::Table};
+use super::{Exit, complain, complain_late, progress::Bar, table::Table};
 use crate::{
     api::minions::MinionPlatform,
     arguments::{Violation, nearest},
     config::Settings,
     download::{Installed, Manner, MinionOrder, Order, Report},
-    failure::{Code, Failure},
+    failure::Failure,
     files::Destination,
     gateway::Gateway,
     local::{Audience, minion_platform},
@@ -78,19 +78,19 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     match matches.subcommand() {
         Some(("run", matches)) => match run_files(matches, &gateway).await {
             Ok(report) => shown(&report, &table_of_files(&report), exit(&report)),
-            Err(failure) => Ok(complain(&failure)),
+            Err(exit) => Ok(exit),
         },
         Some(("minion", matches)) => match minion(matches, &gateway).await {
             Ok(installed) => shown(&installed, &table_of_installer(&installed), Exit::Done),
-            Err(failure) => Ok(complain(&failure)),
+            Err(exit) => Ok(exit),
         },
         _ => Err(anyhow::anyhow!("nothing to download is named")),
     }
 }
 
-async fn run_files(matches: &ArgMatches, gateway: &Gateway) -> Result<Report, Failure> {
+async fn run_files(matches: &ArgMatches, gateway: &Gateway) -> Result<Report, Exit> {
     let run_id = matches.get_one::<String>(RUN_ID).cloned().unwrap_or_default();
-    let destination = destination(matches, gateway, &run_id)?;
+    let destination = destination(matches, gateway, &run_id).map_err(|failure| complain(&failure))?;
     let given = |name: &str| matches.contains_id(name);
     let order = Order {
         project: None,
@@ -106,22 +106,21 @@ async fn run_files(matches: &ArgMatches, gateway: &Gateway) -> Result<Report, Fa
     let audience = Audience { watcher: Arc::new(bar.clone()), ..Audience::silent() };
     let ended = order.run(gateway, &destination, &Manner::default(), &audience).await;
     bar.end();
-    ended
+    ended.map_err(|failure| complain_late(&failure))
 }
 
-async fn minion(matches: &ArgMatches, gateway: &Gateway) -> Result<Installed, Failure> {
-    let named = matches.get_one::<String>(PLATFORM).map(|word| platform(word)).transpose()?;
-    let order = MinionOrder {
-        project: None,
-        platform: minion_platform(named)?,
-        overwrite: matches.get_flag(OVERWRITE),
+async fn minion(matches: &ArgMatches, gateway: &Gateway) -> Result<Installed, Exit> {
+    let wanted = || {
+        let named = matches.get_one::<String>(PLATFORM).map(|word| platform(word)).transpose()?;
+        Ok((minion_platform(named)?, destination(matches, gateway, ".")?))
     };
-    let destination = destination(matches, gateway, ".")?;
+    let (platform, destination) = wanted().map_err(|failure| complain(&failure))?;
+    let order = MinionOrder { project: None, platform, overwrite: matches.get_flag(OVERWRITE) };
     let bar = Bar::new();
     let audience = Audience { watcher: Arc::new(bar.clone()), ..Audience::silent() };
     let ended = order.run(gateway, &destination, &Manner::default(), &audience).await;
     bar.end();
-    ended
+    ended.map_err(|failure| complain_late(&failure))
 }
 
 fn destination(matches: &ArgMatches, gateway: &Gateway, default: &str) -> Result<Destination, Failure> {
@@ -172,11 +171,10 @@ fn table_of_installer(installed: &Installed) -> Table {
     table
 }
 
-/// A file that did not come decides; no argument is at fault then.
+/// A file that did not come decides.
 fn exit(report: &Report) -> Exit {
     match report.failed.first().map(|failed| failed.code) {
         None => Exit::Done,
-        Some(Code::FileError) => Exit::Refused,
-        Some(code) => code.into(),
+        Some(code) => Exit::late(code),
     }
 }

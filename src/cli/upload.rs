@@ -1,9 +1,6 @@
 //! `tas-mcp upload`: files become builds.
 
-use std::{
-    io::{IsTerminal as _, Write as _},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use futures_util::{StreamExt as _, stream};
@@ -14,22 +11,23 @@ use super::{
     Exit, Signals,
     call::{YES, agreed},
     complain,
-    table::Table,
 };
 use crate::{
     catalog,
     config::Settings,
     failure::{Code, Failure},
     gateway::{CONFIRM, Gateway, PROJECT_ID},
-    local::{BuildUpload, LocalTool as _, UploadBuild},
+    local::{LocalTool as _, UploadBuild},
     operation::Fields,
-    upload::{Errand, Order, Uploaded},
+    upload::{Errand, Order},
 };
 
 mod bars;
 mod names;
+mod telling;
 
 use bars::Bars;
+use telling::Told;
 
 /// Files under way at once (supplement 16).
 const AT_ONCE: usize = 4;
@@ -107,12 +105,8 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     let tokens: Vec<_> = jobs.iter().map(|job| job.errand.cancelled().clone()).collect();
     let bars = Bars::new(jobs.iter().map(|job| (job.path.as_str(), Arc::clone(job.errand.meter()))));
     tokio::select! {
-        exit = uploaded(jobs, &bars) => exit,
+        exit = uploaded(jobs, &bars, interrupted_twice(&tokens)) => exit,
         () = bars.draw() => Ok(Exit::Done),
-        () = interrupted_twice(&tokens) => {
-            let failure = Failure::new(Code::Cancelled, "upload: ended at once");
-            Ok(complain(&failure.hint("call again with --resume to go on, without it to cancel what remains")))
-        }
     }
 }
 
@@ -204,42 +198,29 @@ fn arguments(matches: &ArgMatches, paths: &[String]) -> Fields {
     arguments
 }
 
-/// Uploads the files and tells of each in their order.
-async fn uploaded(jobs: Vec<Job>, bars: &Bars) -> anyhow::Result<Exit> {
-    let is_piped = !std::io::stdout().is_terminal();
-    let mut table = Table::new(["FILE", "BUILD", "BYTES", "SECONDS"]);
-    let (mut exit, mut printed) = (Exit::Done, Ok(()));
+/// Uploads the files and tells of each when it ends; of none any more when `stopped` comes first.
+async fn uploaded(jobs: Vec<Job>, bars: &Bars, stopped: impl Future<Output = ()>) -> anyhow::Result<Exit> {
+    let mut told = Told::new();
     let outcomes = jobs.into_iter().map(|job| async move { (job.path, job.errand.run().await) });
-    let mut outcomes = stream::iter(outcomes).buffered(AT_ONCE);
-    while let Some((path, outcome)) = outcomes.next().await {
-        match outcome {
-            // The other uploads go on, whoever reads.
-            Ok(build) if is_piped => printed = printed.and(bars.aside(|| print(&path, build))),
-            Ok(build) => {
-                let (size, seconds) = (build.size.to_string(), format!("{:.1}", build.seconds));
-                table.row([path, build.build_id, size, seconds]);
+    let mut outcomes = stream::iter(outcomes).buffer_unordered(AT_ONCE);
+    let mut stopped = std::pin::pin!(stopped);
+    loop {
+        tokio::select! {
+            biased;
+            ended = outcomes.next() => {
+                let Some((path, outcome)) = ended else { break };
+                bars.aside(|| told.tell(path, outcome));
             }
-            Err(failure) => {
-                let ended = bars.aside(|| complain(&failure.detail("path", path)));
-                exit = if exit == Exit::Done { ended } else { exit };
+            () = &mut stopped => {
+                let failure = Failure::new(Code::Cancelled, "upload: ended at once")
+                    .hint("call again with --resume to go on, without it to cancel what remains");
+                bars.aside(|| told.stop(&failure));
+                break;
             }
         }
     }
     bars.finish();
-    printed?;
-    if !is_piped && !table.is_empty() {
-        write!(anstream::stdout(), "{table}")?;
-    }
-    Ok(exit)
-}
-
-fn print(path: &str, build: Uploaded) -> anyhow::Result<()> {
-    let mut line = Fields::from_iter([("path".to_owned(), json!(path))]);
-    if let Value::Object(shown) = serde_json::to_value(BuildUpload::from(build))? {
-        line.extend(shown);
-    }
-    writeln!(anstream::stdout(), "{}", Value::Object(line))?;
-    Ok(())
+    told.end()
 }
 
 /// The first request to end cancels the uploads at the service; ends with the second.

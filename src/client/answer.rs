@@ -50,7 +50,7 @@ impl Answer {
             status,
             body,
             location: text(header::LOCATION).map(|location| absolute(url, location)),
-            retry_after: text(header::RETRY_AFTER).and_then(pause),
+            retry_after: retry_after(headers),
             date: text(header::DATE).and_then(moment),
             attempts: 1,
             file: Served {
@@ -77,7 +77,8 @@ fn absolute(url: &Url, location: &str) -> String {
 }
 
 /// Reads `Retry-After`: seconds, or a date.
-fn pause(text: &str) -> Option<Duration> {
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
     if let Ok(seconds) = text.trim().parse() {
         return Some(Duration::from_secs(seconds));
     }
@@ -85,6 +86,7 @@ fn pause(text: &str) -> Option<Duration> {
     Some(Duration::try_from(wait).unwrap_or_default())
 }
 
-fn moment(text: &str) -> Option<Timestamp> {
+/// Reads a date.
+pub(super) fn moment(text: &str) -> Option<Timestamp> {
     jiff::fmt::rfc2822::parse(text).ok().map(|date| date.timestamp())
 }

@@ -1,6 +1,6 @@
 //! Files as streams: asked for from where an earlier attempt ended, and read piece by piece, whatever their size.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -8,6 +8,8 @@ use reqwest::{Response, Url};
 
 use super::{
     Answer, Client, Request, Served,
+    answer::moment,
+    expired::has_expired,
     part::{content_range, ranged},
     redirect::Followed,
     transport::{Transport, TransportError, bounded, chain},
@@ -32,13 +34,11 @@ pub struct Rest {
 impl Rest {
     /// The headers that ask for it. A file that has changed comes whole.
     pub(super) fn headers(&self) -> HeaderMap {
-        if self.from == 0 {
-            return HeaderMap::new();
-        }
+        let tag = self.tag.as_deref().and_then(|tag| HeaderValue::from_str(tag).ok());
+        // Without a tag, the rest could be that of another file.
+        let Some(tag) = tag.filter(|_| self.from > 0) else { return HeaderMap::new() };
         let mut headers = ranged(&format!("bytes={}-", self.from));
-        if let Some(tag) = self.tag.as_deref().and_then(|tag| HeaderValue::from_str(tag).ok()) {
-            headers.insert(header::IF_RANGE, tag);
-        }
+        headers.insert(header::IF_RANGE, tag);
         headers
     }
 }
@@ -62,6 +62,8 @@ pub struct Arriving {
     pub total: Option<u64>,
     /// `ETag`, as it came.
     pub etag: Option<String>,
+    /// When it was made, where the answer says.
+    pub modified: Option<SystemTime>,
 }
 
 /// Why a file did not come to its end.
@@ -84,12 +86,14 @@ impl Opened {
         let (status, headers) = (response.status(), response.headers().clone());
         let (start, total) = content_range(&headers);
         if obstacle.is_none() && matches!(status, StatusCode::OK | StatusCode::PARTIAL_CONTENT) {
-            let etag = headers.get(header::ETAG).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
+            let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+            let etag = text(header::ETAG).map(str::to_owned);
+            let modified = text(header::LAST_MODIFIED).and_then(moment).map(SystemTime::from);
             let is_whole = status == StatusCode::OK;
             let total = if is_whole { response.content_length() } else { total };
             // A part of nowhere is not the part that was asked for.
             let offset = if is_whole { 0 } else { start.unwrap_or(u64::MAX) };
-            return Ok(Self::File(Arriving { response, offset, total, etag }));
+            return Ok(Self::File(Arriving { response, offset, total, etag, modified }));
         }
         let url = response.url().clone();
         let mut answer = Answer::new(status.as_u16(), &url, &headers, bounded(response).await?);
@@ -126,7 +130,8 @@ impl Client {
         if let Some(listed) = listed.filter(is_safe) {
             match transport.open(request, Some(&listed), &headers, key).await {
                 // The file may have come to another place since it was listed.
-                Ok(Opened::Other(answer)) if matches!(answer.status, 401 | 403 | 404) => {}
+                Ok(Opened::Other(answer))
+                    if answer.status == 404 || has_expired(answer.status, &answer.body) => {}
                 Err(_) if !transport.is_own(&listed) => {}
                 opened => return opened.map_err(|error| lost(error, request, key)),
             }

@@ -2,28 +2,26 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use bytes::Bytes;
 use http::{StatusCode, header};
 use reqwest::{Body, Response, Url};
 
 use super::{
     Opened, Rest,
+    answer::retry_after,
+    expired::{has_expired, words},
     pools::Pools,
     redirect::followed,
     transport::{TransportError, bounded},
 };
-use crate::{
-    config::{is_loopback, is_safe},
-    failure::quotation,
-};
+use crate::config::{is_loopback, is_safe};
 
 /// Limit of opening a connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(15);
 
-/// How long the storage host may think about a part that it has got.
+/// How long the words of a refusal may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Limit of opening a file.
+/// Limit of opening a file, redirects included.
 const OPENING: Duration = Duration::from_secs(60);
 
 /// Sends to and reads from presigned addresses.
@@ -39,17 +37,40 @@ pub enum StorageError {
     #[error("the address {0}")]
     Address(&'static str),
     /// The address has expired, or was never good: another one is needed.
-    #[error("the storage host refused the address: {0}")]
-    Refused(String),
+    #[error("the storage host refused the address: {said}")]
+    Refused {
+        /// Status of the answer.
+        status: u16,
+        /// Its words.
+        said: String,
+    },
     /// It may work the next time.
-    #[error("{0}")]
-    Passing(String),
+    #[error("{said}")]
+    Passing {
+        /// What happened.
+        said: String,
+        /// How long to wait before that, where the storage host says so.
+        wait: Option<Duration>,
+    },
     /// It took the bytes, and does not say as what.
     #[error("the storage host answered {0} without an ETag")]
     NoTag(StatusCode),
     /// It will not work the next time either.
     #[error("the storage host answered {0}")]
     Final(String),
+}
+
+impl StorageError {
+    /// It may work the next time, and nobody says when.
+    pub fn passing(said: impl Into<String>) -> Self {
+        Self::Passing { said: said.into(), wait: None }
+    }
+}
+
+impl From<TransportError> for StorageError {
+    fn from(error: TransportError) -> Self {
+        Self::passing(error.to_string())
+    }
 }
 
 impl Storage {
@@ -72,15 +93,14 @@ impl Storage {
 
     /// Opens the file that lies there or where redirects lead, from where `rest` begins.
     pub async fn get(&self, address: &str, rest: &Rest) -> Result<Opened, StorageError> {
-        let passing = |error: TransportError| StorageError::Passing(error.to_string());
         let headers = rest.headers();
         let opening = async {
             let sent = self.client(address)?.get(address).headers(headers.clone()).send().await;
-            let response = sent.map_err(|error| passing(error.into()))?;
-            let found = followed(response, &headers, &self.pools).await.map_err(passing)?;
-            Opened::of(found).await.map_err(passing)
+            let response = sent.map_err(TransportError::from)?;
+            let found = followed(response, &headers, &self.pools).await?;
+            Ok(Opened::of(found).await?)
         };
-        let late = || StorageError::Passing(format!("no answer came within {} s", OPENING.as_secs()));
+        let late = || StorageError::passing(format!("no answer came within {} s", OPENING.as_secs()));
         tokio::time::timeout(OPENING, opening).await.unwrap_or_else(|_| Err(late()))
     }
 
@@ -100,33 +120,21 @@ fn unquoted(tag: &str) -> &str {
 }
 
 async fn success(sent: Result<Response, reqwest::Error>) -> Result<Response, StorageError> {
-    let answer = sent.map_err(|error| StorageError::Passing(TransportError::from(error).to_string()))?;
+    let answer = sent.map_err(TransportError::from)?;
     let status = answer.status();
     if status.is_success() {
         return Ok(answer);
     }
+    let wait = retry_after(answer.headers());
     let body =
         tokio::time::timeout(PATIENCE, bounded(answer)).await.ok().and_then(Result::ok).unwrap_or_default();
     let said = format!("{status}: {}", words(&body));
-    Err(match status {
-        StatusCode::FORBIDDEN => StorageError::Refused(said),
-        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => StorageError::Passing(said),
-        _ if status.is_server_error() => StorageError::Passing(said),
-        _ if said.contains("RequestTimeout") => StorageError::Passing(said),
+    let is_busy = status.is_server_error()
+        || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS)
+        || said.contains("RequestTimeout");
+    Err(match status.as_u16() {
+        status if has_expired(status, &body) => StorageError::Refused { status, said },
+        _ if is_busy => StorageError::Passing { said, wait },
         _ => StorageError::Final(said),
     })
-}
-
-/// The code and message of an XML error, else the text itself (supplement 10.6).
-fn words(body: &Bytes) -> String {
-    let text = String::from_utf8_lossy(body);
-    let element = |name: &str| {
-        let (_, rest) = text.split_once(&format!("<{name}>"))?;
-        Some(rest.split_once(&format!("</{name}>"))?.0)
-    };
-    match (element("Code"), element("Message")) {
-        (Some(code), Some(message)) => quotation(&format!("{code} ({message})")),
-        (Some(code), None) => quotation(code),
-        _ => quotation(text.trim()),
-    }
 }

@@ -5,6 +5,8 @@ use std::{
     time::Instant,
 };
 
+use crate::files;
+
 /// Counts bytes; shared by the files that are under way.
 #[derive(Debug)]
 pub(super) struct Meter {
@@ -57,13 +59,6 @@ impl Meter {
 
     /// What a person reads: how much of how much, and how fast.
     pub(super) fn told(&self) -> String {
-        let rate = mebibytes(self.came.load(Relaxed)) / self.started.elapsed().as_secs_f64().max(0.001);
-        let (there, total) = (mebibytes(self.there()), mebibytes(self.total()));
-        format!("{there:.1} of {total:.1} MiB, {rate:.1} MiB/s")
+        files::told(self.there(), self.total(), self.came.load(Relaxed), self.started.elapsed())
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
-fn mebibytes(bytes: u64) -> f64 {
-    bytes as f64 / 1_048_576.0
 }

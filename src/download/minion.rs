@@ -3,31 +3,29 @@
 
 use std::{
     env::consts::{ARCH, OS},
-    io::{self, Read as _},
-    path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use percent_encoding::percent_decode_str;
 use reqwest::Url;
-use ring::digest::{Context, SHA256};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use tokio::{task::spawn_blocking, time::Instant};
+use tokio::time::Instant;
 
 use super::{
-    INTERVAL, LATE, Manner, at,
+    INTERVAL, LATE, Manner,
     meter::Meter,
     plan, tell,
-    transfer::{Origin, Target, Trouble, Work, save},
+    transfer::save,
+    work::{Origin, Saved, Target, Trouble, Work},
 };
 use crate::{
     api::minions::{GetMinionDownload, MinionPlatform},
     catalog,
-    client::{Answer, Arriving, Opened, Rest, Storage, StorageError},
+    client::{Answer, Arriving, Opened, Rest, Storage, StorageError, has_expired},
     failure::{Code, Failure, quotation},
-    files::{Destination, unreadable},
+    files::{Destination, over},
     gateway::{Gateway, PROJECT_ID, Refusal},
     local::Audience,
     operation::{Fields, Operation as _},
@@ -45,6 +43,9 @@ pub struct Installed {
     pub size: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
+    /// `true`: it was there before, with the same size and, where that is told, the same time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,7 +78,7 @@ impl MinionOrder {
     /// Saves the installer. When the audience waits no longer, the rest is left to the next call.
     ///
     /// # Errors
-    /// Those of `get_minion_download`; `file_error` when a file of its name is there or nothing can be written; what
+    /// Those of `get_minion_download`; `file_error` when another file of its name is there or nothing can be written; what
     /// the storage host says.
     pub async fn run(
         self,
@@ -93,30 +94,33 @@ impl MinionOrder {
         let name = file_name(&address)?;
         origin.remember(address);
         let directory = destination.open()?;
-        let path = directory.path().join(&name);
-        let shown = path.display().to_string();
+        let shown = directory.path().join(&name).display().to_string();
         let meter = Arc::new(Meter::new(0));
-        let target = Target { path: name, size: None, modified: None, replaces: origin.order.overwrite };
-        let work = Work { directory, manner: manner.clone(), meter: Arc::clone(&meter) };
+        let replaces = origin.order.overwrite;
+        let target = Target { path: name, size: None, modified: None, replaces, hashes: true };
+        let (counted, clock) = (Arc::clone(&meter), Arc::clone(gateway.clock()));
+        let work = Work { directory, manner: manner.clone(), meter: counted, clock, end };
         let saved = waited(save(&origin, target, work), &meter, audience, end).await;
         let platform = origin.order.platform;
         match saved {
             None => Ok(Installed::late(platform, shown, &meter)),
             Some(Err(Trouble::File(failure) | Trouble::Disk(failure))) => Err(failure),
-            Some(Ok(saved)) => {
-                let digest = digest(path).await.map_err(|error| unreadable(&shown, &error))?;
-                let (size, sha256) = (Some(saved.size), Some(digest));
-                let (progress, hint) = (None, None);
-                Ok(Installed { status: "downloaded", platform, path: shown, size, sha256, progress, hint })
-            }
+            Some(Ok(saved)) => Ok(Installed::of(platform, shown, saved)),
         }
     }
 }
 
 impl Installed {
+    fn of(platform: MinionPlatform, path: String, saved: Saved) -> Self {
+        let Saved { size, is_kept: kept, sha256 } = saved;
+        let (size, progress, hint) = (Some(size), None, None);
+        Self { status: "downloaded", platform, path, size, sha256, kept, progress, hint }
+    }
+
     fn late(platform: MinionPlatform, path: String, meter: &Meter) -> Self {
         let (progress, hint) = (Some(meter.told()), Some(LATE));
-        Self { status: "downloading", platform, path, size: None, sha256: None, progress, hint }
+        let (size, sha256, kept) = (None, None, false);
+        Self { status: "downloading", platform, path, size, sha256, kept, progress, hint }
     }
 }
 
@@ -135,7 +139,7 @@ async fn waited<T>(
                 tell(meter, audience);
                 return Some(saved);
             }
-            () = at(end) => return None,
+            () = over(end) => return None,
             _ = ticks.tick() => tell(meter, audience),
         }
     }
@@ -185,10 +189,13 @@ impl Origin for Released {
             Ok(Opened::File(arriving)) => Ok(arriving),
             Ok(Opened::Other(answer)) => Err(refusal(&answer)),
             Err(error) => {
-                let is_passing = matches!(error, StorageError::Passing(_));
+                let (is_passing, wait) = match &error {
+                    StorageError::Passing { wait, .. } => (true, *wait),
+                    _ => (false, None),
+                };
                 let code = if is_passing { Code::ServiceUnavailable } else { Code::BadResponse };
                 let failure = Failure::new(code, format!("download_minion: {error}"));
-                Err(Refusal { failure: failure.hint("call again later"), is_passing, wait: None })
+                Err(Refusal { failure: failure.hint("call again later"), is_passing, wait })
             }
         }
     }
@@ -203,8 +210,8 @@ fn refusal(answer: &Answer) -> Refusal {
         return fail(Code::BadResponse, format!("the redirect to the installer {why}")).into();
     }
     let (code, is_passing) = match status {
+        _ if has_expired(status, &answer.body) => (Code::Rejected, true),
         404 => (Code::NotFound, false),
-        400 | 401 | 403 => (Code::Rejected, true),
         429 => (Code::RateLimited, true),
         408 | 500.. => (Code::ServiceUnavailable, true),
         _ => (Code::Rejected, false),
@@ -228,24 +235,4 @@ fn file_name(address: &str) -> Result<String, Failure> {
         )
         .hint("take the address of `get_minion_download` and save it under a name of your own")),
     }
-}
-
-/// The SHA-256 of a file, in hexadecimal digits.
-async fn digest(path: impl AsRef<Path> + Send + 'static) -> io::Result<String> {
-    let made = spawn_blocking(move || {
-        let (mut file, mut context) = (std::fs::File::open(path)?, Context::new(&SHA256));
-        let mut piece = vec![0; 256 * 1024];
-        loop {
-            let read = file.read(&mut piece)?;
-            if read == 0 {
-                return Ok(context
-                    .finish()
-                    .as_ref()
-                    .iter()
-                    .fold(String::new(), |digits, byte| digits + &format!("{byte:02x}")));
-            }
-            context.update(piece.get(..read).unwrap_or_default());
-        }
-    });
-    made.await.unwrap_or_else(|stopped| Err(io::Error::other(stopped)))
 }

@@ -2,8 +2,8 @@
 //! final name when it is whole.
 
 use std::{
-    fs::{File, TryLockError},
-    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    fs::File,
+    io::{self, Read as _, Seek as _, SeekFrom},
     time::SystemTime,
 };
 
@@ -11,7 +11,10 @@ use cap_std::fs::OpenOptions;
 use serde::{Deserialize, Serialize};
 
 use super::Disk;
-use crate::{client::Rest, files::Spot};
+use crate::{
+    client::Rest,
+    files::{Spot, Unheld, hold, sha256},
+};
 
 /// Endings of the names of a file that is not whole, and of what is known of it.
 const PART: &str = ".part";
@@ -40,34 +43,18 @@ pub(super) struct Part {
     pub(super) length: u64,
 }
 
-/// Why there is no part.
-#[derive(Debug)]
-pub(super) enum Problem {
-    /// Another call writes to it.
-    Busy,
-    Io(io::Error),
-}
-
-impl From<io::Error> for Problem {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
 impl Part {
     /// What is there of the file, or nothing yet. `size` is how long it has to become, where that is known.
-    pub(super) fn open(spot: Spot, size: Option<u64>) -> Result<Self, Problem> {
+    pub(super) fn open(spot: Spot, size: Option<u64>) -> Result<Self, Unheld> {
         let name = part_name(&spot);
         // Nothing is written through a link.
         if spot.dir.symlink_metadata(&name).is_ok_and(|found| !found.is_file()) {
             spot.dir.remove_file(&name)?;
         }
         let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).clone();
-        let file = spot.dir.open_with(&name, &options)?.into_std();
+        let open = || spot.dir.open_with(&name, &options).map(cap_std::fs::File::into_std);
         // Some file systems have no locks: only a lock of somebody else counts.
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            return Err(Problem::Busy);
-        }
+        let file = hold(open, || spot.dir.symlink_metadata(&name))?.file;
         let length = file.metadata()?.len();
         let mut part = Self { spot, file, known: Known::default(), length };
         part.known = part.read_known().unwrap_or_default();
@@ -130,11 +117,20 @@ impl Part {
     }
 
     /// Gives the whole file its name and its time. Nothing that has the name is replaced unless `replaces` says so.
-    pub(super) fn finish(&mut self, modified: Option<SystemTime>, replaces: bool) -> io::Result<()> {
-        self.file.flush()?;
+    pub(super) fn finish(
+        &mut self,
+        modified: Option<SystemTime>,
+        replaces: bool,
+        disk: &dyn Disk,
+    ) -> io::Result<()> {
         if let Some(modified) = modified {
             // It is a comfort, and not every file system has it.
             drop(self.file.set_modified(modified));
+        }
+        // What has its name has to be whole for good. Nobody knows what is there when that fails.
+        if let Err(error) = disk.sync(&self.file) {
+            drop(self.forget());
+            return Err(error);
         }
         let spot = &self.spot;
         let part = part_name(spot);
@@ -144,6 +140,12 @@ impl Part {
             name_anew(spot, &part)?;
         }
         remove(spot, &tag_name(spot))
+    }
+
+    /// The SHA-256 of what is there.
+    pub(super) fn digest(&mut self) -> io::Result<String> {
+        self.file.rewind()?;
+        sha256(&self.file)
     }
 
     fn read_known(&self) -> Option<Known> {

@@ -7,7 +7,7 @@ use super::{
     listing::{Listed, Listing, Player, split},
     part,
     report::Failed,
-    transfer::Target,
+    work::Target,
 };
 use crate::{
     failure::{Code, Failure, quotation},
@@ -107,7 +107,8 @@ fn wanted(order: &Order, player: &Player, file: &Listed, path: String) -> Wanted
         filename: file.filename.clone(),
         url: file.url.clone(),
     };
-    let target = Target { path, size: file.size, modified: file.uploaded, replaces: order.overwrite };
+    let (size, modified) = (file.size, file.uploaded);
+    let target = Target { path, size, modified, replaces: order.overwrite, hashes: false };
     Wanted { artifact, target }
 }
 

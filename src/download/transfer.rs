@@ -1,81 +1,24 @@
 //! One file from where it lies into its place.
 
-use std::{
-    io,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{io, sync::Arc, time::Duration};
 
 use bytes::BytesMut;
 use tokio::task::spawn_blocking;
 
 use super::{
-    Manner,
-    meter::Meter,
-    part::{Part, Problem},
+    existing::{Existing, OVERWRITE},
+    part::Part,
+    work::{Origin, Saved, Target, Trouble, Work},
 };
 use crate::{
-    client::{Arriving, Rest, jittered},
+    client::Arriving,
     failure::{Code, Failure},
-    files::{Directory, Spot, file_error, is_escape, unwritable},
+    files::{Spot, Unheld, file_error, is_escape, unreadable, unwritable},
     gateway::Refusal,
 };
 
 /// Bytes that are written at a time.
 const PIECE: usize = 256 * 1024;
-
-/// How far the times of the same file may differ: some file systems count in steps of two seconds.
-const SAME_TIME: Duration = Duration::from_secs(2);
-
-/// What to do about another file of the name.
-const OVERWRITE: &str = "`overwrite: true` (`--overwrite`) replaces it; or name another destination";
-
-/// Longest pause that is taken because the service asks for it.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
-
-/// Where a file comes from.
-pub(super) trait Origin: Sync {
-    /// Opens it, once, from where `rest` begins.
-    fn open(&self, rest: &Rest) -> impl Future<Output = Result<Arriving, Refusal>> + Send;
-}
-
-/// What a file has to become.
-#[derive(Clone, Debug)]
-pub(super) struct Target {
-    /// Below the destination.
-    pub(super) path: String,
-    /// Bytes, where they are known.
-    pub(super) size: Option<u64>,
-    /// When it was made, where that is known.
-    pub(super) modified: Option<SystemTime>,
-    /// Whether another file of its name is replaced.
-    pub(super) replaces: bool,
-}
-
-/// What the files of one errand share.
-#[derive(Clone, Debug)]
-pub(super) struct Work {
-    pub(super) directory: Directory,
-    pub(super) manner: Manner,
-    pub(super) meter: Arc<Meter>,
-}
-
-/// A file in its place.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Saved {
-    pub(super) size: u64,
-    /// It was there before.
-    pub(super) is_kept: bool,
-}
-
-/// Why a file is not in its place.
-#[derive(Debug)]
-pub(super) enum Trouble {
-    /// The other files may still come.
-    File(Failure),
-    /// No other file can be written either.
-    Disk(Failure),
-}
 
 /// How an attempt ended that did not bring the rest of the file.
 enum End {
@@ -93,7 +36,7 @@ impl From<Trouble> for End {
 }
 
 /// Brings a file into its place, unless it is there already.
-pub(super) async fn save(origin: &impl Origin, target: Target, work: Work) -> Result<Saved, Trouble> {
+pub(super) async fn save(origin: &impl Origin, mut target: Target, work: Work) -> Result<Saved, Trouble> {
     let (directory, path) = (work.directory.clone(), target.path.clone());
     let found = blocking(move || {
         let spot = directory.spot(&path)?;
@@ -101,52 +44,22 @@ pub(super) async fn save(origin: &impl Origin, target: Target, work: Work) -> Re
         Ok((spot, existing.map(|found| Existing::of(&found))))
     });
     let (spot, existing) = found.await.map_err(|error| trouble(&target.path, &error))?;
-    if let Some(existing) = existing
-        && let Some(saved) = existing.as_saved(&target)?
-    {
-        work.meter.found(saved.size);
-        return Ok(saved);
+    if let Some(existing) = existing {
+        if existing.is_file && target.size.is_none() && !target.replaces {
+            work.describe(origin, &mut target).await?;
+        }
+        if let Some(mut saved) = existing.as_saved(&target)? {
+            work.meter.found(saved.size);
+            if target.hashes {
+                let made = blocking(move || spot.digest()).await;
+                saved.sha256 = Some(made.map_err(|error| Trouble::File(unreadable(&target.path, &error)))?);
+            }
+            return Ok(saved);
+        }
     }
     let mut saving = Saving::begin(spot, target, work).await?;
     let brought = saving.bring(origin).await;
     saving.end(brought).await
-}
-
-/// What has the name of the file already.
-struct Existing {
-    is_file: bool,
-    is_directory: bool,
-    size: u64,
-    modified: Option<SystemTime>,
-}
-
-impl Existing {
-    fn of(found: &cap_std::fs::Metadata) -> Self {
-        let modified = found.modified().ok().map(cap_std::time::SystemTime::into_std);
-        Self { is_file: found.is_file(), is_directory: found.is_dir(), size: found.len(), modified }
-    }
-
-    /// The same file, saved before; `None`: it is to be replaced.
-    fn as_saved(&self, target: &Target) -> Result<Option<Saved>, Trouble> {
-        let same_time = match (self.modified, target.modified) {
-            (Some(one), Some(other)) => {
-                let apart = one.duration_since(other).or_else(|_| other.duration_since(one));
-                apart.is_ok_and(|apart| apart < SAME_TIME)
-            }
-            _ => true,
-        };
-        if self.is_file && Some(self.size) == target.size && same_time {
-            return Ok(Some(Saved { size: self.size, is_kept: true }));
-        }
-        if self.is_directory {
-            return Err(Trouble::File(file_error(&target.path, "is a directory")));
-        }
-        if target.replaces {
-            return Ok(None);
-        }
-        let failure = file_error(&target.path, "is there already, and is another file");
-        Err(Trouble::File(failure.hint(OVERWRITE)))
-    }
 }
 
 /// A file that is being saved.
@@ -163,23 +76,22 @@ impl Saving {
         let opened = spawn_blocking(move || Part::open(spot, size)).await;
         let part = match opened {
             Ok(Ok(part)) => part,
-            Ok(Err(Problem::Busy)) => {
+            Ok(Err(Unheld::Busy)) => {
                 let failure = file_error(&target.path, "is being downloaded by another call");
                 return Err(Trouble::File(failure.hint("wait for its end, then call again")));
             }
-            Ok(Err(Problem::Io(error))) => return Err(trouble(&target.path, &error)),
+            Ok(Err(Unheld::Io(error))) => return Err(trouble(&target.path, &error)),
             Err(stopped) => return Err(trouble(&target.path, &io::Error::other(stopped))),
         };
         work.meter.found(part.length);
         Ok(Self { target, work, part: Some(part) })
     }
 
-    /// Tries until the whole file is there. Pauses count anew after each attempt that has brought something.
+    /// Tries until the whole file is there. Pauses count anew after each attempt that has come further than all before.
     async fn bring(&mut self, origin: &impl Origin) -> Result<(), Trouble> {
         let allowed = Arc::clone(&self.work.manner.pauses);
-        let (mut pauses, mut has_been_stale) = (allowed.iter(), false);
+        let (mut pauses, mut has_been_stale, mut furthest) = (allowed.iter(), false, self.length());
         loop {
-            let before = self.length();
             match self.attempt(origin).await {
                 Ok(()) => return Ok(()),
                 Err(End::Stale) if !has_been_stale => {
@@ -194,15 +106,15 @@ impl Saving {
                 }
                 Err(End::Trouble(trouble)) => return Err(trouble),
                 Err(End::Passing(failure, wait)) => {
-                    if self.length() > before {
-                        pauses = allowed.iter();
+                    if self.length() > furthest {
+                        (pauses, furthest) = (allowed.iter(), self.length());
                     }
                     let Some(pause) = pauses.next() else {
                         return Err(Trouble::File(self.given_up(failure)));
                     };
                     tracing::debug!(file = self.target.path, "a download has to go on: {failure}");
-                    let wait = wait.map_or_else(|| jittered(*pause), |wait| wait.min(LONGEST_WAIT));
-                    tokio::time::sleep(wait).await;
+                    let failure = self.given_up(failure);
+                    self.work.pause(*pause, wait, failure).await.map_err(Trouble::File)?;
                 }
             }
         }
@@ -224,6 +136,7 @@ impl Saving {
             self.target.size = Some(total);
             self.work.meter.expect(total);
         }
+        self.target.modified = self.target.modified.or(arriving.modified);
         let (etag, total) = (arriving.etag.clone(), arriving.total);
         let goes_on = rest.from > 0
             && arriving.offset == rest.from
@@ -278,9 +191,14 @@ impl Saving {
     async fn end(mut self, brought: Result<(), Trouble>) -> Result<Saved, Trouble> {
         let size = self.length();
         let Err(trouble) = brought else {
-            let (modified, replaces) = (self.target.modified, self.target.replaces);
-            self.with(move |part| part.finish(modified, replaces)).await?;
-            return Ok(Saved { size, is_kept: false });
+            let Target { modified, replaces, hashes, .. } = self.target;
+            let disk = Arc::clone(&self.work.manner.disk);
+            let finish = move |part: &mut Part| {
+                let sha256 = hashes.then(|| part.digest()).transpose()?;
+                part.finish(modified, replaces, &*disk).map(|()| sha256)
+            };
+            let sha256 = self.with(finish).await?;
+            return Ok(Saved { size, is_kept: false, sha256 });
         };
         let is_over =
             matches!(&trouble, Trouble::File(failure) if !failure.details.contains_key("bytes_saved"));
@@ -306,9 +224,9 @@ impl Saving {
             .hint("nothing of it was kept; call again later")
     }
 
-    /// The failure of the last attempt. What came is kept.
+    /// The failure of the last attempt. What came is kept where it can be continued.
     fn given_up(&self, failure: Failure) -> Failure {
-        match self.length() {
+        match self.part.as_ref().map_or(0, |part| part.rest().from) {
             0 => failure,
             length => failure.detail("bytes_saved", length).hint("call again: it goes on where it ended"),
         }
@@ -319,10 +237,10 @@ impl Saving {
     }
 
     /// Works on the file in a thread where that may take its time.
-    async fn with(
+    async fn with<T: Send + 'static>(
         &mut self,
-        work: impl FnOnce(&mut Part) -> io::Result<()> + Send + 'static,
-    ) -> Result<(), Trouble> {
+        work: impl FnOnce(&mut Part) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, Trouble> {
         let Some(mut part) = self.part.take() else {
             return Err(trouble(&self.target.path, &io::Error::other("it was left alone by its thread")));
         };

@@ -12,7 +12,7 @@ use cap_std::{
     fs::{Dir, Metadata},
 };
 
-use super::{FilesRoot, file_error, name, unreadable, unwritable};
+use super::{FilesRoot, file_error, name, sha256, unreadable, unwritable};
 use crate::failure::Failure;
 
 /// Where files are to be saved; nothing has been made yet.
@@ -155,6 +155,11 @@ impl Spot {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The SHA-256 of the file that is there already.
+    pub fn digest(&self) -> io::Result<String> {
+        sha256(self.dir.open(&self.name)?)
     }
 }
 

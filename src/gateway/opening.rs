@@ -9,7 +9,7 @@ use crate::{
     api::artifacts::GetRunArtifact,
     call::Call,
     catalog::{self, Entry},
-    client::{Answer, Arriving, Lost, Opened, Rest},
+    client::{Answer, Arriving, Lost, Opened, Rest, has_expired},
     failure::{Code, Failure},
     operation::{Fields, Operation as _},
     reply,
@@ -77,7 +77,7 @@ impl Gateway {
 fn refusal(call: &Call<'_>, entry: &'static Entry, answer: &Answer) -> Refusal {
     let failure = reply::obstacle(entry, answer).unwrap_or_else(|| call.refused(entry, answer));
     // An address of the storage host is good for a while: the next request gets a fresh one.
-    let has_expired = answer.file.is_elsewhere && matches!(answer.status, 400 | 401 | 403);
+    let has_expired = answer.file.is_elsewhere && has_expired(answer.status, &answer.body);
     let is_passing = has_expired || matches!(answer.status, 408 | 429 | 500 | 502 | 503 | 504);
     Refusal { failure, is_passing, wait: answer.retry_after }
 }

@@ -27,6 +27,9 @@ pub(super) const PUT_PART: &str = "put_part";
 /// What orders of faults and the list of requests call a GET of a file.
 pub(super) const GET_FILE: &str = "get_file";
 
+/// What parts are (specification, Multipart build upload).
+const BYTES: &str = "application/octet-stream";
+
 /// Longest answer that an ordered fault changes.
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
 
@@ -173,6 +176,10 @@ impl Target<'_> {
         if !headers.contains_key(header::CONTENT_LENGTH) {
             let message = "You must provide the Content-Length HTTP header.";
             return refuse(body, StatusCode::LENGTH_REQUIRED, "MissingContentLength", message).await;
+        }
+        if headers.get(header::CONTENT_TYPE).is_none_or(|kind| kind != BYTES) {
+            let message = "The Content-Type header must be application/octet-stream.";
+            return refuse(body, StatusCode::BAD_REQUEST, "InvalidArgument", message).await;
         }
         if self.upload_in(&mut service.world()).is_none() {
             read_off(body).await;

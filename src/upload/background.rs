@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Errand, Meter, Uploaded};
 use crate::{
     failure::{Code, Failure},
+    files::over,
     local::Audience,
 };
 
@@ -79,7 +80,7 @@ impl Background {
         let end = patience.map(|patience| Instant::now() + patience);
         let ended = tokio::select! {
             ended = self.ended() => Some(ended),
-            () = at(end) => None,
+            () = over(end) => None,
             () = self.tell(audience) => None,
         };
         guard.is_armed = false;
@@ -124,13 +125,6 @@ impl Background {
 fn ended_early() -> Failure {
     Failure::new(Code::Cancelled, "upload_build: the upload ended before its time")
         .hint("call again with `path`: it goes on where it ended")
-}
-
-async fn at(end: Option<Instant>) {
-    match end {
-        Some(end) => tokio::time::sleep_until(end).await,
-        None => std::future::pending().await,
-    }
 }
 
 /// Uploads that were begun, by their tokens.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     body::{self, Range},
-    counter::Counter,
+    counter::{Counter, RETRY_AFTER},
     meter::Meter,
     plan::{Flow, Plan},
     source::Source,
@@ -21,6 +21,9 @@ use crate::{
 
 /// How often a part gets another address because its own was refused.
 const FRESH_ADDRESSES: u32 = 3;
+
+/// Detail of a failure of a part.
+const PART_NUMBER: &str = "part_number";
 
 /// What the parts of one upload need.
 #[derive(Debug)]
@@ -72,17 +75,18 @@ impl Carrier {
                 Err(error) => error,
             };
             match error {
-                StorageError::Refused(_) if has_parts && fresh < FRESH_ADDRESSES => {
+                StorageError::Refused { .. } if has_parts && fresh < FRESH_ADDRESSES => {
                     fresh += 1;
                     tracing::debug!(number, "the address of a part was refused; another one is asked for");
                     if let Some((_, another)) = self.addresses(vec![number]).await?.into_iter().next() {
                         address = another;
                     }
                 }
-                StorageError::Passing(_) => {
-                    let Some(pause) = pauses.next() else { return Err(given_up(number, &error)) };
+                StorageError::Passing { .. } => {
+                    let failure = given_up(number, &error);
+                    let Some(pause) = pauses.next() else { return Err(failure) };
                     tracing::debug!(number, "a part has to be sent again: {error}");
-                    tokio::time::sleep(pause).await;
+                    self.counter.pause(pause, failure).await?;
                 }
                 error => return Err(given_up(number, &error)),
             }
@@ -96,7 +100,7 @@ impl Carrier {
         let outcome = tokio::select! {
             outcome = self.storage.put(address, Body::wrap(body)) => outcome,
             () = stalled(limit, || sending.gone()) => {
-                Err(StorageError::Passing(format!("nothing was taken for {} s", limit.as_secs())))
+                Err(StorageError::passing(format!("nothing was taken for {} s", limit.as_secs())))
             }
         };
         if outcome.is_err()
@@ -139,11 +143,20 @@ async fn stalled(limit: Duration, gone: impl Fn() -> u64) {
 
 fn given_up(number: u64, error: &StorageError) -> Failure {
     let code = match error {
-        StorageError::Passing(_) => Code::ServiceUnavailable,
-        StorageError::Refused(_) | StorageError::Final(_) => Code::Rejected,
+        StorageError::Passing { .. } => Code::ServiceUnavailable,
+        StorageError::Refused { .. } | StorageError::Final(_) => Code::Rejected,
         StorageError::Address(_) | StorageError::NoTag(_) => Code::BadResponse,
     };
     let failure = Failure::new(code, format!("part {number} could not be stored: {error}"));
-    let failure = failure.detail("part_number", number);
-    if matches!(error, StorageError::Refused(_)) { failure.status(403) } else { failure }
+    let failure = failure.detail(PART_NUMBER, number);
+    match error {
+        StorageError::Refused { status, .. } => failure.status(*status),
+        StorageError::Passing { wait: Some(wait), .. } => failure.detail(RETRY_AFTER, wait.as_secs()),
+        _ => failure,
+    }
+}
+
+/// Whether a part was not stored because its address was refused: only then a failure of a part has a status.
+pub(super) fn was_refused(failure: &Failure) -> bool {
+    failure.status.is_some() && failure.details.contains_key(PART_NUMBER)
 }

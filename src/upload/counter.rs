@@ -1,14 +1,21 @@
 //! Calls of operations for one project.
 
-use serde_json::Value;
+use std::time::Duration;
 
-use super::pace::Pace;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::{cancelled, pace::Pace};
 use crate::{
     catalog::{self, Entry},
+    client::CALL_LIMIT,
     failure::{Code, Failure},
     gateway::{CONFIRM, Gateway, PROJECT_ID},
     operation::Fields,
 };
+
+/// Detail of a failure: seconds that the service asks to wait.
+pub(super) const RETRY_AFTER: &str = "retry_after_s";
 
 /// The way to the operations of one project.
 #[derive(Clone, Debug)]
@@ -17,6 +24,10 @@ pub(super) struct Counter {
     /// `None`: it follows from the settings or the key.
     pub(super) project: Option<String>,
     pub(super) pace: Pace,
+    /// When the service ends the upload, by the clock of the gateway: no pause is longer than that.
+    pub(super) end: Duration,
+    /// Ends the pauses.
+    pub(super) cancelled: CancellationToken,
 }
 
 impl Counter {
@@ -24,6 +35,39 @@ impl Counter {
     pub(super) async fn settle(&mut self, operation: &str) -> Result<(), Failure> {
         self.project = self.gateway.project_of(entry(operation)?, self.project.as_deref()).await?;
         Ok(())
+    }
+
+    /// From now on the upload may take so long.
+    pub(super) fn allow(&mut self, span: Duration) {
+        self.end = self.gateway.clock().now() + span;
+    }
+
+    /// The same for the last words of an upload, which nobody waits for long.
+    pub(super) fn leaving(&self) -> Self {
+        let mut leaving = Self { cancelled: CancellationToken::new(), ..self.clone() };
+        leaving.allow(CALL_LIMIT);
+        leaving
+    }
+
+    /// Waits before what failed is tried again: for so long, or as long as the service asks for.
+    ///
+    /// # Errors
+    /// The failure itself when that is longer than there is time; `cancelled`.
+    pub(super) async fn pause(&self, pause: Duration, failure: Failure) -> Result<(), Failure> {
+        let clock = self.gateway.clock();
+        let asked = failure.details.get(RETRY_AFTER).and_then(Value::as_u64).map(Duration::from_secs);
+        let left = self.end.saturating_sub(clock.now());
+        if let Some(asked) = asked.filter(|asked| *asked > left) {
+            return Err(failure.hint(format!(
+                "it asks to wait {} s, and the upload has {} s left: upload the file again after that, with a longer `upload_timeout` where it needs one",
+                asked.as_secs(),
+                left.as_secs()
+            )));
+        }
+        tokio::select! {
+            () = clock.pause(asked.unwrap_or_default().max(pause)) => Ok(()),
+            () = self.cancelled.cancelled() => Err(cancelled()),
+        }
     }
 
     /// Calls an operation that a person has agreed to, if it needs that; gives the answer.
@@ -53,7 +97,7 @@ impl Counter {
             match pauses.next() {
                 Some(pause) if is_passing(&failure) => {
                     tracing::debug!(operation, "called again: {failure}");
-                    tokio::time::sleep(pause).await;
+                    self.pause(pause, failure).await?;
                 }
                 _ => return Err(failure),
             }

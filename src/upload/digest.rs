@@ -8,7 +8,10 @@ use tokio::{
 };
 
 use super::source::Source;
-use crate::failure::{Code, Failure};
+use crate::{
+    failure::{Code, Failure},
+    files::hexadecimal,
+};
 
 /// A digest that is being made.
 #[derive(Debug)]
@@ -36,7 +39,7 @@ impl Digest {
                     break;
                 }
             }
-            Ok(hexadecimal(context.finish().as_ref()))
+            Ok(hexadecimal(context.finish()))
         });
         Self { reached, made }
     }
@@ -57,8 +60,4 @@ impl Digest {
             }
         }
     }
-}
-
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
 }

@@ -28,7 +28,7 @@ enum Remains {
 
 impl Errand {
     /// Completes the upload. When the answer gets lost, it is asked for again; an upload that is no more then has become
-    /// the build.
+    /// the build. So may one that is cancelled in between.
     pub(super) async fn complete(&self, plan: &Plan, tags: &Tags) -> Result<(), Failure> {
         let mut arguments = json!({"build_id": plan.build_id});
         if let (Flow::Parts { upload_id, .. }, Value::Object(fields)) = (&plan.flow, &mut arguments) {
@@ -40,7 +40,7 @@ impl Errand {
         let Err(failure) = self.counter.insist(CompleteBuildUpload::NAME, arguments).await else {
             return Ok(());
         };
-        let is_in_doubt = failure.code == Code::NotFound || is_passing(&failure);
+        let is_in_doubt = matches!(failure.code, Code::NotFound | Code::Cancelled) || is_passing(&failure);
         if is_in_doubt && self.is_built(plan).await { Ok(()) } else { Err(failure) }
     }
 
@@ -52,10 +52,21 @@ impl Errand {
 
     /// Frees what the service holds for an upload that will not be finished; says in the failure what came of that.
     pub(super) async fn give_up(&self, opened: Opened, failure: Failure) -> Failure {
+        if !opened.is_there {
+            return failure;
+        }
         let remains = self.remains_of(&opened.plan).await;
         match (opened.journal, &remains) {
-            (Some(_), Remains::Space(_)) => told(&opened.plan, remains, failure)
-                .hint("what was sent is not lost: uploading the same file again goes on where it ended"),
+            // What has changed is another file.
+            (Some(_), Remains::Space(_)) if failure.code != Code::FileError => {
+                let failure = told(&opened.plan, remains, failure);
+                also(
+                    failure,
+                    "what was sent is not lost: uploading the same file again (on the command line with `--resume`) goes on where it ended",
+                )
+            }
+            // The next upload of the file finds it, and cancels what it tells of.
+            (Some(_), Remains::Space(_)) => told(&opened.plan, remains, failure),
             (journal, _) => {
                 if let Some(journal) = journal {
                     journal.remove();
@@ -92,12 +103,21 @@ impl Errand {
         if let (Flow::Parts { upload_id, .. }, Value::Object(fields)) = (&plan.flow, &mut arguments) {
             fields.insert("upload_id".to_owned(), json!(upload_id));
         }
-        match self.counter.insist(CancelBuildUpload::NAME, arguments).await {
+        match self.counter.leaving().insist(CancelBuildUpload::NAME, arguments).await {
             Ok(_) => Remains::Nothing,
             Err(failure) if matches!(failure.code, Code::NotFound | Code::Rejected) => Remains::Unknown,
             Err(failure) => Remains::Space(failure),
         }
     }
+}
+
+/// Says this after what the failure advises already.
+fn also(failure: Failure, advice: &str) -> Failure {
+    let hint = match &failure.hint {
+        Some(hint) => format!("{hint}; {advice}"),
+        None => advice.to_owned(),
+    };
+    failure.hint(hint)
 }
 
 fn told(plan: &Plan, remains: Remains, failure: Failure) -> Failure {
@@ -107,9 +127,11 @@ fn told(plan: &Plan, remains: Remains, failure: Failure) -> Failure {
         Remains::Unknown => {
             let hint = match failure.code {
                 Code::OutcomeUnknown => "the build may be complete: look with `get_build`",
-                _ => "it was ended elsewhere, or took longer than its `upload_timeout`: upload it again",
+                _ => {
+                    "it was ended elsewhere, or took longer than its `upload_timeout`: upload it again, with more minutes (at most 1440) if the line is slow"
+                }
             };
-            failure.hint(hint).detail("upload", "the service has no such upload any more")
+            also(failure, hint).detail("upload", "the service has no such upload any more")
         }
         Remains::Space(error) => {
             let text = format!("could not be cancelled ({error}): its space is freed when it times out");

@@ -10,14 +10,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use cap_std::fs::Metadata;
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    digest::hexadecimal,
     plan::{Flow, Plan, fits},
     source::Source,
 };
+use crate::files::{hexadecimal, hold};
 
 /// What is uploaded.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -82,8 +83,8 @@ impl Journal {
         options.read(true).append(true).create(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&path).ok()?;
-        file.try_lock().ok()?;
+        let named = || path.symlink_metadata().map(Metadata::from_just_metadata);
+        let mut file = hold(|| options.open(&path), named).ok().filter(|held| held.is_locked)?.file;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).ok()?;
         // What is written next must not become a part of a line that was cut off.
@@ -130,5 +131,5 @@ fn read(bytes: &[u8]) -> Option<(Head, Tags)> {
 fn name_of(source: &Source, service: &str, project: &str) -> String {
     let named = format!("{}\n{service}\n{project}", source.path().display());
     let digest = digest(&SHA256, named.as_bytes());
-    format!("{}.jsonl", hexadecimal(digest.as_ref()))
+    format!("{}.jsonl", hexadecimal(digest))
 }

@@ -8,6 +8,8 @@ use std::{
     time::Instant,
 };
 
+use crate::files;
+
 /// Counts bytes; shared by the parts that are under way.
 #[derive(Debug)]
 pub struct Meter {
@@ -76,13 +78,7 @@ impl Meter {
 
     /// What a person reads: how much of how much, and how fast.
     pub fn told(&self) -> String {
-        let (sent, total) = (mebibytes(self.sent()), mebibytes(self.total));
-        let rate = (sent - mebibytes(self.found.load(Relaxed))).max(0.0) / self.seconds().max(0.001);
-        format!("{sent:.1} of {total:.1} MiB, {rate:.1} MiB/s")
+        let (sent, took) = (self.sent(), self.started.get().map(Instant::elapsed).unwrap_or_default());
+        files::told(sent, self.total, sent.saturating_sub(self.found.load(Relaxed)), took)
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
-fn mebibytes(bytes: u64) -> f64 {
-    bytes as f64 / 1_048_576.0
 }

@@ -22,13 +22,14 @@ impl Errand {
             && let Some(plan) = self.left_over(&head).await?
         {
             tracing::info!(build_id = plan.build_id, parts = tags.len(), "an unfinished upload is taken up");
-            return Ok(Opened { plan, tags, journal });
+            return Ok(Opened { plan, tags, journal, is_there: true });
         }
-        let begun = if self.cancelled.is_cancelled() { Err(cancelled()) } else { self.initiate().await };
+        let begun =
+            if self.counter.cancelled.is_cancelled() { Err(cancelled()) } else { self.initiate().await };
         match (begun, journal) {
             (Ok(plan), journal) => {
                 let journal = journal.and_then(|journal| self.note(journal, &plan));
-                Ok(Opened { plan, tags: Tags::new(), journal })
+                Ok(Opened { plan, tags: Tags::new(), journal, is_there: true })
             }
             (Err(failure), journal) => {
                 if let Some(journal) = journal {

@@ -1,25 +1,26 @@
 //! From a file and a few words to an [`Errand`].
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Errand, Meter, Source, counter::Counter, digest::hexadecimal, platform_of, provenance};
+use super::{Errand, Meter, Source, counter::Counter, platform_of, provenance};
 use crate::{
     arguments::Violation,
     failure::Failure,
-    files::{Files, FilesRoot},
+    files::{Files, FilesRoot, hexadecimal},
     gateway::Gateway,
     local::{LocalTool as _, UploadBuild},
     operation::Fields,
 };
 
-/// Slowest rate that the time limit of an upload allows for, in bytes a minute: 5 MiB/s.
-const SLOWEST: u64 = 60 * 5 * 1024 * 1024;
+/// Slowest rate that the time limit of an upload allows for, in bytes a minute: 256 KiB/s, a slow line at home.
+const SLOWEST: u64 = 60 * 256 * 1024;
 
-/// Minutes that the service gives a multipart upload by itself, and the most that it gives (supplement 10.4).
+/// Minutes that the service gives a multipart upload by itself, and the most that it gives (supplement 10.4). One in a
+/// single piece would have 10.
 const MINUTES: std::ops::RangeInclusive<u64> = 60..=1_440;
 
 /// What is to be uploaded, and how.
@@ -57,10 +58,7 @@ impl Order<'_> {
         arguments.insert("file_name".to_owned(), json!(file_name));
         arguments.entry("multipart").or_insert(Value::Bool(true));
         let wish = wish(&arguments);
-        let minutes = source.size() / SLOWEST;
-        if minutes > *MINUTES.start() {
-            arguments.entry("upload_timeout").or_insert_with(|| json!(minutes.min(*MINUTES.end())));
-        }
+        let span = allow(&mut arguments, source.size());
         if self.fills_details {
             fill(&mut arguments, files, &source, self.method).await;
         }
@@ -69,19 +67,33 @@ impl Order<'_> {
                 gateway: gateway.clone(),
                 project: self.project.map(str::to_owned),
                 pace: files.pace.clone(),
+                end: Duration::ZERO,
+                cancelled: CancellationToken::new(),
             },
             storage: Arc::clone(&files.storage),
             meter: Arc::new(Meter::new(source.size())),
             source,
+            span,
             arguments,
             wish,
             state: files.state.as_ref().map(|state| state.join("uploads")),
             resumes: self.resumes,
             hashes: self.hashes,
             is_noted: Arc::default(),
-            cancelled: CancellationToken::new(),
         })
     }
+}
+
+/// Asks for the time that a slow line needs, where the caller asks for none and the service would give less; how long
+/// the upload may take.
+fn allow(arguments: &mut Fields, size: u64) -> Duration {
+    let needed = size.div_ceil(SLOWEST).clamp(*MINUTES.start(), *MINUTES.end());
+    let is_whole = arguments.get("multipart") == Some(&Value::Bool(false));
+    if is_whole || needed > *MINUTES.start() {
+        arguments.entry("upload_timeout").or_insert_with(|| json!(needed));
+    }
+    let minutes = arguments.get("upload_timeout").and_then(Value::as_u64).unwrap_or(needed);
+    Duration::from_secs(60 * minutes)
 }
 
 fn platform(file_name: &str) -> Result<Value, Failure> {
@@ -94,7 +106,7 @@ fn platform(file_name: &str) -> Result<Value, Failure> {
 /// Digest of arguments, in whatever order they were given.
 fn wish(arguments: &Fields) -> String {
     let sorted: BTreeMap<_, _> = arguments.iter().collect();
-    hexadecimal(digest(&SHA256, json!(sorted).to_string().as_bytes()).as_ref())
+    hexadecimal(digest(&SHA256, json!(sorted).to_string().as_bytes()))
 }
 
 /// Adds the parts of `details` that the caller left out.

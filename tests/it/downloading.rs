@@ -19,11 +19,12 @@ use tas_mcp::{
 };
 use tempfile::TempDir;
 
-use crate::support::{host::Host, service::Service};
+use crate::support::{host::Host, service::Service, time::Simulated};
 
 mod choosing;
 mod ending;
 mod existing;
+mod holding;
 mod minions;
 mod names;
 mod resuming;
@@ -105,6 +106,7 @@ struct Direct {
     root: TempDir,
     manner: Manner,
     audience: Audience,
+    clock: Arc<Simulated>,
     key: &'static str,
 }
 
@@ -116,6 +118,7 @@ impl Direct {
             root: tempfile::tempdir().expect("a directory"),
             manner: Manner { pauses, ..Manner::default() },
             audience: Audience::silent(),
+            clock: Simulated::alone(),
             key: keys::DEMO,
         }
     }
@@ -135,7 +138,8 @@ impl Direct {
     }
 
     async fn run(&self, order: Order) -> Result<Report, Failure> {
-        let gateway = Gateway::new(&self.service.settings(self.key, &[]));
+        let settings = self.service.settings(self.key, &[]);
+        let gateway = Gateway::new(&settings).with_clock(self.clock.clone());
         let root = FilesRoot::new(self.root.path()).expect("a directory");
         let destination = root.destination("out").expect("below the root");
         order.run(&gateway, &destination, &self.manner, &self.audience).await

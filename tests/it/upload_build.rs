@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use crate::support::{host::Host, service::Service};
 
 mod answers;
+mod asked;
 mod cancelling;
 mod command;
 mod details;

@@ -137,6 +137,30 @@ async fn without_room_the_call_ends_and_says_what_is_there_and_what_is_not() {
     }
 }
 
+/// A disk that takes everything and keeps nothing.
+#[derive(Debug)]
+struct Forgetful;
+
+impl Disk for Forgetful {
+    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
+        io::Write::write_all(file, bytes)
+    }
+
+    fn sync(&self, _: &File) -> io::Result<()> {
+        Err(io::Error::other("the cable is out"))
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_the_disk_does_not_keep_does_not_get_its_name() {
+    let mut direct = Direct::new().await;
+    direct.manner.disk = Arc::new(Forgetful);
+    let failure = direct.save("agent.log").await.expect_err("no file");
+    assert_eq!(failure.code, Code::FileError);
+    assert!(failure.message.ends_with("cannot be written: the cable is out"), "{failure}");
+    assert_eq!(names_below(&direct.out()), [""; 0]);
+}
+
 /// What is told of a download.
 #[derive(Debug, Default)]
 struct Told(std::sync::Mutex<Vec<(u64, u64)>>);

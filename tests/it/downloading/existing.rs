@@ -8,8 +8,12 @@ use std::{
     time::SystemTime,
 };
 
-use serde_json::json;
-use tas_mcp::{download::Disk, failure::Code, sandbox::seed};
+use serde_json::{Value, json};
+use tas_mcp::{
+    download::{Disk, Order},
+    failure::Code,
+    sandbox::{keys, seed},
+};
 
 use super::{Direct, NAMES, TOOL, all_of, failures, files_below, names_below, open, player, served};
 
@@ -90,6 +94,33 @@ async fn a_file_that_comes_into_being_meanwhile_is_not_overwritten() {
     assert_eq!(failure.code, Code::FileError);
     assert!(failure.message.ends_with("has come into being meanwhile"), "{failure}");
     assert_eq!(files_below(&direct.out())["agent.log"], b"mine");
+}
+
+/// The failed run, whose files have no times.
+async fn timeless(direct: &Direct) {
+    let address = format!("{}/runs/{}", direct.service.base_url(), seed::RUN_FAILED);
+    let mut run: Value =
+        serde_json::from_slice(&direct.service.fetch(&address, keys::DEMO).await).expect("JSON");
+    for file in run["players"][0]["artifacts"].as_array_mut().expect("files") {
+        file.as_object_mut().expect("a file").retain(|name, _| !name.starts_with("uploaded"));
+    }
+    direct.fault("get_run", json!({"body": run})).await;
+}
+
+#[tokio::test]
+async fn an_unknown_time_is_the_same_only_to_somebody_who_replaces_nothing() {
+    let direct = Direct::new().await;
+    let mine = vec![b'x'; direct.served("agent.log").await.len()];
+    fs::create_dir(direct.out()).expect("a directory");
+    fs::write(direct.out().join("agent.log"), &mine).expect("a file");
+    for overwrite in [false, true] {
+        timeless(&direct).await;
+        let patterns = Some(vec!["agent.log".to_owned()]);
+        let order = Order { run_id: seed::RUN_FAILED.to_owned(), patterns, overwrite, ..Order::default() };
+        let report = direct.run(order).await.expect("a report");
+        assert_eq!(report.files[0].kept, !overwrite);
+        assert_eq!(files_below(&direct.out())["agent.log"] == mine, !overwrite);
+    }
 }
 
 #[tokio::test]

@@ -78,11 +78,42 @@ async fn a_file_of_its_name_is_not_overwritten_unless_that_is_wanted() {
     assert_eq!(error["code"], "file_error");
     assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("overwrite: true")), "{error}");
     assert_eq!(files_below(root.path())[&format!("tools/{NAME}")], b"mine");
-    assert_eq!(service.requests().await.len(), 1, "nothing was fetched");
+    assert_eq!(service.requests().await.len(), 2, "it was looked at once");
     let mut overwriting = linux();
     overwriting["overwrite"] = json!(true);
     host.succeed(TOOL, overwriting).await;
     assert!(files_below(root.path())[&format!("tools/{NAME}")].starts_with(b"PK"));
+}
+
+#[tokio::test]
+async fn what_was_saved_is_kept_unless_another_one_is_there_now() {
+    for dates in [None, Some(["Mon, 02 Mar 2026 09:15:00 GMT", "Tue, 03 Mar 2026 09:15:00 GMT"])] {
+        let (service, _root, mut host) = open().await;
+        let dated = async |place: usize| {
+            if let Some(dates) = dates {
+                let headers = json!({"last-modified": dates[place]});
+                service.fault(json!({"operation": "get_file", "headers": headers})).await;
+            }
+        };
+        dated(0).await;
+        let mut saved = host.succeed(TOOL, linux()).await;
+        dated(0).await;
+        let again = host.succeed(TOOL, linux()).await;
+        saved["kept"] = json!(true);
+        assert_eq!(again, saved);
+        dated(1).await;
+        if dates.is_some() {
+            assert_eq!(host.fail(TOOL, linux()).await["code"], "file_error");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_there_is_looked_at_with_a_fresh_address_too() {
+    let (service, _root, mut host) = open().await;
+    host.succeed(TOOL, linux()).await;
+    service.fault(json!({"operation": "get_file", "status": 403})).await;
+    assert_eq!(host.succeed(TOOL, linux()).await["kept"], true);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Files that break off go on where they broke, if they are still the same.
 
-use std::{fs, io::Write};
+use std::{fs, io::Write, time::Duration};
 
 use serde_json::{Value, json};
 use tas_mcp::{
@@ -232,9 +232,17 @@ async fn a_file_that_is_gone_in_between_is_a_failure_of_its_own() {
 
 #[tokio::test]
 async fn an_address_that_has_expired_is_asked_for_anew() {
+    let expired = json!({"status": 400, "body": "<Error><Code>ExpiredToken</Code></Error>"});
+    for fault in [json!({"status": 401}), json!({"status": 403}), json!({"status": 410}), expired] {
+        let direct = Direct::new().await;
+        direct.fault(STORAGE, fault.clone()).await;
+        let refused = format!("storage {}", fault["status"]);
+        let tried = ["knowledge 302", &refused, "knowledge 302", "storage 200"];
+        assert_eq!(direct.whole(VIDEO).await, tried);
+    }
     let direct = Direct::new().await;
-    direct.fault(STORAGE, json!({"status": 403})).await;
-    assert_eq!(direct.whole(VIDEO).await, ["knowledge 302", "storage 403", "knowledge 302", "storage 200"]);
+    direct.fault(STORAGE, json!({"status": 400})).await;
+    assert_eq!(direct.failing(VIDEO).await.code, Code::Rejected);
     let direct = Direct::new().await;
     direct.fault(STORAGE, json!({"status": 403, "times": 100})).await;
     let failure = direct.failing(VIDEO).await;
@@ -249,6 +257,47 @@ async fn a_host_that_is_busy_is_asked_again_when_it_says() {
     }
     let tried = ["knowledge 429", "knowledge 500", "knowledge 503", "knowledge 200"];
     assert_eq!(direct.whole(LOG).await, tried);
+}
+
+#[tokio::test]
+async fn a_pause_is_as_long_as_the_host_asks() {
+    let direct = Direct::new().await;
+    let seconds = |seconds: &str| json!({"status": 503, "headers": {"retry-after": seconds}});
+    direct.fault(HOST, seconds("70")).await;
+    assert_eq!(direct.whole(LOG).await, ["knowledge 503", "knowledge 200"]);
+    assert_eq!(direct.clock.pauses(), [Duration::from_secs(70)]);
+}
+
+#[tokio::test]
+async fn a_pause_that_is_longer_than_anybody_waits_is_told() {
+    for (patience, asked) in [(Some(Duration::from_secs(45)), 46), (None, 3_601)] {
+        let mut direct = Direct::new().await;
+        direct.audience.patience = patience;
+        let fault = json!({"status": 503, "headers": {"retry-after": asked.to_string()}});
+        direct.fault(HOST, fault).await;
+        let failure = direct.failing(LOG).await;
+        assert_eq!(
+            (failure.code, &failure.details["retry_after_s"]),
+            (Code::ServiceUnavailable, &json!(asked))
+        );
+        let said = format!("it asks to wait {asked} s: make the same call again after that");
+        assert_eq!((failure.hint, direct.clock.pauses()), (Some(said), vec![]));
+    }
+}
+
+/// Otherwise bytes that come again and again would count as progress, without an end.
+#[tokio::test]
+async fn what_comes_once_more_is_no_progress() {
+    let direct = Direct::new().await;
+    for _ in 0..10 {
+        for cut in [1_000, 2_000] {
+            direct.fault(HOST, json!({"cut": cut, "headers": {"etag": "W/\"weak\""}})).await;
+        }
+    }
+    let failure = direct.failing(LOG).await;
+    assert!(!failure.details.contains_key("bytes_saved"), "{failure:?}");
+    // Two that came further than all before, and three more.
+    assert_eq!(direct.fetches().await.len(), 5);
 }
 
 #[tokio::test]

@@ -98,6 +98,9 @@ async fn existing_files_are_kept_until_overwrite_is_said() {
     let arguments = ["run", seed::RUN_FAILED, "--to", "."];
     let (code, report, _) = download(&service, place.path(), &arguments, &[]).await;
     assert_eq!((code, &report["status"]), (Some(1), &json!("incomplete")));
+    let alone = [&arguments[..], &["--pattern", "agent.log"]].concat();
+    let (code, _, error) = download(&service, place.path(), &alone, &[]).await;
+    assert_eq!((code, &error["code"]), (Some(1), &json!("file_error")), "2 says that nothing was sent");
     assert_eq!(std::fs::read(&log).expect("a file"), b"mine");
     let (code, report, _) =
         download(&service, place.path(), &[&arguments[..], &["--overwrite"]].concat(), &[]).await;

@@ -6,6 +6,9 @@ use tas_mcp::sandbox::{Options, keys, seed::BUILD_ANDROID};
 
 use super::client::{Answer, Client, error};
 
+/// What parts are (specification, Multipart build upload).
+const BYTES: &str = "application/octet-stream";
+
 /// A sandbox with parts of 4 bytes.
 async fn client() -> Client {
     Client::with(Options { speed: 0.0, part_size: 4, ..Options::default() }, None).await
@@ -35,8 +38,14 @@ async fn put(client: &Client, upload: &Value, number: usize, bytes: &'static [u8
     );
     let parts = client.read(&format!("/project/demo/builds/upload/parts?{query}")).await;
     let url = parts["upload_urls"][0]["url"].as_str().unwrap().to_owned();
-    let answer =
-        reqwest::Client::builder().no_proxy().build().unwrap().put(url).body(bytes).send().await.unwrap();
+    let answer = reqwest::Client::builder()
+        .no_proxy()
+        .build()
+        .unwrap()
+        .put(url)
+        .header("content-type", BYTES)
+        .body(bytes);
+    let answer = answer.send().await.unwrap();
     answer.headers()["etag"].to_str().unwrap().to_owned()
 }
 
@@ -126,7 +135,7 @@ async fn each_flow_is_completed_in_its_own_form() {
     assert_eq!(answer, error(400, "the file has not been uploaded"));
     let url = single["upload_url"].as_str().unwrap();
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
-    http.put(url).body("abc").send().await.unwrap();
+    http.put(url).header("content-type", BYTES).body("abc").send().await.unwrap();
     let answer = client.post("/builds/upload/complete", json!({"build_id": single["build_id"]})).await;
     assert_eq!(answer, error(400, "the file has 3 bytes instead of 10"));
 }

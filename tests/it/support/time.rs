@@ -29,9 +29,18 @@ pub(crate) struct Simulated {
 
 impl Simulated {
     pub(crate) fn of(service: &Arc<Service>) -> Arc<Self> {
+        Self::with(Arc::downgrade(service))
+    }
+
+    /// A clock that takes no sandbox with it.
+    pub(crate) fn alone() -> Arc<Self> {
+        Self::with(Weak::new())
+    }
+
+    fn with(service: Weak<Service>) -> Arc<Self> {
         let (now, slept, pauses) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (is_slow, stands_still) = (AtomicBool::new(false), AtomicBool::new(false));
-        Arc::new(Self { service: Arc::downgrade(service), now, slept, pauses, is_slow, stands_still })
+        Arc::new(Self { service, now, slept, pauses, is_slow, stands_still })
     }
 
     /// The pauses so far.

@@ -4,7 +4,10 @@ use std::fs;
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
-use tokio::process::{Child, Command};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::{Child, Command},
+};
 
 use super::{Scene, bytes, hold_parts, sha256, text};
 use crate::support::binary::binary;
@@ -46,17 +49,16 @@ pub(super) async fn signal(child: &Child, name: &str) {
 }
 
 #[tokio::test]
-async fn several_files_make_several_builds_told_in_their_order() {
+async fn several_files_make_several_builds_each_told_when_it_ends() {
     let scene = Scene::open().await;
     let files = [("one.apk", bytes(2_500)), ("two.exe", bytes(3)), ("three.ipa", bytes(1_000))];
     for (name, bytes) in &files {
         scene.write(name, bytes);
     }
-    // The first one is the last to end.
-    scene.service.fault(json!({"operation": "put_part", "delay_ms": 100, "times": 1})).await;
-    let (code, built, errors) =
+    let (code, mut built, errors) =
         upload(&scene, &["one.apk", "two.exe", "three.ipa", "--tag", "a", "--tag", "b"]).await;
     assert_eq!((code, errors, built.len()), (Some(0), vec![], 3));
+    built.sort_by_key(|build| files.iter().position(|(name, _)| build["path"] == *name));
     for (build, (name, bytes)) in built.iter().zip(&files) {
         assert_eq!(
             (&build["path"], &build["status"], &build["name"]),
@@ -76,10 +78,11 @@ async fn a_pattern_stands_for_its_files_and_each_is_uploaded_once() {
     for name in ["a.apk", "b.apk", "c.txt", "out [1]/d.apk", "e[1].apk"] {
         scene.write(name, name.as_bytes());
     }
-    let (code, built, errors) =
+    let (code, mut built, errors) =
         upload(&scene, &["b.apk", "?.apk", "out*/*.apk", "./a.apk", "e[1].apk"]).await;
+    built.sort_by_key(|build| text(&build["path"]).to_owned());
     let paths: Vec<_> = built.iter().map(|build| text(&build["path"])).collect();
-    assert_eq!((code, errors, paths), (Some(0), vec![], vec!["b.apk", "a.apk", "out [1]/d.apk", "e[1].apk"]));
+    assert_eq!((code, errors, paths), (Some(0), vec![], vec!["a.apk", "b.apk", "e[1].apk", "out [1]/d.apk"]));
 }
 
 #[tokio::test]
@@ -237,6 +240,45 @@ async fn a_second_interrupt_ends_at_once_and_the_upload_can_go_on() {
     scene.service.heal().await;
     let (code, built, _) = upload(&scene, &["game.apk", "--resume"]).await;
     assert_eq!((code, &built[0]["parts_resumed"]), (Some(0), &json!(3)));
+}
+
+/// The first one has five parts, the last of which is held back; the second one is whole then.
+#[cfg(unix)]
+#[tokio::test]
+async fn what_is_uploaded_is_told_while_others_go_on() {
+    let scene = Scene::open().await;
+    scene.write("one.apk", &bytes(4_500));
+    scene.write("two.apk", &bytes(500));
+    hold_parts(&scene.service, 0).await;
+    scene.service.fault(json!({"operation": "cancel_build_upload", "delay_ms": 60_000})).await;
+    let mut child = started(&scene, &["one.apk", "two.apk"]);
+    scene.until_pending(5).await;
+    scene.service.release().await;
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let told: Value =
+        serde_json::from_str(&lines.next_line().await.expect("a text").expect("a line")).expect("JSON");
+    assert_eq!((&told["path"], &told["status"]), (&json!("two.apk"), &json!("uploaded")));
+    signal(&child, "-INT").await;
+    while !scene.service.writes().await.iter().any(|line| line.starts_with("DELETE")) {
+        tokio::task::yield_now().await;
+    }
+    signal(&child, "-INT").await;
+    assert_eq!(lines.next_line().await.expect("a text"), None);
+    assert_eq!(ended(child).await.0, Some(1));
+}
+
+/// The exit code 2 says that nothing was sent.
+#[tokio::test]
+async fn a_file_that_changes_is_no_wrong_use() {
+    let scene = Scene::open().await;
+    scene.write("game.apk", &bytes(2_500));
+    hold_parts(&scene.service, 0).await;
+    let child = started(&scene, &["game.apk"]);
+    scene.until_pending(3).await;
+    scene.write("game.apk", b"abc");
+    scene.service.release().await;
+    let (code, built, errors) = ended(child).await;
+    assert_eq!((code, built, &errors[0]["code"]), (Some(1), vec![], &json!("file_error")));
 }
 
 #[tokio::test]

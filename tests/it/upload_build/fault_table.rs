@@ -43,6 +43,8 @@ const SIZE: usize = 2_500;
 
 fn of_parts() -> Vec<Case> {
     let gone = json!({"status": 404, "body": "<Error><Code>NoSuchUpload</Code><Message>m</Message></Error>"});
+    let said = |code| json!({"status": 400, "body": format!("<Error><Code>{code}</Code></Error>")});
+    let [expired, late] = ["ExpiredToken", "RequestExpired"].map(said);
     let one = |fault, more, outcome, again| case(fault, &[part(more)], outcome, again);
     vec![
         one("part: 500", json!({"status": 500}), "uploaded", 1_000),
@@ -55,6 +57,10 @@ fn of_parts() -> Vec<Case> {
         one("part: address refused (403)", json!({"status": 403, "times": 3}), "uploaded", 3_000),
         one("part: error cut short", json!({"status": 500, "truncate": true}), "uploaded", 1_000),
         one("part: 500, for good", json!({"status": 500, "times": 50}), "service_unavailable", 12_000),
+        one("part: address refused (401)", json!({"status": 401}), "uploaded", 1_000),
+        one("part: address refused (410)", json!({"status": 410}), "uploaded", 1_000),
+        one("part: 400 ExpiredToken", expired, "uploaded", 1_000),
+        one("part: 400 RequestExpired", late, "uploaded", 1_000),
         one("part: 403, for good", json!({"status": 403, "times": 50}), "rejected", 12_000),
         one("part: 404 NoSuchUpload", gone, "rejected", 0),
         one("part: 400", json!({"status": 400}), "rejected", 0),

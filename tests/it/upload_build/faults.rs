@@ -53,6 +53,23 @@ async fn a_refused_address_of_a_whole_file_begins_another_upload_once() {
     }
 }
 
+/// What had been begun is cancelled then, and nothing came in its place.
+#[tokio::test]
+async fn another_upload_that_cannot_be_begun_says_why() {
+    let scene = Scene::open().await;
+    scene.write("game.apk", b"abc");
+    scene.service.fault(json!({"operation": "put_part", "status": 401})).await;
+    scene.service.fault(json!({"operation": "initiate_build_upload", "delay_ms": 0})).await;
+    scene.service.fault(json!({"operation": "initiate_build_upload", "status": 402})).await;
+    let error =
+        scene.host().await.fail("upload_build", json!({"path": "game.apk", "multipart": false})).await;
+    assert_eq!((&error["code"], &error["details"]["upload"]), (&json!("quota_exceeded"), &Value::Null));
+    assert!(!error.to_string().contains("upload_timeout"), "{error}");
+    let writes = scene.service.writes().await;
+    assert_eq!(writes.iter().filter(|line| line.starts_with("DELETE")).count(), 1, "{writes:?}");
+    assert_eq!(scene.left_over().await, (0, 0));
+}
+
 /// The service ends an upload that takes longer than its `upload_timeout`.
 #[tokio::test]
 async fn an_upload_that_the_service_has_ended_says_so() {

@@ -86,6 +86,23 @@ async fn meddled(meddle: impl FnOnce(&Scene)) -> Value {
     error
 }
 
+/// Other bytes, as old as those that were there.
+fn rewritten(scene: &Scene) {
+    let path = scene.root.path().join("game.apk");
+    let then = path.metadata().and_then(|found| found.modified()).expect("a time");
+    scene.write("game.apk", &[1; 2_500]);
+    OpenOptions::new().append(true).open(path).expect("the file").set_modified(then).expect("a time");
+}
+
+/// Another file of the name, as long and as old.
+fn replaced(scene: &Scene) {
+    let path = scene.root.path().join("game.apk");
+    let then = path.metadata().and_then(|found| found.modified()).expect("a time");
+    let other = scene.write("other.apk", &[1; 2_500]);
+    OpenOptions::new().append(true).open(&other).expect("the file").set_modified(then).expect("a time");
+    fs::rename(other, path).expect("it can be renamed");
+}
+
 #[tokio::test]
 async fn a_file_that_changes_is_not_completed() {
     let grown = |scene: &Scene| {
@@ -99,7 +116,10 @@ async fn a_file_that_changes_is_not_completed() {
         let later = SystemTime::now() + Duration::from_secs(1);
         file.expect("the file").set_modified(later).expect("the time can be set");
     };
-    let meddlers: [fn(&Scene); 3] = [grown, cut, touched];
+    let mut meddlers: Vec<fn(&Scene)> = vec![grown, cut, touched];
+    if cfg!(unix) {
+        meddlers.extend([rewritten, replaced]);
+    }
     for meddle in meddlers {
         let error = meddled(meddle).await;
         assert_eq!(error["message"], "`game.apk` changed while it was uploaded");
@@ -130,4 +150,48 @@ async fn a_file_that_changes_early_is_not_sent_any_further() {
     assert_eq!(host.answer(call).await["result"]["isError"], true);
     assert_eq!(scene.left_over().await, (0, 0));
     assert!(scene.puts().await.len() < 10, "{:?}", scene.puts().await);
+}
+
+/// A link that takes the place of the file leads to one outside the root, as long and as old.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_that_takes_its_place_is_not_followed() {
+    let scene = Scene::open().await;
+    let path = scene.write("game.apk", &bytes(30 * super::PART));
+    let then = path.metadata().and_then(|found| found.modified()).expect("a time");
+    let secret = tempfile::NamedTempFile::new().expect("a file");
+    fs::write(secret.path(), vec![b's'; 30 * super::PART]).expect("it can be written");
+    secret.as_file().set_modified(then).expect("a time");
+    hold_parts(&scene.service, 0).await;
+    let mut host = scene.host().await;
+    let call = json!({"name": "upload_build", "arguments": {"path": "game.apk"}});
+    let call = host.start("tools/call", call).await;
+    scene.until_pending(4).await;
+    fs::remove_file(&path).expect("it can be removed");
+    std::os::unix::fs::symlink(secret.path(), &path).expect("a link");
+    scene.service.heal().await;
+    scene.service.release().await;
+    let result = host.answer(call).await["result"].clone();
+    assert_eq!(result["isError"], true, "{result}");
+    assert_eq!(scene.left_over().await, (0, 0));
+    assert!(scene.puts().await.len() < 10, "{:?}", scene.puts().await);
+}
+
+#[tokio::test]
+async fn what_has_changed_is_not_said_to_go_on() {
+    let scene = Scene::open().await;
+    scene.write("game.apk", &bytes(2_500));
+    hold_parts(&scene.service, 0).await;
+    let busy = json!({"status": 503, "times": 50, "operation": "cancel_build_upload", "headers": {"retry-after": "0"}});
+    scene.service.fault(busy).await;
+    let mut host = scene.host().await;
+    let call = json!({"name": "upload_build", "arguments": {"path": "game.apk"}});
+    let call = host.start("tools/call", call).await;
+    scene.until_pending(3).await;
+    scene.write("game.apk", b"abc");
+    scene.service.release().await;
+    let result = host.answer(call).await["result"].clone();
+    let error: Value = serde_json::from_str(text(&result["content"][0]["text"])).expect("JSON");
+    assert_eq!(error["error"]["hint"], "upload it again when nothing writes to it any more", "{error}");
+    assert_eq!(scene.journals().len(), 1, "the next upload finds what is to be cancelled");
 }

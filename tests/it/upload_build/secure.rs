@@ -50,6 +50,7 @@ async fn a_part_goes_to_a_host_whose_authority_is_trusted_without_the_key() {
     assert_eq!(outcome.expect("it is uploaded")["status"], "uploaded");
     let [part] = &requests[..] else { panic!("one request: {requests:?}") };
     assert!(part.starts_with("PUT /part?signature=s HTTP/1.1") && part.ends_with("\r\n\r\nabc"), "{part}");
+    assert!(part.contains("\r\ncontent-type: application/octet-stream\r\n"), "{part}");
     assert!(!part.contains(keys::DEMO) && !part.to_ascii_lowercase().contains("x-api-key"), "{part}");
 }
 

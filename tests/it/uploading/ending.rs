@@ -87,7 +87,7 @@ async fn half_a_part(service: &Service, host: &mut Host, upload: &Value) -> TcpS
     let (address, target) =
         url.strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect("an address");
     let head = format!(
-        "PUT /{target} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: 1000\r\n\r\n"
+        "PUT /{target} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/octet-stream\r\ncontent-length: 1000\r\n\r\n"
     );
     let mut stream = TcpStream::connect(address).await.expect("the sandbox is up");
     stream.write_all(&[head.as_bytes(), &file(500)].concat()).await.expect("it reads");

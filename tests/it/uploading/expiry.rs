@@ -49,11 +49,26 @@ async fn an_address_takes_a_put_of_a_known_length_only() {
     assert_eq!(refusal(answer).await, (405, "MethodNotAllowed".to_owned()));
     let head = urls[0].strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect("an address");
     let request = format!(
-        "PUT /{} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        "PUT /{} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: application/octet-stream\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
         head.1, head.0
     );
     let answer = super::ending::said(head.0, &request).await;
     assert!(answer.starts_with("HTTP/1.1 411 ") && answer.contains("MissingContentLength"), "{answer}");
+}
+
+#[tokio::test]
+async fn an_address_takes_bytes_that_are_called_so_only() {
+    let (_service, mut host) = open().await;
+    let upload = host.succeed("initiate_build_upload", build(3)).await;
+    let urls = addresses(&mut host, &upload, &[1]).await;
+    let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
+    for kind in [None, Some("application/json")] {
+        let request = client.put(&urls[0]).body("abc");
+        let request = kind.into_iter().fold(request, |request, kind| request.header("content-type", kind));
+        let answer = request.send().await.expect("an answer");
+        assert_eq!(refusal(answer).await, (400, "InvalidArgument".to_owned()), "{kind:?}");
+    }
+    taken(&urls[0], b"abc").await;
 }
 
 #[tokio::test]

@@ -1,0 +1,61 @@
+//! Files that one call has for itself. A lock on a file that has lost its name keeps nobody away: whoever comes next
+//! finds another file of that name.
+
+use std::{
+    fs::{File, TryLockError},
+    io,
+};
+
+use cap_std::fs::Metadata;
+
+use super::identity::which;
+
+/// How often a file may lose its name to another one before it counts as taken.
+const MOST: usize = 16;
+
+/// A file that has its name.
+#[derive(Debug)]
+pub struct Held {
+    /// Open.
+    pub file: File,
+    /// `false`: the file system has no locks.
+    pub is_locked: bool,
+}
+
+/// Why a file is not ours.
+#[derive(Debug)]
+pub enum Unheld {
+    /// Somebody else has it.
+    Busy,
+    /// It cannot be opened.
+    Io(io::Error),
+}
+
+impl From<io::Error> for Unheld {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Locks the file that `open` opens; `named` says what has its name now, without following a link.
+pub fn hold(
+    open: impl Fn() -> io::Result<File>,
+    named: impl Fn() -> io::Result<Metadata>,
+) -> Result<Held, Unheld> {
+    for _ in 0..MOST {
+        let file = open()?;
+        let is_locked = match file.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => return Err(Unheld::Busy),
+            Err(TryLockError::Error(_)) => false,
+        };
+        match named() {
+            Ok(named) if which(&named) == which(&Metadata::from_file(&file)?) => {
+                return Ok(Held { file, is_locked });
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Err(Unheld::Busy)
+}
