@@ -14,7 +14,7 @@ mod selection;
 
 pub use address::{HostUrl, is_loopback, is_safe};
 pub use key::{ApiKey, KeyKind, KeySource, Secret};
-pub use selection::{Selection, UnknownWord};
+pub use selection::{Selection, UnknownWord, read_only_refusal};
 
 use self::problems::{Problems, placeholder};
 use crate::{
@@ -222,6 +222,8 @@ pub struct Connection {
     pub tmsys_name: String,
     /// Whether costly calls need a person's yes.
     pub asks_first: bool,
+    /// Whether calls that change anything are refused.
+    pub read_only: bool,
     /// Limit of one request.
     pub timeout: Duration,
 }
@@ -388,7 +390,7 @@ impl Settings {
         problems.optional(&LOG, |text| log_filter(text).map(drop));
         problems
             .optional(&TOOLSETS, |words| Selection::parse(words, false).map_err(|error| error.to_string()));
-        problems.optional(&READ_ONLY, boolean);
+        let read_only = problems.optional(&READ_ONLY, boolean).unwrap_or(false);
         match (base_url, key) {
             (Some(base_url), Some(key)) if problems.is_empty() => Ok(Connection {
                 files_root,
@@ -403,6 +405,7 @@ impl Settings {
                 ca_file,
                 tmsys_name,
                 asks_first,
+                read_only,
                 timeout,
             }),
             (_, key) => Err(problems.into_failure(key.and_then(|key| key.key().ok()).as_ref())),

@@ -17,7 +17,7 @@ use crate::{
     call::Call,
     catalog::{self, Entry},
     client::{CALL_LIMIT, Client, Reached},
-    config::{KeyKind, Settings},
+    config::{KeyKind, Settings, read_only_refusal},
     failure::{Code, Failure},
     files::Files,
     local::{self, Audience, Desk, Local},
@@ -54,6 +54,7 @@ struct Ready {
     tmsys_name: String,
     max_reply_chars: usize,
     asks_first: bool,
+    read_only: bool,
     files: Files,
     memory: Memory,
 }
@@ -68,6 +69,7 @@ impl Gateway {
             tmsys_name: connection.tmsys_name.clone(),
             max_reply_chars: settings.max_reply_chars(),
             asks_first: connection.asks_first,
+            read_only: connection.read_only,
             files: Files::new(&mut connection),
             client: Client::new(connection),
             memory: Memory::default(),
@@ -268,6 +270,10 @@ impl Ready {
         entry: Option<&Entry>,
         arguments: &mut Fields,
     ) -> Result<Checked, Failure> {
+        if self.read_only && !tool.effect.is_read_only() {
+            let failure = Failure::new(Code::InvalidArguments, read_only_refusal(tool));
+            return Err(failure.hint("nothing was sent"));
+        }
         let mut violations = Vec::new();
         let requested = take_project(arguments, &mut violations);
         let confirmed = tool.confirm.is_some() && take_confirmation(arguments, &mut violations);

@@ -125,7 +125,7 @@ impl Server {
         if self.0.selection.offers(tool) {
             Ok(tool)
         } else {
-            Err(unknown_tool(name, ": it is switched off by the settings TAS_TOOLSETS or TAS_READ_ONLY"))
+            Err(ErrorData::invalid_params(self.0.selection.refusal(tool), None))
         }
     }
 
