@@ -151,12 +151,13 @@ impl Server {
         }
         let call = format!("{}:{}", tool.name, json!(arguments));
         let repeated = Repeated { state: request.request_state, answers: request.input_responses };
-        match self.0.confirmation.ask(&call, &failure, repeated, context).await {
+        let now = self.0.gateway.clock().now();
+        match self.0.confirmation.ask(&call, &failure, repeated, now, context).await {
             Asked::Yes => {
                 arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
                 Outcome::Ended(self.call(tool, arguments, context).await)
             }
-            Asked::No => Outcome::Ended(Err(failure.hint("the person did not agree; nothing was sent"))),
+            Asked::No(why) => Outcome::Ended(Err(why.told(failure))),
             Asked::Later(question) => Outcome::Asks(question),
             Asked::NotPossible => Outcome::Ended(Err(failure)),
         }
