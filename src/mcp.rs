@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 mod completion;
 mod confirmation;
+mod guarded;
 mod handler;
 mod instructions;
 pub mod line;

@@ -1,8 +1,5 @@
 //! What the protocol asks of the server, request by request.
 
-use std::panic::AssertUnwindSafe;
-
-use futures_util::FutureExt;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -62,11 +59,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = self.offered(&request.name)?;
-        // A panic would leave the caller waiting for ever.
-        let outcome = AssertUnwindSafe(self.call_or_ask(tool, request, &context)).catch_unwind().await;
-        let outcome =
-            outcome.map_err(|_| ErrorData::internal_error(format!("{}: internal error", tool.name), None))?;
-        let mut result = match outcome {
+        let mut result = match self.call_or_ask(tool, request, &context).await {
             Outcome::Asks(mut question) => {
                 stamp(&mut question.meta);
                 return Ok((*question).into());
