@@ -6,14 +6,16 @@ use rmcp::{
         CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
         CompleteRequestParams, CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult,
         ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
-        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-        ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
+        InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+        UpdateTaskParams,
     },
     service::RequestContext,
 };
 
 use super::{CACHE_MS, Outcome, Server, implementation, is_modern, resources, stamp, success, tasks, view};
+
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let mut capabilities = ServerCapabilities::builder()
@@ -32,11 +34,25 @@ impl ServerHandler for Server {
             .with_instructions(self.0.instructions.clone())
     }
 
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut result = self.negotiate_initialize(&request)?;
+        // Only a request of the newest revision can become a task.
+        tasks::withdraw(&mut result.capabilities);
+        Ok(result)
+    }
+
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
+        // The instructions name the project of the settings.
+        let scope = if self.0.project.is_some() { CacheScope::Private } else { CacheScope::Public };
         Ok(DiscoverResult::from_server_info(versions, self.get_info())
             .with_ttl_ms(CACHE_MS)
-            .with_cache_scope(CacheScope::Public))
+            .with_cache_scope(scope))
     }
 
     async fn list_tools(
