@@ -9,6 +9,8 @@ use tas_mcp::{
 use crate::support::{binary::told, service::Service};
 
 mod doctor;
+#[cfg(unix)]
+mod places;
 mod reading;
 
 /// Runs `call` against this service: exit code, what it printed, and the error that it answered.
