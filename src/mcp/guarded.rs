@@ -20,7 +20,8 @@ impl Service<RoleServer> for Guarded {
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         let method = request.method().to_owned();
-        let answer = AssertUnwindSafe(self.0.handle_request(request, context)).catch_unwind().await;
+        let answering = Box::pin(AssertUnwindSafe(self.0.handle_request(request, context)));
+        let answer = answering.catch_unwind().await;
         answer.unwrap_or_else(|_| Err(ErrorData::internal_error(format!("{method}: internal error"), None)))
     }
 

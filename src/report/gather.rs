@@ -64,7 +64,7 @@ impl Subject {
                 Err(failure) => return Err(failure),
             }
         }
-        Err(of_nothing(id, refusals))
+        Err(of_nothing(id, &refusals))
     }
 
     /// The same, compared with an earlier one.
@@ -92,7 +92,7 @@ impl Subject {
 }
 
 /// An id that is of nothing, and how it was looked for: in which projects, or why nowhere.
-fn of_nothing(id: &str, refusals: Vec<Failure>) -> Failure {
+fn of_nothing(id: &str, refusals: &[Failure]) -> Failure {
     let message = format!("no run, job or plan execution has the id `{id}`");
     let all_invalid = refusals.iter().all(|refusal| refusal.code == Code::InvalidArguments);
     let tells_more = |refusal: &&Failure| all_invalid || refusal.code == Code::ProjectNotResolved;
