@@ -9,7 +9,7 @@ use tas_mcp::{
 use crate::support::{binary::told, service::Service};
 
 mod doctor;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod places;
 mod reading;
 
