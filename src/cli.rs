@@ -39,7 +39,7 @@ use crate::failure::{Code, Failure};
 pub enum Exit {
     /// It did what was asked.
     Done = 0,
-    /// The service said no.
+    /// The service said no, or what came could not be written.
     Refused = 1,
     /// The arguments or settings are wrong; nothing was sent.
     Unusable = 2,
@@ -55,10 +55,10 @@ pub enum Exit {
 
 impl Exit {
     /// The exit codes, for the help of commands that send requests.
-    pub const HELP: &'static str = "Exit codes: 0 done, 1 the service said no, 2 wrong arguments or settings (nothing was sent), 3 the service cannot be reached, 4 outcome unknown";
+    pub const HELP: &'static str = "Exit codes: 0 done, 1 the service said no or a file could not be written, 2 wrong arguments or settings (nothing was sent), 3 the service cannot be reached, 4 outcome unknown";
 
     /// The exit codes of commands that wait.
-    pub const HELP_OF_WAITING: &'static str = "Exit codes: 0 every verdict is SUCCESS, 10 some are not, 11 not all was over in time; 1 the service said no, 2 wrong arguments or settings (nothing was sent), 3 the service cannot be reached, 4 outcome unknown";
+    pub const HELP_OF_WAITING: &'static str = "Exit codes: 0 every verdict is SUCCESS, 10 some are not, 11 not all was over in time; 1 the service said no or a file could not be written, 2 wrong arguments or settings (nothing was sent), 3 the service cannot be reached, 4 outcome unknown";
 }
 
 impl Exit {

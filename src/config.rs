@@ -18,7 +18,7 @@ mod values;
 pub use address::{HostUrl, is_loopback, is_safe};
 pub use connection::Connection;
 pub use key::{ApiKey, KeyKind, KeySource, Secret};
-pub use selection::{Selection, UnknownWord};
+pub use selection::{Selection, UnknownWord, read_only_refusal};
 pub use setting::{SETTINGS, Setting, flags};
 pub use values::log_filter;
 
@@ -203,7 +203,7 @@ impl Settings {
         problems.optional(&LOG, |text| log_filter(text).map(drop));
         problems
             .optional(&TOOLSETS, |words| Selection::parse(words, false).map_err(|error| error.to_string()));
-        problems.optional(&READ_ONLY, values::boolean);
+        let read_only = problems.optional(&READ_ONLY, values::boolean).unwrap_or(false);
         match (base_url, key) {
             (Some(base_url), Some(key)) if problems.is_empty() => Ok(Connection {
                 files_root,
@@ -218,6 +218,7 @@ impl Settings {
                 ca_file,
                 tmsys_name,
                 asks_first,
+                read_only,
                 timeout,
             }),
             (_, key) => Err(problems.into_failure(key.and_then(|key| key.key().ok()).as_ref())),

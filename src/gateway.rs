@@ -50,6 +50,7 @@ struct Ready {
     tmsys_name: String,
     max_reply_chars: usize,
     asks_first: bool,
+    read_only: bool,
     files: Files,
     memory: Memory,
 }
@@ -64,6 +65,7 @@ impl Gateway {
             tmsys_name: connection.tmsys_name.clone(),
             max_reply_chars: settings.max_reply_chars(),
             asks_first: connection.asks_first,
+            read_only: connection.read_only,
             files: Files::new(&mut connection),
             client: Client::new(connection),
             memory: Memory::default(),

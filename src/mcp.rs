@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 mod completion;
 mod confirmation;
+mod guarded;
 mod handler;
 mod instructions;
 pub mod line;
@@ -125,7 +126,7 @@ impl Server {
         if self.0.selection.offers(tool) {
             Ok(tool)
         } else {
-            Err(unknown_tool(name, ": it is switched off by the settings TAS_TOOLSETS or TAS_READ_ONLY"))
+            Err(ErrorData::invalid_params(self.0.selection.refusal(tool), None))
         }
     }
 
@@ -151,12 +152,13 @@ impl Server {
         }
         let call = format!("{}:{}", tool.name, json!(arguments));
         let repeated = Repeated { state: request.request_state, answers: request.input_responses };
-        match self.0.confirmation.ask(&call, &failure, repeated, context).await {
+        let now = self.0.gateway.clock().now();
+        match self.0.confirmation.ask(&call, &failure, repeated, now, context).await {
             Asked::Yes => {
                 arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
                 Outcome::Ended(self.call(tool, arguments, context).await)
             }
-            Asked::No => Outcome::Ended(Err(failure.hint("the person did not agree; nothing was sent"))),
+            Asked::No(why) => Outcome::Ended(Err(why.told(failure))),
             Asked::Later(question) => Outcome::Asks(question),
             Asked::NotPossible => Outcome::Ended(Err(failure)),
         }

@@ -34,7 +34,9 @@ struct Assembled {
 
 impl Assembled {
     fn new() -> Self {
-        Self { style: bare(STYLE), script: bare(SCRIPT) }
+        // A style has the same meaning on one line.
+        let style = bare(STYLE).replace('\n', "").replace("; }", "}");
+        Self { style, script: bare(SCRIPT) }
     }
 
     fn with(&self, policy: &str, data: &str) -> String {

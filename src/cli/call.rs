@@ -92,10 +92,14 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     };
     match confirmed(&Gateway::new(settings), tool, arguments).await? {
         Ok(reply) => {
-            if let Some(directory) = directory {
-                images::save(reply.pictures(), directory)?;
+            let printed = print(&reply, wants_json(matches));
+            match directory.map(|directory| images::save(reply.pictures(), directory)) {
+                Some(Err(failure)) => {
+                    complain(&failure);
+                    printed.map(|_| Exit::Refused)
+                }
+                _ => printed,
             }
-            print(&reply, wants_json(matches))
         }
         Err(failure) => Ok(complain(&failure)),
     }

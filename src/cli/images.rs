@@ -6,7 +6,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::Context;
 use clap::{Arg, ArgMatches, value_parser};
 
 use crate::{
@@ -44,12 +43,14 @@ pub(super) fn directory<'a>(tool: &Tool, matches: &'a ArgMatches) -> Result<Opti
 }
 
 /// Writes the pictures, numbered as the answer numbers them.
-pub(super) fn save(pictures: &[Picture], directory: &Path) -> anyhow::Result<()> {
+pub(super) fn save(pictures: &[Picture], directory: &Path) -> Result<(), Failure> {
     for (number, picture) in (1..).zip(pictures) {
         let path = directory.join(format!("{PREFIX}{number}.{}", picture.extension()));
         let file = OpenOptions::new().write(true).create_new(true).open(&path);
-        file.and_then(|mut file| file.write_all(&picture.data))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        file.and_then(|mut file| file.write_all(&picture.data)).map_err(|error| {
+            Failure::new(Code::FileError, format!("`{}` cannot be written: {error}", path.display()))
+                .hint("name another directory with --images and call again")
+        })?;
     }
     Ok(())
 }

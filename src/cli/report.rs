@@ -7,6 +7,7 @@ use std::{
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde::Deserialize as _;
+use serde_json::Value;
 
 use super::{Exit, call, complain, new_file::NewFile};
 use crate::{
@@ -21,6 +22,7 @@ use crate::{
 /// Arguments of the command.
 const ID: &str = "id";
 const HTML: &str = "html";
+const COMPARE_WITH: &str = "compare-with";
 const RAW: &str = "raw";
 
 /// File name that means standard output.
@@ -30,6 +32,7 @@ const STANDARD_OUTPUT: &str = "-";
 pub fn command() -> Command {
     let about = "Tells what came of a run, a job or a plan execution; with --html as a page to look at";
     let html = Arg::new(HTML).long(HTML).value_name("FILE").value_parser(value_parser!(PathBuf));
+    let compare_with = Arg::new(COMPARE_WITH).long(COMPARE_WITH).value_name("ID");
     let project = Arg::new(PROJECT_ID).long("project-id").value_name("ID");
     let raw = Arg::new(RAW).long(RAW).action(ArgAction::SetTrue);
     Command::new("report")
@@ -37,6 +40,7 @@ pub fn command() -> Command {
         .after_help(Exit::HELP)
         .arg(Arg::new(ID).value_name("ID").required(true).help("Id of the run, job or execution"))
         .arg(html.help("One HTML file that loads nothing; `-` for standard output"))
+        .arg(compare_with.help("What changed since: `previous`, or an earlier execution, job or run"))
         .arg(project.help("Project, where no id decides it and the settings name none"))
         .arg(raw.help("Compact JSON, also on a terminal"))
 }
@@ -52,6 +56,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
         gateway: Gateway::new(settings),
         project: matches.get_one::<String>(PROJECT_ID).cloned(),
         id: matches.get_one::<String>(ID).cloned().unwrap_or_default(),
+        compare_with: matches.get_one::<String>(COMPARE_WITH).cloned(),
     };
     if file.is_none() && !to_output {
         return match asked.summary().await {
@@ -59,15 +64,21 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
             Err(failure) => Ok(complain(&failure)),
         };
     }
-    let page = match asked.page().await {
-        Ok(page) => page,
+    let gathered = match asked.gathered().await {
+        Ok(gathered) => gathered,
         Err(failure) => return Ok(complain(&failure)),
     };
-    match file {
-        Some(file) => file.write(&page)?,
-        None => anstream::stdout().write_all(page.as_bytes())?,
-    }
-    Ok(Exit::Done)
+    let page = report::file(&gathered);
+    let Some(file) = file else {
+        anstream::stdout().write_all(page.as_bytes())?;
+        return Ok(Exit::Done);
+    };
+    let Err(failure) = file.write(&page) else { return Ok(Exit::Done) };
+    // What was asked for has come, and is not lost with the file.
+    let told = [gathered.get("summary"), gathered.get("run")].into_iter().flatten().next();
+    let printed = told.map(|told| call::print(&Reply::made(told.clone()), matches.get_flag(RAW)));
+    complain(&failure);
+    printed.transpose().map(|_| Exit::Refused)
 }
 
 /// Words for people at a terminal, JSON for everything else.
@@ -84,16 +95,17 @@ struct Asked {
     gateway: Gateway,
     project: Option<String>,
     id: String,
+    compare_with: Option<String>,
 }
 
 impl Asked {
     async fn subject(&self) -> Result<Subject, Failure> {
-        Subject::find(&self.gateway, self.project.as_deref(), &self.id).await
+        let subject = Subject::find(&self.gateway, self.project.as_deref(), &self.id).await?;
+        Ok(subject.compared_with(self.compare_with.as_deref()))
     }
 
-    async fn page(&self) -> Result<String, Failure> {
-        let subject = self.subject().await?;
-        Ok(report::file(&report::gather(&subject, &self.gateway, self.project.as_deref()).await?))
+    async fn gathered(&self) -> Result<Value, Failure> {
+        report::gather(&self.subject().await?, &self.gateway, self.project.as_deref()).await
     }
 
     async fn summary(&self) -> Result<Reply, Failure> {

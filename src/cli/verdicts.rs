@@ -9,7 +9,7 @@ use clap::{Arg, ArgMatches, value_parser};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
-use super::{Exit, new_file::NewFile, table::Table};
+use super::{Exit, complain, new_file::NewFile, table::Table};
 use crate::{
     api::runs::GetRun,
     failure::Failure,
@@ -50,7 +50,7 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    /// Prints and writes everything; says how it ended.
+    /// Prints and writes everything; says how it ended. A file that cannot be written takes no verdict away.
     pub(super) async fn told(
         self,
         gateway: &Gateway,
@@ -58,9 +58,20 @@ impl Ending {
         report: Option<NewFile>,
         raw: bool,
     ) -> anyhow::Result<Exit> {
-        if let Some(report) = report {
-            report.write(&self.junit(gateway, project).await?)?;
-        }
+        let printed = self.print(raw);
+        let written = match report {
+            Some(report) => report.write(&self.junit(gateway, project).await?),
+            None => Ok(()),
+        };
+        // Who reads our output may have enough of it; the file is written all the same.
+        printed?;
+        Ok(match written.map_err(|failure| complain(&failure)) {
+            Err(_) if self.exit() == Exit::Done => Exit::Refused,
+            _ => self.exit(),
+        })
+    }
+
+    fn print(&self, raw: bool) -> anyhow::Result<()> {
         let mut output = anstream::stdout();
         if raw || !std::io::stdout().is_terminal() {
             let mut value = json!(self.completion);
@@ -73,7 +84,7 @@ impl Ending {
         } else {
             write!(output, "{}", self.table())?;
         }
-        Ok(self.exit())
+        Ok(())
     }
 
     /// 0 only if everything that was asked for is over and has passed.

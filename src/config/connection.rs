@@ -35,6 +35,8 @@ pub struct Connection {
     pub tmsys_name: String,
     /// Whether costly calls need a person's yes.
     pub asks_first: bool,
+    /// Whether calls that change anything are refused.
+    pub read_only: bool,
     /// Limit of one request.
     pub timeout: Duration,
 }

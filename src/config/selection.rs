@@ -53,6 +53,12 @@ impl Selection {
         self.names.contains(tool.name) && (!self.read_only || tool.effect.is_read_only())
     }
 
+    /// What whoever calls a tool that is not offered is told.
+    pub fn refusal(&self, tool: &Tool) -> String {
+        let is_writing = self.read_only && !tool.effect.is_read_only();
+        if is_writing { read_only_refusal(tool) } else { switched_off(tool, "TAS_TOOLSETS") }
+    }
+
     /// Whether only tools that change nothing are offered.
     pub fn is_read_only(&self) -> bool {
         self.read_only
@@ -62,6 +68,15 @@ impl Selection {
     pub fn tools(&self) -> impl Iterator<Item = &'static Tool> {
         catalog::tools().filter(|tool| self.offers(tool))
     }
+}
+
+/// What whoever calls a tool that changes something is told in read-only mode.
+pub fn read_only_refusal(tool: &Tool) -> String {
+    switched_off(tool, "TAS_READ_ONLY")
+}
+
+fn switched_off(tool: &Tool, setting: &str) -> String {
+    format!("unknown tool `{}`: it is switched off by the setting {setting}", tool.name)
 }
 
 /// The tools that a word stands for.

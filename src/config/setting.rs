@@ -61,13 +61,13 @@ pub(super) const READ_ONLY: Setting = Setting {
     variable: "TAS_READ_ONLY",
     flag: "read-only",
     value: "",
-    meaning: "Offer only tools that change nothing; beats every other selection",
+    meaning: "Offer only tools that change nothing, and hold `call`, `run` and `upload` to it; beats every other selection",
 };
 pub(super) const FILES_ROOT: Setting = Setting {
     variable: "TAS_FILES_ROOT",
     flag: "files-root",
     value: "DIR",
-    meaning: "The only directory from which files are uploaded and into which they are saved. Default: the working directory",
+    meaning: "The only directory from which files are uploaded and into which they are saved. Default: the working directory; for `upload` and `download` on the command line, anywhere",
 };
 pub(super) const STATE_DIR: Setting = Setting {
     variable: "TAS_STATE_DIR",

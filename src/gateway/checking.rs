@@ -6,6 +6,7 @@ use super::{CONFIRM, FIELDS, PROJECT_ID, Ready};
 use crate::{
     arguments::{self, Mode, Violation},
     catalog::Entry,
+    config::read_only_refusal,
     failure::{Code, Failure},
     operation::Fields,
     reply::Selection,
@@ -29,6 +30,10 @@ impl Ready {
         entry: Option<&Entry>,
         arguments: &mut Fields,
     ) -> Result<Checked, Failure> {
+        if self.read_only && !tool.effect.is_read_only() {
+            let failure = Failure::new(Code::InvalidArguments, read_only_refusal(tool));
+            return Err(failure.hint("nothing was sent"));
+        }
         let mut violations = Vec::new();
         let requested = take_project(arguments, &mut violations);
         let confirmed = tool.confirm.is_some() && take_confirmation(arguments, &mut violations);

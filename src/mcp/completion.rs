@@ -6,14 +6,17 @@
 mod candidate;
 mod source;
 
-use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{
+    num::NonZeroUsize,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use lru::LruCache;
 use rmcp::{
     ErrorData,
     model::{CompleteRequestParams, CompleteResult, CompletionContext, CompletionInfo, Reference},
 };
-use tokio::sync::Mutex;
 
 use self::candidate::{Candidate, matching};
 pub(super) use self::source::Source;
@@ -35,9 +38,11 @@ const MOST_LISTS: NonZeroUsize = NonZeroUsize::new(32).unwrap();
 /// What has been listed a moment ago.
 #[derive(Debug)]
 pub(super) struct Completion {
-    /// Held while a list comes, so that one request serves all who ask meanwhile.
-    lists: Mutex<LruCache<(Source, Option<String>), Listed>>,
+    lists: Mutex<LruCache<(Source, Option<String>), Slot>>,
 }
+
+/// The place of one list, held while it comes: one request serves all who ask meanwhile, and other lists do not wait.
+type Slot = Arc<tokio::sync::Mutex<Option<Listed>>>;
 
 #[derive(Clone, Debug)]
 struct Listed {
@@ -56,6 +61,13 @@ struct Candidates {
 impl Default for Completion {
     fn default() -> Self {
         Self { lists: Mutex::new(LruCache::new(MOST_LISTS)) }
+    }
+}
+
+impl Completion {
+    fn slot(&self, source: Source, project: Option<String>) -> Slot {
+        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(lists.get_or_insert((source, project), Slot::default))
     }
 }
 
@@ -98,12 +110,12 @@ impl Server {
 
     async fn candidates(&self, source: Source, project: Option<String>) -> Arc<Candidates> {
         let clock = self.0.gateway.clock();
-        let mut lists = self.0.completion.lists.lock().await;
-        let key = (source, project);
-        if let Some(known) = lists.get(&key).filter(|known| clock.now().saturating_sub(known.at) < FRESH) {
+        let slot = self.0.completion.slot(source, project.clone());
+        let mut listed = slot.lock().await;
+        if let Some(known) = listed.as_ref().filter(|known| clock.now().saturating_sub(known.at) < FRESH) {
             return Arc::clone(&known.candidates);
         }
-        let listing = source.list(&self.0.gateway, key.1.as_deref());
+        let listing = source.list(&self.0.gateway, project.as_deref());
         let outcome = tokio::select! {
             outcome = listing => outcome,
             () = clock.alarm(PATIENCE) => Err(too_slow()),
@@ -112,7 +124,7 @@ impl Server {
             tracing::warn!(?source, code = ?failure.code, "nothing to complete with: {failure}");
             Candidates::default()
         }));
-        lists.put(key, Listed { at: clock.now(), candidates: Arc::clone(&candidates) });
+        *listed = Some(Listed { at: clock.now(), candidates: Arc::clone(&candidates) });
         candidates
     }
 }

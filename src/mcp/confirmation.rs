@@ -10,10 +10,13 @@ use rmcp::{
         ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, InputRequest,
         InputRequiredResult, InputResponses, RequestStateCodec, SealOptions,
     },
-    service::RequestContext,
+    service::{RequestContext, ServiceError},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
+mod unagreed;
+
+use self::unagreed::Unagreed;
 use super::is_modern;
 use crate::{failure::Failure, gateway::CONFIRM};
 
@@ -24,8 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(600);
 pub(super) enum Asked {
     /// The person agreed.
     Yes,
-    /// The person did not.
-    No,
+    /// Nobody did.
+    No(Unagreed),
     /// The host asks, and repeats the call with the answer.
     Later(Box<InputRequiredResult>),
     /// The host cannot ask.
@@ -59,10 +62,11 @@ impl Confirmation {
         call: &str,
         failure: &Failure,
         repeated: Repeated,
+        now: Duration,
         context: &RequestContext<RoleServer>,
     ) -> Asked {
         if let Some(state) = repeated.state {
-            return self.answered(call, &state, repeated.answers);
+            return self.answered(call, &state, repeated.answers, now);
         }
         let can_ask = context.client_capabilities().and_then(|client| client.elicitation);
         if !can_ask.is_some_and(|modes| modes.form.is_some() || modes.url.is_none()) {
@@ -70,17 +74,20 @@ impl Confirmation {
         }
         let Some(question) = question(failure) else { return Asked::NotPossible };
         if is_modern(context) {
-            return self.later(call, question);
+            return self.later(call, question, now);
         }
         match context.peer.create_elicitation_with_timeout(question, Some(PATIENCE)).await {
-            Ok(answer) if is_yes(&answer) => Asked::Yes,
-            _ => Asked::No,
+            Ok(answer) => said(&answer),
+            Err(error) => Asked::No(unasked(error)),
         }
     }
 
-    fn later(&self, call: &str, question: ElicitRequestParams) -> Asked {
-        let options = SealOptions::new().associated_data(call.as_bytes()).ttl(PATIENCE);
-        let Some(state) = self.codec.as_ref().map(|codec| codec.seal_with(&[], &options)) else {
+    fn later(&self, call: &str, question: ElicitRequestParams, now: Duration) -> Asked {
+        let options = SealOptions::new().associated_data(call.as_bytes());
+        let asked_at = json!(now.as_secs());
+        let Some(state) =
+            self.codec.as_ref().and_then(|codec| codec.seal_json_with(&asked_at, &options).ok())
+        else {
             return Asked::NotPossible;
         };
         let question = InputRequest::Elicitation(ElicitRequest::new(question));
@@ -88,12 +95,18 @@ impl Confirmation {
         Asked::Later(Box::new(InputRequiredResult::new(Some(questions), Some(state))))
     }
 
-    /// The answer counts only for the very call that was asked about.
-    fn answered(&self, call: &str, state: &str, answers: Option<InputResponses>) -> Asked {
-        let opened = self.codec.as_ref().is_some_and(|codec| codec.open_with(state, call.as_bytes()).is_ok());
+    /// The answer counts only for the very call that was asked about, and for as long as a person may think.
+    fn answered(&self, call: &str, state: &str, answers: Option<InputResponses>, now: Duration) -> Asked {
+        let opened = self.codec.as_ref().and_then(|codec| codec.open_json_with(state, call.as_bytes()).ok());
+        let Some(asked_at) = opened.map(Duration::from_secs) else {
+            return Asked::No(Unagreed::OfAnotherCall);
+        };
+        if now.saturating_sub(asked_at) > PATIENCE {
+            return Asked::No(Unagreed::Late);
+        }
         let answer = answers.and_then(|mut answers| answers.remove(CONFIRM));
         let answer = answer.and_then(|answer| serde_json::from_value::<ElicitResult>(answer).ok());
-        if opened && answer.is_some_and(|answer| is_yes(&answer)) { Asked::Yes } else { Asked::No }
+        answer.map_or(Asked::No(Unagreed::Unanswered), |answer| said(&answer))
     }
 }
 
@@ -103,7 +116,24 @@ fn question(failure: &Failure) -> Option<ElicitRequestParams> {
     Some(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema })
 }
 
-fn is_yes(answer: &ElicitResult) -> bool {
-    let confirmed = answer.content.as_ref().and_then(|content| content.get(CONFIRM));
-    answer.action == ElicitationAction::Accept && confirmed == Some(&Value::Bool(true))
+/// What an answer means.
+fn said(answer: &ElicitResult) -> Asked {
+    let confirmed = answer.content.as_ref().and_then(|content| content.get(CONFIRM)).and_then(Value::as_bool);
+    match (&answer.action, confirmed) {
+        (ElicitationAction::Accept, Some(true)) => Asked::Yes,
+        (ElicitationAction::Accept, None) => Asked::No(Unagreed::Unanswered),
+        (ElicitationAction::Cancel, _) => Asked::No(Unagreed::Dismissed),
+        _ => Asked::No(Unagreed::Declined),
+    }
+}
+
+/// Why there is no answer.
+fn unasked(error: ServiceError) -> Unagreed {
+    tracing::warn!("the host did not ask the person: {error}");
+    match error {
+        ServiceError::McpError(error) => Unagreed::HostFailed(error.message.into_owned()),
+        ServiceError::UnexpectedResponse => Unagreed::Unanswered,
+        ServiceError::Timeout { .. } => Unagreed::Late,
+        _ => Unagreed::Gone,
+    }
 }

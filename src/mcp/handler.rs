@@ -1,22 +1,21 @@
 //! What the protocol asks of the server, request by request.
 
-use std::panic::AssertUnwindSafe;
-
-use futures_util::FutureExt;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
         CompleteRequestParams, CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult,
         ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
-        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-        ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
+        InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+        UpdateTaskParams,
     },
     service::RequestContext,
 };
 
 use super::{CACHE_MS, Outcome, Server, implementation, is_modern, resources, stamp, success, tasks, view};
+
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let mut capabilities = ServerCapabilities::builder()
@@ -35,11 +34,25 @@ impl ServerHandler for Server {
             .with_instructions(self.0.instructions.clone())
     }
 
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut result = self.negotiate_initialize(&request)?;
+        // Only a request of the newest revision can become a task.
+        tasks::withdraw(&mut result.capabilities);
+        Ok(result)
+    }
+
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
+        // The instructions name the project of the settings.
+        let scope = if self.0.project.is_some() { CacheScope::Private } else { CacheScope::Public };
         Ok(DiscoverResult::from_server_info(versions, self.get_info())
             .with_ttl_ms(CACHE_MS)
-            .with_cache_scope(CacheScope::Public))
+            .with_cache_scope(scope))
     }
 
     async fn list_tools(
@@ -62,11 +75,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = self.offered(&request.name)?;
-        // A panic would leave the caller waiting for ever.
-        let outcome = AssertUnwindSafe(self.call_or_ask(tool, request, &context)).catch_unwind().await;
-        let outcome =
-            outcome.map_err(|_| ErrorData::internal_error(format!("{}: internal error", tool.name), None))?;
-        let mut result = match outcome {
+        let mut result = match self.call_or_ask(tool, request, &context).await {
             Outcome::Asks(mut question) => {
                 stamp(&mut question.meta);
                 return Ok((*question).into());

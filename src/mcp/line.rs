@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
+use indexmap::IndexMap;
 use rmcp::{
     RoleServer,
     model::{CallToolRequest, CallToolRequestParams, ClientRequest, ErrorData, JsonRpcMessage, RequestId},
     service::RxJsonRpcMessage,
 };
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
@@ -93,12 +94,18 @@ struct Envelope<'a> {
     jsonrpc: Option<Cow<'a, str>>,
 }
 
-/// Decodes a line.
+/// Decodes a line. A response that cannot be decoded is a failed one: its request ends, and nobody answers an answer.
 pub fn decode(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Box<Unreadable>> {
     if let Some(call) = decode_call(line) {
         return Ok(call);
     }
-    serde_json::from_slice(line).map_err(|error| Box::new(unreadable(line, &error)))
+    serde_json::from_slice(line).or_else(|error| {
+        let Unreadable { id, error } = unreadable(line, &error);
+        if is_response(line) {
+            return Ok(JsonRpcMessage::error(error, id));
+        }
+        Err(Box::new(Unreadable { id, error }))
+    })
 }
 
 /// Decodes `tools/call`, the message whose speed matters. The library would try every other request first.
@@ -116,8 +123,15 @@ fn decode_call(line: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
     Some(JsonRpcMessage::request(ClientRequest::CallToolRequest(request), envelope.id?))
 }
 
+/// Whether the line answers something, however badly.
+fn is_response(line: &[u8]) -> bool {
+    let fields = serde_json::from_slice::<IndexMap<String, IgnoredAny>>(line).unwrap_or_default();
+    let has = |name: &str| fields.contains_key(name);
+    !has("method") && (has("result") || has("error"))
+}
+
 fn unreadable(line: &[u8], error: &serde_json::Error) -> Unreadable {
-    if serde_json::from_slice::<serde::de::IgnoredAny>(line).is_err() {
+    if serde_json::from_slice::<IgnoredAny>(line).is_err() {
         return Unreadable { id: None, error: ErrorData::parse_error("the line is not JSON", None) };
     }
     let id = serde_json::from_slice::<Envelope<'_>>(line).ok().and_then(|envelope| envelope.id);

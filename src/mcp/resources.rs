@@ -56,10 +56,7 @@ fn find(uri: &str, selection: &Selection) -> Result<address::Found, ErrorData> {
     if found.template.is_offered(selection) {
         return Ok(found);
     }
-    let why = format!(
-        "its tool `{}` is switched off by the settings TAS_TOOLSETS or TAS_READ_ONLY",
-        found.template.tool
-    );
+    let why = format!("its tool `{}` is switched off by the setting TAS_TOOLSETS", found.template.tool);
     Err(unknown(uri, &why, selection))
 }
 

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Server,
+    guarded::Guarded,
     line::{LONGEST_LINE, Line, LineBuffer, Unreadable, decode},
 };
 
@@ -40,7 +41,7 @@ where
     let (stopped, leaver) = (stopping.clone(), server.clone());
     let session = async move {
         let transport = Stdio::new(input, output, stopping.clone());
-        let running = match server.serve_with_ct(transport, stopping).await {
+        let running = match Guarded(server).serve_with_ct(transport, stopping).await {
             Ok(running) => running,
             // The host has gone before it said anything: nothing is wrong with us.
             Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {

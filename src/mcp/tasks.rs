@@ -53,6 +53,13 @@ pub(super) fn declare(capabilities: &mut ServerCapabilities) {
     extensions.insert(TASKS_EXTENSION_ID.to_owned(), JsonObject::new());
 }
 
+/// Tells hosts that begin with `initialize` nothing of tasks.
+pub(super) fn withdraw(capabilities: &mut ServerCapabilities) {
+    if let Some(extensions) = &mut capabilities.extensions {
+        extensions.remove(TASKS_EXTENSION_ID);
+    }
+}
+
 impl Server {
     /// Whether any call can become a task.
     pub(super) fn offers_tasks(&self) -> bool {

@@ -28,6 +28,7 @@ pub struct Subject {
     pub argument: &'static str,
     id: String,
     record: Value,
+    compare_with: Option<String>,
 }
 
 /// What an id may be of: the operation that reads the record, and the argument that takes the id.
@@ -44,20 +45,32 @@ impl Subject {
     /// `not_found` when it is of nothing, or what went wrong in asking.
     pub async fn find(gateway: &Gateway, project: Option<&str>, id: &str) -> Result<Self, Failure> {
         let counter = Counter { gateway: gateway.clone(), project: project.map(str::to_owned) };
+        let mut refusals = Vec::new();
         for (operation, argument) in KINDS {
             match counter.ask(operation, arguments(argument, id)).await {
-                Ok(reply) => return Ok(Self { argument, id: id.to_owned(), record: reply.value().clone() }),
+                Ok(reply) => {
+                    let (id, record) = (id.to_owned(), reply.value().clone());
+                    return Ok(Self { argument, id, record, compare_with: None });
+                }
                 // The id of a run has not the form of the others.
                 Err(failure)
                     if matches!(
                         failure.code,
                         Code::NotFound | Code::ProjectNotResolved | Code::InvalidArguments
-                    ) => {}
+                    ) =>
+                {
+                    refusals.push(failure);
+                }
                 Err(failure) => return Err(failure),
             }
         }
-        let message = format!("no run, job or plan execution has the id `{id}`");
-        Err(Failure::new(Code::NotFound, message).hint("`tas-mcp call list_runs` shows runs"))
+        Err(of_nothing(id, &refusals))
+    }
+
+    /// The same, compared with an earlier one.
+    #[must_use]
+    pub fn compared_with(self, earlier: Option<&str>) -> Self {
+        Self { compare_with: earlier.map(str::to_owned), ..self }
     }
 
     /// The summary of its results, as the tool answers it.
@@ -71,7 +84,21 @@ impl Subject {
         if let Some(project) = project {
             arguments.insert(PROJECT_ID.to_owned(), json!(project));
         }
+        if let Some(earlier) = &self.compare_with {
+            arguments.insert("compare_with".to_owned(), json!(earlier));
+        }
         gateway.call_tool(tool, arguments, Audience::silent()).await
+    }
+}
+
+/// An id that is of nothing, and how it was looked for: in which projects, or why nowhere.
+fn of_nothing(id: &str, refusals: &[Failure]) -> Failure {
+    let message = format!("no run, job or plan execution has the id `{id}`");
+    let all_invalid = refusals.iter().all(|refusal| refusal.code == Code::InvalidArguments);
+    let tells_more = |refusal: &&Failure| all_invalid || refusal.code == Code::ProjectNotResolved;
+    match refusals.iter().find(tells_more).cloned() {
+        Some(told) => Failure { message: format!("{message}: {told}"), ..told },
+        None => Failure::new(Code::NotFound, message).hint("`tas-mcp call list_runs` shows runs"),
     }
 }
 
@@ -88,7 +115,8 @@ pub async fn gather(subject: &Subject, gateway: &Gateway, project: Option<&str>)
     let mut report = Fields::new();
     report.insert("origins".to_owned(), json!(gateway.origins()?));
     let mut unread = Vec::new();
-    if subject.argument == "run_id" {
+    let is_run = subject.argument == "run_id";
+    if is_run && subject.compare_with.is_none() {
         report.insert("run".to_owned(), subject.record.clone());
         match counter.ask(ListRunBugs::NAME, arguments("run_id", &subject.id)).await {
             Ok(bugs) => report.insert("bugs".to_owned(), records(bugs.value()).into()),
@@ -100,7 +128,9 @@ pub async fn gather(subject: &Subject, gateway: &Gateway, project: Option<&str>)
     } else {
         report.insert("summary".to_owned(), subject.summary(gateway, project).await?.value().clone());
         let mut runs = Vec::new();
-        if let Err(failure) = read_runs(&counter, subject, &mut runs).await {
+        if is_run {
+            runs.push(subject.record.clone());
+        } else if let Err(failure) = read_runs(&counter, subject, &mut runs).await {
             unread.push(json!({"what": "all runs", "why": failure.message}));
         }
         report.insert("runs".to_owned(), runs.into());

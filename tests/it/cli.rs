@@ -9,6 +9,9 @@ use tas_mcp::{
 use crate::support::{binary::told, service::Service};
 
 mod doctor;
+#[cfg(target_os = "linux")]
+mod places;
+mod reading;
 
 /// Runs `call` against this service: exit code, what it printed, and the error that it answered.
 async fn call(service: &Service, arguments: &[&str], input: &[&str]) -> (Option<i32>, Value, Value) {

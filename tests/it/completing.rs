@@ -244,3 +244,26 @@ async fn the_newest_revision_completes_too() {
         (&json!("complete"), &json!([seed::RUN_FAILED]))
     );
 }
+
+#[tokio::test]
+async fn a_slow_list_holds_up_no_other_and_serves_all_who_wait_for_it() {
+    let mut scene = open(keys::DEMO, &[]).await;
+    scene.service.fault(json!({"operation": "list_runs", "delay_ms": 20_000})).await;
+    let request = |reference, argument| asked(&reference, argument, "", &json!({}));
+    let mut slow = Vec::new();
+    for _ in 0..2 {
+        slow.push(scene.host.start("completion/complete", request(template(RUN), "run")).await);
+    }
+    while scene.service.requests().await.is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let quick = scene.host.start("completion/complete", request(template(BUG), "bug")).await;
+    assert_eq!(scene.host.receive().await["id"], quick);
+    scene.service.release().await;
+    for _ in 0..2 {
+        let answer = scene.host.receive().await;
+        assert!(slow.contains(&answer["id"].as_u64().expect("an id")), "{answer}");
+        assert!(answer["result"]["completion"]["values"].to_string().contains(seed::RUN_FAILED), "{answer}");
+    }
+    assert_eq!(scene.service.requests().await.len(), 2);
+}

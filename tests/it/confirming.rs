@@ -5,6 +5,8 @@ use tas_mcp::sandbox::{keys, seed};
 
 use crate::support::{binary::told, host::Host, service::Service};
 
+mod unagreed;
+
 /// A start on every device of a config, which costs a run each.
 fn costly() -> Value {
     json!({

@@ -10,6 +10,8 @@ mod support;
 
 mod artifacts;
 mod authoring;
+#[cfg(unix)]
+mod checks;
 mod cli;
 mod client;
 mod completing;

@@ -6,6 +6,7 @@ use tas_mcp::sandbox::{keys, seed};
 use crate::support::{host::Host, service::Service};
 
 mod lists;
+mod panics;
 mod pitfalls;
 mod revisions;
 

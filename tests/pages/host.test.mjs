@@ -39,7 +39,7 @@ async function host(options) {
     window.heard = [];
     window.frame = document.querySelector('iframe');
     frame.style.cssText = 'width: 100%; height: 700px; border: 0';
-    addEventListener('message', ({ data, source }) => source === frame.contentWindow && heard.push(data));
+    addEventListener('message', ({ data, source }) => source === frame.contentWindow && window.heard.push(data));
     window.say = (message) => frame.contentWindow.postMessage({ jsonrpc: '2.0', ...message }, '*');
     frame.srcdoc = html;
   }, view.contents[0].text);
@@ -53,14 +53,23 @@ async function host(options) {
     }, method, { timeout: 5000 });
     return there.jsonValue();
   };
-  const waiting = () => page.evaluate(() => heard.map((one) => one.method));
+  /** When the view has dealt with everything that was said to it. */
+  const settled = async () => {
+    await say({ id: 'settled', method: 'ping' });
+    await page.waitForFunction(() => window.heard.some((one) => one.id === 'settled'));
+    await page.evaluate(() => { window.heard = window.heard.filter((one) => one.id !== 'settled'); });
+  };
+  const waiting = async () => {
+    await settled();
+    return page.evaluate(() => window.heard.map((one) => one.method));
+  };
   const start = async (result = {}) => {
     const initialize = await heard('ui/initialize');
     await say({ id: initialize.id, result: { protocolVersion: '2026-01-26', hostInfo: { name: 'host', version: '1' }, hostCapabilities: {}, hostContext: {}, ...result } });
     await heard('ui/notifications/initialized');
     return initialize;
   };
-  return { page, seen, close, say, notify, heard, waiting, start, view: page.frameLocator('iframe'), frame: () => page.frames()[1] };
+  return { page, seen, close, say, notify, heard, settled, waiting, start, view: page.frameLocator('iframe'), frame: () => page.frames()[1] };
 }
 
 const ground = (frame) => frame.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -89,9 +98,9 @@ test('the size follows what is shown', async () => {
   const { page, close, notify, heard, start, frame } = await host();
   await start();
   await notify('ui/notifications/tool-result', run);
-  await page.waitForFunction(() => heard.some((one) => one.params?.height > 500));
+  await page.waitForFunction(() => window.heard.some((one) => one.params?.height > 500));
   const height = await frame().evaluate(() => Math.ceil(document.documentElement.getBoundingClientRect().height));
-  const told = await page.evaluate(() => heard.filter((one) => one.method === 'ui/notifications/size-changed').at(-1).params.height);
+  const told = await page.evaluate(() => window.heard.filter((one) => one.method === 'ui/notifications/size-changed').at(-1).params.height);
   assert.equal(told, height);
   await close();
 });
@@ -162,6 +171,75 @@ test('links are opened by the host', async () => {
   await close();
 });
 
+test('a link that the host does not open says so beside it, once', async () => {
+  const refusals = [{ result: { isError: true } }, { error: { code: -32000, message: 'no' } }];
+  const { seen, close, notify, say, heard, settled, start, view: shown } = await host();
+  await start({ hostCapabilities: { openLinks: {} } });
+  await notify('ui/notifications/tool-result', run);
+  const remark = shown.locator('main').getByText('The host did not open the link.');
+  for (const refusal of refusals) {
+    await shown.getByRole('link', { name: 'agent.log' }).click();
+    await say({ id: (await heard('ui/open-link')).id, ...refusal });
+    await remark.waitFor();
+  }
+  await settled();
+  assert.equal(await remark.count(), 1);
+  assertQuiet(seen, HOST);
+  await close();
+
+  const willing = await host();
+  await willing.start();
+  await willing.notify('ui/notifications/tool-result', run);
+  await willing.view.getByRole('link', { name: 'agent.log' }).click();
+  await willing.say({ id: (await willing.heard('ui/open-link')).id, result: {} });
+  await willing.settled();
+  assert.equal(await willing.view.getByText('The host did not open the link.').count(), 0);
+  await willing.close();
+});
+
+test('a host that refuses the handshake is told of, and no error is left uncaught', async () => {
+  const { seen, close, say, heard, view: shown } = await host();
+  const { id } = await heard('ui/initialize');
+  await say({ id, error: { code: -32602, message: 'no such revision' } });
+  await shown.locator('main').getByText('The host did not begin: no such revision').waitFor();
+  assertQuiet(seen, HOST);
+  await close();
+});
+
+test('bugs that do not come are missed in words', async () => {
+  const said = (text) => ({ isError: true, content: [{ type: 'text', text }] });
+  for (const [answer, why] of [[{ result: said('permission_denied') }, 'permission_denied'], [{ error: { code: -32000, message: 'not now' } }, 'not now']]) {
+    const { seen, close, notify, say, heard, start, view: shown } = await host();
+    await start({ hostCapabilities: { serverTools: {} } });
+    await notify('ui/notifications/tool-result', run);
+    await say({ id: (await heard('tools/call')).id, ...answer });
+    await shown.getByText(`Bugs could not be read: ${why}`).waitFor();
+    await shown.getByRole('heading', { level: 1, name: 'Pause and resume' }).waitFor();
+    assertQuiet(seen, HOST);
+    await close();
+  }
+});
+
+test('bugs that come after another result, or after its end, are not shown', async () => {
+  const next = [
+    ['ui/notifications/tool-result', summary, 'Failures (1)'], ['ui/notifications/tool-cancelled', {}, 'Cancelled.'],
+    ['ui/notifications/tool-result', { isError: true, content: [{ type: 'text', text: 'not_found' }] }, 'not_found'],
+  ];
+  for (const [method, params, words] of next) {
+    const { close, notify, say, heard, settled, start, view: shown } = await host();
+    await start({ hostCapabilities: { serverTools: {} } });
+    await notify('ui/notifications/tool-result', run);
+    const { id } = await heard('tools/call');
+    await notify(method, params);
+    await shown.locator('main').getByText(words).first().waitFor();
+    await say({ id, result: bugs });
+    await settled();
+    assert.equal(await shown.getByRole('heading', { name: 'High (1)' }).count(), 0);
+    assert.ok(await shown.locator('main').getByText(words).count() > 0);
+    await close();
+  }
+});
+
 test('only addresses of the service become links', async () => {
   const { close, notify, start, view: shown, frame } = await host();
   await start();
@@ -190,11 +268,13 @@ test('hostile texts stay text, however the result comes', async () => {
 test('results of any form are shown without an error', async () => {
   const forms = [
     [{}, 'There is no result.'], [{ content: [{ type: 'text', text: 'plain' }] }, 'plain'], [{ structuredContent: null }, 'Unknown'],
-    [{ structuredContent: { verdicts: null, failures: [null, 1, {}], flaky: [null], comparison: 'x', unread: ['a'], left_out: 3 } }, 'a'],
+    [{ structuredContent: { verdicts: null, failures: [null, 1, {}], flaky: [null], comparison: 'x', unread: ['an odd remark'], left_out: 3 } }, 'Something could not be read: an odd remark'],
     [{ structuredContent: { target_type: 'job', verdicts: { Success: 2, NEW_WORD: 1 }, finished: 3, total: 3 } }, 'NEW_WORD'],
     [{ structuredContent: { target_type: 'run', comparison: { with: { target_id: 'x' }, newly_failing: [null, 'y', { test: { name: 'z' }, was: 'SUCCESS' }] } } }, 'was: Passed'],
     [{ structuredContent: { target_type: 'constructor', verdicts: { constructor: 1, toString: 2 }, failures: [{ verdict: 'valueOf' }] } }, 'toString'],
     [{ isError: true, content: [{ type: 'text', text: 'not_found' }] }, 'not_found'],
+    [{ isError: true, structuredContent: { multiplayer_run_id: 'x' } }, 'There is no result.'],
+    [{ isError: true, content: [null, { type: 'text', text: 'half' }] }, 'half'],
   ];
   for (const [result, words] of forms) {
     const { seen, close, notify, start, frame } = await host();
@@ -207,7 +287,7 @@ test('results of any form are shown without an error', async () => {
 });
 
 test('what the host asks is answered, and a message of anybody else is not heard', async () => {
-  const { seen, close, say, heard, start, frame } = await host();
+  const { seen, close, say, heard, settled, start, frame, view } = await host();
   await start();
   for (const [id, method] of [[70, 'ping'], [71, 'ui/resource-teardown']]) {
     await say({ id, method, params: {} });
@@ -215,10 +295,15 @@ test('what the host asks is answered, and a message of anybody else is not heard
   }
   await say({ id: 72, method: 'ui/unheard-of' });
   assert.equal((await heard(undefined)).error.code, -32601);
-  // From the view itself, which is not its host.
-  await frame().evaluate((result) => postMessage({ jsonrpc: '2.0', method: 'ui/notifications/tool-result', params: result }, '*'), run);
+  // From the view itself, which is not its host; its listener was there before this one.
+  await frame().evaluate((result) => new Promise((arrived) => {
+    addEventListener('message', arrived, { once: true });
+    postMessage({ jsonrpc: '2.0', method: 'ui/notifications/tool-result', params: result }, '*');
+  }).then(() => null), run);
+  await settled();
+  assert.equal(await view.locator('main').innerText(), 'Waiting for the result …');
   await say({ method: 'ui/notifications/tool-cancelled', params: { reason: 'by the person' } });
-  await frame().getByText('Cancelled. by the person').first().waitFor();
+  await view.locator('main').getByText('Cancelled. by the person').waitFor();
   assertQuiet(seen, HOST);
   await close();
 });

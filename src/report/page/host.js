@@ -3,15 +3,18 @@
 const waiting = new Map();
 let last = 0;
 let input = {};
+// The report of the last result; what was asked for an earlier one comes too late.
+let latest = null;
 
 const post = (message) => window.parent.postMessage({ jsonrpc: '2.0', ...message }, '*');
 const notify = (method, params = {}) => post({ method, params });
 
 function request(method, params) {
   const id = ++last;
-  return new Promise((resolve, reject) => {
-    waiting.set(id, { resolve, reject });
-    post({ id, method, params });
+  post({ id, method, params });
+  return new Promise((answered) => waiting.set(id, answered)).then(({ error, result }) => {
+    if (error) throw new Error(text(object(error).message));
+    return object(result);
   });
 }
 
@@ -36,19 +39,32 @@ async function addBugs(report, host) {
   const found = number(object(object(report.run).bug_info).bug_count);
   const run_id = text(object(report.run).multiplayer_run_id);
   if (!(found > 0) || !run_id || !object(host.hostCapabilities).serverTools) return;
-  const project = input.project_id ? { project_id: input.project_id } : {};
-  const answer = await request('tools/call', { name: 'list_run_bugs', arguments: { run_id, ...project } });
-  const bugs = object(answer.structuredContent).data;
-  if (!answer.isError && Array.isArray(bugs)) show({ ...report, bugs });
+  const asked = { run_id, project_id: input.project_id };
+  const answer = await request('tools/call', { name: 'list_run_bugs', arguments: asked }).catch(failed);
+  if (latest !== report) return;
+  const bugs = !answer.isError && object(valueOf(answer)).data;
+  show({ ...report, ...(Array.isArray(bugs) ? { bugs } : { unread: [{ what: 'Bugs', why: saidIn(answer) }] }) });
 }
 
+/** A request that the host refused, as a result. */
+const failed = (error) => ({ isError: true, content: [{ text: error.message }] });
+const saidIn = (result) => list(result.content).map((block) => text(object(block).text)).join('\n') || 'There is no result.';
+
 function receive(result, host) {
-  const failed = () => list(result.content).map((block) => text(block.text)).join('\n');
-  if (result.isError) return tell(failed());
   const report = reportOf(result);
-  if (!report) return tell(failed() || 'There is no result.');
+  if (result.isError || !report) return tell(saidIn(result));
+  latest = report;
   show(report);
-  return addBugs(report, host).catch(() => {});
+  return addBugs(report, host);
+}
+
+/** Has the host open a link; where it does not, that is seen beside the link. */
+async function openLink(anchor) {
+  const { isError } = await request('ui/open-link', { url: anchor.href }).catch(failed);
+  if (!isError || anchor.title) return;
+  anchor.title = 'The host did not open the link.';
+  anchor.after(span('muted', ` ${anchor.title}`));
+  say(anchor.title);
 }
 
 function measure() {
@@ -68,10 +84,8 @@ async function connect() {
     const message = object(event.data);
     if (event.source !== window.parent || message.jsonrpc !== '2.0') return;
     if (message.method === undefined) {
-      const { resolve, reject } = waiting.get(message.id) ?? {};
+      waiting.get(message.id)?.(message);
       waiting.delete(message.id);
-      if (message.error) reject?.(new Error(text(object(message.error).message)));
-      else resolve?.(object(message.result));
     } else if (message.id === undefined) {
       heard[message.method]?.(object(message.params));
     } else if (['ping', 'ui/resource-teardown'].includes(message.method)) {
@@ -80,7 +94,7 @@ async function connect() {
       post({ id: message.id, error: { code: -32601, message: 'Method not found' } });
     }
   });
-  opens = (url) => request('ui/open-link', { url }).catch(() => say('The host did not open the link.'));
+  opens = openLink;
   tell('Waiting for the result …');
   host = await request('ui/initialize', {
     protocolVersion: '2026-01-26',

@@ -9,7 +9,7 @@ const same = (one, other) => String(one).toLowerCase() === other;
 
 /** Any value as text that reads in the order in which it is written. */
 function text(value) {
-  if (value === null || value === undefined) return '';
+  if ((value ?? '') === '') return '';
   return (typeof value === 'object' ? JSON.stringify(value) : String(value)).replace(HIDDEN, '');
 }
 
@@ -17,7 +17,7 @@ function text(value) {
 function make(tag, attributes, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {
-    if (value !== null && value !== undefined && value !== '') element.setAttribute(name, value);
+    if ((value ?? '') !== '') element.setAttribute(name, value);
   }
   for (const child of children.flat()) {
     if (child instanceof Node) element.append(child);
@@ -141,7 +141,7 @@ function link(address, label) {
   anchor.addEventListener('click', (event) => {
     if (!opens) return;
     event.preventDefault();
-    opens(url.href);
+    opens(anchor);
   });
   return anchor;
 }

@@ -18,26 +18,31 @@ function show(report) {
 }
 
 function tell(line) {
+  latest = null;
   main.replaceChildren(words(line));
   say(line);
 }
 
 const isSummary = (value) => 'verdicts' in value || 'target_type' in value;
 
+/** What the result of a tool says: as structure, else as text. */
+function valueOf(result) {
+  if (result.structuredContent !== undefined) return result.structuredContent;
+  try {
+    return JSON.parse(list(result.content).find((block) => block.type === 'text').text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The result of a tool as a report. */
 function reportOf(result) {
-  let value = result.structuredContent;
-  if (value === undefined) {
-    try {
-      value = JSON.parse(list(result.content).find((block) => block.type === 'text').text);
-    } catch {
-      return null;
-    }
-  }
+  const value = valueOf(result);
+  if (value === undefined) return null;
   return isSummary(object(value)) ? { summary: value } : { run: object(value) };
 }
 
 const held = JSON.parse(document.getElementById('data').textContent);
 origins = list(held.origins);
 if (held.run || held.summary) show(held);
-else if (window.parent !== window) connect();
+else if (window.parent !== window) connect().catch((error) => tell(`The host did not begin: ${text(error.message)}`));

@@ -64,6 +64,16 @@ async fn a_directory_that_is_none_is_refused_before_anything_is_sent() {
     assert_eq!(service.requests().await, [""; 0]);
 }
 
+/// `/proc` can be read and takes no file.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn images_that_cannot_be_written_lose_no_answer() {
+    let service = Service::start().await;
+    let (code, run, error) = call(&service, &["--images", "/proc"]).await;
+    assert_eq!(run["players"][0]["screenshot"]["image"], 1, "{run}");
+    assert_eq!((code, &error["code"]), (Some(1), &json!("file_error")), "{error}");
+}
+
 #[tokio::test]
 async fn only_tools_that_have_pictures_take_the_flag() {
     let output = told(&["call", "get_run", "--run-id", RUN_RUNNING, "--images", "."], &[], &[]).await;

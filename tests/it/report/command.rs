@@ -108,6 +108,46 @@ async fn without_a_file_the_summary_is_printed() {
 }
 
 #[tokio::test]
+async fn what_changed_since_an_earlier_one_is_told_and_shown() {
+    let service = Service::start().await;
+    for (id, argument) in
+        [(seed::EXECUTION_COMPLETED, "--test-plan-execution-id"), (seed::RUN_FAILED, "--run-id")]
+    {
+        let compare = ["--compare-with", id];
+        let (_, summary, _) =
+            run(&service, &[&["call", "summarize_results", argument, id], &compare[..]].concat()).await;
+        let told = serde_json::from_str::<Value>(&summary).expect("JSON");
+        assert!(told["comparison"].is_object(), "{told}");
+        assert_eq!(report(&service, &[&[id], &compare[..]].concat()).await, (Some(0), summary, Value::Null));
+        let (_, page, _) = report(&service, &[&[id, "--html", "-"], &compare[..]].concat()).await;
+        let shown = data(&page);
+        assert_eq!(shown["summary"], told);
+        assert_eq!((shown["runs"][0].is_object(), &shown["unread"]), (true, &json!([])));
+    }
+}
+
+#[tokio::test]
+async fn an_id_of_nothing_is_told_with_where_it_was_looked_for() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let organization = [
+        ("TAS_BASE_URL", base_url.as_str()),
+        ("TAS_API_KEY", keys::ORGANIZATION),
+        ("TAS_PROJECTS", "demo,arena"),
+    ];
+    let output = told(&["report", "nowhere"], &organization, &[]).await;
+    let error = serde_json::from_slice::<Value>(&output.stderr).expect("JSON")["error"].clone();
+    assert_eq!((output.status.code(), &error["code"]), (Some(1), &json!("project_not_resolved")));
+    assert_eq!(error["details"]["asked"], json!(["demo", "arena"]));
+    assert!(error["message"].as_str().is_some_and(|said| said.contains("`nowhere`")), "{error}");
+    let asked = service.requests().await.len();
+    let (code, _, error) = report(&service, &[seed::RUN_FAILED, "--project-id", ".."]).await;
+    assert_eq!((code, &error["code"]), (Some(2), &json!("invalid_arguments")));
+    assert_eq!(error["details"]["violations"][0]["path"], "project_id");
+    assert_eq!(service.requests().await.len(), asked);
+}
+
+#[tokio::test]
 async fn a_failure_leaves_the_file_as_it_was() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");

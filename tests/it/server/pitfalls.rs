@@ -84,6 +84,24 @@ async fn an_unreadable_request_is_answered_under_its_id_where_it_has_one() {
 }
 
 #[tokio::test]
+async fn a_response_is_never_answered_however_broken() {
+    let mut host = Host::open(&settings(&[])).await;
+    for line in [
+        r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": "none"}}"#,
+        r#"{"jsonrpc": "2.0", "id": 1, "error": null}"#,
+        r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}, "result": {}}"#,
+        r#"{"id": 1, "result": {}}"#,
+        r#"{"jsonrpc": "2.0", "id": {}, "result": {}}"#,
+        r#"{"jsonrpc": "2.0", "result": 7}"#,
+    ] {
+        host.send_line(line).await;
+        let ping = host.start("ping", json!({})).await;
+        let answer = host.receive().await;
+        assert_eq!((&answer["id"], &answer["result"]), (&json!(ping), &json!({})), "{line}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_line_longer_than_16_mib_is_refused_without_being_kept() {
     let mut host = Host::open(&settings(&[])).await;
     let long = format!("{{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"{}\"}}", "x".repeat(17 << 20));

@@ -90,3 +90,29 @@ async fn older_revisions_see_nothing_of_the_newest() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_description_that_names_a_project_is_private() {
+    let service = Service::start().await;
+    for (more, scope) in [(&[][..], "public"), (&[("TAS_PROJECT_ID", "demo")], "private")] {
+        let mut host = Host::connect(&service.settings(keys::DEMO, more));
+        let result =
+            host.request("server/discover", json!({"_meta": modern(MODERN)})).await["result"].clone();
+        assert_eq!(result["cacheScope"], scope);
+        assert_eq!(result["instructions"].as_str().expect("a text").contains("`demo`"), scope == "private");
+    }
+}
+
+#[tokio::test]
+async fn tasks_are_announced_where_a_call_can_become_one() {
+    const TASKS: &str = "io.modelcontextprotocol/tasks";
+    let service = Service::start().await;
+    for revision in LEGACY {
+        let mut host = Host::connect(&service.settings(keys::DEMO, &[]));
+        let extensions = host.initialize(revision).await["capabilities"]["extensions"].clone();
+        assert!(extensions[TASKS].is_null() && extensions.is_object(), "{revision}: {extensions}");
+    }
+    let mut host = Host::connect(&service.settings(keys::DEMO, &[]));
+    let answer = host.request("server/discover", json!({"_meta": modern(MODERN)})).await;
+    assert_eq!(answer["result"]["capabilities"]["extensions"][TASKS], json!({}));
+}

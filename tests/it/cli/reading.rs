@@ -1,0 +1,56 @@
+//! `TAS_READ_ONLY` binds the commands as it binds the tools.
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{keys, seed};
+
+use crate::support::{binary::told, host::Host, service::Service};
+
+const READ_ONLY: (&str, &str) = ("TAS_READ_ONLY", "true");
+
+/// Exit code and the error that was answered.
+async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, Value) {
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO), READ_ONLY];
+    let output = told(arguments, &variables, &[]).await;
+    let error = serde_json::from_slice::<Value>(&output.stderr).unwrap_or_default()["error"].clone();
+    (output.status.code(), error)
+}
+
+#[tokio::test]
+async fn what_writes_is_refused_in_the_words_of_the_server_before_any_request() {
+    let service = Service::start().await;
+    let mut host = Host::open(&service.settings(keys::DEMO, &[READ_ONLY])).await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let build = directory.path().join("game.apk");
+    std::fs::write(&build, "PK").expect("written");
+    let build = build.to_str().expect("UTF-8");
+    let commands: [(&str, &[&str]); 6] = [
+        ("stop_runs", &["call", "stop_runs", "--job-ids", seed::JOB_RUNNING]),
+        ("delete_build", &["call", "delete_build", "--build-id", seed::BUILD_ANDROID, "--yes"]),
+        ("start_run", &["run", "test", seed::TEST_PASSES, "--deployment-config-id", seed::CONFIG_PHONES]),
+        (
+            "start_test_plan_run",
+            &["run", "plan", seed::PLAN_SMOKE, "--deployment-config-id", seed::CONFIG_PHONES, "--wait"],
+        ),
+        ("upload_build", &["upload", build]),
+        ("upload_build", &["call", "upload_build", "--path", build]),
+    ];
+    for (tool, command) in commands {
+        let refusal = host.request("tools/call", json!({"name": tool, "arguments": {}})).await;
+        let (code, error) = run(&service, command).await;
+        assert_eq!((code, &error["code"]), (Some(2), &json!("invalid_arguments")), "{command:?}: {error}");
+        assert_eq!(error["message"], refusal["error"]["message"]);
+        assert!(error["message"].as_str().is_some_and(|said| said.contains("TAS_READ_ONLY")), "{error}");
+    }
+    assert_eq!(service.requests().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn what_reads_goes_on() {
+    let service = Service::start().await;
+    for command in
+        [&["call", "list_tests"][..], &["report", seed::RUN_FAILED], &["wait", "--run-id", seed::RUN_PASSED]]
+    {
+        assert_eq!(run(&service, command).await, (Some(0), Value::Null), "{command:?}");
+    }
+}

@@ -1,0 +1,69 @@
+//! A panic in one request: its caller is answered, and the others go on.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use serde_json::json;
+use tas_mcp::{
+    gateway::Gateway,
+    mcp::Server,
+    sandbox::{keys, seed},
+    waiting::Clock,
+};
+
+use super::{MODERN, modern};
+use crate::support::{host::Host, service::Service};
+
+/// A clock that nobody can look at.
+#[derive(Debug)]
+struct Broken;
+
+impl Clock for Broken {
+    fn now(&self) -> Duration {
+        panic!("the clock is broken")
+    }
+
+    fn date(&self) -> Timestamp {
+        panic!("the clock is broken")
+    }
+
+    fn pause(&self, _: Duration) -> BoxFuture<'_, ()> {
+        panic!("the clock is broken")
+    }
+
+    fn alarm(&self, span: Duration) -> BoxFuture<'_, ()> {
+        self.pause(span)
+    }
+}
+
+#[tokio::test]
+async fn every_request_is_answered_all_the_same() {
+    let service = Service::start().await;
+    let settings = service.settings(keys::DEMO, &[]);
+    let mut meta = modern(MODERN);
+    meta["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let waiting = json!({"job_id": seed::JOB_RUNNING, "timeout_seconds": 600});
+    let wait = json!({"name": "wait_for_completion", "arguments": waiting, "_meta": meta});
+    let begun = Host::connect(&settings).request("tools/call", wait.clone()).await;
+    let task = json!({"taskId": begun["result"]["taskId"].as_str().expect("a task"), "_meta": meta});
+    let template = json!({"type": "ref/resource", "uri": "tas://projects/{project}/runs/{run}"});
+    let typed = json!({"ref": template, "argument": {"name": "run", "value": ""}, "_meta": meta});
+
+    let gateway = Gateway::new(&settings).with_clock(Arc::new(Broken));
+    let mut host = Host::to(Server::with(gateway, &settings));
+    for (method, params) in [
+        ("tools/call", &wait),
+        ("completion/complete", &typed),
+        ("tasks/get", &task),
+        ("tasks/cancel", &task),
+    ] {
+        let answer = host.request(method, params.clone()).await;
+        assert_eq!(answer["error"]["code"], -32603, "{method}: {answer}");
+        assert_eq!(answer["error"]["message"], format!("{method}: internal error"));
+    }
+    let params = json!({"name": "get_run", "arguments": {"run_id": seed::RUN_FAILED}, "_meta": meta});
+    let answer = host.request("tools/call", params).await;
+    assert_eq!(answer["result"]["structuredContent"]["multiplayer_run_id"], seed::RUN_FAILED, "{answer}");
+}
