@@ -70,7 +70,8 @@ impl Completion {
             verdicts.extend(watched.counts().into_iter().map(|(verdict, count)| (verdict.to_owned(), count)));
         }
         let (finished, total) = watched.counted();
-        let all_passed = is_over && total > 0 && verdicts.get("SUCCESS") == Some(&total);
+        let all_passed =
+            is_over && watched.is_whole() && total > 0 && verdicts.get("SUCCESS") == Some(&total);
         let running = items.iter().filter(|item| !item.is_over());
         let mut completion = Self {
             status: if is_over { Status::Completed } else { Status::TimedOut },

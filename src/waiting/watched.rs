@@ -76,6 +76,17 @@ impl Watched {
         }
     }
 
+    /// Whether everything was seen that a verdict depends on: what was not read has not passed.
+    pub(super) fn is_whole(&self) -> bool {
+        match &self.target {
+            Target::Execution(_) if self.of_execution.is_empty() => self
+                .record
+                .as_ref()
+                .is_some_and(|record| record.get("total_tests").is_some_and(Value::is_u64)),
+            _ => true,
+        }
+    }
+
     /// Jobs and executions end by their status, runs by their state (supplement 3.3).
     pub(super) fn is_over(&self) -> bool {
         match &self.target {

@@ -78,6 +78,49 @@ async fn tests_that_cannot_be_listed_are_counted_by_the_execution() {
     assert_eq!(summary["failures"], json!([]));
 }
 
+/// Whatever is missing might have failed.
+#[tokio::test]
+async fn nothing_has_passed_that_was_not_read() {
+    let tests: Vec<_> = (0..150).map(|number| Test::new(number, &["SUCCESS"])).collect();
+    let read = History::of(&tests).summary(execution(&uuid(0xe, 0))).await;
+    assert_eq!((&read["all_passed"], &read["unread"]), (&json!(true), &Value::Null));
+    let troubles: [fn(&str) -> Option<u16>; 3] = [
+        |target| target.contains("/jobs?").then_some(500),
+        |target| target.contains("&page=1&").then_some(500),
+        |target| target.contains("/test-plan-executions/").then_some(500),
+    ];
+    for trouble in troubles {
+        let stub = troubled(History::of(&tests), trouble).await;
+        let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+        assert_eq!(
+            (&summary["all_passed"], summary["unread"].is_null()),
+            (&json!(false), false),
+            "{summary}"
+        );
+    }
+}
+
+/// An execution whose record says neither how many tests there are nor where it is.
+#[tokio::test]
+async fn an_execution_without_tests_and_status_is_not_over() {
+    for (record, state) in [
+        (json!({"id": "e"}), "running"),
+        (json!({"id": "e", "status": "completed", "test_status": {"passed": 2}}), "completed"),
+    ] {
+        let stub = Stub::start(move |target| {
+            let body = if target.contains("/jobs?") {
+                json!({"data": [], "pagination": {"page": 0, "page_size": 100, "total_count": 0, "total_pages": 0}})
+            } else {
+                record.clone()
+            };
+            async move { (200, body) }
+        })
+        .await;
+        let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+        assert_eq!((&summary["state"], &summary["all_passed"]), (&json!(state), &json!(false)), "{summary}");
+    }
+}
+
 #[tokio::test]
 async fn a_service_without_the_list_of_jobs_is_asked_for_runs() {
     let history = History::of(&[Test::new(1, &["ERROR", "FAILED"]), Test::new(2, &["ERROR", "SUCCESS"])]);
