@@ -170,6 +170,11 @@ impl Reply {
         &self.value
     }
 
+    /// The answer alone.
+    pub fn into_value(self) -> Value {
+        self.value
+    }
+
     /// The fields of the answer.
     pub fn fields(&self) -> Option<&Fields> {
         self.value.as_object()

@@ -5,12 +5,13 @@ use serde_json::{Value, json};
 
 use super::{
     Kind, PREVIOUS, Target,
-    gathering::{Subject, note, with_tests},
-    reader::{MOST_PAGES, Reader, filter, is_absent, is_partial, likely, records},
+    gathering::{Subject, TOO_LONG, note, with_tests},
+    reader::{Reader, filter, is_absent, is_partial, likely},
 };
 use crate::{
     api::{executions::ListTestPlanExecutions, jobs::ListJobs, runs::ListRuns},
     failure::Failure,
+    listing::MOST_PAGES,
     operation::{Fields, Operation as _},
     waiting::item::{is_completed, text},
 };
@@ -72,7 +73,7 @@ async fn previous(reader: &Reader, subject: &mut Subject) -> Result<Baseline, Fa
     let test = subject.cases.first().and_then(|case| case.test_id.clone());
     let found = match kind {
         Kind::Execution => match text(&record, "test_plan_id") {
-            Some(plan) => earlier_execution(reader, &plan, &record).await?,
+            Some(plan) => earlier_execution(reader, subject, &plan, &record).await?,
             None => return Ok(Baseline::nothing("the execution names no test plan")),
         },
         Kind::Run | Kind::Job => match test {
@@ -95,17 +96,24 @@ async fn previous(reader: &Reader, subject: &mut Subject) -> Result<Baseline, Fa
 }
 
 /// The list begins with the latest.
-async fn earlier_execution(reader: &Reader, plan: &str, own: &Value) -> Result<Option<Value>, Failure> {
+async fn earlier_execution(
+    reader: &Reader,
+    subject: &mut Subject,
+    plan: &str,
+    own: &Value,
+) -> Result<Option<Value>, Failure> {
     let mut narrowed = filter([("test_plan_id", plan), ("status", "completed")]);
     narrowed.extend(filter([("sort_by", "start_time"), ("sort_order", "desc")]));
     for page in 0..MOST_PAGES {
-        let answer = reader.page(ListTestPlanExecutions::NAME, &narrowed, page).await?;
-        let pages = answer.pointer("/pagination/total_pages").and_then(Value::as_u64).unwrap_or(1);
-        let found = latest(records(answer), own, "started_at", "id");
-        if found.is_some() || page + 1 >= pages {
+        let shown = reader.page(ListTestPlanExecutions::NAME, &narrowed, page).await?;
+        let is_last = shown.is_last(page);
+        let found = latest(shown.records, own, "started_at", "id");
+        if found.is_some() || is_last {
             return Ok(found);
         }
     }
+    let pages = format!("{MOST_PAGES} and after");
+    subject.notes.skipped("earlier executions of the plan, page", pages, TOO_LONG);
     Ok(None)
 }
 

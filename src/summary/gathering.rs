@@ -6,12 +6,13 @@ use serde_json::Value;
 
 use super::{
     Case, Kind, Target,
-    reader::{Listed, MOST_PAGES, Reader, filter, is_absent, is_partial},
+    reader::{Reader, filter, is_absent, is_partial},
     unread::Notes,
 };
 use crate::{
     api::{jobs::ListJobs, runs::ListRuns},
     failure::Failure,
+    listing::{Listed, MOST_PAGES},
     operation::Operation as _,
     waiting::item::{is_completed, text},
 };
@@ -133,14 +134,17 @@ impl Subject {
     }
 }
 
+/// Why the end of a list is not read.
+pub(super) const TOO_LONG: &str = "a summary reads no more pages of a list";
+
 /// Says which pages of a list are missing; whether none is.
 pub(super) fn note(notes: &mut Notes, listed: &Listed, what: &'static str) -> bool {
     for (page, failure) in &listed.lost {
         notes.add(what, page.to_string(), failure.clone());
     }
-    if listed.beyond > 0 {
-        let pages = format!("{MOST_PAGES} and after ({} pages)", listed.beyond);
-        notes.skipped(what, pages, "a summary reads no more pages of a list");
+    if listed.is_longer {
+        let pages = format!("{MOST_PAGES} and after");
+        notes.skipped(what, pages, TOO_LONG);
     }
-    listed.lost.is_empty() && listed.beyond == 0
+    listed.lost.is_empty() && !listed.is_longer
 }

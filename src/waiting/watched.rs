@@ -11,6 +11,7 @@ use crate::{
     api::{executions::GetTestPlanExecution, runs::GetRun},
     failure::Failure,
     gateway::Gateway,
+    listing::{MOST_PAGES, Unread},
     local::Counter,
     operation::{Fields, Operation as _},
 };
@@ -29,6 +30,8 @@ pub(super) struct Watched {
     jobs: Jobs,
     /// The jobs of an execution.
     of_execution: Vec<Value>,
+    /// Whether it has more of them than are read.
+    is_longer: bool,
 }
 
 impl Watched {
@@ -39,7 +42,8 @@ impl Watched {
             Target::Run(_) | Target::Execution(_) => Vec::new(),
         };
         let counter = Counter { gateway, project };
-        Self { target, counter, record: None, jobs: Jobs::new(jobs), of_execution: Vec::new() }
+        let (jobs, of_execution) = (Jobs::new(jobs), Vec::new());
+        Self { target, counter, record: None, jobs, of_execution, is_longer: false }
     }
 
     /// Looks once. What was seen before a failure is kept.
@@ -53,9 +57,9 @@ impl Watched {
         let record = self.counter.ask(operation, arguments).await?.value().clone();
         // The jobs are read after the execution: one that is over has no job that is not.
         if matches!(self.target, Target::Execution(_))
-            && let Some(jobs) = jobs::of_execution(&self.counter, &id).await?
+            && let Some(listed) = jobs::of_execution(&self.counter, &id).await?
         {
-            self.of_execution = jobs;
+            (self.of_execution, self.is_longer) = listed;
         }
         self.record = Some(record);
         Ok(())
@@ -83,8 +87,15 @@ impl Watched {
                 .record
                 .as_ref()
                 .is_some_and(|record| record.get("total_tests").is_some_and(Value::is_u64)),
-            _ => true,
+            _ => !self.is_longer,
         }
+    }
+
+    /// What nobody looks at.
+    pub(super) fn unread(&self) -> Vec<Unread> {
+        let what = format!("jobs, page {MOST_PAGES} and after");
+        let why = "a wait reads no more pages of a list".to_owned();
+        self.is_longer.then_some(Unread { what, why }).into_iter().collect()
     }
 
     /// Jobs and executions end by their status, runs by their state (supplement 3.3).

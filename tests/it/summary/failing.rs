@@ -1,5 +1,7 @@
 //! What cannot be read is said, and the rest delivered.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use tas_mcp::{
     client::RETRY,
@@ -68,6 +70,39 @@ async fn a_page_that_is_missing_leaves_the_others() {
     assert_eq!((&summary["total"], &summary["finished"]), (&json!(250), &json!(150)));
     assert_eq!((&summary["all_passed"], &summary["verdicts"]), (&json!(false), &json!({"FAILED": 150})));
     assert_eq!(each(&summary["unread"], "/what"), ["jobs, page 1"]);
+}
+
+/// Nobody says where the list ends, or the answer is none.
+#[tokio::test]
+async fn lists_are_read_to_their_end_and_nothing_else_is_taken_for_one() {
+    let forms: [(fn(Value) -> Value, usize, Value); 3] = [
+        (|page| json!({"data": page["data"]}), 250, Value::Null),
+        (|_| json!({"data": "none"}), 0, json!("list_jobs: the service's answer is not a list")),
+        (
+            |mut page| {
+                page["pagination"]["total_pages"] = json!(21);
+                page
+            },
+            250,
+            json!("a summary reads no more pages of a list"),
+        ),
+    ];
+    for (form, failures, why) in forms {
+        let history = Arc::new(History::of(&tests(250)));
+        let stub = Stub::start(move |target| {
+            let (status, body) = history.answer(&target);
+            let body = if target.contains("/jobs?") { form(body) } else { body };
+            async move { (status, body) }
+        })
+        .await;
+        let arguments = json!({"test_plan_execution_id": uuid(0xe, 0)});
+        let summary = host(&stub).await.succeed(TOOL, arguments).await;
+        assert_eq!(summary["verdicts"], json!({"FAILED": 250}));
+        let left_out = summary["left_out"]["failures"].as_u64().unwrap_or_default();
+        let shown = summary["failures"].as_array().expect("a list").len();
+        assert_eq!(shown + usize::try_from(left_out).expect("a number"), failures, "{summary}");
+        assert_eq!(summary["unread"][0]["why"], why, "{summary}");
+    }
 }
 
 #[tokio::test]
