@@ -93,7 +93,7 @@ pub struct Desk {
 pub struct Audience {
     /// Wants to know how far it has come.
     pub watcher: Arc<dyn Watcher>,
-    /// How long it waits for an answer; `None`: to the end.
+    /// How long it waits for an answer; `None`: to the end, zero: for one look.
     pub patience: Option<Duration>,
     /// Is cancelled when it is not the caller that goes, but the process.
     pub leaving: CancellationToken,

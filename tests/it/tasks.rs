@@ -16,6 +16,7 @@ mod course;
 mod identity;
 mod library;
 mod offering;
+mod patience;
 
 const TOOL: &str = "wait_for_completion";
 
