@@ -73,6 +73,15 @@ impl Kind {
         }
     }
 
+    /// The field of its record that has its id.
+    const fn id(self) -> &'static str {
+        match self {
+            Self::Run => "multiplayer_run_id",
+            Self::Job => "job_id",
+            Self::Execution => "id",
+        }
+    }
+
     /// The operation that reads its record, and the name of the id there.
     const fn reading(self) -> (&'static str, &'static str) {
         match self {

@@ -81,10 +81,10 @@ impl Case {
         case
     }
 
-    /// What identifies the test; an unnamed one is known by its job or run.
-    pub(super) fn key(&self) -> String {
+    /// What identifies the test; an unnamed one is known by its job or run, and one without any id by nothing.
+    pub(super) fn key(&self) -> Option<String> {
         let id = self.test_id.as_deref().or_else(|| self.item.id());
-        id.unwrap_or_default().to_ascii_lowercase()
+        id.map(str::to_ascii_lowercase)
     }
 
     pub(super) fn name(&self) -> &str {

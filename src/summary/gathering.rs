@@ -12,7 +12,7 @@ use super::{
 use crate::{
     api::{jobs::ListJobs, runs::ListRuns},
     failure::Failure,
-    listing::{Listed, MOST_PAGES},
+    listing::{Listed, MOST_PAGES, each_once},
     operation::Operation as _,
     waiting::item::{is_completed, text},
 };
@@ -92,7 +92,7 @@ async fn add_tests(reader: &Reader, subject: &mut Subject) -> Result<(), Failure
     match reader.all(ListJobs::NAME, &narrowed).await {
         Ok(listed) => {
             subject.is_whole = note(&mut subject.notes, &listed, "jobs, page");
-            subject.cases = jobs(&listed.records);
+            subject.cases = jobs(listed.records);
         }
         Err(failure) if is_absent(&failure) => {
             let listed = reader.all(ListRuns::NAME, &narrowed).await?;
@@ -104,27 +104,27 @@ async fn add_tests(reader: &Reader, subject: &mut Subject) -> Result<(), Failure
     Ok(())
 }
 
-/// The jobs, each once: pages shift while they are read.
-fn jobs(records: &[Value]) -> Vec<Case> {
-    let jobs: BTreeMap<_, _> = records.iter().map(|job| (id_of(job), Case::of_job(job))).collect();
-    jobs.into_values().collect()
+/// The jobs, each once.
+fn jobs(records: Vec<Value>) -> Vec<Case> {
+    each_once(records, "job_id").iter().map(Case::of_job).collect()
 }
 
-/// A record without an id is one of its own.
-fn id_of(job: &Value) -> String {
-    text(job, "job_id").unwrap_or_else(|| job.to_string())
+/// What runs of one job have in common.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Common {
+    Job(String),
+    /// The job is not known: the run is one of its own.
+    Run(usize),
 }
 
 /// The runs, those of one job together.
 fn jobs_of(runs: Vec<Value>) -> Vec<Case> {
-    let mut jobs: BTreeMap<Option<String>, BTreeMap<Option<String>, Value>> = BTreeMap::new();
-    for run in runs {
-        let id = text(&run, "multiplayer_run_id");
-        jobs.entry(text(&run, "job_id").or_else(|| id.clone())).or_default().insert(id, run);
+    let mut jobs: BTreeMap<Common, Vec<Value>> = BTreeMap::new();
+    for (place, run) in each_once(runs, "multiplayer_run_id").into_iter().enumerate() {
+        let job = text(&run, "job_id").map(|id| Common::Job(id.to_ascii_lowercase()));
+        jobs.entry(job.unwrap_or(Common::Run(place))).or_default().push(run);
     }
-    jobs.into_values()
-        .map(|attempts| Case::of_attempts(&attempts.into_values().collect::<Vec<_>>()))
-        .collect()
+    jobs.into_values().map(|attempts| Case::of_attempts(&attempts)).collect()
 }
 
 impl Subject {

@@ -98,6 +98,22 @@ async fn an_answer_that_is_no_list_is_not_an_empty_one() {
     assert!(error["message"].as_str().is_some_and(|said| said.contains("list_jobs")), "{error}");
 }
 
+/// A job without an id may be any; one that two pages show is one.
+#[tokio::test]
+async fn jobs_are_counted_by_their_ids() {
+    let page = |jobs: &[Value], page: usize| {
+        let nameless = json!({"status": "COMPLETED", "runs": []});
+        let data = match page {
+            0 => json!([jobs[0], nameless, nameless]),
+            _ => json!([jobs[0], jobs[1]]),
+        };
+        json!({"data": data, "pagination": {"page": page, "page_size": 100, "total_count": 5, "total_pages": 2}})
+    };
+    let (_stub, mut host, _time) = passed(2, page).await;
+    let end = host.succeed(TOOL, execution()).await;
+    assert_eq!((&end["all_passed"], &end["finished"], &end["total"]), (&json!(false), &json!(4), &json!(4)));
+}
+
 /// Jobs whose ids are known need no list.
 #[tokio::test]
 async fn jobs_are_read_one_by_one_where_the_list_is_none() {
