@@ -41,13 +41,11 @@ impl Page {
     /// The page that `operation` answered. An answer that is no list would look like the end of one.
     pub(crate) fn of(operation: &str, mut answer: Value) -> Result<Self, Failure> {
         let pages = answer.pointer("/pagination/total_pages").and_then(Value::as_u64);
-        match answer.get_mut("data").map(Value::take) {
-            Some(Value::Array(records)) => Ok(Self { records, pages }),
-            _ => {
-                let message = format!("{operation}: the service's answer is not a list");
-                Err(Failure::new(Code::BadResponse, message))
-            }
-        }
+        let Some(Value::Array(records)) = answer.get_mut("data").map(Value::take) else {
+            let message = format!("{operation}: the service's answer is not a list");
+            return Err(Failure::new(Code::BadResponse, message));
+        };
+        Ok(Self { records, pages })
     }
 
     /// Whether no page follows it, which has this number. Where the service does not say how many there are, only an

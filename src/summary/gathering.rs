@@ -33,7 +33,9 @@ impl Subject {
     /// A run or a job.
     pub(super) fn single(target: Target, record: Value) -> Self {
         let case = if target.kind == Kind::Run {
-            Case { run: Some(record.clone()), ..Case::of_run(&record) }
+            let mut case = Case::of_run(&record);
+            case.learn(&record);
+            case
         } else {
             Case::of_job(&record)
         };
@@ -43,13 +45,11 @@ impl Subject {
     /// Whether nothing more comes. Tests that were not seen may go on.
     pub(super) fn is_over(&self) -> bool {
         let status = self.record.as_ref().and_then(|record| text(record, "status"));
-        match status.filter(|_| self.target.kind == Kind::Execution) {
-            Some(status) => is_completed(Some(&status)),
-            None => {
-                let is_seen = self.is_whole && !self.cases.is_empty();
-                is_seen && self.cases.iter().all(|case| case.item.is_over())
-            }
+        if let Some(status) = status.filter(|_| self.target.kind == Kind::Execution) {
+            return is_completed(Some(&status));
         }
+        let is_seen = self.is_whole && !self.cases.is_empty();
+        is_seen && self.cases.iter().all(|case| case.item.is_over())
     }
 }
 

@@ -50,8 +50,8 @@ pub(super) fn groups(subject: &mut Subject) -> Vec<Group> {
     let mut alike: BTreeMap<Signature, Vec<(&Case, Cause)>> = BTreeMap::new();
     for (place, case) in subject.cases.iter().enumerate().filter(|(_, case)| case.has_failed()) {
         let verdict = case.item.verdict().unwrap_or_default();
-        let cause = cause(case, &verdict);
-        if case.run.is_some() && !cause.knows_artifacts {
+        let cause = cause(case);
+        if case.cause.is_some() && !cause.knows_artifacts {
             let why = Failure::new(Code::BadResponse, "get_run: the answer names no artifacts");
             subject.notes.add("artifacts of run", case.item.run_id.clone().unwrap_or_default(), why);
         }
@@ -67,11 +67,9 @@ pub(super) fn groups(subject: &mut Subject) -> Vec<Group> {
     groups.into_iter().map(|(group, _)| group).collect()
 }
 
-fn cause(case: &Case, verdict: &str) -> Cause {
-    match &case.run {
-        Some(run) => Cause::of(run, verdict),
-        None => Cause { observed: case.item.reason.clone(), ..Cause::default() },
-    }
+fn cause(case: &Case) -> Cause {
+    let of_job = || Cause { observed: case.item.reason.clone(), ..Cause::default() };
+    case.cause.clone().unwrap_or_else(of_job)
 }
 
 fn signature(case: &Case, place: usize, verdict: String, why: &Cause) -> Signature {

@@ -1,8 +1,12 @@
 //! Requests of one summary. All go to one project, and none needs a look-up of the owner of what a list has shown.
 
-use std::sync::OnceLock;
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{Kind, Target};
 use crate::{
@@ -21,11 +25,55 @@ pub(super) struct Reader {
     requested: Option<String>,
     /// The project of the first answer.
     found: OnceLock<String>,
+    /// Is cancelled when nobody waits any longer.
+    stopped: CancellationToken,
+    /// Answers so far.
+    answers: AtomicUsize,
+    /// Failures to be read, once that is known, and those that were.
+    failures: OnceLock<usize>,
+    read: AtomicUsize,
 }
 
 impl Reader {
     pub(super) fn new(gateway: Gateway, requested: Option<String>) -> Self {
-        Self { gateway, requested, found: OnceLock::new() }
+        Self {
+            gateway,
+            requested,
+            found: OnceLock::new(),
+            stopped: CancellationToken::new(),
+            answers: AtomicUsize::new(0),
+            failures: OnceLock::new(),
+            read: AtomicUsize::new(0),
+        }
+    }
+
+    /// Ends what is under way, and asks nothing more.
+    pub(super) fn stop(&self) {
+        self.stopped.cancel();
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.is_cancelled()
+    }
+
+    /// So many failures are to be read.
+    pub(super) fn expect(&self, failures: usize) {
+        self.failures.get_or_init(|| failures);
+    }
+
+    /// One of them was.
+    pub(super) fn advance(&self) {
+        self.read.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How far it is, of how much as far as that is known, and what a person reads.
+    pub(super) fn progress(&self) -> (u64, u64, String) {
+        let (answers, read) = (self.answers.load(Ordering::Relaxed), self.read.load(Ordering::Relaxed));
+        let (total, told) = match self.failures.get() {
+            Some(all) => (answers + all.saturating_sub(read), format!("{read} of {all} failures read")),
+            None => (answers, format!("{answers} answers read")),
+        };
+        (answers as u64, total as u64, told)
     }
 
     /// The record of a run, a job or an execution.
@@ -38,7 +86,14 @@ impl Reader {
     pub(super) async fn ask(&self, operation: &str, arguments: Fields) -> Result<Value, Failure> {
         let project = self.found.get().cloned().or_else(|| self.requested.clone());
         let counter = Counter { gateway: self.gateway.clone(), project };
-        let reply = counter.ask(operation, arguments).await?;
+        let reply = tokio::select! {
+            biased;
+            () = self.stopped.cancelled() => {
+                return Err(Failure::new(Code::Timeout, "the time of the call was over"));
+            }
+            reply = counter.ask(operation, arguments) => reply?,
+        };
+        self.answers.fetch_add(1, Ordering::Relaxed);
         if let Some(project) = reply.project() {
             self.found.get_or_init(|| project.to_owned());
             self.learn(project, reply.value());

@@ -17,6 +17,7 @@ mod order;
 mod projects;
 mod requests;
 mod signature;
+mod timing;
 mod verdicts;
 
 const TOOL: &str = "summarize_results";
