@@ -116,6 +116,9 @@ pub trait Watcher: std::fmt::Debug + Send + Sync {
     /// `done` of `total`, and what a person reads. Called at most once a second, each time with more than before.
     fn progress(&self, done: u64, total: u64, told: &str);
 
+    /// The service asks to be left alone for so long.
+    fn rest(&self, _: Duration) {}
+
     /// Whether anybody sees it.
     fn is_there(&self) -> bool {
         true

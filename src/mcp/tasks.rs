@@ -9,7 +9,7 @@
 //! is watched again, which harms nobody, since who cancelled does not ask.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -26,19 +26,20 @@ use serde_json::{Value, json};
 
 mod memory;
 mod ticket;
+mod told;
 
 pub(super) use memory::Memory;
 
-use self::{memory::Known, ticket::Ticket};
+use self::{memory::Known, ticket::Ticket, told::Told};
 use super::{Outcome, Server, is_modern, log, stamp, success};
 use crate::{
     failure::{Code, Failure},
     gateway::FIELDS,
-    local::{Audience, LocalTool as _, WaitForCompletion, Watcher},
+    local::{Audience, LocalTool as _, WaitForCompletion},
     operation::Fields,
     reply::Reply,
     tool::Tool,
-    waiting::GRACE,
+    waiting::{Clock, GRACE},
 };
 
 /// Looks in a row that may fail before the task is given up, as in a call.
@@ -85,12 +86,10 @@ impl Server {
         let mut known = known.lock().await;
         match self.look(&ticket, &mut known, context).await {
             Some(outcome) => Some(Outcome::Ended(outcome)),
-            None => Some(Outcome::Task(Box::new(CreateTaskResult::new(shown(
-                &id,
-                &ticket,
-                &known,
-                clock.date(),
-            ))))),
+            None => {
+                let task = shown(&id, &ticket, &known, &**clock);
+                Some(Outcome::Task(Box::new(CreateTaskResult::new(task))))
+            }
         }
     }
 
@@ -113,7 +112,7 @@ impl Server {
             known.end = Some(self.payload(outcome));
         }
         let payload = known.end.clone().unwrap_or(TaskPayload::Working);
-        let task = shown(id, &ticket, &known, clock.date());
+        let task = shown(id, &ticket, &known, &**clock);
         let mut result = GetTaskResult::new(DetailedTask::new(task, payload));
         if is_modern(context) {
             stamp(&mut result.meta);
@@ -165,11 +164,15 @@ impl Server {
         known.looked = Some(clock.now());
         known.updated = Some(clock.date());
         known.polls += 1;
+        let told = told.last();
+        // The last look is due when the time is over, as in a call.
+        let left = ticket.timeout().saturating_sub(ticket.elapsed(clock.date()));
+        known.rests_until = Some(clock.now() + told.rest.min(left));
         let is_late = ticket.elapsed(clock.date()) >= ticket.timeout();
         match outcome {
             Ok(reply) => {
                 known.troubles = 0;
-                known.told = told.last();
+                known.told = told.words;
                 let is_over = reply.value().get("status").is_none_or(|status| status == "completed");
                 (is_over || is_late).then(|| Ok(as_waited(&reply, ticket, known, clock.date())))
             }
@@ -220,13 +223,15 @@ impl Server {
 }
 
 /// What hosts see of a task.
-fn shown(id: &str, ticket: &Ticket, known: &Known, now: Timestamp) -> Task {
+fn shown(id: &str, ticket: &Ticket, known: &Known, clock: &dyn Clock) -> Task {
     let created = ticket.started();
     let updated = known.updated.unwrap_or(created);
     let milliseconds = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+    let rest = known.rests_until.unwrap_or_default().saturating_sub(clock.now());
+    let interval = ticket.interval(clock.date()).max(rest);
     let task = Task::new(id, TaskStatus::Working, created.to_string(), updated.to_string())
         .with_ttl_ms(milliseconds(ticket.lifetime()))
-        .with_poll_interval_ms(milliseconds(ticket.interval(now)));
+        .with_poll_interval_ms(milliseconds(interval));
     match &known.told {
         Some(told) => task.with_status_message(told),
         None => task,
@@ -264,24 +269,4 @@ fn with_status(mut arguments: Fields) -> Fields {
 /// Whether the next look may succeed.
 fn passes(failure: &Failure) -> bool {
     matches!(failure.code, Code::ServiceUnavailable | Code::RateLimited | Code::Timeout | Code::BadResponse)
-}
-
-/// Remembers what a person would have been told.
-#[derive(Debug, Default)]
-struct Told(Mutex<Option<String>>);
-
-impl Told {
-    fn last(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl Watcher for Told {
-    fn progress(&self, _: u64, _: u64, told: &str) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(told.to_owned());
-    }
-
-    fn is_there(&self) -> bool {
-        false
-    }
 }

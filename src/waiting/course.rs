@@ -87,6 +87,7 @@ impl Course {
         );
         tracing::info!("a look failed: {failure}");
         self.troubles.push(failure.clone());
+        self.watcher.rest(self.asked_for());
         let count = u32::try_from(self.troubles.len()).unwrap_or(u32::MAX);
         if passes && count < MOST_TROUBLES {
             return Ok(());

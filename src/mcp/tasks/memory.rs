@@ -18,6 +18,8 @@ const MOST: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 pub(super) struct Known {
     /// When somebody looked at the service.
     pub(super) looked: Option<Duration>,
+    /// Until when the service wants to be left alone.
+    pub(super) rests_until: Option<Duration>,
     pub(super) updated: Option<Timestamp>,
     pub(super) polls: u32,
     /// Looks that failed since the last that did not.
@@ -29,9 +31,10 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Whether the last look is long enough ago.
+    /// Whether the last look is long enough ago, for the host and for the service.
     pub(super) fn is_due(&self, now: Duration, pause: Duration) -> bool {
-        self.looked.is_none_or(|looked| now.saturating_sub(looked) >= pause)
+        let is_rested = self.rests_until.is_none_or(|until| now >= until);
+        is_rested && self.looked.is_none_or(|looked| now.saturating_sub(looked) >= pause)
     }
 }
 

@@ -118,11 +118,15 @@ async fn it_ends_the_reading_of_lists_too() {
 async fn what_it_is_compared_with_may_take_too_long() {
     let mut history = History::of(&tests(1, "FAILED"));
     let last = history.add(&tests(1, "SUCCESS"));
-    let (stub, mut host, _clock) = before(history, "/test-plan-executions?").await;
+    let (stub, mut host, clock) = before(history, "/test-plan-executions?").await;
     let summary = host.succeed(TOOL, against(execution(&last), "previous")).await;
     assert_eq!((&summary["all_passed"], &summary["comparison"]["with"]), (&json!(true), &Value::Null));
     assert_eq!(each(&summary["unread"], "/what"), ["compare_with previous"]);
-    assert_eq!(stub.requests().len(), 3, "nothing is asked afterwards");
+    assert_eq!(
+        (clock.now(), stub.requests().len()),
+        (Duration::from_secs(40), 3),
+        "nothing is asked afterwards"
+    );
 }
 
 #[tokio::test]
