@@ -18,8 +18,8 @@ const PAGE_SIZE: usize = 100;
 /// Most pages of a list.
 pub(crate) const MOST_PAGES: u64 = 20;
 
-/// Most pages under way at once.
-const AT_ONCE: usize = 8;
+/// Most requests of one look or summary under way at once.
+pub(crate) const AT_ONCE: usize = 8;
 
 /// Something that could not be read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -128,8 +128,8 @@ where
     listed
 }
 
-/// The records in the order of their ids, each once: pages shift while they are read, and the last that was seen counts.
-/// Of those without an id, nobody knows whether two are one.
+/// The records in the order of their ids, each once: pages shift while they are read, and the last that was seen
+/// counts. Of those without an id, nobody knows whether two are one.
 pub(crate) fn each_once(records: Vec<Value>, id: &str) -> Vec<Value> {
     let mut known = BTreeMap::new();
     let mut nameless = Vec::new();

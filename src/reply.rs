@@ -11,7 +11,7 @@ mod pictures;
 mod redirection;
 mod selection;
 
-pub use clean::is_hidden;
+pub use clean::{is_hidden, shortened};
 pub use selection::Selection;
 
 use crate::{

@@ -9,8 +9,8 @@
 //! 4. `grouping` makes one entry of failures with one `signature`, `comparison` tells the difference, and
 //!    `bounding` keeps the answer short and counts what it leaves out.
 //!
-//! No step has more than eight requests under way. What cannot be read, or not before `timing` ends the reading, is told
-//! under `unread`, and the rest delivered.
+//! No step has more than eight requests under way. What cannot be read, or not before `timing` ends the reading, is
+//! told under `unread`, and the rest delivered.
 
 mod baseline;
 mod bounding;
@@ -42,9 +42,6 @@ use crate::{
     local::Audience,
     operation::Operation as _,
 };
-
-/// Most requests under way at once.
-const AT_ONCE: usize = 8;
 
 /// The word of `compare_with` for the one before.
 const PREVIOUS: &str = "previous";

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 mod clock;
 mod completion;
+pub(crate) mod counts;
 mod course;
 pub(crate) mod item;
 mod jobs;
@@ -26,7 +27,7 @@ const TELLING: Duration = Duration::from_secs(4);
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 /// Looks in a row that may fail before the wait is given up.
-const MOST_TROUBLES: u32 = 5;
+pub(crate) const MOST_TROUBLES: u32 = 5;
 
 /// What is waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,13 @@
 //! Long waits as tasks (extension `io.modelcontextprotocol/tasks`, SEP-2663).
 //!
-//! A host whose request, in the newest revision, declares the extension gets a task instead of an answer where `wait_for_completion` is to wait for
-//! longer than a call lasts; shorter waits are answered, which costs everybody less. The id of a task is its whole state:
-//! the arguments and the time of the call, sealed with a key that follows from the API key. So it outlives this process
-//! and is understood by every server with the same key. Nothing runs between two questions: `tasks/get` looks once.
+//! A host whose request, in the newest revision, declares the extension gets a task instead of an answer where
+//! `wait_for_completion` is to wait for longer than a call lasts; shorter waits are answered, which costs everybody
+//! less. The id of a task is its whole state: the arguments and the time of the call, sealed with a key that follows
+//! from the API key. So it outlives this process and is understood by every server with the same key. Nothing runs
+//! between two questions: `tasks/get` looks once.
 //!
-//! To cancel a task ends the watching, not what is watched. Only this process remembers it: after a restart the same id
-//! is watched again, which harms nobody, since who cancelled does not ask.
+//! To cancel a task ends the watching, not what is watched. This process remembers it for as long as the id lasts;
+//! after a restart the same id is watched again, which harms nobody, since who cancelled does not ask.
 
 use std::{
     sync::Arc,
@@ -39,11 +40,8 @@ use crate::{
     operation::Fields,
     reply::Reply,
     tool::Tool,
-    waiting::{Clock, GRACE},
+    waiting::{Clock, GRACE, MOST_TROUBLES},
 };
-
-/// Looks in a row that may fail before the task is given up, as in a call.
-const MOST_TROUBLES: u32 = 5;
 
 /// The methods of the extension.
 pub(super) const METHODS: [&str; 3] = ["tasks/get", "tasks/update", "tasks/cancel"];
@@ -60,8 +58,8 @@ impl Server {
         self.offered(WaitForCompletion::NAME).is_ok()
     }
 
-    /// Begins a task in place of a call, where the host can have one and the wait is long. What is over at the first look,
-    /// or cannot be looked at, is answered at once.
+    /// Begins a task in place of a call, where the host can have one and the wait is long. What is over at the first
+    /// look, or cannot be looked at, is answered at once.
     pub(super) async fn begun(
         &self,
         tool: &'static Tool,
@@ -84,13 +82,11 @@ impl Server {
         let id = ticket.seal(&self.0.gateway.derived_key(ticket::PURPOSE).ok()?)?;
         let known = self.0.tasks.of(&id);
         let mut known = known.lock().await;
-        match self.look(&ticket, &mut known, context).await {
-            Some(outcome) => Some(Outcome::Ended(outcome)),
-            None => {
-                let task = shown(&id, &ticket, &known, &**clock);
-                Some(Outcome::Task(Box::new(CreateTaskResult::new(task))))
-            }
+        if let Some(outcome) = self.look(&ticket, &mut known, context).await {
+            return Some(Outcome::Ended(outcome));
         }
+        let task = shown(&id, &ticket, &known, &**clock);
+        Some(Outcome::Task(Box::new(CreateTaskResult::new(task))))
     }
 
     /// The task as it is now.
@@ -122,13 +118,13 @@ impl Server {
 
     /// Ends the watching. A task that has ended stays as it is.
     pub(super) async fn cancel(&self, id: &str) -> Result<(), ErrorData> {
-        self.ticket(id)?;
+        let ticket = self.ticket(id)?;
         let known = self.0.tasks.of(id);
         let mut known = known.lock().await;
         if known.end.is_none() {
-            known.end = Some(TaskPayload::Cancelled);
-            known.updated = Some(self.0.gateway.clock().date());
-            known.told = Some("the watching has ended; the runs go on: `stop_runs` ends them".to_owned());
+            let now = self.0.gateway.clock().date();
+            self.0.tasks.cancel(id, now, ticket.expires());
+            *known = Known::cancelled(now);
         }
         Ok(())
     }

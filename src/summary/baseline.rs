@@ -133,8 +133,8 @@ async fn earlier_of_test(
     Ok(latest(listed.records, subject, own, "created_at"))
 }
 
-/// The latest of those that began before `own`, and are not of it, with its id. A record without one cannot be told from
-/// `own`.
+/// The latest of those that began before `own`, and are not of it, with its id. A record without one cannot be told
+/// from `own`.
 fn latest(records: Vec<Value>, subject: &mut Subject, own: &Value, at: &str) -> Option<Earlier> {
     let moment = |record: &Value| Some((text(record, at)?.parse::<Timestamp>().ok(), text(record, at)?));
     let ours = moment(own);

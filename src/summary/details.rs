@@ -4,11 +4,14 @@ use futures_util::{FutureExt as _, StreamExt as _, stream};
 use serde_json::Value;
 
 use super::{
-    AT_ONCE, Kind, Target,
+    Kind, Target,
     gathering::Subject,
     reader::{Reader, filter},
 };
-use crate::{api::bugs::ListRunBugs, failure::Failure, operation::Operation as _, waiting::item::text};
+use crate::{
+    api::bugs::ListRunBugs, failure::Failure, listing::AT_ONCE, operation::Operation as _,
+    waiting::item::text,
+};
 
 /// What was read of a run.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use super::item::{Item, is_completed, text};
 use crate::{
     api::jobs::{GetJob, ListJobs},
     failure::{Code, Failure},
-    listing::{self, Page},
+    listing::{self, AT_ONCE, Page},
     local::Counter,
     operation::{Fields, Operation as _},
 };
@@ -19,9 +19,6 @@ const FEW: usize = 2;
 
 /// Most pages that are looked through for jobs of which nothing narrows the list.
 const MOST_PAGES: u64 = 3;
-
-/// Most single readings under way at once.
-const AT_ONCE: usize = 8;
 
 /// Jobs and what was last seen of them.
 #[derive(Debug)]

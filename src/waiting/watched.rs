@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Target,
+    Target, counts,
     item::{Item, is_completed, text},
     jobs::{self, Jobs},
 };
@@ -15,10 +15,6 @@ use crate::{
     local::Counter,
     operation::{Fields, Operation as _},
 };
-
-/// Counts of an execution whose tests are over, and what they are called as verdicts (supplement 5.1).
-const COUNTS: [(&str, &str); 4] =
-    [("passed", "SUCCESS"), ("failed", "FAILED"), ("skipped", "SKIPPED"), ("stopped", "STOPPED")];
 
 /// What is waited for.
 #[derive(Debug)]
@@ -130,20 +126,18 @@ impl Watched {
         let items = self.items();
         let over = items.iter().filter(|item| item.is_over()).count();
         if !items.is_empty() {
-            return (over, items.len().max(self.count("total_tests")));
+            return (over, items.len().max(self.total()));
         }
         let over: usize = self.counts().into_iter().map(|(_, count)| count).sum();
-        (over, self.count("total_tests").max(over))
+        (over, self.total().max(over))
     }
 
     /// Verdicts of an execution whose jobs cannot be listed.
     pub(super) fn counts(&self) -> Vec<(&'static str, usize)> {
-        let count = |name: &str| self.count(&format!("test_status/{name}"));
-        COUNTS.iter().map(|(name, verdict)| (*verdict, count(name))).filter(|(_, count)| *count > 0).collect()
+        self.record.as_ref().map(counts::verdicts).unwrap_or_default()
     }
 
-    fn count(&self, path: &str) -> usize {
-        let number = self.record.as_ref().and_then(|record| record.pointer(&format!("/{path}"))?.as_u64());
-        number.and_then(|number| usize::try_from(number).ok()).unwrap_or_default()
+    fn total(&self) -> usize {
+        self.record.as_ref().and_then(counts::total).unwrap_or_default()
     }
 }

@@ -1,4 +1,5 @@
-//! Long waits as tasks (extension `io.modelcontextprotocol/tasks`). Time is simulated: that of the sandbox goes with it.
+//! Long waits as tasks (extension `io.modelcontextprotocol/tasks`). Time is simulated: that of the sandbox goes with
+//! it.
 
 use std::{sync::Arc, time::Duration};
 

@@ -84,7 +84,9 @@ async fn a_list_that_is_too_long_is_told() {
         let unread = json!([{
             "what": "jobs, page 20 and after", "why": "a wait reads no more pages of a list",
         }]);
-        let expected = json!({"status": "completed", "all_passed": false, "finished": 2_000, "total": 2_001, "unread": unread});
+        let expected = json!({
+            "status": "completed", "all_passed": false, "finished": 2_000, "total": 2_001, "unread": unread,
+        });
         assert_eq!(end, expected);
         assert_eq!(stub.requests().len(), 21);
     }
