@@ -72,10 +72,13 @@ async fn a_page_that_is_missing_leaves_the_others() {
     assert_eq!(each(&summary["unread"], "/what"), ["jobs, page 1"]);
 }
 
+/// Makes another answer of a list.
+type Form = fn(Value) -> Value;
+
 /// Nobody says where the list ends, or the answer is none.
 #[tokio::test]
 async fn lists_are_read_to_their_end_and_nothing_else_is_taken_for_one() {
-    let forms: [(fn(Value) -> Value, usize, Value); 3] = [
+    let forms: [(Form, usize, Value); 3] = [
         (|page| json!({"data": page["data"]}), 250, Value::Null),
         (|_| json!({"data": "none"}), 0, json!("list_jobs: the service's answer is not a list")),
         (
