@@ -92,12 +92,21 @@ impl Case {
 
     /// A device on which nothing could be started.
     pub fn not_started(device: &str, why: &str, plan: &str) -> Self {
+        Self::without_test(format!("[{device}]"), "not started", why, plan)
+    }
+
+    /// Tests of which nothing is known but that they are there.
+    pub fn not_read(why: &str, plan: &str) -> Self {
+        Self::without_test("[other tests]".to_owned(), "not read", why, plan)
+    }
+
+    fn without_test(name: String, verdict: &str, why: &str, plan: &str) -> Self {
         Self {
-            name: format!("[{device}]"),
+            name,
             class: plan.to_owned(),
             kind: Kind::Error,
-            verdict: "not started".to_owned(),
-            message: format!("not started: {why}"),
+            verdict: verdict.to_owned(),
+            message: format!("{verdict}: {why}"),
             report: String::new(),
             seconds: 0.0,
             started: None,
