@@ -15,6 +15,7 @@
 //! | [`client`] | requests: key, limits, retries, TLS |
 //! | [`scope`] | which project a call goes to |
 //! | [`gateway`], [`call`], [`reply`], [`failure`] | one call, what its requests share, and how it ends |
+//! | [`listing`] | lists of the service, page by page to their end |
 //! | [`download`], [`upload`], [`files`] | files of runs and installers come down, builds go up; where files may lie |
 //! | [`report`] | a page to look at: a run or a summary as one HTML file |
 //! | [`picture`] | pictures, small enough for hosts |
@@ -51,6 +52,7 @@ pub mod download;
 pub mod failure;
 pub mod files;
 pub mod gateway;
+pub mod listing;
 pub mod local;
 pub mod mcp;
 pub mod operation;

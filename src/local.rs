@@ -93,7 +93,7 @@ pub struct Desk {
 pub struct Audience {
     /// Wants to know how far it has come.
     pub watcher: Arc<dyn Watcher>,
-    /// How long it waits for an answer; `None`: to the end.
+    /// How long it waits for an answer; `None`: to the end, zero: for one look.
     pub patience: Option<Duration>,
     /// Is cancelled when it is not the caller that goes, but the process.
     pub leaving: CancellationToken,
@@ -115,6 +115,9 @@ impl Audience {
 pub trait Watcher: std::fmt::Debug + Send + Sync {
     /// `done` of `total`, and what a person reads. Called at most once a second, each time with more than before.
     fn progress(&self, done: u64, total: u64, told: &str);
+
+    /// The service asks to be left alone for so long.
+    fn rest(&self, _: Duration) {}
 
     /// Whether anybody sees it.
     fn is_there(&self) -> bool {

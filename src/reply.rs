@@ -12,7 +12,7 @@ mod redirection;
 mod selection;
 
 pub(crate) use clean::clean;
-pub use clean::is_hidden;
+pub use clean::{is_hidden, shortened};
 pub use selection::Selection;
 
 use crate::{
@@ -169,6 +169,11 @@ impl Reply {
     /// The answer: an object.
     pub fn value(&self) -> &Value {
         &self.value
+    }
+
+    /// The answer alone.
+    pub fn into_value(self) -> Value {
+        self.value
     }
 
     /// The fields of the answer.

@@ -9,9 +9,8 @@
 //! 4. `grouping` makes one entry of failures with one `signature`, `comparison` tells the difference, and
 //!    `bounding` keeps the answer short and counts what it leaves out.
 //!
-//! No step has more than eight requests under way. What cannot be read is told under `unread`, and the rest delivered.
-
-use std::time::Duration;
+//! No step has more than eight requests under way. What cannot be read, or not before `timing` ends the reading, is
+//! told under `unread`, and the rest delivered.
 
 mod baseline;
 mod bounding;
@@ -26,6 +25,7 @@ mod outcome;
 mod reader;
 pub mod signature;
 mod texts;
+mod timing;
 mod unread;
 mod whole;
 
@@ -42,12 +42,6 @@ use crate::{
     local::Audience,
     operation::Operation as _,
 };
-
-/// Most requests under way at once.
-const AT_ONCE: usize = 8;
-
-/// Room for what is left to do when the caller's time is nearly over.
-const GRACE: Duration = Duration::from_secs(5);
 
 /// The word of `compare_with` for the one before.
 const PREVIOUS: &str = "previous";
@@ -70,6 +64,15 @@ impl Kind {
             Self::Run => "run",
             Self::Job => "job",
             Self::Execution => "test_plan_execution",
+        }
+    }
+
+    /// The field of its record that has its id.
+    const fn id(self) -> &'static str {
+        match self {
+            Self::Run => "multiplayer_run_id",
+            Self::Job => "job_id",
+            Self::Execution => "id",
         }
     }
 
@@ -117,16 +120,17 @@ impl Request {
     /// Those of the operations that read, where nothing at all could be read; `project_scope_mismatch` when
     /// `compare_with` is of another project.
     pub async fn run(self, gateway: &Gateway, audience: &Audience) -> Result<Summary, Failure> {
-        let began = gateway.clock().now();
-        let reader = Reader::new(gateway.clone(), self.project);
-        let mut subject = gathering::gather(&reader, &self.target).await?;
+        let reader = Reader::new(gateway.clone(), self.project.clone());
+        timing::within(&reader, audience, self.read(&reader)).await
+    }
+
+    async fn read(&self, reader: &Reader) -> Result<Summary, Failure> {
+        let mut subject = gathering::gather(reader, &self.target).await?;
         let baseline = match &self.compare_with {
-            Some(with) => Some(baseline::find(&reader, &mut subject, with).await?),
+            Some(with) => Some(baseline::find(reader, &mut subject, with).await?),
             None => None,
         };
-        let spent = gateway.clock().now().saturating_sub(began);
-        let left = audience.limit().map(|limit| limit.saturating_sub(GRACE + spent));
-        details::read(&reader, &mut subject, left, &*audience.watcher).await;
+        details::read(reader, &mut subject).await;
         Ok(bounding::bounded(&whole::Whole::of(subject, baseline)))
     }
 }

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 mod clock;
 mod completion;
+pub(crate) mod counts;
 mod course;
 pub(crate) mod item;
 mod jobs;
@@ -17,7 +18,7 @@ pub use completion::{Completion, Status};
 pub use item::Item;
 
 use self::{course::Course, watched::Watched};
-use crate::{failure::Failure, gateway::Gateway, local::Audience};
+use crate::{client::CALL_LIMIT, failure::Failure, gateway::Gateway, local::Audience};
 
 /// Longest silence towards somebody who watches: five seconds, with room for a busy machine.
 const TELLING: Duration = Duration::from_secs(4);
@@ -26,7 +27,7 @@ const TELLING: Duration = Duration::from_secs(4);
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 /// Looks in a row that may fail before the wait is given up.
-const MOST_TROUBLES: u32 = 5;
+pub(crate) const MOST_TROUBLES: u32 = 5;
 
 /// What is waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,12 +82,14 @@ impl Wait {
     /// Those of the operations that read. What passes by itself ends the wait only at the fifth time in a row, and the
     /// failure says what is known.
     pub async fn run(self, gateway: &Gateway, audience: &Audience) -> Result<Completion, Failure> {
-        let span = match audience.limit() {
-            Some(limit) => self.timeout.min(limit.saturating_sub(GRACE)),
-            None => self.timeout,
+        let (span, grace) = match audience.limit() {
+            // One look, and for that the time of a request.
+            Some(limit) if limit.is_zero() => (limit, CALL_LIMIT),
+            Some(limit) => (self.timeout.min(limit.saturating_sub(GRACE)), GRACE),
+            None => (self.timeout, GRACE),
         };
         let subject = Watched::new(self.target, gateway.clone(), self.project);
         let watcher = Arc::clone(&audience.watcher);
-        Course::new(subject, Arc::clone(gateway.clock()), watcher, span).run(self.interval).await
+        Course::new(subject, Arc::clone(gateway.clock()), watcher, (span, grace)).run(self.interval).await
     }
 }

@@ -116,10 +116,27 @@ impl Ending {
             let [none, run, attempts] = [(); 3].map(|()| String::new());
             table.row(["not started".to_owned(), none, device.clone(), run, attempts, why.clone()]);
         }
+        if let Some(why) = self.not_read() {
+            let [test, platform, run, attempts] = [(); 4].map(|()| String::new());
+            table.row(["not read".to_owned(), test, platform, run, attempts, why]);
+        }
         let passed = self.completion.verdicts.get("SUCCESS").unwrap_or(&0);
         let total = self.completion.total + self.not_started.len();
         let why = self.completion.to_explain().map(|(_, id)| format!("why: tas-mcp report {id}\n"));
         format!("{table}{passed} of {total} passed\n{}", why.unwrap_or_default())
+    }
+
+    /// Why there are tests that no item stands for, unless it is known that they passed.
+    fn not_read(&self) -> Option<String> {
+        let Completion { all_passed, total, items, unread, .. } = &self.completion;
+        let missing = total.saturating_sub(items.len());
+        match unread.first() {
+            Some(unread) => Some(format!("{}: {}", unread.what, unread.why)),
+            None if missing > 0 && !all_passed => {
+                Some(format!("{missing} tests are not in the list of jobs"))
+            }
+            None => None,
+        }
     }
 
     async fn junit(&self, gateway: &Gateway, project: Option<&str>) -> anyhow::Result<String> {
@@ -135,6 +152,7 @@ impl Ending {
             items.iter().zip(&runs).map(|(item, run)| Case::new(item, run.as_ref(), &plan)).collect();
         let failed = self.not_started.iter().map(|(device, why)| Case::not_started(device, why, &plan));
         cases.extend(failed);
+        cases.extend(self.not_read().map(|why| Case::not_read(&why, &plan)));
         Ok(junit::document(&plan, &cases)?)
     }
 }

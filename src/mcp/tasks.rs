@@ -1,15 +1,16 @@
 //! Long waits as tasks (extension `io.modelcontextprotocol/tasks`, SEP-2663).
 //!
-//! A host whose request, in the newest revision, declares the extension gets a task instead of an answer where `wait_for_completion` is to wait for
-//! longer than a call lasts; shorter waits are answered, which costs everybody less. The id of a task is its whole state:
-//! the arguments and the time of the call, sealed with a key that follows from the API key. So it outlives this process
-//! and is understood by every server with the same key. Nothing runs between two questions: `tasks/get` looks once.
+//! A host whose request, in the newest revision, declares the extension gets a task instead of an answer where
+//! `wait_for_completion` is to wait for longer than a call lasts; shorter waits are answered, which costs everybody
+//! less. The id of a task is its whole state: the arguments and the time of the call, sealed with a key that follows
+//! from the API key. So it outlives this process and is understood by every server with the same key. Nothing runs
+//! between two questions: `tasks/get` looks once.
 //!
-//! To cancel a task ends the watching, not what is watched. Only this process remembers it: after a restart the same id
-//! is watched again, which harms nobody, since who cancelled does not ask.
+//! To cancel a task ends the watching, not what is watched. This process remembers it for as long as the id lasts;
+//! after a restart the same id is watched again, which harms nobody, since who cancelled does not ask.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -26,23 +27,21 @@ use serde_json::{Value, json};
 
 mod memory;
 mod ticket;
+mod told;
 
 pub(super) use memory::Memory;
 
-use self::{memory::Known, ticket::Ticket};
+use self::{memory::Known, ticket::Ticket, told::Told};
 use super::{Outcome, Server, is_modern, log, stamp, success};
 use crate::{
     failure::{Code, Failure},
     gateway::FIELDS,
-    local::{Audience, LocalTool as _, WaitForCompletion, Watcher},
+    local::{Audience, LocalTool as _, WaitForCompletion},
     operation::Fields,
     reply::Reply,
     tool::Tool,
-    waiting::GRACE,
+    waiting::{Clock, GRACE, MOST_TROUBLES},
 };
-
-/// Looks in a row that may fail before the task is given up, as in a call.
-const MOST_TROUBLES: u32 = 5;
 
 /// The methods of the extension.
 pub(super) const METHODS: [&str; 3] = ["tasks/get", "tasks/update", "tasks/cancel"];
@@ -66,8 +65,8 @@ impl Server {
         self.offered(WaitForCompletion::NAME).is_ok()
     }
 
-    /// Begins a task in place of a call, where the host can have one and the wait is long. What is over at the first look,
-    /// or cannot be looked at, is answered at once.
+    /// Begins a task in place of a call, where the host can have one and the wait is long. What is over at the first
+    /// look, or cannot be looked at, is answered at once.
     pub(super) async fn begun(
         &self,
         tool: &'static Tool,
@@ -90,15 +89,11 @@ impl Server {
         let id = ticket.seal(&self.0.gateway.derived_key(ticket::PURPOSE).ok()?)?;
         let known = self.0.tasks.of(&id);
         let mut known = known.lock().await;
-        match self.look(&ticket, &mut known, context).await {
-            Some(outcome) => Some(Outcome::Ended(outcome)),
-            None => Some(Outcome::Task(Box::new(CreateTaskResult::new(shown(
-                &id,
-                &ticket,
-                &known,
-                clock.date(),
-            ))))),
+        if let Some(outcome) = self.look(&ticket, &mut known, context).await {
+            return Some(Outcome::Ended(outcome));
         }
+        let task = shown(&id, &ticket, &known, &**clock);
+        Some(Outcome::Task(Box::new(CreateTaskResult::new(task))))
     }
 
     /// The task as it is now.
@@ -120,7 +115,7 @@ impl Server {
             known.end = Some(self.payload(outcome));
         }
         let payload = known.end.clone().unwrap_or(TaskPayload::Working);
-        let task = shown(id, &ticket, &known, clock.date());
+        let task = shown(id, &ticket, &known, &**clock);
         let mut result = GetTaskResult::new(DetailedTask::new(task, payload));
         if is_modern(context) {
             stamp(&mut result.meta);
@@ -130,13 +125,13 @@ impl Server {
 
     /// Ends the watching. A task that has ended stays as it is.
     pub(super) async fn cancel(&self, id: &str) -> Result<(), ErrorData> {
-        self.ticket(id)?;
+        let ticket = self.ticket(id)?;
         let known = self.0.tasks.of(id);
         let mut known = known.lock().await;
         if known.end.is_none() {
-            known.end = Some(TaskPayload::Cancelled);
-            known.updated = Some(self.0.gateway.clock().date());
-            known.told = Some("the watching has ended; the runs go on: `stop_runs` ends them".to_owned());
+            let now = self.0.gateway.clock().date();
+            self.0.tasks.cancel(id, now, ticket.expires());
+            *known = Known::cancelled(now);
         }
         Ok(())
     }
@@ -172,11 +167,15 @@ impl Server {
         known.looked = Some(clock.now());
         known.updated = Some(clock.date());
         known.polls += 1;
+        let told = told.last();
+        // The last look is due when the time is over, as in a call.
+        let left = ticket.timeout().saturating_sub(ticket.elapsed(clock.date()));
+        known.rests_until = Some(clock.now() + told.rest.min(left));
         let is_late = ticket.elapsed(clock.date()) >= ticket.timeout();
         match outcome {
             Ok(reply) => {
                 known.troubles = 0;
-                known.told = told.last();
+                known.told = told.words;
                 let is_over = reply.value().get("status").is_none_or(|status| status == "completed");
                 (is_over || is_late).then(|| Ok(as_waited(&reply, ticket, known, clock.date())))
             }
@@ -227,13 +226,15 @@ impl Server {
 }
 
 /// What hosts see of a task.
-fn shown(id: &str, ticket: &Ticket, known: &Known, now: Timestamp) -> Task {
+fn shown(id: &str, ticket: &Ticket, known: &Known, clock: &dyn Clock) -> Task {
     let created = ticket.started();
     let updated = known.updated.unwrap_or(created);
     let milliseconds = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+    let rest = known.rests_until.unwrap_or_default().saturating_sub(clock.now());
+    let interval = ticket.interval(clock.date()).max(rest);
     let task = Task::new(id, TaskStatus::Working, created.to_string(), updated.to_string())
         .with_ttl_ms(milliseconds(ticket.lifetime()))
-        .with_poll_interval_ms(milliseconds(ticket.interval(now)));
+        .with_poll_interval_ms(milliseconds(interval));
     match &known.told {
         Some(told) => task.with_status_message(told),
         None => task,
@@ -266,24 +267,4 @@ fn with_status(mut arguments: Fields) -> Fields {
         _ => {}
     }
     arguments
-}
-
-/// Remembers what a person would have been told.
-#[derive(Debug, Default)]
-struct Told(Mutex<Option<String>>);
-
-impl Told {
-    fn last(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl Watcher for Told {
-    fn progress(&self, _: u64, _: u64, told: &str) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(told.to_owned());
-    }
-
-    fn is_there(&self) -> bool {
-        false
-    }
 }

@@ -13,6 +13,16 @@ pub(crate) fn clean(value: &mut Value) {
     }
 }
 
+/// A text of the service in one line of at most `most` characters, without what nobody sees.
+pub fn shortened(text: &str, most: usize) -> String {
+    let visible: String = text.chars().filter(|one| !is_hidden(*one)).collect();
+    let line = visible.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= most {
+        return line;
+    }
+    line.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
 /// Whether nobody sees the character though a model reads it. Line breaks and tabs stay; so do the joiners that
 /// scripts and emoji need.
 pub fn is_hidden(one: char) -> bool {

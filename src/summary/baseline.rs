@@ -5,12 +5,13 @@ use serde_json::{Value, json};
 
 use super::{
     Kind, PREVIOUS, Target,
-    gathering::{Subject, note, with_tests},
-    reader::{MOST_PAGES, Reader, filter, is_absent, is_partial, likely, records},
+    gathering::{Subject, TOO_LONG, note, with_tests},
+    reader::{Reader, filter, is_absent, is_partial, likely},
 };
 use crate::{
     api::{executions::ListTestPlanExecutions, jobs::ListJobs, runs::ListRuns},
     failure::Failure,
+    listing::MOST_PAGES,
     operation::{Fields, Operation as _},
     waiting::item::{is_completed, text},
 };
@@ -28,6 +29,9 @@ impl Baseline {
         Self::Nothing(why.into())
     }
 }
+
+/// A record that may be compared with, and its id.
+type Earlier = (String, Value);
 
 /// Finds it.
 pub(super) async fn find(reader: &Reader, subject: &mut Subject, with: &str) -> Result<Baseline, Failure> {
@@ -68,11 +72,11 @@ async fn read(reader: &Reader, target: Target, record: Value) -> Subject {
 /// The latest that began earlier, of the same plan or test, and is over.
 async fn previous(reader: &Reader, subject: &mut Subject) -> Result<Baseline, Failure> {
     let record = subject.record.clone().unwrap_or_default();
-    let (kind, id) = (subject.target.kind, subject.target.id.clone());
+    let kind = subject.target.kind;
     let test = subject.cases.first().and_then(|case| case.test_id.clone());
     let found = match kind {
         Kind::Execution => match text(&record, "test_plan_id") {
-            Some(plan) => earlier_execution(reader, &plan, &record).await?,
+            Some(plan) => earlier_execution(reader, subject, &plan, &record).await?,
             None => return Ok(Baseline::nothing("the execution names no test plan")),
         },
         Kind::Run | Kind::Job => match test {
@@ -81,31 +85,32 @@ async fn previous(reader: &Reader, subject: &mut Subject) -> Result<Baseline, Fa
         },
     };
     let what = kind.word().replace('_', " ");
-    let Some(found) = found else {
+    let Some((id, found)) = found else {
         let of = if kind == Kind::Execution { "plan" } else { "test" };
         return Ok(Baseline::nothing(format!("there is no earlier {what} of the same {of} that is over")));
     };
-    let name = match kind {
-        Kind::Execution => "id",
-        Kind::Run => "multiplayer_run_id",
-        Kind::Job => "job_id",
-    };
-    let target = Target::new(kind, &text(&found, name).unwrap_or(id));
-    Ok(Baseline::Found(Box::new(read(reader, target, found).await)))
+    Ok(Baseline::Found(Box::new(read(reader, Target::new(kind, &id), found).await)))
 }
 
 /// The list begins with the latest.
-async fn earlier_execution(reader: &Reader, plan: &str, own: &Value) -> Result<Option<Value>, Failure> {
+async fn earlier_execution(
+    reader: &Reader,
+    subject: &mut Subject,
+    plan: &str,
+    own: &Value,
+) -> Result<Option<Earlier>, Failure> {
     let mut narrowed = filter([("test_plan_id", plan), ("status", "completed")]);
     narrowed.extend(filter([("sort_by", "start_time"), ("sort_order", "desc")]));
     for page in 0..MOST_PAGES {
-        let answer = reader.page(ListTestPlanExecutions::NAME, &narrowed, page).await?;
-        let pages = answer.pointer("/pagination/total_pages").and_then(Value::as_u64).unwrap_or(1);
-        let found = latest(records(answer), own, "started_at", "id");
-        if found.is_some() || page + 1 >= pages {
+        let shown = reader.page(ListTestPlanExecutions::NAME, &narrowed, page).await?;
+        let is_last = shown.is_last(page);
+        let found = latest(shown.records, subject, own, "started_at");
+        if found.is_some() || is_last {
             return Ok(found);
         }
     }
+    let pages = format!("{MOST_PAGES} and after");
+    subject.notes.skipped("earlier executions of the plan, page", pages, TOO_LONG);
     Ok(None)
 }
 
@@ -115,7 +120,7 @@ async fn earlier_of_test(
     subject: &mut Subject,
     test: &str,
     own: &Value,
-) -> Result<Option<Value>, Failure> {
+) -> Result<Option<Earlier>, Failure> {
     let (operation, state, over) = match subject.target.kind {
         Kind::Run => (ListRuns::NAME, "state", "state"),
         _ => (ListJobs::NAME, "status", "status"),
@@ -125,11 +130,12 @@ async fn earlier_of_test(
     let mut listed = reader.all(operation, &narrowed).await?;
     note(&mut subject.notes, &listed, "earlier ones of the test, page");
     listed.records.retain(|record| is_completed(text(record, over).as_deref()));
-    Ok(latest(listed.records, own, "created_at", "job_id"))
+    Ok(latest(listed.records, subject, own, "created_at"))
 }
 
-/// The latest of those that began before `own`, and are not of it.
-fn latest(records: Vec<Value>, own: &Value, at: &str, id: &str) -> Option<Value> {
+/// The latest of those that began before `own`, and are not of it, with its id. A record without one cannot be told
+/// from `own`.
+fn latest(records: Vec<Value>, subject: &mut Subject, own: &Value, at: &str) -> Option<Earlier> {
     let moment = |record: &Value| Some((text(record, at)?.parse::<Timestamp>().ok(), text(record, at)?));
     let ours = moment(own);
     let is_earlier = |record: &Value| match (&ours, moment(record)) {
@@ -137,7 +143,21 @@ fn latest(records: Vec<Value>, own: &Value, at: &str, id: &str) -> Option<Value>
         (None, theirs) => theirs.is_some(),
         (Some(_), None) => false,
     };
-    let same = |record: &Value| text(record, id).is_some() && text(record, id) == text(own, id);
-    let earlier = records.into_iter().filter(|record| is_earlier(record) && !same(record));
-    earlier.max_by_key(|record| (moment(record), text(record, id), text(record, "multiplayer_run_id")))
+    let (mut named, mut nameless) = (Vec::new(), 0_usize);
+    for record in records.into_iter().filter(is_earlier) {
+        match text(&record, subject.target.kind.id()) {
+            Some(id) => named.push((id, record)),
+            None => nameless += 1,
+        }
+    }
+    if nameless > 0 {
+        let why = "records without an id are not compared with";
+        subject.notes.skipped("earlier ones without an id:", nameless.to_string(), why);
+    }
+    let job = text(own, "job_id");
+    let is_own = |(id, record): &Earlier| {
+        id.eq_ignore_ascii_case(&subject.target.id) || (job.is_some() && text(record, "job_id") == job)
+    };
+    named.retain(|earlier| !is_own(earlier));
+    named.into_iter().max_by_key(|(id, record)| (moment(record), text(record, "job_id"), id.clone()))
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::{cause::Cause, details::bug_count};
 use crate::waiting::{
     Item,
     item::{is_completed, last_attempt, text, word},
@@ -22,8 +23,10 @@ pub(super) struct Case {
     pub(super) build_name: Option<String>,
     /// How the attempts before the one that counts ended.
     pub(super) earlier: Vec<String>,
-    /// The run in full, once it was read.
-    pub(super) run: Option<Value>,
+    /// Why it ended as it did, once its run was read.
+    pub(super) cause: Option<Cause>,
+    /// How many bugs its run names.
+    pub(super) bug_count: Option<u64>,
     pub(super) bugs: Vec<Value>,
 }
 
@@ -66,6 +69,17 @@ impl Case {
         }
     }
 
+    /// Takes from its run in full what lists do not show. A run is long: only this is kept of it.
+    pub(super) fn learn(&mut self, run: &Value) {
+        let of_build = |name: &str| run.pointer(&format!("/build/{name}")).and_then(Value::as_str);
+        self.build_name = of_build("name").map(str::to_owned);
+        if self.build_id.is_none() {
+            self.build_id = of_build("id").map(str::to_owned);
+        }
+        self.bug_count = bug_count(run);
+        self.cause = self.item.verdict().map(|verdict| Cause::of(run, &verdict));
+    }
+
     /// Runs of one job, where jobs cannot be listed.
     pub(super) fn of_attempts(attempts: &[Value]) -> Self {
         let Some(counts) = last_attempt(attempts) else { return Self::default() };
@@ -81,10 +95,10 @@ impl Case {
         case
     }
 
-    /// What identifies the test; an unnamed one is known by its job or run.
-    pub(super) fn key(&self) -> String {
+    /// What identifies the test; an unnamed one is known by its job or run, and one without any id by nothing.
+    pub(super) fn key(&self) -> Option<String> {
         let id = self.test_id.as_deref().or_else(|| self.item.id());
-        id.unwrap_or_default().to_ascii_lowercase()
+        id.map(str::to_ascii_lowercase)
     }
 
     pub(super) fn name(&self) -> &str {

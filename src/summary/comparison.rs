@@ -65,6 +65,9 @@ pub(super) fn of(subject: &mut Subject, baseline: Baseline) -> Comparison {
 /// What has to be known of a comparison of parts.
 fn note(subject: &Subject, earlier: &Subject) -> Option<String> {
     let told = match (subject.is_whole, earlier.is_whole) {
+        (true, true) if subject.cases.iter().chain(&earlier.cases).any(|case| case.key().is_none()) => {
+            "tests without an id are not compared"
+        }
         (true, true) => return None,
         (false, true) => "not every test could be read: those that are missing are not under `not_run`",
         (true, false) => "not every earlier test could be read: a failure without `was` may not be new",
@@ -84,13 +87,15 @@ fn with(earlier: &Subject) -> With {
     }
 }
 
+/// The tests that can be known again.
 fn tests(cases: &[Case]) -> Tests<'_> {
     let mut tests = Tests::new();
     for case in cases {
+        let Some(key) = case.key() else { continue };
         let ending = Ending::of(case);
         let worse = |known: &(Ending, &Case)| (&ending, &case.item.run_id) < (&known.0, &known.1.item.run_id);
-        if tests.get(&case.key()).is_none_or(worse) {
-            tests.insert(case.key(), (ending, case));
+        if tests.get(&key).is_none_or(worse) {
+            tests.insert(key, (ending, case));
         }
     }
     tests

@@ -6,12 +6,13 @@ use serde_json::Value;
 
 use super::{
     Case, Kind, Target,
-    reader::{Listed, MOST_PAGES, Reader, filter, is_absent, is_partial},
+    reader::{Reader, filter, is_absent, is_partial},
     unread::Notes,
 };
 use crate::{
     api::{jobs::ListJobs, runs::ListRuns},
     failure::Failure,
+    listing::{Listed, MOST_PAGES, each_once},
     operation::Operation as _,
     waiting::item::{is_completed, text},
 };
@@ -32,20 +33,23 @@ impl Subject {
     /// A run or a job.
     pub(super) fn single(target: Target, record: Value) -> Self {
         let case = if target.kind == Kind::Run {
-            Case { run: Some(record.clone()), ..Case::of_run(&record) }
+            let mut case = Case::of_run(&record);
+            case.learn(&record);
+            case
         } else {
             Case::of_job(&record)
         };
         Self { target, record: Some(record), cases: vec![case], notes: Notes::default(), is_whole: true }
     }
 
-    /// Whether nothing more comes.
+    /// Whether nothing more comes. Tests that were not seen may go on.
     pub(super) fn is_over(&self) -> bool {
         let status = self.record.as_ref().and_then(|record| text(record, "status"));
-        match status.filter(|_| self.target.kind == Kind::Execution) {
-            Some(status) => is_completed(Some(&status)),
-            None => self.cases.iter().all(|case| case.item.is_over()),
+        if let Some(status) = status.filter(|_| self.target.kind == Kind::Execution) {
+            return is_completed(Some(&status));
         }
+        let is_seen = self.is_whole && !self.cases.is_empty();
+        is_seen && self.cases.iter().all(|case| case.item.is_over())
     }
 }
 
@@ -88,7 +92,7 @@ async fn add_tests(reader: &Reader, subject: &mut Subject) -> Result<(), Failure
     match reader.all(ListJobs::NAME, &narrowed).await {
         Ok(listed) => {
             subject.is_whole = note(&mut subject.notes, &listed, "jobs, page");
-            subject.cases = jobs(&listed.records);
+            subject.cases = jobs(listed.records);
         }
         Err(failure) if is_absent(&failure) => {
             let listed = reader.all(ListRuns::NAME, &narrowed).await?;
@@ -100,27 +104,27 @@ async fn add_tests(reader: &Reader, subject: &mut Subject) -> Result<(), Failure
     Ok(())
 }
 
-/// The jobs, each once: pages shift while they are read.
-fn jobs(records: &[Value]) -> Vec<Case> {
-    let jobs: BTreeMap<_, _> = records.iter().map(|job| (id_of(job), Case::of_job(job))).collect();
-    jobs.into_values().collect()
+/// The jobs, each once.
+fn jobs(records: Vec<Value>) -> Vec<Case> {
+    each_once(records, "job_id").iter().map(Case::of_job).collect()
 }
 
-/// A record without an id is one of its own.
-fn id_of(job: &Value) -> String {
-    text(job, "job_id").unwrap_or_else(|| job.to_string())
+/// What runs of one job have in common.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Common {
+    Job(String),
+    /// The job is not known: the run is one of its own.
+    Run(usize),
 }
 
 /// The runs, those of one job together.
 fn jobs_of(runs: Vec<Value>) -> Vec<Case> {
-    let mut jobs: BTreeMap<Option<String>, BTreeMap<Option<String>, Value>> = BTreeMap::new();
-    for run in runs {
-        let id = text(&run, "multiplayer_run_id");
-        jobs.entry(text(&run, "job_id").or_else(|| id.clone())).or_default().insert(id, run);
+    let mut jobs: BTreeMap<Common, Vec<Value>> = BTreeMap::new();
+    for (place, run) in each_once(runs, "multiplayer_run_id").into_iter().enumerate() {
+        let job = text(&run, "job_id").map(|id| Common::Job(id.to_ascii_lowercase()));
+        jobs.entry(job.unwrap_or(Common::Run(place))).or_default().push(run);
     }
-    jobs.into_values()
-        .map(|attempts| Case::of_attempts(&attempts.into_values().collect::<Vec<_>>()))
-        .collect()
+    jobs.into_values().map(|attempts| Case::of_attempts(&attempts)).collect()
 }
 
 impl Subject {
@@ -130,14 +134,17 @@ impl Subject {
     }
 }
 
+/// Why the end of a list is not read.
+pub(super) const TOO_LONG: &str = "a summary reads no more pages of a list";
+
 /// Says which pages of a list are missing; whether none is.
 pub(super) fn note(notes: &mut Notes, listed: &Listed, what: &'static str) -> bool {
     for (page, failure) in &listed.lost {
         notes.add(what, page.to_string(), failure.clone());
     }
-    if listed.beyond > 0 {
-        let pages = format!("{MOST_PAGES} and after ({} pages)", listed.beyond);
-        notes.skipped(what, pages, "a summary reads no more pages of a list");
+    if listed.is_longer {
+        let pages = format!("{MOST_PAGES} and after");
+        notes.skipped(what, pages, TOO_LONG);
     }
-    listed.lost.is_empty() && listed.beyond == 0
+    listed.lost.is_empty() && !listed.is_longer
 }

@@ -38,7 +38,8 @@ pub(super) struct Group {
 /// What failures have to share to be alike.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Signature {
-    test: String,
+    /// By its id, else by its place among the tests.
+    test: Result<String, usize>,
     verdict: String,
     goal: String,
     report: String,
@@ -47,14 +48,14 @@ struct Signature {
 /// The groups: worst verdict first, then the largest, then by name and id.
 pub(super) fn groups(subject: &mut Subject) -> Vec<Group> {
     let mut alike: BTreeMap<Signature, Vec<(&Case, Cause)>> = BTreeMap::new();
-    for case in subject.cases.iter().filter(|case| case.has_failed()) {
+    for (place, case) in subject.cases.iter().enumerate().filter(|(_, case)| case.has_failed()) {
         let verdict = case.item.verdict().unwrap_or_default();
-        let cause = cause(case, &verdict);
-        if case.run.is_some() && !cause.knows_artifacts {
+        let cause = cause(case);
+        if case.cause.is_some() && !cause.knows_artifacts {
             let why = Failure::new(Code::BadResponse, "get_run: the answer names no artifacts");
             subject.notes.add("artifacts of run", case.item.run_id.clone().unwrap_or_default(), why);
         }
-        alike.entry(signature(case, verdict, &cause)).or_default().push((case, cause));
+        alike.entry(signature(case, place, verdict, &cause)).or_default().push((case, cause));
     }
     let mut groups: Vec<_> =
         alike.into_iter().filter_map(|(one, members)| Some((group(members)?, one))).collect();
@@ -66,19 +67,17 @@ pub(super) fn groups(subject: &mut Subject) -> Vec<Group> {
     groups.into_iter().map(|(group, _)| group).collect()
 }
 
-fn cause(case: &Case, verdict: &str) -> Cause {
-    match &case.run {
-        Some(run) => Cause::of(run, verdict),
-        None => Cause { observed: case.item.reason.clone(), ..Cause::default() },
-    }
+fn cause(case: &Case) -> Cause {
+    let of_job = || Cause { observed: case.item.reason.clone(), ..Cause::default() };
+    case.cause.clone().unwrap_or_else(of_job)
 }
 
-fn signature(case: &Case, verdict: String, why: &Cause) -> Signature {
+fn signature(case: &Case, place: usize, verdict: String, why: &Cause) -> Signature {
     let Item { job_id, run_id, .. } = &case.item;
     let ids: Vec<_> = [job_id, run_id].into_iter().flatten().map(String::as_str).collect();
     let normal = |text: Option<&String>| text.map(|text| normalised(text, &ids)).unwrap_or_default();
     Signature {
-        test: case.key(),
+        test: case.key().ok_or(place),
         verdict,
         goal: normal(why.goal.as_ref()),
         report: normal(why.observed.as_ref()),

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::listing::Unread;
+
 /// What became of a run, a job or an execution. A test is a job, and its last started attempt counts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names speak for themselves")]
@@ -183,14 +185,6 @@ pub struct Change {
     pub was: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
-}
-
-/// Something that could not be read.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names speak for themselves")]
-pub struct Unread {
-    pub what: String,
-    pub why: String,
 }
 
 /// What there was no room for.

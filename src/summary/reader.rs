@@ -1,24 +1,22 @@
 //! Requests of one summary. All go to one project, and none needs a look-up of the owner of what a list has shown.
 
-use std::sync::OnceLock;
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicUsize, Ordering},
+};
 
-use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
-use super::{AT_ONCE, Kind, Target};
+use super::{Kind, Target};
 use crate::{
     failure::{Code, Failure},
     gateway::Gateway,
+    listing::{self, Listed, Page},
     local::Counter,
     operation::Fields,
     scope::owned_ids,
 };
-
-/// Records a page; the most that the service gives (supplement 1.3).
-const PAGE_SIZE: usize = 100;
-
-/// Most pages of a list.
-pub(super) const MOST_PAGES: u64 = 20;
 
 /// Reads, for one project.
 #[derive(Debug)]
@@ -27,21 +25,55 @@ pub(super) struct Reader {
     requested: Option<String>,
     /// The project of the first answer.
     found: OnceLock<String>,
-}
-
-/// What a list has shown.
-#[derive(Debug, Default)]
-pub(super) struct Listed {
-    pub(super) records: Vec<Value>,
-    /// Pages that could not be read, each with the reason.
-    pub(super) lost: Vec<(u64, Failure)>,
-    /// Pages that were not asked for.
-    pub(super) beyond: u64,
+    /// Is cancelled when nobody waits any longer.
+    stopped: CancellationToken,
+    /// Answers so far.
+    answers: AtomicUsize,
+    /// Failures to be read, once that is known, and those that were.
+    failures: OnceLock<usize>,
+    read: AtomicUsize,
 }
 
 impl Reader {
     pub(super) fn new(gateway: Gateway, requested: Option<String>) -> Self {
-        Self { gateway, requested, found: OnceLock::new() }
+        Self {
+            gateway,
+            requested,
+            found: OnceLock::new(),
+            stopped: CancellationToken::new(),
+            answers: AtomicUsize::new(0),
+            failures: OnceLock::new(),
+            read: AtomicUsize::new(0),
+        }
+    }
+
+    /// Ends what is under way, and asks nothing more.
+    pub(super) fn stop(&self) {
+        self.stopped.cancel();
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.is_cancelled()
+    }
+
+    /// So many failures are to be read.
+    pub(super) fn expect(&self, failures: usize) {
+        self.failures.get_or_init(|| failures);
+    }
+
+    /// One of them was.
+    pub(super) fn advance(&self) {
+        self.read.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How far it is, of how much as far as that is known, and what a person reads.
+    pub(super) fn progress(&self) -> (u64, u64, String) {
+        let (answers, read) = (self.answers.load(Ordering::Relaxed), self.read.load(Ordering::Relaxed));
+        let (total, told) = match self.failures.get() {
+            Some(all) => (answers + all.saturating_sub(read), format!("{read} of {all} failures read")),
+            None => (answers, format!("{answers} answers read")),
+        };
+        (answers as u64, total as u64, told)
     }
 
     /// The record of a run, a job or an execution.
@@ -54,62 +86,43 @@ impl Reader {
     pub(super) async fn ask(&self, operation: &str, arguments: Fields) -> Result<Value, Failure> {
         let project = self.found.get().cloned().or_else(|| self.requested.clone());
         let counter = Counter { gateway: self.gateway.clone(), project };
-        let reply = counter.ask(operation, arguments).await?;
+        let reply = tokio::select! {
+            biased;
+            () = self.stopped.cancelled() => {
+                return Err(Failure::new(Code::Timeout, "the time of the call was over"));
+            }
+            reply = counter.ask(operation, arguments) => reply?,
+        };
+        self.answers.fetch_add(1, Ordering::Relaxed);
         if let Some(project) = reply.project() {
             self.found.get_or_init(|| project.to_owned());
             self.learn(project, reply.value());
         }
-        Ok(reply.value().clone())
+        Ok(reply.into_value())
     }
 
     /// The records of an answer are of the project that gave it.
     fn learn(&self, project: &str, answer: &Value) {
-        let below = |value: &Value, name: &str| {
-            value.get(name).and_then(Value::as_array).cloned().unwrap_or_default()
-        };
-        let records = below(answer, "data");
-        let runs = records.iter().chain([answer]).flat_map(|record| below(record, "runs"));
-        for record in records.iter().cloned().chain(runs.collect::<Vec<_>>()) {
-            if let Value::Object(record) = record {
-                self.gateway.learn(project, owned_ids(&record));
-            }
+        let records = || below(answer, "data");
+        let runs = records().chain([answer]).flat_map(|record| below(record, "runs"));
+        for record in records().chain(runs).filter_map(Value::as_object) {
+            self.gateway.learn(project, owned_ids(record));
         }
     }
 
-    /// Everything that a list has: after its first page the others side by side.
+    /// Everything that a list has.
     pub(super) async fn all(&self, operation: &str, filter: &Fields) -> Result<Listed, Failure> {
-        let first = self.page(operation, filter, 0).await?;
-        let pages = first.pointer("/pagination/total_pages").and_then(Value::as_u64).unwrap_or(1);
-        let rest = stream::iter(1..pages.min(MOST_PAGES))
-            .map(|page| async move { (page, self.page(operation, filter, page).await) })
-            .buffered(AT_ONCE);
-        let rest: Vec<_> = rest.collect().await;
-        let mut listed = Listed { beyond: pages.saturating_sub(MOST_PAGES), ..Listed::default() };
-        listed.records.extend(records(first));
-        for (page, answer) in rest {
-            match answer {
-                Ok(answer) => listed.records.extend(records(answer)),
-                Err(failure) => listed.lost.push((page, failure)),
-            }
-        }
-        Ok(listed)
+        listing::all(|page| self.page(operation, filter, page)).await
     }
 
     /// One page of a list.
-    pub(super) async fn page(&self, operation: &str, filter: &Fields, page: u64) -> Result<Value, Failure> {
-        let mut arguments = filter.clone();
-        arguments.insert("page".to_owned(), json!(page));
-        arguments.insert("page_size".to_owned(), json!(PAGE_SIZE));
-        self.ask(operation, arguments).await
+    pub(super) async fn page(&self, operation: &str, filter: &Fields, page: u64) -> Result<Page, Failure> {
+        Page::of(operation, self.ask(operation, listing::page_arguments(filter, page)).await?)
     }
 }
 
-/// The records of a page.
-pub(super) fn records(mut page: Value) -> Vec<Value> {
-    match page.get_mut("data").map(Value::take) {
-        Some(Value::Array(records)) => records,
-        _ => Vec::new(),
-    }
+fn below<'a>(record: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+    record.get(name).and_then(Value::as_array).into_iter().flatten()
 }
 
 /// Whether it means that there is no such thing, or no such list.

@@ -3,11 +3,12 @@
 use serde_json::Value;
 
 use super::{case::Case, outcome::TestName};
-use crate::{reply::is_hidden, waiting::item::text};
+use crate::waiting::item::text;
+
+pub(super) use crate::{reply::shortened, waiting::item::LONGEST_NAME};
 
 /// Longest texts of an answer, in characters.
 pub(super) const LONGEST_ID: usize = 64;
-pub(super) const LONGEST_NAME: usize = 80;
 pub(super) const LONGEST_WORD: usize = 40;
 
 /// The test of a case, as the answer names it.
@@ -16,16 +17,6 @@ pub(super) fn test_name(case: &Case) -> TestName {
         name: shortened(case.name(), LONGEST_NAME),
         id: case.test_id.as_ref().map(|id| shortened(id, LONGEST_ID)),
     }
-}
-
-/// A text of the service in one line of at most `most` characters, without what nobody sees.
-pub(super) fn shortened(text: &str, most: usize) -> String {
-    let visible: String = text.chars().filter(|one| !is_hidden(*one)).collect();
-    let line = visible.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= most {
-        return line;
-    }
-    line.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
 /// The value of a field as text, where there is any.

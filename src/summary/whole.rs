@@ -15,11 +15,7 @@ use super::{
     outcome::{BuildName, Summary},
     texts::{LONGEST_ID, LONGEST_NAME, LONGEST_WORD, shortened},
 };
-use crate::waiting::item::text;
-
-/// Counts of an execution whose tests cannot be listed, and what they are called as verdicts (supplement 5.1).
-const COUNTS: [(&str, &str); 4] =
-    [("passed", "SUCCESS"), ("failed", "FAILED"), ("skipped", "SKIPPED"), ("stopped", "STOPPED")];
+use crate::waiting::{counts, item::text};
 
 /// Everything there is to say, as long as it is.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +39,7 @@ impl Whole {
             target_id: shortened(&subject.target.id, LONGEST_ID),
             name: name(&subject),
             state: if is_over { "completed" } else { "running" }.to_owned(),
-            all_passed: is_over && total > 0 && verdicts.get("SUCCESS") == Some(&total),
+            all_passed: is_known(&subject) && is_over && total > 0 && verdicts.get("SUCCESS") == Some(&total),
             finished,
             total,
             verdicts,
@@ -63,10 +59,16 @@ impl Whole {
     }
 }
 
+/// Whether everything was seen that a verdict depends on: what was not read has not passed.
+fn is_known(subject: &Subject) -> bool {
+    let is_counted = total(subject).is_some() || !subject.cases.is_empty();
+    subject.is_whole && subject.record.is_some() && is_counted
+}
+
 /// How many tests of how many are over.
 fn counted(subject: &Subject) -> (usize, usize) {
     let over = subject.cases.iter().filter(|case| case.item.is_over()).count();
-    let listed = subject.cases.len().max(number(subject, "total_tests"));
+    let listed = subject.cases.len().max(total(subject).unwrap_or_default());
     if !subject.cases.is_empty() {
         return (over, listed);
     }
@@ -84,14 +86,12 @@ fn verdicts(subject: &Subject) -> BTreeMap<String, usize> {
 
 /// What an execution counts itself.
 fn counts(subject: &Subject) -> BTreeMap<String, usize> {
-    let count = |name: &str| number(subject, &format!("test_status/{name}"));
-    let all = COUNTS.iter().map(|(name, verdict)| ((*verdict).to_owned(), count(name)));
-    all.filter(|(_, count)| *count > 0).collect()
+    let counts = subject.record.as_ref().map(counts::verdicts).unwrap_or_default();
+    counts.into_iter().map(|(verdict, count)| (verdict.to_owned(), count)).collect()
 }
 
-fn number(subject: &Subject, path: &str) -> usize {
-    let number = subject.record.as_ref().and_then(|record| record.pointer(&format!("/{path}"))?.as_u64());
-    number.and_then(|number| usize::try_from(number).ok()).unwrap_or_default()
+fn total(subject: &Subject) -> Option<usize> {
+    subject.record.as_ref().and_then(counts::total)
 }
 
 fn name(subject: &Subject) -> Option<String> {

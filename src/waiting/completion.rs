@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Item, watched::Watched};
-use crate::api::Open;
+use crate::{api::Open, listing::Unread};
 
 /// Names that a person is told at once.
 const MOST_NAMES: usize = 3;
@@ -53,6 +53,9 @@ pub struct Completion {
     pub last_failure: Option<String>,
     /// Jobs in the order asked, or the run.
     pub items: Vec<Item>,
+    /// What could not be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Unread>,
     /// The job, run or execution as the service shows it; absent with several jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource: Option<Open>,
@@ -70,7 +73,8 @@ impl Completion {
             verdicts.extend(watched.counts().into_iter().map(|(verdict, count)| (verdict.to_owned(), count)));
         }
         let (finished, total) = watched.counted();
-        let all_passed = is_over && total > 0 && verdicts.get("SUCCESS") == Some(&total);
+        let all_passed =
+            is_over && watched.is_whole() && total > 0 && verdicts.get("SUCCESS") == Some(&total);
         let running = items.iter().filter(|item| !item.is_over());
         let mut completion = Self {
             status: if is_over { Status::Completed } else { Status::TimedOut },
@@ -87,6 +91,7 @@ impl Completion {
             next: None,
             last_failure: None,
             items,
+            unread: watched.unread(),
             resource: watched.resource().cloned(),
         };
         completion.next = completion.advice();

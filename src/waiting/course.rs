@@ -4,9 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 
-use super::{
-    Clock, Completion, GRACE, MOST_TROUBLES, TELLING, completion::Status, pace::Pace, watched::Watched,
-};
+use super::{Clock, Completion, MOST_TROUBLES, TELLING, completion::Status, pace::Pace, watched::Watched};
 use crate::{
     failure::{Code, Failure},
     local::Watcher,
@@ -21,6 +19,8 @@ pub(super) struct Course {
     started: Duration,
     /// How long is waited.
     span: Duration,
+    /// How long the last look may take after that.
+    grace: Duration,
     polls: u32,
     /// Looks that failed since the last that did not.
     troubles: Vec<Failure>,
@@ -32,10 +32,10 @@ impl Course {
         subject: Watched,
         clock: Arc<dyn Clock>,
         watcher: Arc<dyn Watcher>,
-        span: Duration,
+        (span, grace): (Duration, Duration),
     ) -> Self {
         let (started, told) = (clock.now(), (0, 0, String::new()));
-        Self { subject, clock, watcher, started, span, polls: 0, troubles: Vec::new(), told }
+        Self { subject, clock, watcher, started, span, grace, polls: 0, troubles: Vec::new(), told }
     }
 
     pub(super) async fn run(mut self, interval: Option<Duration>) -> Result<Completion, Failure> {
@@ -58,7 +58,7 @@ impl Course {
 
     /// Looks once, and tells meanwhile; `None`: the time was over before there was an answer.
     async fn look(&mut self) -> Option<Result<(), Failure>> {
-        let mut left = (self.span + GRACE).saturating_sub(self.elapsed());
+        let mut left = (self.span + self.grace).saturating_sub(self.elapsed());
         let mut looking = std::pin::pin!(self.subject.look());
         loop {
             let tick = left.min(TELLING);
@@ -84,6 +84,7 @@ impl Course {
         let passes = failure.is_passing();
         tracing::info!("a look failed: {failure}");
         self.troubles.push(failure.clone());
+        self.watcher.rest(self.asked_for());
         let count = u32::try_from(self.troubles.len()).unwrap_or(u32::MAX);
         if passes && count < MOST_TROUBLES {
             return Ok(());

@@ -5,12 +5,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::reply::shortened;
+
 /// Words for results (supplement 2.3). The service may have others: they are shown as they are.
 const RESULTS: [&str; 8] =
     ["SUCCESS", "FAILED", "SKIPPED", "BLOCKED", "TIMEOUT", "ERROR", "STOPPED", "MAX_STEPS"];
 
 /// Longest name of a test that is shown, in characters: fifty items fit into a reply.
-const LONGEST_NAME: usize = 80;
+pub(crate) const LONGEST_NAME: usize = 80;
 
 /// A job, or a run where a run is waited for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,7 +50,7 @@ impl Item {
         Self {
             job_id: text(job, "job_id"),
             run_id: last.and_then(|run| text(run, "multiplayer_run_id")),
-            test_name: text(job, "test_name").map(|name| shortened(&name)),
+            test_name: text(job, "test_name").map(|name| shortened(&name, LONGEST_NAME)),
             platform: text(job, "platform"),
             result: last.filter(|_| is_over).and_then(|run| text(run, "result")),
             attempts: Some(runs.len()).filter(|attempts| *attempts > 1),
@@ -65,7 +67,7 @@ impl Item {
         Self {
             job_id: text(run, "job_id"),
             run_id: text(run, "multiplayer_run_id"),
-            test_name: name.map(shortened),
+            test_name: name.map(|name| shortened(name, LONGEST_NAME)),
             result: text(run, "result").filter(|_| is_over),
             status,
             ..Self::default()
@@ -140,11 +142,4 @@ pub(crate) fn last_attempt(runs: &[Value]) -> Option<&Value> {
 
 pub(crate) fn text(record: &Value, name: &str) -> Option<String> {
     record.get(name)?.as_str().map(str::to_owned)
-}
-
-fn shortened(name: &str) -> String {
-    if name.chars().count() <= LONGEST_NAME {
-        return name.to_owned();
-    }
-    name.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
 }

@@ -9,6 +9,7 @@ use super::item::{Item, is_completed, text};
 use crate::{
     api::jobs::{GetJob, ListJobs},
     failure::{Code, Failure},
+    listing::{self, AT_ONCE, Page},
     local::Counter,
     operation::{Fields, Operation as _},
 };
@@ -16,17 +17,8 @@ use crate::{
 /// So many jobs are read one by one: their answers are far shorter than a page.
 const FEW: usize = 2;
 
-/// Jobs a page; the most that the service gives (supplement 1.3).
-const PAGE_SIZE: usize = 100;
-
 /// Most pages that are looked through for jobs of which nothing narrows the list.
-const MOST_PAGES: usize = 3;
-
-/// Most pages of an execution.
-const MOST_PAGES_OF_EXECUTION: usize = 20;
-
-/// Most single readings under way at once.
-const AT_ONCE: usize = 8;
+const MOST_PAGES: u64 = 3;
 
 /// Jobs and what was last seen of them.
 #[derive(Debug)]
@@ -148,9 +140,14 @@ impl Jobs {
         let (mut found, mut requests) = (Vec::new(), 0);
         for page in 0..MOST_PAGES {
             requests += 1;
-            let Some((jobs, is_last)) = page_of(counter, filter, page).await? else { break };
-            let before = found.len();
-            for job in jobs {
+            let shown = match page_of(counter, filter, page).await {
+                Ok(shown) => shown,
+                // They can be read one by one.
+                Err(failure) if is_no_list(failure.code) || failure.code == Code::BadResponse => break,
+                Err(failure) => return Err(failure),
+            };
+            let (before, is_last) = (found.len(), shown.is_last(page));
+            for job in shown.records {
                 let Some(id) = text(&job, "job_id").map(|id| id.to_ascii_lowercase()) else { continue };
                 if let Some(position) = wanted.iter().position(|wanted| *wanted == id) {
                     found.push(wanted.swap_remove(position));
@@ -183,42 +180,32 @@ impl Jobs {
     }
 }
 
-/// The jobs of an execution, in a fixed order; `None` where the service cannot list them.
-pub(super) async fn of_execution(counter: &Counter, execution: &str) -> Result<Option<Vec<Value>>, Failure> {
-    let filter = Fields::from_iter([("test_plan_execution_id".to_owned(), json!(execution))]);
-    let mut all = Vec::new();
-    for page in 0..MOST_PAGES_OF_EXECUTION {
-        let Some((jobs, is_last)) = page_of(counter, &filter, page).await? else { return Ok(None) };
-        all.extend(jobs);
-        if is_last {
-            break;
-        }
-    }
-    all.sort_by_cached_key(|job| ["created_at", "test_name", "job_id"].map(|name| text(job, name)));
-    all.dedup_by_key(|job| text(job, "job_id"));
-    Ok(Some(all))
-}
-
-/// A page of the list, and whether it is the last; `None` where the service does not have this list.
-async fn page_of(
+/// The jobs of an execution, in a fixed order, and whether there are more; `None` where the service cannot list them.
+pub(super) async fn of_execution(
     counter: &Counter,
-    filter: &Fields,
-    page: usize,
+    execution: &str,
 ) -> Result<Option<(Vec<Value>, bool)>, Failure> {
-    let mut arguments = filter.clone();
-    arguments.insert("page".to_owned(), json!(page));
-    arguments.insert("page_size".to_owned(), json!(PAGE_SIZE));
-    let reply = match counter.ask(ListJobs::NAME, arguments).await {
-        Ok(reply) => reply,
+    let filter = Fields::from_iter([("test_plan_execution_id".to_owned(), json!(execution))]);
+    let listed = match listing::all(|page| page_of(counter, &filter, page)).await {
+        Ok(listed) => listed,
         Err(failure) if is_no_list(failure.code) => return Ok(None),
         Err(failure) => return Err(failure),
     };
-    let jobs = reply.value().get("data").and_then(Value::as_array).cloned().unwrap_or_default();
-    let pages = reply.value().pointer("/pagination/total_pages").and_then(Value::as_u64);
-    let is_last = jobs.is_empty() || pages.is_none_or(|pages| page as u64 + 1 >= pages);
-    Ok(Some((jobs, is_last)))
+    if let Some((_, failure)) = listed.lost.into_iter().next() {
+        return Err(failure);
+    }
+    let mut all = listing::each_once(listed.records, "job_id");
+    all.sort_by_cached_key(|job| ["created_at", "test_name", "job_id"].map(|name| text(job, name)));
+    Ok(Some((all, listed.is_longer)))
 }
 
+/// A page of the list.
+async fn page_of(counter: &Counter, filter: &Fields, page: u64) -> Result<Page, Failure> {
+    let reply = counter.ask(ListJobs::NAME, listing::page_arguments(filter, page)).await?;
+    Page::of(ListJobs::NAME, reply.into_value())
+}
+
+/// Whether it means that the service does not have this list.
 fn is_no_list(code: Code) -> bool {
     matches!(code, Code::NotFound | Code::Rejected | Code::InvalidArguments)
 }

@@ -10,6 +10,7 @@ use quick_xml::{
 use serde_json::Value;
 
 use super::{Completion, Item, item::text};
+use crate::reply::is_hidden;
 
 /// Longest message of a failure, in characters; the whole is in the text below it.
 const LONGEST_MESSAGE: usize = 300;
@@ -91,12 +92,21 @@ impl Case {
 
     /// A device on which nothing could be started.
     pub fn not_started(device: &str, why: &str, plan: &str) -> Self {
+        Self::without_test(format!("[{device}]"), "not started", why, plan)
+    }
+
+    /// Tests of which nothing is known but that they are there.
+    pub fn not_read(why: &str, plan: &str) -> Self {
+        Self::without_test("[other tests]".to_owned(), "not read", why, plan)
+    }
+
+    fn without_test(name: String, verdict: &str, why: &str, plan: &str) -> Self {
         Self {
-            name: format!("[{device}]"),
+            name,
             class: plan.to_owned(),
             kind: Kind::Error,
-            verdict: "not started".to_owned(),
-            message: format!("not started: {why}"),
+            verdict: verdict.to_owned(),
+            message: format!("{verdict}: {why}"),
             report: String::new(),
             seconds: 0.0,
             started: None,
@@ -285,10 +295,9 @@ fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for one in text.chars() {
         let is_text = matches!(one, '\n' | '\t' | ' '..='\u{7E}' | '\u{A0}'..='\u{FFFD}' | '\u{10000}'..);
-        let is_hidden = matches!(one, '\u{61C}' | '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}');
         match one {
             '\r' => {}
-            _ if is_text && !is_hidden => shown.push(one),
+            _ if is_text && !is_hidden(one) => shown.push(one),
             _ => shown.extend(one.escape_unicode()),
         }
     }

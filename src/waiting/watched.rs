@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Target,
+    Target, counts,
     item::{Item, is_completed, text},
     jobs::{self, Jobs},
 };
@@ -11,13 +11,10 @@ use crate::{
     api::{executions::GetTestPlanExecution, runs::GetRun},
     failure::Failure,
     gateway::Gateway,
+    listing::{MOST_PAGES, Unread},
     local::Counter,
     operation::{Fields, Operation as _},
 };
-
-/// Counts of an execution whose tests are over, and what they are called as verdicts (supplement 5.1).
-const COUNTS: [(&str, &str); 4] =
-    [("passed", "SUCCESS"), ("failed", "FAILED"), ("skipped", "SKIPPED"), ("stopped", "STOPPED")];
 
 /// What is waited for.
 #[derive(Debug)]
@@ -29,6 +26,8 @@ pub(super) struct Watched {
     jobs: Jobs,
     /// The jobs of an execution.
     of_execution: Vec<Value>,
+    /// Whether it has more of them than are read.
+    is_longer: bool,
 }
 
 impl Watched {
@@ -39,7 +38,8 @@ impl Watched {
             Target::Run(_) | Target::Execution(_) => Vec::new(),
         };
         let counter = Counter { gateway, project };
-        Self { target, counter, record: None, jobs: Jobs::new(jobs), of_execution: Vec::new() }
+        let (jobs, of_execution) = (Jobs::new(jobs), Vec::new());
+        Self { target, counter, record: None, jobs, of_execution, is_longer: false }
     }
 
     /// Looks once. What was seen before a failure is kept.
@@ -53,9 +53,9 @@ impl Watched {
         let record = self.counter.ask(operation, arguments).await?.value().clone();
         // The jobs are read after the execution: one that is over has no job that is not.
         if matches!(self.target, Target::Execution(_))
-            && let Some(jobs) = jobs::of_execution(&self.counter, &id).await?
+            && let Some(listed) = jobs::of_execution(&self.counter, &id).await?
         {
-            self.of_execution = jobs;
+            (self.of_execution, self.is_longer) = listed;
         }
         self.record = Some(record);
         Ok(())
@@ -74,6 +74,24 @@ impl Watched {
             (Target::Run(id), None) => vec![Item::unknown(None, Some(id))],
             (Target::Execution(_), _) => self.of_execution.iter().map(Item::of_job).collect(),
         }
+    }
+
+    /// Whether everything was seen that a verdict depends on: what was not read has not passed.
+    pub(super) fn is_whole(&self) -> bool {
+        match &self.target {
+            Target::Execution(_) if self.of_execution.is_empty() => self
+                .record
+                .as_ref()
+                .is_some_and(|record| record.get("total_tests").is_some_and(Value::is_u64)),
+            _ => !self.is_longer,
+        }
+    }
+
+    /// What nobody looks at.
+    pub(super) fn unread(&self) -> Vec<Unread> {
+        let what = format!("jobs, page {MOST_PAGES} and after");
+        let why = "a wait reads no more pages of a list".to_owned();
+        self.is_longer.then_some(Unread { what, why }).into_iter().collect()
     }
 
     /// Jobs and executions end by their status, runs by their state (supplement 3.3).
@@ -108,20 +126,18 @@ impl Watched {
         let items = self.items();
         let over = items.iter().filter(|item| item.is_over()).count();
         if !items.is_empty() {
-            return (over, items.len().max(self.count("total_tests")));
+            return (over, items.len().max(self.total()));
         }
         let over: usize = self.counts().into_iter().map(|(_, count)| count).sum();
-        (over, self.count("total_tests").max(over))
+        (over, self.total().max(over))
     }
 
     /// Verdicts of an execution whose jobs cannot be listed.
     pub(super) fn counts(&self) -> Vec<(&'static str, usize)> {
-        let count = |name: &str| self.count(&format!("test_status/{name}"));
-        COUNTS.iter().map(|(name, verdict)| (*verdict, count(name))).filter(|(_, count)| *count > 0).collect()
+        self.record.as_ref().map(counts::verdicts).unwrap_or_default()
     }
 
-    fn count(&self, path: &str) -> usize {
-        let number = self.record.as_ref().and_then(|record| record.pointer(&format!("/{path}"))?.as_u64());
-        number.and_then(|number| usize::try_from(number).ok()).unwrap_or_default()
+    fn total(&self) -> usize {
+        self.record.as_ref().and_then(counts::total).unwrap_or_default()
     }
 }

@@ -12,10 +12,12 @@ mod comparing;
 mod failing;
 mod history;
 mod kinds;
+mod nameless;
 mod order;
 mod projects;
 mod requests;
 mod signature;
+mod timing;
 mod verdicts;
 
 const TOOL: &str = "summarize_results";

@@ -1,4 +1,5 @@
-//! Long waits as tasks (extension `io.modelcontextprotocol/tasks`). Time is simulated: that of the sandbox goes with it.
+//! Long waits as tasks (extension `io.modelcontextprotocol/tasks`). Time is simulated: that of the sandbox goes with
+//! it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,6 +17,7 @@ mod course;
 mod identity;
 mod library;
 mod offering;
+mod patience;
 
 const TOOL: &str = "wait_for_completion";
 

@@ -15,6 +15,7 @@ use crate::support::{host::Host, service::Service, time::Simulated};
 mod command;
 mod going_on;
 mod junit;
+mod lists;
 mod progress;
 mod requests;
 mod rules;

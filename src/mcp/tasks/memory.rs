@@ -1,6 +1,8 @@
-//! What this process knows of the tasks that it was asked about lately. Nothing of it is needed to go on.
+//! What this process knows of the tasks that it was asked about lately, and which ones were cancelled. Nothing else is
+//! needed to go on.
 
 use std::{
+    collections::BTreeMap,
     num::NonZeroUsize,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -18,6 +20,8 @@ const MOST: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 pub(super) struct Known {
     /// When somebody looked at the service.
     pub(super) looked: Option<Duration>,
+    /// Until when the service wants to be left alone.
+    pub(super) rests_until: Option<Duration>,
     pub(super) updated: Option<Timestamp>,
     pub(super) polls: u32,
     /// Looks that failed since the last that did not.
@@ -29,19 +33,44 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Whether the last look is long enough ago.
-    pub(super) fn is_due(&self, now: Duration, pause: Duration) -> bool {
-        self.looked.is_none_or(|looked| now.saturating_sub(looked) >= pause)
+    /// A task that was cancelled at this time.
+    pub(super) fn cancelled(at: Timestamp) -> Self {
+        let told = "the watching has ended; the runs go on: `stop_runs` ends them";
+        let end = Some(TaskPayload::Cancelled);
+        Self { updated: Some(at), told: Some(told.to_owned()), end, ..Self::default() }
     }
+
+    /// Whether the last look is long enough ago, for the host and for the service.
+    pub(super) fn is_due(&self, now: Duration, pause: Duration) -> bool {
+        let is_rested = self.rests_until.is_none_or(|until| now >= until);
+        is_rested && self.looked.is_none_or(|looked| now.saturating_sub(looked) >= pause)
+    }
+}
+
+/// A task that was cancelled.
+#[derive(Debug)]
+struct Cancelled {
+    at: Timestamp,
+    /// Until when anybody can ask for it.
+    until: Timestamp,
 }
 
 /// The tasks, by id.
 #[derive(Debug)]
-pub(in crate::mcp) struct Memory(Mutex<LruCache<String, Arc<tokio::sync::Mutex<Known>>>>);
+struct Tasks {
+    /// Those that were asked about lately.
+    lately: LruCache<String, Arc<tokio::sync::Mutex<Known>>>,
+    /// None of these is forgotten as long as it can be asked for: its id alone would begin the watching again.
+    cancelled: BTreeMap<String, Cancelled>,
+}
+
+/// What is remembered of all tasks.
+#[derive(Debug)]
+pub(in crate::mcp) struct Memory(Mutex<Tasks>);
 
 impl Default for Memory {
     fn default() -> Self {
-        Self(Mutex::new(LruCache::new(MOST)))
+        Self(Mutex::new(Tasks { lately: LruCache::new(MOST), cancelled: BTreeMap::new() }))
     }
 }
 
@@ -49,6 +78,15 @@ impl Memory {
     /// What is known of a task, for whoever locks it.
     pub(super) fn of(&self, id: &str) -> Arc<tokio::sync::Mutex<Known>> {
         let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(tasks.get_or_insert_mut(id.to_owned(), Arc::default))
+        let Tasks { lately, cancelled } = &mut *tasks;
+        let known = || cancelled.get(id).map_or_else(Known::default, |end| Known::cancelled(end.at));
+        Arc::clone(lately.get_or_insert_mut(id.to_owned(), || Arc::new(tokio::sync::Mutex::new(known()))))
+    }
+
+    /// Remembers that a task was cancelled, which nobody can ask for after `until`.
+    pub(super) fn cancel(&self, id: &str, at: Timestamp, until: Timestamp) {
+        let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.cancelled.retain(|_, cancelled| cancelled.until >= at);
+        tasks.cancelled.insert(id.to_owned(), Cancelled { at, until });
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rmcp::model::{RequestStateCodec, SealOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -90,6 +90,12 @@ impl Ticket {
     /// How long the task can be asked for.
     pub(super) fn lifetime(&self) -> Duration {
         self.timeout() + KEPT
+    }
+
+    /// When it can be asked for the last time.
+    pub(super) fn expires(&self) -> Timestamp {
+        let lifetime = SignedDuration::try_from(self.lifetime()).unwrap_or(SignedDuration::MAX);
+        self.started().checked_add(lifetime).unwrap_or(Timestamp::MAX)
     }
 
     /// Whether it can still be asked for.

@@ -1,5 +1,7 @@
 //! What cannot be read is said, and the rest delivered.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use tas_mcp::{
     client::RETRY,
@@ -70,12 +72,91 @@ async fn a_page_that_is_missing_leaves_the_others() {
     assert_eq!(each(&summary["unread"], "/what"), ["jobs, page 1"]);
 }
 
+/// Makes another answer of a list.
+type Form = fn(Value) -> Value;
+
+/// Nobody says where the list ends, or the answer is none.
+#[tokio::test]
+async fn lists_are_read_to_their_end_and_nothing_else_is_taken_for_one() {
+    let forms: [(Form, usize, Value); 3] = [
+        (|page| json!({"data": page["data"]}), 250, Value::Null),
+        (|_| json!({"data": "none"}), 0, json!("list_jobs: the service's answer is not a list")),
+        (
+            |mut page| {
+                page["pagination"]["total_pages"] = json!(21);
+                page
+            },
+            250,
+            json!("a summary reads no more pages of a list"),
+        ),
+    ];
+    for (form, failures, why) in forms {
+        let history = Arc::new(History::of(&tests(250)));
+        let stub = Stub::start(move |target| {
+            let (status, body) = history.answer(&target);
+            let body = if target.contains("/jobs?") { form(body) } else { body };
+            async move { (status, body) }
+        })
+        .await;
+        let arguments = json!({"test_plan_execution_id": uuid(0xe, 0)});
+        let summary = host(&stub).await.succeed(TOOL, arguments).await;
+        assert_eq!(summary["verdicts"], json!({"FAILED": 250}));
+        let left_out = summary["left_out"]["failures"].as_u64().unwrap_or_default();
+        let shown = summary["failures"].as_array().expect("a list").len();
+        assert_eq!(shown + usize::try_from(left_out).expect("a number"), failures, "{summary}");
+        assert_eq!(summary["unread"][0]["why"], why, "{summary}");
+    }
+}
+
 #[tokio::test]
 async fn tests_that_cannot_be_listed_are_counted_by_the_execution() {
     let summary = summary(3, |target| target.contains("/jobs?").then_some(500)).await;
     assert_eq!((&summary["verdicts"], &summary["finished"]), (&json!({"FAILED": 3}), &json!(3)));
     assert_eq!(each(&summary["unread"], "/what"), [format!("tests of the execution {}", uuid(0xe, 0))]);
     assert_eq!(summary["failures"], json!([]));
+}
+
+/// Whatever is missing might have failed.
+#[tokio::test]
+async fn nothing_has_passed_that_was_not_read() {
+    let tests: Vec<_> = (0..150).map(|number| Test::new(number, &["SUCCESS"])).collect();
+    let read = History::of(&tests).summary(execution(&uuid(0xe, 0))).await;
+    assert_eq!((&read["all_passed"], &read["unread"]), (&json!(true), &Value::Null));
+    let troubles: [fn(&str) -> Option<u16>; 3] = [
+        |target| target.contains("/jobs?").then_some(500),
+        |target| target.contains("&page=1&").then_some(500),
+        |target| target.contains("/test-plan-executions/").then_some(500),
+    ];
+    for trouble in troubles {
+        let stub = troubled(History::of(&tests), trouble).await;
+        let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+        assert_eq!(
+            (&summary["all_passed"], summary["unread"].is_null()),
+            (&json!(false), false),
+            "{summary}"
+        );
+    }
+}
+
+/// An execution whose record says neither how many tests there are nor where it is.
+#[tokio::test]
+async fn an_execution_without_tests_and_status_is_not_over() {
+    for (record, state) in [
+        (json!({"id": "e"}), "running"),
+        (json!({"id": "e", "status": "completed", "test_status": {"passed": 2}}), "completed"),
+    ] {
+        let stub = Stub::start(move |target| {
+            let body = if target.contains("/jobs?") {
+                json!({"data": [], "pagination": {"page": 0, "page_size": 100, "total_count": 0, "total_pages": 0}})
+            } else {
+                record.clone()
+            };
+            async move { (200, body) }
+        })
+        .await;
+        let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+        assert_eq!((&summary["state"], &summary["all_passed"]), (&json!(state), &json!(false)), "{summary}");
+    }
 }
 
 #[tokio::test]

@@ -1,20 +1,20 @@
 //! A service whose history is made up: executions of one plan, with the tests that a test says.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::collections::BTreeMap;
 
-use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use tas_mcp::{config::Settings, gateway::Gateway, mcp::Server, sandbox::keys, waiting::Clock};
-use tokio::sync::Semaphore;
 
-use crate::support::{contract::Contract, host::Host, stub::Stub};
+use self::{
+    answers::page,
+    records::{bug_record, player},
+};
+use crate::support::contract::Contract;
+
+mod answers;
+mod records;
+mod serving;
+
+pub(super) use serving::{host, patient};
 
 const PLAN: &str = "0000000f-0000-4000-8000-000000000000";
 
@@ -182,167 +182,6 @@ impl History {
     pub(super) fn change_jobs(&mut self, change: impl Fn(&mut Value)) {
         self.jobs.iter_mut().for_each(change);
     }
-
-    /// What the service answers to `GET path`.
-    pub(super) fn answer(&self, target: &str) -> (u16, Value) {
-        let (path, query) = target.trim_start_matches("GET ").split_once('?').unwrap_or((target, ""));
-        let path = path.trim_start_matches("GET ");
-        let asked = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(&format!("{name}=")));
-        let of = |list: &[Value], filters: &[(&str, &str)]| {
-            let fits = |record: &&Value| {
-                filters.iter().all(|(query, field)| {
-                    asked(query)
-                        .is_none_or(|asked| record.pointer(field).and_then(Value::as_str) == Some(asked))
-                })
-            };
-            let found: Vec<_> = list.iter().filter(fits).cloned().collect();
-            Some(page(&found, asked("page").and_then(|page| page.parse().ok()).unwrap_or(0)))
-        };
-        let with_id = |list: &[Value], name: &str, id: &str| list.iter().find(|one| one[name] == id).cloned();
-        let parts: Vec<_> = path.split('/').skip(1).collect();
-        let found = match parts.as_slice() {
-            ["test-plan-executions"] => {
-                let newest_first: Vec<_> = self.executions.iter().rev().cloned().collect();
-                of(&newest_first, &[("test_plan_id", "/test_plan_id"), ("status", "/status")])
-            }
-            ["test-plan-executions", id] => with_id(&self.executions, "id", id),
-            ["jobs"] => of(
-                &self.jobs,
-                &[
-                    ("test_plan_execution_id", "/test_plan_execution_id"),
-                    ("multiplayer_test_id", "/multiplayer_test_id"),
-                ],
-            ),
-            ["jobs", id] => with_id(&self.jobs, "job_id", id),
-            ["runs"] => {
-                let runs: Vec<_> = self.runs.values().cloned().collect();
-                of(&runs, &[("multiplayer_test_id", "/test/id")])
-            }
-            ["runs", id] => self.runs.get(*id).cloned(),
-            ["runs", id, "bugs"] => self.bugs.get(*id).cloned(),
-            _ => None,
-        };
-        found.map_or_else(|| (404, json!({"error": "not found"})), |found| (200, found))
-    }
-
-    /// A service with this past.
-    pub(super) async fn serve(self) -> Stub {
-        let history = Arc::new(self);
-        Stub::start(move |target| {
-            let history = Arc::clone(&history);
-            async move { history.answer(&target) }
-        })
-        .await
-    }
-
-    /// The same, where requests of `held` wait until eight of them are there.
-    pub(super) async fn serve_together(self, held: fn(&str) -> bool) -> (Stub, Arc<AtomicUsize>) {
-        let (history, most) = (Arc::new(self), Arc::new(AtomicUsize::new(0)));
-        let (under_way, gate) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
-        let seen = Arc::clone(&most);
-        let stub = Stub::start(move |target| {
-            let (history, seen) = (Arc::clone(&history), Arc::clone(&seen));
-            let (under_way, gate) = (Arc::clone(&under_way), Arc::clone(&gate));
-            async move {
-                let now = under_way.fetch_add(1, Ordering::SeqCst) + 1;
-                seen.fetch_max(now, Ordering::SeqCst);
-                if now == 8 {
-                    // The gate stays open: the last are fewer than eight.
-                    gate.add_permits(1_000);
-                }
-                if held(&target) {
-                    drop(gate.acquire().await);
-                }
-                // Whoever asks for more than eight at once is seen now.
-                for _ in 0..50 {
-                    tokio::task::yield_now().await;
-                }
-                under_way.fetch_sub(1, Ordering::SeqCst);
-                history.answer(&target)
-            }
-        });
-        (stub.await, most)
-    }
-
-    /// The summary that a server in front of it gives.
-    pub(super) async fn summary(self, arguments: Value) -> Value {
-        let stub = self.serve().await;
-        host(&stub).await.succeed(super::TOOL, arguments).await
-    }
-}
-
-/// A server in front of a made-up service.
-pub(super) async fn host(stub: &Stub) -> Host {
-    patient(&stub.settings(keys::DEMO, &[])).await
-}
-
-/// A server whose time stands still: no call takes too long.
-pub(super) async fn patient(settings: &Settings) -> Host {
-    let gateway = Gateway::new(settings).with_clock(Arc::new(Still));
-    let mut host = Host::to(Server::with(gateway, settings));
-    host.initialize("2025-11-25").await;
-    host
-}
-
-#[derive(Debug)]
-struct Still;
-
-impl Clock for Still {
-    fn now(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    fn date(&self) -> jiff::Timestamp {
-        jiff::Timestamp::UNIX_EPOCH
-    }
-
-    fn pause(&self, _: Duration) -> BoxFuture<'_, ()> {
-        Box::pin(std::future::ready(()))
-    }
-
-    fn alarm(&self, _: Duration) -> BoxFuture<'_, ()> {
-        Box::pin(std::future::pending())
-    }
-}
-
-fn player(test: &Test, run: &str, state: &str, result: Option<&String>) -> Value {
-    let step = |number: usize, result: Option<&str>, report: &str| {
-        json!({
-            "step_number": number, "start_time": null, "end_time": null, "duration_ms": null, "run_state": state,
-            "run_result": result, "report": report,
-            "items": [{"id": "1a", "expected": "The map is there", "status": "failed", "comment": null}],
-            "test": {
-                "test_step_id": format!("s{number}"), "goal": test.goal, "finish_condition": null,
-                "test_type": "verification",
-            },
-        })
-    };
-    let result = result.map(String::as_str);
-    let artifact = |name: &String| json!({"filename": name, "url": "https://files.example/x", "size": 1, "uploaded_at": "2026-03-01T09:00:00+00:00"});
-    json!({
-        "id": format!("{run}-1"), "state": state, "result": result, "player_number": 1, "test_name": test.name,
-        "composite_test_id": "c", "step_count": 2, "completed_step_count": 1, "step_result_summary": {},
-        "platform": {"type": "android", "device": "Pixel 8"},
-        "artifacts": test.artifacts.iter().map(artifact).collect::<Vec<_>>(),
-        "steps": [step(1, result.map(|_| "SUCCESS"), "Fine."), step(2, result, &test.report)],
-    })
-}
-
-fn bug_record([id, title, severity]: &[String; 3]) -> Value {
-    json!({
-        "id": format!("occurrence of {id}"), "bug_id": id, "title": title, "description": "", "category": "ui",
-        "severity": severity, "confidence": "high", "reproduction_steps": "", "player_number": 0, "test_step": 2,
-        "turn": 3, "detected_at": "2026-03-01T08:30:00+00:00", "details": {},
-    })
-}
-
-fn page(records: &[Value], page: usize) -> Value {
-    let shown: Vec<_> = records.iter().skip(page * 100).take(100).collect();
-    let pages = records.len().div_ceil(100);
-    json!({
-        "data": shown,
-        "pagination": {"page": page, "page_size": 100, "total_count": records.len(), "total_pages": pages},
-    })
 }
 
 #[test]

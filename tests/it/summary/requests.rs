@@ -9,13 +9,12 @@ use std::{
 };
 
 use serde_json::json;
-use tas_mcp::{gateway::Gateway, mcp::Server, sandbox::keys};
 
 use super::{
-    TOOL, against, each, execution,
+    TOOL, against, execution,
     history::{History, Test, host, uuid},
 };
-use crate::support::{host::Host, service::Service, stub::Stub, time::Simulated};
+use crate::support::stub::Stub;
 
 fn mixed(count: usize) -> Vec<Test> {
     let test = |number: usize| match number % 10 {
@@ -113,22 +112,4 @@ async fn cancelling_stops_at_once() {
     until("the requests are given up", || under_way.load(Ordering::SeqCst) == 0).await;
     host.request("ping", json!({})).await;
     assert_eq!(stub.requests().len(), asked, "nothing is asked afterwards");
-}
-
-/// Hosts give up after a minute: what has not been read by then is named.
-#[tokio::test]
-async fn the_time_of_the_call_ends_the_reading() {
-    let (stub, _) = silent_about_runs(History::of(&mixed(40))).await;
-    let service = Arc::new(Service::start().await);
-    let clock = Simulated::of(&service);
-    clock.is_slow.store(true, Ordering::Relaxed);
-    let settings = stub.settings(keys::DEMO, &[]);
-    let server = Server::with(Gateway::new(&settings).with_clock(clock), &settings);
-    let mut host = Host::to(server);
-    host.initialize("2025-11-25").await;
-    let summary = host.succeed(TOOL, execution(&uuid(0xe, 0))).await;
-    assert_eq!(summary["verdicts"], json!({"FAILED": 8, "SUCCESS": 32}));
-    assert_eq!(each(&summary["failures"], "/verdict"), ["FAILED"; 8]);
-    assert_eq!(each(&summary["unread"], "/why"), ["the time of the call was over"]);
-    assert_eq!(each(&summary["unread"], "/what"), ["run r0000a00000, r0001a00000, r0010a00000 and 5 more"]);
 }

@@ -109,6 +109,22 @@ async fn to_cancel_ends_the_watching_alone() {
     assert_eq!(scene.get(&id).await["status"], "working", "only the server that was told knows");
 }
 
+/// However many other tasks are asked about meanwhile.
+#[tokio::test]
+async fn a_cancelled_task_stays_cancelled() {
+    let mut scene = open().await;
+    let arguments = long(&mut scene).await;
+    let id = scene.begin(arguments.clone()).await;
+    scene.ask("tasks/cancel", json!({"taskId": id})).await;
+    let cancelled = scene.get(&id).await;
+    for _ in 0..70 {
+        scene.begin(arguments.clone()).await;
+    }
+    let requests = scene.service.requests().await.len();
+    assert_eq!(scene.get(&id).await, cancelled);
+    assert_eq!(scene.service.requests().await.len(), requests);
+}
+
 #[tokio::test]
 async fn what_has_ended_cannot_be_cancelled() {
     let mut scene = open().await;

@@ -57,6 +57,24 @@ async fn the_exit_code_says_whether_everything_passed() {
     }
 }
 
+/// A report without them would look as if everything had passed.
+#[tokio::test]
+async fn tests_that_cannot_be_listed_are_an_error_of_the_report() {
+    let service = Service::start().await;
+    service.fault(json!({"operation": "list_jobs", "status": 404})).await;
+    let (_directory, path) = report();
+    let file = path.to_str().expect("UTF-8");
+    let arguments = ["wait", "--test-plan-execution-id", EXECUTION_COMPLETED, "--junit", file];
+    let (code, end, said) = command(&service, &arguments).await;
+    assert_eq!((code, &end["verdicts"]), (Some(10), &json!({"FAILED": 1, "SUCCESS": 3})));
+    let why = "4 tests are not in the list of jobs";
+    assert!(said.contains("not read") && said.contains(why), "{said}");
+    let found = elements(&std::fs::read_to_string(&path).expect("a report"));
+    let errors: Vec<_> =
+        found.iter().filter(|(name, ..)| name == "error").map(|one| attribute(one, "message")).collect();
+    assert_eq!(errors, [format!("not read: {why}")]);
+}
+
 #[tokio::test]
 async fn our_own_errors_have_other_codes() {
     let service = Service::start().await;

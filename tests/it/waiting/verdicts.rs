@@ -1,7 +1,9 @@
 //! How results are read (supplement 2.3, 3.2).
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::seed::{JOB_FLAKY, JOB_PASSED, JOB_REJECTED, JOB_STOPPED, RUN_TIMED_OUT};
+use tas_mcp::sandbox::seed::{
+    EXECUTION_COMPLETED, JOB_FLAKY, JOB_PASSED, JOB_REJECTED, JOB_STOPPED, RUN_TIMED_OUT,
+};
 
 use super::open;
 
@@ -78,4 +80,21 @@ async fn a_stopped_job_ends_the_wait() {
     let mut scene = open().await;
     let end = scene.wait(json!({"job_id": JOB_STOPPED})).await;
     assert_eq!(end["verdicts"], json!({"STOPPED": 1}));
+}
+
+/// What an execution counts is all of its tests only where it says how many these are.
+#[tokio::test]
+async fn nothing_has_passed_that_was_not_seen() {
+    for (total, has_passed) in [(json!(2), true), (json!(3), false), (Value::Null, false)] {
+        let mut scene = open().await;
+        let mut execution =
+            json!({"id": EXECUTION_COMPLETED, "status": "completed", "test_status": {"passed": 2}});
+        if !total.is_null() {
+            execution["total_tests"] = total;
+        }
+        scene.service.fault(json!({"operation": "list_jobs", "status": 404})).await;
+        scene.service.fault(json!({"operation": "get_test_plan_execution", "body": execution})).await;
+        let end = scene.wait(json!({"test_plan_execution_id": EXECUTION_COMPLETED})).await;
+        assert_eq!((&end["status"], &end["all_passed"]), (&json!("completed"), &json!(has_passed)), "{end}");
+    }
 }
