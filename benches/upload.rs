@@ -1,0 +1,143 @@
+//! Uploading a build in parts, with and without its SHA-256, against the least that any client does: four streaming
+//! PUTs at once from the same file to the same storage. `cargo bench --bench upload`
+#![expect(clippy::print_stdout, reason = "it prints its figures")]
+#![expect(clippy::expect_used, reason = "without a service there are no figures")]
+
+use std::{
+    fs::File,
+    net::{Ipv4Addr, SocketAddr},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    response::{IntoResponse, Response},
+};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use serde_json::{Value, json};
+use tas_mcp::{
+    catalog,
+    config::{self, Settings},
+    gateway::Gateway,
+    local::Audience,
+};
+use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
+use tokio_util::io::ReaderStream;
+
+const MIB: u64 = 1024 * 1024;
+const PART: u64 = 64 * MIB;
+const PARTS: u64 = 16;
+const AT_ONCE: usize = 4;
+const ROUNDS: usize = 5;
+/// What a reader takes at once, for both.
+const CHUNK: usize = 256 * 1024;
+
+/// A service that begins and completes every upload, and a storage that forgets what it gets.
+async fn answer(State(address): State<SocketAddr>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let text = match (head.method.as_str(), head.uri.path().rsplit('/').next()) {
+        ("PUT", _) => {
+            let arrived = body.into_data_stream().try_fold(0, async |sum, chunk| Ok(sum + chunk.len())).await;
+            assert!(arrived.is_ok(), "a part arrives whole");
+            return [("etag", "\"stored\"")].into_response();
+        }
+        ("GET", Some("parts")) => {
+            let url = |number| json!({"part_number": number, "url": format!("http://{address}/{number}")});
+            json!({"upload_urls": (1..=PARTS).map(url).collect::<Vec<_>>()})
+        }
+        ("POST", Some("upload")) => json!({
+            "upload_type": "multipart", "build_id": "b", "upload_id": "u", "object_key": "o",
+            "part_size": PART, "total_parts": PARTS,
+        }),
+        _ => json!({"build_id": "b"}),
+    };
+    ([("content-type", "application/json")], Body::from(text.to_string())).into_response()
+}
+
+fn gateway(address: SocketAddr, directory: &Path) -> Gateway {
+    let matches = clap::Command::new("bench").args(config::flags()).get_matches_from(["bench"]);
+    let settings = Settings::from_sources(&matches, |name| match name {
+        "TAS_BASE_URL" => Some(format!("http://{address}/api/v1")),
+        "TAS_API_KEY" => Some("svc_bench".to_owned()),
+        "TAS_PROJECT_ID" => Some("bench".to_owned()),
+        "TAS_FILES_ROOT" | "TAS_STATE_DIR" => directory.to_str().map(str::to_owned),
+        _ => None,
+    });
+    Gateway::new(&settings)
+}
+
+async fn ours(gateway: &Gateway, checksum: bool) -> Duration {
+    let tool = catalog::find_tool("upload_build").expect("a tool");
+    let arguments = json!({"path": "game.apk", "wait": true, "fill_details": false, "checksum": checksum});
+    let arguments = arguments.as_object().cloned().unwrap_or_default();
+    let started = Instant::now();
+    let reply = gateway.call_tool(tool, arguments, Audience::silent()).await.expect("an upload");
+    assert_eq!(reply.value().get("status").and_then(Value::as_str), Some("uploaded"));
+    started.elapsed()
+}
+
+async fn least(client: &reqwest::Client, address: SocketAddr, file: &Path) -> Duration {
+    let put = |number: u64| async move {
+        let mut file = tokio::fs::File::open(file).await.expect("the file");
+        file.seek(std::io::SeekFrom::Start((number - 1) * PART)).await.expect("its part");
+        let body = reqwest::Body::wrap_stream(ReaderStream::with_capacity(file.take(PART), CHUNK));
+        let sent = client.put(format!("http://{address}/{number}")).header("content-length", PART).body(body);
+        assert!(sent.send().await.is_ok_and(|answer| answer.status().is_success()), "a part is stored");
+    };
+    let started = Instant::now();
+    stream::iter(1..=PARTS).map(put).buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
+    started.elapsed()
+}
+
+fn median(mut values: Vec<Duration>) -> f64 {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied().unwrap_or_default().as_secs_f64()
+}
+
+/// Serves on a thread of its own, as a service elsewhere does.
+fn serve() -> SocketAddr {
+    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    listener.set_nonblocking(true).expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        runtime().block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
+            axum::serve(listener, Router::new().fallback(answer).with_state(address)).await
+        })
+    });
+    address
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
+}
+
+fn main() {
+    drop(rustls::crypto::ring::default_provider().install_default());
+    runtime().block_on(compare(serve()));
+}
+
+async fn compare(address: SocketAddr) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("game.apk");
+    File::create(&file).and_then(|file| file.set_len(PART * PARTS)).expect("a sparse file");
+    let gateway = gateway(address, directory.path());
+    let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
+
+    let [mut hashed, mut bare, mut floor] = [const { Vec::new() }; 3];
+    for _ in 0..ROUNDS {
+        floor.push(least(&client, address, &file).await);
+        bare.push(ours(&gateway, false).await);
+        hashed.push(ours(&gateway, true).await);
+    }
+    let [hashed, bare, floor] = [hashed, bare, floor].map(median);
+    let size = PART * PARTS / MIB;
+    println!(
+        "upload {size} MiB in {PARTS} parts: {bare:.2} s ({:.2}x of four plain PUTs at once, {floor:.2} s); with SHA-256 {hashed:.2} s ({:.2}x)",
+        floor / bare,
+        floor / hashed,
+    );
+}
