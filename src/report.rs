@@ -17,7 +17,10 @@ pub use words::Words;
 const PAGE: &str = include_str!("report/page/page.html");
 const STYLE: &str = include_str!("report/page/page.css");
 const SCRIPT: &str = concat!(
-    include_str!("report/page/parts.js"),
+    include_str!("report/page/elements.js"),
+    include_str!("report/page/verdicts.js"),
+    include_str!("report/page/figures.js"),
+    include_str!("report/page/missing.js"),
     include_str!("report/page/run.js"),
     include_str!("report/page/summary.js"),
     include_str!("report/page/host.js"),

@@ -30,8 +30,8 @@ function adapt(context) {
     if (given[name]) root.style.setProperty(name, text(given[name]));
   }
   if (wanted.length > 0) root.classList.add('hosted');
-  place.locale = context.locale ?? place.locale;
-  place.timeZone = context.timeZone ?? place.timeZone;
+  reader.locale = context.locale ?? reader.locale;
+  reader.timeZone = context.timeZone ?? reader.timeZone;
 }
 
 /** The bugs of a run, where the host lets the view ask. */

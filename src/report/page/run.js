@@ -2,7 +2,6 @@
 
 const SEVERITIES = ['critical', 'high', 'medium', 'low'];
 const severity = (bug) => text(bug.severity).toLowerCase() || 'unknown';
-const time = (value) => (text(value) === '' ? NaN : Date.parse(text(value)));
 
 function device(platform) {
   const config = object(object(object(platform).config).device);
@@ -59,9 +58,6 @@ function stepRow(value, index, range) {
   const isBad = ['fail', 'warn'].includes(known(word)[0]);
   return folded(isBad, head, inside);
 }
-
-const titled = (value) => span('title text', value);
-const below = (value) => (value === '' ? null : span('muted more', value));
 
 function artifact(value) {
   const one = object(value);
