@@ -21,7 +21,7 @@ function make(tag, attributes, ...children) {
   }
   for (const child of children.flat()) {
     if (child instanceof Node) element.append(child);
-    else if (text(child) !== '') element.append(text(child));
+    else if (child !== false && text(child) !== '') element.append(text(child));
   }
   return element;
 }
@@ -58,25 +58,4 @@ function folded(isOpen, head, inside) {
   const details = make('details', {}, make('summary', {}, head), make('div', { class: 'inside' }, filled));
   details.open = isOpen;
   return details;
-}
-
-let origins = [];
-let opens = null;
-
-/** A link where the address is one of the service; any other address stays text. */
-function link(address, label) {
-  let url = null;
-  try {
-    url = new URL(text(address));
-  } catch {
-    // No address, then.
-  }
-  if (!url || !['http:', 'https:'].includes(url.protocol) || !origins.includes(url.origin)) return span('', label);
-  const anchor = make('a', { href: url.href, target: '_blank', rel: 'noopener noreferrer', dir: 'auto' }, label);
-  anchor.addEventListener('click', (event) => {
-    if (!opens) return;
-    event.preventDefault();
-    opens(anchor);
-  });
-  return anchor;
 }

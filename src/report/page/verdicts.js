@@ -15,7 +15,8 @@ const VERDICTS = {
 const WORST = ['error', 'failed', 'blocked', 'timeout', 'max_steps', 'stopped', 'no_run', 'no_result'];
 /** What a table of ours says of a word of others, which may be the name of anything. */
 const told = (table, word) => Object.entries(table).find(([key]) => same(text(word), key))?.[1];
-const known = (word) => told(VERDICTS, word) ?? ['', '?', text(word) || 'Unknown'];
+const known = (word) => told(VERDICTS, word) ?? ['', '?', text(word)];
+const isBad = (word) => ['fail', 'warn'].includes(known(word)[0]);
 const passed = (word) => known(word)[0] === 'pass';
 
 /** How bad a verdict is: the worst first, what passed last. */
@@ -25,8 +26,9 @@ function rank(word) {
   return passed(word) ? 99 : 50;
 }
 
-/** A verdict as a word with a sign; colour alone says nothing. */
+/** A verdict as a word with a sign; colour alone says nothing. Where there is none, none is shown. */
 function verdict(word, more) {
+  if (text(word) === '') return more && span('muted', more);
   const [kind, sign, said] = known(word);
   const mark = sign && make('span', { 'aria-hidden': 'true' }, sign);
   return make('span', { class: `verdict ${kind}` }, mark, make('span', {}, said, more));
@@ -36,10 +38,10 @@ function verdict(word, more) {
 const outcome = (record, result = 'result', state = 'state') => text(record[result]) || text(record[state]);
 
 /** What the whole page begins with. */
-function heading(kind, title, word, more) {
-  document.title = `${known(word)[2]}: ${text(title)}`;
+function heading(kind, title, word) {
+  document.title = [text(word) && known(word)[2], text(title)].filter(Boolean).join(': ');
   return make('header', {}, words(kind, 'muted'),
-    make('div', { class: 'head' }, make('h1', { dir: 'auto' }, title), verdict(word, more)));
+    make('div', { class: 'head' }, make('h1', { dir: 'auto' }, title), verdict(word)));
 }
 
 /** Counts of words: a bar in proportion, and the numbers as text. */
