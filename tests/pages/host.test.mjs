@@ -1,16 +1,11 @@
-// The view inside a host of MCP Apps: a page that frames what `resources/read` gave, under the policy that the
-// specification of the extension has for views that ask for nothing.
+// The view inside a host of MCP Apps.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { EXECUTION, EXECUTION_QUEUED, EXECUTION_UNDER_WAY, RUN_FAILED, RUN_MANY_BUGS, Service } from './binary.mjs';
-import { assertAccessible, assertQuiet, launch, open } from './browser.mjs';
+import { EXECUTION, RUN_FAILED, Service } from './binary.mjs';
+import { assertAccessible, assertQuiet, launch } from './browser.mjs';
+import { HOST, READ, call, framed } from './host.mjs';
 import * as hostile from './hostile.mjs';
-
-const HOST = 'http://host.example/';
-const POLICY = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; media-src 'self' data:; connect-src 'none'";
-
-const call = (name, args) => ({ method: 'tools/call', params: { name, arguments: args } });
 
 let service;
 let browser;
@@ -21,7 +16,7 @@ let summary;
 before(async () => {
   [service, browser] = await Promise.all([Service.start(), launch()]);
   [view, run, bugs, summary] = await service.ask(
-    { method: 'resources/read', params: { uri: 'ui://tas/run-report' } },
+    READ,
     call('get_run', { run_id: RUN_FAILED }), call('list_run_bugs', { run_id: RUN_FAILED }),
     call('summarize_results', { test_plan_execution_id: EXECUTION }),
   );
@@ -31,48 +26,7 @@ after(async () => {
   service.stop();
 });
 
-/** A host with the view in a frame. It answers nothing by itself; everything that the view says is kept. */
-async function host(options) {
-  const body = '<!doctype html><title>host</title><iframe sandbox="allow-scripts" title="view"></iframe>';
-  const serve = { [HOST]: { contentType: 'text/html', headers: { 'content-security-policy': POLICY }, body } };
-  const { page, seen, close } = await open(browser, HOST, { serve, ...options });
-  await page.evaluate((html) => {
-    window.heard = [];
-    window.frame = document.querySelector('iframe');
-    frame.style.cssText = 'width: 100%; height: 700px; border: 0';
-    addEventListener('message', ({ data, source }) => source === frame.contentWindow && window.heard.push(data));
-    window.say = (message) => frame.contentWindow.postMessage({ jsonrpc: '2.0', ...message }, '*');
-    frame.srcdoc = html;
-  }, view.contents[0].text);
-  const say = (message) => page.evaluate((one) => say(one), message);
-  const notify = (method, params) => say({ method, params });
-  /** The next message of that name that was not taken yet. */
-  const heard = async (method) => {
-    const there = await page.waitForFunction((name) => {
-      const place = window.heard.findIndex((one) => one.method === name);
-      return place >= 0 && window.heard.splice(place, 1)[0];
-    }, method, { timeout: 5000 });
-    return there.jsonValue();
-  };
-  /** When the view has dealt with everything that was said to it. */
-  const settled = async () => {
-    await say({ id: 'settled', method: 'ping' });
-    await page.waitForFunction(() => window.heard.some((one) => one.id === 'settled'));
-    await page.evaluate(() => { window.heard = window.heard.filter((one) => one.id !== 'settled'); });
-  };
-  const waiting = async () => {
-    await settled();
-    return page.evaluate(() => window.heard.map((one) => one.method));
-  };
-  const start = async (result = {}) => {
-    const initialize = await heard('ui/initialize');
-    await say({ id: initialize.id, result: { protocolVersion: '2026-01-26', hostInfo: { name: 'host', version: '1' }, hostCapabilities: {}, hostContext: {}, ...result } });
-    await heard('ui/notifications/initialized');
-    return initialize;
-  };
-  return { page, seen, close, say, notify, heard, settled, waiting, start, view: page.frameLocator('iframe'), frame: () => page.frames()[1] };
-}
-
+const host = (options) => framed(browser, view, options);
 const ground = (frame) => frame.evaluate(() => getComputedStyle(document.body).backgroundColor);
 
 test('the handshake comes first, and then what the tool was asked and answered', async () => {
@@ -159,133 +113,6 @@ test('the bugs of a run are asked for where the host lets the view call tools', 
   await silent.view.getByRole('heading', { level: 1 }).waitFor();
   assert.ok(!(await silent.waiting()).includes('tools/call'));
   await silent.close();
-});
-
-test('bugs are asked for unless the run has none', async () => {
-  const [many, all] = await service.ask(call('get_run', { run_id: RUN_MANY_BUGS }), call('list_run_bugs', { run_id: RUN_MANY_BUGS }));
-  assert.equal(many.structuredContent.bug_info, null);
-  const { close, notify, say, heard, start, view: shown } = await host();
-  await start({ hostCapabilities: { serverTools: {} } });
-  await notify('ui/notifications/tool-result', many);
-  await say({ id: (await heard('tools/call')).id, result: all });
-  await shown.getByRole('heading', { name: 'Bugs (4)' }).waitFor();
-  await close();
-
-  const clean = await host();
-  await clean.start({ hostCapabilities: { serverTools: {} } });
-  await clean.notify('ui/notifications/tool-result', { structuredContent: { ...run.structuredContent, bug_info: { bug_label: 'no_bugs', bug_count: 0 } } });
-  await clean.view.getByRole('heading', { level: 1 }).waitFor();
-  assert.ok(!(await clean.waiting()).includes('tools/call'));
-  await clean.close();
-});
-
-test('more bugs than a reply has room for are counted', async () => {
-  const one = bugs.structuredContent.data[0];
-  const data = Array.from({ length: 40 }, (_, index) => ({ ...one, id: `occ_${index}`, description: 'It broke. '.repeat(90) }));
-  await service.answer('list_run_bugs', { data, pagination: { page: 0, page_size: 40, total_count: 40, total_pages: 1 } });
-  const [cut] = await service.ask(call('list_run_bugs', { run_id: RUN_FAILED }));
-  const { kept } = cut.structuredContent.truncated.cuts[0];
-  assert.ok(kept < 40);
-  const { pagination, ...unnumbered } = cut.structuredContent;
-  const later = { data: data.slice(0, 20), pagination: { ...pagination, page_size: 20 } };
-  for (const [answer, words] of [[cut.structuredContent, `Bugs (${kept} of 40)`], [unnumbered, `Bugs (${kept} of 40)`], [later, 'Bugs (20 of 40)']]) {
-    const { close, notify, say, heard, start, view: shown } = await host();
-    await start({ hostCapabilities: { serverTools: {} } });
-    await notify('ui/notifications/tool-result', run);
-    await say({ id: (await heard('tools/call')).id, result: { structuredContent: answer } });
-    await shown.getByRole('heading', { name: words, exact: true }).waitFor();
-    await close();
-  }
-});
-
-/** A run of 41 steps, the last of which failed, as the server answers it: shortened. */
-async function long(asked = {}) {
-  const whole = run.structuredContent;
-  const [passed, failed] = whole.players[0].steps;
-  const steps = Array.from({ length: 41 }, (_, index) => ({ ...(index < 40 ? passed : failed), step_number: index + 1, report: 'Seen as expected. '.repeat(20) }));
-  const player = { ...whole.players[0], steps, step_count: 41, step_result_summary: { SUCCESS: 40, FAILED: 1 } };
-  await service.answer('get_run', { ...whole, bug_info: { bug_label: 'no_bugs', bug_count: 0 }, players: [player] });
-  const [answer] = await service.ask(call('get_run', { run_id: RUN_FAILED, ...asked }));
-  return answer;
-}
-
-test('what a shortened run lacks is said, and steps are counted by the service', async () => {
-  const result = await long();
-  const { hint, cuts: [{ path, omitted }] } = result.structuredContent.truncated;
-  assert.equal(path, '/players/0/steps');
-  const { close, notify, start, view: shown } = await host();
-  await start();
-  await notify('ui/notifications/tool-result', result);
-  await shown.getByText(`This report was shortened: ${omitted} more of player 1 steps: ${hint}`, { exact: true }).waitFor();
-  const counts = shown.getByRole('group', { name: 'Steps by result' });
-  assert.deepEqual(await counts.locator('.verdict span:last-child').allInnerTexts(), ['Failed 1', 'Passed 40']);
-  await close();
-
-  const [player] = result.structuredContent.players;
-  const uncounted = [
-    { players: [{ ...player, step_result_summary: undefined }] },
-    { truncated: { hint, cuts: [{ path: '/players', kept: 1, omitted: 1 }] } },
-    { truncated: { hint, cuts: [], more_cuts: 2 } },
-  ];
-  for (const fields of uncounted) {
-    const other = await host();
-    await other.start();
-    await other.notify('ui/notifications/tool-result', { structuredContent: { ...result.structuredContent, ...fields } });
-    await other.view.getByText('This report was shortened').waitFor();
-    assert.equal(await other.view.getByRole('group', { name: 'Steps by result' }).count(), 0);
-    await other.close();
-  }
-});
-
-test('steps that a shortened run lacks are asked for where the host lets the view call tools', async () => {
-  const result = await long();
-  const { seen, close, notify, say, heard, start, view: shown } = await host();
-  await start({ hostCapabilities: { serverTools: {} } });
-  await notify('ui/notifications/tool-result', result);
-  const asked = await heard('tools/call');
-  assert.equal(asked.params.name, 'get_run');
-  const bare = await long(asked.params.arguments);
-  assert.equal(bare.structuredContent.truncated, undefined);
-  await say({ id: asked.id, result: bare });
-  await shown.getByText(`41. ${run.structuredContent.players[0].steps[1].test.goal}`).waitFor();
-  assert.equal(await shown.locator('ol > li').count(), 41);
-  const { omitted } = result.structuredContent.truncated.cuts[0];
-  await shown.getByText(`This report was shortened: ${omitted} steps by the result alone`).waitFor();
-  // Those of the first answer keep all that they have.
-  assert.equal(await shown.getByText('Seen as expected.').count(), 41 - omitted);
-  const counts = shown.getByRole('group', { name: 'Steps by result' });
-  assert.deepEqual(await counts.locator('.verdict span:last-child').allInnerTexts(), ['Failed 1', 'Passed 40']);
-  assertQuiet(seen, HOST);
-  await close();
-});
-
-test('a result that was narrowed is shown for what it is', async () => {
-  const [named, failures, flaky, compared] = await service.ask(
-    call('get_run', { run_id: RUN_FAILED, fields: ['test.name', 'players.steps.step_number'] }),
-    ...['failures', 'flaky', 'comparison'].map((field) => call('summarize_results', { test_plan_execution_id: EXECUTION, compare_with: EXECUTION, fields: [field] })),
-  );
-  for (const [result, heading, word] of [[named, 'Steps', []], [failures, 'Failures (1)', ['Failed']], [flaky, 'Passed only when repeated', []], [compared, 'Compared', []]]) {
-    const { seen, close, notify, start, view: shown } = await host();
-    await start();
-    await notify('ui/notifications/tool-result', result);
-    await shown.getByRole('heading', { name: heading }).waitFor();
-    assert.deepEqual(await shown.locator('header .verdict span:last-child').allInnerTexts(), word);
-    assert.doesNotMatch(await shown.locator('main').innerText(), /Unknown|\?|undefined/);
-    assertQuiet(seen, HOST);
-    await close();
-  }
-});
-
-test('of what was not started nobody says that it runs', async () => {
-  const [queued, running] = await service.ask(...[EXECUTION_QUEUED, EXECUTION_UNDER_WAY].map((id) => call('summarize_results', { test_plan_execution_id: id })));
-  for (const [result, word] of [[queued, 'Not finished'], [running, 'Running']]) {
-    const { close, notify, start, view: shown } = await host();
-    await start();
-    await notify('ui/notifications/tool-result', result);
-    await shown.getByRole('heading', { level: 1 }).waitFor();
-    assert.equal(await shown.locator('header .verdict span:last-child').innerText(), word);
-    await close();
-  }
 });
 
 test('a host that refuses the handshake is told of, and no error is left uncaught', async () => {
