@@ -46,7 +46,6 @@ struct Ready {
     client: Client,
     scope: Scope,
     service: String,
-    origins: Vec<String>,
     tmsys_name: String,
     max_reply_chars: usize,
     asks_first: bool,
@@ -60,7 +59,6 @@ impl Gateway {
     pub fn new(settings: &Settings) -> Self {
         let ready = settings.connection().map(|mut connection| Ready {
             scope: Scope::new(connection.project.take(), std::mem::take(&mut connection.projects)),
-            origins: connection.origins(),
             service: connection.base_url.as_str().to_owned(),
             tmsys_name: connection.tmsys_name.clone(),
             max_reply_chars: settings.max_reply_chars(),
@@ -106,11 +104,6 @@ impl Gateway {
     /// Address of the main API.
     pub fn service(&self) -> Result<&str, Failure> {
         self.ready().map(|ready| ready.service.as_str())
-    }
-
-    /// Origins of the service's hosts.
-    pub fn origins(&self) -> Result<&[String], Failure> {
-        self.ready().map(|ready| ready.origins.as_slice())
     }
 
     /// What tools need that work with files.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use ring::digest;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 mod gather;
 mod words;
@@ -17,7 +17,10 @@ pub use words::Words;
 const PAGE: &str = include_str!("report/page/page.html");
 const STYLE: &str = include_str!("report/page/page.css");
 const SCRIPT: &str = concat!(
-    include_str!("report/page/parts.js"),
+    include_str!("report/page/elements.js"),
+    include_str!("report/page/verdicts.js"),
+    include_str!("report/page/figures.js"),
+    include_str!("report/page/missing.js"),
     include_str!("report/page/run.js"),
     include_str!("report/page/summary.js"),
     include_str!("report/page/host.js"),
@@ -46,11 +49,11 @@ impl Assembled {
     }
 }
 
-/// The page as the view of a tool: its data comes from the host. `origins` are those that it may link to.
-pub fn view(origins: &[String]) -> String {
+/// The page as the view of a tool: its data comes from the host.
+pub fn view() -> String {
     // The host has a policy of its own, and may add a script to what it frames.
     let policy = "script-src 'unsafe-inline'; style-src 'unsafe-inline'";
-    ASSEMBLED.with(policy, &embedded(&json!({"origins": origins})))
+    ASSEMBLED.with(policy, "{}")
 }
 
 /// The page as a file that holds its data. Its own script and style are all that a browser takes.

@@ -75,10 +75,16 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     };
     let Err(failure) = file.write(&page) else { return Ok(Exit::Done) };
     // What was asked for has come, and is not lost with the file.
-    let told = [gathered.get("summary"), gathered.get("run")].into_iter().flatten().next();
-    let printed = told.map(|told| call::print(&Reply::made(told.clone()), matches.get_flag(RAW)));
+    let told = match gathered.get("summary") {
+        Some(summary) => Ok(Reply::made(summary.clone())),
+        None => asked.summary().await,
+    };
+    let printed = match told {
+        Ok(reply) => print(&reply, matches.get_flag(RAW)),
+        Err(failure) => Ok(complain(&failure)),
+    };
     complain(&failure);
-    printed.transpose().map(|_| Exit::Refused)
+    printed.map(|_| Exit::Refused)
 }
 
 /// Words for people at a terminal, JSON for everything else.

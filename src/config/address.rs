@@ -21,13 +21,11 @@ impl HostUrl {
         if url.text.ends_with(MAIN_PATH) {
             return Ok(url);
         }
-        let origin =
-            Url::parse(&url.text).map_or_else(|_| url.text.clone(), |url| url.origin().ascii_serialization());
-        Err(format!("`{}` must end in {MAIN_PATH}; is it `{origin}{MAIN_PATH}`?", url.text))
+        Err(format!("`{}` must end in {MAIN_PATH}; is it `{}{MAIN_PATH}`?", url.text, url.origin()))
     }
 
     /// Scheme, host and port.
-    pub fn origin(&self) -> String {
+    fn origin(&self) -> String {
         Url::parse(&self.text).map_or_else(|_| self.text.clone(), |url| url.origin().ascii_serialization())
     }
 

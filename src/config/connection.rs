@@ -40,13 +40,3 @@ pub struct Connection {
     /// Limit of one request.
     pub timeout: Duration,
 }
-
-impl Connection {
-    /// Origins of the hosts that answer with records and files, each once.
-    pub fn origins(&self) -> Vec<String> {
-        let hosts = [Some(&self.base_url), self.knowledge_url.as_ref()].into_iter().flatten();
-        let mut origins: Vec<_> = hosts.map(HostUrl::origin).collect();
-        origins.dedup();
-        origins
-    }
-}

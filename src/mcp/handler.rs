@@ -159,7 +159,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        match self.view(&request.uri, &context) {
+        match view::read(&request.uri, &context) {
             Some(view) => Ok(view.into()),
             None => self.read(&request.uri, &context).await.map(Into::into),
         }

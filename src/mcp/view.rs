@@ -8,7 +8,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use super::{CACHE_MS, Server, is_modern, stamp};
+use super::{CACHE_MS, is_modern, stamp};
 use crate::{config::Selection, report};
 
 /// Name of the extension.
@@ -41,22 +41,18 @@ pub(super) fn listed(selection: &Selection) -> Option<Resource> {
     selection.tools().any(|tool| tool.has_view).then_some(resource)
 }
 
-impl Server {
-    /// The page, if the address is its own.
-    pub(super) fn view(&self, uri: &str, context: &RequestContext<RoleServer>) -> Option<ReadResourceResult> {
-        if uri != URI {
-            return None;
-        }
-        let page = report::view(self.0.gateway.origins().unwrap_or_default());
-        let contents = ResourceContents::text(page, URI).with_mime_type(MIME_TYPE).with_meta(frame());
-        let mut result = ReadResourceResult::new(vec![contents]);
-        if is_modern(context) {
-            // It names the addresses of the service.
-            result = result.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Private);
-            stamp(&mut result.meta);
-        }
-        Some(result)
+/// The page, if the address is its own.
+pub(super) fn read(uri: &str, context: &RequestContext<RoleServer>) -> Option<ReadResourceResult> {
+    if uri != URI {
+        return None;
     }
+    let contents = ResourceContents::text(report::view(), URI).with_mime_type(MIME_TYPE).with_meta(frame());
+    let mut result = ReadResourceResult::new(vec![contents]);
+    if is_modern(context) {
+        result = result.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
+        stamp(&mut result.meta);
+    }
+    Some(result)
 }
 
 /// What the page needs from the host: no network, no permission, a border.

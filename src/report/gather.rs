@@ -1,4 +1,5 @@
-//! What a page shows: the record of a run with its bugs, or the summary of a job or an execution with its runs.
+//! What a page shows: the record of a run with its bugs, or the summary of a job or an execution with its runs. The
+//! summary of a run comes with it where there is something to compare.
 
 use serde_json::{Value, json};
 
@@ -73,6 +74,11 @@ impl Subject {
         Self { compare_with: earlier.map(str::to_owned), ..self }
     }
 
+    /// The word of the service for how far it is; a summary has words of its own.
+    fn state(&self) -> Value {
+        self.record.get("status").cloned().unwrap_or_default()
+    }
+
     /// The summary of its results, as the tool answers it.
     ///
     /// # Errors
@@ -113,30 +119,36 @@ fn arguments(name: &str, id: &str) -> Fields {
 pub async fn gather(subject: &Subject, gateway: &Gateway, project: Option<&str>) -> Result<Value, Failure> {
     let counter = Counter { gateway: gateway.clone(), project: project.map(str::to_owned) };
     let mut report = Fields::new();
-    report.insert("origins".to_owned(), json!(gateway.origins()?));
     let mut unread = Vec::new();
     let is_run = subject.argument == "run_id";
-    if is_run && subject.compare_with.is_none() {
-        report.insert("run".to_owned(), subject.record.clone());
-        match counter.ask(ListRunBugs::NAME, arguments("run_id", &subject.id)).await {
-            Ok(bugs) => report.insert("bugs".to_owned(), records(bugs.value()).into()),
-            Err(failure) => {
-                unread.push(json!({"what": "bugs", "why": failure.message}));
-                None
-            }
-        };
+    if is_run {
+        add_run(&mut report, &counter, subject, &mut unread).await;
     } else {
-        report.insert("summary".to_owned(), subject.summary(gateway, project).await?.value().clone());
         let mut runs = Vec::new();
-        if is_run {
-            runs.push(subject.record.clone());
-        } else if let Err(failure) = read_runs(&counter, subject, &mut runs).await {
+        if let Err(failure) = read_runs(&counter, subject, &mut runs).await {
             unread.push(json!({"what": "all runs", "why": failure.message}));
         }
         report.insert("runs".to_owned(), runs.into());
+        report.insert("state".to_owned(), subject.state());
+    }
+    if !is_run || subject.compare_with.is_some() {
+        report.insert("summary".to_owned(), subject.summary(gateway, project).await?.value().clone());
     }
     report.insert("unread".to_owned(), unread.into());
     Ok(report.into())
+}
+
+/// Puts in the record of a run with its bugs.
+async fn add_run(report: &mut Fields, counter: &Counter, subject: &Subject, unread: &mut Vec<Value>) {
+    report.insert("run".to_owned(), subject.record.clone());
+    match counter.ask(ListRunBugs::NAME, arguments("run_id", &subject.id)).await {
+        Ok(bugs) => {
+            report.insert("bugs".to_owned(), records(bugs.value()).into());
+            let found = bugs.value().pointer("/pagination/total_count");
+            report.insert("bugs_found".to_owned(), found.cloned().unwrap_or_default());
+        }
+        Err(failure) => unread.push(json!({"what": "bugs", "why": failure.message})),
+    }
 }
 
 /// Reads the runs page by page; those of the pages before a failure are kept.

@@ -80,6 +80,8 @@ fn changes(to: &mut Formatter<'_>, comparison: &Comparison) -> fmt::Result {
         let since = with.started_at.iter().map(|started| format!(", {started}"));
         let details: String = since.chain(build).collect();
         writeln!(to, "\nCompared with {}{details}", with.target_id)?;
+    } else {
+        writeln!(to, "\nCompared")?;
     }
     line(to, "note", comparison.note.iter())?;
     let lists = [

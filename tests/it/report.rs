@@ -8,7 +8,7 @@ mod view;
 mod words;
 
 /// The weight of the page without data, in bytes: hosts fetch it for every conversation that shows it.
-const HEAVIEST: usize = 30_000;
+const HEAVIEST: usize = 32_000;
 
 /// The text of the element that holds the data.
 fn held(page: &str) -> &str {
@@ -31,16 +31,15 @@ fn nothing_in_the_data_ends_or_begins_an_element() {
 }
 
 #[test]
-fn the_page_names_no_address_but_those_of_the_service() {
-    let page = report::view(&["https://tas.example".to_owned()]);
-    let addresses: Vec<_> = page.match_indices("://").collect();
-    assert_eq!(addresses.len(), 1, "{addresses:?}");
-    assert_eq!(held(&page), r#"{"origins":["https://tas.example"]}"#);
+fn the_page_names_no_address() {
+    let page = report::view();
+    assert!(!page.contains("://"));
+    assert_eq!(held(&page), "{}");
 }
 
 #[test]
 fn the_policy_of_both_forms_forbids_the_network() {
-    let (file, view) = (report::file(&json!({})), report::view(&[]));
+    let (file, view) = (report::file(&json!({})), report::view());
     for page in [&file, &view] {
         assert!(
             page.contains(r#"content="default-src 'none'; base-uri 'none'; form-action 'none'; script-src"#)
@@ -56,6 +55,6 @@ fn the_policy_of_both_forms_forbids_the_network() {
 
 #[test]
 fn the_page_is_light() {
-    let weight = report::view(&[]).len();
+    let weight = report::view().len();
     assert!(weight <= HEAVIEST, "{weight} bytes");
 }

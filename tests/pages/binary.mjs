@@ -15,6 +15,7 @@ export const RUN_FAILED = 'x03031trjx0';
 export const RUN_UNDER_WAY = 's3sank19vdh';
 export const RUN_MANY_BUGS = '8v7v3xuojfb';
 export const EXECUTION = '4ea293c9-1c5e-4484-9aa0-aaa3664e6f27';
+export const EXECUTION_QUEUED = '9a5b039a-4842-4101-9534-06bcfde2d02a';
 export const EXECUTION_UNDER_WAY = '6dce3d19-5134-4267-897c-7636f2b678c5';
 
 /** A sandbox on a clock that stands still, and a directory for pages. */
@@ -49,9 +50,9 @@ export class Service {
   }
 
   /** The page of an id, written by the command; its address. */
-  page(id, name = id) {
+  page(id, name = id, ...more) {
     const file = join(this.directory, `${name}.html`);
-    const run = spawnSync(binary, ['report', id, '--html', file], { encoding: 'utf8', env: this.environment });
+    const run = spawnSync(binary, ['report', id, '--html', file, ...more], { encoding: 'utf8', env: this.environment });
     if (run.status !== 0) throw new Error(`report ${id}: ${run.stderr}`);
     return pathToFileURL(file).href;
   }

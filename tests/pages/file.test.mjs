@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { EXECUTION, EXECUTION_UNDER_WAY, RUN_FAILED, RUN_MANY_BUGS, RUN_THREE_PLAYERS, RUN_UNDER_WAY, Service } from './binary.mjs';
+import { EXECUTION, EXECUTION_QUEUED, EXECUTION_UNDER_WAY, RUN_FAILED, RUN_MANY_BUGS, RUN_THREE_PLAYERS, RUN_UNDER_WAY, Service } from './binary.mjs';
 import { assertAccessible, assertQuiet, launch, open } from './browser.mjs';
 import * as hostile from './hostile.mjs';
 
@@ -27,10 +27,41 @@ test('a run is shown with its verdict, players, steps, bugs and files', async ()
   assert.equal(await page.locator('ol > li').count(), 6);
   assert.deepEqual(await page.locator('details[open] > summary .title').allInnerTexts(), ['2. Light the beacon together']);
   assert.equal(await page.getByText('The guest on the phone fell through').count(), 2);
-  const addresses = await page.locator('a').evaluateAll((links) => links.map((link) => [link.protocol, link.rel, link.target]));
-  assert.equal(addresses.length, 12);
-  assert.deepEqual([...new Set(addresses.map(String))], ['http:,noopener noreferrer,_blank']);
   assertQuiet(seen, url);
+  await close();
+});
+
+test('files are named with the command that saves them, since no browser has the key', async () => {
+  const { page, close } = await open(browser, service.page(RUN_THREE_PLAYERS));
+  assert.equal(await page.getByText('agent.log').count(), 3);
+  assert.deepEqual(await page.locator('code').allInnerTexts(), Array(3).fill(`tas-mcp download run ${RUN_THREE_PLAYERS}`));
+  assert.equal(await page.locator('a').count(), 0);
+  await close();
+  for (const id of ['$(x)', 'a b', '-', "';x", 'run\n']) {
+    await service.answer('get_run', { ...hostile.run(), multiplayer_run_id: id });
+    const odd = await open(browser, service.page(RUN_FAILED, 'odd-id'));
+    await odd.page.getByRole('heading', { name: 'Files' }).waitFor();
+    assert.equal(await odd.page.locator('code').count(), 0, id);
+    await odd.close();
+  }
+});
+
+test('a run that is compared keeps its page, and what changed stands below it', async () => {
+  const url = service.page(RUN_FAILED, 'compared', '--compare-with', RUN_FAILED);
+  const { page, seen, close } = await open(browser, url);
+  assert.equal(await page.locator('h1').innerText(), 'Pause and resume');
+  assert.deepEqual(await page.locator('h2').allInnerTexts(), ['Bugs (1)', 'Steps', 'Compared']);
+  assert.equal(await page.locator('ol .track').count(), 2);
+  const compared = page.getByRole('region', { name: 'Compared' });
+  assert.match(await compared.innerText(), new RegExp(`With Run · ${RUN_FAILED}`));
+  assert.deepEqual(await compared.locator('h3').allInnerTexts(), ['Still failing (1)']);
+  assertQuiet(seen, url);
+  await close();
+});
+
+test('an execution that nothing was started of is queued, in the word of the service', async () => {
+  const { page, close } = await open(browser, service.page(EXECUTION_QUEUED));
+  assert.equal(await page.locator('header .verdict span:last-child').innerText(), 'Queued');
   await close();
 });
 
@@ -55,6 +86,10 @@ test('a run under way and a run with bugs of every severity are shown', async ()
   const bugs = await open(browser, service.page(RUN_MANY_BUGS));
   assert.deepEqual((await bugs.page.locator('h3').allInnerTexts()).slice(0, 3), ['Critical (1)', 'Medium (2)', 'Low (1)']);
   await bugs.close();
+  await service.answer('list_run_bugs', { data: hostile.bugs().data, pagination: { page: 0, page_size: 20, total_count: 40, total_pages: 2 } });
+  const more = await open(browser, service.page(RUN_MANY_BUGS, 'more-bugs'));
+  await more.page.getByRole('heading', { name: 'Bugs (1 of 40)' }).waitFor();
+  await more.close();
 });
 
 test('an execution is shown with its failures and every run, the worst first', async () => {
@@ -100,12 +135,13 @@ test('records without their fields, and with others, are shown', async () => {
     { state: 'running', result: null, players: [{ steps: [{}, null, { test: null, items: [null, 1] }], artifacts: [null, {}] }] },
     { state: 'completed', result: 'success', players: [] }, { result: 'GAVE_UP' },
   ];
-  const words = ['Unknown', 'Unknown', '7', 'Running', 'Passed', 'GAVE_UP'];
+  const words = [[], [], ['7'], ['Running'], ['Passed'], ['GAVE_UP']];
   for (const [index, record] of odd.entries()) {
     await service.answer('get_run', { multiplayer_run_id: 'odd', ...record });
     const url = service.page(RUN_FAILED, `odd-${index}`);
     const { page, seen, close } = await open(browser, url);
-    assert.equal(await page.locator('header .verdict span:last-child').innerText(), words[index]);
+    assert.deepEqual(await page.locator('header .verdict span:last-child').allInnerTexts(), words[index]);
+    assert.doesNotMatch(await page.locator('main').innerText(), /\b(Unknown|false|undefined|NaN)\b/);
     assertQuiet(seen, url);
     await close();
   }
@@ -113,18 +149,18 @@ test('records without their fields, and with others, are shown', async () => {
 
 test('the keyboard reaches everything that opens, and Enter opens it', async () => {
   const { page, close } = await open(browser, service.page(RUN_FAILED));
-  const wanted = await page.locator('summary, a').count();
+  const wanted = await page.locator('summary').count();
   const reached = new Set();
   for (let presses = 0; presses < wanted; presses += 1) {
     await page.keyboard.press('Tab');
     reached.add(await page.evaluate(() => {
       const { activeElement: at } = document;
       const { outlineStyle, outlineWidth } = getComputedStyle(at);
-      return `${at.tagName} ${[...document.querySelectorAll('summary, a')].indexOf(at)} ${outlineStyle} ${parseFloat(outlineWidth) >= 2}`;
+      return `${at.tagName} ${[...document.querySelectorAll('summary')].indexOf(at)} ${outlineStyle} ${parseFloat(outlineWidth) >= 2}`;
     }));
   }
   assert.equal(reached.size, wanted);
-  for (const one of reached) assert.match(one, /^(SUMMARY|A) \d+ solid true$/);
+  for (const one of reached) assert.match(one, /^SUMMARY \d+ solid true$/);
   const first = page.locator('summary').first();
   await first.focus();
   assert.equal(await page.locator('details').first().evaluate((one) => one.open), false);
@@ -146,11 +182,28 @@ for (const theme of ['light', 'dark']) {
   });
 }
 
+/** The rightmost that any text is painted, also where it is clipped. */
+const rightmost = () => {
+  const texts = document.createTreeWalker(document.getElementById('report'), NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  let most = 0;
+  while (texts.nextNode()) {
+    range.selectNodeContents(texts.currentNode);
+    for (const part of range.getClientRects()) most = Math.max(most, part.right);
+  }
+  return most;
+};
+
 test('nothing is cut off at 320 pixels', async () => {
-  for (const id of [RUN_THREE_PLAYERS, EXECUTION]) {
-    const { page, close } = await open(browser, service.page(id), { width: 320 });
+  const records = [null, hostile.run(), hostile.wide()];
+  const pages = [[RUN_THREE_PLAYERS, ...records], [EXECUTION, null]].flatMap(([id, ...all]) => all.map((record) => [id, record]));
+  for (const [id, record] of pages) {
+    if (record) await service.answer('get_run', record);
+    const { page, close } = await open(browser, service.page(id, 'narrow'), { width: 320 });
     await page.locator('details').evaluateAll((all) => all.forEach((one) => { one.open = true; }));
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320);
+    const most = await page.evaluate(rightmost);
+    assert.ok(most > 200 && most <= 304, `text goes to ${most}`);
     await close();
   }
 });

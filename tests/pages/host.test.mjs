@@ -1,14 +1,11 @@
-// The view inside a host of MCP Apps: a page that frames what `resources/read` gave, under the policy that the
-// specification of the extension has for views that ask for nothing.
+// The view inside a host of MCP Apps.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { EXECUTION, RUN_FAILED, Service } from './binary.mjs';
-import { assertAccessible, assertQuiet, launch, open } from './browser.mjs';
+import { assertAccessible, assertQuiet, launch } from './browser.mjs';
+import { HOST, READ, call, framed } from './host.mjs';
 import * as hostile from './hostile.mjs';
-
-const HOST = 'http://host.example/';
-const POLICY = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; media-src 'self' data:; connect-src 'none'";
 
 let service;
 let browser;
@@ -18,9 +15,8 @@ let bugs;
 let summary;
 before(async () => {
   [service, browser] = await Promise.all([Service.start(), launch()]);
-  const call = (name, args) => ({ method: 'tools/call', params: { name, arguments: args } });
   [view, run, bugs, summary] = await service.ask(
-    { method: 'resources/read', params: { uri: 'ui://tas/run-report' } },
+    READ,
     call('get_run', { run_id: RUN_FAILED }), call('list_run_bugs', { run_id: RUN_FAILED }),
     call('summarize_results', { test_plan_execution_id: EXECUTION }),
   );
@@ -30,48 +26,7 @@ after(async () => {
   service.stop();
 });
 
-/** A host with the view in a frame. It answers nothing by itself; everything that the view says is kept. */
-async function host(options) {
-  const body = '<!doctype html><title>host</title><iframe sandbox="allow-scripts" title="view"></iframe>';
-  const serve = { [HOST]: { contentType: 'text/html', headers: { 'content-security-policy': POLICY }, body } };
-  const { page, seen, close } = await open(browser, HOST, { serve, ...options });
-  await page.evaluate((html) => {
-    window.heard = [];
-    window.frame = document.querySelector('iframe');
-    frame.style.cssText = 'width: 100%; height: 700px; border: 0';
-    addEventListener('message', ({ data, source }) => source === frame.contentWindow && window.heard.push(data));
-    window.say = (message) => frame.contentWindow.postMessage({ jsonrpc: '2.0', ...message }, '*');
-    frame.srcdoc = html;
-  }, view.contents[0].text);
-  const say = (message) => page.evaluate((one) => say(one), message);
-  const notify = (method, params) => say({ method, params });
-  /** The next message of that name that was not taken yet. */
-  const heard = async (method) => {
-    const there = await page.waitForFunction((name) => {
-      const place = window.heard.findIndex((one) => one.method === name);
-      return place >= 0 && window.heard.splice(place, 1)[0];
-    }, method, { timeout: 5000 });
-    return there.jsonValue();
-  };
-  /** When the view has dealt with everything that was said to it. */
-  const settled = async () => {
-    await say({ id: 'settled', method: 'ping' });
-    await page.waitForFunction(() => window.heard.some((one) => one.id === 'settled'));
-    await page.evaluate(() => { window.heard = window.heard.filter((one) => one.id !== 'settled'); });
-  };
-  const waiting = async () => {
-    await settled();
-    return page.evaluate(() => window.heard.map((one) => one.method));
-  };
-  const start = async (result = {}) => {
-    const initialize = await heard('ui/initialize');
-    await say({ id: initialize.id, result: { protocolVersion: '2026-01-26', hostInfo: { name: 'host', version: '1' }, hostCapabilities: {}, hostContext: {}, ...result } });
-    await heard('ui/notifications/initialized');
-    return initialize;
-  };
-  return { page, seen, close, say, notify, heard, settled, waiting, start, view: page.frameLocator('iframe'), frame: () => page.frames()[1] };
-}
-
+const host = (options) => framed(browser, view, options);
 const ground = (frame) => frame.evaluate(() => getComputedStyle(document.body).backgroundColor);
 
 test('the handshake comes first, and then what the tool was asked and answered', async () => {
@@ -160,43 +115,6 @@ test('the bugs of a run are asked for where the host lets the view call tools', 
   await silent.close();
 });
 
-test('links are opened by the host', async () => {
-  const { seen, close, notify, heard, start, view: shown } = await host();
-  await start({ hostCapabilities: { openLinks: {} } });
-  await notify('ui/notifications/tool-result', run);
-  await shown.getByRole('link', { name: 'agent.log' }).click();
-  const asked = await heard('ui/open-link');
-  assert.equal(asked.params.url, run.structuredContent.players[0].artifacts[1].url);
-  assertQuiet(seen, HOST);
-  await close();
-});
-
-test('a link that the host does not open says so beside it, once', async () => {
-  const refusals = [{ result: { isError: true } }, { error: { code: -32000, message: 'no' } }];
-  const { seen, close, notify, say, heard, settled, start, view: shown } = await host();
-  await start({ hostCapabilities: { openLinks: {} } });
-  await notify('ui/notifications/tool-result', run);
-  const remark = shown.locator('main').getByText('The host did not open the link.');
-  for (const refusal of refusals) {
-    await shown.getByRole('link', { name: 'agent.log' }).click();
-    await say({ id: (await heard('ui/open-link')).id, ...refusal });
-    await remark.waitFor();
-  }
-  await settled();
-  assert.equal(await remark.count(), 1);
-  assertQuiet(seen, HOST);
-  await close();
-
-  const willing = await host();
-  await willing.start();
-  await willing.notify('ui/notifications/tool-result', run);
-  await willing.view.getByRole('link', { name: 'agent.log' }).click();
-  await willing.say({ id: (await willing.heard('ui/open-link')).id, result: {} });
-  await willing.settled();
-  assert.equal(await willing.view.getByText('The host did not open the link.').count(), 0);
-  await willing.close();
-});
-
 test('a host that refuses the handshake is told of, and no error is left uncaught', async () => {
   const { seen, close, say, heard, view: shown } = await host();
   const { id } = await heard('ui/initialize');
@@ -240,16 +158,6 @@ test('bugs that come after another result, or after its end, are not shown', asy
   }
 });
 
-test('only addresses of the service become links', async () => {
-  const { close, notify, start, view: shown, frame } = await host();
-  await start();
-  const address = `${new URL(service.variables.TAS_KNOWLEDGE_URL).origin}/runs/x/artifacts/b`;
-  await notify('ui/notifications/tool-result', { structuredContent: hostile.run(address) });
-  await shown.getByRole('link').waitFor();
-  assert.deepEqual((await frame().evaluate(hostile.brought)).links, [address]);
-  await close();
-});
-
 test('hostile texts stay text, however the result comes', async () => {
   const results = [hostile.run(), hostile.summary()].flatMap((value) => [{ structuredContent: value }, { content: [{ type: 'text', text: JSON.stringify(value) }] }]);
   results.push({ isError: true, content: [{ type: 'text', text: `${hostile.MARKUP}${hostile.CLOSING}` }] });
@@ -267,7 +175,7 @@ test('hostile texts stay text, however the result comes', async () => {
 
 test('results of any form are shown without an error', async () => {
   const forms = [
-    [{}, 'There is no result.'], [{ content: [{ type: 'text', text: 'plain' }] }, 'plain'], [{ structuredContent: null }, 'Unknown'],
+    [{}, 'There is no result.'], [{ content: [{ type: 'text', text: 'plain' }] }, 'plain'], [{ structuredContent: null }, 'There is no result.'], [{ structuredContent: {} }, 'Run'],
     [{ structuredContent: { verdicts: null, failures: [null, 1, {}], flaky: [null], comparison: 'x', unread: ['an odd remark'], left_out: 3 } }, 'Something could not be read: an odd remark'],
     [{ structuredContent: { target_type: 'job', verdicts: { Success: 2, NEW_WORD: 1 }, finished: 3, total: 3 } }, 'NEW_WORD'],
     [{ structuredContent: { target_type: 'run', comparison: { with: { target_id: 'x' }, newly_failing: [null, 'y', { test: { name: 'z' }, was: 'SUCCESS' }] } } }, 'was: Passed'],

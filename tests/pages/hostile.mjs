@@ -1,10 +1,13 @@
-// Records whose every text tries to be more than text.
+// Records whose every text tries to be more than text, or wider than a page.
 
 export const MARKUP = '<img src=x onerror="window.hurt=1"><script>window.hurt=2</script>';
 export const CLOSING = '</script><!-- <script> --><svg onload="window.hurt=3">{data}{script}';
 export const SCRIPT_ADDRESS = 'javascript:window.hurt=4';
 /** Reads backwards where its controls are believed. */
 export const REVERSED = 'report\u202Efdp.exe\u2066 \u200Bend';
+
+/** A word without a place to break, wider than any page. */
+export const LONG = 'MANIFOLD_'.repeat(80);
 
 const LATE = '2026-03-02T04:16:38.500+00:00';
 
@@ -63,6 +66,17 @@ export const summary = () => ({
   comparison: { with: MARKUP, newly_failing: [{ test: MARKUP, verdict: MARKUP, was: CLOSING, run_id: MARKUP }], fixed: [], still_failing: [], not_run: [MARKUP] },
   unread: [{ what: MARKUP, why: CLOSING }], left_out: { [MARKUP]: CLOSING, how: MARKUP },
 });
+
+/** A run whose words of the service are too long for a line. */
+export const wide = () => {
+  const whole = run();
+  const [player] = whole.players;
+  const [step] = player.steps;
+  return { ...whole, result: LONG, tags: [LONG], players: [{
+    ...player, result: LONG, artifacts: [{ ...player.artifacts[0], filename: LONG }],
+    steps: [{ ...step, run_result: LONG, items: [{ ...step.items[0], status: LONG }] }, step],
+  }] };
+};
 
 /** What such a page must not hold: an element or attribute that only the data could have brought. */
 export const brought = () => ({

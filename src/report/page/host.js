@@ -18,7 +18,7 @@ function request(method, params) {
   });
 }
 
-const COLOURS = ['--color-background-primary', '--color-background-secondary', '--color-text-primary', '--color-text-secondary', '--color-border-primary'];
+const COLOURS = ['background-primary', 'background-secondary', 'text-primary', 'text-secondary', 'border-primary'].map((name) => `--color-${name}`);
 
 /** Takes over how the host looks: colours only as a whole, since half a set may not be readable. */
 function adapt(context) {
@@ -30,20 +30,36 @@ function adapt(context) {
     if (given[name]) root.style.setProperty(name, text(given[name]));
   }
   if (wanted.length > 0) root.classList.add('hosted');
-  place.locale = context.locale ?? place.locale;
-  place.timeZone = context.timeZone ?? place.timeZone;
+  reader.locale = context.locale ?? reader.locale;
+  reader.timeZone = context.timeZone ?? reader.timeZone;
 }
 
-/** The bugs of a run, where the host lets the view ask. */
-async function addBugs(report, host) {
-  const found = number(object(object(report.run).bug_info).bug_count);
-  const run_id = text(object(report.run).multiplayer_run_id);
-  if (!(found > 0) || !run_id || !object(host.hostCapabilities).serverTools) return;
-  const asked = { run_id, project_id: input.project_id };
-  const answer = await request('tools/call', { name: 'list_run_bugs', arguments: asked }).catch(failed);
-  if (latest !== report) return;
-  const bugs = !answer.isError && object(valueOf(answer)).data;
-  show({ ...report, ...(Array.isArray(bugs) ? { bugs } : { unread: [{ what: 'Bugs', why: saidIn(answer) }] }) });
+/** Of each step what fits into a reply where the whole record did not. */
+const BARE = [
+  ...['player_number', 'platform', 'result', 'state'],
+  ...['step_number', 'start_time', 'end_time', 'duration_ms', 'run_state', 'run_result', 'test.goal'].map((name) => `steps.${name}`),
+].map((name) => `players.${name}`);
+
+/** What a run lacks, where the host lets the view ask. */
+function complete(report, host) {
+  const run = object(report.run);
+  const run_id = text(run.multiplayer_run_id) || text(input.run_id);
+  if (!report.run || !run_id || !object(host.hostCapabilities).serverTools) return;
+  const ask = async (what, name, found, asked) => {
+    const answer = await request('tools/call', { name, arguments: { run_id, project_id: input.project_id, ...asked } }).catch(failed);
+    if (latest !== report) return;
+    const news = !answer.isError && found(object(valueOf(answer)));
+    show(Object.assign(report, news || { unread: [...list(report.unread), { what, why: saidIn(answer) }] }));
+  };
+  if (number(object(run.bug_info).bug_count) !== 0) ask('Bugs', 'list_run_bugs', foundBugs);
+  if (lacksSteps(run)) ask('More steps', 'get_run', (bare) => bare.players && { run: completed(run, bare) }, { fields: BARE });
+}
+
+/** Bugs, and how many there are: a page of a list may be shorter, and may have been cut. */
+function foundBugs({ data, pagination, truncated }) {
+  const cut = list(object(truncated).cuts).map(object).find((one) => one.path === '/data');
+  const all = Math.max(number(object(pagination).total_count), list(data).length + number(object(cut).omitted));
+  return Array.isArray(data) && { bugs: data, bugs_found: all };
 }
 
 /** A request that the host refused, as a result. */
@@ -55,16 +71,7 @@ function receive(result, host) {
   if (result.isError || !report) return tell(saidIn(result));
   latest = report;
   show(report);
-  return addBugs(report, host);
-}
-
-/** Has the host open a link; where it does not, that is seen beside the link. */
-async function openLink(anchor) {
-  const { isError } = await request('ui/open-link', { url: anchor.href }).catch(failed);
-  if (!isError || anchor.title) return;
-  anchor.title = 'The host did not open the link.';
-  anchor.after(span('muted', ` ${anchor.title}`));
-  say(anchor.title);
+  complete(report, host);
 }
 
 function measure() {
@@ -94,7 +101,6 @@ async function connect() {
       post({ id: message.id, error: { code: -32601, message: 'Method not found' } });
     }
   });
-  opens = openLink;
   tell('Waiting for the result …');
   host = await request('ui/initialize', {
     protocolVersion: '2026-01-26',

@@ -2,7 +2,6 @@
 
 const SEVERITIES = ['critical', 'high', 'medium', 'low'];
 const severity = (bug) => text(bug.severity).toLowerCase() || 'unknown';
-const time = (value) => (text(value) === '' ? NaN : Date.parse(text(value)));
 
 function device(platform) {
   const config = object(object(object(platform).config).device);
@@ -12,10 +11,11 @@ function device(platform) {
   return [name && version ? `${name} (${version})` : name, kind].filter(Boolean).join(' · ');
 }
 
+const stepsOf = (run) => list(run.players).flatMap((player) => list(object(player).steps).map(object));
+
 /** From the first beginning to the last end. */
 function rangeOf(run) {
-  const steps = list(run.players).flatMap((player) => list(object(player).steps).map(object));
-  const times = [run.started_at, run.completed_at, ...steps.flatMap((step) => [step.start_time, step.end_time])];
+  const times = [run.started_at, run.completed_at, ...stepsOf(run).flatMap((step) => [step.start_time, step.end_time])];
   const valid = times.map(time).filter((at) => !Number.isNaN(at));
   const [from, to] = [Math.min(...valid), Math.max(...valid)];
   return to > from ? { from, to } : null;
@@ -56,31 +56,31 @@ function stepRow(value, index, range) {
       ['Started', moment(step.start_time)],
     ], 'parts'),
   ];
-  const isBad = ['fail', 'warn'].includes(known(word)[0]);
-  return folded(isBad, head, inside);
+  return folded(isBad(word), head, inside);
 }
 
-const titled = (value) => span('title text', value);
-const below = (value) => (value === '' ? null : span('muted more', value));
-
-function artifact(value) {
-  const one = object(value);
-  return [link(one.url, text(one.filename) || text(one.url) || 'file'), ' ', span('muted', size(one.size))];
+/** Files of the service ask for the API key, which a browser has not: they are named with the command that saves them. */
+function filesPart(player, run) {
+  const rows = list(player.artifacts).map(object).map((one) => [span('', text(one.filename) || text(one.url) || 'file'), ' ', span('muted', size(one.size))]);
+  const id = text(run.multiplayer_run_id);
+  // Nothing else may stand in a command that is copied.
+  const command = /^\w[\w-]*$/.test(id) && make('p', { class: 'muted' }, 'To save them: ', make('code', {}, `tas-mcp download run ${id}`));
+  return rows.length > 0 && [make('h3', {}, 'Files'), command, items('ul', 'lines', rows)];
 }
 
-function playerPart(value, index, range, isAlone) {
-  const player = object(value);
+function playerPart(player, index, run) {
+  const range = rangeOf(run);
+  const isAlone = list(run.players).length === 1;
   const shown = text(player.player_number) || String(index + 1);
   const where = device(player.platform);
   const id = `player-${index}`;
   const steps = list(player.steps);
   const rows = steps.map((step, at) => stepRow(step, at, range));
-  const files = list(player.artifacts).map(artifact);
   return make('section', { 'aria-labelledby': id },
     make('div', { class: 'player' },
       make('h2', { id, dir: 'auto' }, isAlone ? 'Steps' : `Player ${shown}`), verdict(outcome(player)), where && span('muted', where)),
     items('ol', 'cards', rows) ?? (text(player.step_count) && words(plural(player.step_count, 'step'), 'muted')),
-    files.length > 0 && make('h3', {}, 'Files'), files.length > 0 && items('ul', 'lines', files));
+    filesPart(player, run));
 }
 
 function bugRow(bug) {
@@ -100,7 +100,7 @@ function bugRow(bug) {
 }
 
 /** Bugs under their severities, the gravest first. */
-function bugsPart(bugs) {
+function bugsPart(bugs, found) {
   const all = list(bugs).map(object);
   const rest = [...new Set(all.map(severity))].filter((word) => !SEVERITIES.includes(word));
   const groups = [...SEVERITIES, ...rest].map((word) => {
@@ -109,23 +109,26 @@ function bugsPart(bugs) {
     const name = word[0].toUpperCase() + word.slice(1);
     return make('div', {}, make('h3', { dir: 'auto' }, `${name} (${rows.length})`), items('ul', 'cards', rows.map(bugRow)));
   });
-  return section(`Bugs (${all.length})`, groups.filter(Boolean));
+  return section(`Bugs (${all.length}${found > all.length ? ` of ${found}` : ''})`, groups.filter(Boolean));
+}
+
+/** How many steps ended how; of a list that was cut, what the service counted. */
+function stepCounts(run) {
+  const summaries = list(run.players).map((player) => object(player).step_result_summary);
+  const whole = !wasCut(run, /^\/players$/) && summaries.every(Boolean) ? summaries : [];
+  const entries = lacksSteps(run) ? whole.flatMap((summary) => Object.entries(object(summary)))
+    : stepsOf(run).map((step) => [outcome(step, 'run_result', 'run_state'), 1]);
+  const counts = {};
+  for (const [word, count] of entries) if (word) counts[word.toUpperCase()] = (counts[word.toUpperCase()] ?? 0) + count;
+  return counts;
 }
 
 function runPage(run, report) {
   const test = object(run.test);
-  const players = list(run.players);
-  const range = rangeOf(run);
-  const counts = {};
-  for (const player of players) {
-    for (const step of list(object(player).steps)) {
-      const word = outcome(object(step), 'run_result', 'run_state').toUpperCase();
-      counts[word] = (counts[word] ?? 0) + 1;
-    }
-  }
+  const players = list(run.players).map(object);
   const bugs = number(object(run.bug_info).bug_count);
-  const hasFiles = players.some((player) => list(object(player).artifacts).length > 0);
   const initiator = object(object(run.initiator).value);
+  const summary = object(report.summary);
   return [
     heading(['Run', text(run.multiplayer_run_id), text(test.type)].filter(Boolean).join(' · '), text(test.name) || 'Run', outcome(run)),
     facts([
@@ -138,10 +141,10 @@ function runPage(run, report) {
       ['Started by', text(initiator.name) || text(initiator.key_id) || text(object(run.initiator).type)],
       ['Tags', list(run.tags).map(text).join(', ')],
     ]),
-    counted(counts, 'Steps by result'),
-    ...missing(report), ...missing(run),
-    bugsPart(report.bugs),
-    ...players.map((player, index) => playerPart(player, index, range, players.length === 1)),
-    hasFiles && words(`Files ask for the API key; "tas-mcp download run ${text(run.multiplayer_run_id)}" saves them.`, 'muted gap'),
+    counted(stepCounts(run), 'Steps by result'),
+    ...missing(report), ...missing(run), ...missing(summary),
+    bugsPart(report.bugs, report.bugs_found),
+    ...players.map((player, index) => playerPart(player, index, run)),
+    summary.comparison && changed(object(summary.comparison)),
   ];
 }

@@ -7,13 +7,12 @@ const say = (words) => { document.getElementById('status').textContent = words; 
 function show(report) {
   let parts;
   try {
-    parts = report.summary ? summaryPage(object(report.summary), report) : runPage(object(report.run), report);
+    parts = report.run ? runPage(report.run, report) : summaryPage(object(report.summary), report);
   } catch (error) {
     parts = [words('This report has a form that the page does not know.', 'note'), make('pre', {}, JSON.stringify(report, null, 2))];
     console.error(error);
   }
   main.replaceChildren(...parts.filter((part) => part instanceof Node));
-  if (report.made_by) main.append(make('footer', {}, words(report.made_by, 'muted')));
   say(document.title);
 }
 
@@ -23,7 +22,8 @@ function tell(line) {
   say(line);
 }
 
-const isSummary = (value) => 'verdicts' in value || 'target_type' in value;
+/** What a summary has and a run has not: `fields` may have left one of them. */
+const SUMMARY = ['target_type', 'target_id', 'all_passed', 'finished', 'total', 'verdicts', 'failures', 'flaky', 'comparison'];
 
 /** What the result of a tool says: as structure, else as text. */
 function valueOf(result) {
@@ -38,11 +38,10 @@ function valueOf(result) {
 /** The result of a tool as a report. */
 function reportOf(result) {
   const value = valueOf(result);
-  if (value === undefined) return null;
-  return isSummary(object(value)) ? { summary: value } : { run: object(value) };
+  if ((value ?? null) === null) return null;
+  return SUMMARY.some((name) => name in object(value)) ? { summary: value } : { run: object(value) };
 }
 
 const held = JSON.parse(document.getElementById('data').textContent);
-origins = list(held.origins);
 if (held.run || held.summary) show(held);
 else if (window.parent !== window) connect().catch((error) => tell(`The host did not begin: ${text(error.message)}`));

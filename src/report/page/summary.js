@@ -79,11 +79,12 @@ function severities(counts) {
   return filled.map(([word, count]) => `${count} ${word.toLowerCase()}`).join(', ');
 }
 
-function summaryWord(summary) {
+function summaryWord(summary, report) {
   if (summary.all_passed === true) return 'SUCCESS';
   const words = Object.keys(object(summary.verdicts)).filter((word) => !passed(word));
   const isOver = summary.state === undefined || same(summary.state, 'completed');
-  if (!isOver) return text(summary.state);
+  // `running` is said of everything that is not over, whether it was started or not.
+  if (!isOver) return text(report.state) || (summary.started_at ? text(summary.state) : 'unfinished');
   if (words.some((word) => !same(word, 'skipped')) || list(summary.failures).length > 0) return 'FAILED';
   return words[0] ?? text(summary.state);
 }
@@ -95,7 +96,7 @@ function summaryPage(summary, report) {
   const total = number(summary.total);
   const done = finished !== null && total !== null ? `${finished} of ${total}` : '';
   return [
-    heading([kind, text(summary.target_id)].filter(Boolean).join(' · '), title, summaryWord(summary)),
+    heading([kind, text(summary.target_id)].filter(Boolean).join(' · '), title, summaryWord(summary, report)),
     facts([
       ['Build', built(summary.build) || list(summary.builds).map(built).join(', ')],
       ['Duration', duration(number(summary.duration_ms) ?? time(summary.completed_at) - time(summary.started_at))],

@@ -84,7 +84,7 @@ async fn a_file_that_takes_nothing_loses_no_verdict() {
     let commands: [(&[&str], i32, &str, &str); 4] = [
         (&["wait", "--run-id", seed::RUN_PASSED, "--junit", FULL], 1, "/verdicts/SUCCESS", "1"),
         (&["wait", "--run-id", seed::RUN_FAILED, "--junit", FULL], 10, "/verdicts/FAILED", "1"),
-        (&["report", seed::RUN_FAILED, "--html", FULL], 1, "/multiplayer_run_id", seed::RUN_FAILED),
+        (&["report", seed::RUN_FAILED, "--html", FULL], 1, "/target_id", seed::RUN_FAILED),
         (&["report", seed::JOB_FLAKY, "--html", FULL], 1, "/target_id", seed::JOB_FLAKY),
     ];
     for (arguments, expected, pointer, value) in commands {

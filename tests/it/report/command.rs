@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
 use super::held;
-use crate::support::{binary::told, service::Service};
+use crate::support::{
+    binary::{binary, told},
+    service::Service,
+};
 
 /// Exit code, standard output and the error.
 async fn report(service: &Service, arguments: &[&str]) -> (Option<i32>, String, Value) {
@@ -44,7 +47,8 @@ async fn a_run_comes_with_its_record_and_its_bugs() {
     let read = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
     assert_eq!(data["run"], read(&record));
     assert_eq!(data["bugs"], read(&bugs)["data"]);
-    assert_eq!(data["origins"], json!([service.base_url().replace("/api/v1", "")]));
+    assert_eq!(data["bugs_found"], json!(1));
+    assert_eq!((&data["summary"], &data["runs"]), (&Value::Null, &Value::Null));
     assert_eq!(names(directory.path()), ["run.html"]);
 }
 
@@ -59,6 +63,7 @@ async fn an_execution_and_a_job_come_with_their_summary_and_runs() {
         let data = data(&page);
         assert_eq!(code, Some(0));
         assert_eq!(data["summary"], serde_json::from_str::<Value>(&summary).expect("JSON"));
+        assert!(data["state"].as_str().is_some_and(|word| word.eq_ignore_ascii_case("completed")), "{data}");
         assert_eq!((data["runs"].as_array().map(Vec::len), &data["unread"]), (Some(runs), &json!([])));
     }
 }
@@ -122,7 +127,28 @@ async fn what_changed_since_an_earlier_one_is_told_and_shown() {
         let (_, page, _) = report(&service, &[&[id, "--html", "-"], &compare[..]].concat()).await;
         let shown = data(&page);
         assert_eq!(shown["summary"], told);
-        assert_eq!((shown["runs"][0].is_object(), &shown["unread"]), (true, &json!([])));
+        assert_eq!(shown["unread"], json!([]));
+        let is_run = argument == "--run-id";
+        let parts = ["run", "bugs", "runs"].map(|part| !shown[part].is_null());
+        assert_eq!(parts, [is_run, is_run, !is_run]);
+    }
+}
+
+/// What is open as descriptor 0 takes nothing, like a disk that is full.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_page_that_cannot_be_written_leaves_what_is_printed_without_it() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    for id in [seed::RUN_FAILED, seed::JOB_FLAKY, seed::EXECUTION_COMPLETED] {
+        let (_, printed, _) = report(&service, &[id]).await;
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+        let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+        let mut command = binary(&["report", id, "--html", "/dev/fd/0"], &variables);
+        let output = command.stdin(full).output().await.expect("an output");
+        assert_eq!(String::from_utf8(output.stdout).expect("UTF-8"), printed);
+        let told = serde_json::from_slice::<Value>(&output.stderr).expect("JSON");
+        assert_eq!((output.status.code(), &told["error"]["code"]), (Some(1), &json!("file_error")));
     }
 }
 

@@ -75,10 +75,9 @@ async fn the_view_is_listed_and_read_in_both_eras() {
         assert_eq!(page["_meta"]["ui"], json!({"csp": csp, "prefersBorder": true}));
         let text = page["text"].as_str().expect("a text");
         assert!(text.starts_with("<!doctype html>"));
-        let origin = service.base_url().replace("/api/v1", "");
-        assert_eq!(serde_json::from_str::<Value>(held(text)).expect("JSON"), json!({"origins": [origin]}));
-        // It names the addresses of the service: not for everybody's cache.
-        assert_eq!(read["cacheScope"], meta.as_ref().map_or(Value::Null, |_| json!("private")));
+        assert_eq!(held(text), "{}");
+        // It holds nothing of anybody.
+        assert_eq!(read["cacheScope"], meta.as_ref().map_or(Value::Null, |_| json!("public")));
     }
 }
 
@@ -95,7 +94,7 @@ async fn an_unknown_resource_is_an_error_of_the_protocol() {
 async fn the_view_is_there_without_settings() {
     let mut host = Host::open(&settings(&[])).await;
     let read = host.request("resources/read", json!({"uri": ADDRESS})).await;
-    assert_eq!(held(read["result"]["contents"][0]["text"].as_str().expect("a text")), r#"{"origins":[]}"#);
+    assert_eq!(held(read["result"]["contents"][0]["text"].as_str().expect("a text")), "{}");
 }
 
 #[tokio::test]

@@ -27,6 +27,22 @@ async fn they_say_what_failed_where_and_with_which_bug() {
 }
 
 #[test]
+fn they_say_why_there_is_nothing_to_compare_with() {
+    let summary = json!({
+        "target_type": "run", "target_id": "r1", "state": "completed", "all_passed": true, "finished": 1, "total": 1,
+        "verdicts": {"SUCCESS": 1}, "comparison": {"note": "there is no earlier one"},
+    });
+    let expected = "\
+r1: 1 of 1 passed
+  verdicts       1 SUCCESS
+
+Compared
+  note           there is no earlier one
+";
+    assert_eq!(told(&summary), expected);
+}
+
+#[test]
 fn they_leave_out_nothing_that_the_answer_has() {
     let test = |name: &str| json!({"name": name, "id": format!("id of {name}")});
     let summary = json!({

@@ -1,0 +1,60 @@
+// Words of the service and how they look.
+
+/** Class, sign, what people read. Unknown ones are shown as they are. */
+const VERDICTS = {
+  success: ['pass', '✓', 'Passed'], passed: ['pass', '✓', 'Passed'],
+  failed: ['fail', '✕', 'Failed'], error: ['fail', '!', 'Error'],
+  timeout: ['warn', '!', 'Timed out'], max_steps: ['warn', '!', 'Timed out'],
+  blocked: ['warn', '!', 'Blocked'], stopped: ['warn', '!', 'Stopped'],
+  no_run: ['warn', '!', 'Not run'], no_result: ['warn', '?', 'No result'],
+  skipped: ['', '–', 'Skipped'], pending: ['', '…', 'Pending'],
+  running: ['run', '…', 'Running'], unfinished: ['run', '…', 'Not finished'], in_progress: ['run', '…', 'Running'],
+  initializing: ['', '…', 'Waiting'], queued: ['', '…', 'Queued'],
+  completed: ['', '', 'Completed'],
+};
+const WORST = ['error', 'failed', 'blocked', 'timeout', 'max_steps', 'stopped', 'no_run', 'no_result'];
+/** What a table of ours says of a word of others, which may be the name of anything. */
+const told = (table, word) => Object.entries(table).find(([key]) => same(text(word), key))?.[1];
+const known = (word) => told(VERDICTS, word) ?? ['', '?', text(word)];
+const isBad = (word) => ['fail', 'warn'].includes(known(word)[0]);
+const passed = (word) => known(word)[0] === 'pass';
+
+/** How bad a verdict is: the worst first, what passed last. */
+function rank(word) {
+  const place = WORST.indexOf(text(word).toLowerCase());
+  if (place >= 0) return place;
+  return passed(word) ? 99 : 50;
+}
+
+/** A verdict as a word with a sign; colour alone says nothing. Where there is none, none is shown. */
+function verdict(word, more) {
+  if (text(word) === '') return more && span('muted', more);
+  const [kind, sign, said] = known(word);
+  const mark = sign && make('span', { 'aria-hidden': 'true' }, sign);
+  return make('span', { class: `verdict ${kind}` }, mark, make('span', {}, said, more));
+}
+
+/** The verdict of a record, else its state while it is under way. */
+const outcome = (record, result = 'result', state = 'state') => text(record[result]) || text(record[state]);
+
+/** What the whole page begins with. */
+function heading(kind, title, word) {
+  document.title = [text(word) && known(word)[2], text(title)].filter(Boolean).join(': ');
+  return make('header', {}, words(kind, 'muted'),
+    make('div', { class: 'head' }, make('h1', { dir: 'auto' }, title), verdict(word)));
+}
+
+/** Counts of words: a bar in proportion, and the numbers as text. */
+function counted(counts, label) {
+  const filled = Object.entries(object(counts)).filter(([, count]) => number(count) > 0);
+  if (filled.length === 0) return null;
+  filled.sort(([one], [other]) => rank(one) - rank(other));
+  const bars = filled.map(([word, count]) => {
+    const bar = make('span', { class: known(word)[0] || 'muted' });
+    bar.style.flexGrow = count;
+    return bar;
+  });
+  const rows = filled.map(([word, count]) => verdict(word, ` ${count}`));
+  return make('div', { class: 'gap', role: 'group', 'aria-label': label }, words(label, 'muted'),
+    make('div', { class: 'share', 'aria-hidden': 'true' }, bars), items('ul', 'counts', rows));
+}
