@@ -35,7 +35,7 @@ test('files are named with the command that saves them, since no browser has the
   const { page, close } = await open(browser, service.page(RUN_THREE_PLAYERS));
   assert.equal(await page.getByText('agent.log').count(), 3);
   assert.deepEqual(await page.locator('code').allInnerTexts(), Array(3).fill(`tas-mcp download run ${RUN_THREE_PLAYERS}`));
-  assert.equal(await page.locator('a').count(), 0);
+  assert.equal(await page.locator('a:not([href^="#"])').count(), 0);
   await close();
   for (const id of ['$(x)', 'a b', '-', "';x", 'run\n']) {
     await service.answer('get_run', { ...hostile.run(), multiplayer_run_id: id });
@@ -44,6 +44,25 @@ test('files are named with the command that saves them, since no browser has the
     assert.equal(await odd.page.locator('code').count(), 0, id);
     await odd.close();
   }
+});
+
+test('a bug leads to the step at which it was seen', async () => {
+  const { page, close } = await open(browser, service.page(RUN_FAILED));
+  const step = page.locator('ol details').filter({ hasText: 'Pause the game' });
+  await step.evaluate((row) => { row.open = false; });
+  await page.getByText('Pause button does not react').click();
+  await page.getByRole('link', { name: 'player 1, step 2' }).click();
+  assert.equal(await step.evaluate((row) => row.open), true);
+  assert.equal(await step.locator('summary').evaluate((head) => head === document.activeElement), true);
+  await close();
+});
+
+test('a failure leads to its run', async () => {
+  const { page, close } = await open(browser, service.page(EXECUTION));
+  await page.getByRole('region', { name: /^Failures/ }).getByRole('link').first().click();
+  const reached = await page.evaluate(() => document.activeElement.innerText);
+  assert.match(reached, /Pause and resume/);
+  await close();
 });
 
 test('a run that is compared keeps its page, and what changed stands below it', async () => {

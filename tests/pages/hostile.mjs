@@ -84,5 +84,5 @@ export const brought = () => ({
   elements: [...document.querySelectorAll('img, svg, iframe, object, embed, base, form')].map((one) => one.outerHTML),
   scripts: document.scripts.length,
   handlers: [...document.querySelectorAll('*')].flatMap((one) => one.getAttributeNames().filter((name) => name.startsWith('on'))),
-  links: [...document.links].map((one) => one.href),
+  links: [...document.links].map((one) => one.getAttribute('href')).filter((one) => !one.startsWith('#')),
 });

@@ -54,8 +54,21 @@ const items = (tag, kind, rows) => (rows.length > 0 ? make(tag, { class: kind, r
 /** A row that opens. */
 function folded(isOpen, head, inside) {
   const filled = inside.flat().filter(isFilled);
-  if (filled.length === 0) return make('div', { class: 'row' }, head);
+  if (filled.length === 0) return make('div', { class: 'row', tabindex: -1 }, head);
   const details = make('details', {}, make('summary', {}, head), make('div', { class: 'inside' }, filled));
   details.open = isOpen;
   return details;
+}
+
+/** A link to another row of this page, which it opens. */
+function jump(place, label) {
+  const anchor = make('a', { href: `#${encodeURIComponent(place)}` }, label);
+  anchor.addEventListener('click', (event) => {
+    const row = document.getElementById(place);
+    event.preventDefault();
+    if (row.matches('details')) row.open = true;
+    row.scrollIntoView({ block: 'center' });
+    (row.querySelector('summary') ?? row).focus();
+  });
+  return anchor;
 }

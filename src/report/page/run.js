@@ -40,14 +40,16 @@ function expectation(value) {
   return [verdict(item.status), ' ', span('', text(item.expected) || text(item.id)), comment && words(comment, 'muted')];
 }
 
+const placeOf = (player, step) => `step-${player}-${step}`;
+const labelOf = (step, index) => text(object(step).step_number) || String(index + 1);
+
 function stepRow(value, index, range) {
   const step = object(value);
   const test = object(step.test);
   const word = outcome(step, 'run_result', 'run_state');
   const takes = number(step.duration_ms) ?? time(step.end_time) - time(step.start_time);
-  const label = text(step.step_number) || String(index + 1);
   const lasted = below(duration(takes));
-  const head = [titled(`${label}. ${text(test.goal) || 'Step'}`), verdict(word), bar(step, range, known(word)[0]), lasted];
+  const head = [titled(`${labelOf(step, index)}. ${text(test.goal) || 'Step'}`), verdict(word), bar(step, range, known(word)[0]), lasted];
   const expected = items('ul', 'lines', list(step.items).map(expectation));
   const inside = [
     facts([
@@ -75,7 +77,7 @@ function playerPart(player, index, run) {
   const where = device(player.platform);
   const id = `player-${index}`;
   const steps = list(player.steps);
-  const rows = steps.map((step, at) => stepRow(step, at, range));
+  const rows = steps.map((step, at) => Object.assign(stepRow(step, at, range), { id: placeOf(index, at) }));
   return make('section', { 'aria-labelledby': id },
     make('div', { class: 'player' },
       make('h2', { id, dir: 'auto' }, isAlone ? 'Steps' : `Player ${shown}`), verdict(outcome(player)), where && span('muted', where)),
@@ -83,15 +85,26 @@ function playerPart(player, index, run) {
     filesPart(player, run));
 }
 
-function bugRow(bug) {
-  const player = number(bug.player_number);
+/** By whom and where a bug was seen, with the way to the step. */
+function seenBy(bug, run) {
+  if (number(bug.player_number) === null) return '';
+  // Bugs count players from 0, runs from 1.
+  const shown = bug.player_number + 1;
+  const players = list(run.players).map(object);
+  const player = players.findIndex((one, index) => (number(one.player_number) ?? index + 1) === shown);
+  const label = text(bug.test_step);
+  const step = list(object(players[player]).steps).findIndex((one, index) => labelOf(one, index) === label);
+  const where = `player ${shown}${label && `, step ${label}`}`;
+  return step < 0 ? where : jump(placeOf(player, step), where);
+}
+
+function bugRow(bug, run) {
   const head = [titled(text(bug.title) || text(bug.id) || 'Bug'), span('muted', text(bug.category))];
   return folded(false, head, [
     words(bug.description),
     facts([
       ['How to reproduce', text(bug.reproduction_steps)],
-      // Bugs count players from 0, runs from 1.
-      ['Seen by', player === null ? '' : `player ${player + 1}${text(bug.test_step) && `, step ${text(bug.test_step)}`}`],
+      ['Seen by', seenBy(bug, run)],
       ['Confidence', text(bug.confidence)],
       ['Detected', moment(bug.detected_at)],
       ['Details', Object.keys(object(bug.details)).length > 0 ? make('pre', {}, JSON.stringify(bug.details, null, 2)) : ''],
@@ -100,14 +113,14 @@ function bugRow(bug) {
 }
 
 /** Bugs under their severities, the gravest first. */
-function bugsPart(bugs, found) {
+function bugsPart(bugs, found, run) {
   const all = list(bugs).map(object);
   const rest = [...new Set(all.map(severity))].filter((word) => !SEVERITIES.includes(word));
   const groups = [...SEVERITIES, ...rest].map((word) => {
     const rows = all.filter((bug) => severity(bug) === word);
     if (rows.length === 0) return null;
     const name = word[0].toUpperCase() + word.slice(1);
-    return make('div', {}, make('h3', { dir: 'auto' }, `${name} (${rows.length})`), items('ul', 'cards', rows.map(bugRow)));
+    return make('div', {}, make('h3', { dir: 'auto' }, `${name} (${rows.length})`), items('ul', 'cards', rows.map((bug) => bugRow(bug, run))));
   });
   return section(`Bugs (${all.length}${found > all.length ? ` of ${found}` : ''})`, groups.filter(Boolean));
 }
@@ -143,7 +156,7 @@ function runPage(run, report) {
     ]),
     counted(stepCounts(run), 'Steps by result'),
     ...missing(report), ...missing(run), ...missing(summary),
-    bugsPart(report.bugs, report.bugs_found),
+    bugsPart(report.bugs, report.bugs_found, run),
     ...players.map((player, index) => playerPart(player, index, run)),
     summary.comparison && changed(object(summary.comparison)),
   ];

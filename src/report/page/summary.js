@@ -4,12 +4,17 @@ const KINDS = { run: 'Run', job: 'Job', jobs: 'Jobs', test_plan_execution: 'Test
 const named = (test) => text(object(test).name) || text(object(test).id) || text(test) || 'A test';
 const built = (build) => text(object(build).name) || text(object(build).id);
 
-function codes(ids) {
-  const shown = list(ids).filter(isFilled).flatMap((id, index) => [index > 0 ? ', ' : '', make('code', {}, id)]);
+const placeOfRun = (id) => `run-${text(id)}`;
+
+/** Ids; those of runs that are on the page lead there. */
+function codes(ids, runs) {
+  const isHere = (id) => list(runs).some((run) => text(object(run).multiplayer_run_id) === text(id));
+  const code = (id) => make('code', {}, isHere(id) ? jump(placeOfRun(id), id) : id);
+  const shown = list(ids).filter(isFilled).flatMap((id, index) => [index > 0 ? ', ' : '', code(id)]);
   return shown.length > 0 ? make('span', {}, shown) : '';
 }
 
-function failureRow(value, index) {
+function failureRow(value, index, runs) {
   const failure = object(value);
   const step = object(failure.step);
   const where = [text(step.player) && `Player ${text(step.player)}`, text(step.number) && `step ${text(step.number)}`].filter(Boolean).join(', ');
@@ -23,7 +28,7 @@ function failureRow(value, index) {
       ['Observed', text(failure.observed)],
       ['Bugs', items('ul', 'lines', bugs) ?? ''],
       ['Files', list(failure.artifacts).map(text).join(', ')],
-      ['Runs', codes(failure.run_ids)],
+      ['Runs', codes(failure.run_ids, runs)],
       ['Jobs', codes(failure.job_ids)],
     ], 'parts'),
   ]);
@@ -63,7 +68,7 @@ function runRow(value) {
     number(object(run.bug_info).bug_count) > 0 ? plural(run.bug_info.bug_count, 'bug') : '',
     text(run.multiplayer_run_id),
   ];
-  return make('div', { class: 'row' }, titled(named(run.test)), verdict(outcome(run)),
+  return make('div', { class: 'row', id: placeOfRun(run.multiplayer_run_id), tabindex: -1 }, titled(named(run.test)), verdict(outcome(run)),
     below(parts.filter(Boolean).join(' · ')));
 }
 
@@ -107,7 +112,7 @@ function summaryPage(summary, report) {
     ]),
     counted({ ...object(summary.verdicts), unfinished: total - finished }, 'Tests by verdict'),
     ...missing(report), ...missing(summary),
-    section(`Failures (${list(summary.failures).length})`, items('ul', 'cards', list(summary.failures).map(failureRow))),
+    section(`Failures (${list(summary.failures).length})`, items('ul', 'cards', list(summary.failures).map((one, index) => failureRow(one, index, report.runs)))),
     Object.keys(object(summary.comparison)).length > 0 && changed(summary.comparison),
     section('Passed only when repeated', items('ul', 'cards', list(summary.flaky).map(flakyRow))),
     runsPart(report.runs),
