@@ -93,7 +93,8 @@ async fn tools_lists_every_tool_with_its_cost() {
 #[tokio::test]
 async fn a_reader_that_has_enough_is_no_error() {
     let binary = env!("CARGO_BIN_EXE_tas-mcp");
-    let shell = format!("'{binary}' tools --json | head -c 1; '{binary}' tools --json | true");
+    let commands = ["tools --json | head -c 1", "tools --json | true", "completions bash | true"];
+    let shell = commands.map(|command| format!("'{binary}' {command}")).join("; ");
     let output = tokio::process::Command::new("sh").args(["-c", &shell]).output().await.expect("a shell");
     assert_eq!((String::from_utf8_lossy(&output.stderr), output.stdout.as_slice()), ("".into(), &b"["[..]));
 }

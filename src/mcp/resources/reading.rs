@@ -12,6 +12,7 @@ use crate::{
     catalog,
     failure::{Code, Failure},
     mcp::{Server, is_modern, stamp},
+    reply,
 };
 
 impl Server {
@@ -27,7 +28,7 @@ impl Server {
         };
         let reply =
             self.call(tool, found.arguments, context).await.map_err(|failure| refused(uri, &failure))?;
-        let (_, text) = reply.within(self.0.max_reply_chars);
+        let (_, text) = reply.within(self.0.max_reply_chars, reply::Asked::Resource(tool.name));
         let contents = ResourceContents::text(text, uri).with_mime_type(MIME_TYPE);
         let mut result = ReadResourceResult::new(vec![contents]);
         if is_modern(context) {
