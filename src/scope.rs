@@ -128,7 +128,7 @@ fn mismatch(requested: &str, owning: &str, id: &OwnedId) -> Failure {
 }
 
 /// The project asked for is not that of project scope.
-fn bound_to_another(requested: &str, bound: &str) -> Failure {
+pub(crate) fn bound_to_another(requested: &str, bound: &str) -> Failure {
     let message =
         format!("this server is bound to project `{bound}`, not to `{requested}`; nothing was sent");
     scope_mismatch(requested, bound, message)
