@@ -44,7 +44,7 @@ pub enum Exit {
     Done = 0,
     /// The service said no, or what came could not be written.
     Refused = 1,
-    /// The arguments or settings are wrong; nothing was sent.
+    /// The arguments or settings are wrong; no writing request was sent.
     Unusable = 2,
     /// The service cannot be reached, or its answer cannot be used.
     Unreachable = 3,
@@ -58,10 +58,10 @@ pub enum Exit {
 
 impl Exit {
     /// The exit codes, for the help of commands that send requests.
-    pub const HELP: &'static str = "Exit codes: 0 done, 1 the service said no or a file could not be written, 2 wrong arguments or settings (nothing was sent), 3 the service cannot be reached, 4 outcome unknown";
+    pub const HELP: &'static str = "Exit codes: 0 done, 1 the service said no or a file could not be written, 2 wrong arguments or settings (no writing request was sent), 3 the service cannot be reached, 4 outcome unknown";
 
     /// The exit codes of commands that wait.
-    pub const HELP_OF_WAITING: &'static str = "Exit codes: 0 every verdict is SUCCESS, 10 some are not, 11 not all was over in time; 1 the service said no or a file could not be written, 2 wrong arguments or settings (nothing was sent), 3 the service cannot be reached, 4 outcome unknown";
+    pub const HELP_OF_WAITING: &'static str = "Exit codes: 0 every verdict is SUCCESS, 10 some are not, 11 not all was over in time; 1 the service said no or a file could not be written, 2 wrong arguments or settings (no writing request was sent), 3 the service cannot be reached, 4 outcome unknown";
 }
 
 impl Exit {
