@@ -64,7 +64,7 @@ pub(super) static PROMPTS: [Prompt; 4] = [
                 needs: Some(ListTestPlanExecutions::NAME),
                 ..given(PLAN, "Test plan, to report on its latest completed execution", Source::Plans)
             },
-            given("compare_with", "Execution to compare with; default: the previous one", Source::Executions),
+            given("compare_with", "Execution to compare with; default: the previous one", Source::Baselines),
         ],
         choice: Choice::ExactlyOne(&[EXECUTION, PLAN]),
         script: nightly_report,
