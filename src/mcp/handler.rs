@@ -19,12 +19,12 @@ use super::{CACHE_MS, Outcome, Server, implementation, is_modern, resources, sta
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let mut capabilities = ServerCapabilities::builder()
-            .enable_extensions_with(view::announced())
             .enable_tools()
             .enable_resources()
             .enable_prompts()
             .enable_completions()
             .build();
+        view::announce(&mut capabilities, &self.0.selection);
         if self.offers_tasks() {
             tasks::declare(&mut capabilities);
         }
