@@ -172,7 +172,7 @@ impl Listing {
         let read = |record| Candidate::of(record, self.id, self.names, self.times);
         let mut values: Vec<_> = records.iter().filter(is_useful).filter_map(read).collect();
         newest_first(&mut values);
-        Ok(Candidates { has_more, values })
+        Ok(Candidates { values, has_more })
     }
 
     async fn page(&self, gateway: &Gateway, project: Option<&str>, page: u64) -> Result<Value, Failure> {

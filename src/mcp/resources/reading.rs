@@ -29,7 +29,7 @@ impl Server {
         let reply = self
             .call(tool, found.arguments, context)
             .await
-            .map_err(|failure| refused(uri, at_address(failure)))?;
+            .map_err(|failure| refused(uri, &at_address(failure)))?;
         let (_, text) = reply.within(self.0.max_reply_chars, reply::Asked::Resource(tool.name));
         let contents = ResourceContents::text(text, uri).with_mime_type(MIME_TYPE);
         let mut result = ReadResourceResult::new(vec![contents]);
@@ -56,7 +56,7 @@ fn at_address(mut failure: Failure) -> Failure {
 }
 
 /// A failed call. Hosts show the message alone, so that it holds the hint too.
-fn refused(uri: &str, failure: Failure) -> ErrorData {
+fn refused(uri: &str, failure: &Failure) -> ErrorData {
     let message = match &failure.hint {
         Some(hint) => format!("{failure}; {hint}"),
         None => failure.to_string(),
