@@ -32,7 +32,10 @@ pub use tools::{command as tools_command, run as tools};
 pub use upload::{command as upload_command, run as upload};
 pub use wait::{command as wait_command, run as wait};
 
-use crate::failure::{Code, Failure};
+use crate::{
+    config::PROBLEMS,
+    failure::{Code, Failure},
+};
 
 /// How a command ended, as its exit code says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +44,7 @@ pub enum Exit {
     Done = 0,
     /// The service said no, or what came could not be written.
     Refused = 1,
-    /// The arguments or settings are wrong; nothing was sent.
+    /// The arguments or settings are wrong; no writing request was sent.
     Unusable = 2,
     /// The service cannot be reached, or its answer cannot be used.
     Unreachable = 3,
@@ -55,10 +58,10 @@ pub enum Exit {
 
 impl Exit {
     /// The exit codes, for the help of commands that send requests.
-    pub const HELP: &'static str = "Exit codes: 0 done, 1 the service said no or a file could not be written, 2 wrong arguments or settings (nothing was sent), 3 the service cannot be reached, 4 outcome unknown";
+    pub const HELP: &'static str = "Exit codes: 0 done, 1 the service said no or a file could not be written, 2 wrong arguments or settings (no writing request was sent), 3 the service cannot be reached, 4 outcome unknown";
 
     /// The exit codes of commands that wait.
-    pub const HELP_OF_WAITING: &'static str = "Exit codes: 0 every verdict is SUCCESS, 10 some are not, 11 not all was over in time; 1 the service said no or a file could not be written, 2 wrong arguments or settings (nothing was sent), 3 the service cannot be reached, 4 outcome unknown";
+    pub const HELP_OF_WAITING: &'static str = "Exit codes: 0 every verdict is SUCCESS, 10 some are not, 11 not all was over in time; 1 the service said no or a file could not be written, 2 wrong arguments or settings (no writing request was sent), 3 the service cannot be reached, 4 outcome unknown";
 }
 
 impl Exit {
@@ -100,9 +103,19 @@ fn complain_late(failure: &Failure) -> Exit {
     Exit::late(failure.code)
 }
 
+/// A failure of a command: its settings are at hand, where a server's are in its host.
+fn at_hand(failure: &Failure) -> Failure {
+    let failure = failure.clone();
+    if failure.code != Code::NotConfigured || !failure.details.contains_key(PROBLEMS) {
+        return failure;
+    }
+    failure.hint("set them as flags or variables, which `tas-mcp --help` lists; `--sandbox` needs none")
+}
+
 /// Says a failure on standard error: for people on a terminal, else as the JSON that tools answer.
 fn complain(failure: &Failure) -> Exit {
     let mut errors = anstream::stderr();
+    let failure = at_hand(failure);
     let said = if std::io::IsTerminal::is_terminal(&std::io::stderr()) {
         let hint = failure.hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
         format!("error: {failure}{hint}")

@@ -18,6 +18,7 @@ mod values;
 pub use address::{HostUrl, is_loopback, is_safe};
 pub use connection::Connection;
 pub use key::{ApiKey, KeyKind, KeySource, Secret};
+pub use problems::PROBLEMS;
 pub use selection::{Selection, UnknownWord, read_only_refusal};
 pub use setting::{SETTINGS, Setting, flags};
 pub use values::log_filter;
@@ -128,7 +129,7 @@ impl Settings {
     /// the wrong place.
     pub fn found(&self) -> Vec<(&'static str, &str, &str)> {
         let failure = self.connection().err();
-        let problems = failure.as_ref().and_then(|failure| failure.details.get("problems")?.as_array());
+        let problems = failure.as_ref().and_then(|failure| failure.details.get(PROBLEMS)?.as_array());
         let is_unusable = |name: &str| {
             problems.is_some_and(|all| {
                 all.iter().any(|one| one.get("setting").is_some_and(|known| known == name))

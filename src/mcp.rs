@@ -217,10 +217,10 @@ fn unknown_tool(name: &str, more: &str) -> ErrorData {
 }
 
 /// The same in structure and in text: hosts show one of the two. Pictures follow, and are no part of the limit.
-fn success(reply: Reply, max_reply_chars: usize) -> CallToolResult {
+fn success(reply: Reply, max_reply_chars: usize, tool: &str) -> CallToolResult {
     let image = |picture| ContentBlock::image(reply::base64(picture), picture.mime_type);
     let images: Vec<_> = reply.pictures().iter().map(image).collect();
-    let (value, text) = reply.within(max_reply_chars);
+    let (value, text) = reply.within(max_reply_chars, reply::Asked::Call(tool));
     let mut result =
         CallToolResult::success(std::iter::once(ContentBlock::text(text)).chain(images).collect());
     result.structured_content = Some(value);

@@ -11,6 +11,7 @@ mod pictures;
 mod redirection;
 mod selection;
 
+pub use budget::Asked;
 pub(crate) use clean::clean;
 pub use clean::{is_hidden, shortened};
 pub use selection::Selection;
@@ -147,15 +148,16 @@ impl Reply {
         }
     }
 
-    /// The answer and its compact JSON, cut to at most `most` characters; `truncated` says what is missing then.
-    pub fn within(mut self, most: usize) -> (Value, String) {
+    /// The answer and its compact JSON, cut to at most `most` characters; `truncated` says what is missing then, and
+    /// how whoever asked gets it.
+    pub fn within(mut self, most: usize, asked: Asked<'_>) -> (Value, String) {
         let text = self.value.to_string();
         // A character has at least one byte.
         if text.len() <= most || text.chars().count() <= most {
             return (self.value, text);
         }
         if let Value::Object(object) = &mut self.value {
-            budget::cut(object, most);
+            budget::cut(object, most, asked);
         }
         let text = self.value.to_string();
         (self.value, text)

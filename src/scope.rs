@@ -58,7 +58,19 @@ impl Scope {
                 _ => Ok(Some(project.clone())),
             };
         }
-        match (kind, requested) {
+        let found = self.found(call, entry, requested, ids).await;
+        found.map_err(|failure| if entry.effect.is_read_only() { failure } else { unchanged(failure) })
+    }
+
+    /// [`Self::resolve`] in global scope.
+    async fn found(
+        &self,
+        call: &Call<'_>,
+        entry: &Entry,
+        requested: Option<&str>,
+        ids: &[OwnedId],
+    ) -> Result<Option<String>, Failure> {
+        match (call.key.kind(), requested) {
             (_, None) if !goes_to_project(entry) => Ok(None),
             (KeyKind::Project, None) if needs_project(entry) => self.own_project(call).await.map(Some),
             (KeyKind::Project, None) => Ok(None),
@@ -113,13 +125,18 @@ fn needs_project(entry: &Entry) -> bool {
     entry.place == Place::NamedProject || entry.names_project()
 }
 
+/// Says what a call that would have changed something did about it.
+fn unchanged(mut failure: Failure) -> Failure {
+    if matches!(failure.code, Code::ProjectScopeMismatch | Code::ProjectNotResolved) {
+        failure.message.push_str("; nothing was changed");
+    }
+    failure
+}
+
 /// The project asked for does not own the id. The message names both.
 fn mismatch(requested: &str, owning: &str, id: &OwnedId) -> Failure {
-    let message = format!(
-        "{} `{}` belongs to project `{owning}`, not to `{requested}`; nothing was changed",
-        id.kind.noun(),
-        id.id
-    );
+    let message =
+        format!("{} `{}` belongs to project `{owning}`, not to `{requested}`", id.kind.noun(), id.id);
     scope_mismatch(requested, owning, message)
         .hint(format!(
             "use `project_id: \"{owning}\"` or leave `project_id` out, or give ids of `{requested}`"
@@ -128,7 +145,7 @@ fn mismatch(requested: &str, owning: &str, id: &OwnedId) -> Failure {
 }
 
 /// The project asked for is not that of project scope.
-fn bound_to_another(requested: &str, bound: &str) -> Failure {
+pub(crate) fn bound_to_another(requested: &str, bound: &str) -> Failure {
     let message =
         format!("this server is bound to project `{bound}`, not to `{requested}`; nothing was sent");
     scope_mismatch(requested, bound, message)
@@ -152,7 +169,7 @@ fn not_resolved(ids: &[&OwnedId], asked: &[String]) -> Failure {
     } else {
         format!("not found in {}", asked.join(", "))
     };
-    Failure::new(Code::ProjectNotResolved, format!("{}: {place}; nothing was changed", named.join(", ")))
+    Failure::new(Code::ProjectNotResolved, format!("{}: {place}", named.join(", ")))
         .hint("check the ids, or name their project with `project_id` or the setting TAS_PROJECTS")
         .detail("asked", asked)
         .detail("ids", unknown)

@@ -3,6 +3,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use serde_json::Value;
+
 use crate::{
     operation::{Access, Effect, Fields, Tier, Toolset},
     rule::Rule,
@@ -70,12 +72,27 @@ impl Tool {
         &self.generated().output
     }
 
+    /// Whether a caller can say which page of a list is wanted, and of how many records.
+    pub fn takes_pages(&self) -> bool {
+        ["page", "page_size"].iter().all(|argument| has(self.input_schema(), argument).is_some())
+    }
+
+    /// Whether its answer holds records in a field `list`.
+    pub fn answers_with(&self, list: &str) -> bool {
+        has(self.output_schema(), list).is_some_and(|field| field.get("type") == Some(&Value::from("array")))
+    }
+
     fn generated(&self) -> &Generated {
         self.schemas.get_or_init(|| {
             let (description, input) = (self.input)();
             Generated { description, input, output: Arc::new((self.output)(self.essential)) }
         })
     }
+}
+
+/// The schema of a field that an object has.
+fn has<'a>(schema: &'a Fields, field: &str) -> Option<&'a Value> {
+    schema.get("properties")?.get(field)
 }
 
 impl std::fmt::Debug for Tool {

@@ -75,8 +75,20 @@ fn flag(name: &str, description: Option<&str>) -> Arg {
     let flag =
         Arg::new(name.to_owned()).value_name("VALUE").action(ArgAction::Append).allow_hyphen_values(true);
     let flag = if long == name { flag } else { flag.alias(name.to_owned()) };
-    flag.long(long).help(description.unwrap_or_default().to_owned()).help_heading("Arguments")
+    let own = || WORDS.iter().find(|(known, _)| *known == name).map(|(_, words)| *words);
+    let help = description.or_else(own).unwrap_or_default().to_owned();
+    flag.long(long).help(help).help_heading("Arguments")
 }
+
+/// What people are told of arguments whose names say enough to a model.
+const WORDS: [(&str, &str); 3] = [
+    ("agent_config_id", "Agent that plays. From `list_agent_configs`."),
+    ("additional_tags", "Tags added to the run; once for each."),
+    (
+        "options",
+        "`performance_monitoring`, `mobile_auto_grant_permissions`, `mobile_geolocation`, `mobile_gpslocation`: a JSON object.",
+    ),
+];
 
 /// Runs the command.
 pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {

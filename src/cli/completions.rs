@@ -1,5 +1,7 @@
 //! `tas-mcp completions`: what shells need to complete commands, tools and their arguments.
 
+use std::io::Write;
+
 use anyhow::Context;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
@@ -16,6 +18,9 @@ pub fn command() -> Command {
 pub fn run(matches: &ArgMatches, mut program: Command) -> anyhow::Result<()> {
     let shell = *matches.get_one::<Shell>("shell").context("no shell is named")?;
     let name = program.get_name().to_owned();
-    clap_complete::generate(shell, &mut program, name, &mut anstream::stdout());
+    // Made as a whole first: a generator panics where its reader has enough.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut program, name, &mut script);
+    std::io::stdout().write_all(&script)?;
     Ok(())
 }

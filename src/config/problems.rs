@@ -8,6 +8,9 @@ use super::{
 };
 use crate::failure::{Code, Failure};
 
+/// Detail of a failure that lists what is wrong with the settings.
+pub const PROBLEMS: &str = "problems";
+
 /// Collects what is wrong with the settings.
 pub(super) struct Problems<'a> {
     settings: &'a Settings,
@@ -79,7 +82,7 @@ impl<'a> Problems<'a> {
         let said = said.collect::<Vec<_>>().join("; ");
         Failure::new(Code::NotConfigured, format!("tas-mcp cannot call the service: {said}"))
             .hint("ask the person to correct these settings in the host's configuration and restart the server; `--sandbox` needs none")
-            .detail("problems", self.found)
+            .detail(PROBLEMS, self.found)
     }
 }
 

@@ -56,7 +56,9 @@ impl Selection {
     /// What whoever calls a tool that is not offered is told.
     pub fn refusal(&self, tool: &Tool) -> String {
         let is_writing = self.read_only && !tool.effect.is_read_only();
-        if is_writing { read_only_refusal(tool) } else { switched_off(tool, "TAS_TOOLSETS") }
+        let why = if is_writing { read_only_refusal(tool) } else { switched_off(tool, "TAS_TOOLSETS") };
+        // To whoever asked for the list it is none.
+        format!("unknown tool: {why}")
     }
 
     /// Whether only tools that change nothing are offered.
@@ -76,7 +78,7 @@ pub fn read_only_refusal(tool: &Tool) -> String {
 }
 
 fn switched_off(tool: &Tool, setting: &str) -> String {
-    format!("unknown tool `{}`: it is switched off by the setting {setting}", tool.name)
+    format!("`{}` is switched off by the setting {setting}", tool.name)
 }
 
 /// The tools that a word stands for.

@@ -65,7 +65,9 @@ impl Ready {
         if let Some(wanted) = wanted {
             reply.select(wanted);
         }
-        reply.point_to_next_page();
+        if entry.takes_pages() {
+            reply.point_to_next_page();
+        }
         Ok(reply.with_pictures(call.deadline).await.of_project(project))
     }
 

@@ -35,6 +35,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Most lists that are kept.
 const MOST_LISTS: NonZeroUsize = NonZeroUsize::new(32).unwrap();
 
+/// Argument that names the execution which is looked at.
+const EXECUTION: &str = "test_plan_execution_id";
+
 /// What has been listed a moment ago.
 #[derive(Debug)]
 pub(super) struct Completion {
@@ -80,8 +83,14 @@ impl Server {
         let source = self.source(&request.r#ref, &request.argument.name)?;
         let project = request.context.as_ref().and_then(project);
         let candidates = self.candidates(source, project).await;
-        let (values, count) =
-            matching(&candidates.values, &request.argument.value, CompletionInfo::MAX_VALUES);
+        let context = request.context.as_ref();
+        // Nothing is compared with itself.
+        let given = context
+            .and_then(|context| context.get_argument(EXECUTION))
+            .filter(|_| source == Source::Baselines);
+        let known: Vec<_> =
+            candidates.values.iter().filter(|candidate| given != Some(&candidate.value)).collect();
+        let (values, count) = matching(&known, &request.argument.value, CompletionInfo::MAX_VALUES);
         let has_more = candidates.has_more || values.len() < count;
         let total = if candidates.has_more { None } else { u32::try_from(count).ok() };
         let info = CompletionInfo::with_pagination(values, total, has_more);

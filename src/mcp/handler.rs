@@ -19,12 +19,12 @@ use super::{CACHE_MS, Outcome, Server, implementation, is_modern, resources, sta
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let mut capabilities = ServerCapabilities::builder()
-            .enable_extensions_with(view::announced())
             .enable_tools()
             .enable_resources()
             .enable_prompts()
             .enable_completions()
             .build();
+        view::announce(&mut capabilities, &self.0.selection);
         if self.offers_tasks() {
             tasks::declare(&mut capabilities);
         }
@@ -84,7 +84,7 @@ impl ServerHandler for Server {
                 stamp(&mut task.meta);
                 return Ok((*task).into());
             }
-            Outcome::Ended(Ok(reply)) => success(reply, self.0.max_reply_chars),
+            Outcome::Ended(Ok(reply)) => success(reply, self.0.max_reply_chars, tool.name),
             Outcome::Ended(Err(failure)) => {
                 CallToolResult::error(vec![ContentBlock::text(failure.to_json())])
             }
@@ -159,7 +159,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        match view::read(&request.uri, &context) {
+        match view::read(&request.uri, &self.0.selection, &context) {
             Some(view) => Ok(view.into()),
             None => self.read(&request.uri, &context).await.map(Into::into),
         }

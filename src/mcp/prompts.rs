@@ -11,8 +11,12 @@ use rmcp::{
     ErrorData,
     model::{self, GetPromptRequestParams, GetPromptResult, PromptArgument, PromptMessage, Role},
 };
+use serde_json::json;
 
-use self::{given::Given, script::Script};
+use self::{
+    given::Given,
+    script::{Aim, Script},
+};
 use super::{Server, completion::Source};
 use crate::{catalog, config::Selection, gateway::PROJECT_ID};
 
@@ -26,7 +30,7 @@ pub(super) struct Prompt {
     arguments: &'static [Argument],
     choice: Choice,
     /// What is done with the arguments.
-    script: fn(&Given) -> Script,
+    script: fn(&Given, &Selection) -> Script,
 }
 
 /// Which arguments exclude one another.
@@ -34,6 +38,15 @@ enum Choice {
     Free,
     ExactlyOne(&'static [&'static str]),
     AtMostOne(&'static [&'static str]),
+}
+
+impl Choice {
+    /// Whether `name` is the one argument that is left of those of which one is needed.
+    fn leaves_only(&self, name: &str, known: &[&Argument]) -> bool {
+        let Self::ExactlyOne(names) = self else { return false };
+        let mut left = names.iter().filter(|name| known.iter().any(|one| one.name == **name));
+        (left.next().copied(), left.next()) == (Some(name), None)
+    }
 }
 
 /// An argument of a prompt.
@@ -70,12 +83,13 @@ impl Prompt {
     }
 
     fn listed(&self, selection: &Selection, is_global: bool) -> model::Prompt {
-        let listed = |argument: &Argument| {
+        let known: Vec<_> = self.arguments(selection, is_global).collect();
+        let listed = |argument: &&Argument| {
             PromptArgument::new(argument.name)
                 .with_description(argument.description)
-                .with_required(argument.is_required)
+                .with_required(argument.is_required || self.choice.leaves_only(argument.name, &known))
         };
-        let arguments = self.arguments(selection, is_global).map(listed).collect();
+        let arguments = known.iter().map(listed).collect();
         model::Prompt::new(self.name, Some(self.description), Some(arguments)).with_title(self.title)
     }
 }
@@ -108,9 +122,20 @@ impl Server {
         })?;
         let selection = &self.0.selection;
         let known: Vec<_> = prompt.arguments(selection, self.0.project.is_none()).collect();
-        let given = Given::check(request.arguments.unwrap_or_default(), &known, &prompt.choice)
+        let mut arguments = request.arguments.unwrap_or_default();
+        if let Some(bound) = &self.0.project {
+            given::leave_out(&mut arguments, bound).map_err(|failure| {
+                let message = format!("{}: {failure}", prompt.name);
+                ErrorData::invalid_params(message, Some(json!({"error": failure})))
+            })?;
+        }
+        let given = Given::check(arguments, &known, &prompt.choice)
             .map_err(|why| ErrorData::invalid_params(format!("{}: {why}", prompt.name), None))?;
-        let text = (prompt.script)(&given).text(given.get(PROJECT_ID), |tool| offers(selection, tool));
+        let aim = match self.0.project {
+            Some(_) => Aim::Settled,
+            None => Aim::Open(given.get(PROJECT_ID)),
+        };
+        let text = (prompt.script)(&given, selection).text(&aim, |tool| offers(selection, tool));
         let message = PromptMessage::new_text(Role::User, text);
         Ok(GetPromptResult::new(vec![message]).with_description(prompt.description))
     }

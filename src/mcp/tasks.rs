@@ -215,7 +215,7 @@ impl Server {
     /// The end of a task: what the call would have answered. Failures of tools are results too (SEP-2663).
     fn payload(&self, outcome: Result<Reply, Failure>) -> TaskPayload {
         let result = match outcome {
-            Ok(reply) => success(reply, self.0.max_reply_chars),
+            Ok(reply) => success(reply, self.0.max_reply_chars, WaitForCompletion::NAME),
             Err(failure) => CallToolResult::error(vec![ContentBlock::text(failure.to_json())]),
         };
         match serde_json::to_value(result) {

@@ -3,7 +3,7 @@
 
 use rmcp::{
     RoleServer,
-    model::{CacheScope, ExtensionCapabilities, MetaObject, ReadResourceResult, Resource, ResourceContents},
+    model::{CacheScope, MetaObject, ReadResourceResult, Resource, ResourceContents, ServerCapabilities},
     service::RequestContext,
 };
 use serde_json::{Value, json};
@@ -20,10 +20,17 @@ pub(super) const URI: &str = "ui://tas/run-report";
 /// What the extension calls a page.
 const MIME_TYPE: &str = "text/html;profile=mcp-app";
 
-/// The extension, as the server announces it.
-pub(super) fn announced() -> ExtensionCapabilities {
-    let settings = meta(json!({"mimeTypes": [MIME_TYPE]})).0;
-    ExtensionCapabilities::from_iter([(EXTENSION.to_owned(), settings)])
+/// Whether a tool that has the view is offered.
+fn is_offered(selection: &Selection) -> bool {
+    selection.tools().any(|tool| tool.has_view)
+}
+
+/// The extension, as the server announces it where there is a view.
+pub(super) fn announce(capabilities: &mut ServerCapabilities, selection: &Selection) {
+    if is_offered(selection) {
+        let settings = meta(json!({"mimeTypes": [MIME_TYPE]})).0;
+        capabilities.extensions.get_or_insert_default().insert(EXTENSION.to_owned(), settings);
+    }
 }
 
 /// What a tool that has the view says of it; the second name is that of older hosts.
@@ -38,12 +45,16 @@ pub(super) fn listed(selection: &Selection) -> Option<Resource> {
         .with_description("The page that hosts show with the results of `get_run` and `summarize_results`.")
         .with_mime_type(MIME_TYPE)
         .with_meta(frame());
-    selection.tools().any(|tool| tool.has_view).then_some(resource)
+    is_offered(selection).then_some(resource)
 }
 
 /// The page, if the address is its own.
-pub(super) fn read(uri: &str, context: &RequestContext<RoleServer>) -> Option<ReadResourceResult> {
-    if uri != URI {
+pub(super) fn read(
+    uri: &str,
+    selection: &Selection,
+    context: &RequestContext<RoleServer>,
+) -> Option<ReadResourceResult> {
+    if uri != URI || !is_offered(selection) {
         return None;
     }
     let contents = ResourceContents::text(report::view(), URI).with_mime_type(MIME_TYPE).with_meta(frame());

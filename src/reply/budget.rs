@@ -7,13 +7,22 @@
 use serde_json::{Value, json};
 
 use super::paging::NEXT;
-use crate::operation::Fields;
+use crate::{catalog, operation::Fields, tool::Tool};
+
+/// Whose reply it is: what there is to do about one that was cut.
+#[derive(Clone, Copy, Debug)]
+pub enum Asked<'a> {
+    /// A call of the tool of this name.
+    Call(&'a str),
+    /// A resource, which takes no arguments; the tool of this name answers the same and takes some.
+    Resource(&'a str),
+}
 
 /// Field that says what is missing.
 const TRUNCATED: &str = "truncated";
 
 /// List that holds the records of a page.
-const RECORDS: &str = "data";
+pub(super) const RECORDS: &str = "data";
 
 /// Room for [`TRUNCATED`] itself, in characters.
 const RESERVE: usize = 700;
@@ -26,7 +35,7 @@ const MOST_CUTS: usize = 500;
 
 /// Cuts `object`, which is longer, until its compact JSON has at most `most` characters. A list that is cut keeps at
 /// least one entry.
-pub(super) fn cut(object: &mut Fields, most: usize) {
+pub(super) fn cut(object: &mut Fields, most: usize, asked: Asked<'_>) {
     let most = most.saturating_sub(RESERVE);
     let mut cuts = Cuts::default();
     cut_records(object, most, &mut cuts);
@@ -37,7 +46,7 @@ pub(super) fn cut(object: &mut Fields, most: usize) {
         let Some(path) = longest(object, Value::is_array).or_else(|| longest(object, is_long)) else { break };
         cuts.shorten(object, &path);
     }
-    object.insert(TRUNCATED.to_owned(), cuts.told());
+    object.insert(TRUNCATED.to_owned(), cuts.told(asked));
 }
 
 fn length(object: &Fields) -> usize {
@@ -99,14 +108,9 @@ impl Cuts {
         }
     }
 
-    fn told(self) -> Value {
+    fn told(self, asked: Asked<'_>) -> Value {
         const MOST_TOLD: usize = 5;
-        let hint = match self.kept_records {
-            Some(kept) => format!(
-                "ask for less of each record with `fields`, or for fewer a page: `page_size: {kept}`, and go on with `page`"
-            ),
-            None => "the record is longer than a reply may be: ask for parts of it with `fields`".to_owned(),
-        };
+        let hint = asked.advice(self.kept_records);
         let lists = self
             .lists
             .iter()
@@ -120,6 +124,34 @@ impl Cuts {
             told.insert("more_cuts".to_owned(), untold.into());
         }
         told
+    }
+}
+
+impl Asked<'_> {
+    /// How to get what is missing, where `kept_records` of a list are left.
+    fn advice(self, kept_records: Option<usize>) -> String {
+        let name = match self {
+            Self::Call(name) => name,
+            Self::Resource(name) => {
+                return format!(
+                    "this is longer than a reply may be: call `{name}` with `fields` for parts of it"
+                );
+            }
+        };
+        let tool = catalog::find_tool(name).filter(|tool| tool.takes_fields);
+        let has_pages = tool.is_some_and(Tool::takes_pages);
+        match (tool, kept_records) {
+            (Some(_), Some(kept)) if has_pages => format!(
+                "ask for less of each record with `fields`, or for fewer a page: `page_size: {kept}`, and go on with `page`"
+            ),
+            (Some(_), Some(_)) => {
+                "the list is longer than a reply may be: ask for less of each record with `fields`".to_owned()
+            }
+            (Some(_), None) => {
+                "the record is longer than a reply may be: ask for parts of it with `fields`".to_owned()
+            }
+            (None, _) => "the answer is longer than a reply may be".to_owned(),
+        }
     }
 }
 

@@ -3,13 +3,11 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
+use super::budget::RECORDS;
 use crate::{arguments::Violation, tool::Tool};
 
 /// Field that names what was asked for and is not there.
 const NOT_FOUND: &str = "fields_not_found";
-
-/// List that holds the records of a page.
-const RECORDS: &str = "data";
 
 /// Field of a page that is always kept: without it nobody knows that there are more.
 const PAGINATION: &str = "pagination";
@@ -27,7 +25,7 @@ impl Selection {
     /// Takes the names that were asked of `tool`. In a list, `data.` may be left out.
     pub fn parse(tool: &Tool, names: &[String]) -> Result<Self, Vec<Violation>> {
         let known = tool.output_schema().get("properties").and_then(Value::as_object);
-        let is_list = tool.essential.contains(&RECORDS);
+        let is_list = tool.answers_with(RECORDS);
         let is_own = |name: &str| !is_list || known.is_some_and(|known| known.contains_key(name));
         let (mut root, mut violations) = (Self::default(), Vec::new());
         for (index, name) in names.iter().enumerate() {

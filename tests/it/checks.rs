@@ -36,7 +36,7 @@ fn run(script: &str, commands: &[&str], ci: &str) -> (bool, String) {
 #[test]
 fn what_is_missing_is_skipped_with_a_word_and_fails_where_ci_runs() {
     for (script, commands) in
-        [("pages", &[][..]), ("pages", &["node"]), ("pages", &["npm"]), ("clients", &[])]
+        [("pages", &[][..]), ("pages", &["node"]), ("pages", &["npm"]), ("clients", &[]), ("junit", &[])]
     {
         let (succeeded, said) = run(script, commands, "");
         assert!(succeeded && said.contains("skipped: "), "{script}, {commands:?}: {said}");

@@ -81,6 +81,25 @@ async fn the_exit_code_says_how_it_ended() {
 }
 
 #[tokio::test]
+async fn what_is_not_set_is_to_be_set_here_and_not_in_a_host() {
+    for arguments in [&["call", "list_tests"][..], &["wait", "--run-id", "x"], &["upload", "Cargo.toml"]] {
+        let output = told(arguments, &[], &[]).await;
+        let error = serde_json::from_slice::<Value>(&output.stderr).expect("JSON")["error"].clone();
+        assert_eq!((output.status.code(), &error["code"]), (Some(2), &json!("not_configured")));
+        let hint = error["hint"].as_str().expect("a hint");
+        assert!(hint.contains("flags or variables") && !hint.contains("restart"), "{arguments:?}: {hint}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_read_only_mode_forbids_is_known() {
+    let output = told(&["--read-only", "--sandbox", "call", "start_run"], &[], &[]).await;
+    let error = serde_json::from_slice::<Value>(&output.stderr).expect("JSON")["error"].clone();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(error["message"], "`start_run` is switched off by the setting TAS_READ_ONLY");
+}
+
+#[tokio::test]
 async fn tools_lists_every_tool_with_its_cost() {
     let output = told(&["tools"], &[], &[]).await;
     let text = String::from_utf8(output.stdout).expect("UTF-8");
@@ -93,7 +112,8 @@ async fn tools_lists_every_tool_with_its_cost() {
 #[tokio::test]
 async fn a_reader_that_has_enough_is_no_error() {
     let binary = env!("CARGO_BIN_EXE_tas-mcp");
-    let shell = format!("'{binary}' tools --json | head -c 1; '{binary}' tools --json | true");
+    let commands = ["tools --json | head -c 1", "tools --json | true", "completions bash | true"];
+    let shell = commands.map(|command| format!("'{binary}' {command}")).join("; ");
     let output = tokio::process::Command::new("sh").args(["-c", &shell]).output().await.expect("a shell");
     assert_eq!((String::from_utf8_lossy(&output.stderr), output.stdout.as_slice()), ("".into(), &b"["[..]));
 }

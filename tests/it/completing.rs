@@ -19,6 +19,8 @@ use crate::{
     },
 };
 
+mod finding;
+
 const RUN: &str = "tas://projects/{project}/runs/{run}";
 const BUG: &str = "tas://projects/{project}/bugs/{bug}";
 

@@ -11,6 +11,9 @@ mod arguments;
 mod following;
 mod lists;
 
+/// Most waits for one start.
+const MOST_WAITS: usize = 100;
+
 /// A service whose time passes when somebody waits, and a host in front of it.
 struct Scene {
     service: Arc<Service>,
@@ -63,15 +66,29 @@ impl Scene {
         for step in steps(&text) {
             for arguments in self.filled_in(&step.arguments) {
                 let arguments: Value = serde_json::from_str(&arguments).expect("JSON");
-                let mut answer = self.host.succeed(&step.tool, arguments.clone()).await;
-                while answer["status"] == "timed_out" {
-                    answer = self.host.succeed(&step.tool, arguments.clone()).await;
-                }
+                let answer = self.made(&text, &step.tool, arguments).await;
                 self.answers.insert(step.tool.clone(), answer);
             }
             called.push(step.tool);
         }
         called
+    }
+
+    /// The answer of a call, which is repeated while it waits in vain; a failure where the text is prepared for it.
+    async fn made(&mut self, text: &str, tool: &str, arguments: Value) -> Value {
+        for _ in 0..MOST_WAITS {
+            let result = self.host.call(tool, arguments.clone()).await;
+            let answer = result["content"][0]["text"].as_str().expect("a text block");
+            let answer: Value = serde_json::from_str(answer).expect("JSON");
+            if result["isError"] == true {
+                let code = answer["error"]["code"].as_str().expect("a code");
+                assert!(text.contains(&format!("ends as `{code}`")), "{tool}: {answer}");
+            }
+            if answer["status"] != "timed_out" {
+                return answer;
+            }
+        }
+        panic!("{tool} is not over after {MOST_WAITS} waits");
     }
 
     /// The arguments with the values that come from answers: once for each value.

@@ -9,6 +9,9 @@ use tas_mcp::{
     operation::{Access, Tier},
 };
 
+#[cfg(unix)]
+mod continuous;
+
 fn root(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
@@ -69,7 +72,7 @@ fn commands_table() -> String {
     for (path, command) in below {
         let positional = command.get_positionals().map(ToString::to_string);
         let below = command.get_subcommand_value_name().map(|name| format!("<{name}>"));
-        let name = std::iter::once(path).chain(positional).chain(below);
+        let name = std::iter::once(path.clone()).chain(positional).chain(below);
         add(name.collect::<Vec<_>>().join(" "), command.get_about().expect("an about").to_string());
         let settings: Vec<_> = program.get_arguments().map(clap::Arg::get_id).collect();
         let own =
@@ -81,7 +84,9 @@ fn commands_table() -> String {
                 .find_map(|value| value.to_str())
                 .map(|value| format!(". Default: {value}"))
                 .unwrap_or_default();
-            add(format!("  {option}"), format!("{}{default}", option.get_help().expect("help")));
+            let help = option.get_help().expect("help").to_string();
+            assert!(!help.is_empty(), "{path}: {option} says nothing");
+            add(format!("  {option}"), format!("{help}{default}"));
         }
     }
     rows

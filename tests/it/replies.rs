@@ -1,13 +1,15 @@
 //! What becomes of answers that are longer than a reply may be, or hold what nobody sees.
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::keys;
+use tas_mcp::{catalog, mcp::published_tool, sandbox::keys};
 
 use crate::support::{host::Host, service::Service};
 
 mod selecting;
 
 const MOST: usize = 4_000;
+
+const ID: &str = "00000000-0000-4000-8000-000000000000";
 
 /// The reply of a tool to this answer of the service, with replies limited to [`MOST`] characters.
 async fn reply(operation: &str, arguments: Value, answer: Value) -> Value {
@@ -46,6 +48,36 @@ async fn a_long_list_is_cut_between_records_and_says_how_to_go_on() {
     assert_eq!(*cut, json!({"path": "/data", "kept": kept.len(), "omitted": 100 - kept.len()}));
     let hint = reply["truncated"]["hint"].as_str().expect("a hint");
     assert!(hint.contains(&format!("page_size: {}", kept.len())), "{hint}");
+}
+
+#[tokio::test]
+async fn what_is_said_of_a_cut_names_only_arguments_that_the_tool_takes() {
+    let records: Vec<_> = (0..100).map(|index| json!({"id": index, "title": "n".repeat(90)})).collect();
+    let pagination = json!({"page": 0, "page_size": 100, "total_count": 150, "total_pages": 2});
+    let bugs = json!({"data": records, "pagination": pagination});
+    let started = json!({"success": true, "job_ids": ["x".repeat(5_000)]});
+    let start = json!({"multiplayer_test_id": ID, "deployment_config_id": ID, "project_id": "demo"});
+    let cases = [("list_run_bugs", json!({"run_id": "x"}), bugs), ("start_run", start, started)];
+    for (tool, arguments, answer) in cases {
+        let reply = reply(tool, arguments, answer).await;
+        let takes = |name: &str| {
+            let tool = published_tool(catalog::find_tool(tool).expect("a tool"), false);
+            tool.input_schema["properties"].get(name).is_some()
+        };
+        let hint = reply["truncated"]["hint"].as_str().expect("a hint");
+        for name in ["page", "page_size", "fields"].iter().filter(|name| !takes(name)) {
+            assert!(!hint.contains(&format!("`{name}")), "{tool}: {hint}");
+        }
+        assert_eq!(hint.contains("`fields`"), takes("fields"), "{tool}: {hint}");
+        assert_eq!(reply.get("next"), None, "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_has_no_next_one_where_the_tool_takes_none() {
+    let pagination = json!({"page": 0, "page_size": 1, "total_count": 2, "total_pages": 2});
+    let answer = json!({"data": [{"id": "x", "bug_id": "x"}], "pagination": pagination});
+    assert_eq!(reply("list_run_bugs", json!({"run_id": "x"}), answer.clone()).await, answer);
 }
 
 #[tokio::test]

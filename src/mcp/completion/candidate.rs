@@ -32,12 +32,13 @@ pub(super) fn newest_first(candidates: &mut [Candidate]) {
 
 /// At most `most` values that begin with what has been typed, then those with a name that contains it; and how many
 /// there are in all.
-pub(super) fn matching(candidates: &[Candidate], typed: &str, most: usize) -> (Vec<String>, usize) {
+pub(super) fn matching(candidates: &[&Candidate], typed: &str, most: usize) -> (Vec<String>, usize) {
     let typed = typed.trim().to_lowercase();
-    let begins = |candidate: &&Candidate| candidate.value.to_lowercase().starts_with(&typed);
-    let is_named = |candidate: &&Candidate| candidate.names.iter().any(|name| name.contains(&typed));
-    let by_name = candidates.iter().filter(|candidate| !begins(candidate) && is_named(candidate));
-    let fitting: Vec<_> = candidates.iter().filter(begins).chain(by_name).collect();
+    let begins = |candidate: &Candidate| candidate.value.to_lowercase().starts_with(&typed);
+    let is_named = |candidate: &Candidate| candidate.names.iter().any(|name| name.contains(&typed));
+    let by_name = candidates.iter().copied().filter(|candidate| !begins(candidate) && is_named(candidate));
+    let fitting: Vec<_> =
+        candidates.iter().copied().filter(|candidate| begins(candidate)).chain(by_name).collect();
     let values = fitting.iter().take(most).map(|candidate| candidate.value.clone()).collect();
     (values, fitting.len())
 }

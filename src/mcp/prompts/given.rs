@@ -4,7 +4,9 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 
 use super::{Argument, Choice, script::Piece};
-use crate::{operation::Fields, reply::is_hidden};
+use crate::{
+    failure::Failure, gateway::PROJECT_ID, operation::Fields, reply::is_hidden, scope::bound_to_another,
+};
 
 /// Longest value, in characters. Ids are far shorter.
 const LONGEST: usize = 200;
@@ -32,7 +34,8 @@ impl Given {
         }
         checked.retain(|_, value| value != "");
         let given = Self(checked);
-        for missing in known.iter().filter(|one| one.is_required && given.get(one.name).is_none()) {
+        let is_required = |one: &Argument| one.is_required || choice.leaves_only(one.name, known);
+        for missing in known.iter().filter(|one| is_required(one) && given.get(one.name).is_none()) {
             broken.push(format!("`{}` is required", missing.name));
         }
         broken.extend(given.broken(choice, known));
@@ -49,7 +52,9 @@ impl Given {
         let count = names.iter().filter(|name| self.get(name).is_some()).count();
         let known = names.iter().filter(|name| known.iter().any(|one| one.name == **name));
         let names: Vec<_> = known.map(|name| format!("`{name}`")).collect();
-        (count < least || count > 1).then(|| format!("give {word} one of {}", names.join(", ")))
+        // One name alone is required, or goes with nothing.
+        let is_broken = names.len() > 1 && (count < least || count > 1);
+        is_broken.then(|| format!("give {word} one of {}", names.join(", ")))
     }
 
     /// The value of an argument, if there is one.
@@ -61,6 +66,20 @@ impl Given {
     pub(super) fn piece(&self, name: &str) -> Option<Piece> {
         self.get(name).cloned().map(Piece::Data)
     }
+}
+
+/// In project scope a caller may name the project all the same: takes it out where it is `bound`, that of the settings.
+pub(super) fn leave_out(given: &mut JsonObject, bound: &str) -> Result<(), Failure> {
+    let project = match given.get(PROJECT_ID) {
+        Some(Value::Null) => String::new(),
+        Some(value) => text(value).unwrap_or_else(|| value.to_string()),
+        None => return Ok(()),
+    };
+    if !project.is_empty() && project != bound {
+        return Err(bound_to_another(&project, bound));
+    }
+    given.remove(PROJECT_ID);
+    Ok(())
 }
 
 fn text(value: &Value) -> Option<String> {

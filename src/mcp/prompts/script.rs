@@ -8,19 +8,24 @@ use crate::gateway::PROJECT_ID;
 pub(super) struct Script {
     purpose: &'static str,
     steps: Vec<Step>,
-    endings: Vec<Ending>,
-}
-
-/// A sentence after the calls.
-struct Ending {
-    /// Call without which it means nothing.
-    needs: Option<&'static str>,
-    sentence: &'static str,
+    endings: Vec<&'static str>,
 }
 
 struct Step {
     tool: &'static str,
     arguments: Vec<(&'static str, Piece)>,
+    /// The project, where the caller names none.
+    project: Option<Piece>,
+    /// What is to be known of the call before the next one.
+    note: Option<&'static str>,
+}
+
+/// Where the calls go.
+pub(super) enum Aim<'a> {
+    /// To the project of the settings.
+    Settled,
+    /// To the project that is given, else to that of the ids.
+    Open(Option<&'a Value>),
 }
 
 /// The value of an argument.
@@ -50,35 +55,42 @@ impl Script {
         arguments: [(&'static str, Option<Piece>); COUNT],
     ) -> Self {
         let given = arguments.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        self.steps.push(Step { tool, arguments: given.collect() });
+        self.steps.push(Step { tool, arguments: given.collect(), project: None, note: None });
+        self
+    }
+
+    /// Says which project the last call goes to where none is given: nothing in the call itself decides it.
+    pub(super) fn in_project(mut self, project: Piece) -> Self {
+        if let Some(step) = self.steps.last_mut() {
+            step.project = Some(project);
+        }
+        self
+    }
+
+    /// Adds a line below the last call.
+    pub(super) fn noting(mut self, note: &'static str) -> Self {
+        if let Some(step) = self.steps.last_mut() {
+            step.note = Some(note);
+        }
         self
     }
 
     /// Adds a sentence after the calls.
     pub(super) fn then(mut self, sentence: &'static str) -> Self {
-        self.endings.push(Ending { needs: None, sentence });
+        self.endings.push(sentence);
         self
     }
 
-    /// Adds a sentence that speaks of the call of `tool`.
-    pub(super) fn after(mut self, tool: &'static str, sentence: &'static str) -> Self {
-        self.endings.push(Ending { needs: Some(tool), sentence });
-        self
-    }
-
-    /// The text, with the calls of offered tools, in `project` where it is named. A call that needs the answer of one
-    /// that is left out is left out too.
-    pub(super) fn text(self, project: Option<&Value>, offers: impl Fn(&str) -> bool) -> String {
+    /// The text, with the calls of offered tools. A call that needs the answer of one that is left out is left out
+    /// too.
+    pub(super) fn text(self, aim: &Aim<'_>, offers: impl Fn(&str) -> bool) -> String {
         let mut kept: Vec<Step> = Vec::new();
         for mut step in self.steps {
             let is_known = |source: &str| kept.iter().any(|earlier| earlier.tool == source);
-            if !offers(step.tool) || !step.sources().all(is_known) {
-                continue;
+            if offers(step.tool) && step.sources().all(is_known) {
+                step.aim(aim);
+                kept.push(step);
             }
-            if let Some(project) = project {
-                step.arguments.push((PROJECT_ID, Piece::Data(project.clone())));
-            }
-            kept.push(step);
         }
         let mut lines =
             vec![self.purpose.to_owned(), String::new(), "Call these tools in this order:".to_owned()];
@@ -87,9 +99,7 @@ impl Script {
         if kept.iter().any(|step| step.sources().next().is_some()) {
             lines.push(LEGEND.to_owned());
         }
-        let is_called = |tool: &'static str| kept.iter().any(|step| step.tool == tool);
-        let said = self.endings.iter().filter(|ending| ending.needs.is_none_or(is_called));
-        lines.push(said.map(|ending| ending.sentence).collect::<Vec<_>>().join(" "));
+        lines.push(self.endings.join(" "));
         lines.join("\n")
     }
 }
@@ -103,10 +113,20 @@ impl Step {
         })
     }
 
+    fn aim(&mut self, aim: &Aim<'_>) {
+        let project = match aim {
+            Aim::Settled => return,
+            Aim::Open(Some(given)) => Some(Piece::Data((*given).clone())),
+            Aim::Open(None) => self.project.take(),
+        };
+        self.arguments.extend(project.map(|project| (PROJECT_ID, project)));
+    }
+
     fn line(&self) -> String {
         let arguments: Vec<_> =
             self.arguments.iter().map(|(name, piece)| format!("\"{name}\":{piece}")).collect();
-        format!("{} {{{}}}", self.tool, arguments.join(","))
+        let note = self.note.map(|note| format!("\n   {note}")).unwrap_or_default();
+        format!("{} {{{}}}{note}", self.tool, arguments.join(","))
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::{
     Argument, Choice, Prompt,
     given::Given,
+    offers,
     script::{
         Piece::{Answer, Fixed},
         Script,
@@ -17,10 +18,11 @@ use crate::{
         configs::ListDeploymentConfigs,
         executions::ListTestPlanExecutions,
         exports::ExportTmsysRun,
-        plans::ListTestPlans,
+        plans::{GetTestPlan, ListTestPlans},
         runs::GetRun,
-        start::StartRun,
+        start::{StartRun, StartTestPlanRun},
     },
+    config::Selection,
     local::{LocalTool, SummarizeResults, WaitForCompletion},
     mcp::completion::Source,
     operation::Operation,
@@ -62,7 +64,7 @@ pub(super) static PROMPTS: [Prompt; 4] = [
                 needs: Some(ListTestPlanExecutions::NAME),
                 ..given(PLAN, "Test plan, to report on its latest completed execution", Source::Plans)
             },
-            given("compare_with", "Execution to compare with; default: the previous one", Source::Executions),
+            given("compare_with", "Execution to compare with; default: the previous one", Source::Baselines),
         ],
         choice: Choice::ExactlyOne(&[EXECUTION, PLAN]),
         script: nightly_report,
@@ -91,13 +93,15 @@ const fn given(name: &'static str, description: &'static str, source: Source) ->
     Argument { name, description, is_required: false, source, needs: None }
 }
 
-fn triage_run(given: &Given) -> Script {
+fn triage_run(given: &Given, _: &Selection) -> Script {
     let run = given.piece("run_id");
     Script::new("Find out why this run ended as it did. Change nothing.")
         .call(SummarizeResults::NAME, [("run_id", run.clone())])
         .call(GetRun::NAME, [("run_id", run.clone())])
         .call(ListRunBugs::NAME, [("run_id", run)])
         .call(GetBug::NAME, [("bug_id", Some(Answer(ListRunBugs::NAME, "data[].bug_id")))])
+        .in_project(Answer(GetRun::NAME, "project_id"))
+        .noting("If this ends as `feature_disabled`, the project has no bug review: go on without it.")
         .then(
             "Then tell the person: the step that decided, what it expected and what was seen; whether the product, \
              the test or the environment is at fault, and how sure that is (ERROR, TIMEOUT and STOPPED are no verdict \
@@ -105,13 +109,26 @@ fn triage_run(given: &Given) -> Script {
         )
 }
 
-fn test_this_build(given: &Given) -> Script {
+fn test_this_build(given: &Given, selection: &Selection) -> Script {
     let build = given.piece("build_id");
     let mut script = Script::new("Test this build: start it, wait for the verdicts and report them.");
     let (mut plan, test) = (given.piece(PLAN), given.piece(TEST));
     if plan.is_none() && test.is_none() {
         script = script.call(ListTestPlans::NAME, []);
         plan = Some(Answer(ListTestPlans::NAME, "data[?].id"));
+    }
+    // Only this one takes a device for each slot of a plan.
+    let start = match plan {
+        Some(_) if offers(selection, StartTestPlanRun::NAME) => StartTestPlanRun::NAME,
+        _ => StartRun::NAME,
+    };
+    if plan.is_some() {
+        script = script.call(GetTestPlan::NAME, [(PLAN, plan.clone())]).noting(if start == StartRun::NAME {
+            "If it has `slots`, stop and tell the person: this server cannot start a plan on several platforms."
+        } else {
+            "If it has `slots`, ask for the device of each and start with \
+             `slot_deployment_configs`:{\"<index>\":{\"deployment_config_id\",\"build_id\"}} too."
+        });
     }
     let mut device = given.piece(DEVICE);
     if device.is_none() {
@@ -123,11 +140,11 @@ fn test_this_build(given: &Given) -> Script {
     }
     // A plan starts an execution, a test only jobs.
     let (name, started) = match plan {
-        Some(_) => (EXECUTION, Answer(StartRun::NAME, "test_plan_execution_id")),
+        Some(_) => (EXECUTION, Answer(start, "test_plan_execution_id")),
         None => ("job_id", Answer(StartRun::NAME, "job_ids[]")),
     };
     script
-        .call(StartRun::NAME, [(PLAN, plan), ("multiplayer_test_id", test), ("build_id", build), (DEVICE, device)])
+        .call(start, [(PLAN, plan), ("multiplayer_test_id", test), ("build_id", build), (DEVICE, device)])
         .call(WaitForCompletion::NAME, [(name, Some(started.clone()))])
         .call(SummarizeResults::NAME, [(name, Some(started))])
         .then("Start once; while the wait answers `timed_out`, repeat only the wait.")
@@ -137,7 +154,7 @@ fn test_this_build(given: &Given) -> Script {
         )
 }
 
-fn nightly_report(given: &Given) -> Script {
+fn nightly_report(given: &Given, _: &Selection) -> Script {
     let mut script = Script::new("Report on the latest results of a test plan. Change nothing.");
     let execution = given.piece(EXECUTION).unwrap_or(Answer(ListTestPlanExecutions::NAME, "data[].id"));
     if let Some(plan) = given.piece(PLAN) {
@@ -155,18 +172,17 @@ fn nightly_report(given: &Given) -> Script {
         )
 }
 
-fn export_results(given: &Given) -> Script {
+fn export_results(given: &Given, _: &Selection) -> Script {
     let (execution, run) = (given.piece(EXECUTION), given.piece("run_id"));
     let is_new = execution.is_some().then_some(Fixed(json!(false)));
     let script = Script::new("Export results to the test-management system.")
         .call(SummarizeResults::NAME, [(EXECUTION, execution.clone()), ("run_id", run.clone())])
+        .noting(
+            "If `state` is not `completed`, ask the person before you go on: only what is over is exported.",
+        )
         .call(
             ExportTmsysRun::NAME,
             [(EXECUTION, execution), ("multiplayer_run_id", run), ("force_new_run", is_new)],
-        )
-        .after(
-            SummarizeResults::NAME,
-            "If `state` is not `completed`, ask the person before the export: only what is over is in it.",
         )
         .then("Export once.");
     script.then(

@@ -5,13 +5,14 @@ use rmcp::{
     model::{CacheScope, ErrorCode, ReadResourceResult, ResourceContents},
     service::RequestContext,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{MIME_TYPE, find};
 use crate::{
     catalog,
     failure::{Code, Failure},
     mcp::{Server, is_modern, stamp},
+    reply,
 };
 
 impl Server {
@@ -25,9 +26,11 @@ impl Server {
         let Some(tool) = catalog::find_tool(found.template.tool) else {
             return Err(ErrorData::internal_error(format!("{}: no such tool", found.template.tool), None));
         };
-        let reply =
-            self.call(tool, found.arguments, context).await.map_err(|failure| refused(uri, &failure))?;
-        let (_, text) = reply.within(self.0.max_reply_chars);
+        let reply = self
+            .call(tool, found.arguments, context)
+            .await
+            .map_err(|failure| refused(uri, &at_address(failure)))?;
+        let (_, text) = reply.within(self.0.max_reply_chars, reply::Asked::Resource(tool.name));
         let contents = ResourceContents::text(text, uri).with_mime_type(MIME_TYPE);
         let mut result = ReadResourceResult::new(vec![contents]);
         if is_modern(context) {
@@ -37,6 +40,19 @@ impl Server {
         }
         Ok(result)
     }
+}
+
+/// A failure whose advice is about arguments, for somebody who has only an address.
+fn at_address(mut failure: Failure) -> Failure {
+    failure.hint = match failure.code {
+        Code::ProjectNotResolved => Some("check the id and the project in the address".to_owned()),
+        Code::ProjectScopeMismatch => {
+            let owning = failure.details.get("owning_project").and_then(Value::as_str).unwrap_or_default();
+            Some(format!("name the project `{owning}` in the address"))
+        }
+        _ => failure.hint,
+    };
+    failure
 }
 
 /// A failed call. Hosts show the message alone, so that it holds the hint too.

@@ -33,7 +33,7 @@ async fn a_value_stays_one_quoted_text_and_no_reference_to_an_answer() {
         let written: Value = serde_json::from_str(&steps[1].arguments).expect("JSON");
         assert_eq!(written, json!({"run_id": value}));
         assert!(!steps[1].arguments.contains('<'), "{text}");
-        assert_eq!(text.lines().count(), 10, "{text}");
+        assert_eq!(text.lines().count(), 11, "{text}");
     }
 }
 
@@ -54,7 +54,28 @@ async fn everything_that_is_wrong_is_said_at_once() {
         let message = refused("export_results", arguments).await;
         assert!(message.contains("exactly one of `test_plan_execution_id`, `run_id`"), "{message}");
     }
+    let alone = refused("nightly_report", json!({})).await;
+    assert_eq!(alone, "nightly_report: `test_plan_execution_id` is required");
     assert!(refused("triage_run", Value::Null).await.contains("`run_id` is required"));
+}
+
+#[tokio::test]
+async fn in_project_scope_the_same_project_may_be_named_and_no_other() {
+    let mut host = Host::open(&settings(&[("TAS_PROJECT_ID", "demo")])).await;
+    let plain = text(&mut host, "triage_run", json!({"run_id": "x"})).await;
+    assert!(!plain.contains("project_id"), "{plain}");
+    for project in [json!("demo"), json!(" demo "), json!(""), Value::Null] {
+        let arguments = json!({"run_id": "x", "project_id": project});
+        assert_eq!(text(&mut host, "triage_run", arguments).await, plain);
+    }
+    for project in [json!("arena"), json!(7), json!(["demo"])] {
+        let arguments = json!({"run_id": "x", "project_id": project});
+        let asked = json!({"name": "triage_run", "arguments": arguments});
+        let error = host.request("prompts/get", asked).await["error"].clone();
+        let failure = &error["data"]["error"];
+        assert_eq!((&error["code"], &failure["code"]), (&json!(-32602), &json!("project_scope_mismatch")));
+        assert_eq!(failure["details"]["owning_project"], "demo", "{error}");
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tas_mcp::{
     catalog,
     mcp::published_tool,
+    reply::Selection,
     sandbox::{keys, seed},
 };
 
@@ -51,6 +52,29 @@ async fn fields_of_records_may_leave_out_the_list_and_paging_stays() {
         assert!(records.iter().all(|one| one.as_object().is_some_and(|one| one.len() == 1)), "{page}");
         assert_eq!(page["pagination"]["page_size"], 2);
     }
+}
+
+#[tokio::test]
+async fn the_list_may_be_left_out_wherever_an_answer_holds_one() {
+    let mut seen = 0;
+    for tool in catalog::tools().filter(|tool| tool.takes_fields) {
+        let schema = &tool.output_schema()["properties"];
+        let Some(known) = schema["data"]["items"]["properties"].as_object() else { continue };
+        let names = known.keys().filter(|name| schema.get(name.as_str()).is_none());
+        let mut answer = json!({"data": [{}, {}]});
+        let names: Vec<_> = names.cloned().collect();
+        for (record, name) in names.iter().flat_map(|name| [(0, name), (1, name)]) {
+            answer["data"][record][name] = json!(format!("{name} {record}"));
+        }
+        let whole = answer.clone();
+        Selection::parse(tool, &names).expect("names").apply(&mut answer);
+        assert_eq!(answer, whole, "{}", tool.name);
+        seen += 1;
+    }
+    assert!(seen > 10, "{seen}");
+    let (_service, mut host) = open().await;
+    let page = host.succeed("list_run_bugs", json!({"run_id": seed::RUN_FAILED, "fields": ["title"]})).await;
+    assert!(page["data"][0]["title"].is_string() && page.get("fields_not_found").is_none(), "{page}");
 }
 
 #[tokio::test]

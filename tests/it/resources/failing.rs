@@ -30,6 +30,7 @@ async fn a_run_of_another_project_is_a_mismatch_that_names_both() {
     assert_eq!(error["data"]["error"]["code"], "project_scope_mismatch", "{error}");
     let message = error["message"].as_str().expect("a message");
     assert!(message.contains("`demo`") && message.contains("`arena`"), "{message}");
+    assert!(message.ends_with("name the project `demo` in the address"), "{message}");
 }
 
 #[tokio::test]
@@ -38,10 +39,14 @@ async fn what_is_not_there_is_not_found_in_the_words_of_each_revision() {
     let uri = "tas://projects/demo/runs/nowhere";
     let error = host.read_in_vain(uri).await;
     assert_eq!((&error["code"], &error["data"]["uri"]), (&json!(-32002), &json!(uri)));
-    assert_eq!(
-        error["data"]["error"],
-        host.fail("get_run", json!({"run_id": "nowhere", "project_id": "demo"})).await
-    );
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains("in the address"), "{message}");
+    for part in ["`project_id`", "TAS_PROJECTS", "nothing was"] {
+        assert!(!message.contains(part), "{part}: {message}");
+    }
+    let mut failure = host.fail("get_run", json!({"run_id": "nowhere", "project_id": "demo"})).await;
+    failure["hint"] = error["data"]["error"]["hint"].clone();
+    assert_eq!(error["data"]["error"], failure);
     let mut host = Host::connect(&service.settings(keys::DEMO, &[]));
     let answer = host.request("resources/read", json!({"uri": uri, "_meta": modern(MODERN)})).await;
     assert_eq!((&answer["error"]["code"], &answer["error"]["data"]["uri"]), (&json!(-32602), &json!(uri)));

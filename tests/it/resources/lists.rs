@@ -99,3 +99,19 @@ async fn lists_have_one_page_and_hints_for_caches() {
         assert_eq!(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "tas-mcp", "{method}");
     }
 }
+
+#[tokio::test]
+async fn a_page_that_no_offered_tool_has_is_neither_announced_nor_served() {
+    const PAGE: &str = "ui://tas/run-report";
+    for (toolsets, is_there) in [("default", true), ("get_run", true), ("builds", false)] {
+        let mut host = Host::connect(&settings(&[("TAS_TOOLSETS", toolsets)]));
+        let extensions = host.initialize("2025-11-25").await["capabilities"]["extensions"].clone();
+        assert_eq!(
+            extensions["io.modelcontextprotocol/ui"].is_object(),
+            is_there,
+            "{toolsets}: {extensions}"
+        );
+        let read = host.request("resources/read", json!({"uri": PAGE})).await;
+        assert_eq!(read["result"].is_object(), is_there, "{toolsets}: {read}");
+    }
+}

@@ -1,7 +1,10 @@
 //! What an organization key is refused, and with which words.
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::{keys, seed};
+use tas_mcp::{
+    catalog,
+    sandbox::{keys, seed},
+};
 
 use super::{BOTH, assert_mismatch, open, run, within};
 use crate::support::{host::Host, stub::Stub};
@@ -25,6 +28,9 @@ async fn ids_of_another_project_than_named_are_refused_and_nothing_is_written() 
     for (tool, arguments, id) in calls.clone().into_iter().chain(calls) {
         let error = host.fail(tool, within("arena", arguments)).await;
         assert_mismatch(&error, "arena", "demo", id);
+        let said = error["message"].as_str().expect("a message").ends_with("nothing was changed");
+        let reads = catalog::find_tool(tool).expect("a tool").effect.is_read_only();
+        assert_eq!(said, !reads, "a read has nothing to say of changes: {error}");
     }
     assert_eq!(service.writes().await, [""; 0]);
 }

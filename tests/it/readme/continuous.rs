@@ -1,0 +1,59 @@
+//! The script for CI.
+
+use std::{fs, time::Duration};
+
+use serde_json::Value;
+use tas_mcp::{
+    config::SETTINGS,
+    sandbox::{keys, seed},
+};
+
+use super::root;
+use crate::support::service::Service;
+
+/// The script for CI, as it stands there.
+#[tokio::test]
+async fn its_script_for_ci_ends_as_the_tests_did_and_leaves_its_reports() {
+    let readme = fs::read_to_string(root("README.md")).expect("README.md");
+    let script =
+        readme.split("```bash\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a script");
+    let script = script.replace("PLAN_ID", seed::PLAN_SMOKE).replace("CONFIG_ID", seed::CONFIG_PHONES);
+    // In place of the programs that a machine may not have.
+    let programs = format!(
+        "tas-mcp() {{ '{}' \"$@\"; }}\njq() {{ sed -n \"s/.*\\\"${{2#.}}\\\":\\\"\\([^\\\"]*\\)\\\".*/\\1/p\" ${{3:-}}; }}\n",
+        env!("CARGO_BIN_EXE_tas-mcp")
+    );
+    let service = Service::start().await;
+    let directory = tempfile::tempdir().expect("a directory");
+    fs::write(directory.path().join("game.apk"), "PK").expect("a build");
+    let mut shell = tokio::process::Command::new("bash");
+    for setting in SETTINGS {
+        shell.env_remove(setting.variable);
+    }
+    shell.args(["-c", &format!("{programs}{script}")]).current_dir(directory.path()).kill_on_drop(true);
+    shell.env("TAS_BASE_URL", service.base_url()).env("TAS_API_KEY", keys::DEMO);
+    shell.env("TAS_STATE_DIR", directory.path());
+    let output = shell.output();
+    tokio::pin!(output);
+    let output = loop {
+        tokio::select! {
+            output = &mut output => break output.expect("a shell"),
+            () = tokio::time::sleep(Duration::from_millis(50)) => {}
+        }
+        // Time passes when the plan is started.
+        if service.writes().await.iter().any(|line| line.contains("/test-plans/")) {
+            service.advance(600.0);
+        }
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(10), "{said}");
+    for (file, part) in [("report.xml", "<testsuite"), ("report.html", "<html"), ("verdicts.json", "FAILED")]
+    {
+        let text = fs::read_to_string(directory.path().join(file)).expect("a file");
+        assert!(text.contains(part), "{file}: {said}");
+    }
+    let verdicts = fs::read_to_string(directory.path().join("verdicts.json")).expect("a file");
+    let verdicts: Value = serde_json::from_str(&verdicts).expect("JSON");
+    let played = verdicts["started"]["build_id"].as_str().expect("a build");
+    assert_eq!(service.content(played).await.as_deref(), Some(b"PK".as_slice()));
+}
