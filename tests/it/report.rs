@@ -8,7 +8,7 @@ mod view;
 mod words;
 
 /// The weight of the page without data, in bytes: hosts fetch it for every conversation that shows it.
-const HEAVIEST: usize = 33_000;
+const HEAVIEST: usize = 34_000;
 
 /// The text of the element that holds the data.
 fn held(page: &str) -> &str {
