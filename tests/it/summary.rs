@@ -12,6 +12,7 @@ mod comparing;
 mod failing;
 mod history;
 mod kinds;
+mod missing;
 mod nameless;
 mod order;
 mod projects;
