@@ -14,6 +14,7 @@ mod history;
 mod kinds;
 mod missing;
 mod nameless;
+mod offsets;
 mod order;
 mod projects;
 mod requests;

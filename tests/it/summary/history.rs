@@ -188,6 +188,11 @@ impl History {
         self.jobs.drain(..count);
     }
 
+    /// Changes a job.
+    pub(super) fn change_job(&mut self, number: usize, change: impl Fn(&mut Value)) {
+        change(self.jobs.get_mut(number).expect("a job of the history"));
+    }
+
     /// Changes the jobs.
     pub(super) fn change_jobs(&mut self, change: impl Fn(&mut Value)) {
         self.jobs.iter_mut().for_each(change);
