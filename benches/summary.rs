@@ -1,5 +1,6 @@
 //! Summing up 500 runs that failed, at a service that takes 20 ms for each answer: ours, against the same requests one
-//! after the other. `cargo bench --bench summary`
+//! after the other. Then how long answers are, for failures that are all alike or none like another.
+//! `cargo bench --bench summary`
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 #![expect(clippy::expect_used, reason = "without a sandbox there are no figures")]
 
@@ -8,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use axum::{Router, http::Uri};
 use serde_json::{Value, json};
 use tas_mcp::{
     catalog,
@@ -23,17 +25,19 @@ use tas_mcp::{
 const RUNS: usize = 500;
 const LATENCY_MS: u64 = 20;
 
+/// The execution whose answer is measured.
+const EXECUTION: &str = "0000000e-0000-4000-8000-000000000000";
+
 async fn call(gateway: &Gateway, tool: &str, arguments: Value) -> Value {
     let tool = catalog::find_tool(tool).expect("a tool");
     let arguments = arguments.as_object().cloned().unwrap_or_default();
     gateway.call_tool(tool, arguments, Audience::silent()).await.expect("an answer").value().clone()
 }
 
-fn gateway(sandbox: &Sandbox) -> Gateway {
+fn gateway(base_url: &str) -> Gateway {
     let matches = clap::Command::new("bench").args(config::flags()).get_matches_from(["bench"]);
-    let base_url = sandbox.base_url();
     let settings = Settings::from_sources(&matches, |name| match name {
-        "TAS_BASE_URL" => Some(base_url.clone()),
+        "TAS_BASE_URL" => Some(base_url.to_owned()),
         "TAS_API_KEY" => Some(keys::DEMO.to_owned()),
         _ => None,
     });
@@ -85,6 +89,71 @@ async fn one_by_one(gateway: &Gateway, execution: &Value) -> usize {
     }
 }
 
+/// A run that failed, with a report of usual length.
+fn run(number: usize, is_alike: bool) -> Value {
+    let test = if is_alike { 0 } else { number };
+    let report =
+        format!("Tapped door {test} three times; it stayed closed, and the lantern burnt out meanwhile.");
+    let goal = format!("Open door {test} with the button at the top right");
+    json!({
+        "multiplayer_run_id": format!("run{number:08}"), "state": "COMPLETED", "result": "FAILED",
+        "started_at": "2026-03-01T08:00:00+00:00", "completed_at": "2026-03-01T08:04:00+00:00",
+        "test": {"id": format!("00000007-0000-4000-8000-{test:012x}"), "name": format!("Open door {test}")},
+        "bug_info": {"bug_count": 0},
+        "players": [{
+            "player_number": 1, "result": "FAILED",
+            "artifacts": [{"filename": "agent.log"}, {"filename": "recording.mp4"}],
+            "steps": [{
+                "step_number": 2, "run_result": "FAILED", "report": report,
+                "test": {"goal": goal, "finish_condition": "The door is open"},
+            }],
+        }],
+    })
+}
+
+fn job(number: usize, is_alike: bool) -> Value {
+    let run = run(number, is_alike);
+    json!({
+        "job_id": format!("00000010-0000-4000-8000-{number:012x}"), "status": "COMPLETED",
+        "multiplayer_test_id": run.pointer("/test/id"), "test_name": run.pointer("/test/name"), "runs": [run],
+    })
+}
+
+/// What a service answers whose one execution has so many runs that failed.
+fn answer(uri: &Uri, runs: usize, is_alike: bool) -> Value {
+    let number = |text: &str| text.trim_start_matches(|one: char| !one.is_ascii_digit()).parse().unwrap_or(0);
+    let last = uri.path().rsplit('/').next().unwrap_or_default();
+    if last == EXECUTION {
+        return json!({"id": last, "test_plan_name": "All", "status": "completed", "total_tests": runs});
+    }
+    if last != "jobs" {
+        return run(number(last), is_alike);
+    }
+    let query = uri.query().unwrap_or_default();
+    let page: usize = query.split('&').find_map(|pair| pair.strip_prefix("page=")).map_or(0, number);
+    let shown: Vec<_> = (page * 100..runs.min(page * 100 + 100)).map(|one| job(one, is_alike)).collect();
+    json!({"data": shown, "pagination": {"total_pages": runs.div_ceil(100)}})
+}
+
+/// Prints how long the answer is about so many runs that failed.
+async fn measure(runs: usize, is_alike: bool) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let base_url = format!("http://{}/api/v1", listener.local_addr().expect("an address"));
+    let router = Router::new().fallback(move |uri: Uri| async move {
+        ([("content-type", "application/json")], answer(&uri, runs, is_alike).to_string())
+    });
+    let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+    let summary =
+        call(&gateway(&base_url), "summarize_results", json!({"test_plan_execution_id": EXECUTION})).await;
+    serving.abort();
+    let shown = summary.get("failures").and_then(Value::as_array).map_or(0, Vec::len);
+    let how = if is_alike { "all alike" } else { "all different" };
+    println!(
+        "{runs} failed runs, {how}: {} characters, {shown} entries",
+        summary.to_string().chars().count()
+    );
+}
+
 async fn timed<T>(work: impl Future<Output = T>) -> (Duration, T) {
     let started = Instant::now();
     let done = work.await;
@@ -98,7 +167,7 @@ fn main() {
         let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let options = Options { speed: 0.0, ..Options::default() };
         let sandbox = sandbox::start(anywhere, options, None).await.expect("a free port");
-        let gateway = gateway(&sandbox);
+        let gateway = gateway(&sandbox.base_url());
         let execution = execution(&sandbox, &gateway).await;
         slow_down(&sandbox).await;
         let arguments = json!({"test_plan_execution_id": execution});
@@ -109,5 +178,10 @@ fn main() {
             theirs.as_secs_f64() / ours.as_secs_f64(),
             summary.to_string().chars().count(),
         );
+        for runs in [1, 50, 500] {
+            for is_alike in [false, true] {
+                measure(runs, is_alike).await;
+            }
+        }
     });
 }

@@ -176,6 +176,6 @@ impl Gateway {
     /// Calls an operation and gives its reply.
     pub async fn call(&self, entry: &'static Entry, arguments: Fields) -> Result<Reply, Failure> {
         let ready = self.ready()?;
-        ready.sent(ready.prepared(entry, arguments).await?).await
+        ready.sent(ready.prepared(entry, arguments, &*self.clock).await?).await
     }
 }

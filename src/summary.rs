@@ -21,6 +21,7 @@ mod details;
 mod flaky;
 mod gathering;
 mod grouping;
+mod moments;
 mod outcome;
 mod reader;
 pub mod signature;

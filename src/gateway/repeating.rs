@@ -9,9 +9,11 @@ use serde_json::Value;
 
 mod alike;
 mod equality;
+mod given;
 mod look;
 mod memory;
 mod moment;
+mod service_time;
 mod told;
 
 pub(super) use memory::Memory;
@@ -38,17 +40,19 @@ impl Gateway {
     /// Calls an operation, unless the call repeats one that seems to have happened.
     pub(super) async fn call_once(&self, entry: &'static Entry, arguments: Fields) -> Result<Reply, Failure> {
         let ready = self.ready()?;
-        let prepared = ready.prepared(entry, arguments).await?;
+        let prepared = ready.prepared(entry, arguments, &*self.clock).await?;
         let Some(trace) = left_by(entry, &prepared.arguments) else { return ready.sent(prepared).await };
         if prepared.call.left() < FOR_THE_WRITE {
             return Err(too_late(entry));
         }
         let now = Moment::now(&*self.clock);
         let call = Call::of(entry.name, prepared.project.as_deref(), &prepared.arguments);
-        let Some(mut attempt) = ready.memory.begin(call, now) else { return Err(under_way(entry)) };
+        let Some(mut attempt) = ready.memory.begin(call, &*self.clock) else { return Err(under_way(entry)) };
         if let Some(doubt) = attempt.doubt() {
             let ago = Ago::of(doubt, now);
-            let seen = ready.look(trace, &prepared, &Since { first: ago.first, now: now.date }).await;
+            let since =
+                Since { first: ago.first, sent: doubt.sent, now: now.date, given: attempt.given(doubt) };
+            let seen = ready.look(trace, &prepared, &since).await;
             let is_settled = match &seen {
                 Ok(seen) => !matches!(seen, Seen::Nothing),
                 Err(failure) => !passes(failure),
@@ -59,12 +63,18 @@ impl Gateway {
             match seen {
                 Ok(Seen::Nothing) => {}
                 Ok(Seen::Done(reply)) => return Ok(reply),
-                Ok(Seen::Records(found)) => return Err(found_again(entry, trace, &found, ago)),
+                Ok(Seen::Records(found)) => {
+                    attempt.tells(&found);
+                    return Err(found_again(entry, trace, &found, ago));
+                }
                 Err(failure) => return Err(unseen(entry, trace, &failure, ago)),
             }
         }
-        attempt.sends(Moment::now(&*self.clock));
+        attempt.sends();
         let outcome = ready.sent(prepared).await;
+        if let Ok(reply) = &outcome {
+            attempt.makes(reply.value());
+        }
         if !outcome.as_ref().is_err_and(|failure| failure.is_in_doubt) {
             attempt.settle();
         }

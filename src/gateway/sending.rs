@@ -12,6 +12,7 @@ use crate::{
     operation::{Fields, Place},
     reply::{self, Reply, Selection, Within},
     scope::{OwnedId, owned_ids},
+    waiting::Clock,
 };
 
 /// A call whose arguments are checked and whose project is known.
@@ -23,6 +24,8 @@ pub(super) struct Prepared<'a> {
     pub(super) ids: Vec<OwnedId>,
     pub(super) project: Option<String>,
     pub(super) wanted: Option<Selection>,
+    /// The time that the answers are heard in.
+    pub(super) clock: &'a dyn Clock,
 }
 
 /// The ids that identify the project of a call.
@@ -34,11 +37,12 @@ pub(super) fn ids(entry: &Entry, arguments: &Fields) -> Vec<OwnedId> {
 
 impl Ready {
     /// Everything that comes before the request of an operation.
-    pub(super) async fn prepared(
-        &self,
+    pub(super) async fn prepared<'a>(
+        &'a self,
         entry: &'static Entry,
         mut arguments: Fields,
-    ) -> Result<Prepared<'_>, Failure> {
+        clock: &'a dyn Clock,
+    ) -> Result<Prepared<'a>, Failure> {
         let Checked { requested, wanted } = self.checked(entry, Some(entry), &mut arguments)?;
         let call = self.call()?;
         let ids = ids(entry, &arguments);
@@ -46,13 +50,14 @@ impl Ready {
         if let Some(project) = project.as_ref().filter(|_| entry.names_project()) {
             arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
         }
-        Ok(Prepared { entry, call, arguments, ids, project, wanted })
+        Ok(Prepared { entry, call, arguments, ids, project, wanted, clock })
     }
 
     /// Sends the request of an operation and makes a reply of its answer.
     pub(super) async fn sent(&self, prepared: Prepared<'_>) -> Result<Reply, Failure> {
-        let Prepared { entry, call, mut arguments, ids, project, wanted } = prepared;
+        let Prepared { entry, call, mut arguments, ids, project, wanted, clock } = prepared;
         let mut answer = call.succeed(entry, &arguments, project.as_deref()).await?;
+        self.memory.hear(answer.date, clock);
         if let Some(whole) = reply::whole_instead(entry, &arguments, &answer) {
             answer = call.succeed(entry, &whole, project.as_deref()).await?;
             arguments = whole;

@@ -2,7 +2,11 @@
 
 use serde_json::Value;
 
-use super::{cause::Cause, details::bug_count};
+use super::{
+    cause::Cause,
+    details::bug_count,
+    moments::{earliest, order},
+};
 use crate::waiting::{
     Item,
     item::{is_completed, last_attempt, text, word},
@@ -36,20 +40,12 @@ impl Case {
         let item = Item::of_job(job);
         let runs = job.get("runs").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let counts = last_attempt(runs);
-        let mut others: Vec<_> =
-            runs.iter().filter(|run| counts.is_none_or(|counts| !std::ptr::eq(*run, counts))).collect();
-        others.sort_by_cached_key(|run| text(run, "started_at"));
-        let started = runs.iter().filter_map(|run| text(run, "started_at")).min();
         Self {
             test_id: text(job, "multiplayer_test_id"),
-            started_at: started,
+            started_at: earliest(runs.iter().filter_map(|run| text(run, "started_at"))),
             completed_at: text(job, "completed_at"),
             build_id: text(job, "build_id"),
-            earlier: others
-                .iter()
-                .filter_map(|run| text(run, "result"))
-                .map(|result| word(&result))
-                .collect(),
+            earlier: others(runs, counts).into_iter().filter_map(ending).collect(),
             item,
             ..Self::default()
         }
@@ -84,9 +80,8 @@ impl Case {
     pub(super) fn of_attempts(attempts: &[Value]) -> Self {
         let Some(counts) = last_attempt(attempts) else { return Self::default() };
         let mut case = Self::of_run(counts);
-        let mut others: Vec<_> = attempts.iter().filter(|run| !std::ptr::eq(*run, counts)).collect();
-        others.sort_by_cached_key(|run| text(run, "started_at"));
-        case.earlier = others.iter().filter_map(|run| text(run, "result")).map(|one| word(&one)).collect();
+        let others = others(attempts, Some(counts));
+        case.earlier = others.iter().copied().filter_map(ending).collect();
         // Who cannot see the job takes it for going on as long as an attempt is.
         if let Some(going_on) = others.iter().find(|run| !is_completed(text(run, "state").as_deref())) {
             case.item.status = text(going_on, "state");
@@ -114,6 +109,21 @@ impl Case {
     pub(super) fn is_flaky(&self) -> bool {
         self.item.has_passed() && self.earlier.iter().any(|result| result != "SUCCESS")
     }
+}
+
+/// The attempts but the one that counts, in the order of their starts.
+fn others<'a>(runs: &'a [Value], counts: Option<&Value>) -> Vec<&'a Value> {
+    let is_other = |run: &&Value| counts.is_none_or(|counts| !std::ptr::eq(*run, counts));
+    let mut others: Vec<_> = runs.iter().filter(is_other).collect();
+    others.sort_by_cached_key(|run| text(run, "started_at").map(|at| order(&at)));
+    others
+}
+
+/// How an attempt ended. One that is over without a result has not passed.
+fn ending(run: &Value) -> Option<String> {
+    let is_over = is_completed(text(run, "state").as_deref());
+    let without = || is_over.then(|| "no_result".to_owned());
+    text(run, "result").map(|result| word(&result)).or_else(without)
 }
 
 /// Place of a verdict among all, the worst first.

@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+
 use super::{
     baseline::Baseline,
     case::{Case, rank},
     gathering::Subject,
     outcome::{Change, Comparison, With},
     texts::{LONGEST_ID, LONGEST_WORD, shortened, test_name},
-    whole::builds,
+    whole::{builds, moment},
 };
 use crate::waiting::item::text;
 
@@ -48,8 +50,10 @@ pub(super) fn of(subject: &mut Subject, baseline: Baseline) -> Comparison {
         Baseline::Nothing(why) => return Comparison { note: Some(why), ..Comparison::default() },
     };
     let mut comparison = Comparison { with: Some(with(&earlier)), ..Comparison::default() };
-    comparison.note = note(subject, &earlier);
     let (now, then) = (tests(&subject.cases), tests(&earlier.cases));
+    let is_apart = !now.is_empty() && !then.is_empty() && !now.keys().any(|key| then.contains_key(key));
+    let told = [oddity(subject, &earlier, is_apart), note(subject, &earlier)];
+    comparison.note = told.into_iter().flatten().reduce(|one, other| format!("{one}; {other}"));
     let keys: BTreeSet<_> = now.keys().chain(then.keys()).collect();
     for key in keys {
         let (now, then) = (now.get(key), then.get(key));
@@ -60,6 +64,22 @@ pub(super) fn of(subject: &mut Subject, baseline: Baseline) -> Comparison {
     order(&mut comparison);
     subject.notes.extend(earlier.notes);
     comparison
+}
+
+/// What speaks against the choice of what it is compared with.
+fn oddity(subject: &Subject, earlier: &Subject, is_apart: bool) -> Option<String> {
+    let (one, other) = (&subject.target, &earlier.target);
+    let began = |subject| moment(subject, "started_at")?.parse::<Timestamp>().ok();
+    let told = if one.kind == other.kind && one.id.eq_ignore_ascii_case(&other.id) {
+        "it is compared with itself"
+    } else if is_apart {
+        "the two have no test in common"
+    } else if began(subject).zip(began(earlier)).is_some_and(|(ours, theirs)| theirs > ours) {
+        "what it is compared with began later: `fixed` and `newly_failing` are the other way round"
+    } else {
+        return None;
+    };
+    Some(told.to_owned())
 }
 
 /// What has to be known of a comparison of parts.

@@ -11,10 +11,13 @@ use super::{
 };
 use crate::{
     api::{jobs::ListJobs, runs::ListRuns},
-    failure::Failure,
+    failure::{Code, Failure},
     listing::{Listed, MOST_PAGES, each_once},
     operation::Operation as _,
-    waiting::item::{is_completed, text},
+    waiting::{
+        counts,
+        item::{is_completed, text},
+    },
 };
 
 /// Something that was run: its record, and its tests as far as they could be read.
@@ -93,11 +96,13 @@ async fn add_tests(reader: &Reader, subject: &mut Subject) -> Result<(), Failure
         Ok(listed) => {
             subject.is_whole = note(&mut subject.notes, &listed, "jobs, page");
             subject.cases = jobs(listed.records);
+            subject.miss("they are not in the list of jobs");
         }
         Err(failure) if is_absent(&failure) => {
             let listed = reader.all(ListRuns::NAME, &narrowed).await?;
             subject.is_whole = note(&mut subject.notes, &listed, "runs, page");
             subject.cases = jobs_of(listed.records);
+            subject.miss("they are not in the list of runs");
         }
         Err(failure) => return Err(failure),
     }
@@ -131,6 +136,23 @@ impl Subject {
     fn without_tests(target: &Target, record: Option<Value>) -> Self {
         let (cases, notes) = (Vec::new(), Notes::default());
         Self { target: target.clone(), record, cases, notes, is_whole: true }
+    }
+
+    /// Says how many tests a list lacks that was read to its end, and what the execution counts: it knows of them all.
+    fn miss(&mut self, why: &str) {
+        let Some(record) = self.record.as_ref().filter(|_| self.is_whole) else { return };
+        let total = counts::total(record).unwrap_or_default();
+        let missing = total.saturating_sub(self.cases.len());
+        if missing == 0 {
+            return;
+        }
+        let counted: Vec<_> =
+            counts::verdicts(record).iter().map(|(verdict, count)| format!("{verdict} {count}")).collect();
+        let counted =
+            if counted.is_empty() { String::new() } else { format!(" (it counts {})", counted.join(", ")) };
+        let which = format!("{}: {missing} of {total}{counted}", self.target.id);
+        self.is_whole = false;
+        self.notes.add("tests of the execution", which, Failure::new(Code::BadResponse, why));
     }
 }
 

@@ -8,6 +8,7 @@ use super::{
     case::{Case, rank},
     cause::Cause,
     gathering::Subject,
+    moments::order as order_of_moments,
     outcome::{Bug, TestName},
     signature::normalised,
     texts::{LONGEST_ID, LONGEST_WORD, filled, shortened, test_name},
@@ -88,7 +89,8 @@ fn signature(case: &Case, place: usize, verdict: String, why: &Cause) -> Signatu
 fn group(mut members: Vec<(&Case, Cause)>) -> Option<Group> {
     members.sort_by(|(one, _), (other, _)| {
         let key = |case: &Case| {
-            (case.started_at.is_none(), case.started_at.clone(), case.item.id().map(str::to_owned))
+            let at = case.started_at.as_deref().map(order_of_moments);
+            (at.is_none(), at, case.item.id().map(str::to_owned))
         };
         key(one).cmp(&key(other))
     });

@@ -12,6 +12,7 @@ use super::{
     flaky::flaky,
     gathering::Subject,
     grouping::{self, Group},
+    moments::{earliest, latest},
     outcome::{BuildName, Summary},
     texts::{LONGEST_ID, LONGEST_NAME, LONGEST_WORD, shortened},
 };
@@ -103,13 +104,13 @@ fn name(subject: &Subject) -> Option<String> {
 }
 
 /// When it began or ended: as its record says, else as its tests do.
-fn moment(subject: &Subject, name: &str) -> Option<String> {
+pub(super) fn moment(subject: &Subject, name: &str) -> Option<String> {
     let of_record = subject.record.as_ref().and_then(|record| text(record, name));
     let of_cases =
         |at: fn(&Case) -> &Option<String>| subject.cases.iter().filter_map(move |case| at(case).clone());
     of_record.or_else(|| match name {
-        "started_at" => of_cases(|case| &case.started_at).min(),
-        _ if subject.is_over() => of_cases(|case| &case.completed_at).max(),
+        "started_at" => earliest(of_cases(|case| &case.started_at)),
+        _ if subject.is_over() => latest(of_cases(|case| &case.completed_at)),
         _ => None,
     })
 }

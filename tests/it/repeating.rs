@@ -34,8 +34,13 @@ async fn open() -> Scene {
 }
 
 async fn open_with(key: &str, more: &[(&str, &str)]) -> Scene {
+    open_in(Simulated::of, key, more).await
+}
+
+/// The same with a clock of its own.
+async fn open_in(clock: fn(&Arc<Service>) -> Arc<Simulated>, key: &str, more: &[(&str, &str)]) -> Scene {
     let service = Arc::new(Service::start().await);
-    let clock = Simulated::of(&service);
+    let clock = clock(&service);
     let settings = service.settings(key, &[&[("TAS_TOOLSETS", "all")], more].concat());
     let server = Server::with(Gateway::new(&settings).with_clock(clock.clone()), &settings);
     let mut host = Host::to(server);

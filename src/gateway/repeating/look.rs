@@ -1,6 +1,6 @@
 //! Looking for what a call may have made, in the list where it would be.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -26,7 +26,8 @@ const MOST_PAGES: usize = 20;
 /// How much earlier than the call a record may seem to be made: the parts of a service need not agree on the time.
 const MARGIN: SignedDuration = SignedDuration::from_secs(60);
 
-/// The same where the service does not say what time it is, and only ours is known.
+/// The same where the service does not say what time it is, and only ours is known; what is further apart does not agree
+/// on the time at all.
 const WIDE_MARGIN: SignedDuration = SignedDuration::from_mins(15);
 
 /// What a look has shown.
@@ -45,22 +46,41 @@ impl Seen {
     }
 }
 
-/// Since when a record may have been made.
-#[derive(Clone, Copy, Debug)]
+/// Since when a record may have been made, and which was not.
+#[derive(Clone, Debug)]
 pub(super) struct Since {
-    /// How long ago the first of the equal calls was sent.
+    /// How long ago the first of the equal calls was sent, by our clock.
     pub(super) first: Duration,
+    /// What time it was then, by the clock of the service, where that is known.
+    pub(super) sent: Option<Timestamp>,
     /// What time it is, by our clock.
     pub(super) now: Timestamp,
+    /// What equal calls of known outcome made, by its ids in lower case.
+    pub(super) given: BTreeSet<String>,
 }
 
 impl Since {
-    /// When a record was made at the earliest, by the clock of the service where it says its `date`.
+    /// When a record was made at the earliest, by the clock of the service where it says its `date`. That clock may run
+    /// faster than ours, or slower: the earlier of both ways to count counts.
     fn start(&self, date: Option<Timestamp>) -> Timestamp {
-        let (now, margin) = date.map_or((self.now, WIDE_MARGIN), |date| (date, MARGIN));
-        let back = SignedDuration::try_from(self.first).unwrap_or(SignedDuration::MAX).saturating_add(margin);
-        now.checked_sub(back).unwrap_or(Timestamp::MIN)
+        let first = SignedDuration::try_from(self.first).unwrap_or(SignedDuration::MAX);
+        let agrees = |date: &Timestamp| date.duration_since(self.now).abs() <= WIDE_MARGIN;
+        let ours = || date.filter(agrees).map(|_| before(self.now, first));
+        let sent = self.sent.or_else(ours);
+        let margin = date.and(sent).map_or(WIDE_MARGIN, |_| MARGIN);
+        let counted = before(date.unwrap_or(self.now), first.saturating_add(margin));
+        sent.map_or(counted, |sent| counted.min(before(sent, MARGIN)))
     }
+
+    /// Whether somebody was told this record already.
+    fn knows(&self, list: &Listed, record: &Value) -> bool {
+        let id = list.told.first().and_then(|name| record.get(*name)?.as_str());
+        id.is_some_and(|id| self.given.contains(&id.to_ascii_lowercase()))
+    }
+}
+
+fn before(moment: Timestamp, span: SignedDuration) -> Timestamp {
+    moment.checked_sub(span).unwrap_or(Timestamp::MIN)
 }
 
 /// A page of a list.
@@ -100,7 +120,7 @@ impl Ready {
         since: &Since,
         found: &mut Vec<Value>,
     ) -> Result<(), Failure> {
-        let Prepared { call, arguments, project, .. } = prepared;
+        let Prepared { call, arguments, project, clock, .. } = prepared;
         let entry = catalog::find(list.list)
             .ok_or_else(|| Failure::new(Code::NotFound, format!("there is no `{}`", list.list)))?;
         let call = call.without(FOR_THE_WRITE);
@@ -109,10 +129,14 @@ impl Ready {
         for number in 0..MOST_PAGES {
             let asked = asked(list, arguments, number);
             let answer = call.succeed(entry, &asked, project.as_deref()).await?;
+            self.memory.hear(answer.date, *clock);
             let start = *start.get_or_insert_with(|| since.start(answer.date));
             let reply = Reply::new(entry, &asked, &answer, &call.key, &self.within())?;
             let page = Page::read(reply.value(), number).ok_or_else(|| no_page(entry.name))?;
-            let may_be = |record: &&Value| is_new(list, record, start) && is_alike(list.same, record, &shown);
+            let may_be = |record: &&Value| {
+                let is_like = is_new(list, record, start) && is_alike(list.same, record, &shown);
+                is_like && !since.knows(list, record)
+            };
             found.extend(page.records.iter().filter(may_be).map(|record| told(list, record)));
             if page.is_last || is_past(list, page.records, start) {
                 return Ok(());

@@ -1,14 +1,18 @@
 //! The latest calls whose outcome nobody knows.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use super::{equality::Call, moment::Moment};
+use jiff::Timestamp;
+use serde_json::Value;
 
-/// How long a call is remembered.
+use super::{equality::Call, given::Given, moment::Moment, service_time::ServiceTime};
+use crate::waiting::Clock;
+
+/// How long a call is remembered after its caller was left in doubt.
 const LASTING: Duration = Duration::from_secs(600);
 
 /// Most calls that are remembered; the oldest that nobody repeats make room.
@@ -19,13 +23,19 @@ const MOST: usize = 64;
 pub(super) struct Doubt {
     /// The first of equal calls.
     pub(super) first: Moment,
+    /// What time it was at the service when the first was sent, where that is known.
+    pub(super) sent: Option<Timestamp>,
     /// The last of them.
     pub(super) last: Moment,
+    /// When its outcome became unknown.
+    since: Moment,
 }
 
 impl Doubt {
     fn and(self, other: Self) -> Self {
-        Self { first: self.first.earlier(other.first), last: self.last.later(other.last) }
+        let sent = self.sent.zip(other.sent).map(|(one, another)| one.min(another));
+        let (first, last) = (self.first.earlier(other.first), self.last.later(other.last));
+        Self { first, sent, last, since: self.since.later(other.since) }
     }
 }
 
@@ -42,6 +52,8 @@ struct Remembered {
 struct Calls {
     remembered: VecDeque<Remembered>,
     attempts: u64,
+    given: Given,
+    service_time: Option<ServiceTime>,
 }
 
 impl Calls {
@@ -70,12 +82,13 @@ pub(in crate::gateway) struct Memory(Mutex<Calls>);
 
 impl Memory {
     /// Begins a call; `None`: somebody is repeating the very same at this moment.
-    pub(super) fn begin(&self, call: Call, now: Moment) -> Option<Attempt<'_>> {
+    pub(super) fn begin<'a>(&'a self, call: Call, clock: &'a dyn Clock) -> Option<Attempt<'a>> {
+        let now = Moment::now(clock);
         let mut calls = self.calls();
         // A machine that has slept forgets no sooner.
         calls
             .remembered
-            .retain(|known| known.owner.is_some() || now.awake_since(known.doubt.last) <= LASTING);
+            .retain(|known| known.owner.is_some() || now.awake_since(known.doubt.since) <= LASTING);
         if calls.remembered.iter().any(|known| known.call == call && known.owner.is_some()) {
             return None;
         }
@@ -83,7 +96,14 @@ impl Memory {
         let id = calls.attempts;
         let doubt = calls.take(&call, id);
         drop(calls);
-        Some(Attempt { memory: self, id, call, doubt, sent: None, is_settled: false })
+        Some(Attempt { memory: self, clock, id, call, doubt, sent: None, is_settled: false })
+    }
+
+    /// Remembers what time an answer says it is at the service.
+    pub(in crate::gateway) fn hear(&self, date: Option<Timestamp>, clock: &dyn Clock) {
+        if let Some(date) = date {
+            self.calls().service_time = Some(ServiceTime::new(date, Moment::now(clock)));
+        }
     }
 
     fn calls(&self) -> MutexGuard<'_, Calls> {
@@ -95,10 +115,11 @@ impl Memory {
 #[derive(Debug)]
 pub(super) struct Attempt<'a> {
     memory: &'a Memory,
+    clock: &'a dyn Clock,
     id: u64,
     call: Call,
     doubt: Option<Doubt>,
-    sent: Option<Moment>,
+    sent: Option<Doubt>,
     is_settled: bool,
 }
 
@@ -109,8 +130,26 @@ impl Attempt<'_> {
     }
 
     /// Now it is sent.
-    pub(super) fn sends(&mut self, now: Moment) {
-        self.sent = Some(now);
+    pub(super) fn sends(&mut self) {
+        let now = Moment::now(self.clock);
+        let sent = self.memory.calls().service_time.map(|time| time.at(now));
+        self.sent = Some(Doubt { first: now, sent, last: now, since: now });
+    }
+
+    /// The ids, in lower case, of what calls in this doubt have not made.
+    pub(super) fn given(&self, doubt: Doubt) -> BTreeSet<String> {
+        self.memory.calls().given.before(&self.call, doubt.first)
+    }
+
+    /// It has made what this answer names.
+    pub(super) fn makes(&self, answer: &Value) {
+        self.memory.calls().given.add(&self.call, None, [answer]);
+    }
+
+    /// The caller is told that these records are there.
+    pub(super) fn tells(&self, records: &[Value]) {
+        let now = Moment::now(self.clock);
+        self.memory.calls().given.add(&self.call, Some(now), records);
     }
 
     /// Its outcome is known, or the caller was told all there is to know: nothing is held back any more.
@@ -119,7 +158,7 @@ impl Attempt<'_> {
     }
 
     fn lasting(&self) -> Option<Doubt> {
-        let sent = self.sent.map(|sent| Doubt { first: sent, last: sent });
+        let sent = self.sent.map(|sent| Doubt { since: Moment::now(self.clock), ..sent });
         let both = match (self.doubt, sent) {
             (Some(doubt), Some(sent)) => Some(doubt.and(sent)),
             (doubt, sent) => doubt.or(sent),

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::waiting::Clock;
 
 /// A moment by two clocks: one stands still while the machine sleeps, the other can be set.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Moment {
     passed: Duration,
     pub(super) date: Timestamp,

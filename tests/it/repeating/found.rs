@@ -1,9 +1,10 @@
 //! The first call has happened: its record is told instead of made again.
 
 use serde_json::json;
-use tas_mcp::sandbox::seed;
+use tas_mcp::sandbox::{keys, seed};
 
-use super::{cases, lost_after, lost_before, open, start, text};
+use super::{cases, lost_after, lost_before, open, plan, start, text};
+use crate::support::host::Host;
 
 #[tokio::test]
 async fn what_has_happened_is_told_once_and_not_done_again() {
@@ -52,7 +53,9 @@ async fn what_has_not_happened_is_done_once() {
 #[tokio::test]
 async fn what_was_there_long_before_is_not_taken_for_it() {
     let mut scene = open().await;
-    scene.host.succeed("start_run", start()).await;
+    // By somebody else: a server knows what it made itself.
+    let mut other = Host::open(&scene.service.settings(keys::DEMO, &[])).await;
+    other.succeed("start_run", start()).await;
     scene.pass(300).await;
     let before = scene.count("list_jobs").await;
     scene.lose("start_run", &start(), lost_before()).await;
@@ -100,4 +103,40 @@ async fn an_export_of_an_execution_is_found_or_made_and_never_made_twice() {
     let again = scene.host.succeed("export_tmsys_run", once).await;
     assert_eq!(again["already_exported"], true, "{again}");
     assert_eq!(again["tmsys_plan_id"], made["tmsys_plan_id"], "there is one export");
+}
+
+#[tokio::test]
+async fn what_an_equal_call_was_answered_with_is_not_taken_for_another() {
+    for (tool, arguments, list, id) in [
+        ("start_run", start(), "list_jobs", "/job_ids/0"),
+        ("start_test_plan_run", plan(), "list_test_plan_executions", "/test_plan_execution_id"),
+    ] {
+        let mut scene = open().await;
+        let before = scene.count(list).await;
+        let known = scene.host.succeed(tool, arguments.clone()).await.pointer(id).cloned();
+        assert!(known.as_ref().is_some_and(serde_json::Value::is_string), "{tool}");
+        scene.lose(tool, &arguments, lost_before()).await;
+        scene.host.succeed(tool, arguments.clone()).await;
+        assert_eq!(scene.count(list).await, before + 2, "{tool}: the lost one is made up for");
+
+        scene.lose(tool, &arguments, lost_after()).await;
+        let error = scene.host.fail(tool, arguments).await;
+        assert_eq!(
+            (&error["code"], &error["details"]["found_count"]),
+            (&json!("conflict"), &json!(1)),
+            "{error}"
+        );
+        assert_eq!(scene.count(list).await, before + 3, "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_told_is_not_taken_for_a_later_call() {
+    let mut scene = open().await;
+    let before = scene.count("list_jobs").await;
+    scene.lose("start_run", &start(), lost_after()).await;
+    assert_eq!(scene.host.fail("start_run", start()).await["code"], "conflict");
+    scene.lose("start_run", &start(), lost_before()).await;
+    scene.host.succeed("start_run", start()).await;
+    assert_eq!(scene.count("list_jobs").await, before + 2);
 }

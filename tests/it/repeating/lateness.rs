@@ -1,7 +1,12 @@
 //! Looking and writing share the time of one call.
 
+use std::time::Duration;
+
 use serde_json::json;
-use tas_mcp::sandbox::{keys, seed};
+use tas_mcp::{
+    sandbox::{keys, seed},
+    waiting::Clock as _,
+};
 
 use super::{lost_before, open_with, start, text};
 
@@ -36,4 +41,22 @@ async fn a_write_is_not_begun_when_its_time_is_nearly_over() {
     assert!(text(&error["message"]).contains("not sent"), "{error}");
     assert_eq!(scene.service.writes().await, Vec::<String>::new());
     scene.host.succeed("export_tmsys_run", arguments).await;
+}
+
+/// The call takes 40 seconds of the 10 minutes and 30 seconds until it is repeated.
+#[tokio::test(start_paused = true)]
+async fn the_time_to_repeat_begins_when_the_caller_is_left_in_doubt() {
+    let mut scene = open_with(keys::DEMO, &[]).await;
+    let before = scene.count("list_jobs").await;
+    scene.service.fault(json!({"operation": "start_run", "delay_ms": 90_000, "after": true})).await;
+    let slow = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        scene.clock.pause(Duration::from_secs(40)).await;
+    };
+    let (error, ()) = tokio::join!(scene.host.fail("start_run", start()), slow);
+    assert_eq!(error["code"], "outcome_unknown", "{error}");
+    scene.pass(590).await;
+    scene.service.release().await;
+    assert_eq!(scene.host.fail("start_run", start()).await["code"], "conflict");
+    assert_eq!(scene.count("list_jobs").await, before + 1);
 }

@@ -1,6 +1,12 @@
 //! A panic in one request: its caller is answered, and the others go on.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
@@ -15,17 +21,21 @@ use tas_mcp::{
 use super::{MODERN, modern};
 use crate::support::{host::Host, service::Service};
 
-/// A clock that nobody can look at.
-#[derive(Debug)]
-struct Broken;
+/// A clock that nobody can look at until it is mended.
+#[derive(Debug, Default)]
+struct Broken {
+    is_mended: AtomicBool,
+}
 
 impl Clock for Broken {
     fn now(&self) -> Duration {
-        panic!("the clock is broken")
+        assert!(self.is_mended.load(Ordering::Relaxed), "the clock is broken");
+        Duration::ZERO
     }
 
     fn date(&self) -> Timestamp {
-        panic!("the clock is broken")
+        assert!(self.is_mended.load(Ordering::Relaxed), "the clock is broken");
+        Timestamp::UNIX_EPOCH
     }
 
     fn pause(&self, _: Duration) -> BoxFuture<'_, ()> {
@@ -51,7 +61,8 @@ async fn every_request_is_answered_all_the_same() {
     let template = json!({"type": "ref/resource", "uri": "tas://projects/{project}/runs/{run}"});
     let typed = json!({"ref": template, "argument": {"name": "run", "value": ""}, "_meta": meta});
 
-    let gateway = Gateway::new(&settings).with_clock(Arc::new(Broken));
+    let clock = Arc::new(Broken::default());
+    let gateway = Gateway::new(&settings).with_clock(clock.clone());
     let mut host = Host::to(Server::with(gateway, &settings));
     for (method, params) in [
         ("tools/call", &wait),
@@ -63,6 +74,7 @@ async fn every_request_is_answered_all_the_same() {
         assert_eq!(answer["error"]["code"], -32603, "{method}: {answer}");
         assert_eq!(answer["error"]["message"], format!("{method}: internal error"));
     }
+    clock.is_mended.store(true, Ordering::Relaxed);
     let params = json!({"name": "get_run", "arguments": {"run_id": seed::RUN_FAILED}, "_meta": meta});
     let answer = host.request("tools/call", params).await;
     assert_eq!(answer["result"]["structuredContent"]["multiplayer_run_id"], seed::RUN_FAILED, "{answer}");

@@ -165,3 +165,21 @@ async fn a_part_that_is_not_known_is_not_taken_for_a_difference() {
     let note = summary["comparison"]["note"].as_str().expect("a note");
     assert!(note.starts_with("not every test could be read"), "{note}");
 }
+
+/// The note of a comparison of the execution `number` with another.
+async fn noted(history: &History, number: usize, with: usize) -> Value {
+    let arguments = against(execution(&uuid(0xe, number)), &uuid(0xe, with));
+    history.clone().summary(arguments).await["comparison"]["note"].clone()
+}
+
+#[tokio::test]
+async fn a_choice_that_tells_little_is_noted() {
+    let mut history = History::of(&[Test::new(1, &["SUCCESS"])]);
+    history.add(&[Test::new(1, &["FAILED"])]);
+    history.add(&[Test::new(2, &["FAILED"])]);
+    assert_eq!(noted(&history, 1, 0).await, Value::Null);
+    assert_eq!(noted(&history, 1, 1).await, "it is compared with itself");
+    assert_eq!(noted(&history, 2, 0).await, "the two have no test in common");
+    let later = noted(&history, 0, 1).await;
+    assert!(later.as_str().is_some_and(|note| note.starts_with("what it is compared with began later")));
+}

@@ -178,6 +178,21 @@ impl History {
         change(self.runs.get_mut(run).expect("a run of the history"));
     }
 
+    /// Changes an execution.
+    pub(super) fn change_execution(&mut self, number: usize, change: impl Fn(&mut Value)) {
+        change(self.executions.get_mut(number).expect("an execution of the history"));
+    }
+
+    /// Leaves out the first jobs of the list.
+    pub(super) fn forget_jobs(&mut self, count: usize) {
+        self.jobs.drain(..count);
+    }
+
+    /// Changes a job.
+    pub(super) fn change_job(&mut self, number: usize, change: impl Fn(&mut Value)) {
+        change(self.jobs.get_mut(number).expect("a job of the history"));
+    }
+
     /// Changes the jobs.
     pub(super) fn change_jobs(&mut self, change: impl Fn(&mut Value)) {
         self.jobs.iter_mut().for_each(change);

@@ -1,11 +1,12 @@
 //! Verdicts and entries, of a past that is made up.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
-    each, execution,
-    history::{History, Test, uuid},
+    TOOL, each, execution,
+    history::{History, Test, host, uuid},
 };
+use crate::support::stub::Stub;
 
 #[tokio::test]
 async fn failures_with_one_signature_are_one_entry() {
@@ -112,4 +113,23 @@ async fn hidden_characters_are_taken_out() {
         [&failure["observed"], &failure["test"]["name"], &failure["bugs"][0]["title"]],
         ["ignore this", "Name", "Title"]
     );
+}
+
+#[tokio::test]
+async fn an_attempt_that_ended_without_a_result_has_not_passed() {
+    let mut history = History::of(&[Test::new(1, &["ERROR", "SUCCESS"])]);
+    history.change_jobs(|job| job["runs"][0]["result"] = Value::Null);
+    history.change("r0000a00000", |run| run["result"] = Value::Null);
+    for has_jobs in [true, false] {
+        let history = history.clone();
+        let stub = Stub::start(move |target| {
+            let is_lost = !has_jobs && target.contains("/jobs");
+            let answer = if is_lost { (404, json!({"error": "no"})) } else { history.answer(&target) };
+            async move { answer }
+        })
+        .await;
+        let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+        assert_eq!(summary["verdicts"], json!({"SUCCESS": 1}));
+        assert_eq!(each(&summary["flaky"], "/earlier"), [json!(["no_result"])], "{has_jobs}");
+    }
 }
