@@ -18,6 +18,7 @@ mod asked;
 mod cancelling;
 mod command;
 mod details;
+mod early;
 mod fault_table;
 mod faults;
 mod files;
