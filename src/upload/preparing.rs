@@ -80,6 +80,7 @@ impl Order<'_> {
             resumes: self.resumes,
             hashes: self.hashes,
             is_noted: Arc::default(),
+            begun: Arc::default(),
         })
     }
 }

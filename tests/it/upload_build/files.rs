@@ -195,3 +195,17 @@ async fn what_has_changed_is_not_said_to_go_on() {
     assert_eq!(error["error"]["hint"], "upload it again when nothing writes to it any more", "{error}");
     assert_eq!(scene.journals().len(), 1, "the next upload finds what is to be cancelled");
 }
+
+/// What a link leads to may have any name.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_has_the_name_and_the_platform_that_it_says() {
+    let scene = Scene::open().await;
+    scene.write("small.apk", b"abc");
+    std::os::unix::fs::symlink("small.apk", scene.root.path().join("latest.ipa")).expect("a link");
+    let mut host = scene.host().await;
+    let build = host.succeed("upload_build", json!({"path": "latest.ipa"})).await;
+    assert_eq!((&build["name"], &build["file_name"]), (&json!("latest.ipa"), &json!("latest.ipa")));
+    let shown = host.succeed("get_build", json!({"build_id": build["build_id"]})).await;
+    assert_eq!((&shown["platform"], &shown["file_name"]), (&json!("ios-native"), &json!("latest.ipa")));
+}
