@@ -37,7 +37,7 @@ pub use background::{Background, Uploads};
 pub use meter::Meter;
 pub use pace::Pace;
 pub use platform::by_name as platform_of;
-pub use preparing::Order;
+pub use preparing::{Handle, Order};
 pub use source::Source;
 
 use self::{

@@ -127,7 +127,8 @@ impl Source {
         }
     }
 
-    fn changed(&self) -> Failure {
+    /// It is not what it was.
+    pub(super) fn changed(&self) -> Failure {
         file_error(&self.shown, "changed while it was uploaded")
             .hint("upload it again when nothing writes to it any more")
     }

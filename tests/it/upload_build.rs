@@ -15,6 +15,7 @@ use crate::support::{host::Host, service::Service};
 
 mod answers;
 mod asked;
+mod bounds;
 mod cancelling;
 mod command;
 mod details;

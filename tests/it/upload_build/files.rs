@@ -1,7 +1,7 @@
 //! Files that cannot be uploaded, and files that do not stay as they are.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, OpenOptions},
     io::Write as _,
     time::{Duration, SystemTime},
 };
@@ -47,22 +47,6 @@ async fn what_is_no_file_below_the_root_is_refused_before_any_request() {
     }
     assert_eq!(scene.service.requests().await, [""; 0]);
     assert_eq!(scene.journals(), [""; 0]);
-}
-
-/// Root may read everything: there is nothing to see then.
-#[cfg(unix)]
-#[tokio::test]
-async fn what_may_not_be_read_is_refused_before_any_request() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let scene = Scene::open().await;
-    let path = scene.write("game.apk", b"abc");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).expect("the mode can be set");
-    if File::open(&path).is_ok() {
-        return;
-    }
-    let error = scene.host().await.fail("upload_build", json!({"path": "game.apk"})).await;
-    assert_eq!(error["code"], "file_error");
-    assert_eq!(scene.service.requests().await, [""; 0]);
 }
 
 /// Uploads a file of three parts, and does something to it while the first one is under way; how the upload fails.

@@ -110,7 +110,8 @@ async fn an_equal_upload_of_the_same_server_is_joined() {
     assert_eq!((&again["status"], &again["upload_token"]), (&json!("uploading"), &begun["upload_token"]));
     scene.until_pending(3).await;
     scene.service.release().await;
-    let build = host.succeed("upload_build", json!({"path": "game.apk", "wait": true})).await;
+    let waiting = json!({"upload_token": begun["upload_token"], "wait": true});
+    let build = host.succeed("upload_build", waiting).await;
     assert_eq!((&build["status"], scene.puts().await.len()), (&json!("uploaded"), 3));
     // What has ended is not joined.
     scene.service.heal().await;
