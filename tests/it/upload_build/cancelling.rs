@@ -114,8 +114,10 @@ async fn asking(scene: &Scene) -> usize {
 async fn a_server_that_ends_while_it_takes_an_upload_up_leaves_it_as_it_is() {
     let scene = Scene::open().await;
     super::resuming::cut_off(&scene, 3).await;
-    let late = json!({"operation": "get_build_upload_parts", "delay_ms": 60_000, "times": 50});
+    // The answer comes while the server ends, and nothing can be sent then.
+    let late = json!({"operation": "get_build_upload_parts", "delay_ms": 700, "times": 50});
     scene.service.fault(late).await;
+    hold_parts(&scene.service, 0).await;
     let (mut child, input) = called(&scene, true).await;
     while asking(&scene).await == 0 {}
     drop(input);
@@ -196,7 +198,9 @@ async fn a_completion_is_not_waited_for_long_once_it_is_cancelled() {
     while !scene.service.writes().await.iter().any(|line| line.contains("/upload/complete")) {}
     let cancelled = json!({"requestId": call});
     host.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})).await;
-    scene.until_nothing_is_left().await;
+    // By itself a request lasts longer.
+    let freed = tokio::time::timeout(Duration::from_secs(20), scene.until_nothing_is_left()).await;
+    freed.expect("it is given up at once");
 }
 
 #[test]
