@@ -5,7 +5,7 @@
 use std::{
     path::PathBuf,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     time::Duration,
@@ -37,7 +37,7 @@ pub use background::{Background, Uploads};
 pub use meter::Meter;
 pub use pace::Pace;
 pub use platform::by_name as platform_of;
-pub use preparing::Order;
+pub use preparing::{Handle, Order};
 pub use source::Source;
 
 use self::{
@@ -73,6 +73,29 @@ pub struct Errand {
     hashes: bool,
     /// Whether it could be taken up if the process ended now.
     is_noted: Arc<AtomicBool>,
+    /// What the service calls it, once it has begun there.
+    begun: Arc<Mutex<Option<Begun>>>,
+}
+
+/// An upload as the service knows it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the service's own names speak for themselves")]
+pub struct Begun {
+    pub build_id: String,
+    /// Absent for a file in one piece.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upload_id: Option<String>,
+    pub object_key: String,
+}
+
+impl From<&Plan> for Begun {
+    fn from(plan: &Plan) -> Self {
+        let upload_id = match &plan.flow {
+            Flow::Parts { upload_id, .. } => Some(upload_id.clone()),
+            Flow::Whole { .. } => None,
+        };
+        Self { build_id: plan.build_id.clone(), upload_id, object_key: plan.object_key.clone() }
+    }
 }
 
 /// A finished upload (supplement 15).
@@ -101,8 +124,17 @@ struct Opened {
     plan: Plan,
     tags: Tags,
     journal: Option<Journal>,
-    /// `false`: it has been cancelled, and no other one was begun in its place.
-    is_there: bool,
+    stage: Stage,
+}
+
+/// How far an upload is at the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Begun,
+    /// It has been cancelled, and no other one was begun in its place.
+    Cancelled,
+    /// It is a build already.
+    Built,
 }
 
 impl Errand {
@@ -114,6 +146,12 @@ impl Errand {
     /// Ends the upload when it is cancelled: the service frees what it holds for it.
     pub fn cancelled(&self) -> &CancellationToken {
         &self.counter.cancelled
+    }
+
+    /// What another upload of the same has too: the file, its content, the project and what is asked for.
+    fn identity(&self) -> String {
+        let project = self.counter.project.as_deref().unwrap_or_default();
+        format!("{}\n{}\n{project}\n{}", self.source.path().display(), self.source.stamp(), self.wish)
     }
 
     /// Uploads the file. When this fails, the upload has been cancelled at the service, or the failure says what remains.
@@ -150,22 +188,30 @@ impl Errand {
     }
 
     async fn send(&self, opened: &mut Opened) -> Result<Option<String>, Failure> {
-        let Opened { plan, tags, journal, is_there } = opened;
+        let Opened { plan, tags, journal, stage } = opened;
+        self.note(plan);
         let mut sent = self.send_parts(plan, tags, journal.as_mut()).await;
         // The address of a whole file is good once: another one comes with another upload (supplement 10.6).
         if let (Err(failure), Flow::Whole { .. }) = (&sent, &plan.flow)
             && was_refused(failure)
             && self.discard(plan).await.is_ok()
         {
-            *is_there = false;
+            *stage = Stage::Cancelled;
             *plan = self.initiate().await?;
-            *is_there = true;
+            *stage = Stage::Begun;
+            self.note(plan);
             sent = self.send_parts(plan, tags, None).await;
         }
         let sha256 = sent?;
         self.source.unchanged()?;
-        self.complete(plan, tags).await?;
+        if *stage != Stage::Built {
+            self.complete(plan, tags).await?;
+        }
         Ok(sha256)
+    }
+
+    fn note(&self, plan: &Plan) {
+        *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(plan.into());
     }
 
     async fn send_parts(

@@ -16,10 +16,11 @@ use crate::{
     catalog,
     config::Settings,
     failure::{Code, Failure},
+    files::{Files, FilesRoot},
     gateway::{CONFIRM, Gateway, PROJECT_ID},
     local::{LocalTool as _, UploadBuild},
     operation::Fields,
-    upload::{Errand, Order},
+    upload::{Handle, Order, Uploaded},
 };
 
 mod bars;
@@ -95,36 +96,77 @@ pub fn command() -> Command {
 
 /// Runs the command.
 pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
-    let jobs = match prepared(matches, &Gateway::new(settings)).await? {
+    let gateway = Gateway::new(settings);
+    let jobs = match prepared(matches, &gateway)? {
         Ok(jobs) => jobs,
         Err(failures) => {
             let exits: Vec<_> = failures.iter().map(complain).collect();
             return Ok(exits.first().copied().unwrap_or(Exit::Unusable));
         }
     };
-    let tokens: Vec<_> = jobs.iter().map(|job| job.errand.cancelled().clone()).collect();
-    let bars = Bars::new(jobs.iter().map(|job| (job.path.as_str(), Arc::clone(job.errand.meter()))));
+    let tokens: Vec<_> = jobs.iter().map(|job| job.handle.cancelled.clone()).collect();
+    let bars = Bars::new(jobs.iter().map(|job| (job.path.as_str(), Arc::clone(&job.handle.meter))));
     tokio::select! {
         exit = uploaded(jobs, &bars, interrupted_twice(&tokens)) => exit,
         () = bars.draw() => Ok(Exit::Done),
     }
 }
 
-/// One file and what is to be done with it.
-struct Job {
+/// One file and what is to be done with it. It is opened when its turn comes: a process may hold only so many.
+struct Job<'a> {
     path: String,
-    errand: Errand,
+    handle: Handle,
+    batch: Arc<Batch<'a>>,
+}
+
+/// What all the files have in common.
+struct Batch<'a> {
+    matches: &'a ArgMatches,
+    gateway: &'a Gateway,
+    files: &'a Files,
+    root: FilesRoot,
+    options: Fields,
+    project: Option<String>,
+}
+
+impl Batch<'_> {
+    fn order<'b>(&'b self, path: &'b str) -> Order<'b> {
+        Order {
+            path,
+            project: self.project.as_deref(),
+            options: self.options.clone(),
+            fills_details: !self.matches.get_flag(NO_FILL_DETAILS),
+            method: "cli",
+            resumes: self.matches.get_flag(RESUME),
+            hashes: !self.matches.get_flag(NO_CHECKSUM),
+        }
+    }
+}
+
+impl Job<'_> {
+    async fn run(self) -> (String, Result<Uploaded, Failure>) {
+        let Self { path, handle, batch } = self;
+        let order = batch.order(&path);
+        let outcome = match order.checked(handle, batch.gateway, batch.files, &batch.root).await {
+            Ok(errand) => errand.run().await,
+            Err(failure) => Err(failure),
+        };
+        (path, outcome)
+    }
 }
 
 /// Everything that can be known before a request is checked for all the files first.
-async fn prepared(matches: &ArgMatches, gateway: &Gateway) -> anyhow::Result<Result<Vec<Job>, Vec<Failure>>> {
+fn prepared<'a>(
+    matches: &'a ArgMatches,
+    gateway: &'a Gateway,
+) -> anyhow::Result<Result<Vec<Job<'a>>, Vec<Failure>>> {
     let one = |failure: Failure| Ok(Err(vec![failure]));
-    let files = match gateway.files().and_then(|files| Ok((files, files.root_for_person()?))) {
+    let (files, root) = match gateway.files().and_then(|files| Ok((files, files.root_for_person()?))) {
         Ok(files) => files,
         Err(failure) => return one(failure),
     };
     let names = matches.get_many::<String>(FILES).into_iter().flatten();
-    let paths = match names::expanded(&files.1, names) {
+    let paths = match names::expanded(&root, names) {
         Ok(paths) => paths,
         Err(failures) => return Ok(Err(failures)),
     };
@@ -136,19 +178,11 @@ async fn prepared(matches: &ArgMatches, gateway: &Gateway) -> anyhow::Result<Res
         Ok(admitted) => admitted,
         Err(failure) => return one(failure),
     };
+    let batch = Arc::new(Batch { matches, gateway, files, root, options, project });
     let (mut jobs, mut failures) = (Vec::new(), Vec::new());
     for path in paths {
-        let order = Order {
-            path: &path,
-            project: project.as_deref(),
-            options: options.clone(),
-            fills_details: !matches.get_flag(NO_FILL_DETAILS),
-            method: "cli",
-            resumes: matches.get_flag(RESUME),
-            hashes: !matches.get_flag(NO_CHECKSUM),
-        };
-        match order.errand(gateway, files.0, &files.1).await {
-            Ok(errand) => jobs.push(Job { path, errand }),
+        match batch.order(&path).check(&batch.root) {
+            Ok(handle) => jobs.push(Job { path, handle, batch: Arc::clone(&batch) }),
             Err(failure) => failures.push(failure.detail("path", path)),
         }
     }
@@ -199,10 +233,13 @@ fn arguments(matches: &ArgMatches, paths: &[String]) -> Fields {
 }
 
 /// Uploads the files and tells of each when it ends; of none any more when `stopped` comes first.
-async fn uploaded(jobs: Vec<Job>, bars: &Bars, stopped: impl Future<Output = ()>) -> anyhow::Result<Exit> {
+async fn uploaded(
+    jobs: Vec<Job<'_>>,
+    bars: &Bars,
+    stopped: impl Future<Output = ()>,
+) -> anyhow::Result<Exit> {
     let mut told = Told::new();
-    let outcomes = jobs.into_iter().map(|job| async move { (job.path, job.errand.run().await) });
-    let mut outcomes = stream::iter(outcomes).buffer_unordered(AT_ONCE);
+    let mut outcomes = stream::iter(jobs.into_iter().map(Job::run)).buffer_unordered(AT_ONCE);
     let mut stopped = std::pin::pin!(stopped);
     loop {
         tokio::select! {

@@ -29,6 +29,8 @@ pub(super) struct Player {
     /// From 1.
     pub(super) number: u64,
     pub(super) files: Vec<Listed>,
+    /// Files that are listed without a name.
+    pub(super) nameless: usize,
 }
 
 /// A file as it is listed. Nothing of it can be trusted.
@@ -67,7 +69,7 @@ pub(super) async fn read(gateway: &Gateway, project: Option<&str>, run_id: &str)
 fn player(run_id: &str, place: u64, player: &Value) -> Player {
     let number = player.get("player_number").and_then(Value::as_u64).unwrap_or(place);
     let id = text(player, "id").unwrap_or_else(|| format!("{run_id}-{number}"));
-    let files = player.get("artifacts").and_then(Value::as_array).into_iter().flatten();
+    let artifacts = player.get("artifacts").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let listed = |file: &Value| {
         let uploaded = text(file, "uploaded_at").or_else(|| text(file, "uploaded"));
         Some(Listed {
@@ -77,7 +79,9 @@ fn player(run_id: &str, place: u64, player: &Value) -> Player {
             uploaded: uploaded.and_then(|at| at.parse::<Timestamp>().ok()).map(SystemTime::from),
         })
     };
-    Player { id, number, files: files.filter_map(listed).collect() }
+    let files: Vec<_> = artifacts.iter().filter_map(listed).collect();
+    let nameless = artifacts.len() - files.len();
+    Player { id, number, files, nameless }
 }
 
 fn text(value: &Value, name: &str) -> Option<String> {

@@ -139,7 +139,9 @@ impl Part {
         } else {
             name_anew(spot, &part)?;
         }
-        remove(spot, &tag_name(spot))
+        // The file has its name: what is left beside it is no failure of it.
+        drop(remove(spot, &tag_name(spot)));
+        Ok(())
     }
 
     /// The SHA-256 of what is there.
@@ -180,7 +182,11 @@ impl Known {
 /// A link fails where the name is taken, which a rename does not.
 fn name_anew(spot: &Spot, part: &str) -> io::Result<()> {
     match spot.dir.hard_link(part, &spot.dir, &spot.name) {
-        Ok(()) => remove(spot, part),
+        Ok(()) => {
+            // Both names are of the same file now.
+            drop(remove(spot, part));
+            Ok(())
+        }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
         // There are file systems without links.
         Err(_) if spot.existing()?.is_none() => spot.dir.rename(part, &spot.dir, &spot.name),

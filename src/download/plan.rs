@@ -65,6 +65,7 @@ impl Plan {
                 let place = choice.relative_path.clone().unwrap_or_else(|| path(player, name));
                 plan.want(order, player, file, place);
             }
+            plan.refuse_directories();
             return Ok(plan);
         }
         let is_wanted = |player: &&Player| {
@@ -75,8 +76,26 @@ impl Plan {
             for file in player.files.iter().filter(|file| order.means(&file.filename)) {
                 plan.want(order, player, file, path(player, &file.filename));
             }
+            for _ in 0..player.nameless {
+                plan.fail(&player.id, "", nameless());
+            }
         }
+        plan.refuse_directories();
         Ok(plan)
+    }
+
+    /// Refuses files whose places are directories of other ones.
+    fn refuse_directories(&mut self) {
+        let is_directory = |one: &Wanted| {
+            let start = format!("{}/", one.target.path.to_lowercase());
+            self.taken.range(start.clone()..).next().is_some_and(|next| next.starts_with(&start))
+        };
+        let (refused, wanted) = std::mem::take(&mut self.wanted).into_iter().partition(is_directory);
+        self.wanted = wanted;
+        for Wanted { artifact, target } in refused {
+            let failure = file_error(&target.path, "is the directory of another file of this run");
+            self.fail(&artifact.run_id, &artifact.filename, failure);
+        }
     }
 
     fn want(&mut self, order: &Order, player: &Player, file: &Listed, path: String) {
@@ -129,6 +148,11 @@ fn check_players(order: &Order, only: Option<u64>, listing: &Listing) -> Result<
 fn not_listed(name: &str) -> Failure {
     let message = format!("`{}` is not among the files of that player", quotation(name));
     Failure::new(Code::NotFound, message).hint("see what there is with `list_run_artifacts`")
+}
+
+fn nameless() -> Failure {
+    let message = "get_run: an artifact is listed without a `filename`";
+    Failure::new(Code::BadResponse, message).hint("it cannot be fetched; tell the person")
 }
 
 fn refused(name: &str, problem: &str) -> Failure {

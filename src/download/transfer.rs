@@ -197,8 +197,13 @@ impl Saving {
                 let sha256 = hashes.then(|| part.digest()).transpose()?;
                 part.finish(modified, replaces, &*disk).map(|()| sha256)
             };
-            let sha256 = self.with(finish).await?;
-            return Ok(Saved { size, is_kept: false, sha256 });
+            let finished = self.with(finish).await;
+            if let Err(Trouble::File(_)) = &finished {
+                // Nobody goes on with a file that is whole and cannot have its name.
+                self.work.meter.lost(size);
+                self.with(Part::forget).await?;
+            }
+            return Ok(Saved { size, is_kept: false, sha256: finished? });
         };
         let is_over =
             matches!(&trouble, Trouble::File(failure) if !failure.details.contains_key("bytes_saved"));

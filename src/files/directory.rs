@@ -51,13 +51,13 @@ impl FilesRoot {
     /// `file_error`: it leaves the root, or cannot be a name.
     pub fn destination(&self, name: &str) -> Result<Destination, Failure> {
         let wanted = Path::new(name);
-        if wanted.components().any(|part| part == Component::ParentDir) {
-            return Err(file_error(name, "must not contain `..`"));
-        }
         let shown = name.to_owned();
         let Some(root) = self.bound() else {
             return Ok(Destination { shown, root: None, path: wanted.to_owned() });
         };
+        if wanted.components().any(|part| part == Component::ParentDir) {
+            return Err(file_error(name, "must not contain `..`"));
+        }
         let wanted = root.join(wanted);
         // What exists of it is resolved: a root has several names where links lead to it.
         let existing = wanted.ancestors().find(|part| part.exists()).unwrap_or(root);

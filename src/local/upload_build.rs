@@ -15,7 +15,7 @@ use crate::{
     operation::{Access, Effect, Fields, Operation, Tier, Toolset},
     rule::Rule,
     schema,
-    upload::{Background, Order, Uploaded},
+    upload::{Begun, Errand, Order, Uploaded},
 };
 
 /// Uploads a build of the game or app from a local file: the `build_id` of a start.
@@ -59,13 +59,16 @@ pub struct BuildUpload {
     pub upload_token: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
+    /// While it is uploading, what `cancel_build_upload` asks for.
+    #[serde(flatten)]
+    pub begun: Option<Begun>,
     #[serde(flatten)]
     pub build: Option<Uploaded>,
 }
 
 impl From<Uploaded> for BuildUpload {
     fn from(build: Uploaded) -> Self {
-        Self { status: "uploaded", upload_token: None, progress: None, build: Some(build) }
+        Self { status: "uploaded", upload_token: None, progress: None, begun: None, build: Some(build) }
     }
 }
 
@@ -88,11 +91,12 @@ impl LocalTool for UploadBuild {
         let patience = desk.audience.patience.filter(|_| self.wait != Some(true));
         let (token, upload) = match &self.upload_token {
             Some(token) => (token.clone(), files.uploads.find(token)?),
-            None => files.uploads.remember(self.begin(&desk).await?),
+            None => files.uploads.begin(self.errand(&desk).await?),
         };
         let Some(outcome) = upload.finished(&desk.audience, patience).await else {
-            let progress = Some(upload.meter().told());
-            return Ok(BuildUpload { status: "uploading", upload_token: Some(token), progress, build: None });
+            let (progress, begun) = (Some(upload.meter().told()), upload.begun());
+            let upload_token = Some(token);
+            return Ok(BuildUpload { status: "uploading", upload_token, progress, begun, build: None });
         };
         outcome.map(BuildUpload::from)
     }
@@ -120,7 +124,7 @@ impl UploadBuild {
         arguments
     }
 
-    async fn begin(&self, desk: &Desk) -> Result<Background, Failure> {
+    async fn errand(&self, desk: &Desk) -> Result<Errand, Failure> {
         let order = Order {
             path: self.path.as_deref().unwrap_or_default(),
             project: desk.project.as_deref(),
@@ -131,6 +135,6 @@ impl UploadBuild {
             hashes: self.checksum != Some(false),
         };
         let files = desk.gateway.files()?;
-        Ok(Background::spawn(order.errand(&desk.gateway, files, &files.root()?).await?))
+        order.errand(&desk.gateway, files, &files.root()?).await
     }
 }

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -15,7 +15,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Errand, Meter, Uploaded};
+use super::{Begun, Errand, Meter, Uploaded};
 use crate::{
     failure::{Code, Failure},
     files::over,
@@ -34,22 +34,35 @@ pub struct Background {
     meter: Arc<Meter>,
     outcome: watch::Receiver<Option<Outcome>>,
     is_noted: Arc<AtomicBool>,
+    begun: Arc<Mutex<Option<Begun>>>,
+    /// Which upload it is: an equal one is not begun beside it.
+    identity: String,
+    /// How many wait for it now.
+    waiting: Arc<AtomicUsize>,
     cancelled: CancellationToken,
     /// How often somebody who waits is told how far it has come.
     telling: Duration,
 }
 
-/// Cancels an upload whose caller goes before its end, unless we go ourselves.
+/// Cancels an upload whose last caller goes before its end, unless we go ourselves.
 struct Guard<'a> {
-    cancelled: CancellationToken,
+    upload: &'a Background,
     leaving: &'a CancellationToken,
     is_armed: bool,
 }
 
+impl<'a> Guard<'a> {
+    fn new(upload: &'a Background, leaving: &'a CancellationToken) -> Self {
+        upload.waiting.fetch_add(1, Relaxed);
+        Self { upload, leaving, is_armed: true }
+    }
+}
+
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        if self.is_armed && !self.leaving.is_cancelled() {
-            self.cancelled.cancel();
+        let is_last = self.upload.waiting.fetch_sub(1, Relaxed) == 1;
+        if self.is_armed && is_last && !self.leaving.is_cancelled() {
+            self.upload.cancelled.cancel();
         }
     }
 }
@@ -59,13 +72,20 @@ impl Background {
     pub fn spawn(errand: Errand) -> Self {
         let (sender, outcome) = watch::channel(None);
         let (meter, cancelled) = (Arc::clone(errand.meter()), errand.cancelled().clone());
-        let (is_noted, telling) = (Arc::clone(&errand.is_noted), errand.counter.pace.telling);
+        let (is_noted, begun) = (Arc::clone(&errand.is_noted), Arc::clone(&errand.begun));
+        let (identity, telling) = (errand.identity(), errand.counter.pace.telling);
         tokio::spawn(async move {
             let ended = errand.run().await;
             // Nobody may have asked.
             sender.send_replace(Some(ended));
         });
-        Self { meter, outcome, is_noted, cancelled, telling }
+        let waiting = Arc::default();
+        Self { meter, outcome, is_noted, begun, identity, waiting, cancelled, telling }
+    }
+
+    /// What the service calls it, once it has begun there.
+    pub fn begun(&self) -> Option<Begun> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// How far it has come.
@@ -73,10 +93,10 @@ impl Background {
         &self.meter
     }
 
-    /// Waits for the end, as long as `patience` lasts. Whoever drops this future before cancels the upload.
+    /// Waits for the end, as long as `patience` lasts. Whoever drops this future before cancels the upload, unless somebody
+    /// else waits for it too.
     pub async fn finished(&self, audience: &Audience, patience: Option<Duration>) -> Option<Outcome> {
-        let (cancelled, leaving) = (self.cancelled.clone(), &audience.leaving);
-        let mut guard = Guard { cancelled, leaving, is_armed: true };
+        let mut guard = Guard::new(self, &audience.leaving);
         let end = patience.map(|patience| Instant::now() + patience);
         let ended = tokio::select! {
             ended = self.ended() => Some(ended),
@@ -93,18 +113,13 @@ impl Background {
         ended.ok().and_then(|ended| ended.clone()).unwrap_or_else(|| Err(ended_early()))
     }
 
-    /// Tells how far it has come, whenever it has come further; does not end.
+    /// Tells how far it has come, again and again: hosts give up on who says nothing. Does not end.
     async fn tell(&self, audience: &Audience) {
         let mut ticks = tokio::time::interval(self.telling);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut told = None;
         loop {
             ticks.tick().await;
-            let sent = self.meter.sent();
-            if told.is_none_or(|told| told < sent) {
-                audience.watcher.progress(sent, self.meter.total(), &self.meter.told());
-                told = Some(sent);
-            }
+            audience.watcher.progress(self.meter.sent(), self.meter.total(), &self.meter.told());
         }
     }
 
@@ -132,10 +147,18 @@ fn ended_early() -> Failure {
 pub struct Uploads(Mutex<BTreeMap<String, Background>>);
 
 impl Uploads {
-    /// Remembers an upload; gives its token.
-    pub fn remember(&self, upload: Background) -> (String, Background) {
-        let token = format!("upload_{}", uuid::Uuid::now_v7().simple());
+    /// Begins an upload, unless an equal one is under way; gives its token.
+    pub fn begin(&self, errand: Errand) -> (String, Background) {
         let mut uploads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let identity = errand.identity();
+        let is_equal = |one: &Background| {
+            one.identity == identity && !one.is_finished() && !one.cancelled.is_cancelled()
+        };
+        if let Some((token, upload)) = uploads.iter().find(|(_, one)| is_equal(one)) {
+            return (token.clone(), upload.clone());
+        }
+        let (token, upload) =
+            (format!("upload_{}", uuid::Uuid::now_v7().simple()), Background::spawn(errand));
         while uploads.len() >= MOST {
             // Tokens begin with the time: the first is the oldest.
             let Some(oldest) =

@@ -11,7 +11,8 @@ use std::{
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use tokio::{sync::mpsc, task::JoinHandle};
+use tokio::{runtime::Handle, sync::mpsc, task::JoinHandle};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{meter::Meter, source::Source};
 use crate::failure::Failure;
@@ -40,6 +41,7 @@ pub(super) struct PartBody {
     left: u64,
     meter: Arc<Meter>,
     gone: Arc<AtomicU64>,
+    unwanted: CancellationToken,
 }
 
 /// What is known of a body while it is sent.
@@ -48,18 +50,30 @@ pub(super) struct Sending {
     reading: JoinHandle<Result<(), Failure>>,
     meter: Arc<Meter>,
     gone: Arc<AtomicU64>,
+    /// Ends the reading: a connection that nobody reads from may hold the body for long.
+    unwanted: DropGuard,
 }
 
 /// Starts to read a part; the body gives its bytes.
 pub(super) fn open(source: &Source, range: Range, meter: &Arc<Meter>) -> (PartBody, Sending) {
     let (sender, chunks) = mpsc::channel(AHEAD);
-    let source = source.clone();
+    let (source, unwanted) = (source.clone(), CancellationToken::new());
+    let (ended, runtime) = (unwanted.clone(), Handle::current());
     let reading = tokio::task::spawn_blocking(move || {
-        source.read(range.offset, range.length, |chunk| sender.blocking_send(chunk).is_ok())
+        source.read(range.offset, range.length, |chunk| {
+            let sent = runtime.block_on(ended.run_until_cancelled(sender.send(chunk)));
+            sent.is_some_and(|sent| sent.is_ok())
+        })
     });
     let gone = Arc::new(AtomicU64::new(0));
-    let body = PartBody { chunks, left: range.length, meter: Arc::clone(meter), gone: Arc::clone(&gone) };
-    (body, Sending { reading, meter: Arc::clone(meter), gone })
+    let body = PartBody {
+        chunks,
+        left: range.length,
+        meter: Arc::clone(meter),
+        gone: Arc::clone(&gone),
+        unwanted: unwanted.clone(),
+    };
+    (body, Sending { reading, meter: Arc::clone(meter), gone, unwanted: unwanted.drop_guard() })
 }
 
 impl Sending {
@@ -70,7 +84,8 @@ impl Sending {
 
     /// The part was not taken: its bytes have to be sent again. Says why the file could not be read, if that is why.
     pub(super) async fn failed(self) -> Option<Failure> {
-        self.meter.take_back(self.gone());
+        drop(self.unwanted);
+        self.meter.take_back(self.gone.load(Relaxed));
         self.reading.await.ok().and_then(Result::err)
     }
 }
@@ -90,6 +105,9 @@ impl Body for PartBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         if self.left == 0 {
             return Poll::Ready(None);
+        }
+        if self.unwanted.is_cancelled() {
+            return Poll::Ready(Some(Err(Cut)));
         }
         self.chunks.poll_recv(context).map(|chunk| {
             let Some(chunk) = chunk else { return Some(Err(Cut)) };

@@ -8,7 +8,6 @@ use tokio_util::sync::CancellationToken;
 use super::{cancelled, pace::Pace};
 use crate::{
     catalog::{self, Entry},
-    client::CALL_LIMIT,
     failure::{Code, Failure},
     gateway::{CONFIRM, Gateway, PROJECT_ID},
     operation::Fields,
@@ -45,7 +44,7 @@ impl Counter {
     /// The same for the last words of an upload, which nobody waits for long.
     pub(super) fn leaving(&self) -> Self {
         let mut leaving = Self { cancelled: CancellationToken::new(), ..self.clone() };
-        leaving.allow(CALL_LIMIT);
+        leaving.allow(leaving.pace.freeing);
         leaving
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Errand, Opened,
+    Errand, Opened, Stage, cancelled,
     counter::is_passing,
     journal::Tags,
     plan::{Flow, Plan},
@@ -16,6 +16,9 @@ use crate::{
     failure::{Code, Failure},
     operation::Operation as _,
 };
+
+/// States of a build that is whole (supplement 10.1). The set is open: what is not known may be on its way.
+const BUILT: [&str; 3] = ["OK", "UNHEALTHY", "ready"];
 
 /// What became of an upload that was given up.
 enum Remains {
@@ -37,22 +40,43 @@ impl Errand {
             fields.insert("object_key".to_owned(), json!(plan.object_key));
             fields.insert("parts".to_owned(), parts.collect());
         }
-        let Err(failure) = self.counter.insist(CompleteBuildUpload::NAME, arguments).await else {
-            return Ok(());
-        };
+        let completing = self.counter.insist(CompleteBuildUpload::NAME, arguments);
+        let Err(failure) = self.soon(completing).await else { return Ok(()) };
         let is_in_doubt = matches!(failure.code, Code::NotFound | Code::Cancelled) || is_passing(&failure);
-        if is_in_doubt && self.is_built(plan).await { Ok(()) } else { Err(failure) }
+        let is_built = is_in_doubt && self.soon(self.is_built(plan)).await.unwrap_or_default();
+        if is_built { Ok(()) } else { Err(failure) }
     }
 
-    async fn is_built(&self, plan: &Plan) -> bool {
-        let shown = self.counter.insist(GetBuild::NAME, json!({"build_id": plan.build_id})).await;
-        let status = shown.as_ref().map(|build| build.get("status").and_then(Value::as_str));
-        status.is_ok_and(|status| !matches!(status, Some("uploading" | "failed")))
+    /// What a call comes to; of one that lasts long after the upload was cancelled, that.
+    async fn soon<T>(&self, call: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        let late = async {
+            self.counter.cancelled.cancelled().await;
+            tokio::time::sleep(self.counter.pace.freeing).await;
+        };
+        tokio::select! {
+            outcome = call => outcome,
+            () = late => Err(cancelled()),
+        }
+    }
+
+    /// Whether an upload has become a build.
+    ///
+    /// # Errors
+    /// Nobody can say.
+    pub(super) async fn is_built(&self, plan: &Plan) -> Result<bool, Failure> {
+        match self.counter.insist(GetBuild::NAME, json!({"build_id": plan.build_id})).await {
+            Ok(build) => {
+                let status = build.get("status").and_then(Value::as_str).unwrap_or_default();
+                Ok(BUILT.iter().any(|built| built.eq_ignore_ascii_case(status)))
+            }
+            Err(failure) if matches!(failure.code, Code::NotFound | Code::Rejected) => Ok(false),
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Frees what the service holds for an upload that will not be finished; says in the failure what came of that.
     pub(super) async fn give_up(&self, opened: Opened, failure: Failure) -> Failure {
-        if !opened.is_there {
+        if opened.stage != Stage::Begun {
             return failure;
         }
         let remains = self.remains_of(&opened.plan).await;
@@ -103,10 +127,15 @@ impl Errand {
         if let (Flow::Parts { upload_id, .. }, Value::Object(fields)) = (&plan.flow, &mut arguments) {
             fields.insert("upload_id".to_owned(), json!(upload_id));
         }
-        match self.counter.leaving().insist(CancelBuildUpload::NAME, arguments).await {
-            Ok(_) => Remains::Nothing,
-            Err(failure) if matches!(failure.code, Code::NotFound | Code::Rejected) => Remains::Unknown,
-            Err(failure) => Remains::Space(failure),
+        let (leaving, limit) = (self.counter.leaving(), self.counter.pace.freeing);
+        match tokio::time::timeout(limit, leaving.insist(CancelBuildUpload::NAME, arguments)).await {
+            Ok(Ok(_)) => Remains::Nothing,
+            Ok(Err(failure)) if matches!(failure.code, Code::NotFound | Code::Rejected) => Remains::Unknown,
+            Ok(Err(failure)) => Remains::Space(failure),
+            Err(_) => {
+                let message = format!("the service did not answer within {} s", limit.as_secs());
+                Remains::Space(Failure::new(Code::Timeout, message))
+            }
         }
     }
 }
@@ -120,10 +149,18 @@ fn also(failure: Failure, advice: &str) -> Failure {
     failure.hint(hint)
 }
 
+/// Nothing has happened: whoever advises to look for it is wrong.
+fn known(failure: Failure) -> Failure {
+    if failure.is_in_doubt || failure.code == Code::OutcomeUnknown {
+        return Failure { is_in_doubt: false, ..failure.hint("upload it again") };
+    }
+    failure
+}
+
 fn told(plan: &Plan, remains: Remains, failure: Failure) -> Failure {
     let failure = failure.detail("build_id", plan.build_id.as_str());
     match remains {
-        Remains::Nothing => failure.detail("upload", "cancelled: nothing remains at the service"),
+        Remains::Nothing => known(failure).detail("upload", "cancelled: nothing remains at the service"),
         Remains::Unknown => {
             let hint = match failure.code {
                 Code::OutcomeUnknown => "the build may be complete: look with `get_build`",
@@ -134,7 +171,8 @@ fn told(plan: &Plan, remains: Remains, failure: Failure) -> Failure {
             also(failure, hint).detail("upload", "the service has no such upload any more")
         }
         Remains::Space(error) => {
-            let text = format!("could not be cancelled ({error}): its space is freed when it times out");
+            let text =
+                format!("could not be cancelled ({error}): its space remains reserved until it times out");
             failure.detail("upload", text)
         }
     }

@@ -18,7 +18,7 @@ use super::{
     plan::{Flow, Plan, fits},
     source::Source,
 };
-use crate::files::{hexadecimal, hold};
+use crate::files::{Held, Unheld, hexadecimal, hold};
 
 /// What is uploaded.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -47,11 +47,26 @@ struct Done {
 /// The `ETag`s of finished parts by their numbers.
 pub(super) type Tags = BTreeMap<u64, String>;
 
-/// An unfinished upload on disk. The file is locked: another process that uploads the same file has no journal.
+/// An unfinished upload on disk. The file is locked while the upload is under way.
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
     file: File,
+}
+
+/// Why there is no journal.
+#[derive(Debug)]
+pub(super) enum Unkept {
+    /// Another upload keeps it: this one, as far as it says so.
+    Busy(Option<Box<Head>>),
+    /// It cannot be kept.
+    Not,
+}
+
+impl From<std::io::Error> for Unkept {
+    fn from(_: std::io::Error) -> Self {
+        Self::Not
+    }
 }
 
 impl Head {
@@ -69,29 +84,41 @@ impl Head {
 }
 
 impl Journal {
-    /// Opens the journal of a file, a service and a project, and what it says; `None` when it cannot be kept, or another
-    /// upload keeps it.
+    /// Opens the journal of a file, a service and a project, and what it says.
+    ///
+    /// # Errors
+    /// It cannot be kept, or another upload keeps it.
     pub(super) fn open(
         directory: &Path,
         source: &Source,
         service: &str,
         project: &str,
-    ) -> Option<(Self, Option<(Head, Tags)>)> {
-        std::fs::create_dir_all(directory).ok()?;
+    ) -> Result<(Self, Option<(Head, Tags)>), Unkept> {
+        std::fs::create_dir_all(directory)?;
         let path = directory.join(name_of(source, service, project));
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let named = || path.symlink_metadata().map(Metadata::from_just_metadata);
-        let mut file = hold(|| options.open(&path), named).ok().filter(|held| held.is_locked)?.file;
+        let Held { mut file, is_locked: true } =
+            hold(|| options.open(&path), named).map_err(|unheld| match unheld {
+                Unheld::Busy => {
+                    let others = std::fs::read(&path).ok().and_then(|bytes| read(&bytes));
+                    Unkept::Busy(others.map(|(head, _)| Box::new(head)))
+                }
+                Unheld::Io(error) => error.into(),
+            })?
+        else {
+            return Err(Unkept::Not);
+        };
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).ok()?;
+        file.read_to_end(&mut bytes)?;
         // What is written next must not become a part of a line that was cut off.
         if bytes.last().is_some_and(|last| *last != b'\n') {
-            file.write_all(b"\n").ok()?;
+            file.write_all(b"\n")?;
         }
-        Some((Self { path, file }, read(&bytes)))
+        Ok((Self { path, file }, read(&bytes)))
     }
 
     /// Begins anew.

@@ -1,10 +1,12 @@
 //! The beginning of an upload: an unfinished one is taken up, or a new one is initiated.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use serde_json::json;
 
 use super::{
-    Errand, Opened, cancelled,
-    journal::{Head, Journal, Tags},
+    Errand, Opened, Stage, cancelled,
+    journal::{Head, Journal, Tags, Unkept},
     plan::{Flow, Plan},
 };
 use crate::{api::uploads::InitiateBuildUpload, failure::Failure, operation::Operation as _};
@@ -15,21 +17,27 @@ impl Errand {
         self.counter.settle(InitiateBuildUpload::NAME).await?;
         let service = self.counter.gateway.service()?;
         let project = self.counter.project.as_deref().unwrap_or_default();
-        let kept =
-            self.state.as_deref().and_then(|state| Journal::open(state, &self.source, service, project));
-        let (journal, found) = kept.map_or((None, None), |(journal, found)| (Some(journal), found));
+        let kept = self.state.as_deref().map(|state| Journal::open(state, &self.source, service, project));
+        let (journal, found) = match kept {
+            Some(Ok((journal, found))) => (Some(journal), found),
+            Some(Err(Unkept::Busy(others))) if others.as_ref().is_none_or(|others| self.is_same(others)) => {
+                return Err(self.source.taken());
+            }
+            Some(Err(_)) | None => (None, None),
+        };
         if let Some((head, tags)) = found
-            && let Some(plan) = self.left_over(&head).await?
+            && let Some(stage) = self.left_over(&head, &tags).await?
         {
+            let plan = head.plan();
             tracing::info!(build_id = plan.build_id, parts = tags.len(), "an unfinished upload is taken up");
-            return Ok(Opened { plan, tags, journal, is_there: true });
+            return Ok(Opened { plan, tags, journal, stage });
         }
         let begun =
             if self.counter.cancelled.is_cancelled() { Err(cancelled()) } else { self.initiate().await };
         match (begun, journal) {
             (Ok(plan), journal) => {
-                let journal = journal.and_then(|journal| self.note(journal, &plan));
-                Ok(Opened { plan, tags: Tags::new(), journal, is_there: true })
+                let journal = journal.and_then(|journal| self.keep(journal, &plan));
+                Ok(Opened { plan, tags: Tags::new(), journal, stage: Stage::Begun })
             }
             (Err(failure), journal) => {
                 if let Some(journal) = journal {
@@ -41,14 +49,29 @@ impl Errand {
     }
 
     /// The upload that a journal tells of, if it can be taken up. One that nobody will take up is cancelled.
-    async fn left_over(&self, head: &Head) -> Result<Option<Plan>, Failure> {
+    async fn left_over(&self, head: &Head, tags: &Tags) -> Result<Option<Stage>, Failure> {
         let plan = head.plan();
-        if self.resumes && head.stamp == self.source.stamp() && head.wish == self.wish {
-            let is_there = self.carrier(&plan).is_there().await?;
-            return Ok(is_there.then_some(plan));
+        if !(self.resumes && self.is_same(head)) {
+            self.discard(&plan).await?;
+            return Ok(None);
         }
-        self.discard(&plan).await?;
+        // Who ends now finds all of it later.
+        self.is_noted.store(true, Relaxed);
+        if self.carrier(&plan).is_there().await? {
+            return Ok(Some(Stage::Begun));
+        }
+        // The process may have been killed while it waited for the answer to the completion.
+        let has_all = tags.len() as u64 == head.total_parts;
+        if has_all && self.is_built(&plan).await? {
+            return Ok(Some(Stage::Built));
+        }
+        self.is_noted.store(false, Relaxed);
         Ok(None)
+    }
+
+    /// Whether a journal is of this very upload.
+    fn is_same(&self, head: &Head) -> bool {
+        head.stamp == self.source.stamp() && head.wish == self.wish
     }
 
     pub(super) async fn initiate(&self) -> Result<Plan, Failure> {
@@ -62,7 +85,7 @@ impl Errand {
     }
 
     /// Begins the journal of a new upload; one in a single piece has none.
-    fn note(&self, mut journal: Journal, plan: &Plan) -> Option<Journal> {
+    fn keep(&self, mut journal: Journal, plan: &Plan) -> Option<Journal> {
         let Flow::Parts { upload_id, part_size, total_parts } = &plan.flow else {
             journal.remove();
             return None;

@@ -11,6 +11,8 @@ pub struct Pace {
     pub pauses: Vec<Duration>,
     /// A part of which no byte was taken for so long has to start anew.
     pub stalled: Duration,
+    /// How long what an upload holds at the service is tried to be freed.
+    pub freeing: Duration,
     /// How often somebody who waits is told how far it has come.
     pub telling: Duration,
     /// How long a tool's call waits before it answers that the upload goes on.
@@ -23,6 +25,7 @@ impl Default for Pace {
             // Specification, Multipart build upload.
             pauses: [1, 2, 4, 8].map(Duration::from_secs).to_vec(),
             stalled: Duration::from_secs(120),
+            freeing: Duration::from_secs(12),
             telling: Duration::from_secs(1),
             patience: CALL_LIMIT,
         }

@@ -42,13 +42,63 @@ pub struct Order<'a> {
     pub hashes: bool,
 }
 
+/// What others see and do of an upload.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    /// How far it has come.
+    pub meter: Arc<Meter>,
+    /// Ends it when it is cancelled: the service frees what it holds for it.
+    pub cancelled: CancellationToken,
+}
+
 impl Order<'_> {
-    /// Looks at the file and fills in what was left open.
+    /// Looks at the file, without holding it.
+    ///
+    /// # Errors
+    /// As [`Self::errand`].
+    pub fn check(&self, root: &FilesRoot) -> Result<Handle, Failure> {
+        let source = Source::open(root, self.path)?;
+        if !self.options.contains_key("platform") {
+            platform(&source.file_name())?;
+        }
+        Ok(handle(&source))
+    }
+
+    /// Opens the file and fills in what was left open.
     ///
     /// # Errors
     /// `file_error`; `invalid_arguments` when the file's name does not say the platform.
     pub async fn errand(self, gateway: &Gateway, files: &Files, root: &FilesRoot) -> Result<Errand, Failure> {
         let source = Source::open(root, self.path)?;
+        let handle = handle(&source);
+        self.filled(source, handle, gateway, files).await
+    }
+
+    /// The same for a file that was checked before.
+    ///
+    /// # Errors
+    /// As [`Self::errand`]; `file_error` when the file has another size now.
+    pub async fn checked(
+        self,
+        handle: Handle,
+        gateway: &Gateway,
+        files: &Files,
+        root: &FilesRoot,
+    ) -> Result<Errand, Failure> {
+        let source = Source::open(root, self.path)?;
+        if source.size() != handle.meter.total() {
+            return Err(source.changed());
+        }
+        self.filled(source, handle, gateway, files).await
+    }
+
+    async fn filled(
+        self,
+        source: Source,
+        handle: Handle,
+        gateway: &Gateway,
+        files: &Files,
+    ) -> Result<Errand, Failure> {
         let mut arguments = self.options;
         let file_name = source.file_name();
         if !arguments.contains_key("platform") {
@@ -68,10 +118,10 @@ impl Order<'_> {
                 project: self.project.map(str::to_owned),
                 pace: files.pace.clone(),
                 end: Duration::ZERO,
-                cancelled: CancellationToken::new(),
+                cancelled: handle.cancelled,
             },
             storage: Arc::clone(&files.storage),
-            meter: Arc::new(Meter::new(source.size())),
+            meter: handle.meter,
             source,
             span,
             arguments,
@@ -80,8 +130,13 @@ impl Order<'_> {
             resumes: self.resumes,
             hashes: self.hashes,
             is_noted: Arc::default(),
+            begun: Arc::default(),
         })
     }
+}
+
+fn handle(source: &Source) -> Handle {
+    Handle { meter: Arc::new(Meter::new(source.size())), cancelled: CancellationToken::new() }
 }
 
 /// Asks for the time that a slow line needs, where the caller asks for none and the service would give less; how long

@@ -65,9 +65,10 @@ impl Source {
         self.state.size
     }
 
-    /// The last segment of the path.
+    /// The last segment of the path as the caller wrote it: a link may lead to a file of any name.
     pub fn file_name(&self) -> String {
-        self.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        let name = Path::new(&self.shown).file_name().or_else(|| self.path().file_name());
+        name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
     /// What another content of the file would have otherwise: size and times.
@@ -112,6 +113,12 @@ impl Source {
         Ok(())
     }
 
+    /// Another upload of it is under way.
+    pub(super) fn taken(&self) -> Failure {
+        file_error(&self.shown, "is being uploaded by another process or call")
+            .hint("wait for its end, then look with `list_builds` whether the build is there")
+    }
+
     fn lost(&self, error: &io::Error) -> Failure {
         match error.kind() {
             ErrorKind::NotFound => file_error(&self.shown, "vanished while it was uploaded")
@@ -120,7 +127,8 @@ impl Source {
         }
     }
 
-    fn changed(&self) -> Failure {
+    /// It is not what it was.
+    pub(super) fn changed(&self) -> Failure {
         file_error(&self.shown, "changed while it was uploaded")
             .hint("upload it again when nothing writes to it any more")
     }

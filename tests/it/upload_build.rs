@@ -15,9 +15,11 @@ use crate::support::{host::Host, service::Service};
 
 mod answers;
 mod asked;
+mod bounds;
 mod cancelling;
 mod command;
 mod details;
+mod early;
 mod fault_table;
 mod faults;
 mod files;

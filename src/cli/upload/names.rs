@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use crate::{
     failure::{Code, Failure},
-    files::{FilesRoot, file_error},
+    files::{FilesRoot, file_error, unreadable},
 };
 
 /// The files, each once, in the order in which they are named; or everything that is wrong with the names.
@@ -47,10 +47,19 @@ fn matching(root: &FilesRoot, name: &str) -> Result<Vec<String>, Failure> {
         Failure::new(Code::InvalidArguments, format!("upload: `{name}` is not a pattern: {error}"))
             .hint("nothing was sent")
     })?;
-    let files = found.filter_map(Result::ok).filter(|path| path.is_file());
     // As the person would have written it.
     let shown = |path: &Path| path.strip_prefix(root.path()).unwrap_or(path).to_string_lossy().into_owned();
-    let files: Vec<_> = files.map(|path| shown(&path)).collect();
+    let mut files = Vec::new();
+    for path in found {
+        match path {
+            Ok(path) if path.is_file() => files.push(shown(&path)),
+            Ok(_) => {}
+            Err(error) => {
+                let failure = unreadable(&shown(error.path()), error.error());
+                return Err(failure.hint("files in it may be meant; nothing was sent"));
+            }
+        }
+    }
     if files.is_empty() {
         return Err(file_error(name, "matches no file").hint("nothing was sent"));
     }

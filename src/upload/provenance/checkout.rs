@@ -18,7 +18,8 @@ pub async fn vcs(directory: &Path, branch: Option<&str>) -> Option<Value> {
 
 async fn read(directory: &Path, branch: Option<&str>) -> Option<Value> {
     // Unit separators: none of the fields can hold one.
-    let commit = git(directory, &["log", "-1", "--format=%H%x1f%h%x1f%an%x1f%aI%x1f%s"]).await?;
+    let format = "--format=%H%x1f%h%x1f%an%x1f%aI%x1f%s";
+    let commit = git(directory, &["log", "-1", "--no-show-signature", format]).await?;
     let mut parts = commit.split('\u{1f}');
     let mut commit = Map::new();
     for field in ["hash", "short_hash", "author", "timestamp", "message"] {

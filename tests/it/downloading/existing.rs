@@ -94,6 +94,36 @@ async fn a_file_that_comes_into_being_meanwhile_is_not_overwritten() {
     assert_eq!(failure.code, Code::FileError);
     assert!(failure.message.ends_with("has come into being meanwhile"), "{failure}");
     assert_eq!(files_below(&direct.out())["agent.log"], b"mine");
+    assert_eq!(names_below(&direct.out()), ["agent.log"], "nothing that is not whole is left");
+}
+
+/// Somebody else makes a directory of the name when all the bytes are there.
+#[derive(Debug)]
+struct Obstructing(PathBuf);
+
+impl Disk for Obstructing {
+    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
+        io::Write::write_all(file, bytes)
+    }
+
+    fn sync(&self, _: &File) -> io::Result<()> {
+        fs::create_dir(&self.0)
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_have_its_name_leaves_nothing() {
+    for overwrite in [false, true] {
+        let mut direct = Direct::new().await;
+        direct.manner.disk = Arc::new(Obstructing(direct.out().join("agent.log")));
+        let patterns = Some(vec!["agent.log".to_owned()]);
+        let order = Order { run_id: seed::RUN_FAILED.to_owned(), patterns, overwrite, ..Order::default() };
+        let failure = direct.run(order).await.expect_err("no file");
+        assert_eq!(failure.code, Code::FileError, "{failure}");
+        let left: Vec<_> = fs::read_dir(direct.out()).expect("a directory").flatten().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+        assert!(direct.out().join("agent.log").is_dir());
+    }
 }
 
 /// The failed run, whose files have no times.

@@ -167,12 +167,50 @@ async fn a_name_below_the_name_of_a_file_is_a_failure_of_its_own() {
 #[tokio::test]
 async fn a_listing_of_nonsense_is_survived() {
     let (service, _root, mut host) = open().await;
-    for players in
-        [json!(null), json!("x"), json!([1, null, {}]), json!([{"artifacts": [null, 1, {"size": "x"}]}])]
-    {
-        let body = json!({"multiplayer_run_id": seed::RUN_FAILED, "players": players});
-        service.fault(json!({"operation": "get_run", "body": body})).await;
+    let body = |players: Value| json!({"multiplayer_run_id": seed::RUN_FAILED, "players": players});
+    for players in [json!(null), json!("x"), json!([1, null, {}])] {
+        service.fault(json!({"operation": "get_run", "body": body(players)})).await;
         let report: Value = host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
         assert_eq!(report["file_count"], 0);
     }
+    let nothing_named = json!([{"artifacts": [null, 1, {"size": "x"}]}]);
+    service.fault(json!({"operation": "get_run", "body": body(nothing_named)})).await;
+    let error = host.fail(TOOL, all_of(seed::RUN_FAILED)).await;
+    assert_eq!((&error["code"], &error["details"]["failed_count"]), (&json!("bad_response"), &json!(3)));
+}
+
+/// Whatever comes first.
+#[tokio::test]
+async fn a_file_is_no_directory_of_another_one() {
+    let (service, root, mut host) = open().await;
+    listing(&service, &mut host, &["AGENT.log/under"]).await;
+    service.fault(json!({"operation": "get_run_artifact", "body": "x", "status": 200})).await;
+    let report = host.fail(TOOL, all_of(seed::RUN_FAILED)).await;
+    // The other one has another size than listed.
+    assert_eq!(report["details"]["failed_count"], 2, "{report}");
+    assert!(
+        report.to_string().contains("`agent.log` is the directory of another file of this run"),
+        "{report}"
+    );
+    assert_eq!(names_below(root.path()), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_file_without_a_name_is_told_of() {
+    let (service, root, mut host) = open().await;
+    let mut run = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
+    let files = run["players"][0]["artifacts"].as_array_mut().expect("files");
+    for file in files.iter_mut().filter(|file| file["filename"] != "agent.log") {
+        file.as_object_mut().expect("a file").remove("filename");
+    }
+    let nameless = files.len() - 1;
+    service.fault(json!({"operation": "get_run", "body": run})).await;
+    let report = host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+    assert_eq!((&report["status"], &report["file_count"]), (&json!("incomplete"), &json!(1)));
+    let failed = failures(&report);
+    assert_eq!(failed.len(), nameless);
+    let said = "get_run: an artifact is listed without a `filename`";
+    let expected = ("artifact:".to_owned(), "bad_response".to_owned(), said.to_owned());
+    assert!(failed.iter().all(|one| *one == expected), "{failed:?}");
+    assert_eq!(names_below(root.path()), ["out/agent.log"]);
 }

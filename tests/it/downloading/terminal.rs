@@ -135,3 +135,15 @@ async fn the_exit_code_says_how_it_ended() {
     let (code, _, error) = download(&service, place.path(), &["run", seed::RUN_FAILED], &[]).await;
     assert_eq!((code, &error["code"]), (Some(3), &json!("service_unavailable")));
 }
+
+/// A person names the place; what a model names stays below the root.
+#[tokio::test]
+async fn a_place_beside_the_working_directory_may_be_named_where_no_root_is_set() {
+    let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
+    let working = place.path().join("working");
+    std::fs::create_dir(&working).expect("a directory");
+    let (code, report, error) =
+        download(&service, &working, &["run", seed::RUN_FAILED, "--to", "../out"], &[]).await;
+    assert_eq!((code, &report["status"], error), (Some(0), &json!("downloaded"), Value::Null));
+    assert_eq!(names_below(&place.path().join("out")), NAMES);
+}

@@ -12,7 +12,7 @@ use tokio::{
 use super::{Scene, bytes, hold_parts, sha256, text};
 use crate::support::binary::binary;
 
-fn command(scene: &Scene, arguments: &[&str]) -> Command {
+pub(super) fn command(scene: &Scene, arguments: &[&str]) -> Command {
     let variables = scene.variables();
     let variables: Vec<_> = variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let mut command = binary(&[&["upload"], arguments].concat(), &variables);

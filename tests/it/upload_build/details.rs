@@ -183,3 +183,33 @@ fn without_variables_there_is_no_job() {
     assert_eq!(provenance::job(|_| None), None);
     assert_eq!(provenance::job(|name| (name == "CI").then(String::new)), None);
 }
+
+/// Signs whatever it is given, and says so when it is asked.
+#[cfg(unix)]
+const SIGNER: &str = "#!/bin/sh
+case \"$*\" in
+*--verify*) echo 'gpg: Good signature from A. Builder' >&2; echo '[GNUPG:] GOODSIG 0 A. Builder' ;;
+*) cat >/dev/null
+printf -- '-----BEGIN PGP SIGNATURE-----\\n\\nc2ln\\n-----END PGP SIGNATURE-----\\n'
+printf '\\n[GNUPG:] SIG_CREATED D\\n' >&2 ;;
+esac
+";
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_commit_of_a_person_who_likes_to_see_signatures_is_a_commit() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scene = Scene::open().await;
+    checked_out(&scene).await;
+    let signer = scene.state.path().join("signer");
+    std::fs::write(&signer, SIGNER).expect("it can be written");
+    std::fs::set_permissions(&signer, std::fs::Permissions::from_mode(0o755)).expect("the mode can be set");
+    let root = scene.root.path();
+    git(root, &["config", "gpg.program", signer.to_str().expect("a text")]).await;
+    git(root, &["config", "log.showSignature", "true"]).await;
+    git(root, &["commit", "-q", "-S", "--allow-empty", "-m", "Sign it"]).await;
+    assert!(git(root, &["log", "-1", "--format=%H"]).await.contains("Good signature"));
+    let hash = git(root, &["rev-parse", "HEAD"]).await;
+    let told = details(&scene, &[], json!({"path": "game.apk"})).await;
+    assert_eq!(told["vcs"]["commit"]["hash"], hash);
+}

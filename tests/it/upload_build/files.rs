@@ -1,7 +1,7 @@
 //! Files that cannot be uploaded, and files that do not stay as they are.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, OpenOptions},
     io::Write as _,
     time::{Duration, SystemTime},
 };
@@ -47,22 +47,6 @@ async fn what_is_no_file_below_the_root_is_refused_before_any_request() {
     }
     assert_eq!(scene.service.requests().await, [""; 0]);
     assert_eq!(scene.journals(), [""; 0]);
-}
-
-/// Root may read everything: there is nothing to see then.
-#[cfg(unix)]
-#[tokio::test]
-async fn what_may_not_be_read_is_refused_before_any_request() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let scene = Scene::open().await;
-    let path = scene.write("game.apk", b"abc");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).expect("the mode can be set");
-    if File::open(&path).is_ok() {
-        return;
-    }
-    let error = scene.host().await.fail("upload_build", json!({"path": "game.apk"})).await;
-    assert_eq!(error["code"], "file_error");
-    assert_eq!(scene.service.requests().await, [""; 0]);
 }
 
 /// Uploads a file of three parts, and does something to it while the first one is under way; how the upload fails.
@@ -194,4 +178,18 @@ async fn what_has_changed_is_not_said_to_go_on() {
     let error: Value = serde_json::from_str(text(&result["content"][0]["text"])).expect("JSON");
     assert_eq!(error["error"]["hint"], "upload it again when nothing writes to it any more", "{error}");
     assert_eq!(scene.journals().len(), 1, "the next upload finds what is to be cancelled");
+}
+
+/// What a link leads to may have any name.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_has_the_name_and_the_platform_that_it_says() {
+    let scene = Scene::open().await;
+    scene.write("small.apk", b"abc");
+    std::os::unix::fs::symlink("small.apk", scene.root.path().join("latest.ipa")).expect("a link");
+    let mut host = scene.host().await;
+    let build = host.succeed("upload_build", json!({"path": "latest.ipa"})).await;
+    assert_eq!((&build["name"], &build["file_name"]), (&json!("latest.ipa"), &json!("latest.ipa")));
+    let shown = host.succeed("get_build", json!({"build_id": build["build_id"]})).await;
+    assert_eq!((&shown["platform"], &shown["file_name"]), (&json!("ios-native"), &json!("latest.ipa")));
 }

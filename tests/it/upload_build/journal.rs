@@ -107,9 +107,9 @@ async fn an_upload_needs_no_journal() {
     assert_eq!(host.succeed("upload_build", json!({"path": "game.apk"})).await["parts"], 3);
 }
 
-/// A second upload of the same file leaves the first one alone, and has no journal.
+/// A second upload of the same file leaves the first one alone.
 #[tokio::test]
-async fn two_uploads_of_a_file_do_not_meddle_with_each_other() {
+async fn an_upload_that_another_server_has_begun_is_not_begun_again() {
     let scene = Scene::open().await;
     scene.write("game.apk", &bytes(2_500));
     hold_parts(&scene.service, 0).await;
@@ -118,7 +118,12 @@ async fn two_uploads_of_a_file_do_not_meddle_with_each_other() {
     let first = one.start("tools/call", call.clone()).await;
     scene.until_pending(3).await;
     scene.service.heal().await;
-    assert_eq!(other.succeed("upload_build", json!({"path": "game.apk"})).await["parts"], 3);
+    let error = other.fail("upload_build", json!({"path": "game.apk"})).await;
+    assert_eq!(error["message"], "`game.apk` is being uploaded by another process or call");
+    assert_eq!((&error["code"], scene.left_over().await.0), (&json!("file_error"), 1));
+    // Another build of the file is another upload; it has no journal.
+    let arguments = json!({"path": "game.apk", "name": "another"});
+    assert_eq!(other.succeed("upload_build", arguments).await["parts"], 3);
     assert_eq!((scene.left_over().await.0, scene.journals().len()), (1, 1));
     one.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": first}}))
         .await;

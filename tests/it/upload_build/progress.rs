@@ -107,3 +107,24 @@ async fn a_host_on_standard_input_is_told_once_a_second_at_most() {
 fn who_waits_is_told_every_second() {
     assert_eq!(Pace::default().telling, Duration::from_secs(1));
 }
+
+/// A host that hears nothing for a while gives up.
+#[tokio::test]
+async fn an_upload_that_does_not_move_is_told_of_too() {
+    let scene = Scene::open().await;
+    scene.write("game.apk", &bytes(3 * PART));
+    super::hold_parts(&scene.service, 0).await;
+    let pace = Pace { telling: Duration::from_millis(5), ..quick() };
+    let mut host = Host::open(&scene.settings(keys::DEMO, &[]).with_pace(pace)).await;
+    let meta = json!({"progressToken": "p"});
+    let call = json!({"name": "upload_build", "arguments": {"path": "game.apk"}, "_meta": meta});
+    let call = host.start("tools/call", call).await;
+    scene.until_pending(3).await;
+    let mut told = Vec::new();
+    while told.len() < 20 {
+        told.push(host.receive().await["params"].clone());
+    }
+    assert_progress(&told, 3 * PART);
+    scene.service.release().await;
+    assert_eq!(host.answer(call).await["result"]["structuredContent"]["status"], "uploaded");
+}

@@ -164,3 +164,48 @@ async fn every_optional_field_of_initiate_reaches_the_build() {
         assert_eq!(shown[name], more[name]);
     }
 }
+
+/// A completion that ends so, and how the build is shown then; what the upload comes to.
+async fn ended_in_doubt(fault: Value, status: Value) -> (Scene, Value) {
+    let scene = Scene::open().await;
+    scene.write("game.apk", &bytes(2_500));
+    let mut complete =
+        json!({"operation": "complete_build_upload", "times": 50, "headers": {"retry-after": "0"}});
+    complete.as_object_mut().expect("an object").extend(fault.as_object().expect("an object").clone());
+    scene.service.fault(complete).await;
+    let mut build = json!({
+        "id": "b", "name": "game.apk", "platform": "android", "file_name": "game.apk", "file_size": 2_500,
+        "pinned": false, "sdk": false, "tags": [], "created_at": "2026-01-01T00:00:00Z", "last_used": null,
+    });
+    if !status.is_null() {
+        build["status"] = status;
+    }
+    scene.service.fault(json!({"operation": "get_build", "body": build, "times": 50})).await;
+    let result = scene.host().await.call("upload_build", json!({"path": "game.apk"})).await;
+    (scene, serde_json::from_str(text(&result["content"][0]["text"])).expect("JSON"))
+}
+
+/// Supplement 10.1: the set of states is open.
+#[tokio::test]
+async fn a_build_whose_state_is_not_known_to_be_good_is_no_success() {
+    let words = ["UPLOADING", "uploading", "pending", "processing", "FAILED", "broken", ""];
+    for status in words.into_iter().map(Value::from).chain([Value::Null]) {
+        for (fault, code) in [
+            (json!({"status": 503}), "service_unavailable"),
+            (json!({"status": 404}), "not_found"),
+            (json!({"reset": true}), "outcome_unknown"),
+        ] {
+            let (scene, told) = ended_in_doubt(fault, status.clone()).await;
+            assert_eq!(told["error"]["code"], code, "{status}: {told}");
+            assert_eq!((scene.left_over().await, scene.journals()), ((0, 0), vec![]), "{status}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_build_whose_state_is_good_is_a_success_in_whatever_case() {
+    for status in ["OK", "ok", "READY", "ready", "UNHEALTHY", "unhealthy"] {
+        let (scene, told) = ended_in_doubt(json!({"status": 404}), json!(status)).await;
+        assert_eq!((&told["status"], scene.journals()), (&json!("uploaded"), vec![]), "{status}: {told}");
+    }
+}

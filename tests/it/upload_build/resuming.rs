@@ -163,18 +163,79 @@ async fn an_upload_that_has_all_its_parts_is_completed() {
     assert_eq!((&build["parts_resumed"], taken(&scene).await), (&json!(10), vec![1; 10]));
 }
 
+/// Kills a process whose completion has been carried out, and not been answered yet.
+async fn killed_at_the_end(scene: &Scene) -> Value {
+    scene.write("game.apk", &bytes(10_000));
+    let unanswered = json!({"operation": "complete_build_upload", "delay_ms": 60_000, "after": true});
+    scene.service.fault(unanswered).await;
+    let path = scene.root.path().join("game.apk");
+    let mut child = command::started(scene, &[path.to_str().expect("a text")]);
+    // Each look is a request of its own: nothing spins.
+    let mut begun = Value::Null;
+    while begun.is_null() {
+        begun = scene.service.control("uploads").await["data"][0]["build_id"].clone();
+    }
+    while scene.left_over().await.0 > 0 {}
+    child.kill().await.expect("it can be killed");
+    scene.service.heal().await;
+    assert_eq!(scene.journals().len(), 1);
+    begun
+}
+
 #[tokio::test]
-async fn two_processes_at_once_make_two_builds() {
+async fn an_upload_that_is_a_build_already_is_not_made_again() {
+    for with_tool in [true, false] {
+        let scene = Scene::open().await;
+        let begun = killed_at_the_end(&scene).await;
+        let path = scene.root.path().join("game.apk");
+        let build = if with_tool {
+            scene.host().await.succeed("upload_build", json!({"path": "game.apk"})).await
+        } else {
+            command::upload(&scene, &["--resume", path.to_str().expect("a text")]).await.1.remove(0)
+        };
+        assert_eq!((&build["build_id"], &build["parts_resumed"]), (&begun, &json!(10)));
+        assert_eq!(build["sha256"], sha256(&bytes(10_000)));
+        assert_eq!((taken(&scene).await, scene.journals()), (vec![1; 10], vec![]));
+        let writes = scene.service.writes().await;
+        assert_eq!(writes.iter().filter(|line| line.ends_with("/upload 200")).count(), 1, "{writes:?}");
+    }
+}
+
+/// Nobody knows whether it has become a build.
+#[tokio::test]
+async fn nothing_is_begun_while_nobody_knows_what_was_built() {
+    let scene = Scene::open().await;
+    let begun = killed_at_the_end(&scene).await;
+    let busy =
+        json!({"operation": "get_build", "status": 503, "times": 100, "headers": {"retry-after": "0"}});
+    scene.service.fault(busy).await;
+    let mut host = scene.host().await;
+    assert_eq!(host.fail("upload_build", json!({"path": "game.apk"})).await["code"], "service_unavailable");
+    assert_eq!((scene.left_over().await.0, scene.journals().len()), (0, 1));
+    scene.service.heal().await;
+    assert_eq!(host.succeed("upload_build", json!({"path": "game.apk"})).await["build_id"], begun);
+}
+
+#[tokio::test]
+async fn two_processes_at_once_make_one_build() {
     let scene = Scene::open().await;
     scene.write("game.apk", &bytes(10_000));
-    scene.service.fault(json!({"operation": "put_part", "delay_ms": 100, "times": 20})).await;
+    hold_parts(&scene.service, 0).await;
     let path = scene.root.path().join("game.apk");
-    let arguments = ["--resume", path.to_str().expect("a text")];
-    let (one, other) = tokio::join!(command::upload(&scene, &arguments), command::upload(&scene, &arguments));
-    assert_eq!((one.0, other.0), (Some(0), Some(0)), "{one:?} {other:?}");
-    assert_ne!(one.1[0]["build_id"], other.1[0]["build_id"]);
-    for (_, built, _) in [one, other] {
-        assert_eq!(scene.service.content(text(&built[0]["build_id"])).await, Some(bytes(10_000)));
+    let path = path.to_str().expect("a text");
+    let first = command::started(&scene, &[path]);
+    scene.until_pending(4).await;
+    for arguments in [vec![path], vec!["--resume", path]] {
+        let (code, built, errors) = command::upload(&scene, &arguments).await;
+        assert_eq!((code, built), (Some(1), vec![]), "{errors:?}");
+        assert_eq!(errors[0]["code"], "file_error");
+        assert!(text(&errors[0]["message"]).contains("is being uploaded by another process"), "{errors:?}");
     }
-    assert_eq!((scene.left_over().await.0, scene.journals()), (0, vec![]));
+    assert_eq!(scene.left_over().await.0, 1);
+    scene.service.heal().await;
+    scene.service.release().await;
+    let output = first.wait_with_output().await.expect("an output");
+    let built: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(scene.service.content(text(&built["build_id"])).await, Some(bytes(10_000)));
+    assert_eq!((taken(&scene).await, scene.journals()), (vec![1; 10], vec![]));
 }

@@ -27,7 +27,14 @@ async fn an_upload_goes_on_and_its_token_waits_for_it() {
     let begun = host.succeed("upload_build", json!({"path": "game.apk"})).await;
     assert_eq!(begun["status"], "uploading");
     assert!(text(&begun["progress"]).ends_with("MiB/s"), "{begun}");
-    assert_eq!(begun.as_object().map(serde_json::Map::len), Some(3), "{begun}");
+    let token = json!({"upload_token": begun["upload_token"]});
+    scene.until_pending(3).await;
+    let begun = host.succeed("upload_build", token).await;
+    assert_eq!(begun.as_object().map(serde_json::Map::len), Some(6), "{begun}");
+    let known = scene.service.control("uploads").await["data"][0].clone();
+    for name in ["build_id", "upload_id", "object_key"] {
+        assert!(begun[name].is_string() && begun[name] == known[name], "{name}: {begun} {known}");
+    }
     let token = json!({"upload_token": begun["upload_token"]});
     let again = host.succeed("upload_build", token.clone()).await;
     assert_eq!((&again["status"], &again["upload_token"]), (&json!("uploading"), &begun["upload_token"]));
@@ -93,4 +100,53 @@ async fn a_caller_that_gives_up_waiting_cancels_the_upload() {
 #[tokio::test]
 async fn calls_wait_for_45_seconds_by_themselves() {
     assert_eq!(Pace::default().patience, Duration::from_secs(45));
+}
+
+#[tokio::test]
+async fn an_equal_upload_of_the_same_server_is_joined() {
+    let (scene, mut host) = hurried().await;
+    let begun = host.succeed("upload_build", json!({"path": "game.apk"})).await;
+    let again = host.succeed("upload_build", json!({"path": "game.apk"})).await;
+    assert_eq!((&again["status"], &again["upload_token"]), (&json!("uploading"), &begun["upload_token"]));
+    scene.until_pending(3).await;
+    scene.service.release().await;
+    let waiting = json!({"upload_token": begun["upload_token"], "wait": true});
+    let build = host.succeed("upload_build", waiting).await;
+    assert_eq!((&build["status"], scene.puts().await.len()), (&json!("uploaded"), 3));
+    // What has ended is not joined.
+    scene.service.heal().await;
+    let another = host.succeed("upload_build", json!({"path": "game.apk", "wait": true})).await;
+    assert_ne!(another["build_id"], build["build_id"]);
+}
+
+#[tokio::test]
+async fn another_wish_for_the_same_file_is_another_upload() {
+    let (scene, mut host) = hurried().await;
+    let begun = host.succeed("upload_build", json!({"path": "game.apk"})).await;
+    scene.until_pending(3).await;
+    let other = host.succeed("upload_build", json!({"path": "game.apk", "name": "other"})).await;
+    assert_ne!(other["upload_token"], begun["upload_token"]);
+    scene.until_pending(6).await;
+    scene.service.release().await;
+    for one in [begun, other] {
+        let waiting = json!({"upload_token": one["upload_token"], "wait": true});
+        assert_eq!(host.succeed("upload_build", waiting).await["status"], "uploaded");
+    }
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_leaves_the_upload_to_those_who_wait_for_it_too() {
+    let (scene, mut host) = hurried().await;
+    let arguments = json!({"path": "game.apk", "wait": true});
+    let first = host.start("tools/call", json!({"name": "upload_build", "arguments": arguments})).await;
+    scene.until_pending(3).await;
+    let joined = host.succeed("upload_build", json!({"path": "game.apk"})).await;
+    let waiting = json!({"upload_token": joined["upload_token"], "wait": true});
+    let other = host.start("tools/call", json!({"name": "upload_build", "arguments": waiting})).await;
+    host.request("ping", Value::Null).await;
+    let cancelled = json!({"requestId": first, "reason": "enough"});
+    host.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})).await;
+    host.request("ping", Value::Null).await;
+    scene.service.release().await;
+    assert_eq!(host.answer(other).await["result"]["structuredContent"]["status"], "uploaded");
 }
