@@ -10,6 +10,7 @@ mod course;
 pub(crate) mod item;
 mod jobs;
 pub mod junit;
+mod named;
 mod pace;
 mod watched;
 
@@ -67,6 +68,8 @@ impl Target {
 pub struct Wait {
     /// What is waited for.
     pub target: Target,
+    /// Jobs that are known to be of an execution: waited for although its list may not show them.
+    pub named: Vec<String>,
     /// Project, where the caller names one.
     pub project: Option<String>,
     /// How long at most.
@@ -88,7 +91,7 @@ impl Wait {
             Some(limit) => (self.timeout.min(limit.saturating_sub(GRACE)), GRACE),
             None => (self.timeout, GRACE),
         };
-        let subject = Watched::new(self.target, gateway.clone(), self.project);
+        let subject = Watched::new(self.target, self.named, gateway.clone(), self.project);
         let watcher = Arc::clone(&audience.watcher);
         Course::new(subject, Arc::clone(gateway.clock()), watcher, (span, grace)).run(self.interval).await
     }

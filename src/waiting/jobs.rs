@@ -34,12 +34,23 @@ pub(super) struct Jobs {
 impl Jobs {
     pub(super) fn new(ids: Vec<String>) -> Self {
         let mut jobs = Self { ids: Vec::new(), records: BTreeMap::new(), lists_help: true };
+        jobs.replace(ids);
+        jobs
+    }
+
+    /// Takes other jobs in place of those so far. What was seen is kept.
+    pub(super) fn replace(&mut self, ids: Vec<String>) {
+        self.ids.clear();
         for id in ids {
-            if !jobs.ids.iter().any(|known| known.eq_ignore_ascii_case(&id)) {
-                jobs.ids.push(id);
+            if !self.ids.iter().any(|known| known.eq_ignore_ascii_case(&id)) {
+                self.ids.push(id);
             }
         }
-        jobs
+    }
+
+    /// Forgets some jobs.
+    pub(super) fn leave_out(&mut self, ids: &[(String, Failure)]) {
+        self.ids.retain(|known| !ids.iter().any(|(id, _)| known.eq_ignore_ascii_case(id)));
     }
 
     /// The jobs in the order in which they were asked for.
@@ -162,21 +173,31 @@ impl Jobs {
         Ok(found)
     }
 
+    /// Reads every job that is not over by itself; gives the ids of those where that failed.
+    pub(super) async fn read_each(&mut self, counter: &Counter) -> Vec<(String, Failure)> {
+        self.tried(counter, self.not_over()).await
+    }
+
     /// Reads jobs one by one. The first failure counts, after all have been tried.
     async fn read(&mut self, counter: &Counter, ids: Vec<String>) -> Result<(), Failure> {
+        let failure = self.tried(counter, ids).await.into_iter().next();
+        failure.map_or(Ok(()), |(id, failure)| Err(failure.detail("job_id", id)))
+    }
+
+    async fn tried(&mut self, counter: &Counter, ids: Vec<String>) -> Vec<(String, Failure)> {
         let reading = |id: String| async move {
             let read = counter.ask(GetJob::NAME, of_job(&id)).await;
             (id, read)
         };
         let answers: Vec<_> = stream::iter(ids).map(reading).buffered(AT_ONCE).collect().await;
-        let mut failure = None;
+        let mut failed = Vec::new();
         for (id, answer) in answers {
             match answer {
                 Ok(reply) => drop(self.records.insert(id, reply.value().clone())),
-                Err(error) => failure = failure.or(Some(error.detail("job_id", id))),
+                Err(failure) => failed.push((id, failure)),
             }
         }
-        failure.map_or(Ok(()), Err)
+        failed
     }
 }
 

@@ -19,6 +19,7 @@ mod lists;
 mod progress;
 mod requests;
 mod rules;
+mod starts;
 mod targets;
 mod trouble;
 mod verdicts;

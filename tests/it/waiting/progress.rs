@@ -46,6 +46,7 @@ async fn progress_is_told_at_least_every_five_seconds_and_never_goes_back() {
     let diary = Arc::new(Diary { clock, entries: Mutex::default() });
     let wait = Wait {
         target: Target::Execution(EXECUTION_IN_PROGRESS.to_owned()),
+        named: Vec::new(),
         project: None,
         timeout: Duration::from_secs(7_200),
         interval: Some(Duration::from_secs(32)),
