@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, parser::ValueSource, value_parser};
 use serde_json::Value;
 
 mod started;
@@ -120,8 +120,9 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
 type Read = (Fields, Option<NewFile>);
 
 fn read(tool: &'static Tool, matches: &ArgMatches) -> anyhow::Result<Result<Read, Failure>> {
-    if matches.contains_id(JUNIT) && !matches.get_flag(WAIT) {
-        let failure = Failure::new(Code::InvalidArguments, format!("`--{JUNIT}` needs `--{WAIT}`"));
+    let is_given = |flag: &str| matches.value_source(flag) == Some(ValueSource::CommandLine);
+    if let Some(flag) = [JUNIT, TIMEOUT].into_iter().find(|flag| is_given(flag) && !matches.get_flag(WAIT)) {
+        let failure = Failure::new(Code::InvalidArguments, format!("`--{flag}` needs `--{WAIT}`"));
         return Ok(Err(failure.hint("nothing was sent")));
     }
     let arguments = call::arguments(tool, matches)?;

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::{
     Target, counts,
     item::{Item, is_completed, text},
-    jobs::{self, Jobs},
+    jobs::Jobs,
+    lists,
     named::Named,
 };
 use crate::{
@@ -16,6 +17,9 @@ use crate::{
     local::Counter,
     operation::{Fields, Operation as _},
 };
+
+/// So many jobs fit into an answer.
+const MANY: usize = 50;
 
 /// What is waited for.
 #[derive(Debug)]
@@ -56,7 +60,7 @@ impl Watched {
         let record = self.counter.ask(operation, arguments).await?.value().clone();
         // The jobs are read after the execution: one that is over has no job that is not.
         if matches!(self.target, Target::Execution(_))
-            && let Some(listed) = jobs::of_execution(&self.counter, &id).await?
+            && let Some(listed) = lists::of_execution(&self.counter, &id).await?
         {
             (self.of_execution, self.is_longer) = listed;
         }
@@ -66,8 +70,13 @@ impl Watched {
         if self.is_record_over() { self.named.look(&self.counter).await } else { Ok(()) }
     }
 
+    /// The jobs that the list shows. Of many those first that have not passed: a long answer is cut at its end.
     fn listed(&self) -> Vec<Item> {
-        self.of_execution.iter().map(Item::of_job).collect()
+        let mut items: Vec<_> = self.of_execution.iter().map(Item::of_job).collect();
+        if items.len() > MANY {
+            items.sort_by_key(Item::has_passed);
+        }
+        items
     }
 
     fn is_record_over(&self) -> bool {

@@ -16,6 +16,7 @@ mod command;
 mod going_on;
 mod junit;
 mod lists;
+mod orders;
 mod progress;
 mod requests;
 mod rules;
