@@ -16,7 +16,6 @@ use crate::{
     gateway::Gateway,
     local::Counter,
     operation::{Fields, Operation as _},
-    reply::Reply,
     waiting::{
         Completion, Item, Status,
         junit::{self, Case},
@@ -136,13 +135,14 @@ impl Ending {
     async fn junit(&self, gateway: &Gateway, project: Option<&str>) -> anyhow::Result<String> {
         let plan = junit::plan_name(&self.completion);
         let counter = Counter { gateway: gateway.clone(), project: project.map(str::to_owned) };
+        let read = |item: Item| {
+            let counter = counter.clone();
+            async move { run_of(&counter, &item).await }
+        };
         let items = &self.completion.items;
-        let runs = runs_of(counter, items).await;
-        let mut cases: Vec<_> = items
-            .iter()
-            .zip(&runs)
-            .map(|(item, run)| Case::new(item, run.as_ref().map(Reply::value), &plan))
-            .collect();
+        let runs: Vec<_> = stream::iter(items.clone()).map(read).buffered(AT_ONCE).collect().await;
+        let mut cases: Vec<_> =
+            items.iter().zip(&runs).map(|(item, run)| Case::new(item, run.as_ref(), &plan)).collect();
         let failed = self.not_started.iter().map(|(device, why)| Case::not_started(device, why, &plan));
         cases.extend(failed);
         cases.extend(self.not_read().iter().map(|why| Case::not_read(why, &plan)));
@@ -150,27 +150,10 @@ impl Ending {
     }
 }
 
-/// The runs of all items.
-async fn runs_of(mut counter: Counter, items: &[Item]) -> Vec<Option<Reply>> {
-    let first = items.iter().position(|item| item.run_id.is_some()).map(|position| position + 1);
-    let alone = first.filter(|_| counter.project.is_none()).unwrap_or_default();
-    let mut runs = Vec::new();
-    for item in items.iter().take(alone) {
-        let run = run_of(&counter, item).await;
-        // The first run tells the project of the others.
-        counter.project = run.as_ref().and_then(|run| run.project().map(str::to_owned));
-        runs.push(run);
-    }
-    let counter = &counter;
-    let read = |item: Item| async move { run_of(counter, &item).await };
-    let rest = stream::iter(items.iter().skip(alone).cloned()).map(read).buffered(AT_ONCE);
-    runs.extend(rest.collect::<Vec<_>>().await);
-    runs
-}
-
 /// The run of an item; a report without its steps is better than none.
-async fn run_of(counter: &Counter, item: &Item) -> Option<Reply> {
+async fn run_of(counter: &Counter, item: &Item) -> Option<Value> {
     let arguments = Fields::from_iter([("run_id".to_owned(), json!(item.run_id.as_ref()?))]);
     let run = counter.ask(GetRun::NAME, arguments).await;
-    run.inspect_err(|failure| tracing::warn!("the report lacks the steps of a run: {failure}")).ok()
+    let read = run.inspect_err(|failure| tracing::warn!("the report lacks the steps of a run: {failure}"));
+    read.ok().map(|reply| reply.value().clone())
 }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use tas_mcp::sandbox::{
     keys,
     seed::{
-        ARENA_EXECUTION, CONFIG_PHONES, CONFIG_PHONES_ONE_BROKEN, EXECUTION_COMPLETED, JOB_FAILED,
-        JOB_PASSED, JOB_REJECTED, PLAN_SMOKE, RUN_FAILED, RUN_PASSED, RUN_RUNNING, TEST_PASSES,
+        CONFIG_PHONES, CONFIG_PHONES_ONE_BROKEN, EXECUTION_COMPLETED, JOB_FAILED, JOB_PASSED, JOB_REJECTED,
+        PLAN_SMOKE, RUN_FAILED, RUN_PASSED, RUN_RUNNING, TEST_PASSES,
     },
 };
 
@@ -193,27 +193,6 @@ async fn the_junit_file_has_the_report_of_what_failed() {
     assert!(failure.2.contains("step 2: Pause the game with the button at the top right"), "{failure:?}");
     // Nothing but the report is left behind.
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
-}
-
-/// A key of an organization has to look for the project of a run, once.
-#[tokio::test]
-async fn the_first_run_of_a_report_tells_the_project_of_the_others() {
-    let service = Service::start().await;
-    let (_directory, path) = report();
-    let base_url = service.base_url();
-    let variables = [
-        ("TAS_BASE_URL", base_url.as_str()),
-        ("TAS_API_KEY", keys::ORGANIZATION),
-        ("TAS_PROJECTS", "demo,arena"),
-    ];
-    let file = path.to_str().unwrap();
-    let wait = ["wait", "--test-plan-execution-id", ARENA_EXECUTION, "--junit", file];
-    let output = told(&wait, &variables, &[]).await;
-    assert_eq!(output.status.code(), Some(10));
-    let requests = service.requests().await;
-    let runs: Vec<_> = requests.iter().filter(|line| line.contains("/runs/")).collect();
-    let strayed = runs.iter().filter(|line| line.contains("/project/demo/")).count();
-    assert!(runs.len() > 2 && strayed == 1, "{runs:?}");
 }
 
 #[tokio::test]
