@@ -10,6 +10,8 @@ mod course;
 pub(crate) mod item;
 mod jobs;
 pub mod junit;
+mod lists;
+mod named;
 mod pace;
 mod watched;
 
@@ -26,8 +28,14 @@ const TELLING: Duration = Duration::from_secs(4);
 /// How long the last look may take once the time is over.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
-/// Looks in a row that may fail before the wait is given up.
-pub(crate) const MOST_TROUBLES: u32 = 5;
+/// Looks in a row that fail before the wait is given up, and how long they do: what is restarted comes back.
+const MOST_TROUBLES: u32 = 5;
+const LONGEST_TROUBLE: Duration = Duration::from_secs(120);
+
+/// Whether so many looks in a row that failed, for so long, are the end of a wait.
+pub(crate) fn is_lasting(troubles: u32, span: Duration) -> bool {
+    troubles >= MOST_TROUBLES && span >= LONGEST_TROUBLE
+}
 
 /// What is waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +75,8 @@ impl Target {
 pub struct Wait {
     /// What is waited for.
     pub target: Target,
+    /// Jobs that are known to be of an execution: waited for although its list may not show them.
+    pub named: Vec<String>,
     /// Project, where the caller names one.
     pub project: Option<String>,
     /// How long at most.
@@ -79,8 +89,8 @@ impl Wait {
     /// Waits. Dropping the future ends it.
     ///
     /// # Errors
-    /// Those of the operations that read. What passes by itself ends the wait only at the fifth time in a row, and the
-    /// failure says what is known.
+    /// Those of the operations that read. What passes by itself ends the wait only at the fifth time in a row and after
+    /// two minutes, and the failure says what is known.
     pub async fn run(self, gateway: &Gateway, audience: &Audience) -> Result<Completion, Failure> {
         let (span, grace) = match audience.limit() {
             // One look, and for that the time of a request.
@@ -88,7 +98,7 @@ impl Wait {
             Some(limit) => (self.timeout.min(limit.saturating_sub(GRACE)), GRACE),
             None => (self.timeout, GRACE),
         };
-        let subject = Watched::new(self.target, gateway.clone(), self.project);
+        let subject = Watched::new(self.target, self.named, gateway.clone(), self.project);
         let watcher = Arc::clone(&audience.watcher);
         Course::new(subject, Arc::clone(gateway.clock()), watcher, (span, grace)).run(self.interval).await
     }

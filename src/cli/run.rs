@@ -3,10 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use indexmap::IndexSet;
+use clap::{Arg, ArgAction, ArgMatches, Command, parser::ValueSource, value_parser};
 use serde_json::Value;
 
+mod started;
+
+use self::started::Started;
 use super::{
     Exit, call, complain,
     live::Live,
@@ -23,7 +25,7 @@ use crate::{
     local::Audience,
     operation::{Fields, Operation as _},
     tool::Tool,
-    waiting::{Target, Wait},
+    waiting::Wait,
 };
 
 /// Flags of waiting.
@@ -91,13 +93,21 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     let project = project.or_else(|| reply.project().map(str::to_owned));
     let timeout = Duration::from_secs(*matches.get_one::<u64>(TIMEOUT).unwrap_or(&TIMEOUT_S));
     let started = reply.value().clone();
-    let wait = Wait { target: target(&started), project: project.clone(), timeout, interval: None };
+    let (target, named) = match Started(&started).target() {
+        Ok(target) => target,
+        Err(failure) => {
+            let failure = failure.detail("started", started);
+            return Ok(complain(&failure.hint("`list_jobs` shows what was started, if anything was")));
+        }
+    };
+    let wait = Wait { target, named, project: project.clone(), timeout, interval: None };
     let audience = Audience { watcher: Arc::new(Live::new()), ..Audience::silent() };
     match wait.run(&gateway, &audience).await {
         Ok(completion) => {
             // The display ends before the table begins.
             drop(audience);
-            let ending = Ending { completion, not_started: not_started(&started), started: Some(started) };
+            let not_started = Started(&started).not_started();
+            let ending = Ending { completion, not_started, started: Some(started) };
             ending.told(&gateway, project.as_deref(), report, raw).await
         }
         Err(failure) => {
@@ -110,40 +120,11 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
 type Read = (Fields, Option<NewFile>);
 
 fn read(tool: &'static Tool, matches: &ArgMatches) -> anyhow::Result<Result<Read, Failure>> {
-    if matches.contains_id(JUNIT) && !matches.get_flag(WAIT) {
-        let failure = Failure::new(Code::InvalidArguments, format!("`--{JUNIT}` needs `--{WAIT}`"));
+    let is_given = |flag: &str| matches.value_source(flag) == Some(ValueSource::CommandLine);
+    if let Some(flag) = [JUNIT, TIMEOUT].into_iter().find(|flag| is_given(flag) && !matches.get_flag(WAIT)) {
+        let failure = Failure::new(Code::InvalidArguments, format!("`--{flag}` needs `--{WAIT}`"));
         return Ok(Err(failure.hint("nothing was sent")));
     }
     let arguments = call::arguments(tool, matches)?;
     Ok(arguments.and_then(|arguments| Ok((arguments, verdicts::report(matches)?))))
-}
-
-/// What to wait for: the execution of a plan, else the jobs, wherever the answer names them (supplement 2.1).
-fn target(started: &Value) -> Target {
-    let execution = started.get("test_plan_execution_id").and_then(Value::as_str);
-    if let Some(execution) = execution {
-        return Target::Execution(execution.to_owned());
-    }
-    let rows = devices(started).filter_map(|row| row.get("data"));
-    let holders = [Some(started), started.get("data")].into_iter().flatten().chain(rows);
-    let ids = holders.filter_map(|holder| holder.get("job_ids")?.as_array()).flatten();
-    let ids: IndexSet<_> = ids.filter_map(|id| id.as_str().map(str::to_owned)).collect();
-    Target::Jobs(ids.into_iter().collect())
-}
-
-/// Devices on which nothing was started, and why.
-fn not_started(started: &Value) -> Vec<(String, String)> {
-    let text = |row: &Value, name: &str| row.get(name).and_then(Value::as_str).map(str::to_owned);
-    let failed = devices(started).filter(|row| row.get("ok") == Some(&Value::Bool(false)));
-    let told = |row: &Value| {
-        let why = text(row, "message").or_else(|| text(row, "error"));
-        (text(row, "device_label").unwrap_or_default(), why.unwrap_or_default())
-    };
-    failed.map(told).collect()
-}
-
-/// The rows of a start on several devices.
-fn devices(started: &Value) -> impl Iterator<Item = &Value> {
-    let rows = |name: &str| started.get(name).and_then(Value::as_array);
-    [rows("results"), rows("device_runs")].into_iter().flatten().flatten()
 }

@@ -116,7 +116,7 @@ impl Ending {
             let [none, run, attempts] = [(); 3].map(|()| String::new());
             table.row(["not started".to_owned(), none, device.clone(), run, attempts, why.clone()]);
         }
-        if let Some(why) = self.not_read() {
+        for why in self.not_read() {
             let [test, platform, run, attempts] = [(); 4].map(|()| String::new());
             table.row(["not read".to_owned(), test, platform, run, attempts, why]);
         }
@@ -126,17 +126,10 @@ impl Ending {
         format!("{table}{passed} of {total} passed\n{}", why.unwrap_or_default())
     }
 
-    /// Why there are tests that no item stands for, unless it is known that they passed.
-    fn not_read(&self) -> Option<String> {
-        let Completion { all_passed, total, items, unread, .. } = &self.completion;
-        let missing = total.saturating_sub(items.len());
-        match unread.first() {
-            Some(unread) => Some(format!("{}: {}", unread.what, unread.why)),
-            None if missing > 0 && !all_passed => {
-                Some(format!("{missing} tests are not in the list of jobs"))
-            }
-            None => None,
-        }
+    /// Why there are tests that no item stands for.
+    fn not_read(&self) -> Vec<String> {
+        let unread = self.completion.unread.iter();
+        unread.map(|unread| format!("{}: {}", unread.what, unread.why)).collect()
     }
 
     async fn junit(&self, gateway: &Gateway, project: Option<&str>) -> anyhow::Result<String> {
@@ -152,7 +145,7 @@ impl Ending {
             items.iter().zip(&runs).map(|(item, run)| Case::new(item, run.as_ref(), &plan)).collect();
         let failed = self.not_started.iter().map(|(device, why)| Case::not_started(device, why, &plan));
         cases.extend(failed);
-        cases.extend(self.not_read().map(|why| Case::not_read(&why, &plan)));
+        cases.extend(self.not_read().iter().map(|why| Case::not_read(why, &plan)));
         Ok(junit::document(&plan, &cases)?)
     }
 }

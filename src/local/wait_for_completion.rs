@@ -54,6 +54,7 @@ impl LocalTool for WaitForCompletion {
             interval: self.poll_interval_seconds.map(Duration::from_secs),
             project: desk.project,
             target: self.target()?,
+            named: Vec::new(),
         };
         wait.run(&desk.gateway, &desk.audience).await
     }

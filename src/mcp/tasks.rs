@@ -40,7 +40,7 @@ use crate::{
     operation::Fields,
     reply::Reply,
     tool::Tool,
-    waiting::{Clock, GRACE, MOST_TROUBLES},
+    waiting::{Clock, GRACE, is_lasting},
 };
 
 /// The methods of the extension.
@@ -87,8 +87,8 @@ impl Server {
             return None;
         }
         let id = ticket.seal(&self.0.gateway.derived_key(ticket::PURPOSE).ok()?)?;
-        let known = self.0.tasks.of(&id);
-        let mut known = known.lock().await;
+        let entry = self.0.tasks.of(&id);
+        let mut known = entry.known.lock().await;
         if let Some(outcome) = self.look(&ticket, &mut known, context).await {
             return Some(Outcome::Ended(outcome));
         }
@@ -103,16 +103,20 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let ticket = self.ticket(id)?;
-        let known = self.0.tasks.of(id);
+        let entry = self.0.tasks.of(id);
         // Who asks twice at once waits for the one look.
-        let mut known = known.lock().await;
+        let mut known = entry.known.lock().await;
         let clock = self.0.gateway.clock();
         let pause = ticket.interval(clock.date()) / 2;
         if known.end.is_none()
             && known.is_due(clock.now(), pause)
-            && let Some(outcome) = self.look(&ticket, &mut known, context).await
+            && let Some(outcome) =
+                entry.given_up.run_until_cancelled(self.look(&ticket, &mut known, context)).await.flatten()
         {
             known.end = Some(self.payload(outcome));
+        }
+        if entry.given_up.is_cancelled() {
+            self.give_up(id, &ticket, &mut known);
         }
         let payload = known.end.clone().unwrap_or(TaskPayload::Working);
         let task = shown(id, &ticket, &known, &**clock);
@@ -126,14 +130,19 @@ impl Server {
     /// Ends the watching. A task that has ended stays as it is.
     pub(super) async fn cancel(&self, id: &str) -> Result<(), ErrorData> {
         let ticket = self.ticket(id)?;
-        let known = self.0.tasks.of(id);
-        let mut known = known.lock().await;
+        let entry = self.0.tasks.of(id);
+        // A look under way lets go of what is known.
+        entry.given_up.cancel();
+        self.give_up(id, &ticket, &mut *entry.known.lock().await);
+        Ok(())
+    }
+
+    fn give_up(&self, id: &str, ticket: &Ticket, known: &mut Known) {
         if known.end.is_none() {
             let now = self.0.gateway.clock().date();
             self.0.tasks.cancel(id, now, ticket.expires());
             *known = Known::cancelled(now);
         }
-        Ok(())
     }
 
     /// Takes answers to questions. A wait never asks any, and answers to none are passed over (SEP-2663).
@@ -174,14 +183,16 @@ impl Server {
         let is_late = ticket.elapsed(clock.date()) >= ticket.timeout();
         match outcome {
             Ok(reply) => {
-                known.troubles = 0;
+                (known.troubles, known.failing_since) = (0, None);
                 known.told = told.words;
                 let is_over = reply.value().get("status").is_none_or(|status| status == "completed");
                 (is_over || is_late).then(|| Ok(as_waited(&reply, ticket, known, clock.date())))
             }
             Err(failure) => {
                 known.troubles += 1;
-                let goes_on = failure.is_passing() && known.troubles < MOST_TROUBLES && !is_late;
+                let first = *known.failing_since.get_or_insert(clock.now());
+                let is_lasting = is_lasting(known.troubles, clock.now().saturating_sub(first));
+                let goes_on = failure.is_passing() && !is_lasting && !is_late;
                 known.told = Some(format!("the last look failed: {failure}"));
                 (!goes_on).then_some(Err(failure))
             }

@@ -91,7 +91,8 @@ impl Completion {
             next: None,
             last_failure: None,
             items,
-            unread: watched.unread(),
+            // Where the counts say that everything has passed, no job is needed for it.
+            unread: if all_passed { Vec::new() } else { watched.unread() },
             resource: watched.resource().cloned(),
         };
         completion.next = completion.advice();

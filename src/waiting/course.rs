@@ -4,7 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 
-use super::{Clock, Completion, MOST_TROUBLES, TELLING, completion::Status, pace::Pace, watched::Watched};
+use super::{
+    Clock, Completion, MOST_TROUBLES, TELLING, completion::Status, is_lasting, pace::Pace, watched::Watched,
+};
 use crate::{
     failure::{Code, Failure},
     local::Watcher,
@@ -24,6 +26,8 @@ pub(super) struct Course {
     polls: u32,
     /// Looks that failed since the last that did not.
     troubles: Vec<Failure>,
+    /// When the first of them did.
+    failing_since: Option<Duration>,
     told: (u64, u64, String),
 }
 
@@ -34,18 +38,23 @@ impl Course {
         watcher: Arc<dyn Watcher>,
         (span, grace): (Duration, Duration),
     ) -> Self {
-        let (started, told) = (clock.now(), (0, 0, String::new()));
-        Self { subject, clock, watcher, started, span, grace, polls: 0, troubles: Vec::new(), told }
+        let total = u64::try_from(subject.counted().1).unwrap_or(u64::MAX);
+        let (started, told) = (clock.now(), (0, total, "looking".to_owned()));
+        let (polls, troubles, failing_since) = (0, Vec::new(), None);
+        Self { subject, clock, watcher, started, span, grace, polls, troubles, failing_since, told }
     }
 
     pub(super) async fn run(mut self, interval: Option<Duration>) -> Result<Completion, Failure> {
         let mut pace = Pace::new(interval);
         loop {
             self.polls += 1;
-            let is_in_time = match self.look().await {
-                Some(outcome) => self.noted(outcome).map(|()| true)?,
-                None => false,
-            };
+            let outcome = self.look().await;
+            let is_in_time = outcome.is_some();
+            if let Some(outcome) = outcome {
+                self.noted(outcome)?;
+            } else {
+                self.cut_off();
+            }
             let completion = self.completion();
             self.hear(&completion);
             let left = self.span.saturating_sub(self.elapsed());
@@ -79,30 +88,57 @@ impl Course {
     fn noted(&mut self, outcome: Result<(), Failure>) -> Result<(), Failure> {
         let Err(failure) = outcome else {
             self.troubles.clear();
+            self.failing_since = None;
             return Ok(());
         };
         let passes = failure.is_passing();
         tracing::info!("a look failed: {failure}");
         self.troubles.push(failure.clone());
         self.watcher.rest(self.asked_for());
-        let count = u32::try_from(self.troubles.len()).unwrap_or(u32::MAX);
-        if passes && count < MOST_TROUBLES {
+        let first = *self.failing_since.get_or_insert(self.clock.now());
+        if passes && !is_lasting(self.count(), self.clock.now().saturating_sub(first)) {
             return Ok(());
         }
-        let mut failure = if self.subject.was_seen() { self.with_known(failure) } else { failure };
-        if passes {
+        let failure = if self.subject.was_seen() { self.with_known(failure) } else { failure };
+        Err(self.given_up(failure))
+    }
+
+    /// A failure as the end of the wait.
+    fn given_up(&self, mut failure: Failure) -> Failure {
+        let count = self.count();
+        if failure.is_passing() && count >= MOST_TROUBLES {
             failure.message =
                 format!("wait_for_completion: {count} looks in a row failed: {}", failure.message);
             failure = failure.hint("the runs go on without you: call again with the same arguments later");
         }
-        Err(failure.detail("polls", self.polls))
+        failure.detail("polls", self.polls)
+    }
+
+    /// Looks in a row that failed.
+    fn count(&self) -> u32 {
+        u32::try_from(self.troubles.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Takes note of a look that did not come to its end.
+    fn cut_off(&mut self) {
+        let unanswered =
+            Failure::new(Code::Timeout, "wait_for_completion: the service did not answer in time")
+                .hint("call again with the same arguments");
+        if self.troubles.is_empty() {
+            self.troubles.push(unanswered);
+        }
     }
 
     fn with_known(&self, failure: Failure) -> Failure {
         let mut known = self.completion();
         known.resource = None;
         known.next = None;
-        failure.detail("known", json!(known))
+        let mut known = json!(known);
+        if let Some(known) = known.as_object_mut() {
+            // The wait has failed, whether or not its time is over.
+            known.shift_remove("status");
+        }
+        failure.detail("known", known)
     }
 
     /// How long the service asked to be left alone.
@@ -132,17 +168,13 @@ impl Course {
     }
 
     /// The result; without a single look that succeeded there is none.
-    fn ended(mut self, mut completion: Completion) -> Result<Completion, Failure> {
-        let trouble = self.troubles.pop();
-        if self.subject.was_seen() {
-            completion.last_failure = trouble.map(|failure| failure.message);
-            return Ok(completion);
+    fn ended(self, mut completion: Completion) -> Result<Completion, Failure> {
+        let trouble = self.troubles.last();
+        if let Some(failure) = trouble.filter(|_| !self.subject.was_seen()) {
+            return Err(self.given_up(failure.clone()));
         }
-        let unanswered = || {
-            Failure::new(Code::Timeout, "wait_for_completion: the service did not answer in time")
-                .hint("call again with the same arguments")
-        };
-        Err(trouble.unwrap_or_else(unanswered).detail("polls", self.polls))
+        completion.last_failure = trouble.map(|failure| failure.message.clone());
+        Ok(completion)
     }
 
     fn completion(&self) -> Completion {

@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
-use super::item::{Item, is_completed, text};
+use super::{
+    item::{Item, is_completed, text},
+    lists::{is_no_list, page_of},
+};
 use crate::{
-    api::jobs::{GetJob, ListJobs},
+    api::jobs::GetJob,
     failure::{Code, Failure},
-    listing::{self, AT_ONCE, Page},
+    listing::AT_ONCE,
     local::Counter,
     operation::{Fields, Operation as _},
 };
@@ -20,6 +23,10 @@ const FEW: usize = 2;
 /// Most pages that are looked through for jobs of which nothing narrows the list.
 const MOST_PAGES: u64 = 3;
 
+/// What narrows a list.
+const EXECUTION: &str = "test_plan_execution_id";
+const TEST: &str = "multiplayer_test_id";
+
 /// Jobs and what was last seen of them.
 #[derive(Debug)]
 pub(super) struct Jobs {
@@ -27,19 +34,30 @@ pub(super) struct Jobs {
     ids: Vec<String>,
     /// By id in lower case: ids are UUIDs.
     records: BTreeMap<String, Value>,
-    /// Whether a list has shown more jobs than it took requests.
-    lists_help: bool,
+    /// What narrowed lists that have not shown more jobs than they took requests.
+    unhelpful: Vec<Fields>,
 }
 
 impl Jobs {
     pub(super) fn new(ids: Vec<String>) -> Self {
-        let mut jobs = Self { ids: Vec::new(), records: BTreeMap::new(), lists_help: true };
+        let mut jobs = Self { ids: Vec::new(), records: BTreeMap::new(), unhelpful: Vec::new() };
+        jobs.replace(ids);
+        jobs
+    }
+
+    /// Takes other jobs in place of those so far. What was seen is kept.
+    pub(super) fn replace(&mut self, ids: Vec<String>) {
+        self.ids.clear();
         for id in ids {
-            if !jobs.ids.iter().any(|known| known.eq_ignore_ascii_case(&id)) {
-                jobs.ids.push(id);
+            if !self.ids.iter().any(|known| known.eq_ignore_ascii_case(&id)) {
+                self.ids.push(id);
             }
         }
-        jobs
+    }
+
+    /// Forgets some jobs.
+    pub(super) fn leave_out(&mut self, ids: &[(String, Failure)]) {
+        self.ids.retain(|known| !ids.iter().any(|(id, _)| known.eq_ignore_ascii_case(id)));
     }
 
     /// The jobs in the order in which they were asked for.
@@ -64,23 +82,52 @@ impl Jobs {
     pub(super) async fn look(&mut self, counter: &mut Counter) -> Result<(), Failure> {
         let is_first_look = self.records.is_empty();
         let first = self.ids.first().filter(|_| is_first_look).map(|id| id.to_ascii_lowercase());
-        if let Some(first) = &first {
-            // It tells the project, and what the others may have in common with it.
-            let reply = counter.ask(GetJob::NAME, of_job(first)).await?;
-            if counter.project.is_none() {
-                counter.project = reply.project().map(str::to_owned);
-            }
-            self.records.insert(first.clone(), reply.value().clone());
-        }
         let mut missing = self.not_over();
-        missing.retain(|id| Some(id) != first.as_ref());
-        for (filter, members) in self.groups(&missing) {
-            if members.len() > FEW && self.lists_help {
-                let found = self.list(counter, &filter, members).await?;
-                missing.retain(|id| !found.contains(id));
+        if let Some(first) = &first {
+            self.read_first(counter, first).await?;
+            missing.retain(|id| id != first);
+            for filter in self.likely(first) {
+                self.seek(counter, &filter, missing.clone(), &mut missing).await?;
+            }
+        } else {
+            for (filter, members) in self.groups(&missing) {
+                self.seek(counter, &filter, members, &mut missing).await?;
             }
         }
         self.read(counter, missing).await
+    }
+
+    /// Reads the job that tells the project, and what the others may have in common with it.
+    async fn read_first(&mut self, counter: &mut Counter, id: &str) -> Result<(), Failure> {
+        let read = counter.ask(GetJob::NAME, of_job(id)).await;
+        let reply = read.map_err(|failure| failure.detail("job_id", id))?;
+        if counter.project.is_none() {
+            counter.project = reply.project().map(str::to_owned);
+        }
+        self.records.insert(id.to_owned(), reply.value().clone());
+        Ok(())
+    }
+
+    /// What may narrow a list to jobs of which nothing is known but the first: its execution, else its test; then nothing.
+    fn likely(&self, first: &str) -> Vec<Fields> {
+        let known = |name: &str| Some((name.to_owned(), json!(text(self.record(first)?, name)?)));
+        let narrow = known(EXECUTION).or_else(|| known(TEST));
+        narrow.map(|narrow| Fields::from_iter([narrow])).into_iter().chain([Fields::new()]).collect()
+    }
+
+    /// Looks for some of the missing jobs in a list, where that may help.
+    async fn seek(
+        &mut self,
+        counter: &Counter,
+        filter: &Fields,
+        members: Vec<String>,
+        missing: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        if members.len() > FEW && !self.unhelpful.contains(filter) {
+            let found = self.list(counter, filter, members).await?;
+            missing.retain(|id| !found.contains(id));
+        }
+        Ok(())
     }
 
     /// Ids in lower case of the jobs that are not known to be over.
@@ -89,35 +136,46 @@ impl Jobs {
         self.ids.iter().filter(|id| !is_over(id)).map(|id| id.to_ascii_lowercase()).collect()
     }
 
-    /// Jobs that one list may show, with what narrows the list to them. A job that was not seen yet is looked for where
-    /// the first one was found.
+    /// Jobs that one list may show, with what narrows the list to them: those of an execution, or, where their list did
+    /// not help, those of a test in it.
     fn groups(&self, ids: &[String]) -> Vec<(Fields, Vec<String>)> {
-        let execution = |id: &str| self.record(id).map(|job| text(job, "test_plan_execution_id"));
-        let likely = self.ids.first().and_then(|first| execution(first)).flatten();
-        let mut groups: BTreeMap<Option<String>, Vec<String>> = BTreeMap::new();
-        for id in ids {
-            groups.entry(execution(id).unwrap_or_else(|| likely.clone())).or_default().push(id.clone());
+        let mut groups = Vec::new();
+        for members in self.parted(ids, EXECUTION) {
+            let whole = self.in_common(&members);
+            if self.unhelpful.contains(&whole) {
+                let parts = self.parted(&members, TEST).into_iter();
+                groups.extend(parts.map(|members| (self.in_common(&members), members)));
+            } else {
+                groups.push((whole, members));
+            }
         }
-        let filter = |(execution, members): (Option<String>, Vec<String>)| {
-            let mut filter = self.in_common(&members);
-            filter.extend(execution.map(|id| ("test_plan_execution_id".to_owned(), json!(id))));
-            (filter, members)
-        };
-        groups.into_iter().map(filter).collect()
+        groups
     }
 
-    /// Test and tags that all these jobs have.
+    /// The jobs by a field of their records.
+    fn parted(&self, ids: &[String], name: &str) -> Vec<Vec<String>> {
+        let mut parts: BTreeMap<Option<String>, Vec<String>> = BTreeMap::new();
+        for id in ids {
+            let value = self.record(id).and_then(|job| text(job, name));
+            parts.entry(value).or_default().push(id.clone());
+        }
+        parts.into_values().collect()
+    }
+
+    /// Execution, test and tags that all these jobs have.
     fn in_common(&self, ids: &[String]) -> Fields {
         let known: Vec<_> = ids.iter().filter_map(|id| self.record(id)).collect();
         let mut filter = Fields::new();
         let Some((first, rest)) = known.split_first().filter(|_| known.len() == ids.len()) else {
             return filter;
         };
-        let test = text(first, "multiplayer_test_id");
-        if let Some(test) =
-            test.filter(|test| rest.iter().all(|job| text(job, "multiplayer_test_id").as_ref() == Some(test)))
-        {
-            filter.insert("multiplayer_test_id".to_owned(), json!(test));
+        for name in [EXECUTION, TEST] {
+            let value = text(first, name);
+            if let Some(value) =
+                value.filter(|value| rest.iter().all(|job| text(job, name).as_ref() == Some(value)))
+            {
+                filter.insert(name.to_owned(), json!(value));
+            }
         }
         let tags = |job: &Value| job.get("tags").and_then(Value::as_array).cloned().unwrap_or_default();
         let mut common = tags(first);
@@ -158,56 +216,38 @@ impl Jobs {
                 break;
             }
         }
-        self.lists_help = found.len() > requests;
+        if found.len() <= requests {
+            self.unhelpful.push(filter.clone());
+        }
         Ok(found)
+    }
+
+    /// Reads every job that is not over by itself; gives the ids of those where that failed.
+    pub(super) async fn read_each(&mut self, counter: &Counter) -> Vec<(String, Failure)> {
+        self.tried(counter, self.not_over()).await
     }
 
     /// Reads jobs one by one. The first failure counts, after all have been tried.
     async fn read(&mut self, counter: &Counter, ids: Vec<String>) -> Result<(), Failure> {
+        let failure = self.tried(counter, ids).await.into_iter().next();
+        failure.map_or(Ok(()), |(id, failure)| Err(failure.detail("job_id", id)))
+    }
+
+    async fn tried(&mut self, counter: &Counter, ids: Vec<String>) -> Vec<(String, Failure)> {
         let reading = |id: String| async move {
             let read = counter.ask(GetJob::NAME, of_job(&id)).await;
             (id, read)
         };
         let answers: Vec<_> = stream::iter(ids).map(reading).buffered(AT_ONCE).collect().await;
-        let mut failure = None;
+        let mut failed = Vec::new();
         for (id, answer) in answers {
             match answer {
                 Ok(reply) => drop(self.records.insert(id, reply.value().clone())),
-                Err(error) => failure = failure.or(Some(error.detail("job_id", id))),
+                Err(failure) => failed.push((id, failure)),
             }
         }
-        failure.map_or(Ok(()), Err)
+        failed
     }
-}
-
-/// The jobs of an execution, in a fixed order, and whether there are more; `None` where the service cannot list them.
-pub(super) async fn of_execution(
-    counter: &Counter,
-    execution: &str,
-) -> Result<Option<(Vec<Value>, bool)>, Failure> {
-    let filter = Fields::from_iter([("test_plan_execution_id".to_owned(), json!(execution))]);
-    let listed = match listing::all(|page| page_of(counter, &filter, page)).await {
-        Ok(listed) => listed,
-        Err(failure) if is_no_list(failure.code) => return Ok(None),
-        Err(failure) => return Err(failure),
-    };
-    if let Some((_, failure)) = listed.lost.into_iter().next() {
-        return Err(failure);
-    }
-    let mut all = listing::each_once(listed.records, "job_id");
-    all.sort_by_cached_key(|job| ["created_at", "test_name", "job_id"].map(|name| text(job, name)));
-    Ok(Some((all, listed.is_longer)))
-}
-
-/// A page of the list.
-async fn page_of(counter: &Counter, filter: &Fields, page: u64) -> Result<Page, Failure> {
-    let reply = counter.ask(ListJobs::NAME, listing::page_arguments(filter, page)).await?;
-    Page::of(ListJobs::NAME, reply.into_value())
-}
-
-/// Whether it means that the service does not have this list.
-fn is_no_list(code: Code) -> bool {
-    matches!(code, Code::NotFound | Code::Rejected | Code::InvalidArguments)
 }
 
 fn of_job(id: &str) -> Fields {

@@ -1,7 +1,7 @@
 //! The runs of a wait as JUnit XML, as CI systems read it: a suite for each job, with one case, the run that counts.
 //! Keeps to the elements and attributes of the schema that Jenkins publishes (`junit-10.xsd`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quick_xml::{
     Writer,
@@ -214,14 +214,21 @@ pub fn document(name: &str, cases: &[Case]) -> std::io::Result<String> {
 
 /// The cases with names that are there once: CI systems take cases of one name for one case.
 fn told_apart(cases: &[Case]) -> Vec<Case> {
-    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut taken: BTreeSet<String> = cases.iter().map(|case| line(&case.name)).collect();
+    let mut times: BTreeMap<String, usize> = BTreeMap::new();
     let numbered = cases.iter().map(|case| {
-        let times = seen.entry(&case.name).or_default();
+        let (own, mut name) = (line(&case.name), line(&case.name));
+        let times = times.entry(own.clone()).or_default();
         *times += 1;
-        match *times {
-            1 => case.clone(),
-            times => Case { name: format!("{} ({times})", case.name), ..case.clone() },
+        // The first keeps its name; another may have a number already.
+        while *times > 1 {
+            name = format!("{own} ({times})");
+            if taken.insert(name.clone()) {
+                break;
+            }
+            *times += 1;
         }
+        Case { name, ..case.clone() }
     });
     numbered.collect()
 }

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use super::{
     Target, counts,
     item::{Item, is_completed, text},
-    jobs::{self, Jobs},
+    jobs::Jobs,
+    lists,
+    named::Named,
 };
 use crate::{
     api::{executions::GetTestPlanExecution, runs::GetRun},
@@ -15,6 +17,9 @@ use crate::{
     local::Counter,
     operation::{Fields, Operation as _},
 };
+
+/// So many jobs fit into an answer.
+const MANY: usize = 50;
 
 /// What is waited for.
 #[derive(Debug)]
@@ -28,18 +33,20 @@ pub(super) struct Watched {
     of_execution: Vec<Value>,
     /// Whether it has more of them than are read.
     is_longer: bool,
+    /// Those that its start named.
+    named: Named,
 }
 
 impl Watched {
-    pub(super) fn new(target: Target, gateway: Gateway, project: Option<String>) -> Self {
+    pub(super) fn new(target: Target, named: Vec<String>, gateway: Gateway, project: Option<String>) -> Self {
         let jobs = match &target {
             Target::Job(id) => vec![id.clone()],
             Target::Jobs(ids) => ids.clone(),
             Target::Run(_) | Target::Execution(_) => Vec::new(),
         };
         let counter = Counter { gateway, project };
-        let (jobs, of_execution) = (Jobs::new(jobs), Vec::new());
-        Self { target, counter, record: None, jobs, of_execution, is_longer: false }
+        let (jobs, of_execution, named) = (Jobs::new(jobs), Vec::new(), Named::new(named));
+        Self { target, counter, record: None, jobs, of_execution, is_longer: false, named }
     }
 
     /// Looks once. What was seen before a failure is kept.
@@ -53,12 +60,27 @@ impl Watched {
         let record = self.counter.ask(operation, arguments).await?.value().clone();
         // The jobs are read after the execution: one that is over has no job that is not.
         if matches!(self.target, Target::Execution(_))
-            && let Some(listed) = jobs::of_execution(&self.counter, &id).await?
+            && let Some(listed) = lists::of_execution(&self.counter, &id).await?
         {
             (self.of_execution, self.is_longer) = listed;
         }
         self.record = Some(record);
-        Ok(())
+        self.named.leave(&self.listed());
+        // While it goes on, its list may still come to show them.
+        if self.is_record_over() { self.named.look(&self.counter).await } else { Ok(()) }
+    }
+
+    /// The jobs that the list shows. Of many those first that have not passed: a long answer is cut at its end.
+    fn listed(&self) -> Vec<Item> {
+        let mut items: Vec<_> = self.of_execution.iter().map(Item::of_job).collect();
+        if items.len() > MANY {
+            items.sort_by_key(Item::has_passed);
+        }
+        items
+    }
+
+    fn is_record_over(&self) -> bool {
+        is_completed(self.last_status().as_deref())
     }
 
     /// Whether anything was seen.
@@ -72,32 +94,48 @@ impl Watched {
             (Target::Job(_) | Target::Jobs(_), _) => self.jobs.items(),
             (Target::Run(_), Some(record)) => vec![Item::of_run(record)],
             (Target::Run(id), None) => vec![Item::unknown(None, Some(id))],
-            (Target::Execution(_), _) => self.of_execution.iter().map(Item::of_job).collect(),
+            // It counts its jobs itself for as long as it goes on and nothing lists them.
+            (Target::Execution(_), Some(_)) if self.of_execution.is_empty() && !self.is_record_over() => {
+                Vec::new()
+            }
+            (Target::Execution(_), _) => [self.listed(), self.named.items()].concat(),
         }
     }
 
     /// Whether everything was seen that a verdict depends on: what was not read has not passed.
     pub(super) fn is_whole(&self) -> bool {
         match &self.target {
-            Target::Execution(_) if self.of_execution.is_empty() => self
-                .record
-                .as_ref()
-                .is_some_and(|record| record.get("total_tests").is_some_and(Value::is_u64)),
-            _ => !self.is_longer,
+            Target::Execution(_) if self.of_execution.is_empty() => {
+                let total = || self.record.as_ref().and_then(counts::total);
+                total().is_some() && self.named.unread().is_empty()
+            }
+            _ => !self.is_longer && self.named.unread().is_empty(),
         }
     }
 
     /// What nobody looks at.
     pub(super) fn unread(&self) -> Vec<Unread> {
-        let what = format!("jobs, page {MOST_PAGES} and after");
-        let why = "a wait reads no more pages of a list".to_owned();
-        self.is_longer.then_some(Unread { what, why }).into_iter().collect()
+        let missing = self.total().saturating_sub(self.readable());
+        let pages = Unread {
+            what: format!("jobs, page {MOST_PAGES} and after"),
+            why: "a wait reads no more pages of a list".to_owned(),
+        };
+        let tests =
+            Unread { what: format!("{missing} tests"), why: "they are not in the list of jobs".to_owned() };
+        let pages = self.is_longer.then_some(pages);
+        let tests = (missing > 0 && pages.is_none()).then_some(tests);
+        pages.into_iter().chain(self.named.unread()).chain(tests).collect()
+    }
+
+    /// Jobs that are known by their ids or from a list.
+    fn readable(&self) -> usize {
+        self.items().len() + self.named.unread().len()
     }
 
     /// Jobs and executions end by their status, runs by their state (supplement 3.3).
     pub(super) fn is_over(&self) -> bool {
         match &self.target {
-            Target::Execution(_) => is_completed(self.last_status().as_deref()),
+            Target::Execution(_) => self.is_record_over() && self.named.items().iter().all(Item::is_over),
             _ => self.items().iter().all(Item::is_over),
         }
     }
@@ -126,7 +164,7 @@ impl Watched {
         let items = self.items();
         let over = items.iter().filter(|item| item.is_over()).count();
         if !items.is_empty() {
-            return (over, items.len().max(self.total()));
+            return (over, self.readable().max(self.total()));
         }
         let over: usize = self.counts().into_iter().map(|(_, count)| count).sum();
         (over, self.total().max(over))

@@ -13,6 +13,7 @@ use tas_mcp::{
 
 use crate::support::{host::Host, service::Service, time::Simulated};
 
+mod cancelling;
 mod course;
 mod identity;
 mod library;

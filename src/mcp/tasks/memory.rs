@@ -11,6 +11,7 @@ use std::{
 use jiff::Timestamp;
 use lru::LruCache;
 use rmcp::model::TaskPayload;
+use tokio_util::sync::CancellationToken;
 
 /// Most tasks that are remembered.
 const MOST: NonZeroUsize = NonZeroUsize::new(64).unwrap();
@@ -24,8 +25,9 @@ pub(super) struct Known {
     pub(super) rests_until: Option<Duration>,
     pub(super) updated: Option<Timestamp>,
     pub(super) polls: u32,
-    /// Looks that failed since the last that did not.
+    /// Looks that failed since the last that did not, and when the first of them did.
     pub(super) troubles: u32,
+    pub(super) failing_since: Option<Duration>,
     /// What a person reads.
     pub(super) told: Option<String>,
     /// How it ended: nobody looks any more.
@@ -47,6 +49,15 @@ impl Known {
     }
 }
 
+/// A task that is asked about.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// Locked for as long as a look takes.
+    pub(super) known: tokio::sync::Mutex<Known>,
+    /// Ends a look under way.
+    pub(super) given_up: CancellationToken,
+}
+
 /// A task that was cancelled.
 #[derive(Debug)]
 struct Cancelled {
@@ -59,7 +70,7 @@ struct Cancelled {
 #[derive(Debug)]
 struct Tasks {
     /// Those that were asked about lately.
-    lately: LruCache<String, Arc<tokio::sync::Mutex<Known>>>,
+    lately: LruCache<String, Arc<Entry>>,
     /// None of these is forgotten as long as it can be asked for: its id alone would begin the watching again.
     cancelled: BTreeMap<String, Cancelled>,
 }
@@ -76,11 +87,12 @@ impl Default for Memory {
 
 impl Memory {
     /// What is known of a task, for whoever locks it.
-    pub(super) fn of(&self, id: &str) -> Arc<tokio::sync::Mutex<Known>> {
+    pub(super) fn of(&self, id: &str) -> Arc<Entry> {
         let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Tasks { lately, cancelled } = &mut *tasks;
         let known = || cancelled.get(id).map_or_else(Known::default, |end| Known::cancelled(end.at));
-        Arc::clone(lately.get_or_insert_mut(id.to_owned(), || Arc::new(tokio::sync::Mutex::new(known()))))
+        let entry = || Entry { known: tokio::sync::Mutex::new(known()), given_up: CancellationToken::new() };
+        Arc::clone(lately.get_or_insert_mut(id.to_owned(), || Arc::new(entry())))
     }
 
     /// Remembers that a task was cancelled, which nobody can ask for after `until`.

@@ -15,7 +15,7 @@ use super::junit::{attribute, elements};
 use crate::support::{binary::told, service::Service};
 
 /// Exit code, what was printed, and what was said beside it.
-async fn command(service: &Service, arguments: &[&str]) -> (Option<i32>, Value, String) {
+pub(super) async fn command(service: &Service, arguments: &[&str]) -> (Option<i32>, Value, String) {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
     let output = told(arguments, &variables, &[]).await;
@@ -34,7 +34,7 @@ async fn over_at_once(service: &Service, jobs: usize, result: &str) {
 }
 
 /// A file of its own in a directory of its own.
-fn report() -> (tempfile::TempDir, PathBuf) {
+pub(super) fn report() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("report.xml");
     (directory, path)
@@ -67,7 +67,7 @@ async fn tests_that_cannot_be_listed_are_an_error_of_the_report() {
     let arguments = ["wait", "--test-plan-execution-id", EXECUTION_COMPLETED, "--junit", file];
     let (code, end, said) = command(&service, &arguments).await;
     assert_eq!((code, &end["verdicts"]), (Some(10), &json!({"FAILED": 1, "SUCCESS": 3})));
-    let why = "4 tests are not in the list of jobs";
+    let why = "4 tests: they are not in the list of jobs";
     assert!(said.contains("not read") && said.contains(why), "{said}");
     let found = elements(&std::fs::read_to_string(&path).expect("a report"));
     let errors: Vec<_> =
@@ -78,12 +78,13 @@ async fn tests_that_cannot_be_listed_are_an_error_of_the_report() {
 #[tokio::test]
 async fn our_own_errors_have_other_codes() {
     let service = Service::start().await;
-    let cases: [(&[&str], i32, &str); 6] = [
+    let cases: [(&[&str], i32, &str); 7] = [
         (&["wait"], 2, "invalid_arguments"),
         (&["wait", "--job-id", JOB_PASSED, "--run-id", RUN_PASSED], 2, "invalid_arguments"),
         (&["wait", "--run-id", "nowhere"], 1, "not_found"),
         (&["run", "test", TEST_PASSES, "--wait"], 2, "invalid_arguments"),
         (&["run", "test", TEST_PASSES, "--junit", "x.xml"], 2, "invalid_arguments"),
+        (&["run", "test", TEST_PASSES, "--timeout-seconds", "60"], 2, "invalid_arguments"),
         (&["wait", "--run-id", RUN_PASSED, "--junit", "/no/such/directory/x.xml"], 2, "file_error"),
     ];
     for (arguments, expected, error) in cases {
@@ -130,6 +131,7 @@ async fn a_plan_is_waited_for_by_its_execution() {
         "test_status": {"passed": 4, "failed": 0, "skipped": 0, "stopped": 0}});
     service.fault(json!({"operation": "get_test_plan_execution", "body": done})).await;
     service.fault(json!({"operation": "list_jobs", "status": 404})).await;
+    over_at_once(&service, 4, "SUCCESS").await;
     let arguments = ["run", "plan", PLAN_SMOKE, "--deployment-config-id", CONFIG_PHONES, "--wait"];
     let (exit, end, said) = command(&service, &arguments).await;
     assert_eq!((exit, &end["target_type"]), (Some(0), &json!("test_plan_execution")), "{said}");

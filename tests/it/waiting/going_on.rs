@@ -1,17 +1,26 @@
 //! The end of the time, and how to go on.
 
 use std::{
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use serde_json::json;
 use tas_mcp::{
-    sandbox::seed::{JOB_PASSED, JOB_QUEUED, JOB_RUNNING, TEST_ERRORS},
+    gateway::Gateway,
+    mcp::Server,
+    sandbox::{
+        keys,
+        seed::{JOB_PASSED, JOB_QUEUED, JOB_RUNNING, TEST_ERRORS},
+    },
     waiting::Clock,
 };
 
 use super::{TOOL, open};
+use crate::support::{host::Host, stub::Stub, time::Simulated};
 
 #[tokio::test]
 async fn the_end_of_the_time_is_a_normal_result_and_the_next_call_goes_on() {
@@ -56,10 +65,10 @@ async fn intervals_grow_from_1_to_30_seconds() {
     let mut scene = open().await;
     let job = scene.start(TEST_ERRORS, 10, 1).await.remove(0);
     let (end, _) = scene.watch(json!({"job_id": job, "timeout_seconds": 600})).await;
-    // Pauses are taken in slices of five seconds at most, so that progress can be told.
+    // Pauses are taken in slices of four seconds at most, so that progress can be told in time.
     let pauses = scene.clock.pauses();
     assert_eq!(pauses[0], Duration::from_secs(1));
-    assert!(pauses.iter().all(|pause| *pause <= Duration::from_secs(5)));
+    assert!(pauses.iter().all(|pause| *pause <= Duration::from_secs(4)));
     // At least 600 / 30 looks; 8 more while it grows, and half as many again where every interval is half.
     let polls = end["polls"].as_u64().expect("a number");
     assert!((25..=50).contains(&polls), "{polls}");
@@ -83,6 +92,33 @@ async fn a_look_that_hangs_does_not_hold_the_wait() {
     let error = scene.host.fail(TOOL, json!({"job_id": JOB_PASSED, "timeout_seconds": 20})).await;
     assert_eq!(error["code"], "timeout");
     assert_eq!(Clock::now(&*scene.clock), Duration::from_secs(25));
+}
+
+/// What was seen before is the result, and it says that the last look saw nothing.
+#[tokio::test]
+async fn a_last_look_that_hangs_is_told() {
+    let clock = Simulated::alone();
+    let (passing, count) = (Arc::clone(&clock), Arc::new(AtomicUsize::new(0)));
+    let stub = Stub::start(move |_| {
+        let is_first = count.fetch_add(1, Ordering::Relaxed) == 0;
+        passing.is_slow.store(true, Ordering::Relaxed);
+        async move {
+            if !is_first {
+                std::future::pending::<()>().await;
+            }
+            (200, json!({"job_id": JOB_RUNNING, "status": "RUNNING", "runs": []}))
+        }
+    })
+    .await;
+    let settings = stub.settings(keys::DEMO, &[]);
+    let mut host = Host::to(Server::with(Gateway::new(&settings).with_clock(clock), &settings));
+    host.initialize("2025-11-25").await;
+    let end = host.succeed(TOOL, json!({"job_id": JOB_RUNNING, "timeout_seconds": 20})).await;
+    assert_eq!((&end["status"], &end["last_status"]), (&json!("timed_out"), &json!("RUNNING")));
+    assert!(
+        end["last_failure"].as_str().is_some_and(|said| said.contains("did not answer in time")),
+        "{end}"
+    );
 }
 
 #[tokio::test]

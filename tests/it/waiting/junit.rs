@@ -200,3 +200,21 @@ fn instances_of_one_test_have_names_of_their_own() {
     let name = "Pause and resume [Pixel 8]";
     assert_eq!(names, [name, &format!("{name} (2)"), &format!("{name} (3)")]);
 }
+
+/// Some tests have a number in their own names.
+#[test]
+fn a_number_that_is_taken_is_not_given_again() {
+    for (given, expected) in [
+        (["A", "A (2)", "A"], ["A", "A (2)", "A (3)"]),
+        (["A", "A", "A (2)"], ["A", "A (3)", "A (2)"]),
+        (["A  B", "A B", "A\nB"], ["A B", "A B (2)", "A B (3)"]),
+    ] {
+        let cases = given.map(|name| {
+            let item = json!({"job_id": "j", "test_name": name, "status": "COMPLETED", "result": "SUCCESS"});
+            Case::new(&serde_json::from_value(item).expect("an item"), None, "p")
+        });
+        let found = elements(&document("p", &cases).unwrap());
+        let cases = found.iter().filter(|(name, ..)| name == "testcase");
+        assert_eq!(cases.map(|one| attribute(one, "name")).collect::<Vec<_>>(), expected);
+    }
+}

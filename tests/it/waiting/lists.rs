@@ -53,7 +53,10 @@ fn paged(jobs: &[Value], page: usize) -> Value {
 }
 
 fn execution() -> Value {
-    json!({"test_plan_execution_id": EXECUTION_COMPLETED, "fields": "status,all_passed,finished,total,unread"})
+    json!({
+        "test_plan_execution_id": EXECUTION_COMPLETED, "fields": "status,all_passed,finished,total,unread",
+        "poll_interval_seconds": 10,
+    })
 }
 
 #[tokio::test]
@@ -98,6 +101,33 @@ async fn an_answer_that_is_no_list_is_not_an_empty_one() {
     let error = host.fail(TOOL, execution()).await;
     assert_eq!((&error["code"], &error["details"]["polls"]), (&json!("bad_response"), &json!(5)), "{error}");
     assert!(error["message"].as_str().is_some_and(|said| said.contains("list_jobs")), "{error}");
+}
+
+/// A long answer is cut at its end.
+#[tokio::test]
+async fn those_of_many_that_have_not_passed_come_first() {
+    let page = |jobs: &[Value], number: usize| {
+        let mut page = paged(jobs, number);
+        if number == 1 {
+            page["data"][50]["runs"][0]["result"] = json!("FAILED");
+        }
+        page
+    };
+    let (_stub, mut host, _time) = passed(200, page).await;
+    let end = host.succeed(TOOL, json!({"test_plan_execution_id": EXECUTION_COMPLETED})).await;
+    assert_eq!((&end["verdicts"]["FAILED"], &end["items"][0]["run_id"]), (&json!(1), &json!("r150")));
+    assert!(!end["truncated"].is_null(), "not all of them fit");
+}
+
+/// Tests of an execution that its list of jobs does not show.
+#[tokio::test]
+async fn tests_that_are_not_in_the_list_are_told() {
+    let (_stub, mut host, _time) = passed(5, |jobs, page| paged(&jobs[..3], page)).await;
+    let end = host.succeed(TOOL, execution()).await;
+    let unread = json!([{"what": "2 tests", "why": "they are not in the list of jobs"}]);
+    let expected =
+        json!({"status": "completed", "all_passed": false, "finished": 3, "total": 5, "unread": unread});
+    assert_eq!(end, expected);
 }
 
 /// A job without an id may be any; one that two pages show is one.

@@ -1,7 +1,7 @@
 //! What those who watch are told.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::Ordering},
     time::Duration,
 };
 
@@ -46,6 +46,7 @@ async fn progress_is_told_at_least_every_five_seconds_and_never_goes_back() {
     let diary = Arc::new(Diary { clock, entries: Mutex::default() });
     let wait = Wait {
         target: Target::Execution(EXECUTION_IN_PROGRESS.to_owned()),
+        named: Vec::new(),
         project: None,
         timeout: Duration::from_secs(7_200),
         interval: Some(Duration::from_secs(32)),
@@ -61,6 +62,29 @@ async fn progress_is_told_at_least_every_five_seconds_and_never_goes_back() {
     assert_eq!((last.1, last.2), (4, 4));
     assert_eq!((last.3.as_str(), end.finished), ("4 of 4 finished", 4));
     assert!(entries.len() > 30, "{}", entries.len());
+}
+
+/// Before the first look has ended there is nothing to tell but that.
+#[tokio::test]
+async fn a_first_look_that_takes_its_time_is_told() {
+    let service = Arc::new(Service::start().await);
+    service.fault(json!({"operation": "get_job", "delay_ms": 3_600_000, "times": 100})).await;
+    let clock = Simulated::of(&service);
+    clock.is_slow.store(true, Ordering::Relaxed);
+    let gateway = Gateway::new(&service.settings(keys::DEMO, &[])).with_clock(clock.clone());
+    let diary = Arc::new(Diary { clock, entries: Mutex::default() });
+    let wait = Wait {
+        target: Target::Jobs(vec![JOB_RUNNING.to_owned(), JOB_QUEUED.to_owned()]),
+        named: Vec::new(),
+        project: None,
+        timeout: Duration::from_secs(10),
+        interval: None,
+    };
+    wait.run(&gateway, &Audience { watcher: diary.clone(), ..Audience::silent() })
+        .await
+        .expect_err("no look");
+    let first = diary.entries.lock().unwrap()[0].clone();
+    assert_eq!(first, (Duration::from_secs(4), 0, 2, "looking".to_owned()));
 }
 
 #[tokio::test]

@@ -151,9 +151,13 @@ async fn what_does_not_exist_ends_the_wait_at_once() {
         );
         assert!(scene.clock.pauses().is_empty());
     }
+    for jobs in [[JOB_RUNNING, nowhere], [nowhere, JOB_RUNNING]] {
+        let error = open().await.host.fail(TOOL, json!({"job_ids": jobs})).await;
+        assert_eq!(error["details"]["job_id"], nowhere, "{jobs:?}");
+    }
     let error = open().await.host.fail(TOOL, json!({"job_ids": [JOB_RUNNING, nowhere]})).await;
-    assert_eq!(error["details"]["job_id"], nowhere);
-    assert_eq!(error["details"]["known"]["items"][0]["status"], "RUNNING");
+    let known = &error["details"]["known"];
+    assert_eq!((&known["items"][0]["status"], &known["status"]), (&json!("RUNNING"), &Value::Null));
 }
 
 #[tokio::test]

@@ -5,7 +5,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tas_mcp::{
     client::RETRY,
-    sandbox::seed::{JOB_PASSED, JOB_RUNNING},
+    failure::Failure,
+    gateway::Gateway,
+    local::Audience,
+    sandbox::{
+        keys,
+        seed::{JOB_PASSED, JOB_RUNNING},
+    },
+    waiting::{Completion, Status, Target, Wait},
 };
 
 use super::{Scene, TOOL, open};
@@ -31,26 +38,65 @@ async fn a_look_that_fails_does_not_end_the_wait() {
     }
 }
 
+/// A wait that may last for two hours, with so many seconds between looks.
+async fn long(scene: &Scene, job: &str, interval: u64) -> Result<Completion, Failure> {
+    let gateway = Gateway::new(&scene.service.settings(keys::DEMO, &[])).with_clock(scene.clock.clone());
+    let wait = Wait {
+        target: Target::Job(job.to_owned()),
+        named: Vec::new(),
+        project: None,
+        timeout: Duration::from_secs(7_200),
+        interval: Some(Duration::from_secs(interval)),
+    };
+    wait.run(&gateway, &Audience::silent()).await
+}
+
+/// A service that is restarted comes back.
 #[tokio::test]
-async fn five_in_a_row_do() {
+async fn a_long_wait_outlasts_a_short_outage() {
+    let scene = open().await;
+    fail(&scene, 12, 503).await;
+    let end = long(&scene, JOB_PASSED, 10).await.expect("an end");
+    assert_eq!((end.status, end.polls, end.last_failure), (Status::Completed, 13, None));
+}
+
+#[tokio::test]
+async fn five_in_a_row_and_two_minutes_end_it() {
+    for (interval, polls) in [(10, 13), (30, 5), (60, 5)] {
+        let scene = open().await;
+        fail(&scene, 100, 503).await;
+        let error = json!(long(&scene, JOB_PASSED, interval).await.expect_err("an outage"));
+        assert_eq!(
+            (&error["code"], &error["details"]["polls"]),
+            (&json!("service_unavailable"), &json!(polls))
+        );
+        let said = error["message"].as_str().expect("a text");
+        assert!(said.contains(&format!("{polls} looks in a row failed")), "{said}");
+        assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("call again")));
+        assert_eq!(error["details"]["known"], Value::Null, "nothing was ever seen");
+    }
+}
+
+#[tokio::test]
+async fn a_short_wait_tries_to_its_end() {
     let mut scene = open().await;
-    fail(&scene, 5, 503).await;
-    let error = scene.host.fail(TOOL, json!({"job_id": JOB_PASSED})).await;
-    assert_eq!((&error["code"], &error["details"]["polls"]), (&json!("service_unavailable"), &json!(5)));
-    assert!(error["message"].as_str().is_some_and(|message| message.contains("5 looks in a row failed")));
+    fail(&scene, 100, 503).await;
+    let arguments = json!({"job_id": JOB_PASSED, "poll_interval_seconds": 5});
+    let error = scene.host.fail(TOOL, arguments).await;
+    assert_eq!((&error["code"], &error["details"]["polls"]), (&json!("service_unavailable"), &json!(9)));
     assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("call again")));
-    assert_eq!(error["details"]["known"], Value::Null, "nothing was ever seen");
 }
 
 #[tokio::test]
 async fn the_failure_says_what_is_known_so_far() {
-    let mut scene = open().await;
+    let scene = open().await;
     scene.service.fault(json!({"operation": "get_job", "headers": {"x-note": "seen"}, "times": 1})).await;
-    fail(&scene, 5, 503).await;
-    let error = scene.host.fail(TOOL, json!({"job_id": JOB_RUNNING})).await;
+    fail(&scene, 100, 503).await;
+    let error = json!(long(&scene, JOB_RUNNING, 30).await.expect_err("an outage"));
     assert_eq!(error["details"]["polls"], 6);
     let known = &error["details"]["known"];
     assert_eq!((&known["still_running"], &known["last_status"]), (&json!([JOB_RUNNING]), &json!("RUNNING")));
+    assert_eq!(known["status"], Value::Null, "it has failed, and no time is over");
 }
 
 #[tokio::test]
