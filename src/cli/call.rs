@@ -15,6 +15,7 @@ use crate::{
     local::Audience,
     operation::Fields,
     reply::Reply,
+    schema::KNOWN,
     tool::Tool,
 };
 
@@ -44,10 +45,9 @@ pub fn command() -> Command {
 pub(super) fn subcommand(tool: &'static Tool) -> Command {
     let none = Fields::new();
     let properties = tool.input_schema().get("properties").and_then(Value::as_object).unwrap_or(&none);
-    let flags =
-        properties.iter().map(|(name, schema)| flag(name, schema.get("description").and_then(Value::as_str)));
-    let project = flag(PROJECT_ID, Some("Project, where no id decides it and the settings name none"));
-    let fields = tool.takes_fields.then(|| flag(FIELDS, Some("Only these fields, dotted: `test.name`")));
+    let flags = properties.iter().map(|(name, schema)| flag(name, told(schema)));
+    let project = flag(PROJECT_ID, "Project, where no id decides it and the settings name none".to_owned());
+    let fields = tool.takes_fields.then(|| flag(FIELDS, "Only these fields, dotted: `test.name`".to_owned()));
     let yes = tool.confirm.map(|_| {
         Arg::new(YES)
             .long(YES)
@@ -70,25 +70,34 @@ pub(super) fn subcommand(tool: &'static Tool) -> Command {
 }
 
 /// The flag of an argument: `run_id` is `--run-id`, and `--run_id` too. A list repeats its flag.
-fn flag(name: &str, description: Option<&str>) -> Arg {
+fn flag(name: &str, help: String) -> Arg {
     let long = name.replace('_', "-");
     let flag =
         Arg::new(name.to_owned()).value_name("VALUE").action(ArgAction::Append).allow_hyphen_values(true);
     let flag = if long == name { flag } else { flag.alias(name.to_owned()) };
-    let own = || WORDS.iter().find(|(known, _)| *known == name).map(|(_, words)| *words);
-    let help = description.or_else(own).unwrap_or_default().to_owned();
     flag.long(long).help(help).help_heading("Arguments")
 }
 
-/// What people are told of arguments whose names say enough to a model.
-const WORDS: [(&str, &str); 3] = [
-    ("agent_config_id", "Agent that plays. From `list_agent_configs`."),
-    ("additional_tags", "Tags added to the run; once for each."),
-    (
-        "options",
-        "`performance_monitoring`, `mobile_auto_grant_permissions`, `mobile_geolocation`, `mobile_gpslocation`: a JSON object.",
-    ),
-];
+/// What an argument takes: its description, or what its schema tells without one.
+fn told(schema: &Value) -> String {
+    let text = |name: &str| schema.get(name).and_then(Value::as_str);
+    if let Some(description) = text("description") {
+        return description.to_owned();
+    }
+    let known = schema.get(KNOWN).unwrap_or(schema);
+    match (text("type"), text("format")) {
+        (Some("array"), _) => "May be repeated".to_owned(),
+        (Some("object"), _) => match known.get("properties").and_then(Value::as_object) {
+            Some(known) => {
+                let names: Vec<_> = known.keys().map(|name| format!("`{name}`")).collect();
+                format!("JSON object of {}", names.join(", "))
+            }
+            None => "JSON object".to_owned(),
+        },
+        (_, Some("uuid")) => "UUID".to_owned(),
+        _ => String::new(),
+    }
+}
 
 /// Runs the command.
 pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
