@@ -11,6 +11,9 @@ use crate::{
 /// Why a run was not started that no row of the answer stands for.
 const UNTOLD: &str = "the service does not say why";
 
+/// Most runs that are shown without a row of the answer: a count can be anything.
+const MOST_UNTOLD: usize = 1_000;
+
 /// The answer of a start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Started<'a>(pub(super) &'a Value);
@@ -46,7 +49,7 @@ impl<'a> Started<'a> {
         let missing = self.missing().max(usize::from(is_refused));
         let why = self.holders().find_map(|holder| text(holder, "error"));
         let rest = (String::new(), why.unwrap_or_else(|| UNTOLD.to_owned()));
-        all.resize(missing.max(all.len()), rest);
+        all.resize(missing.min(MOST_UNTOLD).max(all.len()), rest);
         all
     }
 

@@ -72,6 +72,7 @@ async fn what_only_the_counts_say_was_not_started_is_no_success() {
         (json!({"ok": false, "requested_count": 3, "started_count": 1, "failed_count": 2}), 2),
         (json!({"requested_count": 3, "successful_count": 1}), 2),
         (json!({"failed_count": 1}), 1),
+        (json!({"failed_count": u64::MAX}), 1_000),
         (json!({"ok": false, "error": "no device"}), 1),
         (
             json!({"requested_count": 3, "started_count": 1, "results": [
