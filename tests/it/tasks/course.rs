@@ -103,16 +103,18 @@ async fn a_failure_that_will_not_pass_is_the_result() {
     assert_eq!(serde_json::from_str::<Value>(said).expect("JSON")["error"]["code"], "not_found");
 }
 
+/// Every look fails, and may be repeated at once.
+fn outage() -> Value {
+    json!({"operation": "get_job", "status": 503, "times": 100, "headers": {"retry-after": "0"}})
+}
+
 /// A service that is restarted comes back within two minutes.
 #[tokio::test]
 async fn a_task_outlasts_a_short_outage() {
     let mut scene = open().await;
     let arguments = long(&mut scene).await;
     let id = scene.begin(arguments).await;
-    scene
-        .service
-        .fault(json!({"operation": "get_job", "status": 503, "times": 100, "headers": {"retry-after": "0"}}))
-        .await;
+    scene.service.fault(outage()).await;
     for _ in 0..7 {
         scene.pass(15).await;
         assert_eq!(scene.get(&id).await["status"], "working");
@@ -120,14 +122,11 @@ async fn a_task_outlasts_a_short_outage() {
 }
 
 #[tokio::test]
-async fn five_looks_in_a_row_that_fail_are_the_end() {
+async fn five_looks_in_a_row_that_fail_over_two_minutes_are_the_end() {
     let mut scene = open().await;
     let arguments = long(&mut scene).await;
     let id = scene.begin(arguments).await;
-    scene
-        .service
-        .fault(json!({"operation": "get_job", "status": 503, "times": 100, "headers": {"retry-after": "0"}}))
-        .await;
+    scene.service.fault(outage()).await;
     for _ in 0..4 {
         scene.pass(30).await;
         let task = scene.get(&id).await;
