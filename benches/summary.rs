@@ -12,14 +12,12 @@ use std::{
 use axum::{Router, http::Uri};
 use serde_json::{Value, json};
 use tas_mcp::{
-    catalog,
-    config::{self, Settings},
-    gateway::Gateway,
-    local::Audience,
     sandbox::{
         self, Options, Sandbox, keys,
         seed::{CONFIG_PHONES, TEST_BLOCKED, TEST_ERRORS, TEST_FAILS},
     },
+    settings::{self, Settings},
+    tools::{caller::CallerContext, catalog, dispatcher::Dispatcher},
 };
 
 const RUNS: usize = 500;
@@ -28,30 +26,30 @@ const LATENCY_MS: u64 = 20;
 /// The execution whose answer is measured.
 const EXECUTION: &str = "0000000e-0000-4000-8000-000000000000";
 
-async fn call(gateway: &Gateway, tool: &str, arguments: Value) -> Value {
+async fn call(dispatcher: &Dispatcher, tool: &str, arguments: Value) -> Value {
     let tool = catalog::find_tool(tool).expect("a tool");
     let arguments = arguments.as_object().cloned().unwrap_or_default();
-    gateway.call_tool(tool, arguments, Audience::silent()).await.expect("an answer").value().clone()
+    dispatcher.call_tool(tool, arguments, CallerContext::silent()).await.expect("an answer").value().clone()
 }
 
-fn gateway(base_url: &str) -> Gateway {
-    let matches = clap::Command::new("bench").args(config::flags()).get_matches_from(["bench"]);
+fn dispatcher(base_url: &str) -> Dispatcher {
+    let matches = clap::Command::new("bench").args(settings::flags()).get_matches_from(["bench"]);
     let settings = Settings::from_sources(&matches, |name| match name {
         "TAS_BASE_URL" => Some(base_url.to_owned()),
         "TAS_API_KEY" => Some(keys::DEMO.to_owned()),
         _ => None,
     });
-    Gateway::new(&settings)
+    Dispatcher::new(settings.tools_config())
 }
 
 /// An execution with so many tests that failed.
-async fn execution(sandbox: &Sandbox, gateway: &Gateway) -> Value {
+async fn execution(sandbox: &Sandbox, dispatcher: &Dispatcher) -> Value {
     let tests = [TEST_FAILS, TEST_BLOCKED, TEST_ERRORS];
     let items: Vec<_> =
         tests.iter().cycle().take(RUNS).map(|test| json!({"multiplayer_test_id": test})).collect();
-    let plan = call(gateway, "create_test_plan", json!({"name": "All", "test_items": items})).await;
+    let plan = call(dispatcher, "create_test_plan", json!({"name": "All", "test_items": items})).await;
     let start = json!({"test_plan_id": plan.get("id"), "deployment_config_id": CONFIG_PHONES});
-    let started = call(gateway, "start_test_plan_run", start).await;
+    let started = call(dispatcher, "start_test_plan_run", start).await;
     sandbox.advance(3_600.0);
     started.get("test_plan_execution_id").cloned().unwrap_or_default()
 }
@@ -66,12 +64,12 @@ async fn slow_down(sandbox: &Sandbox) {
 }
 
 /// What a summary reads, one request after the other; how many requests it took.
-async fn one_by_one(gateway: &Gateway, execution: &Value) -> usize {
-    call(gateway, "get_test_plan_execution", json!({"test_plan_execution_id": execution})).await;
+async fn one_by_one(dispatcher: &Dispatcher, execution: &Value) -> usize {
+    call(dispatcher, "get_test_plan_execution", json!({"test_plan_execution_id": execution})).await;
     let (mut requests, mut page) = (1, 0);
     loop {
         let asked = json!({"test_plan_execution_id": execution, "page": page, "page_size": 100});
-        let jobs = call(gateway, "list_jobs", asked).await;
+        let jobs = call(dispatcher, "list_jobs", asked).await;
         (requests, page) = (requests + 1, page + 1);
         let jobs = jobs.get("data").and_then(Value::as_array).cloned().unwrap_or_default();
         if jobs.is_empty() {
@@ -79,10 +77,10 @@ async fn one_by_one(gateway: &Gateway, execution: &Value) -> usize {
         }
         for job in &jobs {
             let run = json!({"run_id": job.pointer("/runs/0/multiplayer_run_id")});
-            let detail = call(gateway, "get_run", run.clone()).await;
+            let detail = call(dispatcher, "get_run", run.clone()).await;
             requests += 1;
             if detail.pointer("/bug_info/bug_count") != Some(&json!(0)) {
-                call(gateway, "list_run_bugs", run).await;
+                call(dispatcher, "list_run_bugs", run).await;
                 requests += 1;
             }
         }
@@ -144,7 +142,7 @@ async fn measure(runs: usize, is_alike: bool) {
     });
     let serving = tokio::spawn(async move { axum::serve(listener, router).await });
     let summary =
-        call(&gateway(&base_url), "summarize_results", json!({"test_plan_execution_id": EXECUTION})).await;
+        call(&dispatcher(&base_url), "summarize_results", json!({"test_plan_execution_id": EXECUTION})).await;
     serving.abort();
     let shown = summary.get("failures").and_then(Value::as_array).map_or(0, Vec::len);
     let how = if is_alike { "all alike" } else { "all different" };
@@ -167,12 +165,12 @@ fn main() {
         let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let options = Options { speed: 0.0, ..Options::default() };
         let sandbox = sandbox::start(anywhere, options, None).await.expect("a free port");
-        let gateway = gateway(&sandbox.base_url());
-        let execution = execution(&sandbox, &gateway).await;
+        let dispatcher = dispatcher(&sandbox.base_url());
+        let execution = execution(&sandbox, &dispatcher).await;
         slow_down(&sandbox).await;
         let arguments = json!({"test_plan_execution_id": execution});
-        let (ours, summary) = timed(call(&gateway, "summarize_results", arguments)).await;
-        let (theirs, requests) = timed(one_by_one(&gateway, &execution)).await;
+        let (ours, summary) = timed(call(&dispatcher, "summarize_results", arguments)).await;
+        let (theirs, requests) = timed(one_by_one(&dispatcher, &execution)).await;
         println!(
             "summarize {RUNS} failed runs at {LATENCY_MS} ms: {ours:.1?}, {requests} requests one by one {theirs:.1?}: {:.1}x; {} characters",
             theirs.as_secs_f64() / ours.as_secs_f64(),

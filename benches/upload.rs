@@ -19,10 +19,8 @@ use axum::{
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
 use tas_mcp::{
-    catalog,
-    config::{self, Settings},
-    gateway::Gateway,
-    local::Audience,
+    settings::{self, Settings},
+    tools::{caller::CallerContext, catalog, dispatcher::Dispatcher},
 };
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 use tokio_util::io::ReaderStream;
@@ -57,8 +55,8 @@ async fn answer(State(address): State<SocketAddr>, request: Request) -> Response
     ([("content-type", "application/json")], Body::from(text.to_string())).into_response()
 }
 
-fn gateway(address: SocketAddr, directory: &Path) -> Gateway {
-    let matches = clap::Command::new("bench").args(config::flags()).get_matches_from(["bench"]);
+fn dispatcher(address: SocketAddr, directory: &Path) -> Dispatcher {
+    let matches = clap::Command::new("bench").args(settings::flags()).get_matches_from(["bench"]);
     let settings = Settings::from_sources(&matches, |name| match name {
         "TAS_BASE_URL" => Some(format!("http://{address}/api/v1")),
         "TAS_API_KEY" => Some("svc_bench".to_owned()),
@@ -66,15 +64,15 @@ fn gateway(address: SocketAddr, directory: &Path) -> Gateway {
         "TAS_FILES_ROOT" | "TAS_STATE_DIR" => directory.to_str().map(str::to_owned),
         _ => None,
     });
-    Gateway::new(&settings)
+    Dispatcher::new(settings.tools_config())
 }
 
-async fn ours(gateway: &Gateway, checksum: bool) -> Duration {
+async fn ours(dispatcher: &Dispatcher, checksum: bool) -> Duration {
     let tool = catalog::find_tool("upload_build").expect("a tool");
     let arguments = json!({"path": "game.apk", "wait": true, "fill_details": false, "checksum": checksum});
     let arguments = arguments.as_object().cloned().unwrap_or_default();
     let started = Instant::now();
-    let reply = gateway.call_tool(tool, arguments, Audience::silent()).await.expect("an upload");
+    let reply = dispatcher.call_tool(tool, arguments, CallerContext::silent()).await.expect("an upload");
     assert_eq!(reply.value().get("status").and_then(Value::as_str), Some("uploaded"));
     started.elapsed()
 }
@@ -124,14 +122,14 @@ async fn compare(address: SocketAddr) {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("game.apk");
     File::create(&file).and_then(|file| file.set_len(PART * PARTS)).expect("a sparse file");
-    let gateway = gateway(address, directory.path());
+    let dispatcher = dispatcher(address, directory.path());
     let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
 
     let [mut hashed, mut bare, mut floor] = [const { Vec::new() }; 3];
     for _ in 0..ROUNDS {
         floor.push(least(&client, address, &file).await);
-        bare.push(ours(&gateway, false).await);
-        hashed.push(ours(&gateway, true).await);
+        bare.push(ours(&dispatcher, false).await);
+        hashed.push(ours(&dispatcher, true).await);
     }
     let [hashed, bare, floor] = [hashed, bare, floor].map(median);
     let size = PART * PARTS / MIB;

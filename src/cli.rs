@@ -33,8 +33,8 @@ pub use upload::{command as upload_command, run as upload};
 pub use wait::{command as wait_command, run as wait};
 
 use crate::{
-    config::PROBLEMS,
     failure::{Code, Failure},
+    settings::PROBLEMS,
 };
 
 /// How a command ended, as its exit code says it.

@@ -5,9 +5,12 @@ use std::time::Duration;
 use http::Method;
 use tokio::time::Instant;
 
+mod address;
 mod answer;
 mod arriving;
+mod config;
 mod expired;
+mod key;
 mod part;
 mod pools;
 mod reach;
@@ -17,21 +20,22 @@ mod retry;
 mod storage;
 mod transport;
 
-pub use answer::{Answer, Served};
-pub use arriving::{Arriving, Broken, Lost, Opened, Rest};
+pub use address::{HostUrl, is_loopback, is_safe};
+pub use answer::{Answer, FileMetadata};
+pub use arriving::{Broken, DownloadStream, OpenError, Opened, ResumeFrom};
+pub use config::ClientConfig;
 pub use expired::has_expired;
-pub use part::Part;
+pub use key::{ApiKey, KeyKind, KeySource, Secret};
 pub use pools::certificates;
 pub use reach::{Reached, proxy_of};
 pub use refusal::refused;
-pub use retry::{RETRY, Repeat, RetryPolicy, jittered};
+pub use retry::{RETRY, Repeat, RetryPolicy};
 pub use storage::{Storage, StorageError};
 
 use self::transport::Transport;
 use crate::{
-    config::{ApiKey, Connection, KeySource},
     failure::{Code, Failure},
-    operation::Place,
+    service::{operation::UrlBase, request::Part},
 };
 
 /// Longest JSON answer, in bytes.
@@ -54,8 +58,8 @@ pub enum Host {
 
 impl Host {
     /// Where paths of `place` are served.
-    pub fn of(place: Place) -> Self {
-        if place == Place::Knowledge { Self::Knowledge } else { Self::Main }
+    pub fn of(place: UrlBase) -> Self {
+        if place == UrlBase::Knowledge { Self::Knowledge } else { Self::Main }
     }
 
     /// The setting that holds its address.
@@ -73,7 +77,7 @@ pub struct Request<'a> {
     /// Name of the operation, for messages and logs.
     pub operation: &'static str,
     /// Where its path begins.
-    pub place: Place,
+    pub place: UrlBase,
     /// Whether it carries the key.
     pub has_key: bool,
     /// HTTP method.
@@ -100,9 +104,9 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client for this connection. Nothing is opened before the first request.
-    pub fn new(connection: Connection) -> Self {
-        let Connection { base_url, knowledge_url, key, ca_file, timeout, .. } = connection;
+    /// A client with this configuration. Nothing is opened before the first request.
+    pub fn new(config: ClientConfig) -> Self {
+        let ClientConfig { base_url, knowledge_url, key, ca_file, timeout } = config;
         let transport = |url| Transport::new(url, ca_file.clone(), timeout);
         Self { key, main: transport(base_url), knowledge: knowledge_url.map(transport), retry: RETRY }
     }
@@ -140,7 +144,7 @@ impl Client {
     }
 
     /// Asks whether a host is there, without a key; `None` when it is not set.
-    pub async fn reach(&self, place: Place) -> Option<Result<Reached, Failure>> {
+    pub async fn reach(&self, place: UrlBase) -> Option<Result<Reached, Failure>> {
         let transport = match Host::of(place) {
             Host::Main => &self.main,
             Host::Knowledge => self.knowledge.as_ref()?,

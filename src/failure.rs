@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{arguments::Violation, operation::Fields};
+use crate::{fields::Fields, violation::Violation};
 
 /// Longest quotation of the service's own words, in characters.
 const LONGEST_QUOTATION: usize = 1_000;

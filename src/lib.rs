@@ -40,31 +40,19 @@
 //! The sandbox meets the same description from the other side: it is routed by the catalog, checks with the same
 //! schema and rules, and answers through [`sandbox::Answer`], which the compiler demands for every operation.
 
-pub mod api;
-pub mod arguments;
+pub mod backoff;
 pub mod call;
-pub mod catalog;
 pub mod cli;
 pub mod client;
-pub mod config;
+pub mod clock;
 pub mod demo;
-pub mod download;
 pub mod failure;
-pub mod files;
-pub mod gateway;
-pub mod listing;
-pub mod local;
+pub mod fields;
 pub mod mcp;
-pub mod operation;
 pub mod picture;
-pub mod reply;
-pub mod report;
-pub mod rule;
 pub mod sandbox;
-pub mod schema;
-pub mod scope;
-pub mod summary;
-pub mod tool;
-pub mod upload;
-pub mod waiting;
-pub mod wire;
+pub mod service;
+pub mod settings;
+pub mod text;
+pub mod tools;
+pub mod violation;

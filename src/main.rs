@@ -6,10 +6,10 @@ use anyhow::Context;
 use clap::ArgMatches;
 use tas_mcp::{
     cli::{self, Exit, Signals},
-    config::{self, Settings},
     demo,
     mcp::{self, Server},
     sandbox::{self, Options, Sandbox, keys},
+    settings::{self, Settings},
 };
 
 fn main() -> ExitCode {
@@ -92,8 +92,8 @@ fn start_logging(settings: &Settings) {
         filter::LevelFilter, filter::Targets, layer::SubscriberExt, util::SubscriberInitExt,
     };
     // An unusable filter is reported with the other settings.
-    let filter =
-        config::log_filter(settings.log()).unwrap_or_else(|_| Targets::new().with_default(LevelFilter::WARN));
+    let filter = settings::log_filter(settings.log())
+        .unwrap_or_else(|_| Targets::new().with_default(LevelFilter::WARN));
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     tracing_subscriber::registry().with(lines).with(filter).init();
 }

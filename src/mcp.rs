@@ -38,14 +38,20 @@ use self::{
     confirmation::{Asked, Confirmation, Repeated},
 };
 use crate::{
-    catalog,
-    config::{Selection, Settings},
+    call::{
+        gateway::Gateway,
+        reply::{self, Reply},
+    },
     failure::{Code, Failure},
-    gateway::{CONFIRM, Gateway},
-    local::Audience,
-    operation::Fields,
-    reply::{self, Reply},
-    tool as described,
+    fields::Fields,
+    service::{tool as described, tool::CONFIRM},
+    settings::Settings,
+    tools::{
+        caller::CallerContext,
+        catalog::{self, ToolEntry},
+        dispatcher::Dispatcher,
+        selection::Selection,
+    },
 };
 
 /// How long hosts may keep the list of tools and the description of the server, which never change while it runs.
@@ -57,7 +63,7 @@ pub struct Server(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    gateway: Gateway,
+    dispatcher: Dispatcher,
     selection: Selection,
     project: Option<String>,
     instructions: String,
@@ -73,21 +79,27 @@ struct Inner {
     stopping: CancellationToken,
 }
 
+impl Inner {
+    fn gateway(&self) -> &Gateway {
+        self.dispatcher.gateway()
+    }
+}
+
 impl Server {
     /// A server with these settings.
     pub fn new(settings: &Settings) -> Self {
-        Self::with(Gateway::new(settings), settings)
+        Self::with(Dispatcher::new(settings.tools_config()), settings)
     }
 
-    /// A server in front of a gateway with these settings.
-    pub fn with(gateway: Gateway, settings: &Settings) -> Self {
+    /// A server that calls tools through `dispatcher`, with these settings.
+    pub fn with(dispatcher: Dispatcher, settings: &Settings) -> Self {
         let selection = settings.selection();
-        if let Some(problem) = gateway.problem() {
+        if let Some(problem) = dispatcher.gateway().problem() {
             tracing::warn!("{problem}");
         }
         let instructions = instructions::text(&selection, settings.project());
         Self(Arc::new(Inner {
-            gateway,
+            dispatcher,
             selection,
             project: settings.project().map(str::to_owned),
             instructions,
@@ -108,32 +120,32 @@ impl Server {
 
     /// When the session has ended: frees what would be left behind at the service.
     async fn farewell(&self) {
-        if let Ok(files) = self.0.gateway.files() {
+        if let Ok(files) = self.0.dispatcher.files() {
             files.uploads.leave().await;
         }
     }
 
     fn tools(&self) -> &[Tool] {
-        let published = |tool| tool::published(tool, self.0.project.is_none());
+        let published = |entry: ToolEntry| tool::published(entry.tool(), self.0.project.is_none());
         self.0.tools.get_or_init(|| self.0.selection.tools().map(published).collect())
     }
 
-    fn offered(&self, name: &str) -> Result<&'static described::Tool, ErrorData> {
+    fn offered(&self, name: &str) -> Result<ToolEntry, ErrorData> {
         let tool = catalog::find_tool(name).ok_or_else(|| {
             let nearest = catalog::nearest_name(name).map(|nearest| format!("; did you mean `{nearest}`?"));
             unknown_tool(name, &nearest.unwrap_or_default())
         })?;
-        if self.0.selection.offers(tool) {
+        if self.0.selection.offers(&tool) {
             Ok(tool)
         } else {
-            Err(ErrorData::invalid_params(self.0.selection.refusal(tool), None))
+            Err(ErrorData::invalid_params(self.0.selection.refusal(&tool), None))
         }
     }
 
     /// Calls a tool; where a person has to agree first, asks.
     async fn call_or_ask(
         &self,
-        tool: &'static described::Tool,
+        tool: ToolEntry,
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Outcome {
@@ -152,7 +164,7 @@ impl Server {
         }
         let call = format!("{}:{}", tool.name, json!(arguments));
         let repeated = Repeated { state: request.request_state, answers: request.input_responses };
-        let now = self.0.gateway.clock().now();
+        let now = self.0.gateway().clock().now();
         match self.0.confirmation.ask(&call, &failure, repeated, now, context).await {
             Asked::Yes => {
                 arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
@@ -166,7 +178,7 @@ impl Server {
 
     async fn call(
         &self,
-        tool: &'static described::Tool,
+        tool: ToolEntry,
         arguments: Fields,
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, Failure> {
@@ -180,13 +192,13 @@ impl Server {
         let started = Instant::now();
         let (watcher, telling) = progress::of(context);
         let (patience, leaving) = (Some(self.0.patience), self.0.stopping.clone());
-        let audience = Audience { watcher: Arc::new(watcher), patience, leaving };
+        let audience = CallerContext { watcher: Arc::new(watcher), patience, leaving };
         let outcome = tokio::select! {
-            outcome = telling.until(self.0.gateway.call_tool(tool, arguments, audience)) => outcome,
+            outcome = telling.until(self.0.dispatcher.call_tool(tool, arguments, audience)) => outcome,
             () = context.ct.cancelled() => Err(stopped("cancelled by the caller")),
             () = self.0.stopping.cancelled() => Err(stopped("the server is stopping")),
         };
-        log(tool, &outcome, started);
+        log(tool.tool(), &outcome, started);
         outcome
     }
 }
@@ -217,7 +229,7 @@ fn unknown_tool(name: &str, more: &str) -> ErrorData {
 }
 
 /// The same in structure and in text: hosts show one of the two. Pictures follow, and are no part of the limit.
-fn success(reply: Reply, max_reply_chars: usize, tool: &str) -> CallToolResult {
+fn success(reply: Reply, max_reply_chars: usize, tool: &described::Tool) -> CallToolResult {
     let image = |picture| ContentBlock::image(reply::base64(picture), picture.mime_type);
     let images: Vec<_> = reply.pictures().iter().map(image).collect();
     let (value, text) = reply.within(max_reply_chars, reply::Asked::Call(tool));

@@ -5,13 +5,19 @@
 //! the module of its resource, which answers from the [`World`]. `faults` and `control` are for tests and for
 //! people who try out a client.
 
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
 use axum::body::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::operation::{Fields, Operation};
+use crate::{
+    fields::Fields,
+    service::{
+        catalog::{ListedOperation, OPERATIONS, OperationEntry, for_each_operation},
+        operation::Operation,
+    },
+};
 
 mod access;
 mod acting;
@@ -296,3 +302,39 @@ where
     };
     Ok(Answered { status, headers, body })
 }
+
+/// An operation with the sandbox's answer to it.
+#[derive(Clone, Copy)]
+pub(crate) struct Endpoint {
+    entry: &'static OperationEntry,
+    /// Answers a checked request.
+    pub(crate) answer: Handler,
+    /// The treatment of a request that breaks a rule.
+    pub(crate) invalid: Invalid,
+}
+
+impl Endpoint {
+    fn of<O: ListedOperation>() -> Self
+    where
+        World: Answer<O>,
+    {
+        Self { entry: O::entry(), answer: handle::<O>, invalid: World::INVALID }
+    }
+}
+
+impl Deref for Endpoint {
+    type Target = OperationEntry;
+    fn deref(&self) -> &OperationEntry {
+        self.entry
+    }
+}
+
+macro_rules! list_endpoints {
+    ($($resource:ident::$operation:ident,)*) => {
+        /// The endpoints of all operations.
+        pub(crate) fn endpoints() -> [Endpoint; OPERATIONS.len()] {
+            [$(Endpoint::of::<crate::service::api::$resource::$operation>()),*]
+        }
+    };
+}
+for_each_operation!(list_endpoints);

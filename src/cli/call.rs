@@ -8,15 +8,19 @@ use serde_json::{Map, Value};
 
 use super::{Exit, complain, images, table::Table, tools::unknown_tool};
 use crate::{
-    catalog,
-    config::Settings,
+    call::reply::Reply,
     failure::{Code, Failure},
-    gateway::{CONFIRM, FIELDS, Gateway, PROJECT_ID},
-    local::Audience,
-    operation::Fields,
-    reply::Reply,
-    schema::KNOWN,
-    tool::Tool,
+    fields::Fields,
+    service::{
+        schema::KNOWN,
+        tool::{CONFIRM, FIELDS, PROJECT_ID, Tool},
+    },
+    settings::Settings,
+    tools::{
+        caller::CallerContext,
+        catalog::{self, ToolEntry},
+        dispatcher::Dispatcher,
+    },
 };
 
 /// Flag that takes all arguments as JSON.
@@ -42,7 +46,7 @@ pub fn command() -> Command {
 }
 
 /// A command whose flags are the arguments of a tool.
-pub(super) fn subcommand(tool: &'static Tool) -> Command {
+pub(super) fn subcommand(tool: ToolEntry) -> Command {
     let none = Fields::new();
     let properties = tool.input_schema().get("properties").and_then(Value::as_object).unwrap_or(&none);
     let flags = properties.iter().map(|(name, schema)| flag(name, told(schema)));
@@ -66,7 +70,7 @@ pub(super) fn subcommand(tool: &'static Tool) -> Command {
         .args([project, json, raw])
         .args(fields)
         .args(yes)
-        .args(images::flag(tool))
+        .args(images::flag(tool.tool()))
 }
 
 /// The flag of an argument: `run_id` is `--run-id`, and `--run_id` too. A list repeats its flag.
@@ -103,15 +107,15 @@ fn told(schema: &Value) -> String {
 pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
     let (name, matches) = matches.subcommand().context("no tool is named")?;
     let Some(tool) = catalog::find_tool(name) else { return Ok(complain(&unknown_tool(name))) };
-    let arguments = match arguments(tool, matches)? {
+    let arguments = match arguments(tool.tool(), matches)? {
         Ok(arguments) => arguments,
         Err(failure) => return Ok(complain(&failure)),
     };
-    let directory = match images::directory(tool, matches) {
+    let directory = match images::directory(tool.tool(), matches) {
         Ok(directory) => directory,
         Err(failure) => return Ok(complain(&failure)),
     };
-    match confirmed(&Gateway::new(settings), tool, arguments).await? {
+    match confirmed(&Dispatcher::new(settings.tools_config()), tool, arguments).await? {
         Ok(reply) => {
             let printed = print(&reply, wants_json(matches));
             match directory.map(|directory| images::save(reply.pictures(), directory)) {
@@ -133,15 +137,15 @@ pub(super) fn wants_json(matches: &ArgMatches) -> bool {
 
 /// Calls a tool; where a person has to agree first, asks.
 pub(super) async fn confirmed(
-    gateway: &Gateway,
-    tool: &'static Tool,
+    dispatcher: &Dispatcher,
+    tool: ToolEntry,
     mut arguments: Fields,
 ) -> anyhow::Result<Result<Reply, Failure>> {
-    let outcome = gateway.call_tool(tool, arguments.clone(), Audience::silent()).await;
+    let outcome = dispatcher.call_tool(tool, arguments.clone(), CallerContext::silent()).await;
     match &outcome {
         Err(failure) if failure.code == Code::ConfirmationRequired && agreed(failure)? => {
             arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
-            Ok(gateway.call_tool(tool, arguments, Audience::silent()).await)
+            Ok(dispatcher.call_tool(tool, arguments, CallerContext::silent()).await)
         }
         _ => Ok(outcome),
     }

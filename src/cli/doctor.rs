@@ -8,10 +8,12 @@ use serde::Serialize;
 
 use super::{Exit, tools::tokens};
 use crate::{
-    config::{KeyKind, Settings},
+    call::gateway::Gateway,
+    client::KeyKind,
     failure::{Code, Failure},
-    gateway::Gateway,
-    operation::Toolset,
+    service::operation::Toolset,
+    settings::Settings,
+    tools::catalog::ToolEntry,
 };
 
 mod hosts;
@@ -80,7 +82,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
 }
 
 async fn examine(settings: &Settings) -> Report {
-    let gateway = Gateway::new(settings);
+    let gateway = Gateway::new(settings.tools_config().map(|config| config.call));
     let problem = gateway.problem().cloned();
     let hosts = if problem.is_none() { hosts::reach_all(&gateway, settings).await } else { Vec::new() };
     let is_there = hosts.first().is_some_and(|main| main.reached.is_some());
@@ -122,10 +124,10 @@ impl From<(&'static str, &str, &str)> for Found {
 fn tools(settings: &Settings) -> Tools {
     let is_global = settings.project().is_none();
     let selection = settings.selection();
-    let cost = |tool| tokens(tool, is_global).unwrap_or_default();
+    let cost = |entry: &ToolEntry| tokens(entry.tool(), is_global).unwrap_or_default();
     let sets = Toolset::ALL.iter().map(|set| {
         let offered: Vec<_> = selection.tools().filter(|tool| tool.toolset == *set).collect();
-        let tokens = offered.iter().map(|tool| cost(tool)).sum();
+        let tokens = offered.iter().map(cost).sum();
         Offered { set: set.name(), tools: offered.iter().map(|tool| tool.name).collect(), tokens }
     });
     let sets: Vec<_> = sets.filter(|set| !set.tools.is_empty()).collect();

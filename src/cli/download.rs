@@ -13,14 +13,18 @@ use serde_json::Value;
 
 use super::{Exit, complain, complain_late, progress::Bar, table::Table};
 use crate::{
-    api::minions::MinionPlatform,
-    arguments::{Violation, nearest},
-    config::Settings,
-    download::{Installed, Manner, MinionOrder, Order, Report},
     failure::Failure,
-    files::Destination,
-    gateway::Gateway,
-    local::{Audience, minion_platform},
+    service::api::minions::MinionPlatform,
+    settings::Settings,
+    text::nearest,
+    tools::{
+        caller::CallerContext,
+        composite::minion_platform,
+        dispatcher::Dispatcher,
+        download::{Installed, Manner, MinionOrder, Order, Report},
+        files::Destination,
+    },
+    violation::Violation,
 };
 
 /// Names of the arguments.
@@ -74,13 +78,13 @@ fn to(help: &'static str) -> Arg {
 
 /// Runs the command.
 pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
-    let gateway = Gateway::new(settings);
+    let dispatcher = Dispatcher::new(settings.tools_config());
     match matches.subcommand() {
-        Some(("run", matches)) => match run_files(matches, &gateway).await {
+        Some(("run", matches)) => match run_files(matches, &dispatcher).await {
             Ok(report) => shown(&report, &table_of_files(&report), exit(&report)),
             Err(exit) => Ok(exit),
         },
-        Some(("minion", matches)) => match minion(matches, &gateway).await {
+        Some(("minion", matches)) => match minion(matches, &dispatcher).await {
             Ok(installed) => shown(&installed, &table_of_installer(&installed), Exit::Done),
             Err(exit) => Ok(exit),
         },
@@ -88,9 +92,9 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     }
 }
 
-async fn run_files(matches: &ArgMatches, gateway: &Gateway) -> Result<Report, Exit> {
+async fn run_files(matches: &ArgMatches, dispatcher: &Dispatcher) -> Result<Report, Exit> {
     let run_id = matches.get_one::<String>(RUN_ID).cloned().unwrap_or_default();
-    let destination = destination(matches, gateway, &run_id).map_err(|failure| complain(&failure))?;
+    let destination = destination(matches, dispatcher, &run_id).map_err(|failure| complain(&failure))?;
     let given = |name: &str| matches.contains_id(name);
     let order = Order {
         project: None,
@@ -103,29 +107,30 @@ async fn run_files(matches: &ArgMatches, gateway: &Gateway) -> Result<Report, Ex
         files: None,
     };
     let bar = Bar::new();
-    let audience = Audience { watcher: Arc::new(bar.clone()), ..Audience::silent() };
-    let ended = order.run(gateway, &destination, &Manner::default(), &audience).await;
+    let audience = CallerContext { watcher: Arc::new(bar.clone()), ..CallerContext::silent() };
+    let ended = order.run(dispatcher.gateway(), &destination, &Manner::default(), &audience).await;
     bar.end();
     ended.map_err(|failure| complain_late(&failure))
 }
 
-async fn minion(matches: &ArgMatches, gateway: &Gateway) -> Result<Installed, Exit> {
+async fn minion(matches: &ArgMatches, dispatcher: &Dispatcher) -> Result<Installed, Exit> {
     let wanted = || {
         let named = matches.get_one::<String>(PLATFORM).map(|word| platform(word)).transpose()?;
-        Ok((minion_platform(named)?, destination(matches, gateway, ".")?))
+        Ok((minion_platform(named)?, destination(matches, dispatcher, ".")?))
     };
     let (platform, destination) = wanted().map_err(|failure| complain(&failure))?;
     let order = MinionOrder { project: None, platform, overwrite: matches.get_flag(OVERWRITE) };
     let bar = Bar::new();
-    let audience = Audience { watcher: Arc::new(bar.clone()), ..Audience::silent() };
-    let ended = order.run(gateway, &destination, &Manner::default(), &audience).await;
+    let audience = CallerContext { watcher: Arc::new(bar.clone()), ..CallerContext::silent() };
+    let storage = dispatcher.files().map_err(|failure| complain(&failure))?.storage.clone();
+    let ended = order.run(dispatcher.gateway(), &storage, &destination, &Manner::default(), &audience).await;
     bar.end();
     ended.map_err(|failure| complain_late(&failure))
 }
 
-fn destination(matches: &ArgMatches, gateway: &Gateway, default: &str) -> Result<Destination, Failure> {
+fn destination(matches: &ArgMatches, dispatcher: &Dispatcher, default: &str) -> Result<Destination, Failure> {
     let named = matches.get_one::<PathBuf>(TO).map(|path| path.to_string_lossy().into_owned());
-    gateway.files()?.root_at_terminal().destination(named.as_deref().unwrap_or(default))
+    dispatcher.files()?.root_at_terminal().destination(named.as_deref().unwrap_or(default))
 }
 
 fn platform(word: &str) -> Result<MinionPlatform, Failure> {

@@ -11,7 +11,7 @@ use clap::{Arg, ArgMatches, value_parser};
 use crate::{
     failure::{Code, Failure},
     picture::Picture,
-    tool::Tool,
+    service::tool::Tool,
 };
 
 /// The flag, and how names of the files begin.

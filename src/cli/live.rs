@@ -8,7 +8,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::local::Watcher;
+use crate::tools::caller::ProgressSink;
 
 /// Shows progress.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Live {
     }
 }
 
-impl Watcher for Live {
+impl ProgressSink for Live {
     fn progress(&self, done: u64, total: u64, told: &str) {
         match self {
             Self::Bar(bar) => {

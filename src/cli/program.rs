@@ -8,14 +8,14 @@ use super::{
     call_command, completions_command, doctor_command, download_command, report_command, run_command,
     tools_command, upload_command, wait_command,
 };
-use crate::config;
+use crate::settings;
 
 /// The program with its settings and subcommands.
 pub fn program() -> Command {
     Command::new("tas-mcp")
         .version(env!("CARGO_PKG_VERSION"))
         .about("MCP server for the Test Automation Service. Without a subcommand it serves MCP on standard input and output")
-        .args(config::flags())
+        .args(settings::flags())
         .subcommand(Command::new("demo").about("Shows an assistant's session against an embedded sandbox"))
         .subcommands([tools_command(), call_command(), run_command(), wait_command()])
         .subcommand(report_command())

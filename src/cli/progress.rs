@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::local::Watcher;
+use crate::tools::caller::ProgressSink;
 
 /// A bar on standard error; nothing where that is no terminal.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ impl Bar {
     }
 }
 
-impl Watcher for Bar {
+impl ProgressSink for Bar {
     fn progress(&self, done: u64, total: u64, told: &str) {
         self.0.set_length(total);
         self.0.set_position(done);

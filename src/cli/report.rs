@@ -11,12 +11,15 @@ use serde_json::Value;
 
 use super::{Exit, call, complain, new_file::NewFile};
 use crate::{
-    config::Settings,
+    call::reply::Reply,
     failure::Failure,
-    gateway::{Gateway, PROJECT_ID},
-    reply::Reply,
-    report::{self, Subject, Words},
-    summary::Summary,
+    service::tool::PROJECT_ID,
+    settings::Settings,
+    tools::{
+        dispatcher::Dispatcher,
+        report::{self, Subject, Words},
+        summary::Summary,
+    },
 };
 
 /// Arguments of the command.
@@ -53,7 +56,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
         Err(failure) => return Ok(complain(&failure)),
     };
     let asked = Asked {
-        gateway: Gateway::new(settings),
+        dispatcher: Dispatcher::new(settings.tools_config()),
         project: matches.get_one::<String>(PROJECT_ID).cloned(),
         id: matches.get_one::<String>(ID).cloned().unwrap_or_default(),
         compare_with: matches.get_one::<String>(COMPARE_WITH).cloned(),
@@ -98,7 +101,7 @@ fn print(reply: &Reply, raw: bool) -> anyhow::Result<Exit> {
 
 /// What is asked for.
 struct Asked {
-    gateway: Gateway,
+    dispatcher: Dispatcher,
     project: Option<String>,
     id: String,
     compare_with: Option<String>,
@@ -106,15 +109,15 @@ struct Asked {
 
 impl Asked {
     async fn subject(&self) -> Result<Subject, Failure> {
-        let subject = Subject::find(&self.gateway, self.project.as_deref(), &self.id).await?;
+        let subject = Subject::find(self.dispatcher.gateway(), self.project.as_deref(), &self.id).await?;
         Ok(subject.compared_with(self.compare_with.as_deref()))
     }
 
     async fn gathered(&self) -> Result<Value, Failure> {
-        report::gather(&self.subject().await?, &self.gateway, self.project.as_deref()).await
+        report::gather(&self.subject().await?, &self.dispatcher, self.project.as_deref()).await
     }
 
     async fn summary(&self) -> Result<Reply, Failure> {
-        self.subject().await?.summary(&self.gateway, self.project.as_deref()).await
+        self.subject().await?.summary(&self.dispatcher, self.project.as_deref()).await
     }
 }

@@ -17,15 +17,20 @@ use super::{
     wait::TIMEOUT_S,
 };
 use crate::{
-    api::start::{StartRun, StartTestPlanRun},
-    catalog,
-    config::Settings,
     failure::{Code, Failure},
-    gateway::{Gateway, PROJECT_ID},
-    local::Audience,
-    operation::{Fields, Operation as _},
-    tool::Tool,
-    waiting::Wait,
+    fields::Fields,
+    service::{
+        api::start::{StartRun, StartTestPlanRun},
+        operation::Operation as _,
+        tool::PROJECT_ID,
+    },
+    settings::Settings,
+    tools::{
+        caller::CallerContext,
+        catalog::{self, ToolEntry},
+        dispatcher::Dispatcher,
+        waiting::Wait,
+    },
 };
 
 /// Flags of waiting.
@@ -62,7 +67,7 @@ pub fn command() -> Command {
     })
 }
 
-fn subcommand(word: &'static str, tool: &'static Tool) -> Command {
+fn subcommand(word: &'static str, tool: ToolEntry) -> Command {
     let subject = Arg::new(SUBJECT).value_name(format!("{}_ID", word.to_uppercase()));
     let command = call::subcommand(tool).name(word).after_help(Exit::HELP_OF_WAITING);
     command.arg(subject.help(format!("Id of the {word}")))
@@ -80,9 +85,9 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     if let Some(subject) = matches.get_one::<String>(SUBJECT) {
         arguments.insert(start.2.to_owned(), Value::from(subject.as_str()));
     }
-    let gateway = Gateway::new(settings);
+    let dispatcher = Dispatcher::new(settings.tools_config());
     let project = arguments.get(PROJECT_ID).and_then(Value::as_str).map(str::to_owned);
-    let reply = match call::confirmed(&gateway, tool, arguments).await? {
+    let reply = match call::confirmed(&dispatcher, tool, arguments).await? {
         Ok(reply) => reply,
         Err(failure) => return Ok(complain(&failure)),
     };
@@ -101,14 +106,14 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
         }
     };
     let wait = Wait { target, named, project: project.clone(), timeout, interval: None };
-    let audience = Audience { watcher: Arc::new(Live::new()), ..Audience::silent() };
-    match wait.run(&gateway, &audience).await {
+    let audience = CallerContext { watcher: Arc::new(Live::new()), ..CallerContext::silent() };
+    match wait.run(dispatcher.gateway(), &audience).await {
         Ok(completion) => {
             // The display ends before the table begins.
             drop(audience);
             let not_started = Started(&started).not_started();
             let ending = Ending { completion, not_started, started: Some(started) };
-            ending.told(&gateway, project.as_deref(), report, raw).await
+            ending.told(dispatcher.gateway(), project.as_deref(), report, raw).await
         }
         Err(failure) => {
             let failure = failure.detail("started", started);
@@ -119,12 +124,12 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
 
 type Read = (Fields, Option<NewFile>);
 
-fn read(tool: &'static Tool, matches: &ArgMatches) -> anyhow::Result<Result<Read, Failure>> {
+fn read(tool: ToolEntry, matches: &ArgMatches) -> anyhow::Result<Result<Read, Failure>> {
     let is_given = |flag: &str| matches.value_source(flag) == Some(ValueSource::CommandLine);
     if let Some(flag) = [JUNIT, TIMEOUT].into_iter().find(|flag| is_given(flag) && !matches.get_flag(WAIT)) {
         let failure = Failure::new(Code::InvalidArguments, format!("`--{flag}` needs `--{WAIT}`"));
         return Ok(Err(failure.hint("nothing was sent")));
     }
-    let arguments = call::arguments(tool, matches)?;
+    let arguments = call::arguments(tool.tool(), matches)?;
     Ok(arguments.and_then(|arguments| Ok((arguments, verdicts::report(matches)?))))
 }

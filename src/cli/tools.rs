@@ -7,12 +7,11 @@ use serde_json::Value;
 
 use super::{Exit, complain, table::Table};
 use crate::{
-    catalog,
-    config::Settings,
     failure::{Code, Failure},
     mcp::published_tool,
-    operation::Tier,
-    tool::Tool,
+    service::{operation::Tier, tool::Tool},
+    settings::Settings,
+    tools::catalog,
 };
 
 /// Bytes that make a token, about: an estimate without a tokenizer.
@@ -38,14 +37,14 @@ pub fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
         catalog::tools().filter(|tool| found.is_none_or(|found| found.name == tool.name)).collect();
     let mut output = anstream::stdout();
     if matches.get_flag("json") || found.is_some() {
-        let shown: Vec<_> = tools.iter().map(|tool| published_tool(tool, is_global)).collect();
+        let shown: Vec<_> = tools.iter().map(|tool| published_tool(tool.tool(), is_global)).collect();
         let shown =
             if found.is_some() { serde_json::to_value(shown.first())? } else { serde_json::to_value(shown)? };
         writeln!(output, "{shown:#}")?;
     } else {
         let mut table = Table::new(["tool", "set", "tier", "offered", "annotations", "tokens", "permission"]);
         for tool in tools {
-            table.row(row(tool, settings, is_global)?);
+            table.row(row(tool.tool(), settings, is_global)?);
         }
         write!(output, "{table}")?;
     }

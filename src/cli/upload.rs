@@ -13,14 +13,17 @@ use super::{
     complain,
 };
 use crate::{
-    catalog,
-    config::Settings,
     failure::{Code, Failure},
-    files::{Files, FilesRoot},
-    gateway::{CONFIRM, Gateway, PROJECT_ID},
-    local::{LocalTool as _, UploadBuild},
-    operation::Fields,
-    upload::{Handle, Order, Uploaded},
+    fields::Fields,
+    service::tool::{CONFIRM, PROJECT_ID},
+    settings::Settings,
+    tools::{
+        catalog,
+        composite::{CompositeTool as _, UploadBuild},
+        dispatcher::Dispatcher,
+        files::FilesRoot,
+        upload::{FileServices, Handle, Order, Uploaded},
+    },
 };
 
 mod bars;
@@ -96,8 +99,8 @@ pub fn command() -> Command {
 
 /// Runs the command.
 pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
-    let gateway = Gateway::new(settings);
-    let jobs = match prepared(matches, &gateway)? {
+    let dispatcher = Dispatcher::new(settings.tools_config());
+    let jobs = match prepared(matches, &dispatcher)? {
         Ok(jobs) => jobs,
         Err(failures) => {
             let exits: Vec<_> = failures.iter().map(complain).collect();
@@ -122,8 +125,8 @@ struct Job<'a> {
 /// What all the files have in common.
 struct Batch<'a> {
     matches: &'a ArgMatches,
-    gateway: &'a Gateway,
-    files: &'a Files,
+    dispatcher: &'a Dispatcher,
+    files: &'a FileServices,
     root: FilesRoot,
     options: Fields,
     project: Option<String>,
@@ -147,7 +150,8 @@ impl Job<'_> {
     async fn run(self) -> (String, Result<Uploaded, Failure>) {
         let Self { path, handle, batch } = self;
         let order = batch.order(&path);
-        let outcome = match order.checked(handle, batch.gateway, batch.files, &batch.root).await {
+        let outcome = match order.checked(handle, batch.dispatcher.gateway(), batch.files, &batch.root).await
+        {
             Ok(errand) => errand.run().await,
             Err(failure) => Err(failure),
         };
@@ -158,10 +162,10 @@ impl Job<'_> {
 /// Everything that can be known before a request is checked for all the files first.
 fn prepared<'a>(
     matches: &'a ArgMatches,
-    gateway: &'a Gateway,
+    dispatcher: &'a Dispatcher,
 ) -> anyhow::Result<Result<Vec<Job<'a>>, Vec<Failure>>> {
     let one = |failure: Failure| Ok(Err(vec![failure]));
-    let (files, root) = match gateway.files().and_then(|files| Ok((files, files.root_for_person()?))) {
+    let (files, root) = match dispatcher.files().and_then(|files| Ok((files, files.root_for_person()?))) {
         Ok(files) => files,
         Err(failure) => return one(failure),
     };
@@ -174,11 +178,11 @@ fn prepared<'a>(
         let message = format!("upload: `--name` is for one file, and there are {}", paths.len());
         return one(Failure::new(Code::InvalidArguments, message).hint("nothing was sent"));
     }
-    let (options, project) = match admitted(matches, gateway, &paths)? {
+    let (options, project) = match admitted(matches, dispatcher, &paths)? {
         Ok(admitted) => admitted,
         Err(failure) => return one(failure),
     };
-    let batch = Arc::new(Batch { matches, gateway, files, root, options, project });
+    let batch = Arc::new(Batch { matches, dispatcher, files, root, options, project });
     let (mut jobs, mut failures) = (Vec::new(), Vec::new());
     for path in paths {
         match batch.order(&path).check(&batch.root) {
@@ -192,7 +196,7 @@ fn prepared<'a>(
 /// The checked options of all the files, and the project.
 fn admitted(
     matches: &ArgMatches,
-    gateway: &Gateway,
+    dispatcher: &Dispatcher,
     paths: &[String],
 ) -> anyhow::Result<Result<(Fields, Option<String>), Failure>> {
     let Some(tool) = catalog::find_tool(UploadBuild::NAME) else {
@@ -200,14 +204,14 @@ fn admitted(
     };
     let given = arguments(matches, paths);
     let mut checked = given.clone();
-    let mut outcome = gateway.admit(tool, &mut checked);
+    let mut outcome = dispatcher.admit(tool.tool(), &mut checked);
     if let Err(failure) = &outcome
         && failure.code == Code::ConfirmationRequired
         && agreed(failure)?
     {
         checked = given;
         checked.insert(CONFIRM.to_owned(), Value::Bool(true));
-        outcome = gateway.admit(tool, &mut checked);
+        outcome = dispatcher.admit(tool.tool(), &mut checked);
     }
     Ok(outcome.map(|project| (UploadBuild::options(checked), project)))
 }

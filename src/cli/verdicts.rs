@@ -11,14 +11,16 @@ use serde_json::{Value, json};
 
 use super::{Exit, complain, new_file::NewFile, table::Table};
 use crate::{
-    api::runs::GetRun,
+    call::gateway::Gateway,
     failure::Failure,
-    gateway::Gateway,
-    local::Counter,
-    operation::{Fields, Operation as _},
-    waiting::{
-        Completion, Item, Status,
-        junit::{self, Case},
+    fields::Fields,
+    service::{api::runs::GetRun, operation::Operation as _},
+    tools::{
+        project_client::ProjectClient,
+        waiting::{
+            Completion, Item, Status,
+            junit::{self, Case},
+        },
     },
 };
 
@@ -134,7 +136,7 @@ impl Ending {
 
     async fn junit(&self, gateway: &Gateway, project: Option<&str>) -> anyhow::Result<String> {
         let plan = junit::plan_name(&self.completion);
-        let counter = Counter { gateway: gateway.clone(), project: project.map(str::to_owned) };
+        let counter = ProjectClient { gateway: gateway.clone(), project: project.map(str::to_owned) };
         let read = |item: Item| {
             let counter = counter.clone();
             async move { run_of(&counter, &item).await }
@@ -151,7 +153,7 @@ impl Ending {
 }
 
 /// The run of an item; a report without its steps is better than none.
-async fn run_of(counter: &Counter, item: &Item) -> Option<Value> {
+async fn run_of(counter: &ProjectClient, item: &Item) -> Option<Value> {
     let arguments = Fields::from_iter([("run_id".to_owned(), json!(item.run_id.as_ref()?))]);
     let run = counter.ask(GetRun::NAME, arguments).await;
     let read = run.inspect_err(|failure| tracing::warn!("the report lacks the steps of a run: {failure}"));

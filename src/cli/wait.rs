@@ -12,11 +12,15 @@ use super::{
     verdicts::{self, Ending},
 };
 use crate::{
-    catalog,
-    config::Settings,
-    gateway::{FIELDS, Gateway, PROJECT_ID},
-    local::{Audience, LocalTool as _, WaitForCompletion},
-    operation::Fields,
+    fields::Fields,
+    service::tool::{FIELDS, PROJECT_ID},
+    settings::Settings,
+    tools::{
+        caller::CallerContext,
+        catalog,
+        composite::{CompositeTool as _, WaitForCompletion},
+        dispatcher::Dispatcher,
+    },
 };
 
 /// Seconds that are waited where nobody says: the most.
@@ -47,7 +51,7 @@ pub fn command() -> Command {
 /// Runs the command.
 pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
     let tool = catalog::find_tool(WaitForCompletion::NAME).context("there is no such tool")?;
-    let mut arguments = match call::arguments(tool, matches)? {
+    let mut arguments = match call::arguments(tool.tool(), matches)? {
         Ok(arguments) => arguments,
         Err(failure) => return Ok(complain(&failure)),
     };
@@ -57,15 +61,15 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
         Err(failure) => return Ok(complain(&failure)),
     };
     let project = arguments.get(PROJECT_ID).and_then(Value::as_str).map(str::to_owned);
-    let gateway = Gateway::new(settings);
-    let audience = Audience { watcher: Arc::new(Live::new()), ..Audience::silent() };
-    let reply = match gateway.call_tool(tool, arguments, audience).await {
+    let dispatcher = Dispatcher::new(settings.tools_config());
+    let audience = CallerContext { watcher: Arc::new(Live::new()), ..CallerContext::silent() };
+    let reply = match dispatcher.call_tool(tool, arguments, audience).await {
         Ok(reply) => reply,
         Err(failure) => return Ok(complain(&failure)),
     };
     let completion = serde_json::from_value(reply.value().clone())?;
     let ending = Ending { completion, started: None, not_started: Vec::new() };
-    ending.told(&gateway, project.as_deref(), report, call::wants_json(matches)).await
+    ending.told(dispatcher.gateway(), project.as_deref(), report, call::wants_json(matches)).await
 }
 
 /// What people mean: several jobs, and waiting to the end.

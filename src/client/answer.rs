@@ -23,12 +23,12 @@ pub struct Answer {
     /// How many requests it took.
     pub attempts: u32,
     /// What the answer says of the file that a part was asked of.
-    pub file: Served,
+    pub file: FileMetadata,
 }
 
 /// A file, as an answer describes it.
 #[derive(Clone, Debug, Default)]
-pub struct Served {
+pub struct FileMetadata {
     /// `Content-Type`
     pub content_type: Option<String>,
     /// `ETag`, as it came.
@@ -53,10 +53,10 @@ impl Answer {
             retry_after: retry_after(headers),
             date: text(header::DATE).and_then(moment),
             attempts: 1,
-            file: Served {
+            file: FileMetadata {
                 content_type: text(header::CONTENT_TYPE).map(str::to_owned),
                 etag: text(header::ETAG).map(str::to_owned),
-                ..Served::default()
+                ..FileMetadata::default()
             },
         }
     }

@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use reqwest::{Response, Url};
 
 use super::{
-    Answer, Client, Request, Served,
+    Answer, Client, FileMetadata, Request,
     answer::moment,
     expired::has_expired,
     part::{content_range, ranged},
@@ -15,7 +15,7 @@ use super::{
     transport::{Transport, TransportError, bounded, chain},
 };
 use crate::{
-    config::{ApiKey, is_safe},
+    client::{ApiKey, is_safe},
     failure::Failure,
 };
 
@@ -24,14 +24,14 @@ const STALLED: Duration = Duration::from_secs(30);
 
 /// What is wanted of a file: what follows its first bytes, if it is the file that they are of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rest {
+pub struct ResumeFrom {
     /// Bytes that are there already.
     pub from: u64,
     /// `ETag` of the file that they are of, as it came.
     pub tag: Option<String>,
 }
 
-impl Rest {
+impl ResumeFrom {
     /// The headers that ask for it. A file that has changed comes whole.
     pub(super) fn headers(&self) -> HeaderMap {
         let tag = self.tag.as_deref().and_then(|tag| HeaderValue::from_str(tag).ok());
@@ -47,14 +47,14 @@ impl Rest {
 #[derive(Debug)]
 pub enum Opened {
     /// It comes.
-    File(Arriving),
+    File(DownloadStream),
     /// Any other answer, with its whole body.
     Other(Answer),
 }
 
 /// A file on its way.
 #[derive(Debug)]
-pub struct Arriving {
+pub struct DownloadStream {
     response: Response,
     /// Where it begins in the file.
     pub offset: u64,
@@ -73,7 +73,7 @@ pub struct Broken(String);
 
 /// No answer came.
 #[derive(Debug)]
-pub struct Lost {
+pub struct OpenError {
     /// Why.
     pub failure: Failure,
     /// Whether it may come the next time.
@@ -93,16 +93,16 @@ impl Opened {
             let total = if is_whole { response.content_length() } else { total };
             // A part of nowhere is not the part that was asked for.
             let offset = if is_whole { 0 } else { start.unwrap_or(u64::MAX) };
-            return Ok(Self::File(Arriving { response, offset, total, etag, modified }));
+            return Ok(Self::File(DownloadStream { response, offset, total, etag, modified }));
         }
         let url = response.url().clone();
         let mut answer = Answer::new(status.as_u16(), &url, &headers, bounded(response).await?);
-        answer.file = Served { total, is_elsewhere, obstacle, ..answer.file };
+        answer.file = FileMetadata { total, is_elsewhere, obstacle, ..answer.file };
         Ok(Self::Other(answer))
     }
 }
 
-impl Arriving {
+impl DownloadStream {
     /// The next bytes; `None` at the end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, Broken> {
         match tokio::time::timeout(STALLED, self.response.chunk()).await {
@@ -120,10 +120,11 @@ impl Client {
         &self,
         request: &Request<'_>,
         listed: Option<&str>,
-        rest: &Rest,
+        rest: &ResumeFrom,
         key: &ApiKey,
-    ) -> Result<Opened, Lost> {
-        let transport = self.transport(request).map_err(|failure| Lost { failure, is_passing: false })?;
+    ) -> Result<Opened, OpenError> {
+        let transport =
+            self.transport(request).map_err(|failure| OpenError { failure, is_passing: false })?;
         let headers = rest.headers();
         let own = format!("{}{}", transport.url().as_str(), request.target);
         let listed = listed.filter(|listed| *listed != own).and_then(|listed| Url::parse(listed).ok());
@@ -140,9 +141,9 @@ impl Client {
     }
 }
 
-fn lost(error: TransportError, request: &Request<'_>, key: &ApiKey) -> Lost {
+fn lost(error: TransportError, request: &Request<'_>, key: &ApiKey) -> OpenError {
     let is_passing = error.is_passing();
-    Lost { failure: error.into_failure(request, Some(key), 1), is_passing }
+    OpenError { failure: error.into_failure(request, Some(key), 1), is_passing }
 }
 
 impl Transport {

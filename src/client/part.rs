@@ -8,15 +8,7 @@ use super::{
     LONGEST_ANSWER,
     transport::{TransportError, bounded, chain},
 };
-
-/// A part of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// First byte.
-    pub offset: u64,
-    /// Bytes, at least one.
-    pub length: u64,
-}
+use crate::service::request::Part;
 
 /// What has been read.
 pub(super) struct Read {

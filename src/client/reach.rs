@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{Repeat, Request, Transport, transport::TransportError};
-use crate::{config::HostUrl, failure::Failure, operation::Place};
+use crate::{client::HostUrl, failure::Failure, service::operation::UrlBase};
 
 /// How a host was reached.
 #[derive(Clone, Debug, Serialize)]
@@ -34,7 +34,7 @@ pub fn proxy_of(url: &HostUrl) -> Option<String> {
 
 impl Transport {
     /// Asks for the address itself.
-    pub(super) async fn reach(&self, place: Place, limit: Duration) -> Result<Reached, Failure> {
+    pub(super) async fn reach(&self, place: UrlBase, limit: Duration) -> Result<Reached, Failure> {
         let request = Request {
             operation: "doctor",
             place,

@@ -4,7 +4,7 @@ use http::{HeaderMap, StatusCode, header};
 use reqwest::{Response, Url};
 
 use super::{pools::Pools, transport::TransportError};
-use crate::config::{is_loopback, is_safe};
+use crate::client::{is_loopback, is_safe};
 
 /// Most redirects that are followed, one after the other.
 const MOST_REDIRECTS: usize = 3;

@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use super::{Answer, Host, Request};
 use crate::{
-    config::{ApiKey, KeyKind},
+    client::{ApiKey, KeyKind},
     failure::{Code, Failure, quotation},
-    operation::{Fields, Place},
+    fields::Fields,
+    service::operation::UrlBase,
 };
 
 /// The text of the specification before the name of a missing permission.
@@ -98,7 +99,7 @@ fn hint(code: Code, request: &Request<'_>, answer: &Answer, key: &ApiKey, said: 
         Code::Unauthenticated if answer.status == 403 => {
             "the key can no longer be used: ask the person for another one, or to enable it".to_owned()
         }
-        Code::Unauthenticated if request.place == Place::Base && key.kind() == KeyKind::Organization => {
+        Code::Unauthenticated if request.place == UrlBase::Base && key.kind() == KeyKind::Organization => {
             "this operation may take project keys only: ask the person for one, or for the file itself".to_owned()
         }
         Code::Unauthenticated => {

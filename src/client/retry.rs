@@ -1,13 +1,11 @@
 //! When a request is sent again. The policy is [`RETRY`]; everything that it does not allow is not done.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    time::Duration,
-};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::{answer::Answer, transport::TransportError};
+use crate::backoff::jittered;
 
 /// What may be done with a request that got no good answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,15 +74,4 @@ impl RetryPolicy {
         let whole = doubled.min(self.longest_pause);
         jittered(whole)
     }
-}
-
-/// From half of a pause to the whole of it.
-pub fn jittered(whole: Duration) -> Duration {
-    whole.mul_f64(0.5 + 0.5 * random_fraction())
-}
-
-/// From 0 to 1; spreads clients that failed together.
-fn random_fraction() -> f64 {
-    let drawn = u32::try_from(RandomState::new().hash_one(0) >> 32).unwrap_or_default();
-    f64::from(drawn) / f64::from(u32::MAX)
 }

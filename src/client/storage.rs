@@ -6,14 +6,14 @@ use http::{StatusCode, header};
 use reqwest::{Body, Response, Url};
 
 use super::{
-    Opened, Rest,
+    Opened, ResumeFrom,
     answer::retry_after,
     expired::{has_expired, words},
     pools::Pools,
     redirect::followed,
     transport::{TransportError, bounded},
 };
-use crate::config::{is_loopback, is_safe};
+use crate::client::{is_loopback, is_safe};
 
 /// Limit of opening a connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(15);
@@ -92,7 +92,7 @@ impl Storage {
     }
 
     /// Opens the file that lies there or where redirects lead, from where `rest` begins.
-    pub async fn get(&self, address: &str, rest: &Rest) -> Result<Opened, StorageError> {
+    pub async fn get(&self, address: &str, rest: &ResumeFrom) -> Result<Opened, StorageError> {
         let headers = rest.headers();
         let opening = async {
             let sent = self.client(address)?.get(address).headers(headers.clone()).send().await;

@@ -8,13 +8,14 @@ use reqwest::{Response, Url};
 use tokio::time::Instant;
 
 use super::{
-    Answer, Host, LONGEST_ANSWER, Part, Repeat, Request, Served,
+    Answer, FileMetadata, Host, LONGEST_ANSWER, Repeat, Request,
     pools::Pools,
     redirect::{Followed, followed},
 };
 use crate::{
-    config::{self, ApiKey, HostUrl},
+    client::{ApiKey, HostUrl},
     failure::{Code, Failure, quotation},
+    service::request::Part,
 };
 
 /// Header that carries the key.
@@ -70,8 +71,13 @@ impl Transport {
             };
             let read = part.read(response).await?;
             let mut answer = Answer::new(status, &url, &headers, read.bytes);
-            answer.file =
-                Served { total: read.total, offset: read.offset, is_elsewhere, obstacle, ..answer.file };
+            answer.file = FileMetadata {
+                total: read.total,
+                offset: read.offset,
+                is_elsewhere,
+                obstacle,
+                ..answer.file
+            };
             Ok(answer)
         };
         tokio::time::timeout(limit, exchange).await.unwrap_or(Err(TransportError::Timeout(limit)))
@@ -98,7 +104,7 @@ impl Transport {
         let address = elsewhere.map_or_else(own, ToString::to_string);
         let (is_plain, is_loopback, is_own) = match elsewhere {
             None => (self.url.is_plain(), self.url.is_loopback(), true),
-            Some(url) => (url.scheme() == "http", config::is_loopback(url), self.is_own(url)),
+            Some(url) => (url.scheme() == "http", super::is_loopback(url), self.is_own(url)),
         };
         let mut sending = self.pools.of(is_plain, is_loopback)?.request(request.method.clone(), address);
         if request.has_key && is_own {

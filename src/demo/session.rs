@@ -27,7 +27,7 @@ impl Session {
     pub(super) async fn start(environment: &[(&str, String)]) -> Result<Self> {
         let binary = std::env::current_exe().context("the server's binary cannot be found")?;
         let mut command = Command::new(binary);
-        for setting in crate::config::SETTINGS.iter().filter(|setting| !setting.variable.is_empty()) {
+        for setting in crate::settings::SETTINGS.iter().filter(|setting| !setting.variable.is_empty()) {
             command.env_remove(setting.variable);
         }
         let variables = environment.iter().map(|(name, value)| (name, value));

@@ -23,7 +23,7 @@ pub(super) use self::source::Source;
 use super::{Server, resources};
 use crate::{
     failure::{Code, Failure},
-    gateway::PROJECT_ID,
+    service::tool::PROJECT_ID,
 };
 
 /// How long a list is good for: as long as somebody types.
@@ -118,13 +118,13 @@ impl Server {
     }
 
     async fn candidates(&self, source: Source, project: Option<String>) -> Arc<Candidates> {
-        let clock = self.0.gateway.clock();
+        let clock = self.0.gateway().clock();
         let slot = self.0.completion.slot(source, project.clone());
         let mut listed = slot.lock().await;
         if let Some(known) = listed.as_ref().filter(|known| clock.now().saturating_sub(known.at) < FRESH) {
             return Arc::clone(&known.candidates);
         }
-        let listing = source.list(&self.0.gateway, project.as_deref());
+        let listing = source.list(self.0.gateway(), project.as_deref());
         let outcome = tokio::select! {
             outcome = listing => outcome,
             () = clock.alarm(PATIENCE) => Err(too_slow()),

@@ -18,7 +18,7 @@ mod unagreed;
 
 use self::unagreed::Unagreed;
 use super::is_modern;
-use crate::{failure::Failure, gateway::CONFIRM};
+use crate::{failure::Failure, service::tool::CONFIRM};
 
 /// How long a person may think about it.
 const PATIENCE: Duration = Duration::from_secs(600);

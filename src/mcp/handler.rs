@@ -84,7 +84,7 @@ impl ServerHandler for Server {
                 stamp(&mut task.meta);
                 return Ok((*task).into());
             }
-            Outcome::Ended(Ok(reply)) => success(reply, self.0.max_reply_chars, tool.name),
+            Outcome::Ended(Ok(reply)) => success(reply, self.0.max_reply_chars, &tool),
             Outcome::Ended(Err(failure)) => {
                 CallToolResult::error(vec![ContentBlock::text(failure.to_json())])
             }

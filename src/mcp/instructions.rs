@@ -1,6 +1,6 @@
 //! What a model is told about the server as a whole: only of tools that are offered.
 
-use crate::{catalog, config::Selection};
+use crate::tools::{catalog, selection::Selection};
 
 /// A sentence, and the tools that it speaks of.
 const SENTENCES: [(&str, &[&str]); 11] = [
@@ -55,7 +55,7 @@ const GLOBAL: &str = "Ids of runs, jobs and plan executions decide the project; 
 
 /// The instructions for these tools, in project scope with `project`, else in global scope.
 pub(super) fn text(selection: &Selection, project: Option<&str>) -> String {
-    let offered = |name: &&str| catalog::find_tool(name).is_some_and(|tool| selection.offers(tool));
+    let offered = |name: &&str| catalog::find_tool(name).is_some_and(|tool| selection.offers(&tool));
     let mut lines =
         vec!["Test runs of games and apps by AI testers: the Test Automation Service.".to_owned()];
     let spoken_of = SENTENCES.iter().filter(|(_, tools)| tools.iter().all(offered));

@@ -7,16 +7,16 @@ use rmcp::{
 };
 use tokio::sync::mpsc;
 
-use crate::local::Watcher;
+use crate::tools::caller::ProgressSink;
 
-/// Takes what there is to tell; [`Telling`] sends it.
+/// Takes what there is to tell; [`ProgressForwarder`] sends it.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(super) struct ProgressSender {
     sender: mpsc::UnboundedSender<(u64, u64, String)>,
     is_wanted: bool,
 }
 
-impl Watcher for Heard {
+impl ProgressSink for ProgressSender {
     fn progress(&self, done: u64, total: u64, told: &str) {
         // A call that has ended tells nothing more.
         drop(self.sender.send((done, total, told.to_owned())));
@@ -29,7 +29,7 @@ impl Watcher for Heard {
 
 /// Sends notifications while the call is under way.
 #[derive(Debug)]
-pub(super) struct Telling {
+pub(super) struct ProgressForwarder {
     heard: mpsc::UnboundedReceiver<(u64, u64, String)>,
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
@@ -41,16 +41,16 @@ pub(super) struct Telling {
 const A_LITTLE: f64 = 0.0001;
 
 /// Both ends for one call.
-pub(super) fn of(context: &RequestContext<RoleServer>) -> (Heard, Telling) {
+pub(super) fn of(context: &RequestContext<RoleServer>) -> (ProgressSender, ProgressForwarder) {
     let (sender, heard) = mpsc::unbounded_channel();
     let token = context.meta.get_progress_token();
     (
-        Heard { sender, is_wanted: token.is_some() },
-        Telling { heard, peer: context.peer.clone(), token, last: None },
+        ProgressSender { sender, is_wanted: token.is_some() },
+        ProgressForwarder { heard, peer: context.peer.clone(), token, last: None },
     )
 }
 
-impl Telling {
+impl ProgressForwarder {
     /// Waits for `call`, and tells meanwhile. Nothing is told after its end.
     pub(super) async fn until<T>(mut self, call: impl Future<Output = T>) -> T {
         let mut call = std::pin::pin!(call);

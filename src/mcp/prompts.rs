@@ -18,7 +18,10 @@ use self::{
     script::{Aim, Script},
 };
 use super::{Server, completion::Source};
-use crate::{catalog, config::Selection, gateway::PROJECT_ID};
+use crate::{
+    service::tool::PROJECT_ID,
+    tools::{catalog, selection::Selection},
+};
 
 /// A prompt.
 pub(super) struct Prompt {
@@ -142,5 +145,5 @@ impl Server {
 }
 
 fn offers(selection: &Selection, tool: &str) -> bool {
-    catalog::find_tool(tool).is_some_and(|tool| selection.offers(tool))
+    catalog::find_tool(tool).is_some_and(|tool| selection.offers(&tool))
 }

@@ -16,7 +16,7 @@ use rmcp::{
 use serde_json::json;
 
 pub(super) use self::template::{PROJECT, TEMPLATES, Template};
-use crate::{config::Selection, wire::RESERVED};
+use crate::{service::request::RESERVED, tools::selection::Selection};
 
 /// What every resource is.
 const MIME_TYPE: &str = "application/json";

@@ -34,13 +34,17 @@ pub(super) use memory::Memory;
 use self::{memory::Known, ticket::Ticket, told::Told};
 use super::{Outcome, Server, is_modern, log, stamp, success};
 use crate::{
+    call::reply::Reply,
+    clock::Clock,
     failure::{Code, Failure},
-    gateway::FIELDS,
-    local::{Audience, LocalTool as _, WaitForCompletion},
-    operation::Fields,
-    reply::Reply,
-    tool::Tool,
-    waiting::{Clock, GRACE, is_lasting},
+    fields::Fields,
+    service::tool::FIELDS,
+    tools::{
+        caller::CallerContext,
+        catalog::{ToolEntry, WAIT_FOR_COMPLETION},
+        composite::{CompositeTool as _, WaitForCompletion},
+        waiting::{GRACE, is_lasting},
+    },
 };
 
 /// The methods of the extension.
@@ -69,7 +73,7 @@ impl Server {
     /// look, or cannot be looked at, is answered at once.
     pub(super) async fn begun(
         &self,
-        tool: &'static Tool,
+        tool: ToolEntry,
         arguments: &Fields,
         context: &RequestContext<RoleServer>,
     ) -> Option<Outcome> {
@@ -80,13 +84,13 @@ impl Server {
             return None;
         }
         let mut checked = arguments.clone();
-        self.0.gateway.admit(tool, &mut checked).ok()?;
-        let clock = self.0.gateway.clock();
+        self.0.dispatcher.admit(&tool, &mut checked).ok()?;
+        let clock = self.0.gateway().clock();
         let ticket = Ticket::new(arguments.clone(), &checked, clock.date());
         if ticket.timeout() <= self.0.patience.saturating_sub(GRACE) {
             return None;
         }
-        let id = ticket.seal(&self.0.gateway.derived_key(ticket::PURPOSE).ok()?)?;
+        let id = ticket.seal(&self.0.gateway().derived_key(ticket::PURPOSE).ok()?)?;
         let entry = self.0.tasks.of(&id);
         let mut known = entry.known.lock().await;
         if let Some(outcome) = self.look(&ticket, &mut known, context).await {
@@ -106,7 +110,7 @@ impl Server {
         let entry = self.0.tasks.of(id);
         // Who asks twice at once waits for the one look.
         let mut known = entry.known.lock().await;
-        let clock = self.0.gateway.clock();
+        let clock = self.0.gateway().clock();
         let pause = ticket.interval(clock.date()) / 2;
         if known.end.is_none()
             && known.is_due(clock.now(), pause)
@@ -139,7 +143,7 @@ impl Server {
 
     fn give_up(&self, id: &str, ticket: &Ticket, known: &mut Known) {
         if known.end.is_none() {
-            let now = self.0.gateway.clock().date();
+            let now = self.0.gateway().clock().date();
             self.0.tasks.cancel(id, now, ticket.expires());
             *known = Known::cancelled(now);
         }
@@ -152,8 +156,8 @@ impl Server {
 
     /// What an id says.
     fn ticket(&self, id: &str) -> Result<Ticket, ErrorData> {
-        let clock = self.0.gateway.clock();
-        let key = self.0.gateway.derived_key(ticket::PURPOSE).ok();
+        let clock = self.0.gateway().clock();
+        let key = self.0.gateway().derived_key(ticket::PURPOSE).ok();
         let ticket = key.and_then(|key| Ticket::open(id, &key)).filter(|ticket| ticket.lasts(clock.date()));
         ticket.ok_or_else(|| {
             ErrorData::invalid_params("unknown task: the id is changed, expired or of another API key", None)
@@ -167,7 +171,7 @@ impl Server {
         known: &mut Known,
         context: &RequestContext<RoleServer>,
     ) -> Option<Result<Reply, Failure>> {
-        let clock = self.0.gateway.clock();
+        let clock = self.0.gateway().clock();
         let told = Arc::new(Told::default());
         let outcome = self.looked(ticket, &told, context).await;
         if outcome.as_ref().is_err_and(|failure| failure.code == Code::Cancelled) {
@@ -211,22 +215,22 @@ impl Server {
             .map_err(|error| Failure::new(Code::NotFound, error.message))?;
         let leaving = self.0.stopping.clone();
         let audience =
-            Audience { watcher: Arc::<Told>::clone(told), patience: Some(Duration::ZERO), leaving };
+            CallerContext { watcher: Arc::<Told>::clone(told), patience: Some(Duration::ZERO), leaving };
         let started = Instant::now();
         let cancelled = || Failure::new(Code::Cancelled, "the look was cancelled");
         let outcome = tokio::select! {
-            outcome = self.0.gateway.call_tool(tool, with_status(ticket.arguments().clone()), audience) => outcome,
+            outcome = self.0.dispatcher.call_tool(tool, with_status(ticket.arguments().clone()), audience) => outcome,
             () = context.ct.cancelled() => Err(cancelled()),
             () = self.0.stopping.cancelled() => Err(cancelled()),
         };
-        log(tool, &outcome, started);
+        log(&tool, &outcome, started);
         outcome
     }
 
     /// The end of a task: what the call would have answered. Failures of tools are results too (SEP-2663).
     fn payload(&self, outcome: Result<Reply, Failure>) -> TaskPayload {
         let result = match outcome {
-            Ok(reply) => success(reply, self.0.max_reply_chars, WaitForCompletion::NAME),
+            Ok(reply) => success(reply, self.0.max_reply_chars, &WAIT_FOR_COMPLETION),
             Err(failure) => CallToolResult::error(vec![ContentBlock::text(failure.to_json())]),
         };
         match serde_json::to_value(result) {

@@ -6,9 +6,9 @@ use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use super::view;
-use crate::{
-    gateway::{CONFIRM, FIELDS, PROJECT_ID},
-    schema, tool,
+use crate::service::{
+    schema,
+    tool::{self, CONFIRM, FIELDS, PROJECT_ID},
 };
 
 /// The tool; in global scope it takes `project_id` too.

@@ -9,7 +9,7 @@ use rmcp::{
 use serde_json::{Value, json};
 
 use super::{CACHE_MS, is_modern, stamp};
-use crate::{config::Selection, report};
+use crate::tools::{report, selection::Selection};
 
 /// Name of the extension.
 const EXTENSION: &str = "io.modelcontextprotocol/ui";

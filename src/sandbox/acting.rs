@@ -9,7 +9,7 @@ use super::{
     project::{Project, find},
     tests::{Player, Step},
 };
-use crate::api::{
+use crate::service::api::{
     steps::StepBody,
     tests::{TestContent, TestPlayer},
 };

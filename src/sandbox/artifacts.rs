@@ -17,7 +17,7 @@ use super::{
     storage,
     tests::Step,
 };
-use crate::api::{
+use crate::service::api::{
     artifacts::{ArtifactListing, ArtifactPart, GetRunArtifact, ListRunArtifacts, RunArtifact},
     runs::{RunArtifactRef, RunPlayer},
 };

@@ -12,14 +12,14 @@ use super::{
     script::Finding,
 };
 use crate::{
-    api::{
+    fields::Fields,
+    service::api::{
         ListPage, SortOrder,
         bugs::{
             self, BugDetail, BugOccurrence, BugStatusFilter, GetBug, ListBugs, ListRunBugs, RunBug,
             RunBugPage, Severity,
         },
     },
-    operation::Fields,
 };
 
 /// A fault of the game that runs can come across.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use indexmap::IndexMap;
 
 use super::{builds::Build, clock::Moment, depot::Piece, project::Project};
-use crate::api::uploads::DeletionPolicy;
+use crate::service::api::uploads::DeletionPolicy;
 
 /// Bytes that a project may store unless it says otherwise.
 const CAPACITY: u64 = 10_000_000_000_000;

@@ -6,7 +6,7 @@ use super::{
     lists::{self, carries, passes, word},
     project::{Dialect, Project, find},
 };
-use crate::api::{
+use crate::service::api::{
     ListPage, Open,
     builds::{self, BuildDetail, DeleteBuild, DeletedBuild, GetBuild, ListBuilds},
 };

@@ -1,7 +1,7 @@
 //! Deployment configs, agent configs and credential kinds (supplement 11).
 
 use super::{Answer, Answered, Caller, Fault, Invalid, World, lists::page};
-use crate::api::{
+use crate::service::api::{
     ListPage,
     configs::{
         AgentConfig, CredentialKind, DeploymentConfig, ListAgentConfigs, ListCredentialKinds,

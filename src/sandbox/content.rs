@@ -9,7 +9,7 @@ use super::{
     steps::finish_condition,
     tests::{CaseLink, Kind, Player, Step, Test},
 };
-use crate::api::{
+use crate::service::api::{
     Open,
     steps::{ExpectedResult, StepBody},
     tests::{TestCase, TestContent, TestItem, TestPlayer},

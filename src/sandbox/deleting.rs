@@ -10,7 +10,7 @@ use super::{
     tests::NOT_FOUND,
     timeline::Timeline,
 };
-use crate::api::deleting::{DeleteSharedStep, DeleteTest, DeleteTestPlan, Deleted};
+use crate::service::api::deleting::{DeleteSharedStep, DeleteTest, DeleteTestPlan, Deleted};
 
 impl Answer<DeleteTest> for World {
     // What cannot be read of the body asks for nothing: then less is deleted, not more.

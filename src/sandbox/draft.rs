@@ -8,7 +8,7 @@ use super::{
     script::{Ending, Outcome},
     tests::{Kind, Player, Test},
 };
-use crate::api::{
+use crate::service::api::{
     test_writing::UnknownCollections,
     tests::{TestCase, TestContent},
 };

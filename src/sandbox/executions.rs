@@ -14,7 +14,7 @@ use super::{
     script::Ending,
     timeline::{Status, Timeline},
 };
-use crate::api::{
+use crate::service::api::{
     ListPage, SortOrder,
     executions::{
         ExecutionSort, ExecutionStatus, GetTestPlanExecution, ListTestPlanExecutions, TestPlanExecution,

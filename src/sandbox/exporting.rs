@@ -12,7 +12,7 @@ use super::{
     remote::Batch,
     timeline::Timeline,
 };
-use crate::api::exports::{ExportResult, ExportTmsysRun};
+use crate::service::api::exports::{ExportResult, ExportTmsysRun};
 
 /// Text of the service while an export of the same execution is in progress (supplement 1.5).
 const IN_PROGRESS: &str = "an export for this test plan is already in progress";

@@ -17,7 +17,7 @@ use super::{
     service::Reply,
     storage::{GET_FILE, PUT_PART},
 };
-use crate::catalog;
+use crate::service::catalog;
 
 /// Size of the pieces in which a long body is sent.
 const PIECE: usize = 64 * 1024;

@@ -8,7 +8,7 @@ use super::{
     lists::page,
     project::{Dialect, Project, find},
 };
-use crate::api::{
+use crate::service::api::{
     ListPage,
     folders::{CreateTestFolder, CreatedTestFolder, ListTestFolders, TestFolder},
 };

@@ -16,12 +16,12 @@ use super::{
     timeline::{Status, Timeline},
 };
 use crate::{
-    api::{
-        ListPage, Open, jobs,
-        jobs::{GetJob, JobRun, JobStatusFilter, ListJobs, Retries},
+    fields::Fields,
+    service::api::{
+        ListPage, Open,
+        jobs::{self, GetJob, JobRun, JobStatusFilter, ListJobs, Retries},
         runs::Initiator,
     },
-    operation::Fields,
 };
 
 /// What was asked for, and when. Everything else about a job follows from it.

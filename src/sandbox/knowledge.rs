@@ -6,7 +6,7 @@ use super::{
     ids::etag,
     project::{Dialect, Project},
 };
-use crate::api::knowledge::{
+use crate::service::api::knowledge::{
     IncludeMetadata, KnowledgeFile, KnowledgeListing, KnowledgeMetadata, KnowledgeScopeListing,
     KnowledgeSection, ListAgentKnowledgeFiles, ListKnowledgeFiles, ListProjectKnowledgeFiles,
     ListTestCaseKnowledgeFiles,

@@ -16,11 +16,11 @@ use super::{
     tests::Test,
 };
 use crate::{
-    api::{
+    fields::Fields,
+    service::api::{
         Open,
         start::{DeviceResult, StartRunResponse},
     },
-    operation::Fields,
 };
 
 /// Why a job without a device never leaves the queue.

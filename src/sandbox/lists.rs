@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::clock::Moment;
-use crate::api::{ListPage, Page, PageSize, Pagination, SortOrder};
+use crate::service::api::{ListPage, Page, PageSize, Pagination, SortOrder};
 
 /// The asked page of `records`, each shown by `show`.
 pub(super) fn page<R, T, const DEFAULT: usize>(

@@ -15,7 +15,7 @@ use super::{
     runs::Seen,
     tests::Step,
 };
-use crate::api::{
+use crate::service::api::{
     Open,
     live::{AgentStep, GetLiveRun, LivePlayer, LiveRun, LiveTest, Screenshot},
 };

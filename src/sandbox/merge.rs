@@ -4,7 +4,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::Fault;
-use crate::api::Open;
+use crate::service::api::Open;
 
 /// The record with the patch merged into it; 400 when that is no such record any more.
 pub(super) fn patched<T: Serialize + DeserializeOwned>(record: &T, patch: Open) -> Result<T, Fault> {

@@ -3,7 +3,7 @@
 use http::{HeaderValue, StatusCode};
 
 use super::{Answer, Answered, Caller, Fault, World, lists::word, presigned, storage};
-use crate::api::minions::{GetMinionDownload, Installer};
+use crate::service::api::minions::{GetMinionDownload, Installer};
 
 /// How long an address is valid, in seconds (specification, Limits).
 const VALIDITY_S: u32 = 24 * 60 * 60;

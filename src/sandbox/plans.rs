@@ -9,7 +9,7 @@ use super::{
     merge::patched,
     project::{Project, find},
 };
-use crate::api::{
+use crate::service::api::{
     ListPage, Open, SortOrder,
     plans::{
         Audit, CreateTestPlan, GetTestPlan, ListTestPlans, TestPlan, TestPlanItem, TestPlanSlot,

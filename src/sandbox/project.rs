@@ -8,7 +8,7 @@ use super::{
     bugs::Bug, build_storage::BuildStorage, builds::Build, configs::Config, executions::Execution,
     folders::Folder, jobs::Job, knowledge::Stored, plans::Plan, tests::Test,
 };
-use crate::api::{
+use crate::service::api::{
     ReadVersion,
     configs::{AgentConfig, CredentialKind},
     steps::SharedStep,

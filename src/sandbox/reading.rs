@@ -4,12 +4,15 @@ use http::StatusCode;
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
-use super::{Fault, Invalid};
+use super::{Endpoint, Fault, Invalid};
 use crate::{
-    arguments::{Mode, Violation, check},
-    catalog::Entry,
-    operation::Fields,
-    rule::Rule,
+    fields::Fields,
+    service::{
+        arguments::{Mode, check},
+        catalog::OperationEntry,
+        rule::Rule,
+    },
+    violation::Violation,
 };
 
 /// Texts of the service for rules that have a fixed one (supplement 1.5).
@@ -22,7 +25,7 @@ const FIXED_TEXTS: &[([&str; 2], &str)] = &[
 const REQUIRED: &str = "Required";
 
 /// The checked fields of a request. `path` holds the decoded values of the path.
-pub(super) fn fields(entry: &Entry, path: Fields, query: &str, body: &[u8]) -> Result<Fields, Fault> {
+pub(super) fn fields(entry: &Endpoint, path: Fields, query: &str, body: &[u8]) -> Result<Fields, Fault> {
     let mut fields = query_fields(entry.input_schema(), query);
     // What belongs in the body does not count elsewhere, and what is ours is not the service's.
     fields.retain(|name, _| !entry.is_in_body(name) && !entry.own_arguments.contains(&name.as_str()));
@@ -61,7 +64,7 @@ pub(super) fn too_large() -> Fault {
     Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "request body too large")
 }
 
-fn violations(entry: &Entry, fields: &mut Fields, mode: Mode) -> Vec<Violation> {
+fn violations(entry: &OperationEntry, fields: &mut Fields, mode: Mode) -> Vec<Violation> {
     let mut violations = check(entry.input_schema(), fields, mode);
     for rule in entry.rules {
         let earlier = violations.len();
@@ -78,7 +81,7 @@ fn fixed_text(rule: &Rule) -> Option<&'static str> {
     FIXED_TEXTS.iter().find(|(fixed, _)| fixed.as_slice() == names.as_slice()).map(|(_, text)| *text)
 }
 
-fn refusal(entry: &Entry, violation: &Violation) -> String {
+fn refusal(entry: &Endpoint, violation: &Violation) -> String {
     let rule = if violation.rule == "is required" { REQUIRED } else { &violation.rule };
     match (violation.path.as_str(), entry.wrapper) {
         ("", _) => rule.to_owned(),
@@ -88,7 +91,7 @@ fn refusal(entry: &Entry, violation: &Violation) -> String {
 }
 
 /// The fields of a body that holds them in an object.
-fn unwrapped(entry: &Entry, mut body: Fields) -> Result<Fields, String> {
+fn unwrapped(entry: &OperationEntry, mut body: Fields) -> Result<Fields, String> {
     let Some(wrapper) = entry.wrapper else { return Ok(body) };
     match body.shift_remove(wrapper) {
         Some(Value::Object(fields)) => Ok(fields),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{attempt::Attempt, jobs::Job};
-use crate::api::exports::{ExportResult, ExportWarning};
+use crate::service::api::exports::{ExportResult, ExportWarning};
 
 /// How long an export takes, in milliseconds.
 const EXPORT_MS: u32 = 1_840;

@@ -13,17 +13,20 @@ use http::{StatusCode, header};
 use serde_json::Value;
 
 use super::{
-    control,
+    Endpoint, control, endpoints,
     faults::Order,
     server::Reset,
     service::{BASE, Call, Reply, Service},
     storage,
 };
 use crate::{
-    catalog::{Entry, OPERATIONS},
-    gateway::PROJECT_ID,
-    operation::{Access, Fields, PROJECT, Place, TMSYS},
-    wire::encoded,
+    fields::Fields,
+    service::{
+        catalog::OperationEntry,
+        operation::{Access, PROJECT, TMSYS, UrlBase},
+        request::encoded,
+        tool::PROJECT_ID,
+    },
 };
 
 /// Largest body that is read, in bytes.
@@ -32,10 +35,10 @@ const LARGEST_BODY: usize = 16 * 1024 * 1024;
 /// Every route of the sandbox.
 pub(super) fn router(service: &Arc<Service>) -> Router {
     let mut router = Router::new();
-    for entry in &OPERATIONS {
+    for entry in endpoints() {
         let path = entry.path.replace(TMSYS, &encoded(&service.options.tmsys_name));
         let Ok(method) = MethodFilter::try_from(entry.method.clone()) else { continue };
-        for prefix in prefixes(entry) {
+        for prefix in prefixes(&entry) {
             let service = Arc::clone(service);
             let handler = move |path: Result<RawPathParams, RawPathParamsRejection>, request: Request| {
                 serve(Arc::clone(&service), entry, path, request)
@@ -55,13 +58,13 @@ pub(super) fn router(service: &Arc<Service>) -> Router {
 }
 
 /// Where the path of an operation begins. Without a key only the path can say the project.
-fn prefixes(entry: &Entry) -> Vec<String> {
+fn prefixes(entry: &OperationEntry) -> Vec<String> {
     let below_project = format!("{BASE}/project/{PROJECT}");
     match entry.place {
-        Place::Project | Place::NamedProject if entry.access == Access::NoKey => vec![below_project],
-        Place::Project | Place::NamedProject => vec![below_project, BASE.to_owned()],
-        Place::Base => vec![BASE.to_owned()],
-        Place::Knowledge => vec![String::new()],
+        UrlBase::Project | UrlBase::NamedProject if entry.access == Access::NoKey => vec![below_project],
+        UrlBase::Project | UrlBase::NamedProject => vec![below_project, BASE.to_owned()],
+        UrlBase::Base => vec![BASE.to_owned()],
+        UrlBase::Knowledge => vec![String::new()],
     }
 }
 
@@ -74,7 +77,7 @@ fn refuse(service: &Service, request: Request, status: StatusCode, error: &str) 
 
 async fn serve(
     service: Arc<Service>,
-    entry: &'static Entry,
+    entry: Endpoint,
     path: Result<RawPathParams, RawPathParamsRejection>,
     request: Request,
 ) -> Response {
@@ -83,7 +86,7 @@ async fn serve(
     let path = match &path {
         Ok(path) => path.iter().map(|(name, value)| (name.to_owned(), Value::from(value))).collect(),
         // Bytes that are no text: no id of ours.
-        Err(_) => unreadable(entry, head.uri.path()),
+        Err(_) => unreadable(&entry, head.uri.path()),
     };
     let body = to_bytes(body, LARGEST_BODY).await.ok();
     let call = Call { entry, path, head, body };
@@ -110,7 +113,7 @@ async fn under_order(service: &Service, call: &Call, order: &Order) -> Response 
     order.apply(Some(service.observed(call, reply)))
 }
 
-fn unreadable(entry: &Entry, path: &str) -> Fields {
+fn unreadable(entry: &OperationEntry, path: &str) -> Fields {
     let named = path.starts_with(&format!("{BASE}/project/")).then_some(PROJECT_ID);
     entry.path_fields().chain(named).map(|name| (name.to_owned(), Value::from("\u{fffd}"))).collect()
 }

@@ -17,14 +17,14 @@ use super::{
     timeline::Timeline,
 };
 use crate::{
-    api::{
+    fields::Fields,
+    service::api::{
         ListPage,
         runs::{
             BugInfo, BuildRef, GetRun, ListRuns, Run, RunDetail, RunHead, RunPlayer, RunPlayerDetail,
             RunStateFilter, TestRef,
         },
     },
-    operation::Fields,
 };
 
 /// The text of the service for a run that it does not know.

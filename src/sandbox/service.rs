@@ -13,17 +13,19 @@ use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use serde_json::{Value, json};
 
 use super::{
-    Answered, Content, Exchange, Fault, Headers, Observer, Options, World, access,
+    Answered, Content, Endpoint, Exchange, Fault, Headers, Observer, Options, World, access,
     depot::Depot,
     faults::Faults,
     journal::{Journal, Seen},
     reading,
 };
 use crate::{
-    catalog::Entry,
-    gateway::PROJECT_ID,
-    operation::{Access, Fields, Place},
-    wire,
+    fields::Fields,
+    service::{
+        operation::{Access, UrlBase},
+        request,
+        tool::PROJECT_ID,
+    },
 };
 
 /// Where the main API begins.
@@ -131,8 +133,8 @@ impl Service {
         let body = call.body.as_ref().ok_or_else(reading::too_large)?;
         let mut path = call.path.clone();
         path.shift_remove(PROJECT_ID);
-        let mut fields = reading::fields(entry, path, call.head.uri.query().unwrap_or_default(), body)?;
-        wire::rename(entry, &mut fields, &self.options.tmsys_name, "tmsys");
+        let mut fields = reading::fields(&entry, path, call.head.uri.query().unwrap_or_default(), body)?;
+        request::rename(&entry, &mut fields, &self.options.tmsys_name, "tmsys");
         let mut world = self.world();
         world.look_at_clock();
         // Where there is no key, there is no 403 for an unknown project either: the operation has its own word for it.
@@ -155,7 +157,7 @@ impl Service {
         if let Some(project) = text(PROJECT_ID) {
             return Some(project.to_owned());
         }
-        let run = text("run_id").filter(|_| call.entry.place == Place::Knowledge)?;
+        let run = text("run_id").filter(|_| call.entry.place == UrlBase::Knowledge)?;
         let owner = self.world().project_with_run(run);
         // A run that nobody has is missing, whoever asks.
         let asker = access::key_of(&call.head.headers).filter(|key| key.is_of_organization());
@@ -169,7 +171,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A request for an operation.
 pub(super) struct Call {
-    pub(super) entry: &'static Entry,
+    pub(super) entry: Endpoint,
     /// Decoded values of the path, the project among them.
     pub(super) path: Fields,
     pub(super) head: Parts,

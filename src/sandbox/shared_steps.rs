@@ -8,7 +8,7 @@ use super::{
     merge::patched,
     project::{Project, at_version},
 };
-use crate::api::{
+use crate::service::api::{
     ListPage, Open,
     step_writing::{CreateSharedStep, UpdateSharedStep},
     steps::{GetSharedStep, ListSharedSteps, SharedStep, SharedStepSummary, StepList},

@@ -12,7 +12,7 @@ use super::{
     templates::{rendered_works, template_data},
     tests::{Kind, Player, Step, Test},
 };
-use crate::api::{
+use crate::service::api::{
     Uuid,
     start::{StartRun, StartRunResponse, StartTestPlanRun},
     tests::TestContent,

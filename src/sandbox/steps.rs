@@ -7,7 +7,7 @@ use super::{
     script::Ending,
     tests::{Kind, Step},
 };
-use crate::api::runs::{RunStep, RunStepItem, RunStepTest};
+use crate::service::api::runs::{RunStep, RunStepItem, RunStepTest};
 
 impl Seen<'_> {
     /// The steps of a player, from the test and from what became of them.

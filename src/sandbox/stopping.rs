@@ -10,7 +10,7 @@ use super::{
     project::Project,
     timeline::{Status, Timeline},
 };
-use crate::api::runs::{StopResult, StopRuns, StopRunsResponse};
+use crate::service::api::runs::{StopResult, StopRuns, StopRunsResponse};
 
 impl Answer<StopRuns> for World {
     const INVALID: Invalid = Invalid::NotFound("no matching jobs");

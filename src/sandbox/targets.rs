@@ -11,8 +11,8 @@ use super::{
     tests::Test,
 };
 use crate::{
-    api::{Uuid, start::TargetDeploymentConfig},
-    operation::Fields,
+    fields::Fields,
+    service::api::{Uuid, start::TargetDeploymentConfig},
 };
 
 type Targets = BTreeMap<String, TargetDeploymentConfig>;

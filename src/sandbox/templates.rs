@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{launch::Work, tests::Test};
-use crate::{api::Open, operation::Fields};
+use crate::{fields::Fields, service::api::Open};
 
 /// Values of the variables; `None` when templates are not to be rendered.
 pub(super) fn template_data(render: Option<bool>, data: Option<Open>) -> Option<Open> {

@@ -10,7 +10,7 @@ use super::{
     project::{Project, find},
     tests::{Kind, NOT_FOUND, Test},
 };
-use crate::{
+use crate::service::{
     api::{
         Open,
         test_writing::{CreateTest, UpdateTest},

@@ -9,7 +9,7 @@ use super::{
     project::{Project, at_version},
     script::Outcome,
 };
-use crate::api::{
+use crate::service::api::{
     ListPage,
     tests::{GetTest, ListTests, TestCase, TestContent, TestSummary},
 };

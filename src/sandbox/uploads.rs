@@ -17,7 +17,7 @@ use super::{
     project::{Dialect, Project, find},
     storage,
 };
-use crate::api::uploads::{
+use crate::service::api::uploads::{
     BuildUpload, CancelBuildUpload, CancelledUpload, CompleteBuildUpload, CompletedPart, CompletedUpload,
     DeletionPolicy, GetBuildUploadParts, InitiateBuildUpload, PartUrl, UploadPartUrls,
 };

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    catalog,
     sandbox::{keys, seed},
+    tools::catalog,
 };
 
 use crate::support::{binary::told, service::Service};

@@ -4,10 +4,10 @@ use std::sync::{Arc, atomic::Ordering};
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    gateway::Gateway,
+    clock::Clock,
     mcp::Server,
     sandbox::{keys, seed},
-    waiting::Clock,
+    tools::dispatcher::Dispatcher,
 };
 
 use crate::{
@@ -34,8 +34,8 @@ async fn open(key: &str, more: &[(&str, &str)]) -> Scene {
     let service = Arc::new(Service::start().await);
     let clock = Simulated::of(&service);
     let settings = service.settings(key, more);
-    let gateway = Gateway::new(&settings).with_clock(clock.clone());
-    let mut host = Host::to(Server::with(gateway, &settings));
+    let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(clock.clone());
+    let mut host = Host::to(Server::with(dispatcher, &settings));
     host.initialize("2025-11-25").await;
     Scene { service, clock, host }
 }

@@ -163,9 +163,9 @@ async fn a_deletion_without_an_answer_names_the_tool_that_shows_whether_it_happe
 #[tokio::test]
 async fn deletions_are_extras_that_change_something_and_say_that_they_destroy() {
     for (tool, ..) in deletions() {
-        let entry = tas_mcp::catalog::find(tool).expect("a tool");
+        let entry = tas_mcp::service::catalog::find(tool).expect("a tool");
         assert!(entry.effect.is_destructive() && entry.effect.is_idempotent(), "{tool}");
-        assert_eq!(entry.tier, tas_mcp::operation::Tier::Extra, "{tool}");
+        assert_eq!(entry.tier, tas_mcp::service::operation::Tier::Extra, "{tool}");
         assert!(entry.confirm.is_some(), "{tool}");
     }
     let (_service, mut host) = open(&[("TAS_READ_ONLY", "true")]).await;

@@ -10,12 +10,14 @@ use std::{
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    download::{Manner, Order, Report},
     failure::Failure,
-    files::FilesRoot,
-    gateway::Gateway,
-    local::Audience,
     sandbox::{keys, seed},
+    tools::{
+        caller::CallerContext,
+        dispatcher::Dispatcher,
+        download::{Manner, Order, Report},
+        files::FilesRoot,
+    },
 };
 use tempfile::TempDir;
 
@@ -105,7 +107,7 @@ struct Direct {
     service: Service,
     root: TempDir,
     manner: Manner,
-    audience: Audience,
+    audience: CallerContext,
     clock: Arc<Simulated>,
     key: &'static str,
 }
@@ -117,7 +119,7 @@ impl Direct {
             service: Service::start().await,
             root: tempfile::tempdir().expect("a directory"),
             manner: Manner { pauses, ..Manner::default() },
-            audience: Audience::silent(),
+            audience: CallerContext::silent(),
             clock: Simulated::alone(),
             key: keys::DEMO,
         }
@@ -139,10 +141,10 @@ impl Direct {
 
     async fn run(&self, order: Order) -> Result<Report, Failure> {
         let settings = self.service.settings(self.key, &[]);
-        let gateway = Gateway::new(&settings).with_clock(self.clock.clone());
+        let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(self.clock.clone());
         let root = FilesRoot::new(self.root.path()).expect("a directory");
         let destination = root.destination("out").expect("below the root");
-        order.run(&gateway, &destination, &self.manner, &self.audience).await
+        order.run(dispatcher.gateway(), &destination, &self.manner, &self.audience).await
     }
 
     /// The bytes of a file of the failed run as they are served.

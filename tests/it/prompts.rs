@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Value, json};
-use tas_mcp::{gateway::Gateway, mcp::Server};
+use tas_mcp::{mcp::Server, tools::dispatcher::Dispatcher};
 
 use crate::support::{host::Host, service::Service, time::Simulated};
 
@@ -33,8 +33,8 @@ struct Step {
 async fn open(key: &str, more: &[(&str, &str)]) -> Scene {
     let service = Arc::new(Service::start().await);
     let settings = service.settings(key, more);
-    let gateway = Gateway::new(&settings).with_clock(Simulated::of(&service));
-    let mut host = Host::to(Server::with(gateway, &settings));
+    let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(Simulated::of(&service));
+    let mut host = Host::to(Server::with(dispatcher, &settings));
     host.initialize("2025-11-25").await;
     Scene { service, host, answers: BTreeMap::new(), picks: |_| true }
 }

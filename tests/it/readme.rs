@@ -4,9 +4,10 @@ use std::{fmt::Write, fs, path::Path};
 
 use serde_json::Value;
 use tas_mcp::{
-    catalog, cli,
-    config::{self, SETTINGS},
-    operation::{Access, Tier},
+    cli,
+    service::operation::{Access, Tier},
+    settings::{self, SETTINGS},
+    tools::catalog,
 };
 
 #[cfg(unix)]
@@ -115,7 +116,7 @@ fn the_example_configuration_has_only_settings_that_exist() {
     assert_eq!(servers.keys().collect::<Vec<_>>(), ["tas-project", "tas-global", "tas-sandbox"]);
     for (name, server) in servers {
         let arguments = server["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let command = clap::Command::new("tas-mcp").args(config::flags());
+        let command = clap::Command::new("tas-mcp").args(settings::flags());
         let matches = command.try_get_matches_from(std::iter::once("tas-mcp").chain(arguments));
         assert!(matches.is_ok(), "{name}: {matches:?}");
         for variable in server["env"].as_object().into_iter().flat_map(|env| env.keys()) {

@@ -1,7 +1,7 @@
 //! What becomes of answers that are longer than a reply may be, or hold what nobody sees.
 
 use serde_json::{Value, json};
-use tas_mcp::{catalog, mcp::published_tool, sandbox::keys};
+use tas_mcp::{mcp::published_tool, sandbox::keys, tools::catalog};
 
 use crate::support::{host::Host, service::Service};
 
@@ -61,7 +61,7 @@ async fn what_is_said_of_a_cut_names_only_arguments_that_the_tool_takes() {
     for (tool, arguments, answer) in cases {
         let reply = reply(tool, arguments, answer).await;
         let takes = |name: &str| {
-            let tool = published_tool(catalog::find_tool(tool).expect("a tool"), false);
+            let tool = published_tool(catalog::find_tool(tool).expect("a tool").tool(), false);
             tool.input_schema["properties"].get(name).is_some()
         };
         let hint = reply["truncated"]["hint"].as_str().expect("a hint");

@@ -1,7 +1,7 @@
 //! The page to look at: as a file of the command line, and as the view of tools.
 
 use serde_json::{Value, json};
-use tas_mcp::report;
+use tas_mcp::tools::report;
 
 mod command;
 mod view;

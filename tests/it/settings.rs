@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    config::Settings,
     sandbox::{keys, seed},
+    settings::Settings,
 };
 
 use crate::support::{

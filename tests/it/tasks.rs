@@ -5,10 +5,10 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    gateway::Gateway,
+    clock::Clock as _,
     mcp::Server,
     sandbox::{keys, seed},
-    waiting::Clock as _,
+    tools::dispatcher::Dispatcher,
 };
 
 use crate::support::{host::Host, service::Service, time::Simulated};
@@ -42,7 +42,7 @@ async fn open_with(more: &[(&str, &str)]) -> Scene {
 
 fn server(service: &Arc<Service>, clock: &Arc<Simulated>, key: &str, more: &[(&str, &str)]) -> Server {
     let settings = service.settings(key, more);
-    Server::with(Gateway::new(&settings).with_clock(clock.clone()), &settings)
+    Server::with(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings)
 }
 
 /// Adds to parameters what a request of the newest revision says of its client.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use serde_json::Value;
-use tas_mcp::{catalog, mcp::published_tool};
+use tas_mcp::{mcp::published_tool, service::catalog::OPERATIONS, tools::catalog};
 
 const SNAPSHOTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools");
 
@@ -20,7 +20,7 @@ fn every_tool_is_as_its_snapshot_says() {
     let mut stale = Vec::new();
     for entry in catalog::tools() {
         let path = Path::new(SNAPSHOTS).join(format!("{}.json", entry.name));
-        let now = snapshot(&published_tool(entry, true));
+        let now = snapshot(&published_tool(entry.tool(), true));
         if update {
             fs::write(&path, &now).expect("the snapshot can be written");
         }
@@ -43,7 +43,7 @@ fn no_snapshot_is_left_over() {
 #[test]
 fn every_tool_has_a_title_and_all_four_hints() {
     for entry in catalog::tools() {
-        let tool = serde_json::to_value(published_tool(entry, true)).expect("a tool is JSON");
+        let tool = serde_json::to_value(published_tool(entry.tool(), true)).expect("a tool is JSON");
         assert!(tool["title"].is_string(), "{}", entry.name);
         for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
             assert!(tool["annotations"][hint].is_boolean(), "{}: {hint}", entry.name);
@@ -53,7 +53,7 @@ fn every_tool_has_a_title_and_all_four_hints() {
 
 #[test]
 fn a_tool_that_reads_is_a_get_and_one_that_writes_is_not() {
-    for entry in &catalog::OPERATIONS {
+    for entry in &OPERATIONS {
         assert_eq!(entry.effect.is_read_only(), entry.method == http::Method::GET, "{}", entry.name);
     }
 }
@@ -62,7 +62,7 @@ fn a_tool_that_reads_is_a_get_and_one_that_writes_is_not() {
 fn only_global_scope_shows_the_project() {
     for entry in catalog::tools() {
         let properties = |is_global| {
-            let tool = serde_json::to_value(published_tool(entry, is_global)).expect("a tool is JSON");
+            let tool = serde_json::to_value(published_tool(entry.tool(), is_global)).expect("a tool is JSON");
             tool["inputSchema"]["properties"].clone()
         };
         assert!(properties(true)["project_id"].is_object(), "{}", entry.name);

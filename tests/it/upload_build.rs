@@ -5,9 +5,9 @@ use std::{path::PathBuf, time::Duration};
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    config::Settings,
     sandbox::{Options, keys},
-    upload::Pace,
+    settings::Settings,
+    tools::upload::Pace,
 };
 use tempfile::TempDir;
 

@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use reqwest::Url;
 use serde_json::{Value, json};
 use tas_mcp::{
-    arguments::{self, Mode},
-    catalog::{Entry, OPERATIONS},
-    operation::{Access, Fields, Place},
-    wire::{self, Layout, layout},
+    fields::Fields,
+    service::{
+        arguments::{self, Mode},
+        catalog::{OPERATIONS, OperationEntry},
+        operation::{Access, UrlBase},
+        request::{self, Layout, layout},
+    },
 };
 
 use crate::support::contract::{Contract, Operation, resolved};
@@ -41,28 +44,28 @@ const HOSTILE: [&str; 18] = [
 ];
 
 /// Each operation of ours with that of the document.
-fn both() -> impl Iterator<Item = (&'static Entry, &'static Operation)> {
+fn both() -> impl Iterator<Item = (&'static OperationEntry, &'static Operation)> {
     OPERATIONS.iter().map(|entry| (entry, Contract::load().operation(entry.name)))
 }
 
 /// Schema of the object that holds the fields of a body.
-fn holder(entry: &Entry, operation: &Operation) -> Option<&'static Value> {
+fn holder(entry: &OperationEntry, operation: &Operation) -> Option<&'static Value> {
     let body = operation.body?;
     Some(entry.wrapper.map_or(body, |wrapper| resolved(&body["properties"][wrapper])))
 }
 
 /// The fields that a body holds.
-fn unwrapped(entry: &Entry, body: &Value) -> Option<Fields> {
+fn unwrapped(entry: &OperationEntry, body: &Value) -> Option<Fields> {
     entry.wrapper.map_or(body, |wrapper| &body[wrapper]).as_object().cloned()
 }
 
 /// The body that holds the fields.
-fn wrapped(entry: &Entry, fields: Fields) -> Value {
+fn wrapped(entry: &OperationEntry, fields: Fields) -> Value {
     let fields = Value::Object(fields);
     entry.wrapper.map_or(fields.clone(), |wrapper| json!({wrapper: fields}))
 }
 
-fn laid_out(entry: &Entry, arguments: &Fields) -> Layout {
+fn laid_out(entry: &OperationEntry, arguments: &Fields) -> Layout {
     layout(entry, arguments, "tmsys").unwrap_or_else(|broken| panic!("{}: {broken:?}", entry.name))
 }
 
@@ -84,9 +87,9 @@ fn text(value: &Value) -> String {
 }
 
 /// A value for each placeholder of the path, the project among them where the path names it.
-fn path_sample(entry: &Entry, operation: &Operation) -> Fields {
+fn path_sample(entry: &OperationEntry, operation: &Operation) -> Fields {
     let mut sample = operation.sample("path");
-    if entry.names_project() && entry.path.contains(tas_mcp::operation::PROJECT) {
+    if entry.names_project() && entry.path.contains(tas_mcp::service::operation::PROJECT) {
         sample.insert("project_id".to_owned(), json!(PROJECT));
     }
     sample
@@ -121,7 +124,7 @@ fn paths_are_those_of_the_contract() {
     for (entry, operation) in both() {
         let layout = laid_out(entry, &path_sample(entry, operation));
         let path = path_on_wire(operation);
-        let in_project = matches!(entry.place, Place::Project | Place::NamedProject);
+        let in_project = matches!(entry.place, UrlBase::Project | UrlBase::NamedProject);
         let prefix = if in_project { format!("/project/{PROJECT}") } else { String::new() };
         assert_eq!(layout.target(Some(PROJECT)), format!("{prefix}{path}"), "{}", entry.name);
         assert_eq!(layout.target(None), path, "{}", entry.name);
@@ -201,7 +204,7 @@ fn every_request_example_of_the_contract_travels_unchanged() {
 
 #[test]
 fn a_body_of_a_deletion_is_there_when_something_is_in_it() {
-    let entry = tas_mcp::catalog::find("delete_test").unwrap();
+    let entry = tas_mcp::service::catalog::find("delete_test").unwrap();
     let arguments = |more: Value| {
         let mut arguments = json!({"test_id": "t"}).as_object().cloned().unwrap();
         arguments.extend(more.as_object().cloned().unwrap());
@@ -298,7 +301,7 @@ fn arguments_of_our_own_do_not_travel() {
 
 #[test]
 fn ids_that_cannot_be_a_segment_are_refused() {
-    let entry = tas_mcp::catalog::find("get_run").unwrap();
+    let entry = tas_mcp::service::catalog::find("get_run").unwrap();
     let endless = "a".repeat(1 << 20);
     for refused in ["", " ", "\t\n", ".", "..", &endless] {
         let arguments = Fields::from_iter([("run_id".to_owned(), json!(refused))]);
@@ -329,7 +332,7 @@ fn a_hostile_query_value_stays_one_value() {
 
 #[test]
 fn an_endless_query_is_refused_and_names_the_longest_argument() {
-    let entry = tas_mcp::catalog::find("list_bugs").unwrap();
+    let entry = tas_mcp::service::catalog::find("list_bugs").unwrap();
     let arguments = json!({"category": "ui", "search": "ä".repeat(1 << 20), "sort_by": "severity"});
     let broken = layout(entry, arguments.as_object().unwrap(), "tmsys").unwrap_err();
     assert_eq!(broken.iter().map(|violation| violation.path.as_str()).collect::<Vec<_>>(), ["search"]);
@@ -337,9 +340,9 @@ fn an_endless_query_is_refused_and_names_the_longest_argument() {
 
 #[test]
 fn a_hostile_project_is_one_segment_or_refused() {
-    let layout = laid_out(tas_mcp::catalog::find("list_runs").unwrap(), &Fields::new());
+    let layout = laid_out(tas_mcp::service::catalog::find("list_runs").unwrap(), &Fields::new());
     for hostile in HOSTILE {
-        if wire::check_segment(hostile).is_err() {
+        if request::check_segment(hostile).is_err() {
             continue;
         }
         let reached = url(&layout.target(Some(hostile)));
@@ -351,7 +354,7 @@ fn a_hostile_project_is_one_segment_or_refused() {
 
 #[test]
 fn the_deployment_s_word_is_part_of_the_path() {
-    let entry = tas_mcp::catalog::find("export_tmsys_run").unwrap();
+    let entry = tas_mcp::service::catalog::find("export_tmsys_run").unwrap();
     let layout = layout(entry, &Fields::new(), "acme rail").unwrap();
     assert_eq!(layout.path, "/runs/export/acme%20rail");
 }

@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 use crate::{
-    client::{Reached, proxy_of},
-    config::{HostUrl, Settings},
+    call::gateway::Gateway,
+    client::{HostUrl, Reached, proxy_of},
     failure::Failure,
-    gateway::Gateway,
-    operation::Place,
+    service::operation::UrlBase,
+    settings::Settings,
 };
 
 /// How far clocks may be apart, in seconds, before presigned addresses and limits go wrong.
@@ -35,15 +35,15 @@ impl Host {
 
 /// Asks both hosts, side by side.
 pub(super) async fn reach_all(gateway: &Gateway, settings: &Settings) -> Vec<Host> {
-    let Ok(connection) = settings.connection() else { return Vec::new() };
+    let Ok(config) = settings.tools_config() else { return Vec::new() };
     let (main, knowledge) = tokio::join!(
-        reach(gateway, "main", Place::Base, Some(&connection.base_url)),
-        reach(gateway, "knowledge", Place::Knowledge, connection.knowledge_url.as_ref()),
+        reach(gateway, "main", UrlBase::Base, Some(&config.call.client.base_url)),
+        reach(gateway, "knowledge", UrlBase::Knowledge, config.call.client.knowledge_url.as_ref()),
     );
     vec![main, knowledge]
 }
 
-async fn reach(gateway: &Gateway, name: &'static str, place: Place, url: Option<&HostUrl>) -> Host {
+async fn reach(gateway: &Gateway, name: &'static str, place: UrlBase, url: Option<&HostUrl>) -> Host {
     let outcome = gateway.reach(place).await;
     let (reached, failure) = match outcome {
         None => (None, None),

@@ -6,15 +6,19 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::{
-    api::{
-        builds::ListBuilds, configs::ListDeploymentConfigs, knowledge::ListProjectKnowledgeFiles,
-        minions::GetMinionDownload, runs::ListRuns, tests::ListTests,
-    },
-    catalog::{self, Entry},
-    config::Settings,
+    call::gateway::Gateway,
     failure::Failure,
-    gateway::{Gateway, PROJECT_ID},
-    operation::{Fields, Operation, Place},
+    fields::Fields,
+    service::{
+        api::{
+            builds::ListBuilds, configs::ListDeploymentConfigs, knowledge::ListProjectKnowledgeFiles,
+            minions::GetMinionDownload, runs::ListRuns, tests::ListTests,
+        },
+        catalog::{self, OperationEntry},
+        operation::{Operation, UrlBase},
+        tool::PROJECT_ID,
+    },
+    settings::Settings,
 };
 
 /// Operations that show what the key may do, with arguments that keep the answer small.
@@ -47,7 +51,7 @@ pub(super) async fn try_all(gateway: &Gateway, settings: &Settings) -> Vec<Probe
     let mut probes = Vec::new();
     for (name, argument, value) in PROBES {
         let Some(entry) = catalog::find(name).filter(|entry| is_served(entry, settings)) else { continue };
-        let of_no_project = entry.place == Place::Base;
+        let of_no_project = entry.place == UrlBase::Base;
         let projects = if of_no_project { &[None][..] } else { &projects };
         for project in projects {
             let arguments = Fields::from_iter([(argument.to_owned(), json!(value))]);
@@ -58,14 +62,15 @@ pub(super) async fn try_all(gateway: &Gateway, settings: &Settings) -> Vec<Probe
 }
 
 /// Whether there is an address for it: the knowledge host is an option.
-fn is_served(entry: &Entry, settings: &Settings) -> bool {
-    let has_knowledge = settings.connection().is_ok_and(|connection| connection.knowledge_url.is_some());
-    entry.place != Place::Knowledge || has_knowledge
+fn is_served(entry: &OperationEntry, settings: &Settings) -> bool {
+    let has_knowledge =
+        settings.tools_config().is_ok_and(|config| config.call.client.knowledge_url.is_some());
+    entry.place != UrlBase::Knowledge || has_knowledge
 }
 
 async fn probe(
     gateway: &Gateway,
-    entry: &'static Entry,
+    entry: &'static OperationEntry,
     mut arguments: Fields,
     project: Option<String>,
 ) -> Probe {

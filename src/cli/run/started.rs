@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     failure::{Code, Failure},
-    waiting::{Target, item::text},
+    tools::waiting::{Target, item::text},
 };
 
 /// Why a run was not started that no row of the answer stands for.

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use crate::upload::Meter;
+use crate::tools::upload::Meter;
 
 /// How often they are drawn.
 const INTERVAL: Duration = Duration::from_millis(200);

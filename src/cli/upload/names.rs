@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use crate::{
     failure::{Code, Failure},
-    files::{FilesRoot, file_error, unreadable},
+    tools::files::{FilesRoot, file_error, unreadable},
 };
 
 /// The files, each once, in the order in which they are named; or everything that is wrong with the names.

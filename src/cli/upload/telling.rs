@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 use crate::{
     cli::{Exit, complain, complain_late, table::Table},
     failure::Failure,
-    local::BuildUpload,
-    operation::Fields,
-    upload::Uploaded,
+    fields::Fields,
+    tools::{composite::BuildUpload, upload::Uploaded},
 };
 
 /// What has come of the files so far.

@@ -8,22 +8,26 @@ use super::{
     candidate::{Candidate, newest_first},
 };
 use crate::{
-    api::{
-        bugs::ListBugs,
-        builds::ListBuilds,
-        configs::{ListAgentConfigs, ListDeploymentConfigs},
-        executions::ListTestPlanExecutions,
-        knowledge::ListKnowledgeFiles,
-        plans::ListTestPlans,
-        runs::ListRuns,
-        steps::ListSharedSteps,
-        tests::ListTests,
-    },
-    catalog::{self, Entry},
-    config::KeyKind,
+    call::gateway::Gateway,
+    client::KeyKind,
     failure::{Code, Failure},
-    gateway::{Gateway, PROJECT_ID},
-    operation::{Fields, Operation},
+    fields::Fields,
+    service::{
+        api::{
+            bugs::ListBugs,
+            builds::ListBuilds,
+            configs::{ListAgentConfigs, ListDeploymentConfigs},
+            executions::ListTestPlanExecutions,
+            knowledge::ListKnowledgeFiles,
+            plans::ListTestPlans,
+            runs::ListRuns,
+            steps::ListSharedSteps,
+            tests::ListTests,
+        },
+        catalog::{self, OperationEntry},
+        operation::Operation,
+        tool::PROJECT_ID,
+    },
 };
 
 /// What a value is an id of.
@@ -204,6 +208,6 @@ async fn projects(gateway: &Gateway) -> Result<Candidates, Failure> {
     Ok(Candidates { values: known.into_iter().map(plain).collect(), has_more: false })
 }
 
-fn entry(name: &str) -> Result<&'static Entry, Failure> {
+fn entry(name: &str) -> Result<&'static OperationEntry, Failure> {
     catalog::find(name).ok_or_else(|| Failure::new(Code::NotFound, format!("there is no tool `{name}`")))
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     failure::{self, Code, Failure},
-    gateway::CONFIRM,
+    service::tool::CONFIRM,
 };
 
 use super::PATIENCE;

@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::{Argument, Choice, script::Piece};
 use crate::{
-    failure::Failure, gateway::PROJECT_ID, operation::Fields, reply::is_hidden, scope::bound_to_another,
+    call::scope::bound_to_another, failure::Failure, fields::Fields, service::tool::PROJECT_ID,
+    text::is_hidden,
 };
 
 /// Longest value, in characters. Ids are far shorter.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::gateway::PROJECT_ID;
+use crate::service::tool::PROJECT_ID;
 
 /// What is done, call by call.
 pub(super) struct Script {

@@ -12,20 +12,24 @@ use super::{
     },
 };
 use crate::{
-    api::{
-        bugs::{GetBug, ListRunBugs},
-        builds::GetBuild,
-        configs::ListDeploymentConfigs,
-        executions::ListTestPlanExecutions,
-        exports::ExportTmsysRun,
-        plans::{GetTestPlan, ListTestPlans},
-        runs::GetRun,
-        start::{StartRun, StartTestPlanRun},
-    },
-    config::Selection,
-    local::{LocalTool, SummarizeResults, WaitForCompletion},
     mcp::completion::Source,
-    operation::Operation,
+    service::{
+        api::{
+            bugs::{GetBug, ListRunBugs},
+            builds::GetBuild,
+            configs::ListDeploymentConfigs,
+            executions::ListTestPlanExecutions,
+            exports::ExportTmsysRun,
+            plans::{GetTestPlan, ListTestPlans},
+            runs::GetRun,
+            start::{StartRun, StartTestPlanRun},
+        },
+        operation::Operation,
+    },
+    tools::{
+        composite::{CompositeTool, SummarizeResults, WaitForCompletion},
+        selection::Selection,
+    },
 };
 
 /// In the order in which they are listed.

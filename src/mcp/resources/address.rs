@@ -4,7 +4,10 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::{TEMPLATES, Template};
-use crate::{catalog::placeholder, gateway::PROJECT_ID, operation::Fields};
+use crate::{
+    fields::Fields,
+    service::{catalog::placeholder, tool::PROJECT_ID},
+};
 
 /// What a URI stands for.
 #[derive(Debug)]

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::{MIME_TYPE, find};
 use crate::{
-    catalog,
+    call::reply,
     failure::{Code, Failure},
     mcp::{Server, is_modern, stamp},
-    reply,
+    tools::catalog,
 };
 
 impl Server {
@@ -30,7 +30,7 @@ impl Server {
             .call(tool, found.arguments, context)
             .await
             .map_err(|failure| refused(uri, &at_address(failure)))?;
-        let (_, text) = reply.within(self.0.max_reply_chars, reply::Asked::Resource(tool.name));
+        let (_, text) = reply.within(self.0.max_reply_chars, reply::Asked::Resource(&tool));
         let contents = ResourceContents::text(text, uri).with_mime_type(MIME_TYPE);
         let mut result = ReadResourceResult::new(vec![contents]);
         if is_modern(context) {

@@ -1,20 +1,21 @@
 //! The one table of resource templates.
 
 use crate::{
-    api::{
-        bugs::GetBug,
-        knowledge::{
-            ListAgentKnowledgeFiles, ListKnowledgeFiles, ListProjectKnowledgeFiles,
-            ListTestCaseKnowledgeFiles,
-        },
-        plans::GetTestPlan,
-        runs::GetRun,
-        steps::GetSharedStep,
-    },
-    catalog,
-    config::Selection,
     mcp::completion::Source,
-    operation::Operation,
+    service::{
+        api::{
+            bugs::GetBug,
+            knowledge::{
+                ListAgentKnowledgeFiles, ListKnowledgeFiles, ListProjectKnowledgeFiles,
+                ListTestCaseKnowledgeFiles,
+            },
+            plans::GetTestPlan,
+            runs::GetRun,
+            steps::GetSharedStep,
+        },
+        operation::Operation,
+    },
+    tools::{catalog, selection::Selection},
 };
 
 /// A family of resources, and the tool that answers for them.
@@ -132,7 +133,7 @@ impl Template {
 
     /// Whether the tool behind it is offered.
     pub(in crate::mcp) fn is_offered(&self, selection: &Selection) -> bool {
-        catalog::find_tool(self.tool).is_some_and(|tool| selection.offers(tool))
+        catalog::find_tool(self.tool).is_some_and(|tool| selection.offers(&tool))
     }
 
     pub(super) fn variable(&self, name: &str) -> Option<&'static Variable> {

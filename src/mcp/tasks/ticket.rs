@@ -9,8 +9,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::{
-    local::{LocalTool as _, WaitForCompletion},
-    operation::Fields,
+    fields::Fields,
+    tools::composite::{CompositeTool as _, WaitForCompletion},
 };
 
 /// What the key of ids is derived for.

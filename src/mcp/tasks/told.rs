@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use crate::local::Watcher;
+use crate::tools::caller::ProgressSink;
 
 /// Remembers what would have been told.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ impl Told {
     }
 }
 
-impl Watcher for Told {
+impl ProgressSink for Told {
     fn progress(&self, _: u64, _: u64, told: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).words = Some(told.to_owned());
     }

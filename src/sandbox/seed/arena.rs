@@ -9,7 +9,6 @@ use super::{
     parts::{config, ends, minutes_ago, step, test},
 };
 use crate::{
-    api::Open,
     sandbox::{
         plans::{Item, Plan},
         project::{Dialect, Project},
@@ -19,6 +18,7 @@ use crate::{
             Step,
         },
     },
+    service::api::Open,
 };
 
 /// The project with everything in it.

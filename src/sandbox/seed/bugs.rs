@@ -7,12 +7,12 @@ use super::{
     parts::{minutes_ago, owned},
 };
 use crate::{
-    api::bugs::Severity,
     sandbox::{
         bugs::{Bug, Review},
         clock::Moment,
         project::Project,
     },
+    service::api::bugs::Severity,
 };
 
 fn bug(id: &str, severity: Severity, category: &str, title: &str, texts: [&str; 2], tags: &[&str]) -> Bug {

@@ -10,8 +10,8 @@ use super::{
     parts::{minutes_ago, owned},
 };
 use crate::{
-    api::Open,
     sandbox::{builds::Build, project::Project},
+    service::api::Open,
 };
 
 /// A build that a CI made so many minutes ago.

@@ -12,11 +12,11 @@ use super::{
     suite,
 };
 use crate::{
-    api::Open,
     sandbox::{
         plans::{Item, Plan},
         project::{Dialect, Project},
     },
+    service::api::Open,
 };
 
 const STORAGE: Option<&str> = Some("build-storage");

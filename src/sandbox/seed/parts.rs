@@ -3,12 +3,6 @@
 use std::sync::Arc;
 
 use crate::{
-    api::{
-        Open,
-        configs::{AgentConfig, CredentialKind},
-        steps::{SharedStep, StepList},
-        tests::TestContent,
-    },
     sandbox::{
         clock::{Millis, Moment},
         configs::{Config, Device},
@@ -18,6 +12,12 @@ use crate::{
         project::Project,
         script::{Ending, Finding, Outcome},
         tests::{CaseLink, Kind, Player, Step, Test},
+    },
+    service::api::{
+        Open,
+        configs::{AgentConfig, CredentialKind},
+        steps::{SharedStep, StepList},
+        tests::TestContent,
     },
 };
 

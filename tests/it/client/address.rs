@@ -1,6 +1,6 @@
 //! Where requests may be sent.
 
-use tas_mcp::config::HostUrl;
+use tas_mcp::client::HostUrl;
 
 #[test]
 fn https_goes_anywhere_and_plain_http_to_the_loopback_only() {

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use tas_mcp::{gateway::Gateway, mcp::Server, sandbox::keys, waiting::Clock as _};
+use tas_mcp::{clock::Clock as _, mcp::Server, sandbox::keys, tools::dispatcher::Dispatcher};
 
 use super::{asking, costly, modern_call};
 use crate::support::{host::Host, service::Service, time::Simulated};
@@ -81,8 +81,8 @@ async fn the_newest_revision_tells_them_apart_too() {
     let service = Arc::new(Service::start().await);
     let clock = Simulated::of(&service);
     let settings = service.settings(keys::DEMO, &[]);
-    let gateway = Gateway::new(&settings).with_clock(clock.clone());
-    let mut host = Host::to(Server::with(gateway, &settings));
+    let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(clock.clone());
+    let mut host = Host::to(Server::with(dispatcher, &settings));
     let state = modern_call(&mut host, &costly(), json!({})).await["requestState"].clone();
     let yes = json!({"confirm": {"action": "accept", "content": {"confirm": true}}});
     let no = json!({"confirm": {"action": "decline"}});

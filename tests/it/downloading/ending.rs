@@ -12,10 +12,12 @@ use std::{
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    download::{Disk, Manner, Order},
     failure::Code,
-    local::{Audience, Watcher},
     sandbox::seed,
+    tools::{
+        caller::{CallerContext, ProgressSink},
+        download::{Disk, Manner, Order},
+    },
 };
 
 use super::{Direct, NAMES, TOOL, all_of, files_below, names_below, open};
@@ -165,7 +167,7 @@ async fn a_file_that_the_disk_does_not_keep_does_not_get_its_name() {
 #[derive(Debug, Default)]
 struct Told(std::sync::Mutex<Vec<(u64, u64)>>);
 
-impl Watcher for Told {
+impl ProgressSink for Told {
     fn progress(&self, done: u64, total: u64, _: &str) {
         self.0.lock().expect("no test panics here").push((done, total));
     }
@@ -175,7 +177,7 @@ impl Watcher for Told {
 async fn progress_goes_from_nothing_to_the_end() {
     let mut direct = Direct::new().await;
     let told = Arc::new(Told::default());
-    direct.audience = Audience { watcher: Arc::<Told>::clone(&told), ..Audience::silent() };
+    direct.audience = CallerContext { watcher: Arc::<Told>::clone(&told), ..CallerContext::silent() };
     let report = direct.run(whole_run()).await.expect("a report");
     let told = told.0.lock().expect("no test panics here");
     assert_eq!(told.last(), Some(&(report.total_bytes, report.total_bytes)));

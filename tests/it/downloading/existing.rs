@@ -10,9 +10,9 @@ use std::{
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    download::{Disk, Order},
     failure::Code,
     sandbox::{keys, seed},
+    tools::download::{Disk, Order},
 };
 
 use super::{Direct, NAMES, TOOL, all_of, failures, files_below, names_below, open, player, served};

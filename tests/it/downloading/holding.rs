@@ -8,7 +8,7 @@ use std::{
 };
 
 use cap_std::fs::Metadata;
-use tas_mcp::files::{Unheld, hold};
+use tas_mcp::tools::files::{Unheld, hold};
 
 fn opened(path: &Path) -> io::Result<File> {
     File::options().read(true).append(true).create(true).open(path)

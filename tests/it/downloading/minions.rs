@@ -4,12 +4,14 @@ use std::{fs, time::Duration};
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    api::minions::MinionPlatform,
-    download::{Manner, MinionOrder},
-    files::FilesRoot,
-    gateway::Gateway,
-    local::Audience,
     sandbox::keys,
+    service::api::minions::MinionPlatform,
+    tools::{
+        caller::CallerContext,
+        dispatcher::Dispatcher,
+        download::{Manner, MinionOrder},
+        files::FilesRoot,
+    },
 };
 
 use super::{ALL, files_below, names_below, open, open_with};
@@ -172,11 +174,15 @@ async fn it_goes_on_where_it_broke_with_a_fresh_address() {
         fault["operation"] = json!("get_file");
         service.fault(fault).await;
     }
-    let gateway = Gateway::new(&service.settings(keys::DEMO, &[]));
+    let dispatcher = Dispatcher::new(service.settings(keys::DEMO, &[]).tools_config());
+    let storage = &dispatcher.files().expect("usable settings").storage;
     let destination = FilesRoot::new(root.path()).expect("a directory").destination("tools").expect("below");
     let manner = Manner { pauses: vec![Duration::ZERO; 4].into(), ..Manner::default() };
     let order = MinionOrder { project: None, platform: MinionPlatform::Linux, overwrite: false };
-    let saved = order.run(&gateway, &destination, &manner, &Audience::silent()).await.expect("a file");
+    let saved = order
+        .run(dispatcher.gateway(), storage, &destination, &manner, &CallerContext::silent())
+        .await
+        .expect("a file");
     assert_eq!((saved.status, saved.size), ("downloaded", Some(22)));
     let asked = service.requests().await.into_iter().filter(|line| line.contains("/minions/download"));
     assert_eq!(asked.count(), 4);

@@ -1,7 +1,7 @@
 //! Names that the service chooses are taken as they are, or refused.
 
 use serde_json::{Value, json};
-use tas_mcp::{files::name, sandbox::seed};
+use tas_mcp::{sandbox::seed, tools::files::name};
 
 use super::{TOOL, all_of, failures, files_below, names_below, open, player, served};
 use crate::support::{host::Host, service::Service};

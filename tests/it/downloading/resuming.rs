@@ -4,9 +4,9 @@ use std::{fs, io::Write, time::Duration};
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    download::Order,
     failure::{Code, Failure},
     sandbox::{keys, seed},
+    tools::download::Order,
 };
 
 use super::{Direct, files_below, names_below};

@@ -1,7 +1,7 @@
 //! Which prompts are listed, and that they name offered tools only.
 
 use serde_json::{Value, json};
-use tas_mcp::catalog;
+use tas_mcp::tools::catalog;
 
 use super::{steps, text};
 use crate::{

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 use tas_mcp::{
-    config::SETTINGS,
     sandbox::{Options, keys, seed},
+    settings::SETTINGS,
 };
 
 use super::root;

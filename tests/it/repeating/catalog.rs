@@ -1,18 +1,18 @@
 //! Every operation that makes something says where to look for it.
 
-use tas_mcp::{
-    catalog::{self, Entry, OPERATIONS},
-    operation::{Effect, Listed, Look},
+use tas_mcp::service::{
+    catalog::{self, OPERATIONS, OperationEntry},
+    operation::{Effect, ListProbe, Probe},
 };
 
 /// Operations that make something on every call. To complete an upload is none of them: the second time the service
 /// does not know it any more.
-fn making() -> impl Iterator<Item = &'static Entry> {
+fn making() -> impl Iterator<Item = &'static OperationEntry> {
     OPERATIONS.iter().filter(|entry| entry.effect == Effect::Creates && entry.name != "complete_build_upload")
 }
 
-fn lists(entry: &Entry) -> impl Iterator<Item = Listed> {
-    entry.traces.iter().filter_map(|trace| if let Look::List(list) = trace.look { Some(list) } else { None })
+fn lists(entry: &OperationEntry) -> impl Iterator<Item = ListProbe> {
+    entry.traces.iter().filter_map(|trace| if let Probe::List(list) = trace.look { Some(list) } else { None })
 }
 
 #[test]

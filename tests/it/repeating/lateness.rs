@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use tas_mcp::{
+    clock::Clock as _,
     sandbox::{keys, seed},
-    waiting::Clock as _,
 };
 
 use super::{lost_before, open_with, start, text};

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    catalog,
+    call::reply::Selection,
     mcp::published_tool,
-    reply::Selection,
     sandbox::{keys, seed},
+    tools::catalog,
 };
 
 use crate::support::{host::Host, service::Service};
@@ -19,7 +19,7 @@ async fn open() -> (Service, Host) {
 #[test]
 fn every_tool_that_reads_takes_fields_and_no_other_does() {
     for entry in catalog::tools() {
-        let tool = serde_json::to_value(published_tool(entry, true)).expect("a tool is JSON");
+        let tool = serde_json::to_value(published_tool(entry.tool(), true)).expect("a tool is JSON");
         let offered = tool["inputSchema"]["properties"]["fields"].is_object();
         assert_eq!(offered, entry.effect.is_read_only(), "{}", entry.name);
     }
@@ -67,7 +67,7 @@ async fn the_list_may_be_left_out_wherever_an_answer_holds_one() {
             answer["data"][record][name] = json!(format!("{name} {record}"));
         }
         let whole = answer.clone();
-        Selection::parse(tool, &names).expect("names").apply(&mut answer);
+        Selection::parse(&tool, &names).expect("names").apply(&mut answer);
         assert_eq!(answer, whole, "{}", tool.name);
         seen += 1;
     }

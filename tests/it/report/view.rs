@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    catalog,
     mcp::published_tool,
     sandbox::{keys, seed},
+    tools::catalog,
 };
 
 use super::held;
@@ -27,7 +27,7 @@ fn modern(extensions: &Value) -> Value {
 fn the_two_tools_whose_results_are_worth_a_look_have_the_view_and_no_other() {
     let mut with_view = Vec::new();
     for tool in catalog::tools() {
-        let listed = serde_json::to_value(published_tool(tool, true)).expect("a tool is JSON");
+        let listed = serde_json::to_value(published_tool(tool.tool(), true)).expect("a tool is JSON");
         if let Some(meta) = listed.get("_meta") {
             assert_eq!(meta, &json!({"ui": {"resourceUri": ADDRESS}, "ui/resourceUri": ADDRESS}));
             with_view.push(tool.name);

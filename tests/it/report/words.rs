@@ -2,7 +2,10 @@
 
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use tas_mcp::{report::Words, sandbox::keys, sandbox::seed, summary::Summary};
+use tas_mcp::{
+    sandbox::{keys, seed},
+    tools::{report::Words, summary::Summary},
+};
 
 use crate::support::{host::Host, service::Service};
 

@@ -1,7 +1,7 @@
 //! Which resources and templates are listed.
 
 use serde_json::json;
-use tas_mcp::{catalog, sandbox::keys};
+use tas_mcp::{sandbox::keys, tools::catalog};
 
 use super::open;
 use crate::{

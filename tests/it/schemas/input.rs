@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 use tas_mcp::{
-    catalog,
     mcp::published_tool,
-    operation::Tier,
-    schema::{HIDDEN, OR_TYPE, published},
-    tool::Tool,
+    service::{
+        operation::Tier,
+        schema::{HIDDEN, OR_TYPE, published},
+        tool::Tool,
+    },
+    tools::catalog::{self, ToolEntry},
 };
 
 /// What a schema of arguments may say (`design.md` 5).
@@ -135,8 +137,8 @@ fn descriptions_are_short() {
 
 #[test]
 fn tools_keep_the_token_budget() {
-    let cost = |tool: &Tool| {
-        let tool = published_tool(tool, false);
+    let cost = |tool: ToolEntry| {
+        let tool = published_tool(tool.tool(), false);
         let schema = serde_json::to_string(&tool.input_schema).unwrap();
         (tool.name.len() + tool.description.unwrap().len() + schema.len()) / 4
     };

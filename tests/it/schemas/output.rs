@@ -1,15 +1,15 @@
 //! Output schemas stay true for every answer that the document allows: hosts drop an answer that breaks them.
 
 use serde_json::{Value, json};
-use tas_mcp::{
-    catalog::{Entry, OPERATIONS},
-    operation::Form,
+use tas_mcp::service::{
+    catalog::{OPERATIONS, OperationEntry},
+    operation::ResponseKind,
 };
 
 use super::mutants::mutants;
 use crate::support::contract::{Contract, resolved, standalone};
 
-fn output(entry: &Entry) -> Value {
+fn output(entry: &OperationEntry) -> Value {
     Value::Object(entry.output_schema().as_ref().clone())
 }
 
@@ -19,7 +19,7 @@ fn alternatives(schema: &'static Value) -> Vec<&'static Value> {
 }
 
 /// Every answer with a status of success in the document, with its schema.
-fn examples(entry: &Entry) -> Vec<(String, &'static Value, &'static Value)> {
+fn examples(entry: &OperationEntry) -> Vec<(String, &'static Value, &'static Value)> {
     let contract = Contract::load();
     let examples = contract.examples(entry.name).answers;
     let mut found = Vec::new();
@@ -96,7 +96,7 @@ fn every_field_of_the_contract_is_described() {
 #[test]
 fn every_answer_that_the_contract_allows_keeps_the_output_schema() {
     let mut judged = 0;
-    let is_json = |entry: &&Entry| matches!(entry.form, Form::Json | Form::Status);
+    let is_json = |entry: &&OperationEntry| matches!(entry.form, ResponseKind::Json | ResponseKind::Status);
     for entry in OPERATIONS.iter().filter(is_json) {
         let ours = jsonschema::draft202012::new(&output(entry)).unwrap();
         let examples = examples(entry);

@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    catalog,
-    operation::{Tier, Toolset},
     sandbox::keys,
-    tool::Tool,
+    service::{
+        operation::{Tier, Toolset},
+        tool::Tool,
+    },
+    tools::catalog,
 };
 
 use crate::support::{host::Host, service::settings};

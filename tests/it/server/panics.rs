@@ -12,10 +12,10 @@ use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use serde_json::json;
 use tas_mcp::{
-    gateway::Gateway,
+    clock::Clock,
     mcp::Server,
     sandbox::{keys, seed},
-    waiting::Clock,
+    tools::dispatcher::Dispatcher,
 };
 
 use super::{MODERN, modern};
@@ -62,8 +62,8 @@ async fn every_request_is_answered_all_the_same() {
     let typed = json!({"ref": template, "argument": {"name": "run", "value": ""}, "_meta": meta});
 
     let clock = Arc::new(Broken::default());
-    let gateway = Gateway::new(&settings).with_clock(clock.clone());
-    let mut host = Host::to(Server::with(gateway, &settings));
+    let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(clock.clone());
+    let mut host = Host::to(Server::with(dispatcher, &settings));
     for (method, params) in [
         ("tools/call", &wait),
         ("completion/complete", &typed),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    config::HostUrl,
+    client::HostUrl,
     sandbox::{keys, seed},
 };
 

@@ -1,8 +1,8 @@
 //! Which tools are offered.
 
 use tas_mcp::{
-    catalog,
-    operation::{Tier, Toolset},
+    service::operation::{Tier, Toolset},
+    tools::catalog,
 };
 
 use super::{good_but, problems, settings};

@@ -1,6 +1,6 @@
 //! Which reports tell the same.
 
-use tas_mcp::summary::signature::normalised;
+use tas_mcp::tools::summary::signature::normalised;
 
 const RUN: &str = "hui4d9ilmby";
 const JOB: &str = "3126ec62-851c-4a5f-bce1-dd354c0912de";

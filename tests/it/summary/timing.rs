@@ -7,7 +7,7 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use tas_mcp::{gateway::Gateway, mcp::Server, sandbox::keys, waiting::Clock};
+use tas_mcp::{clock::Clock, mcp::Server, sandbox::keys, tools::dispatcher::Dispatcher};
 use tokio::sync::watch;
 
 use super::{
@@ -62,7 +62,7 @@ async fn before(history: History, silent: &'static str) -> (Stub, Host, Arc<Star
     })
     .await;
     let settings = stub.settings(keys::DEMO, &[]);
-    let server = Server::with(Gateway::new(&settings).with_clock(clock.clone()), &settings);
+    let server = Server::with(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings);
     let mut host = Host::to(server);
     host.initialize("2025-11-25").await;
     (stub, host, clock)

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use tas_mcp::config::SETTINGS;
+use tas_mcp::settings::SETTINGS;
 use tokio::{io::AsyncWriteExt, process::Command};
 
 /// The binary with these arguments and variables.

@@ -7,8 +7,8 @@ use std::{
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    config::Settings,
     mcp::{self, Server},
+    settings::Settings,
 };
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 

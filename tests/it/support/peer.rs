@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use tas_mcp::config::Settings;
+use tas_mcp::settings::Settings;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpListener,

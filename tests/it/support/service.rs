@@ -7,8 +7,8 @@ use std::{
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    config::{self, Settings},
     sandbox::{self, Exchange, Options, Sandbox},
+    settings::{self, Settings},
 };
 
 use super::contract::Contract;
@@ -167,7 +167,7 @@ pub(crate) fn settings(variables: &[(&str, &str)]) -> Settings {
 /// Settings from these flags and variables.
 pub(crate) fn settings_with(flags: &[&str], variables: &[(&str, &str)]) -> Settings {
     let arguments = ["tas-mcp"].iter().chain(flags);
-    let matches = clap::Command::new("tas-mcp").args(config::flags()).get_matches_from(arguments);
+    let matches = clap::Command::new("tas-mcp").args(settings::flags()).get_matches_from(arguments);
     let value = |name: &str| {
         variables.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     };

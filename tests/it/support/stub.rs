@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::{Router, extract::Request, response::IntoResponse};
 use serde_json::Value;
-use tas_mcp::config::Settings;
+use tas_mcp::settings::Settings;
 use tokio::{net::TcpListener, task::AbortHandle};
 
 use super::service::settings;

@@ -10,7 +10,7 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
-use tas_mcp::waiting::Clock;
+use tas_mcp::clock::Clock;
 
 use super::service::Service;
 

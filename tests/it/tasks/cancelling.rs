@@ -10,10 +10,10 @@ use std::{
 
 use serde_json::json;
 use tas_mcp::{
-    gateway::Gateway,
+    clock::Clock as _,
     mcp::Server,
     sandbox::{keys, seed::JOB_RUNNING},
-    waiting::Clock as _,
+    tools::dispatcher::Dispatcher,
 };
 use tokio::sync::Notify;
 
@@ -37,7 +37,8 @@ async fn a_look_under_way_is_ended_and_the_task_is_cancelled() {
     })
     .await;
     let (settings, clock) = (stub.settings(keys::DEMO, &[]), Simulated::alone());
-    let mut host = Host::to(Server::with(Gateway::new(&settings).with_clock(clock.clone()), &settings));
+    let mut host =
+        Host::to(Server::with(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings));
     let arguments = json!({"job_id": JOB_RUNNING, "timeout_seconds": 7_200});
     let call = modern(json!({"name": TOOL, "arguments": arguments}), true);
     let task = id(&host.request("tools/call", call).await["result"]);

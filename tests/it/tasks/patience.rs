@@ -7,10 +7,10 @@ use std::{
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    gateway::Gateway,
+    clock::Clock as _,
     mcp::Server,
     sandbox::{keys, seed::EXECUTION_IN_PROGRESS},
-    waiting::Clock as _,
+    tools::dispatcher::Dispatcher,
 };
 
 use super::{TOOL, id, long, modern, open};
@@ -38,7 +38,8 @@ async fn a_look_may_take_as_long_as_a_request() {
     })
     .await;
     let settings = stub.settings(keys::DEMO, &[]);
-    let mut host = Host::to(Server::with(Gateway::new(&settings).with_clock(clock), &settings));
+    let mut host =
+        Host::to(Server::with(Dispatcher::new(settings.tools_config()).with_clock(clock), &settings));
     let arguments = json!({"test_plan_execution_id": EXECUTION_IN_PROGRESS, "timeout_seconds": 7_200});
     let call = modern(json!({"name": TOOL, "arguments": arguments}), true);
     let task = host.request("tools/call", call).await["result"].clone();

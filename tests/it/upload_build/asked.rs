@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tas_mcp::{gateway::Gateway, mcp::Server, sandbox::keys};
+use tas_mcp::{mcp::Server, sandbox::keys, tools::dispatcher::Dispatcher};
 
 use super::{Scene, bytes, hold_parts, text};
 use crate::support::{host::Host, time::Simulated};
@@ -17,7 +17,8 @@ const MINUTE: f64 = 60.0;
 /// A host whose time passes when somebody pauses.
 async fn host(scene: &Scene) -> (Host, Arc<Simulated>) {
     let (settings, clock) = (scene.settings(keys::DEMO, &[]), Simulated::alone());
-    let mut host = Host::to(Server::with(Gateway::new(&settings).with_clock(clock.clone()), &settings));
+    let mut host =
+        Host::to(Server::with(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings));
     host.initialize("2025-11-25").await;
     (host, clock)
 }

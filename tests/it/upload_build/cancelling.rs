@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tas_mcp::{sandbox::keys, upload::Pace};
+use tas_mcp::{sandbox::keys, tools::upload::Pace};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
     process::{Child, ChildStdin},

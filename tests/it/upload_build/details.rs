@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tas_mcp::{sandbox::keys, upload::provenance};
+use tas_mcp::{sandbox::keys, tools::upload::provenance};
 use tokio::process::Command;
 
 use super::{Scene, text};

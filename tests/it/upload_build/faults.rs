@@ -99,7 +99,7 @@ async fn a_part_that_stalls_starts_anew() {
     let file = bytes(SIZE);
     scene.write("game.apk", &file);
     hold_parts(&scene.service, 2).await;
-    let pace = tas_mcp::upload::Pace { stalled: std::time::Duration::from_millis(200), ..quick() };
+    let pace = tas_mcp::tools::upload::Pace { stalled: std::time::Duration::from_millis(200), ..quick() };
     let settings = scene.settings(tas_mcp::sandbox::keys::DEMO, &[]).with_pace(pace);
     let mut host = crate::support::host::Host::open(&settings).await;
     let call =
@@ -116,7 +116,7 @@ async fn a_part_that_stalls_starts_anew() {
 /// Specification, Multipart build upload.
 #[test]
 fn a_failed_part_waits_1_2_4_and_8_seconds() {
-    let pauses = tas_mcp::upload::Pace::default().pauses;
+    let pauses = tas_mcp::tools::upload::Pace::default().pauses;
     assert_eq!(pauses, [1, 2, 4, 8].map(std::time::Duration::from_secs));
 }
 
@@ -126,7 +126,7 @@ async fn the_pauses_are_kept() {
     scene.write("game.apk", b"abc");
     scene.service.fault(json!({"operation": "put_part", "status": 500, "times": 2})).await;
     let pauses = [40, 80].map(std::time::Duration::from_millis).to_vec();
-    let pace = tas_mcp::upload::Pace { pauses, ..quick() };
+    let pace = tas_mcp::tools::upload::Pace { pauses, ..quick() };
     let settings = scene.settings(tas_mcp::sandbox::keys::DEMO, &[]).with_pace(pace);
     let build = crate::support::host::Host::open(&settings)
         .await

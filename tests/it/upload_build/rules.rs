@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use tas_mcp::{
-    api::builds::BuildPlatform,
     sandbox::{keys, seed},
-    upload::platform_of,
+    service::api::builds::BuildPlatform,
+    tools::upload::platform_of,
 };
 
 use super::{Scene, bytes};

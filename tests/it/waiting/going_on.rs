@@ -10,13 +10,13 @@ use std::{
 
 use serde_json::json;
 use tas_mcp::{
-    gateway::Gateway,
+    clock::Clock,
     mcp::Server,
     sandbox::{
         keys,
         seed::{JOB_PASSED, JOB_QUEUED, JOB_RUNNING, TEST_ERRORS},
     },
-    waiting::Clock,
+    tools::dispatcher::Dispatcher,
 };
 
 use super::{TOOL, open};
@@ -111,7 +111,8 @@ async fn a_last_look_that_hangs_is_told() {
     })
     .await;
     let settings = stub.settings(keys::DEMO, &[]);
-    let mut host = Host::to(Server::with(Gateway::new(&settings).with_clock(clock), &settings));
+    let mut host =
+        Host::to(Server::with(Dispatcher::new(settings.tools_config()).with_clock(clock), &settings));
     host.initialize("2025-11-25").await;
     let end = host.succeed(TOOL, json!({"job_id": JOB_RUNNING, "timeout_seconds": 20})).await;
     assert_eq!((&end["status"], &end["last_status"]), (&json!("timed_out"), &json!("RUNNING")));

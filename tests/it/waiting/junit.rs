@@ -2,7 +2,7 @@
 
 use quick_xml::{Reader, escape::unescape, events::Event};
 use serde_json::{Value, json};
-use tas_mcp::waiting::{
+use tas_mcp::tools::waiting::{
     Item,
     junit::{Case, document},
 };

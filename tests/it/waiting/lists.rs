@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    gateway::Gateway,
     mcp::Server,
     sandbox::{keys, seed::EXECUTION_COMPLETED},
+    tools::dispatcher::Dispatcher,
 };
 
 use super::TOOL;
@@ -36,7 +36,8 @@ async fn passed(tests: usize, page: fn(&[Value], usize) -> Value) -> (Stub, Host
     .await;
     let time = Arc::new(Service::start().await);
     let settings = stub.settings(keys::DEMO, &[]);
-    let server = Server::with(Gateway::new(&settings).with_clock(Simulated::of(&time)), &settings);
+    let server =
+        Server::with(Dispatcher::new(settings.tools_config()).with_clock(Simulated::of(&time)), &settings);
     let mut host = Host::to(server);
     host.initialize("2025-11-25").await;
     (stub, host, time)

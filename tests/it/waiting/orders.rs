@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tas_mcp::{gateway::Gateway, mcp::Server, sandbox::keys};
+use tas_mcp::{mcp::Server, sandbox::keys, tools::dispatcher::Dispatcher};
 
 use super::TOOL;
 use crate::support::{host::Host, stub::Stub, time::Simulated};
@@ -52,7 +52,10 @@ async fn counted(tests: usize) -> (u64, usize) {
     })
     .await;
     let settings = stub.settings(keys::DEMO, &[]);
-    let mut host = Host::to(Server::with(Gateway::new(&settings).with_clock(Simulated::alone()), &settings));
+    let mut host = Host::to(Server::with(
+        Dispatcher::new(settings.tools_config()).with_clock(Simulated::alone()),
+        &settings,
+    ));
     host.initialize("2025-11-25").await;
     let wanted: Vec<_> = (ALL - WANTED..ALL).map(id).collect();
     let arguments = json!({"job_ids": wanted, "timeout_seconds": 10, "poll_interval_seconds": 2});

@@ -7,13 +7,16 @@ use std::{
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    gateway::Gateway,
-    local::{Audience, Watcher},
+    call::gateway::Gateway,
+    clock::Clock,
     sandbox::{
         keys,
         seed::{EXECUTION_IN_PROGRESS, JOB_PASSED, JOB_QUEUED, JOB_RUNNING},
     },
-    waiting::{Clock, Target, Wait},
+    tools::{
+        caller::{CallerContext, ProgressSink},
+        waiting::{Target, Wait},
+    },
 };
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
@@ -27,7 +30,7 @@ struct Diary {
     entries: Mutex<Vec<(Duration, u64, u64, String)>>,
 }
 
-impl Watcher for Diary {
+impl ProgressSink for Diary {
     fn progress(&self, done: u64, total: u64, told: &str) {
         self.entries.lock().expect("no test panics here").push((
             self.clock.now(),
@@ -42,7 +45,8 @@ impl Watcher for Diary {
 async fn progress_is_told_at_least_every_five_seconds_and_never_goes_back() {
     let service = Arc::new(Service::start().await);
     let clock = Simulated::of(&service);
-    let gateway = Gateway::new(&service.settings(keys::DEMO, &[])).with_clock(clock.clone());
+    let gateway = Gateway::new(service.settings(keys::DEMO, &[]).tools_config().map(|config| config.call))
+        .with_clock(clock.clone());
     let diary = Arc::new(Diary { clock, entries: Mutex::default() });
     let wait = Wait {
         target: Target::Execution(EXECUTION_IN_PROGRESS.to_owned()),
@@ -51,7 +55,10 @@ async fn progress_is_told_at_least_every_five_seconds_and_never_goes_back() {
         timeout: Duration::from_secs(7_200),
         interval: Some(Duration::from_secs(32)),
     };
-    let end = wait.run(&gateway, &Audience { watcher: diary.clone(), ..Audience::silent() }).await.unwrap();
+    let end = wait
+        .run(&gateway, &CallerContext { watcher: diary.clone(), ..CallerContext::silent() })
+        .await
+        .unwrap();
     let entries = diary.entries.lock().unwrap();
     assert_eq!(entries[0].0, Duration::ZERO);
     for pair in entries.windows(2) {
@@ -71,7 +78,8 @@ async fn a_first_look_that_takes_its_time_is_told() {
     service.fault(json!({"operation": "get_job", "delay_ms": 3_600_000, "times": 100})).await;
     let clock = Simulated::of(&service);
     clock.is_slow.store(true, Ordering::Relaxed);
-    let gateway = Gateway::new(&service.settings(keys::DEMO, &[])).with_clock(clock.clone());
+    let gateway = Gateway::new(service.settings(keys::DEMO, &[]).tools_config().map(|config| config.call))
+        .with_clock(clock.clone());
     let diary = Arc::new(Diary { clock, entries: Mutex::default() });
     let wait = Wait {
         target: Target::Jobs(vec![JOB_RUNNING.to_owned(), JOB_QUEUED.to_owned()]),
@@ -80,7 +88,7 @@ async fn a_first_look_that_takes_its_time_is_told() {
         timeout: Duration::from_secs(10),
         interval: None,
     };
-    wait.run(&gateway, &Audience { watcher: diary.clone(), ..Audience::silent() })
+    wait.run(&gateway, &CallerContext { watcher: diary.clone(), ..CallerContext::silent() })
         .await
         .expect_err("no look");
     let first = diary.entries.lock().unwrap()[0].clone();

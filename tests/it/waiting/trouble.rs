@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tas_mcp::{
+    call::gateway::Gateway,
     client::RETRY,
     failure::Failure,
-    gateway::Gateway,
-    local::Audience,
     sandbox::{
         keys,
         seed::{JOB_PASSED, JOB_RUNNING},
     },
-    waiting::{Completion, Status, Target, Wait},
+    tools::{
+        caller::CallerContext,
+        waiting::{Completion, Status, Target, Wait},
+    },
 };
 
 use super::{Scene, TOOL, open};
@@ -40,7 +42,9 @@ async fn a_look_that_fails_does_not_end_the_wait() {
 
 /// A wait that may last for two hours, with so many seconds between looks.
 async fn long(scene: &Scene, job: &str, interval: u64) -> Result<Completion, Failure> {
-    let gateway = Gateway::new(&scene.service.settings(keys::DEMO, &[])).with_clock(scene.clock.clone());
+    let gateway =
+        Gateway::new(scene.service.settings(keys::DEMO, &[]).tools_config().map(|config| config.call))
+            .with_clock(scene.clock.clone());
     let wait = Wait {
         target: Target::Job(job.to_owned()),
         named: Vec::new(),
@@ -48,7 +52,7 @@ async fn long(scene: &Scene, job: &str, interval: u64) -> Result<Completion, Fai
         timeout: Duration::from_secs(7_200),
         interval: Some(Duration::from_secs(interval)),
     };
-    wait.run(&gateway, &Audience::silent()).await
+    wait.run(&gateway, &CallerContext::silent()).await
 }
 
 /// A service that is restarted comes back.

@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    catalog::Entry,
-    operation::{Fields, PROJECT, Place},
-    schema::{KNOWN, OR_TYPE},
+    fields::Fields,
+    service::{
+        catalog::OperationEntry,
+        operation::{PROJECT, UrlBase},
+        schema::{KNOWN, OR_TYPE},
+    },
 };
 
 use super::{both, holder};
@@ -20,7 +23,7 @@ const BY_RULE: [&str; 3] =
     ["export_tmsys_run.custom_run_name", "create_test_folder.name", "complete_build_upload.parts.items.etag"];
 
 /// What the document calls the arguments, with the schema of each and whether it is required.
-fn documented(entry: &Entry, operation: &Operation) -> Vec<(String, &'static Value, bool)> {
+fn documented(entry: &OperationEntry, operation: &Operation) -> Vec<(String, &'static Value, bool)> {
     let mut arguments = Vec::new();
     for parameter in ["path", "query"].into_iter().flat_map(|place| operation.parameters_in(place)) {
         let schema = if is_comma_separated(parameter) { parameter } else { resolved(&parameter["schema"]) };
@@ -86,9 +89,9 @@ fn the_project_is_in_the_path_where_the_contract_has_it() {
     let mut elsewhere = 0;
     for (entry, operation) in both() {
         let named = operation.parameters.iter().any(|parameter| parameter["name"] == "projectId");
-        let below = matches!(entry.place, Place::Project | Place::NamedProject);
+        let below = matches!(entry.place, UrlBase::Project | UrlBase::NamedProject);
         assert_eq!(named, below || entry.path.contains(PROJECT), "{}", entry.name);
-        assert_eq!(operation.elsewhere, entry.place == Place::Knowledge, "{}", entry.name);
+        assert_eq!(operation.elsewhere, entry.place == UrlBase::Knowledge, "{}", entry.name);
         elsewhere += usize::from(operation.elsewhere);
     }
     assert!(elsewhere > 0);

@@ -3,9 +3,11 @@
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use tas_mcp::{
-    arguments::{self, Mode},
-    catalog::Entry,
-    operation::Fields,
+    fields::Fields,
+    service::{
+        arguments::{self, Mode},
+        catalog::OperationEntry,
+    },
 };
 
 use super::{both, holder, unwrapped, wrapped};
@@ -14,7 +16,7 @@ use crate::support::contract::{Contract, Operation, members, resolved, standalon
 const ID: &str = "c4d5e6f7-0819-4a2b-8c3d-4e5f60718293";
 
 /// Whether the service would take this body, as we see it: the rules of our own do not count.
-fn we_accept(entry: &Entry, operation: &Operation, body: &Value) -> bool {
+fn we_accept(entry: &OperationEntry, operation: &Operation, body: &Value) -> bool {
     let Some(mut given) = unwrapped(entry, body) else { return false };
     // That is the gateway's to say.
     if entry.project_in_body && !given.shift_remove("project_id").is_some_and(|project| project.is_string()) {
@@ -36,7 +38,7 @@ fn validator(operation: &Operation) -> Option<Validator> {
 }
 
 /// A good value for every property of the body.
-fn samples(entry: &Entry, holder: &'static Value) -> Vec<(String, Value)> {
+fn samples(entry: &OperationEntry, holder: &'static Value) -> Vec<(String, Value)> {
     let requests = Contract::load().examples(entry.name).requests;
     let sample = |name: &str, schema: &'static Value| {
         let example = requests.values().find_map(|request| unwrapped(entry, request)?.shift_remove(name));
@@ -156,7 +158,7 @@ fn uploads() -> Value {
 }
 
 #[track_caller]
-fn agree(entry: &Entry, operation: &Operation, validator: &Validator, body: &Value) -> bool {
+fn agree(entry: &OperationEntry, operation: &Operation, validator: &Validator, body: &Value) -> bool {
     let theirs = validator.is_valid(body);
     let ours = we_accept(entry, operation, body);
     assert_eq!(ours, theirs, "{}: {body}: we say {ours}, the contract says {theirs}", entry.name);

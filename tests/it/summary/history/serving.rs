@@ -10,7 +10,7 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
-use tas_mcp::{config::Settings, gateway::Gateway, mcp::Server, sandbox::keys, waiting::Clock};
+use tas_mcp::{clock::Clock, mcp::Server, sandbox::keys, settings::Settings, tools::dispatcher::Dispatcher};
 use tokio::sync::Semaphore;
 
 use super::History;
@@ -73,8 +73,8 @@ pub(in crate::summary) async fn host(stub: &Stub) -> Host {
 
 /// A server whose time stands still: no call takes too long.
 pub(in crate::summary) async fn patient(settings: &Settings) -> Host {
-    let gateway = Gateway::new(settings).with_clock(Arc::new(Still));
-    let mut host = Host::to(Server::with(gateway, settings));
+    let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(Arc::new(Still));
+    let mut host = Host::to(Server::with(dispatcher, settings));
     host.initialize("2025-11-25").await;
     host
 }

@@ -1,7 +1,7 @@
 //! Arguments made of the document's own examples.
 
 use serde_json::{Value, json};
-use tas_mcp::operation::Fields;
+use tas_mcp::fields::Fields;
 
 use super::{Operation, resolved};
 

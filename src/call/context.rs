@@ -1,0 +1,181 @@
+//! Sending one operation within a call: the key as it is now, the limit of the whole call, and the way round an
+//! operation that the service may not have.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::{
+    call::reply,
+    client::{self, Answer, ApiKey, Client, OpenError, Opened, Repeat, Request, ResumeFrom},
+    failure::{Code, Failure},
+    fields::Fields,
+    service::{
+        catalog::{self, OperationEntry},
+        operation::{Access, Fallback},
+        request,
+    },
+};
+
+/// Records a page when a list is walked; the most that the service gives (supplement 1.3).
+const WALKED_PAGE_SIZE: u64 = 100;
+
+/// Most pages that are walked.
+const MOST_PAGES: u64 = 50;
+
+/// What all requests of one call share.
+#[derive(Clone, Debug)]
+pub struct CallContext<'a> {
+    /// Sends the requests.
+    pub client: &'a Client,
+    /// The key when the call began.
+    pub key: ApiKey,
+    /// When the call has to end.
+    pub deadline: Instant,
+    /// The deployment's word for the test-management system.
+    pub tmsys_name: &'a str,
+}
+
+impl CallContext<'_> {
+    /// Time until it has to end.
+    pub fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// The same call, with a part of its time kept back.
+    #[must_use]
+    pub fn without(&self, kept: Duration) -> Self {
+        let now = Instant::now();
+        Self { deadline: now + self.left().saturating_sub(kept), ..self.clone() }
+    }
+
+    /// Sends an operation with checked arguments to `project`, or without a project. Any status is an answer here.
+    pub async fn send(
+        &self,
+        entry: &'static OperationEntry,
+        arguments: &Fields,
+        project: Option<&str>,
+    ) -> Result<Answer, Failure> {
+        let answer = self.send_once(entry, arguments, project).await?;
+        let Some(fallback) = entry.fallback.filter(|_| matches!(answer.status, 404 | 405)) else {
+            return Ok(answer);
+        };
+        match self.walk(fallback, arguments, project).await? {
+            Some(found) => Ok(found),
+            None if answer.status == 404 => Ok(answer),
+            None => Err(Failure::new(Code::NotFound, format!("{}: not in `{}`", entry.name, fallback.list))),
+        }
+    }
+
+    /// The answer of an operation as a failure, when it is not one of success.
+    pub fn refused(&self, entry: &'static OperationEntry, answer: &Answer) -> Failure {
+        client::refused(&request(entry, &Fields::new(), String::new(), None), answer, &self.key)
+    }
+
+    /// Sends an operation; any answer but one of success is a failure.
+    pub async fn succeed(
+        &self,
+        entry: &'static OperationEntry,
+        arguments: &Fields,
+        project: Option<&str>,
+    ) -> Result<Answer, Failure> {
+        let answer = self.send(entry, arguments, project).await?;
+        if reply::is_success(entry, &answer) {
+            return Ok(answer);
+        }
+        Err(reply::obstacle(entry, &answer).unwrap_or_else(|| self.refused(entry, &answer)))
+    }
+
+    /// Opens a file as a stream, once; `listed` is the address that the service names for it.
+    pub async fn open(
+        &self,
+        entry: &'static OperationEntry,
+        arguments: &Fields,
+        listed: Option<&str>,
+        rest: &ResumeFrom,
+    ) -> Result<Opened, OpenError> {
+        let layout = request::layout(entry, arguments, self.tmsys_name).map_err(|violations| OpenError {
+            failure: Failure::invalid_arguments(entry.name, &violations),
+            is_passing: false,
+        })?;
+        let request = request(entry, arguments, layout.target(None), None);
+        self.client.open(&request, listed, rest, &self.key).await
+    }
+
+    async fn send_once(
+        &self,
+        entry: &'static OperationEntry,
+        arguments: &Fields,
+        project: Option<&str>,
+    ) -> Result<Answer, Failure> {
+        let layout = request::layout(entry, arguments, self.tmsys_name)
+            .map_err(|violations| Failure::invalid_arguments(entry.name, &violations))?;
+        let mut request = request(entry, arguments, layout.target(project), layout.body.as_deref());
+        request.part = layout.part;
+        self.client.send(&request, &self.key, self.deadline).await
+    }
+
+    /// Looks for a record in the list that holds it, page by page. A list that is refused proves nothing: its answer
+    /// is given then.
+    async fn walk(
+        &self,
+        fallback: Fallback,
+        arguments: &Fields,
+        project: Option<&str>,
+    ) -> Result<Option<Answer>, Failure> {
+        let Some(list) = catalog::find(fallback.list) else { return Ok(None) };
+        for page in 0..MOST_PAGES {
+            let fields = Fields::from_iter([
+                ("page".to_owned(), json!(page)),
+                ("page_size".to_owned(), json!(WALKED_PAGE_SIZE)),
+            ]);
+            let answer = self.send_once(list, &fields, project).await?;
+            if !answer.is_success() {
+                return Ok(Some(answer));
+            }
+            let list_page: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+            let Some(Value::Array(records)) = list_page.get("data") else {
+                let message = format!("{}: the service's answer is not a list", list.name);
+                return Err(Failure::new(Code::BadResponse, message).status(answer.status));
+            };
+            let wanted = arguments.get(fallback.argument);
+            if let Some(record) = records.iter().find(|record| record.get(fallback.field) == wanted) {
+                return Ok(Some(Answer { body: Bytes::from(record.to_string()), ..answer }));
+            }
+            let pages = list_page.pointer("/pagination/total_pages").and_then(Value::as_u64);
+            if records.is_empty() || pages.is_some_and(|pages| page + 1 >= pages) {
+                return Ok(None);
+            }
+        }
+        Err(Failure::new(
+            Code::NotFound,
+            format!(
+                "the record is not among the newest {} of `{}`",
+                MOST_PAGES * WALKED_PAGE_SIZE,
+                list.name
+            ),
+        ))
+    }
+}
+
+fn request<'a>(
+    entry: &'static OperationEntry,
+    arguments: &Fields,
+    target: String,
+    body: Option<&'a [u8]>,
+) -> Request<'a> {
+    let repeat = if (entry.repeatable)(arguments) { Repeat::Safe } else { Repeat::OnlyIfNotSent };
+    Request {
+        operation: entry.name,
+        place: entry.place,
+        has_key: entry.access != Access::NoKey,
+        method: entry.method.clone(),
+        target,
+        body,
+        part: None,
+        repeat,
+        in_doubt: entry.in_doubt,
+    }
+}

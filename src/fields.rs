@@ -1,0 +1,6 @@
+//! A JSON object whose fields keep the order in which they were written.
+
+use serde_json::{Map, Value};
+
+/// The arguments of a call, the fields of a request, or the fields of an answer.
+pub type Fields = Map<String, Value>;

@@ -1,0 +1,175 @@
+//! Records and operations of the service, one module a resource.
+//!
+//! A record holds the fields that the contract knows; the service's answers pass through whole, so a field that is
+//! missing here is still delivered. Optional fields of records are those that the contract may leave out or answer
+//! with `null`.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use crate::{fields::Fields, violation::Violation};
+
+pub mod artifacts;
+pub mod bugs;
+mod build_details;
+pub mod builds;
+pub mod configs;
+pub mod deleting;
+pub mod executions;
+pub mod exports;
+pub mod folders;
+pub mod jobs;
+pub mod knowledge;
+pub mod live;
+pub mod minions;
+pub mod plans;
+pub mod runs;
+pub mod start;
+pub mod step_writing;
+pub mod steps;
+pub mod test_writing;
+pub mod tests;
+pub mod uploads;
+
+/// An object of open shape.
+pub type Open = Fields;
+
+/// A page of a list (supplement 1.3).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ListPage<T> {
+    /// The records of this page.
+    pub data: Vec<T>,
+    /// Where this page is in the list.
+    pub pagination: Pagination,
+}
+
+/// Where a page is in its list.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Pagination {
+    /// Zero-based.
+    pub page: i64,
+    /// Records a page.
+    pub page_size: i64,
+    /// Records in all.
+    pub total_count: i64,
+    /// Pages in all.
+    pub total_pages: i64,
+}
+
+/// Zero-based page of a list (supplement 1.3).
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub struct Page(pub usize);
+
+impl JsonSchema for Page {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Page".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "integer", "minimum": 0, "default": 0, "description": "Default 0."})
+    }
+}
+
+/// Number of records a page, `DEFAULT` when absent (supplement 1.3).
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct PageSize<const DEFAULT: usize>(pub usize);
+
+impl<const DEFAULT: usize> Default for PageSize<DEFAULT> {
+    fn default() -> Self {
+        Self(DEFAULT)
+    }
+}
+
+impl<const DEFAULT: usize> JsonSchema for PageSize<DEFAULT> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        format!("PageSize{DEFAULT}").into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let description = format!("1-100, default {DEFAULT}.");
+        json_schema!({
+            "type": "integer", "minimum": 1, "maximum": 100, "default": DEFAULT, "description": description
+        })
+    }
+}
+
+/// Version of a record to read (supplement 6.2, 8).
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct ReadVersion(pub u32);
+
+impl JsonSchema for ReadVersion {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "ReadVersion".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "integer", "minimum": 1, "description": "Latest when absent."})
+    }
+}
+
+/// A UUID in hyphenated form, as a request takes it.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(transparent)]
+pub struct Uuid(pub String);
+
+impl JsonSchema for Uuid {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Uuid".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "format": "uuid"})
+    }
+}
+
+/// An id of any form: opaque, never empty.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(transparent)]
+pub struct Id(pub String);
+
+impl JsonSchema for Id {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Id".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "minLength": 1})
+    }
+}
+
+/// Text that may be null, which is then told apart from absent.
+pub fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// Adds a violation for each of `names` that is in the object `holder`.
+fn refuse(arguments: &Fields, holder: &str, names: &[&str], rule: &str, violations: &mut Vec<Violation>) {
+    let Some(Value::Object(object)) = arguments.get(holder) else { return };
+    let found = names.iter().filter(|name| object.contains_key(**name));
+    violations.extend(found.map(|name| Violation::new(format!("{holder}.{name}"), rule)));
+}
+
+// No doc comment: the words say it, and every list would repeat it.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the words of the service say it all")]
+pub enum SortOrder {
+    Asc,
+    Desc,
+}

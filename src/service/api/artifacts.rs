@@ -1,0 +1,148 @@
+//! Files that the players of runs leave behind (supplement 12).
+#![expect(missing_docs, reason = "the service's own names speak for themselves")]
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Id, live::DeliveredPicture};
+use crate::{
+    fields::Fields,
+    service::{
+        operation::{Access, Effect, Operation, ResponseKind, Tier, Toolset, UrlBase},
+        rule::Rule,
+    },
+    violation::Violation,
+};
+
+/// Lists the files that one player of a run left: logs, recordings, screenshots, reports.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListRunArtifacts {
+    /// `players[].id` of `get_run`, such as `k3v9t2mq7xa-1`.
+    pub run_id: Id,
+}
+
+impl Operation for ListRunArtifacts {
+    const NAME: &'static str = "list_run_artifacts";
+    const TITLE: &'static str = "List the artifacts of a player";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/runs/{run_id}/artifacts";
+    const PLACE: UrlBase = UrlBase::Knowledge;
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Artifacts;
+    const TIER: Tier = Tier::Extra;
+    const ACCESS: Access = Access::Permission("project:read-runs");
+    const OWN_RULES: &'static [Rule] = &[Rule::Custom(is_of_player)];
+    const ESSENTIAL: &'static [&'static str] = &["artifacts"];
+    const COMPLETE: Option<fn(&mut Fields, &Fields)> = Some(complete);
+    type Output = ArtifactListing;
+}
+
+/// Reads a file that a player of a run left, such as a log or a report: text in parts, PNG and JPEG as images; of other files only size and type.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct GetRunArtifact {
+    /// `players[].id` of `get_run`, such as `k3v9t2mq7xa-1`.
+    pub run_id: Id,
+    /// From `list_run_artifacts`, with its directories.
+    pub filename: Id,
+    /// First byte of a text, default 0; go on with `next_offset`.
+    #[schemars(range(min = 0), extend("default" = 0))]
+    pub offset: Option<u64>,
+    /// Most bytes of a text, up to 1000000, default 16000; a reply may hold fewer.
+    #[schemars(range(min = 1, max = LONGEST_PART), extend("default" = DEFAULT_PART))]
+    pub length: Option<u64>,
+}
+
+/// Most bytes of a text that are asked for at once.
+const LONGEST_PART: u64 = 1_000_000;
+
+/// Bytes of a text that are asked for when nothing else is said.
+pub const DEFAULT_PART: u64 = 16_000;
+
+impl Operation for GetRunArtifact {
+    const NAME: &'static str = "get_run_artifact";
+    const TITLE: &'static str = "Read an artifact";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/runs/{run_id}/artifacts/{*filename}";
+    const PLACE: UrlBase = UrlBase::Knowledge;
+    const OWN_ARGUMENTS: &'static [&'static str] = &["offset", "length"];
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Artifacts;
+    const TIER: Tier = Tier::Extra;
+    const ACCESS: Access = Access::Permission("project:read-runs");
+    const OWN_RULES: &'static [Rule] = &[Rule::Custom(is_of_player)];
+    const FORM: ResponseKind = ResponseKind::File;
+    type Output = ArtifactPart;
+}
+
+/// The id of a run is not that of one of its players, whose numbers begin with 1 here (supplement 1.8).
+fn is_of_player(arguments: &Fields, violations: &mut Vec<Violation>) {
+    const MOST_DIGITS: usize = 4;
+    let Some(id) = arguments.get("run_id").and_then(Value::as_str) else { return };
+    let is_number = |text: &str| {
+        let digits =
+            (1..=MOST_DIGITS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits && text.bytes().any(|byte| byte != b'0')
+    };
+    if !id.rsplit_once('-').is_some_and(|(run, player)| !run.is_empty() && is_number(player)) {
+        let rule = "must be the id of a player, `<run>-<player>` with players from 1: `get_run` shows it as `players[].id`";
+        violations.push(Violation::new("run_id", rule));
+    }
+}
+
+/// Adds what an empty answer may lack (supplement 1.7).
+fn complete(answer: &mut Fields, arguments: &Fields) {
+    let count = answer.get("artifacts").and_then(Value::as_array).map_or(0, Vec::len);
+    let known = [("runId", arguments.get("run_id").cloned()), ("count", Some(count.into()))];
+    for (name, value) in known {
+        if answer.get(name).is_none_or(Value::is_null) {
+            answer.insert(name.to_owned(), value.unwrap_or_default());
+        }
+    }
+}
+
+/// The files of a player.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ArtifactListing {
+    #[serde(rename = "runId", skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<usize>,
+    pub artifacts: Vec<RunArtifact>,
+}
+
+/// A file of a player.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunArtifact {
+    pub filename: String,
+    /// Needs the key.
+    pub url: String,
+    /// Bytes.
+    pub size: u64,
+    pub uploaded: String,
+    pub etag: String,
+}
+
+/// A part of a text, a picture, or what there is to know of another file.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ArtifactPart {
+    pub filename: String,
+    pub content_type: Option<String>,
+    pub etag: Option<String>,
+    /// Bytes of the file; null: not known.
+    pub total_bytes: Option<u64>,
+    /// First byte of `text`.
+    pub offset: Option<u64>,
+    /// Bytes of the file that `text` shows.
+    pub length: Option<u64>,
+    /// Where the text goes on; null at its end.
+    pub next_offset: Option<u64>,
+    pub text: Option<String>,
+    /// Bytes of a file that is no text; null: not known.
+    pub size: Option<u64>,
+    #[schemars(with = "Option<DeliveredPicture>")]
+    pub picture: Option<Value>,
+    /// How to get a file that is not shown.
+    pub hint: Option<String>,
+}

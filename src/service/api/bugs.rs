@@ -1,0 +1,179 @@
+//! Bugs of a run, and bugs that a person has reviewed (specification, Bug; supplement 2.5, 9).
+#![expect(
+    missing_docs,
+    reason = "the service's own names speak for themselves; paging fields are described by their types"
+)]
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Id, ListPage, Open, Page, PageSize, SortOrder};
+use crate::service::operation::{Access, Effect, Operation, Tier, Toolset};
+
+/// Lists the bugs detected in one run, reviewed or not.
+///
+/// `bug_id` is the same in every run; `player_number` counts from 0 here.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListRunBugs {
+    /// Run id; not a job id or per-player id.
+    pub run_id: Id,
+}
+
+impl Operation for ListRunBugs {
+    const NAME: &'static str = "list_run_bugs";
+    const TITLE: &'static str = "List the bugs of a run";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/runs/{run_id}/bugs";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Bugs;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:read-runs");
+    type Output = RunBugPage;
+}
+
+/// Lists the project's reviewed bugs: those that a person has confirmed.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListBugs {
+    /// Default active.
+    pub status: Option<BugStatusFilter>,
+    /// In title, description, reproduction steps.
+    pub search: Option<String>,
+    pub severity: Option<Severity>,
+    /// ui, gameplay, performance, crash, audio, visual, ...
+    pub category: Option<String>,
+    /// `created_at`, `severity`, `occurrence_count`, ...
+    pub sort_by: Option<String>,
+    pub sort_order: Option<SortOrder>,
+    pub page: Option<Page>,
+    pub page_size: Option<PageSize<20>>,
+}
+
+/// States by which bugs are filtered.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum BugStatusFilter {
+    Active,
+    Archived,
+    All,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    Low,
+    Medium,
+    High,
+    Critical,
+}
+
+impl Operation for ListBugs {
+    const NAME: &'static str = "list_bugs";
+    const TITLE: &'static str = "List reviewed bugs";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/bugs";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Bugs;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:read-runs");
+    const ESSENTIAL: &'static [&'static str] = &["data"];
+    type Output = ListPage<Bug>;
+}
+
+/// Shows one reviewed bug with every occurrence: run, player, step and turn in which it was seen.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct GetBug {
+    /// `bug_...`, from `list_bugs` or `list_run_bugs`.
+    pub bug_id: Id,
+}
+
+impl Operation for GetBug {
+    const NAME: &'static str = "get_bug";
+    const TITLE: &'static str = "Get a reviewed bug";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/bugs/{bug_id}";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Bugs;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:read-runs");
+    type Output = BugDetail;
+}
+
+/// The bugs of a run, in one page.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunBugPage {
+    #[serde(flatten)]
+    pub page: ListPage<RunBug>,
+    /// Older form of `data` (supplement 1.7).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bug_occurrences: Option<Vec<Open>>,
+}
+
+/// A bug as it was detected in a run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunBug {
+    pub id: String,
+    pub bug_id: String,
+    pub title: String,
+    pub description: Option<String>,
+    pub category: String,
+    pub severity: String,
+    pub confidence: String,
+    pub reproduction_steps: Option<String>,
+    /// From 0.
+    pub player_number: usize,
+    pub test_step: usize,
+    pub turn: usize,
+    pub detected_at: String,
+    pub details: Option<Open>,
+}
+
+/// A reviewed bug (specification, Bug).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Bug {
+    pub id: String,
+    pub project_id: String,
+    pub title: String,
+    pub description: String,
+    pub reproduction_steps: String,
+    pub severity: String,
+    pub category: String,
+    pub confidence: String,
+    pub tags: Vec<String>,
+    pub details: Option<Open>,
+    /// `active` or `archived`.
+    pub status: String,
+    pub suppress_reporting: bool,
+    pub occurrence_count: usize,
+    pub created_at: String,
+    pub created_by: Option<String>,
+}
+
+/// A reviewed bug with its occurrences.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BugDetail {
+    #[serde(flatten)]
+    pub bug: Bug,
+    pub occurrences: Vec<BugOccurrence>,
+}
+
+/// One detection of a bug (specification, Bug).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BugOccurrence {
+    pub id: String,
+    pub multiplayer_run_id: String,
+    /// From 0.
+    pub player_index: usize,
+    pub test_step: usize,
+    pub turn: usize,
+    pub detected_at: String,
+    pub reviewed_at: Option<String>,
+    pub reviewed_by: Option<String>,
+    pub review_comment: Option<String>,
+    pub title: String,
+    pub test_name: Option<String>,
+    pub test_version: Option<u32>,
+    pub test_plan_name: Option<String>,
+    pub severity: String,
+    pub category: String,
+}

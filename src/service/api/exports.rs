@@ -1,0 +1,164 @@
+//! Export to the test-management system (specification, POST runs/export; supplement 2.7).
+#![expect(
+    missing_docs,
+    reason = "the service's own names speak for themselves; paging fields are described by their types"
+)]
+
+use http::Method;
+use schemars::{JsonSchema, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Id, Uuid};
+use crate::{
+    fields::Fields,
+    service::{
+        operation::{Access, DuplicateCheck, Effect, Operation, Probe, Tier, Toolset},
+        rule::Rule,
+    },
+    violation::Violation,
+};
+
+/// Exports the results of runs or of a test-plan execution to the external test-management system.
+///
+/// Give exactly one source. Every call makes a new remote entry; only an execution with `force_new_run: false`
+/// returns an earlier export (`already_exported: true`) and is safe to repeat. A running execution exports its completed
+/// runs. Check `success`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ExportTmsysRun {
+    /// Not a job id or per-player id.
+    pub multiplayer_run_id: Option<Id>,
+    /// 1-100 different ids of one project.
+    #[schemars(length(min = 1, max = 100), extend("uniqueItems" = true))]
+    pub multiplayer_run_ids: Option<Vec<Id>>,
+    pub test_plan_execution_id: Option<Uuid>,
+    /// 1-250 characters after trimming; default: generated.
+    pub custom_run_name: Option<String>,
+    /// Default true. `false`: returns an execution's existing export.
+    #[schemars(extend("default" = true))]
+    pub force_new_run: Option<bool>,
+    /// Default true: closes the remote run or plan afterwards.
+    #[schemars(extend("default" = true))]
+    pub close_run_on_completion: Option<bool>,
+}
+
+impl Operation for ExportTmsysRun {
+    const NAME: &'static str = "export_tmsys_run";
+    const TITLE: &'static str = "Export results to the test-management system";
+    const METHOD: Method = Method::POST;
+    const PATH: &'static str = "/runs/export/{tmsys}";
+    const EFFECT: Effect = Effect::Creates;
+    const TOOLSET: Toolset = Toolset::Exports;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:operate-runs");
+    const RULES: &'static [Rule] = &[
+        Rule::ExactlyOne(&["multiplayer_run_id", "multiplayer_run_ids", "test_plan_execution_id"]),
+        Rule::Custom(check_name),
+    ];
+    const CLOSED: bool = true;
+    const ESSENTIAL: &'static [&'static str] = &["success"];
+    const IN_DOUBT: Option<&'static str> = Some(
+        "an execution can be exported again with `force_new_run: false`, which finds an existing entry; for runs \
+         look in the test-management system before you call again",
+    );
+    // Nothing that reads shows exports; that of an execution is answered instead of repeated (specification, POST
+    // runs/export), and made if there is none.
+    const DUPLICATE_CHECKS: &'static [DuplicateCheck] = &[
+        DuplicateCheck {
+            with: Some("test_plan_execution_id"),
+            look: Probe::Again { argument: "force_new_run", value: false, found: "already_exported" },
+            advice: "use it",
+        },
+        DuplicateCheck {
+            with: None,
+            look: Probe::Nowhere("an export of runs"),
+            advice: "ask the person to look in the test-management system",
+        },
+    ];
+    type Output = ExportResult;
+
+    fn repeatable(arguments: &Fields) -> bool {
+        arguments.contains_key("test_plan_execution_id")
+            && arguments.get("force_new_run") == Some(&Value::Bool(false))
+    }
+}
+
+/// Longest name of a remote entry, in characters after trimming (specification, Limits).
+const LONGEST_NAME: usize = 250;
+
+fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
+    const NAME: &str = "custom_run_name";
+    let Some(Value::String(name)) = arguments.get(NAME) else { return };
+    let length = name.trim().chars().count();
+    if length == 0 || length > LONGEST_NAME {
+        let rule = format!("must have 1 to {LONGEST_NAME} characters after trimming, got {length}");
+        violations.push(Violation::new(NAME, rule));
+    }
+}
+
+/// What an export did.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ExportResult {
+    /// Check it: 200 with `false` may occur.
+    pub success: bool,
+    /// `single_run`, `test_plan` or `multiple_runs`.
+    pub export_type: String,
+    pub export_trigger: String,
+    /// `single_suite` (run form) or `multi_suite_plan` (plan form).
+    pub export_strategy: String,
+    /// Empty when `already_exported`.
+    pub runs_processed: Vec<String>,
+    #[schemars(with = "f64")]
+    pub total_test_cases: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub already_exported: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "number_or_text")]
+    pub tmsys_run_id: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tmsys_run_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tmsys_run_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "number_or_text")]
+    pub tmsys_plan_id: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tmsys_plan_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tmsys_plan_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<f64>")]
+    pub export_duration_ms: Option<u32>,
+    /// Remote case ids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "numbers_or_texts")]
+    pub skipped_cases: Option<Vec<u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warnings: Option<Vec<ExportWarning>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
+}
+
+fn number_or_text(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    json_schema!({"type": ["number", "string", "null"]})
+}
+
+fn numbers_or_texts(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    json_schema!({"type": "array", "items": {"type": ["number", "string"]}})
+}
+
+/// Something that went less than well in an export.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ExportWarning {
+    pub r#type: String,
+    pub message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_version_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("type" = ["string", "object", "null"]))]
+    pub details: Option<String>,
+}

@@ -1,0 +1,156 @@
+//! Folders of the test repository (specification, Test folder; supplement 7).
+#![expect(
+    missing_docs,
+    reason = "the service's own names speak for themselves; paging fields are described by their types"
+)]
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{ListPage, Page, PageSize, Uuid};
+use crate::{
+    fields::Fields,
+    service::{
+        operation::{Access, DuplicateCheck, Effect, FieldMatch, ListProbe, Operation, Probe, Tier, Toolset},
+        rule::Rule,
+    },
+    violation::Violation,
+};
+
+/// Lists the folders of the test repository, alphabetically: paths, ids and parents.
+///
+/// `path` is the `folder_path` of other tools.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListTestFolders {
+    pub page: Option<Page>,
+    pub page_size: Option<PageSize<25>>,
+}
+
+impl Operation for ListTestFolders {
+    const NAME: &'static str = "list_test_folders";
+    const TITLE: &'static str = "List test folders";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/test-folders";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Tests;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::AnyKey;
+    const ESSENTIAL: &'static [&'static str] = &["data"];
+    type Output = ListPage<TestFolder>;
+}
+
+/// Creates one folder in the test repository.
+///
+/// Without a parent it comes to the root. A missing parent is refused unless `create_intermediate_parents`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct CreateTestFolder {
+    /// No `/`, no leading or trailing whitespace.
+    pub name: String,
+    /// Such as `Levels/World 1`; `/` is the root. Not with `parent_folder_id`.
+    #[schemars(extend("x-or-type" = "null"))]
+    pub parent_path: Option<String>,
+    pub parent_folder_id: Option<Uuid>,
+    pub description: Option<String>,
+    pub tags: Option<Vec<String>>,
+    /// Default false.
+    pub create_intermediate_parents: Option<bool>,
+}
+
+impl Operation for CreateTestFolder {
+    const NAME: &'static str = "create_test_folder";
+    const TITLE: &'static str = "Create a test folder";
+    const METHOD: Method = Method::POST;
+    const PATH: &'static str = "/test-folders";
+    const WRAPPER: Option<&'static str> = Some("test_folder");
+    const EFFECT: Effect = Effect::Creates;
+    const TOOLSET: Toolset = Toolset::Tests;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:edit-tests");
+    const RULES: &'static [Rule] =
+        &[Rule::Custom(check_name), Rule::Excludes("parent_path", "parent_folder_id")];
+    const IN_DOUBT: Option<&'static str> = Some("look with `list_test_folders` before you call again");
+    const DUPLICATE_CHECKS: &'static [DuplicateCheck] = &[
+        DuplicateCheck {
+            with: Some("parent_folder_id"),
+            look: Probe::List(ListProbe {
+                same: &[
+                    FieldMatch::of("name", "name"),
+                    FieldMatch::of("parent_folder_id", "parent_folder_id"),
+                ],
+                ..FOLDERS
+            }),
+            advice: "use it",
+        },
+        DuplicateCheck {
+            with: None,
+            look: Probe::List(ListProbe {
+                same: &[
+                    FieldMatch::of("name", "name"),
+                    FieldMatch::of("parent_path", "parent_path").or_null("/"),
+                ],
+                ..FOLDERS
+            }),
+            advice: "use it",
+        },
+    ];
+    type Output = CreatedTestFolder;
+}
+
+/// The folders among which a new one is.
+const FOLDERS: ListProbe = ListProbe {
+    list: ListTestFolders::NAME,
+    narrowed: &[],
+    newest_first: &[],
+    same: &[],
+    made: Some("created_at"),
+    told: &["id", "path", "created_at"],
+};
+
+fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
+    let Some(name) = arguments.get("name").and_then(Value::as_str) else { return };
+    let rule = if name.is_empty() {
+        "must not be empty"
+    } else if name.contains('/') {
+        "must not contain `/`: parents go into `parent_path`"
+    } else if name.trim() != name {
+        "must not begin or end with whitespace"
+    } else {
+        return;
+    };
+    violations.push(Violation::new("name", rule));
+}
+
+/// A folder that has just been created.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CreatedTestFolder {
+    pub id: String,
+    pub name: String,
+    pub path: String,
+    pub parent_folder_id: Option<String>,
+    /// `/` at the top.
+    pub parent_path: Option<String>,
+    /// Parents created on the way.
+    pub created_intermediate_paths: Vec<String>,
+    pub description: Option<String>,
+    pub tags: Vec<String>,
+}
+
+/// A folder, list form.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TestFolder {
+    pub id: String,
+    /// Last segment of the path.
+    pub name: String,
+    pub path: String,
+    /// `/` or null at the top.
+    pub parent_path: Option<String>,
+    pub parent_folder_id: Option<String>,
+    pub description: Option<String>,
+    pub tags: Vec<String>,
+    pub created_at: String,
+    pub modified_at: String,
+    pub created_by_name: Option<String>,
+    pub modified_by_name: Option<String>,
+}

@@ -1,0 +1,112 @@
+//! Jobs: what a start makes; one run per attempt (supplement 3).
+#![expect(
+    missing_docs,
+    reason = "the service's own names speak for themselves; paging fields are described by their types"
+)]
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ListPage, Open, Page, PageSize, Uuid};
+use crate::service::operation::{Access, Effect, Operation, Tier, Toolset};
+
+/// Lists jobs, queued ones included, with their runs: one per attempt.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListJobs {
+    /// Default all.
+    pub status: Option<JobStatusFilter>,
+    pub test_plan_execution_id: Option<Uuid>,
+    pub multiplayer_test_id: Option<Uuid>,
+    /// All must match.
+    pub tags: Option<Vec<String>>,
+    pub page: Option<Page>,
+    pub page_size: Option<PageSize<20>>,
+}
+
+/// States by which jobs are filtered.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum JobStatusFilter {
+    Queued,
+    Running,
+    Completed,
+    All,
+}
+
+impl Operation for ListJobs {
+    const NAME: &'static str = "list_jobs";
+    const TITLE: &'static str = "List jobs";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/jobs";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Runs;
+    const TIER: Tier = Tier::Extra;
+    const ACCESS: Access = Access::Permission("project:read-runs");
+    const ESSENTIAL: &'static [&'static str] = &["data"];
+    type Output = ListPage<Job>;
+}
+
+/// Shows a started job, whether it has finished, and its runs.
+///
+/// Of several runs (retries) the latest `started_at` decides. No run at all: see `queue_rejection_reason`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct GetJob {
+    /// From a start.
+    pub job_id: Uuid,
+}
+
+impl Operation for GetJob {
+    const NAME: &'static str = "get_job";
+    const TITLE: &'static str = "Get a job";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/jobs/{job_id}";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Runs;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:read-runs");
+    type Output = Job;
+}
+
+/// A job (supplement 3.2).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Job {
+    pub job_id: String,
+    pub project_id: String,
+    /// `QUEUED`, `STARTING`, `RUNNING`, `STOPPING`, `CLEANING_UP` or `COMPLETED`, in either letter case.
+    pub status: String,
+    pub created_at: String,
+    pub completed_at: Option<String>,
+    pub multiplayer_test_id: Option<String>,
+    pub test_name: Option<String>,
+    pub platform: Option<String>,
+    pub build_id: Option<String>,
+    pub test_plan_execution_id: Option<String>,
+    pub queue_rejection_reason: Option<String>,
+    pub templating_enabled: bool,
+    pub template_data: Option<Open>,
+    pub stopped_by: Option<Open>,
+    pub tags: Vec<String>,
+    pub retries: Option<Retries>,
+    /// One entry per attempt.
+    pub runs: Vec<JobRun>,
+}
+
+/// How often a job may be tried again.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Retries {
+    pub total: u8,
+    pub remaining: u8,
+}
+
+/// One attempt of a job.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct JobRun {
+    pub multiplayer_run_id: String,
+    pub state: Option<String>,
+    pub result: Option<String>,
+    pub started_at: Option<String>,
+    pub completed_at: Option<String>,
+    /// Number of players.
+    pub players: Option<usize>,
+}

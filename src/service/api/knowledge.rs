@@ -1,0 +1,171 @@
+//! Knowledge files of a project, an agent or a test (specification, Knowledge file; supplement 13).
+#![expect(missing_docs, reason = "the service's own names speak for themselves")]
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Id;
+use crate::service::operation::{Access, Effect, Operation, Tier, Toolset, UrlBase};
+
+/// Lists the knowledge files that agents read: of the project, and of an agent and a test where these are given.
+///
+/// Contents cannot be read, uploaded or deleted. `summary` in the metadata says what a file is about.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListKnowledgeFiles {
+    /// Adds the files of this agent.
+    pub agent_id: Option<Id>,
+    /// Adds the files of this test.
+    pub test_case_id: Option<Id>,
+    pub include_metadata: Option<IncludeMetadata>,
+}
+
+impl Operation for ListKnowledgeFiles {
+    const NAME: &'static str = "list_knowledge_files";
+    const TITLE: &'static str = "List knowledge files";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/file-storage/{project_id}";
+    const PLACE: UrlBase = UrlBase::Knowledge;
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Knowledge;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::AnyKey;
+    const ESSENTIAL: &'static [&'static str] = &["sections"];
+    type Output = KnowledgeListing;
+}
+
+/// Lists the knowledge files that every run of the project sees, and no others.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListProjectKnowledgeFiles {
+    pub include_metadata: Option<IncludeMetadata>,
+}
+
+impl Operation for ListProjectKnowledgeFiles {
+    const NAME: &'static str = "list_project_knowledge_files";
+    const TITLE: &'static str = "List a project's knowledge files";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/file-storage/{project_id}/project";
+    const PLACE: UrlBase = UrlBase::Knowledge;
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Knowledge;
+    const TIER: Tier = Tier::Extra;
+    const ACCESS: Access = Access::AnyKey;
+    const ESSENTIAL: &'static [&'static str] = &["files"];
+    type Output = KnowledgeScopeListing;
+}
+
+/// Lists the knowledge files that only runs with one agent see.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListAgentKnowledgeFiles {
+    /// From `list_agent_configs`.
+    pub agent_id: Id,
+    pub include_metadata: Option<IncludeMetadata>,
+}
+
+impl Operation for ListAgentKnowledgeFiles {
+    const NAME: &'static str = "list_agent_knowledge_files";
+    const TITLE: &'static str = "List an agent's knowledge files";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/file-storage/{project_id}/agent/{agent_id}";
+    const PLACE: UrlBase = UrlBase::Knowledge;
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Knowledge;
+    const TIER: Tier = Tier::Extra;
+    const ACCESS: Access = Access::AnyKey;
+    const ESSENTIAL: &'static [&'static str] = &["files"];
+    type Output = KnowledgeScopeListing;
+}
+
+/// Lists the knowledge files that only runs of one test see.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListTestCaseKnowledgeFiles {
+    /// From `list_tests`.
+    pub test_case_id: Id,
+    pub include_metadata: Option<IncludeMetadata>,
+}
+
+impl Operation for ListTestCaseKnowledgeFiles {
+    const NAME: &'static str = "list_test_case_knowledge_files";
+    const TITLE: &'static str = "List a test's knowledge files";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/file-storage/{project_id}/test_case/{test_case_id}";
+    const PLACE: UrlBase = UrlBase::Knowledge;
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Knowledge;
+    const TIER: Tier = Tier::Extra;
+    const ACCESS: Access = Access::AnyKey;
+    const ESSENTIAL: &'static [&'static str] = &["files"];
+    type Output = KnowledgeScopeListing;
+}
+
+/// Adds `metadata` to each file that has some; default false.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, extend("default" = false))]
+pub struct IncludeMetadata(pub bool);
+
+/// Files of several scopes.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KnowledgeListing {
+    pub project_id: String,
+    /// Files of all sections.
+    pub count: usize,
+    /// `project` always, then those that were asked for.
+    pub sections: Vec<KnowledgeSection>,
+}
+
+/// Files of one of several scopes.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct KnowledgeSection {
+    /// `project`, `agent` or `test_case`.
+    pub scope: String,
+    /// Of the agent or the test.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    pub count: usize,
+    pub files: Vec<KnowledgeFile>,
+}
+
+/// Files of one scope.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KnowledgeScopeListing {
+    pub project_id: String,
+    /// `project`, `agent` or `test_case`.
+    pub scope: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_case_id: Option<String>,
+    pub count: usize,
+    pub files: Vec<KnowledgeFile>,
+}
+
+/// A knowledge file.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct KnowledgeFile {
+    /// Without directories.
+    pub filename: String,
+    /// Below the root of the scope.
+    pub path: String,
+    /// Bytes.
+    pub size: u64,
+    /// Last write.
+    pub uploaded: String,
+    pub etag: String,
+    /// Only when asked for, and when there is some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<KnowledgeMetadata>,
+}
+
+/// What somebody wrote about a knowledge file.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct KnowledgeMetadata {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keywords: Option<Vec<String>>,
+}

@@ -1,0 +1,209 @@
+//! Test plans (specification, Test plan; supplement 4).
+#![expect(
+    missing_docs,
+    reason = "the service's own names speak for themselves; paging fields are described by their types"
+)]
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ListPage, Open, Page, PageSize, SortOrder, Uuid, refuse};
+use crate::service::{
+    operation::{Access, DuplicateCheck, Effect, FieldMatch, ListProbe, Operation, Probe, Tier, Toolset},
+    rule::Rule,
+    schema::passed_through,
+};
+
+/// Lists the project's test plans by name, with the number of their tests.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListTestPlans {
+    /// Matches the name.
+    pub search: Option<String>,
+    /// Default name.
+    pub sort_by: Option<TestPlanSort>,
+    /// Default asc.
+    pub sort_order: Option<SortOrder>,
+    pub page: Option<Page>,
+    pub page_size: Option<PageSize<20>>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum TestPlanSort {
+    Name,
+    TestCount,
+    ModifiedAt,
+    CreatedAt,
+}
+
+impl Operation for ListTestPlans {
+    const NAME: &'static str = "list_test_plans";
+    const TITLE: &'static str = "List test plans";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/test-plans";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Plans;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:read-runs");
+    const ESSENTIAL: &'static [&'static str] = &["data"];
+    type Output = ListPage<TestPlanSummary>;
+}
+
+/// Shows one test plan: its tests with retries, and its extra deployment slots.
+///
+/// `slots[].index` keys `slot_deployment_configs` of `start_test_plan_run`; slot 1 is the default.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct GetTestPlan {
+    /// From `list_test_plans`.
+    pub test_plan_id: Uuid,
+}
+
+impl Operation for GetTestPlan {
+    const NAME: &'static str = "get_test_plan";
+    const TITLE: &'static str = "Get a test plan";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/test-plans/{test_plan_id}";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Plans;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:read-runs");
+    type Output = TestPlan;
+}
+
+/// Creates a test plan: saved tests in an order, each with its retries.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct CreateTestPlan {
+    pub name: String,
+    pub test_items: Vec<NewTestPlanItem>,
+    /// Generated when absent.
+    pub id: Option<Uuid>,
+}
+
+impl Operation for CreateTestPlan {
+    const NAME: &'static str = "create_test_plan";
+    const TITLE: &'static str = "Create a test plan";
+    const METHOD: Method = Method::POST;
+    const PATH: &'static str = "/test-plans";
+    const WRAPPER: Option<&'static str> = Some("test_plan");
+    const EFFECT: Effect = Effect::Creates;
+    const TOOLSET: Toolset = Toolset::Plans;
+    const TIER: Tier = Tier::Extra;
+    const ACCESS: Access = Access::Permission("project:edit-tests");
+    const IN_DOUBT: Option<&'static str> = Some("look with `list_test_plans` before you call again");
+    const DUPLICATE_CHECKS: &'static [DuplicateCheck] = &[DuplicateCheck {
+        with: None,
+        look: Probe::List(ListProbe {
+            list: ListTestPlans::NAME,
+            narrowed: &[],
+            newest_first: &[("sort_by", "created_at"), ("sort_order", "desc")],
+            same: &[FieldMatch::of("name", "name"), FieldMatch::of("id", "id")],
+            made: Some("created_at"),
+            told: &["id", "name", "created_at"],
+        }),
+        advice: "use it",
+    }];
+    type Output = TestPlan;
+}
+
+/// Changes a test plan: its name, or which tests it has, in which order and with how many retries.
+///
+/// First read it with `get_test_plan`: `patch` is merged into it, but `test_items` is replaced whole, so send all of it.
+/// There is no version check: the last write wins.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct UpdateTestPlan {
+    /// From `list_test_plans`.
+    pub test_plan_id: Uuid,
+    /// `name`, `test_items: [{"multiplayer_test_id", "retries"}]`. Not `id`, `slots`, `default_slot_name`.
+    #[schemars(schema_with = "passed_through::<TestPlanPatch>")]
+    pub patch: Open,
+}
+
+impl Operation for UpdateTestPlan {
+    const NAME: &'static str = "update_test_plan";
+    const TITLE: &'static str = "Update a test plan";
+    const METHOD: Method = Method::PATCH;
+    const PATH: &'static str = "/test-plans/{test_plan_id}";
+    const EFFECT: Effect = Effect::Replaces;
+    const TOOLSET: Toolset = Toolset::Plans;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:edit-tests");
+    const RULES: &'static [Rule] = &[Rule::Custom(|arguments, violations| {
+        refuse(arguments, "patch", &["id"], "cannot be changed", violations);
+        let read_only = ["slots", "default_slot_name"];
+        refuse(arguments, "patch", &read_only, "is read-only through the API", violations);
+    })];
+    const IN_DOUBT: Option<&'static str> = Some("look with `get_test_plan` before you call again");
+    type Output = TestPlan;
+}
+
+// No doc comment: the fields that hold it say what it is for.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct NewTestPlanItem {
+    pub multiplayer_test_id: Uuid,
+    /// 0-10, default 0.
+    #[schemars(extend("default" = 0))]
+    pub retries: Option<u32>,
+}
+
+// What is known of a patch.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "its schema is what our check reads; the patch itself is merged as JSON")]
+struct TestPlanPatch {
+    name: Option<String>,
+    test_items: Option<Vec<NewTestPlanItem>>,
+}
+
+/// A test plan, list form.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TestPlanSummary {
+    pub id: String,
+    pub project_id: String,
+    pub name: String,
+    pub test_count: usize,
+    #[serde(flatten)]
+    pub audit: Audit,
+}
+
+/// A test plan, detail form.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct TestPlan {
+    pub id: String,
+    pub project_id: String,
+    pub name: String,
+    pub test_items: Vec<TestPlanItem>,
+    pub slots: Option<Vec<TestPlanSlot>>,
+    /// Name of slot 1.
+    pub default_slot_name: Option<String>,
+    #[serde(flatten)]
+    pub audit: Audit,
+    #[serde(flatten)]
+    pub more: Open,
+}
+
+/// Who made and last changed a record, and when.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct Audit {
+    pub created_at: Option<String>,
+    pub modified_at: Option<String>,
+    pub created_by: Option<String>,
+    pub modified_by: Option<String>,
+}
+
+/// A test of a plan.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct TestPlanItem {
+    pub multiplayer_test_id: String,
+    #[serde(default)]
+    pub retries: u32,
+    #[serde(flatten)]
+    pub more: Open,
+}
+
+/// An extra deployment slot.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct TestPlanSlot {
+    /// From 2.
+    pub index: usize,
+    pub name: Option<String>,
+}

@@ -1,0 +1,261 @@
+//! Runs: list, read, stop (supplement 2).
+#![expect(
+    missing_docs,
+    reason = "the service's own names speak for themselves; paging fields are described by their types"
+)]
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Id, ListPage, Open, Page, PageSize, Uuid};
+use crate::service::operation::{Access, Effect, Operation, Tier, Toolset};
+
+/// Lists test runs with their state and result.
+///
+/// In no stated order; no filters for date, build or result. Steps and reports: `get_run`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListRuns {
+    /// Default all.
+    pub state: Option<RunStateFilter>,
+    pub multiplayer_test_id: Option<Uuid>,
+    pub job_id: Option<Uuid>,
+    pub test_plan_execution_id: Option<Uuid>,
+    /// For example `verification`, `discovery`, `task`.
+    pub test_type: Option<String>,
+    /// All must match.
+    pub tags: Option<Vec<String>>,
+    /// `true`: only runs with a bug.
+    pub bugs: Option<bool>,
+    pub page: Option<Page>,
+    pub page_size: Option<PageSize<20>>,
+}
+
+/// States by which runs are filtered.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStateFilter {
+    Running,
+    Completed,
+    All,
+}
+
+impl Operation for ListRuns {
+    const NAME: &'static str = "list_runs";
+    const TITLE: &'static str = "List runs";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/runs";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Runs;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:read-runs");
+    const ESSENTIAL: &'static [&'static str] = &["data"];
+    type Output = ListPage<Run>;
+}
+
+/// Shows one test run in full: result, players, steps with reports and expected results, artifacts.
+///
+/// `get_job` lists the runs of a job.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct GetRun {
+    /// Run id; not a job id or per-player id.
+    pub run_id: Id,
+}
+
+impl Operation for GetRun {
+    const NAME: &'static str = "get_run";
+    const TITLE: &'static str = "Get a run";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/runs/{run_id}";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Runs;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:read-runs");
+    const VIEW: bool = true;
+    type Output = RunDetail;
+}
+
+/// Stops queued or running jobs at once, with all their runs.
+///
+/// Unfinished steps stay incomplete. Answers with a row per job.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct StopRuns {
+    /// At least one, from a start or `list_jobs`; not run ids.
+    #[schemars(length(min = 1))]
+    pub job_ids: Vec<Uuid>,
+}
+
+impl Operation for StopRuns {
+    const NAME: &'static str = "stop_runs";
+    const TITLE: &'static str = "Stop the runs of jobs";
+    const METHOD: Method = Method::POST;
+    const PATH: &'static str = "/runs/stop";
+    const EFFECT: Effect = Effect::Stops;
+    const TOOLSET: Toolset = Toolset::Runs;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:operate-runs");
+    const IN_DOUBT: Option<&'static str> = Some("look with `get_job` before you call again");
+    type Output = StopRunsResponse;
+}
+
+/// A run, list form (supplement 2.2).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Run {
+    #[serde(flatten)]
+    pub head: RunHead,
+    pub players: Vec<RunPlayer>,
+}
+
+/// What both forms of a run have.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunHead {
+    pub job_id: String,
+    /// The run id.
+    pub multiplayer_run_id: String,
+    pub project_id: String,
+    /// `initializing`, `running` or `completed`, in either letter case.
+    pub state: String,
+    /// `SUCCESS`, `FAILED`, `SKIPPED`, `BLOCKED`, `TIMEOUT`, `ERROR`, `STOPPED`, `MAX_STEPS`; null until completed.
+    pub result: Option<String>,
+    pub bug_info: Option<BugInfo>,
+    pub test: TestRef,
+    pub build: Option<BuildRef>,
+    pub created_at: String,
+    pub started_at: Option<String>,
+    pub completed_at: Option<String>,
+    pub duration_ms: Option<f64>,
+    pub initiator: Option<Initiator>,
+    pub tags: Vec<String>,
+}
+
+/// A run, detail form (supplement 2.4).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunDetail {
+    #[serde(flatten)]
+    pub head: RunHead,
+    pub players: Vec<RunPlayerDetail>,
+    pub templating_enabled: bool,
+    /// Null when templating is off.
+    pub template_data: Option<Open>,
+}
+
+/// Number of bugs found by a verification test.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BugInfo {
+    pub bug_label: String,
+    pub bug_count: usize,
+}
+
+/// The test of a run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TestRef {
+    pub id: String,
+    pub name: String,
+    pub r#type: String,
+}
+
+/// The build of a run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BuildRef {
+    pub id: String,
+    pub name: Option<String>,
+}
+
+/// Who or what started a run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Initiator {
+    pub r#type: String,
+    pub value: Open,
+}
+
+/// A player of a run, list form.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunPlayer {
+    /// Per-player id `<run>-<player>`.
+    pub id: String,
+    pub state: String,
+    pub result: Option<String>,
+    /// From 1.
+    pub player_number: usize,
+    pub test_name: Option<String>,
+    pub composite_test_id: Option<String>,
+    pub step_count: Option<usize>,
+    pub completed_step_count: Option<usize>,
+    /// Result to number of steps.
+    pub step_result_summary: Option<Open>,
+    #[schemars(extend("type" = ["object", "string", "null"]))]
+    pub platform: Option<Open>,
+}
+
+/// A player of a run, detail form.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunPlayerDetail {
+    #[serde(flatten)]
+    pub player: RunPlayer,
+    pub artifacts: Vec<RunArtifactRef>,
+    pub steps: Vec<RunStep>,
+}
+
+/// A file that a player left.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunArtifactRef {
+    pub filename: String,
+    pub url: String,
+    /// Bytes.
+    pub size: u64,
+    pub uploaded_at: String,
+}
+
+/// A step of a player.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunStep {
+    pub step_number: usize,
+    pub start_time: Option<String>,
+    pub end_time: Option<String>,
+    pub duration_ms: Option<f64>,
+    pub run_state: String,
+    pub run_result: Option<String>,
+    pub report: Option<String>,
+    pub items: Option<Vec<RunStepItem>>,
+    pub test: RunStepTest,
+}
+
+/// An expected result of a step.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunStepItem {
+    pub id: String,
+    pub expected: String,
+    /// `passed`, `failed`, `skipped`, `blocked`, `stopped`, `timeout`, `error` or `pending`.
+    pub status: String,
+    pub comment: Option<String>,
+}
+
+/// What a step was to do.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunStepTest {
+    pub test_step_id: String,
+    pub goal: Option<String>,
+    pub finish_condition: Option<String>,
+    pub test_type: String,
+}
+
+/// Result of stopping jobs (supplement 2.6).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StopRunsResponse {
+    /// True only when every job was stopped.
+    pub ok: bool,
+    pub message: Option<String>,
+    pub received_count: usize,
+    pub stopped_count: usize,
+    pub results: Vec<StopResult>,
+}
+
+/// Result of stopping one job.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StopResult {
+    pub job_id: String,
+    pub ok: bool,
+    pub status: u16,
+    pub message: Option<String>,
+    pub error: Option<String>,
+}

@@ -1,0 +1,358 @@
+//! Starting runs: of a saved test, a test plan or one-off instructions (specification, POST runs; supplement 2.1, 4.6).
+#![expect(
+    missing_docs,
+    reason = "the service's own names speak for themselves; paging fields are described by their types"
+)]
+
+use std::collections::BTreeMap;
+
+use http::Method;
+use schemars::{JsonSchema, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Open, Uuid, executions::ListTestPlanExecutions, jobs::ListJobs};
+use crate::{
+    fields::Fields,
+    service::{
+        operation::{Access, DuplicateCheck, Effect, FieldMatch, ListProbe, Operation, Probe, Tier, Toolset},
+        rule::Rule,
+        schema::OR_TYPE,
+    },
+    violation::Violation,
+};
+
+/// Starts a test run of exactly one of: a saved test, a test plan, or instructions in plain words.
+///
+/// Answers with job ids, not run ids: wait for them with `wait_for_completion`. For a config per slot of a plan use
+/// `start_test_plan_run`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct StartRun {
+    /// From `list_tests`.
+    pub multiplayer_test_id: Option<Uuid>,
+    /// From `list_test_plans`.
+    pub test_plan_id: Option<Uuid>,
+    /// What a one-off test shall do.
+    pub instructions: Option<String>,
+    /// Required unless `player_deployment_configs` covers every player.
+    pub deployment_config_id: Option<Uuid>,
+    /// Only with `instructions`; default `[api] ephemeral test`.
+    pub name: Option<String>,
+    /// Needs `deployment_config_id` with `providerType` `build-storage`.
+    pub build_id: Option<Uuid>,
+    /// By player "1", "2", ...: `{deployment_config_id, build_id?}`. Needs `multiplayer_test_id`; one player per private device.
+    #[schemars(extend("x-short" = true))]
+    pub player_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
+    pub agent_config_id: Option<Uuid>,
+    pub additional_tags: Option<Vec<String>>,
+    /// 0-10, default 0; needs `multiplayer_test_id`. Only after ERROR, TIMEOUT or STOPPED.
+    #[schemars(range(min = 0, max = 10), extend("default" = 0))]
+    pub retries: Option<u8>,
+    /// 1-10, default 1; needs `multiplayer_test_id`.
+    #[schemars(range(min = 1, max = 10), extend("default" = 1))]
+    pub instances: Option<u8>,
+    /// Default false. A run per device of a mobile config; not with `player_deployment_configs`.
+    pub run_on_all_configured_devices: Option<bool>,
+    /// Default false.
+    pub render_templates: Option<bool>,
+    /// Needs `render_templates: true`.
+    pub template_data: Option<Open>,
+    pub options: Option<RunOptions>,
+}
+
+impl Operation for StartRun {
+    const NAME: &'static str = "start_run";
+    const TITLE: &'static str = "Start a run";
+    const METHOD: Method = Method::POST;
+    const PATH: &'static str = "/runs";
+    const EFFECT: Effect = Effect::Creates;
+    const TOOLSET: Toolset = Toolset::Runs;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:operate-runs");
+    const RULES: &'static [Rule] = &[
+        Rule::ExactlyOne(&["multiplayer_test_id", "test_plan_id", "instructions"]),
+        Rule::AtLeastOne(&["deployment_config_id", "player_deployment_configs"]),
+        Rule::Needs("build_id", "deployment_config_id"),
+        Rule::Needs("player_deployment_configs", "multiplayer_test_id"),
+        Rule::Needs("retries", "multiplayer_test_id"),
+        Rule::Needs("instances", "multiplayer_test_id"),
+        ON_ALL_DEVICES,
+        Rule::WhenTrue(
+            "run_on_all_configured_devices",
+            &[Rule::Excludes("run_on_all_configured_devices", "player_deployment_configs")],
+        ),
+        Rule::Custom(|arguments, violations| numbered("player_deployment_configs", arguments, violations)),
+        Rule::Custom(check_options),
+    ];
+    const OWN_RULES: &'static [Rule] =
+        &[Rule::Needs("name", "instructions"), Rule::NeedsTrue("template_data", "render_templates")];
+    const IN_DOUBT: Option<&'static str> = Some("look with `list_jobs` before you call again");
+    const DUPLICATE_CHECKS: &'static [DuplicateCheck] = &[
+        DuplicateCheck { with: Some("test_plan_id"), ..EXECUTIONS },
+        DuplicateCheck {
+            with: Some("multiplayer_test_id"),
+            look: Probe::List(ListProbe {
+                narrowed: &["multiplayer_test_id"],
+                same: &[FieldMatch::of("build_id", "build_id"), FieldMatch::of("tags", "additional_tags")],
+                ..JOBS
+            }),
+            advice: WAIT,
+        },
+        DuplicateCheck {
+            with: None,
+            look: Probe::List(ListProbe {
+                same: &[
+                    FieldMatch::of("test_name", "name").or(EPHEMERAL_NAME),
+                    FieldMatch::of("tags", "additional_tags"),
+                ],
+                ..JOBS
+            }),
+            advice: WAIT,
+        },
+    ];
+    const CONFIRM: Option<fn(&Fields) -> Option<String>> = Some(on_every_device);
+    type Output = StartRunResponse;
+}
+
+/// Starts a test plan with a deployment config per slot (cross-platform plans).
+///
+/// Answers with a job id per test and `test_plan_execution_id`. Retries are those of the plan.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct StartTestPlanRun {
+    /// `get_test_plan` shows its `slots`.
+    pub test_plan_id: Uuid,
+    /// Default slot (1). This or `slot_deployment_configs` is required.
+    pub deployment_config_id: Option<Uuid>,
+    /// As in `start_run`.
+    pub build_id: Option<Uuid>,
+    /// By slot "2", "3", ...: `{deployment_config_id, build_id?}`, for every used slot; "1" excludes `deployment_config_id`.
+    #[schemars(extend("x-short" = true))]
+    pub slot_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
+    pub agent_config_id: Option<Uuid>,
+    pub additional_tags: Option<Vec<String>>,
+    /// Default false.
+    pub render_templates: Option<bool>,
+    /// Needs `render_templates: true`.
+    pub template_data: Option<Open>,
+    /// As in `start_run`.
+    #[schemars(extend("x-short" = true))]
+    pub options: Option<RunOptions>,
+    /// Default false; as in `start_run`. Not with `slot_deployment_configs`.
+    pub run_on_all_configured_devices: Option<bool>,
+}
+
+impl Operation for StartTestPlanRun {
+    const NAME: &'static str = "start_test_plan_run";
+    const TITLE: &'static str = "Start a test plan with slot configs";
+    const METHOD: Method = Method::POST;
+    const PATH: &'static str = "/test-plans/{test_plan_id}/runs";
+    const EFFECT: Effect = Effect::Creates;
+    const TOOLSET: Toolset = Toolset::Plans;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:operate-runs");
+    const RULES: &'static [Rule] = &[
+        Rule::AtLeastOne(&["deployment_config_id", "slot_deployment_configs"]),
+        Rule::Needs("build_id", "deployment_config_id"),
+        ON_ALL_DEVICES,
+        Rule::WhenTrue(
+            "run_on_all_configured_devices",
+            &[Rule::Excludes("run_on_all_configured_devices", "slot_deployment_configs")],
+        ),
+        Rule::Custom(check_slots),
+        Rule::Custom(check_options),
+    ];
+    const OWN_RULES: &'static [Rule] = &[Rule::NeedsTrue("template_data", "render_templates")];
+    const IN_DOUBT: Option<&'static str> =
+        Some("look with `list_test_plan_executions` before you call again");
+    const DUPLICATE_CHECKS: &'static [DuplicateCheck] = &[EXECUTIONS];
+    const CONFIRM: Option<fn(&Fields) -> Option<String>> = Some(on_every_device);
+    type Output = StartRunResponse;
+}
+
+/// Name of a one-off test that is given none (specification, POST runs).
+const EPHEMERAL_NAME: &str = "[api] ephemeral test";
+
+/// What to do with a run that was started after all.
+const WAIT: &str = "wait for it with `wait_for_completion`";
+
+/// The jobs of a start.
+const JOBS: ListProbe = ListProbe {
+    list: ListJobs::NAME,
+    narrowed: &[],
+    newest_first: &[],
+    same: &[],
+    made: Some("created_at"),
+    told: &["job_id", "test_name", "status", "created_at"],
+};
+
+/// The execution that the start of a plan makes.
+const EXECUTIONS: DuplicateCheck = DuplicateCheck {
+    with: None,
+    look: Probe::List(ListProbe {
+        list: ListTestPlanExecutions::NAME,
+        narrowed: &["test_plan_id"],
+        newest_first: &[("sort_by", "start_time"), ("sort_order", "desc")],
+        same: &[FieldMatch::of("build_id", "build_id")],
+        made: Some("started_at"),
+        told: &["id", "test_plan_name", "status", "started_at"],
+    }),
+    advice: WAIT,
+};
+
+/// Multi-device starts need the config whose devices they run on.
+const ON_ALL_DEVICES: Rule = Rule::WhenTrue(
+    "run_on_all_configured_devices",
+    &[Rule::Needs("run_on_all_configured_devices", "deployment_config_id")],
+);
+
+/// A start on all devices costs as much as so many runs.
+fn on_every_device(arguments: &Fields) -> Option<String> {
+    if arguments.get("run_on_all_configured_devices") != Some(&Value::Bool(true)) {
+        return None;
+    }
+    let config = arguments.get("deployment_config_id").and_then(Value::as_str).unwrap_or_default();
+    let times = match arguments.get("instances").and_then(Value::as_u64) {
+        Some(instances) if instances > 1 => format!(", {instances} times"),
+        _ => String::new(),
+    };
+    Some(format!("starts one run on every device of the deployment config `{config}`{times}; each is billed"))
+}
+
+/// Keys of a config map are numbers from 1; an empty map stands for no config at all.
+fn numbered(name: &str, arguments: &Fields, violations: &mut Vec<Violation>) {
+    let Some(Value::Object(configs)) = arguments.get(name) else { return };
+    if configs.is_empty() && !arguments.contains_key("deployment_config_id") {
+        violations.push(Violation::new(name, "must not be empty"));
+    }
+    for key in configs.keys() {
+        if key.is_empty() || key.starts_with('0') || !key.bytes().all(|byte| byte.is_ascii_digit()) {
+            violations
+                .push(Violation::new(format!("{name}.{key}"), "must be keyed by number: \"1\", \"2\", ..."));
+        }
+    }
+}
+
+fn check_slots(arguments: &Fields, violations: &mut Vec<Violation>) {
+    const SLOTS: &str = "slot_deployment_configs";
+    numbered(SLOTS, arguments, violations);
+    if arguments.get(SLOTS).and_then(|slots| slots.get("1")).is_none() {
+        return;
+    }
+    for name in ["deployment_config_id", "build_id"] {
+        if arguments.contains_key(name) {
+            violations.push(Violation::new(
+                format!("{SLOTS}.1"),
+                format!("slot 1 and `{name}` cannot be combined: both set the default slot"),
+            ));
+        }
+    }
+}
+
+fn check_options(arguments: &Fields, violations: &mut Vec<Violation>) {
+    let Some(Value::Object(options)) = arguments.get("options") else { return };
+    for budget in ["min_seconds", "max_seconds"] {
+        if options.contains_key(budget) {
+            let rule = "the time budget belongs to the test and cannot be set for one run";
+            violations.push(Violation::new(format!("options.{budget}"), rule));
+        }
+    }
+    if let Some(position) = options.get(POSITION) {
+        check_position(position, options.contains_key("mobile_geolocation"), violations);
+    }
+}
+
+/// The option that takes a word or an object.
+const POSITION: &str = "mobile_gpslocation";
+
+fn check_position(position: &Value, has_place: bool, violations: &mut Vec<Violation>) {
+    let mut broken =
+        |path: &str, rule: &str| violations.push(Violation::new(format!("options.{path}"), rule));
+    match position {
+        Value::String(text) if text == "auto" && has_place => {}
+        Value::String(text) if text == "auto" => broken(POSITION, "`auto` needs `mobile_geolocation`"),
+        Value::Object(position) => {
+            for name in
+                ["lat", "long"].into_iter().filter(|name| !position.get(*name).is_some_and(Value::is_string))
+            {
+                broken(&format!("{POSITION}.{name}"), "is required, as a string");
+            }
+        }
+        _ => broken(POSITION, "must be `auto` or an object of the strings `lat` and `long`"),
+    }
+}
+
+// No doc comment: the fields that hold it say what it is for.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct TargetDeploymentConfig {
+    pub deployment_config_id: Uuid,
+    pub build_id: Option<Uuid>,
+}
+
+// No doc comment: the name of the argument says it.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RunOptions {
+    pub performance_monitoring: Option<bool>,
+    pub mobile_auto_grant_permissions: Option<bool>,
+    /// Country, city or "city, state (US)".
+    pub mobile_geolocation: Option<String>,
+    /// `auto`, which needs `mobile_geolocation`, or {"lat", "long"} as strings.
+    #[serde(default)]
+    #[schemars(schema_with = "auto_or_position")]
+    pub mobile_gpslocation: Option<Value>,
+}
+
+fn auto_or_position(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    json_schema!({"type": "string", OR_TYPE: "object"})
+}
+
+/// What a start answers (specification, POST runs). No field is in every form of it.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct StartRunResponse {
+    /// Multi-device: whether at least one run started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ok: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build_id: Option<String>,
+    /// Poll with `get_job`.
+    pub job_ids: Vec<String>,
+    /// One-off runs: the test made for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_plan_execution_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slot_build_ids: Option<Open>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requested_count: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_count: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub successful_count: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_count: Option<usize>,
+    /// Per device, of saved tests and plans.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub results: Option<Vec<DeviceResult>>,
+    /// Per device, of one-off runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_runs: Option<Vec<DeviceResult>>,
+}
+
+/// Result of one device (supplement 2.1).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DeviceResult {
+    pub device_label: String,
+    pub ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Status or failure text; else `error`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<Open>,
+}

@@ -1,0 +1,232 @@
+//! Creating and changing saved tests (supplement 6.3, 6.4).
+#![expect(missing_docs, reason = "the service's own names speak for themselves")]
+
+use std::collections::BTreeMap;
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Id, Open, given, refuse,
+    step_writing::{MANAGED, OF_STEPS, managed},
+    tests::{ListTests, TestCase},
+};
+use crate::{
+    fields::Fields,
+    service::{
+        operation::{Access, DuplicateCheck, Effect, FieldMatch, ListProbe, Operation, Probe, Tier, Toolset},
+        rule::Rule,
+        schema::passed_through,
+    },
+    violation::Violation,
+};
+
+/// Creates a saved test with its players and steps.
+///
+/// `get_test` of a similar one shows the form: `test_type` (verification, discovery, task), `players_by_key` and
+/// `player_order`; a player has `items_by_key` and `item_order`; an item is
+/// `{"type": "step", "goal", "expected_results": [{"expected"}]}` or `{"type": "collection", "collection_id"}`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct CreateTest {
+    /// Needs `name`. `max_seconds` up to 19800; `min_seconds` not for verification. Not `test_step_id`.
+    #[schemars(schema_with = "passed_through::<NewTest>")]
+    pub test: Open,
+    /// Default `/`, the root. Not with `folder_id`.
+    #[schemars(extend("x-or-type" = "null"))]
+    pub folder_path: Option<String>,
+    pub folder_id: Option<String>,
+    /// Default true.
+    #[schemars(extend("default" = true))]
+    pub include_shared_collection_steps: Option<bool>,
+    /// Unknown collections: default error; `drop` leaves them out.
+    #[schemars(extend("default" = "error"))]
+    pub shared_collection_steps_mode: Option<UnknownCollections>,
+}
+
+impl Operation for CreateTest {
+    const NAME: &'static str = "create_test";
+    const TITLE: &'static str = "Create a test";
+    const METHOD: Method = Method::POST;
+    const PATH: &'static str = "/tests";
+    const QUERY: &'static [&'static str] =
+        &["include_shared_collection_steps", "shared_collection_steps_mode"];
+    const EFFECT: Effect = Effect::Creates;
+    const TOOLSET: Toolset = Toolset::Tests;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:edit-tests");
+    const RULES: &'static [Rule] = &[
+        Rule::Excludes("folder_path", "folder_id"),
+        Rule::Custom(|arguments, violations| check_content("test", arguments, violations)),
+    ];
+    const IN_DOUBT: Option<&'static str> = Some("look with `list_tests` before you call again");
+    const DUPLICATE_CHECKS: &'static [DuplicateCheck] = &[
+        DuplicateCheck {
+            with: Some("folder_id"),
+            look: Probe::List(ListProbe { narrowed: &["folder_id"], ..TESTS }),
+            advice: USE,
+        },
+        DuplicateCheck {
+            with: Some("folder_path"),
+            look: Probe::List(ListProbe { narrowed: &["folder_path"], ..TESTS }),
+            advice: USE,
+        },
+        DuplicateCheck {
+            with: None,
+            look: Probe::List(ListProbe {
+                same: &[
+                    FieldMatch::of("name", "test.name"),
+                    FieldMatch::of("id", "test.id"),
+                    FieldMatch::of("folder_path", "folder_path").or_null("/"),
+                ],
+                ..TESTS
+            }),
+            advice: USE,
+        },
+    ];
+    type Output = TestCase;
+}
+
+/// The tests among which a new one is; the list does not say when they were made (supplement 6.1).
+const TESTS: ListProbe = ListProbe {
+    list: ListTests::NAME,
+    narrowed: &[],
+    newest_first: &[],
+    same: &[FieldMatch::of("name", "test.name"), FieldMatch::of("id", "test.id")],
+    made: None,
+    told: &["id", "name", "folder_path"],
+};
+
+/// What to do with a test that was made after all, or was there before.
+const USE: &str = "look with `get_test` whether it is the one";
+
+/// Changes a saved test, or moves it to another folder.
+///
+/// First read it with `get_test`: `patch` is merged into it, but lists such as `item_order`, `tags` and
+/// `expected_results` are replaced whole. An empty patch with a folder only moves it.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct UpdateTest {
+    /// From `list_tests`.
+    pub test_id: Id,
+    /// `version` of the latest `get_test`.
+    pub expected_version: u64,
+    /// As in `get_test`, only what changes. Not `id` or `test_step_id`; null may not delete.
+    #[schemars(schema_with = "passed_through::<TestPatch>")]
+    pub patch: Open,
+    /// Moves it there; `/` is the root. Not with `folder_id`.
+    #[serde(default, deserialize_with = "given")]
+    #[schemars(with = "Option<String>", extend("x-or-type" = "null"))]
+    pub folder_path: Option<Option<String>>,
+    pub folder_id: Option<String>,
+    /// Default true.
+    #[schemars(extend("default" = true))]
+    pub include_shared_collection_steps: Option<bool>,
+    /// Default error; as in `create_test`.
+    #[schemars(extend("default" = "error", "x-short" = true))]
+    pub shared_collection_steps_mode: Option<UnknownCollections>,
+}
+
+impl Operation for UpdateTest {
+    const NAME: &'static str = "update_test";
+    const TITLE: &'static str = "Update a test";
+    const METHOD: Method = Method::PATCH;
+    const PATH: &'static str = "/tests/{test_id}";
+    const QUERY: &'static [&'static str] = &["include_shared_collection_steps"];
+    const EFFECT: Effect = Effect::Replaces;
+    const TOOLSET: Toolset = Toolset::Tests;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:edit-tests");
+    const RULES: &'static [Rule] = &[
+        Rule::Excludes("folder_path", "folder_id"),
+        Rule::Custom(|arguments, violations| {
+            refuse(arguments, "patch", &["id"], "cannot be changed", violations);
+            check_content("patch", arguments, violations);
+        }),
+    ];
+    const IN_DOUBT: Option<&'static str> =
+        Some("look with `get_test` before you call again: its `version` is one higher if it happened");
+    type Output = TestCase;
+}
+
+/// What happens to collection items that cannot be resolved.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum UnknownCollections {
+    #[default]
+    Error,
+    Drop,
+}
+
+fn check_content(holder: &str, arguments: &Fields, violations: &mut Vec<Violation>) {
+    let Some(content) = arguments.get(holder) else { return };
+    refuse(arguments, holder, &OF_STEPS, MANAGED, violations);
+    managed(content.get("players_by_key"), &format!("{holder}.players_by_key"), violations);
+    let is_verification = content.get("test_type").is_some_and(|kind| kind == "verification");
+    if is_verification && content.get("min_seconds").is_some() {
+        let rule = "verification tests have no least time: leave it out";
+        violations.push(Violation::new(format!("{holder}.min_seconds"), rule));
+    }
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum TestType {
+    Verification,
+    Discovery,
+    Task,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Memory {
+    Disabled,
+    ReadOnly,
+    ReadWrite,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    Repository,
+    Bot,
+}
+
+// What is known of a new test.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "its schema is what our check reads; the test itself is read as JSON")]
+struct NewTest {
+    name: String,
+    id: Option<String>,
+    #[serde(flatten)]
+    known: Known,
+}
+
+// What is known of a patch.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "its schema is what our check reads; the patch itself is merged as JSON")]
+struct TestPatch {
+    name: Option<String>,
+    #[serde(flatten)]
+    known: Known,
+}
+
+// What is known of both.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "its schema is what our check reads")]
+struct Known {
+    incident_auto_approve: Option<bool>,
+    #[schemars(range(min = 0, max = 19_800))]
+    max_seconds: Option<u32>,
+    #[schemars(extend("x-or-type" = "null"))]
+    memory: Option<Memory>,
+    #[schemars(range(min = 0, max = 19_800))]
+    min_seconds: Option<u32>,
+    player_order: Option<Vec<String>>,
+    players_by_key: Option<BTreeMap<String, Open>>,
+    quarantined: Option<bool>,
+    source: Option<Source>,
+    tags: Option<Vec<String>>,
+    test_type: Option<TestType>,
+    #[schemars(extend("x-or-type" = "null"))]
+    tmsys: Option<Open>,
+}

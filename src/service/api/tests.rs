@@ -1,0 +1,145 @@
+//! Saved tests (supplement 6).
+#![expect(
+    missing_docs,
+    reason = "the service's own names speak for themselves; paging fields are described by their types"
+)]
+
+use std::collections::BTreeMap;
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Id, ListPage, Open, Page, PageSize, ReadVersion, steps::StepBody};
+use crate::service::{
+    operation::{Access, Effect, Operation, Tier, Toolset},
+    rule::Rule,
+};
+
+/// Finds saved tests and their ids, all of them or those of one folder.
+///
+/// `id` is the `multiplayer_test_id` of `start_run`. Without a folder the list may show the root only.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListTests {
+    /// Direct children of it, such as `Levels/World 1`. Not with `folder_id`.
+    pub folder_path: Option<String>,
+    pub folder_id: Option<String>,
+    pub page: Option<Page>,
+    pub page_size: Option<PageSize<25>>,
+}
+
+impl Operation for ListTests {
+    const NAME: &'static str = "list_tests";
+    const TITLE: &'static str = "List tests";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/tests";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Tests;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::AnyKey;
+    const RULES: &'static [Rule] = &[Rule::Excludes("folder_path", "folder_id")];
+    const ESSENTIAL: &'static [&'static str] = &["data"];
+    type Output = ListPage<TestSummary>;
+}
+
+/// Shows a saved test in full: players, their steps in order, expected results, time budget, version.
+///
+/// Items of type `collection` are shared steps: `get_shared_step`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct GetTest {
+    /// From `list_tests`.
+    pub test_id: Id,
+    pub version: Option<ReadVersion>,
+    /// Default true. False: collections come without their steps.
+    pub include_shared_collection_steps: Option<bool>,
+}
+
+impl Operation for GetTest {
+    const NAME: &'static str = "get_test";
+    const TITLE: &'static str = "Get a test";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/tests/{test_id}";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Tests;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::AnyKey;
+    type Output = TestCase;
+}
+
+/// A saved test, list form.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TestSummary {
+    pub id: String,
+    pub name: String,
+    /// `verification`, `discovery` or `task`.
+    pub r#type: String,
+    pub folder_id: Option<String>,
+    /// `/` at the root.
+    pub folder_path: Option<String>,
+}
+
+/// A saved test, detail form.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct TestCase {
+    pub id: String,
+    pub project_id: String,
+    pub name: String,
+    pub version: u32,
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// `verification`, `discovery` or `task`.
+    pub test_type: String,
+    #[serde(flatten)]
+    pub content: TestContent,
+}
+
+/// What a test consists of, but for what its list form shows as well.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct TestContent {
+    pub incident_auto_approve: bool,
+    pub quarantined: bool,
+    /// Linked cases of the test-management system.
+    pub tmsys: Option<Open>,
+    pub source: Option<String>,
+    /// Null for verification.
+    pub min_seconds: Option<i64>,
+    pub max_seconds: Option<i64>,
+    /// `disabled`, `read_only` or `read_write`; null: default of the project.
+    pub memory: Option<String>,
+    pub players_by_key: BTreeMap<String, TestPlayer>,
+    pub player_order: Vec<String>,
+    #[serde(flatten)]
+    pub more: Open,
+}
+
+/// A player of a test. Discovery and task players can look otherwise.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct TestPlayer {
+    pub name: Option<String>,
+    pub agent_config_id: Option<String>,
+    pub game_funcs_config_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items_by_key: Option<BTreeMap<String, TestItem>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item_order: Option<Vec<String>>,
+    #[serde(flatten)]
+    pub more: Open,
+}
+
+/// A step of a player, or a shared collection of steps.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct TestItem {
+    /// `step` or `collection`.
+    pub r#type: String,
+    /// Collections: the shared step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collection_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps_by_key: Option<BTreeMap<String, StepBody>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step_order: Option<Vec<String>>,
+    #[serde(flatten)]
+    pub step: StepBody,
+}

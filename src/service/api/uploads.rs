@@ -1,0 +1,315 @@
+//! Uploading a build step by step (specification, Multipart build upload; supplement 10.4 to 10.7).
+#![expect(missing_docs, reason = "the service's own names speak for themselves")]
+
+use std::borrow::Cow;
+
+use http::Method;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    Id, Open,
+    build_details::NewBuildDetails,
+    builds::{BuildPlatform, ListBuilds},
+};
+use crate::{
+    fields::Fields,
+    service::{
+        operation::{
+            Access, DuplicateCheck, Effect, FieldMatch, ListProbe, Operation, Probe, ResponseKind, Tier,
+            Toolset, UrlBase,
+        },
+        rule::Rule,
+        schema::passed_through,
+    },
+    violation::Violation,
+};
+
+/// Begins the upload of a build and reserves its space.
+///
+/// `upload_build` does all the steps at once. By hand: PUT parts of `part_size` bytes to the addresses of
+/// `get_build_upload_parts`, or without an `upload_id` the file to `upload_url`; then `complete_build_upload`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct InitiateBuildUpload {
+    // The gateway names the project; the sandbox compares it with that of the path.
+    #[serde(default)]
+    #[schemars(skip)]
+    pub project_id: Option<String>,
+    /// 1-255 characters.
+    #[schemars(length(min = 1, max = 255))]
+    pub name: String,
+    /// 1-255 characters.
+    #[schemars(length(min = 1, max = 255))]
+    pub file_name: String,
+    /// Bytes.
+    #[schemars(range(min = 1))]
+    pub file_size: u64,
+    pub platform: BuildPlatform,
+    /// Absent: by size, multipart from 3 GB.
+    pub multipart: Option<bool>,
+    #[serde(flatten)]
+    pub options: BuildOptions,
+}
+
+// No doc comment: it would describe the tools that take these too.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct BuildOptions {
+    /// Up to 1000 characters.
+    #[schemars(length(max = 1000))]
+    pub description: Option<String>,
+    /// Default false: old builds go when the storage is full.
+    #[schemars(extend("default" = false))]
+    pub auto_delete: Option<bool>,
+    /// Which go first; default `least_recent`.
+    #[schemars(extend("default" = "least_recent"))]
+    pub deletion_policy: Option<DeletionPolicy>,
+    /// Minutes, 1-1440; default 10, multipart 60.
+    #[schemars(range(min = 1, max = 1440))]
+    pub upload_timeout: Option<u16>,
+    /// Of 1-50 characters.
+    pub tags: Option<Vec<Tag>>,
+    /// As in `get_build`.
+    #[serde(default)]
+    #[schemars(schema_with = "passed_through::<NewBuildDetails>")]
+    pub details: Option<Open>,
+}
+
+// No doc comment: the field that holds it says what it is for.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum DeletionPolicy {
+    LeastRecent,
+    Oldest,
+}
+
+/// A tag of a build.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Tag(pub String);
+
+impl JsonSchema for Tag {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Tag".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "minLength": 1, "maxLength": 50})
+    }
+}
+
+impl Operation for InitiateBuildUpload {
+    const NAME: &'static str = "initiate_build_upload";
+    const TITLE: &'static str = "Begin a build upload";
+    const METHOD: Method = Method::POST;
+    const PATH: &'static str = "/builds/upload";
+    const PLACE: UrlBase = UrlBase::NamedProject;
+    const PROJECT_IN_BODY: bool = true;
+    const EFFECT: Effect = Effect::Creates;
+    const TOOLSET: Toolset = Toolset::Builds;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:manage-build-storage");
+    const OWN_RULES: &'static [Rule] = &[Rule::NeedsTrue("deletion_policy", "auto_delete")];
+    const ESSENTIAL: &'static [&'static str] = &["build_id"];
+    const IN_DOUBT: Option<&'static str> =
+        Some("space may be reserved until the upload times out; call again to begin another upload");
+    const DUPLICATE_CHECKS: &'static [DuplicateCheck] = &[DuplicateCheck {
+        with: None,
+        look: Probe::List(ListProbe {
+            list: ListBuilds::NAME,
+            narrowed: &["platform"],
+            newest_first: &[],
+            same: &[
+                FieldMatch::of("name", "name"),
+                FieldMatch::of("file_name", "file_name"),
+                FieldMatch::of("file_size", "file_size"),
+            ],
+            made: Some("created_at"),
+            told: &["id", "name", "status", "created_at"],
+        }),
+        advice: "its upload cannot be taken up without the `upload_id`",
+    }];
+    const CONFIRM: Option<fn(&Fields) -> Option<String>> = Some(in_place_of_others);
+    type Output = BuildUpload;
+}
+
+/// What `auto_delete` deletes does not come back.
+fn in_place_of_others(arguments: &Fields) -> Option<String> {
+    let deletes = arguments.get("auto_delete") == Some(&Value::Bool(true));
+    deletes.then(|| "deletes other builds for good if the storage is full".to_owned())
+}
+
+/// Gets the addresses to PUT the parts of a build upload to; each is valid for about an hour.
+///
+/// PUT with `Content-Type: application/octet-stream` and no API key. Keep the `ETag` of every answer for
+/// `complete_build_upload`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct GetBuildUploadParts {
+    pub upload_id: Id,
+    pub object_key: Id,
+    /// From 1; ask for 3 to 10 at a time.
+    #[schemars(length(min = 1), inner(range(min = 1)))]
+    pub part_numbers: Vec<u64>,
+}
+
+impl Operation for GetBuildUploadParts {
+    const NAME: &'static str = "get_build_upload_parts";
+    const TITLE: &'static str = "Get addresses of upload parts";
+    const METHOD: Method = Method::GET;
+    const PATH: &'static str = "/builds/upload/parts";
+    const PLACE: UrlBase = UrlBase::NamedProject;
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Builds;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::NoKey;
+    const ESSENTIAL: &'static [&'static str] = &["upload_urls"];
+    type Output = UploadPartUrls;
+}
+
+/// Completes a build upload, so that the build can be started.
+///
+/// Multipart: all four arguments. Single-part: `build_id` alone.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct CompleteBuildUpload {
+    pub build_id: String,
+    pub upload_id: Option<String>,
+    pub object_key: Option<String>,
+    /// Every part, ascending from 1.
+    #[schemars(length(min = 1))]
+    pub parts: Option<Vec<CompletedPart>>,
+}
+
+// No doc comment: the field that holds it says what it is for.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct CompletedPart {
+    #[schemars(range(min = 1))]
+    pub part_number: u64,
+    /// Without quotes.
+    #[schemars(length(min = 1), extend("x-unquoted" = true))]
+    pub etag: String,
+}
+
+impl Operation for CompleteBuildUpload {
+    const NAME: &'static str = "complete_build_upload";
+    const TITLE: &'static str = "Complete a build upload";
+    const METHOD: Method = Method::POST;
+    const PATH: &'static str = "/builds/upload/complete";
+    const EFFECT: Effect = Effect::Creates;
+    const TOOLSET: Toolset = Toolset::Builds;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:manage-build-storage");
+    const RULES: &'static [Rule] = &[
+        Rule::Needs("upload_id", "parts"),
+        Rule::Needs("upload_id", "object_key"),
+        Rule::Needs("parts", "upload_id"),
+        Rule::Needs("parts", "object_key"),
+        Rule::Custom(check_numbers),
+    ];
+    const OWN_RULES: &'static [Rule] = &[Rule::Custom(check_etags)];
+    const IN_DOUBT: Option<&'static str> =
+        Some("look with `get_build`: the build is there if it happened; if not, complete it again");
+    const FORM: ResponseKind = ResponseKind::Status;
+    type Output = CompletedUpload;
+}
+
+/// Gives a build upload up and frees its space and parts at once.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct CancelBuildUpload {
+    pub build_id: Id,
+    pub object_key: Id,
+    /// Required for multipart.
+    pub upload_id: Option<Id>,
+}
+
+impl Operation for CancelBuildUpload {
+    const NAME: &'static str = "cancel_build_upload";
+    const TITLE: &'static str = "Cancel a build upload";
+    const METHOD: Method = Method::DELETE;
+    const PATH: &'static str = "/builds/upload";
+    const EFFECT: Effect = Effect::Stops;
+    const TOOLSET: Toolset = Toolset::Builds;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:manage-build-storage");
+    const IN_DOUBT: Option<&'static str> = Some("call again: `not_found` means that it is gone");
+    type Output = CancelledUpload;
+}
+
+/// The parts with the number that each should have: from 1, in ascending order, none missing.
+fn check_numbers(arguments: &Fields, violations: &mut Vec<Violation>) {
+    let numbers = parts(arguments).map(|part| part.get("part_number").and_then(Value::as_u64));
+    let wrong = (1_u64..).zip(numbers).find(|(expected, number)| number.is_some_and(|is| is != *expected));
+    if let Some((expected, _)) = wrong {
+        let path = format!("parts.{}.part_number", expected - 1);
+        let rule = format!("must be {expected}: parts go from 1 in ascending order, none missing");
+        violations.push(Violation::new(path, rule));
+    }
+}
+
+/// The service takes them with quotes around, which the check has removed; any other quote is a mistake.
+fn check_etags(arguments: &Fields, violations: &mut Vec<Violation>) {
+    for (index, part) in parts(arguments).enumerate() {
+        if part.get("etag").and_then(Value::as_str).is_some_and(|etag| etag.contains('"')) {
+            let rule = "must be the value of the header `ETag` without quotes";
+            violations.push(Violation::new(format!("parts.{index}.etag"), rule));
+        }
+    }
+}
+
+fn parts(arguments: &Fields) -> impl Iterator<Item = &Value> {
+    arguments.get("parts").and_then(Value::as_array).into_iter().flatten()
+}
+
+/// How to send the bytes (supplement 10.4). With `upload_id` it is multipart.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct BuildUpload {
+    pub build_id: String,
+    /// Multipart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upload_id: Option<String>,
+    /// Single-part: PUT the whole file there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upload_url: Option<String>,
+    pub object_key: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_parts: Option<u64>,
+    /// Bytes of each part but the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part_size: Option<u64>,
+    /// `multipart` or `single-part`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upload_type: Option<String>,
+}
+
+/// Where parts go (specification, GET builds/upload/parts).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct UploadPartUrls {
+    pub upload_urls: Vec<PartUrl>,
+}
+
+/// Where one part goes.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PartUrl {
+    pub part_number: u64,
+    pub url: String,
+}
+
+/// The answer to a completion (supplement 10.7). The status alone says that it succeeded.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct CompletedUpload {
+    /// Multipart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build_id: Option<String>,
+    /// Single-part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+}
+
+/// The answer to a cancellation (supplement 10.7).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CancelledUpload {
+    pub success: bool,
+}

@@ -1,0 +1,61 @@
+//! What a caller plainly means, in the form that the schema asks for.
+
+use serde_json::{Value, json};
+
+use super::is_a;
+use crate::{
+    fields::Fields,
+    service::schema::{OR_TYPE, UNQUOTED},
+};
+
+/// Turns `value` into what the schema asks for where its meaning is plain.
+pub(super) fn coerce(schema: &Fields, kind: &str, value: &mut Value) {
+    let coerced = match (kind, &*value) {
+        ("integer" | "number", Value::String(text)) => number(text.trim()),
+        ("integer", Value::Number(number)) if number.is_f64() => number
+            .as_f64()
+            .filter(|value| value.fract() == 0.0 && value.abs() < 9e15)
+            .and_then(|value| format!("{value:.0}").parse::<i64>().ok().map(Value::from)),
+        ("boolean", Value::String(text)) => match text.trim().to_ascii_lowercase().as_str() {
+            "true" => Some(Value::Bool(true)),
+            "false" => Some(Value::Bool(false)),
+            _ => None,
+        },
+        ("string", Value::Number(number)) => Some(Value::String(number.to_string())),
+        ("string", Value::String(text)) if schema.contains_key(UNQUOTED) => unquoted(text),
+        ("string", Value::String(text)) => spelled_as_listed(schema, text),
+        ("array", Value::String(text)) => {
+            Some(parsed(text).filter(Value::is_array).unwrap_or_else(|| json!([text])))
+        }
+        ("array", Value::Number(_)) => Some(json!([&*value])),
+        ("object", Value::String(text)) => parsed(text).filter(Value::is_object),
+        _ => None,
+    };
+    if let Some(coerced) = coerced {
+        *value = coerced;
+    }
+    if let (Some(other), Value::String(text)) = (schema.get(OR_TYPE).and_then(Value::as_str), &*value)
+        && let Some(other) = parsed(text).filter(|parsed| !parsed.is_null() && is_a(other, parsed))
+    {
+        *value = other;
+    }
+}
+
+fn number(text: &str) -> Option<Value> {
+    parsed(text).filter(Value::is_number)
+}
+
+fn parsed(text: &str) -> Option<Value> {
+    serde_json::from_str(text).ok()
+}
+
+/// The listed value that differs from `text` in letter case only.
+fn spelled_as_listed(schema: &Fields, text: &str) -> Option<Value> {
+    let allowed = schema.get("enum")?.as_array()?;
+    allowed.iter().find(|one| one.as_str().is_some_and(|one| one.eq_ignore_ascii_case(text))).cloned()
+}
+
+/// The text between quotes, as an HTTP header writes it.
+fn unquoted(text: &str) -> Option<Value> {
+    Some(Value::from(text.trim().strip_prefix('"')?.strip_suffix('"')?))
+}

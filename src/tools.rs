@@ -1,0 +1,16 @@
+//! All tools: operations of the service, and composite tools that take several requests, files or time.
+
+pub mod caller;
+pub mod catalog;
+pub mod composite;
+pub mod config;
+pub mod context;
+pub mod dispatcher;
+pub mod download;
+pub mod files;
+pub mod project_client;
+pub mod report;
+pub mod selection;
+pub mod summary;
+pub mod upload;
+pub mod waiting;

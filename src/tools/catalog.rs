@@ -1,0 +1,78 @@
+//! The list of all tools: the operations of the service, then the composite tools.
+
+use std::ops::Deref;
+
+use crate::{
+    service::{
+        catalog::{self, OPERATIONS, OperationEntry},
+        tool::Tool,
+    },
+    text::nearest,
+    tools::composite::{
+        CompositeEntry, DownloadMinion, DownloadRunFiles, SummarizeResults, UploadBuild, WaitForCompletion,
+    },
+};
+
+/// `upload_build`
+pub static UPLOAD_BUILD: CompositeEntry = CompositeEntry::of::<UploadBuild>();
+
+/// `wait_for_completion`
+pub static WAIT_FOR_COMPLETION: CompositeEntry = CompositeEntry::of::<WaitForCompletion>();
+
+/// `summarize_results`
+pub static SUMMARIZE_RESULTS: CompositeEntry = CompositeEntry::of::<SummarizeResults>();
+
+/// `download_run_files`
+pub static DOWNLOAD_RUN_FILES: CompositeEntry = CompositeEntry::of::<DownloadRunFiles>();
+
+/// `download_minion`
+pub static DOWNLOAD_MINION: CompositeEntry = CompositeEntry::of::<DownloadMinion>();
+
+/// The composite tools, in the order in which hosts list them.
+pub static COMPOSITE_TOOLS: [&CompositeEntry; 5] =
+    [&UPLOAD_BUILD, &WAIT_FOR_COMPLETION, &SUMMARIZE_RESULTS, &DOWNLOAD_RUN_FILES, &DOWNLOAD_MINION];
+
+/// A tool of the list, with its implementation.
+#[derive(Clone, Copy, Debug)]
+pub enum ToolEntry {
+    /// One request to the service.
+    Operation(&'static OperationEntry),
+    /// Several requests, files or time.
+    Composite(&'static CompositeEntry),
+}
+
+impl ToolEntry {
+    /// The tool as hosts see it.
+    pub fn tool(self) -> &'static Tool {
+        match self {
+            Self::Operation(entry) => &entry.tool,
+            Self::Composite(entry) => &entry.tool,
+        }
+    }
+}
+
+impl Deref for ToolEntry {
+    type Target = Tool;
+
+    fn deref(&self) -> &Tool {
+        self.tool()
+    }
+}
+
+/// All tools.
+pub fn tools() -> impl Iterator<Item = ToolEntry> {
+    let operations = OPERATIONS.iter().map(ToolEntry::Operation);
+    operations.chain(COMPOSITE_TOOLS.into_iter().map(ToolEntry::Composite))
+}
+
+/// The tool with the name `name`.
+pub fn find_tool(name: &str) -> Option<ToolEntry> {
+    let composite =
+        || COMPOSITE_TOOLS.into_iter().find(|entry| entry.tool.name == name).map(ToolEntry::Composite);
+    catalog::find(name).map(ToolEntry::Operation).or_else(composite)
+}
+
+/// The name of the tool that resembles `name` most.
+pub fn nearest_name(name: &str) -> Option<&'static str> {
+    nearest(name, tools().map(|entry| entry.tool().name))
+}

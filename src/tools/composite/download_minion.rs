@@ -1,0 +1,58 @@
+//! `download_minion`: an installer, saved here.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::CompositeTool;
+use crate::{
+    failure::Failure,
+    service::{
+        api::minions::MinionPlatform,
+        operation::{Access, Effect, Tier, Toolset},
+    },
+    tools::{
+        context::ToolContext,
+        download::{Installed, Manner, MinionOrder},
+    },
+    violation::Violation,
+};
+
+/// Saves the latest installer of a Minion, the helper agent of a test machine, locally; nothing is installed.
+///
+/// `status: downloading` after 45 s: the same call goes on where it ended.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct DownloadMinion {
+    /// Below the files root; made if missing.
+    pub destination_dir: String,
+    /// Default: this machine's.
+    pub platform: Option<MinionPlatform>,
+    /// Replace a file of its name.
+    pub overwrite: Option<bool>,
+}
+
+impl CompositeTool for DownloadMinion {
+    const NAME: &'static str = "download_minion";
+    const TITLE: &'static str = "Download the Minion installer";
+    const EFFECT: Effect = Effect::Replaces;
+    const TOOLSET: Toolset = Toolset::Minions;
+    const TIER: Tier = Tier::Extra;
+    const ACCESS: Access = Access::Permission("project:manage-minions");
+    const IN_DOUBT: Option<&'static str> = Some("look whether the file is there");
+    const ESSENTIAL: &'static [&'static str] = &["status"];
+    type Output = Installed;
+
+    async fn run(self, desk: ToolContext) -> Result<Installed, Failure> {
+        let platform = platform(self.platform)?;
+        let destination = desk.files.root()?.destination(&self.destination_dir)?;
+        let order = MinionOrder { project: desk.project, platform, overwrite: self.overwrite == Some(true) };
+        order.run(&desk.gateway, &desk.files.storage, &destination, &Manner::default(), &desk.audience).await
+    }
+}
+
+/// The platform that was named, else that of this machine.
+pub fn platform(named: Option<MinionPlatform>) -> Result<MinionPlatform, Failure> {
+    let rule = "is required: there is no installer for this machine";
+    named
+        .or_else(MinionPlatform::here)
+        .ok_or_else(|| Failure::invalid_arguments(DownloadMinion::NAME, &[Violation::new("platform", rule)]))
+}

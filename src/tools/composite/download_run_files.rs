@@ -1,0 +1,109 @@
+//! `download_run_files`: the files of a run, saved here.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::CompositeTool;
+use crate::{
+    failure::Failure,
+    fields::Fields,
+    service::{
+        api::Id,
+        operation::{Access, Effect, Tier, Toolset},
+        rule::Rule,
+    },
+    tools::{
+        context::ToolContext,
+        download::{Choice, Manner, Order, Report},
+    },
+    violation::Violation,
+};
+
+/// Saves the files of a run locally: recordings, logs, screenshots, reports; several players in `player-1/` and so on.
+///
+/// `status: downloading` after 45 s: the same call goes on where it ended.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "every word costs tokens, and the names speak for themselves")]
+pub struct DownloadRunFiles {
+    /// Or `<run>-<player>`: that player alone.
+    pub run_id: Id,
+    pub destination_dir: String,
+    /// Instead of `players` and `patterns`.
+    pub files: Option<Vec<FileChoice>>,
+    /// From 1.
+    #[schemars(inner(range(min = 1)))]
+    pub players: Option<Vec<u64>>,
+    /// Such as `*.png`, `logs/**`.
+    pub patterns: Option<Vec<String>>,
+    /// Replace files of these names.
+    pub overwrite: Option<bool>,
+}
+
+// A file that is wanted.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct FileChoice {
+    /// `<run>-<player>`
+    pub run_id: Id,
+    /// `artifact:<path>`
+    pub file_ref: String,
+    pub relative_path: Option<String>,
+}
+
+impl CompositeTool for DownloadRunFiles {
+    const NAME: &'static str = "download_run_files";
+    const TITLE: &'static str = "Download the files of a run";
+    const EFFECT: Effect = Effect::Replaces;
+    const TOOLSET: Toolset = Toolset::Artifacts;
+    const TIER: Tier = Tier::Extra;
+    const ACCESS: Access = Access::Permission("project:read-runs");
+    const RULES: &'static [Rule] = &[
+        Rule::Excludes("files", "players"),
+        Rule::Excludes("files", "patterns"),
+        Rule::Custom(files_are_of_the_run),
+    ];
+    const IN_DOUBT: Option<&'static str> = Some("call again: files that are there are not fetched again");
+    const ESSENTIAL: &'static [&'static str] = &["status"];
+    type Output = Report;
+
+    async fn run(self, desk: ToolContext) -> Result<Report, Failure> {
+        let destination = desk.files.root()?.destination(&self.destination_dir)?;
+        let choice = |one: FileChoice| Choice {
+            run_id: one.run_id,
+            file_ref: one.file_ref,
+            relative_path: one.relative_path,
+        };
+        let order = Order {
+            project: desk.project,
+            run_id: self.run_id.0,
+            files: self.files.map(|files| files.into_iter().map(choice).collect()),
+            players: self.players,
+            patterns: self.patterns,
+            overwrite: self.overwrite == Some(true),
+        };
+        order.run(&desk.gateway, &destination, &Manner::default(), &desk.audience).await
+    }
+}
+
+/// What a schema cannot say of `files`.
+fn files_are_of_the_run(arguments: &Fields, violations: &mut Vec<Violation>) {
+    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let run = arguments.get("run_id").and_then(Value::as_str).unwrap_or_default();
+    let files = arguments.get("files").and_then(Value::as_array).into_iter().flatten();
+    for (place, file) in files.enumerate() {
+        let mut broken = |name: &str, rule: String| {
+            violations.push(Violation::new(format!("files.{place}.{name}"), rule));
+        };
+        if let Some(id) = text(file, "run_id")
+            && (id == Order::run_of(&id) || Order::run_of(&id) != Order::run_of(run))
+        {
+            broken("run_id", format!("must be the id of a player of `{}`", Order::run_of(run)));
+        }
+        if text(file, "file_ref").is_some_and(|file_ref| !Order::is_reference(&file_ref)) {
+            broken("file_ref", "must be `artifact:<path>`".to_owned());
+        }
+        if let Some(problem) = text(file, "relative_path").as_deref().and_then(Order::problem) {
+            broken("relative_path", format!("cannot be a name: it {problem}"));
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! `summarize_results`: what became of runs, in one short answer.
+#![expect(missing_docs, reason = "the service's own names speak for themselves")]
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::CompositeTool;
+use crate::{
+    failure::{Code, Failure},
+    service::{
+        api::{Id, Uuid},
+        operation::{Access, Effect, Tier, Toolset},
+        rule::Rule,
+    },
+    tools::{
+        context::ToolContext,
+        summary::{Kind, Request, Summary, Target},
+    },
+};
+
+/// Sums up a run, job or plan execution: verdicts, why tests failed, bugs, flaky tests, changes.
+///
+/// Takes one of the ids.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct SummarizeResults {
+    pub run_id: Option<Id>,
+    pub job_id: Option<Uuid>,
+    pub test_plan_execution_id: Option<Id>,
+    /// `previous`, or id of an execution, run or job.
+    pub compare_with: Option<Id>,
+}
+
+impl CompositeTool for SummarizeResults {
+    const NAME: &'static str = "summarize_results";
+    const TITLE: &'static str = "Summarize results";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOLSET: Toolset = Toolset::Runs;
+    const TIER: Tier = Tier::Core;
+    const ACCESS: Access = Access::Permission("project:read-runs");
+    const RULES: &'static [Rule] = &[Rule::ExactlyOne(&["run_id", "job_id", "test_plan_execution_id"])];
+    const VIEW: bool = true;
+    type Output = Summary;
+
+    async fn run(self, desk: ToolContext) -> Result<Summary, Failure> {
+        let request = Request {
+            target: self.target()?,
+            project: desk.project,
+            compare_with: self.compare_with.map(|id| id.0),
+        };
+        request.run(&desk.gateway, &desk.audience).await
+    }
+}
+
+impl SummarizeResults {
+    fn target(&self) -> Result<Target, Failure> {
+        let Self { run_id, job_id, test_plan_execution_id, .. } = self;
+        let run = run_id.as_ref().map(|id| Target::new(Kind::Run, &id.0));
+        let job = job_id.as_ref().map(|id| Target::new(Kind::Job, &id.0));
+        let execution = test_plan_execution_id.as_ref().map(|id| Target::new(Kind::Execution, &id.0));
+        let target = run.or(job).or(execution);
+        target.ok_or_else(|| {
+            Failure::new(Code::InvalidArguments, "summarize_results: no id says what to sum up")
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! Calls tools: an operation through the gateway, a composite tool with its context.
+
+use std::sync::Arc;
+
+use crate::{
+    call::{gateway::Gateway, reply::Reply},
+    clock::Clock,
+    failure::Failure,
+    fields::Fields,
+    service::tool::Tool,
+    tools::{
+        caller::CallerContext,
+        catalog::ToolEntry,
+        composite::CompositeEntry,
+        config::ToolsConfig,
+        context::ToolContext,
+        upload::{FileServices, FilesConfig},
+    },
+};
+
+/// Calls tools. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Dispatcher {
+    gateway: Gateway,
+    files: Arc<FileServices>,
+}
+
+impl Dispatcher {
+    /// A dispatcher with this configuration. With unusable settings every call ends as the given failure.
+    pub fn new(config: Result<ToolsConfig, Failure>) -> Self {
+        let (call, files) = match config {
+            Ok(ToolsConfig { call, files }) => (Ok(call), files),
+            Err(failure) => (Err(failure), FilesConfig::default()),
+        };
+        Self { gateway: Gateway::new(call), files: Arc::new(FileServices::new(files)) }
+    }
+
+    /// The same dispatcher with another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { gateway: self.gateway.with_clock(clock), ..self }
+    }
+
+    /// The gateway that operations are called through.
+    pub fn gateway(&self) -> &Gateway {
+        &self.gateway
+    }
+
+    /// What the tools share that read or write local files.
+    ///
+    /// # Errors
+    /// The failure that says why the settings are unusable.
+    pub fn files(&self) -> Result<&Arc<FileServices>, Failure> {
+        self.gateway.problem().map_or(Ok(&self.files), |problem| Err(problem.clone()))
+    }
+
+    /// Calls a tool. A call that repeats a call of unknown outcome is not sent before the service has been asked
+    /// whether the earlier call happened.
+    ///
+    /// # Errors
+    /// Every failure of the tool.
+    pub async fn call_tool(
+        &self,
+        tool: ToolEntry,
+        arguments: Fields,
+        caller: CallerContext,
+    ) -> Result<Reply, Failure> {
+        match tool {
+            ToolEntry::Operation(entry) => self.gateway.call_once(entry, arguments).await,
+            ToolEntry::Composite(entry) => self.call_composite(entry, arguments, caller).await,
+        }
+    }
+
+    /// Checks the arguments of a tool that is not called through [`Self::call_tool`]. Returns the project that they
+    /// name.
+    ///
+    /// # Errors
+    /// `invalid_arguments` or `confirmation_required`.
+    pub fn admit(&self, tool: &Tool, arguments: &mut Fields) -> Result<Option<String>, Failure> {
+        self.gateway.check(tool, arguments).map(|checked| checked.requested)
+    }
+
+    async fn call_composite(
+        &self,
+        entry: &'static CompositeEntry,
+        mut arguments: Fields,
+        caller: CallerContext,
+    ) -> Result<Reply, Failure> {
+        let checked = self.gateway.check(entry, &mut arguments)?;
+        let (gateway, files) = (self.gateway.clone(), Arc::clone(&self.files));
+        let context = ToolContext { gateway, files, arguments, project: checked.requested, audience: caller };
+        let mut reply = Reply::made(entry.run(context).await?);
+
+        if let Some(wanted) = checked.wanted {
+            reply.select(wanted);
+        }
+        Ok(reply)
+    }
+}

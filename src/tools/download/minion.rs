@@ -1,0 +1,245 @@
+//! The installer of Minions: an address of the service, and what lies there.
+#![expect(missing_docs, reason = "the service's own names speak for themselves")]
+
+use std::{
+    env::consts::{ARCH, OS},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use percent_encoding::percent_decode_str;
+use reqwest::Url;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::{
+    INTERVAL, LATE, Manner,
+    meter::Meter,
+    plan, tell,
+    transfer::save,
+    work::{Origin, Saved, Target, Trouble, Work},
+};
+use crate::{
+    call::gateway::{Gateway, Refusal},
+    client::{Answer, DownloadStream, Opened, ResumeFrom, Storage, StorageError, has_expired},
+    failure::{Code, Failure, quotation},
+    fields::Fields,
+    service::{
+        api::minions::{GetMinionDownload, MinionPlatform},
+        catalog,
+        operation::Operation as _,
+        tool::PROJECT_ID,
+    },
+    tools::{
+        caller::CallerContext,
+        files::{Destination, over},
+    },
+};
+
+/// An installer, saved or not.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Installed {
+    /// `downloaded`; `downloading`: the same call goes on where this one ended.
+    pub status: &'static str,
+    pub platform: MinionPlatform,
+    pub path: String,
+    /// Bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// `true`: it was there before, with the same size and, where that is told, the same time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<&'static str>,
+}
+
+/// Which installer.
+#[derive(Clone, Debug)]
+pub struct MinionOrder {
+    /// Project that the caller named.
+    pub project: Option<String>,
+    pub platform: MinionPlatform,
+    /// Whether another file of its name is replaced.
+    pub overwrite: bool,
+}
+
+impl MinionPlatform {
+    /// The platform of this machine, if there is an installer for it.
+    pub fn here() -> Option<Self> {
+        match (OS, ARCH) {
+            ("windows", "x86_64") => Some(Self::Windows),
+            ("linux", "x86_64") => Some(Self::Linux),
+            ("macos", "aarch64") => Some(Self::Darwin),
+            _ => None,
+        }
+    }
+}
+
+impl MinionOrder {
+    /// Saves the installer. When the audience waits no longer, the rest is left to the next call.
+    ///
+    /// # Errors
+    /// Those of `get_minion_download`; `file_error` when another file of its name is there or nothing can be written; what
+    /// the storage host says.
+    pub async fn run(
+        self,
+        gateway: &Gateway,
+        storage: &Arc<Storage>,
+        destination: &Destination,
+        manner: &Manner,
+        audience: &CallerContext,
+    ) -> Result<Installed, Failure> {
+        let end = audience.patience.map(|patience| Instant::now() + patience);
+        let storage = Arc::clone(storage);
+        let origin = Released { gateway: gateway.clone(), storage, order: self, address: Mutex::default() };
+        let address = origin.ask().await?;
+        let name = file_name(&address)?;
+        origin.remember(address);
+        let directory = destination.open()?;
+        let shown = directory.path().join(&name).display().to_string();
+        let meter = Arc::new(Meter::new(0));
+        let replaces = origin.order.overwrite;
+        let target = Target { path: name, size: None, modified: None, replaces, hashes: true };
+        let (counted, clock) = (Arc::clone(&meter), Arc::clone(gateway.clock()));
+        let work = Work { directory, manner: manner.clone(), meter: counted, clock, end };
+        let saved = waited(save(&origin, target, work), &meter, audience, end).await;
+        let platform = origin.order.platform;
+        match saved {
+            None => Ok(Installed::late(platform, shown, &meter)),
+            Some(Err(Trouble::File(failure) | Trouble::Disk(failure))) => Err(failure),
+            Some(Ok(saved)) => Ok(Installed::of(platform, shown, saved)),
+        }
+    }
+}
+
+impl Installed {
+    fn of(platform: MinionPlatform, path: String, saved: Saved) -> Self {
+        let Saved { size, is_kept: kept, sha256 } = saved;
+        let (size, progress, hint) = (Some(size), None, None);
+        Self { status: "downloaded", platform, path, size, sha256, kept, progress, hint }
+    }
+
+    fn late(platform: MinionPlatform, path: String, meter: &Meter) -> Self {
+        let (progress, hint) = (Some(meter.told()), Some(LATE));
+        let (size, sha256, kept) = (None, None, false);
+        Self { status: "downloading", platform, path, size, sha256, kept, progress, hint }
+    }
+}
+
+/// Waits for a file, as long as the audience does, and tells it how far it has come.
+async fn waited<T>(
+    saving: impl Future<Output = T>,
+    meter: &Meter,
+    audience: &CallerContext,
+    end: Option<Instant>,
+) -> Option<T> {
+    let mut saving = std::pin::pin!(saving);
+    let mut ticks = tokio::time::interval(INTERVAL);
+    loop {
+        tokio::select! {
+            saved = &mut saving => {
+                tell(meter, audience);
+                return Some(saved);
+            }
+            () = over(end) => return None,
+            _ = ticks.tick() => tell(meter, audience),
+        }
+    }
+}
+
+/// An installer where the service says that it lies.
+struct Released {
+    gateway: Gateway,
+    storage: Arc<Storage>,
+    order: MinionOrder,
+    /// An address that was not used yet: each is good for a while only.
+    address: Mutex<Option<String>>,
+}
+
+impl Released {
+    /// A fresh address.
+    async fn ask(&self) -> Result<String, Failure> {
+        let entry = catalog::find(GetMinionDownload::NAME)
+            .ok_or_else(|| Failure::new(Code::NotFound, "there is no operation `get_minion_download`"))?;
+        let mut arguments = Fields::from_iter([("platform".to_owned(), json!(self.order.platform))]);
+        if let Some(project) = &self.order.project {
+            arguments.insert(PROJECT_ID.to_owned(), json!(project));
+        }
+        let reply = self.gateway.call(entry, arguments).await?;
+        let address = reply.value().get("download_url").and_then(Value::as_str);
+        address
+            .map(str::to_owned)
+            .ok_or_else(|| Failure::new(Code::BadResponse, "download_minion: the service names no address"))
+    }
+
+    fn remember(&self, address: String) {
+        *self.address.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
+    }
+
+    fn remembered(&self) -> Option<String> {
+        self.address.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Origin for Released {
+    async fn open(&self, rest: &ResumeFrom) -> Result<DownloadStream, Refusal> {
+        let address = match self.remembered() {
+            Some(address) => address,
+            None => self.ask().await?,
+        };
+        match self.storage.get(&address, rest).await {
+            Ok(Opened::File(arriving)) => Ok(arriving),
+            Ok(Opened::Other(answer)) => Err(refusal(&answer)),
+            Err(error) => {
+                let (is_passing, wait) = match &error {
+                    StorageError::Passing { wait, .. } => (true, *wait),
+                    _ => (false, None),
+                };
+                let code = if is_passing { Code::ServiceUnavailable } else { Code::BadResponse };
+                let failure = Failure::new(code, format!("download_minion: {error}"));
+                Err(Refusal { failure: failure.hint("call again later"), is_passing, wait })
+            }
+        }
+    }
+}
+
+/// What the storage host has instead of the file.
+fn refusal(answer: &Answer) -> Refusal {
+    let status = answer.status;
+    let fail = |code, what: String| Failure::new(code, format!("download_minion: {what}")).status(status);
+    let wait = answer.retry_after;
+    if let Some(why) = &answer.file.obstacle {
+        return fail(Code::BadResponse, format!("the redirect to the installer {why}")).into();
+    }
+    let (code, is_passing) = match status {
+        _ if has_expired(status, &answer.body) => (Code::Rejected, true),
+        404 => (Code::NotFound, false),
+        429 => (Code::RateLimited, true),
+        408 | 500.. => (Code::ServiceUnavailable, true),
+        _ => (Code::Rejected, false),
+    };
+    let words = quotation(String::from_utf8_lossy(&answer.body).trim());
+    let failure = fail(code, format!("the storage host answered {status}")).hint("call again later");
+    Refusal { failure: failure.detail("service_error", words), is_passing, wait }
+}
+
+/// The last segment of an address, where it can be the name of a file.
+fn file_name(address: &str) -> Result<String, Failure> {
+    let url = Url::parse(address).ok();
+    let last = url.as_ref().and_then(|url| url.path_segments()?.next_back());
+    let name = last.map(|last| percent_decode_str(last).decode_utf8_lossy().into_owned()).unwrap_or_default();
+    let problem = if name.contains('/') { Some("has a directory") } else { plan::problem(&name) };
+    match problem {
+        None => Ok(name),
+        Some(problem) => Err(Failure::new(
+            Code::BadResponse,
+            format!("download_minion: the name of the installer {problem}: nothing was saved"),
+        )
+        .hint("take the address of `get_minion_download` and save it under a name of your own")),
+    }
+}
