@@ -50,7 +50,9 @@ async fn execution(sandbox: &Sandbox, dispatcher: &Dispatcher) -> Value {
     let plan = call(dispatcher, "create_test_plan", json!({"name": "All", "test_items": items})).await;
     let start = json!({"test_plan_id": plan.get("id"), "deployment_config_id": CONFIG_PHONES});
     let started = call(dispatcher, "start_test_plan_run", start).await;
+
     sandbox.advance(3_600.0);
+
     started.get("test_plan_execution_id").cloned().unwrap_or_default()
 }
 
@@ -67,14 +69,17 @@ async fn slow_down(sandbox: &Sandbox) {
 async fn one_by_one(dispatcher: &Dispatcher, execution: &Value) -> usize {
     call(dispatcher, "get_test_plan_execution", json!({"test_plan_execution_id": execution})).await;
     let (mut requests, mut page) = (1, 0);
+
     loop {
         let asked = json!({"test_plan_execution_id": execution, "page": page, "page_size": 100});
         let jobs = call(dispatcher, "list_jobs", asked).await;
         (requests, page) = (requests + 1, page + 1);
+
         let jobs = jobs.get("data").and_then(Value::as_array).cloned().unwrap_or_default();
         if jobs.is_empty() {
             return requests;
         }
+
         for job in &jobs {
             let run = json!({"run_id": job.pointer("/runs/0/multiplayer_run_id")});
             let detail = call(dispatcher, "get_run", run.clone()).await;
@@ -93,6 +98,7 @@ fn run(number: usize, is_alike: bool) -> Value {
     let report =
         format!("Tapped door {test} three times; it stayed closed, and the lantern burnt out meanwhile.");
     let goal = format!("Open door {test} with the button at the top right");
+
     json!({
         "multiplayer_run_id": format!("run{number:08}"), "state": "COMPLETED", "result": "FAILED",
         "started_at": "2026-03-01T08:00:00+00:00", "completed_at": "2026-03-01T08:04:00+00:00",
@@ -127,9 +133,11 @@ fn answer(uri: &Uri, runs: usize, is_alike: bool) -> Value {
     if last != "jobs" {
         return run(number(last), is_alike);
     }
+
     let query = uri.query().unwrap_or_default();
     let page: usize = query.split('&').find_map(|pair| pair.strip_prefix("page=")).map_or(0, number);
     let shown: Vec<_> = (page * 100..runs.min(page * 100 + 100)).map(|one| job(one, is_alike)).collect();
+
     json!({"data": shown, "pagination": {"total_pages": runs.div_ceil(100)}})
 }
 
@@ -143,6 +151,7 @@ async fn measure(runs: usize, is_alike: bool) {
     let serving = tokio::spawn(async move { axum::serve(listener, router).await });
     let summary =
         call(&dispatcher(&base_url), "summarize_results", json!({"test_plan_execution_id": EXECUTION})).await;
+
     serving.abort();
     let shown = summary.get("failures").and_then(Value::as_array).map_or(0, Vec::len);
     let how = if is_alike { "all alike" } else { "all different" };

@@ -52,6 +52,7 @@ async fn answer(State(address): State<SocketAddr>, request: Request) -> Response
         }),
         _ => json!({"build_id": "b"}),
     };
+
     ([("content-type", "application/json")], Body::from(text.to_string())).into_response()
 }
 
@@ -64,6 +65,7 @@ fn dispatcher(address: SocketAddr, directory: &Path) -> Dispatcher {
         "TAS_FILES_ROOT" | "TAS_STATE_DIR" => directory.to_str().map(str::to_owned),
         _ => None,
     });
+
     Dispatcher::new(settings.tools_config())
 }
 
@@ -73,6 +75,7 @@ async fn ours(dispatcher: &Dispatcher, checksum: bool) -> Duration {
     let arguments = arguments.as_object().cloned().unwrap_or_default();
     let started = Instant::now();
     let reply = dispatcher.call_tool(tool, arguments, CallerContext::silent()).await.expect("an upload");
+
     assert_eq!(reply.value().get("status").and_then(Value::as_str), Some("uploaded"));
     started.elapsed()
 }
@@ -85,8 +88,10 @@ async fn least(client: &reqwest::Client, address: SocketAddr, file: &Path) -> Du
         let sent = client.put(format!("http://{address}/{number}")).header("content-length", PART).body(body);
         assert!(sent.send().await.is_ok_and(|answer| answer.status().is_success()), "a part is stored");
     };
+
     let started = Instant::now();
     stream::iter(1..=PARTS).map(put).buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
+
     started.elapsed()
 }
 
@@ -99,6 +104,7 @@ fn median(mut values: Vec<Duration>) -> f64 {
 fn serve() -> SocketAddr {
     let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     listener.set_nonblocking(true).expect("a listener");
+
     let address = listener.local_addr().expect("an address");
     std::thread::spawn(move || {
         runtime().block_on(async {
@@ -106,6 +112,7 @@ fn serve() -> SocketAddr {
             axum::serve(listener, Router::new().fallback(answer).with_state(address)).await
         })
     });
+
     address
 }
 
@@ -122,15 +129,17 @@ async fn compare(address: SocketAddr) {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("game.apk");
     File::create(&file).and_then(|file| file.set_len(PART * PARTS)).expect("a sparse file");
+
     let dispatcher = dispatcher(address, directory.path());
     let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
-
     let [mut hashed, mut bare, mut floor] = [const { Vec::new() }; 3];
+
     for _ in 0..ROUNDS {
         floor.push(least(&client, address, &file).await);
         bare.push(ours(&dispatcher, false).await);
         hashed.push(ours(&dispatcher, true).await);
     }
+
     let [hashed, bare, floor] = [hashed, bare, floor].map(median);
     let size = PART * PARTS / MIB;
     println!(

@@ -122,7 +122,9 @@ fn complain(failure: &Failure) -> Exit {
     } else {
         failure.to_json()
     };
+
     // Nothing is left to say it to when standard error is gone.
     drop(writeln!(errors, "{said}"));
+
     failure.code.into()
 }

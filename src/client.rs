@@ -131,6 +131,7 @@ impl Client {
     ) -> Result<Answer, Failure> {
         let transport = self.transport(request)?;
         let mut attempt = 1;
+
         loop {
             let outcome = transport.send(request, key, deadline).await;
             let Some(pause) = self.retry.pause(request.repeat, &outcome, attempt, deadline) else {
@@ -158,6 +159,7 @@ impl Client {
             Host::Main => Some(&self.main),
             Host::Knowledge => self.knowledge.as_ref(),
         };
+
         found.ok_or_else(|| {
             let setting = host.setting();
             Failure::new(

@@ -34,17 +34,21 @@ pub async fn run() -> Result<()> {
     ];
     let session = Session::start(&environment).await?;
     let mut demo = Demo { sandbox, session, transcript: Transcript::new() };
+
     demo.greet()?;
     let config = demo.find_config().await?;
     let test = demo.find_test().await?;
     let job = demo.start(&test, &config).await?;
     let run = demo.wait(&job).await?;
+
     demo.read_failure(&run).await?;
     demo.export(&run).await?;
     demo.be_refused(&run).await?;
+
     let Demo { session, mut transcript, .. } = demo;
     session.end().await?;
     transcript.end("Every step went as expected.");
+
     Ok(())
 }
 
@@ -63,6 +67,7 @@ impl Demo {
             "tas-mcp serves {tools} tools over MCP {}, in global scope, against a sandbox of the service.",
             self.session.revision()
         ));
+
         Ok(())
     }
 
@@ -74,7 +79,9 @@ impl Demo {
             .iter()
             .find(|config| config["kind"] == "windows" && config["providerType"] == "build-storage");
         let config = found.context("no Windows config")?;
+
         self.transcript.found(&format!("{} configs; taken: {}", configs.len(), text(config, "name")?));
+
         Ok(text(config, "id")?.to_owned())
     }
 
@@ -84,12 +91,14 @@ impl Demo {
         let tests = records(&page)?;
         let test =
             tests.iter().find(|test| test["id"] == seed::TEST_FAILS).context("the test is not listed")?;
+
         self.transcript.found(&format!(
             "{} tests; taken: {} ({})",
             tests.len(),
             text(test, "name")?,
             text(test, "type")?
         ));
+
         Ok(text(test, "id")?.to_owned())
     }
 
@@ -100,7 +109,9 @@ impl Demo {
         });
         let started = self.call("start_run", arguments).await?;
         let job = started["job_ids"][0].as_str().context("no job")?;
+
         self.transcript.found(&format!("job {job}"));
+
         Ok(job.to_owned())
     }
 
@@ -108,19 +119,24 @@ impl Demo {
     async fn wait(&mut self, job: &str) -> Result<String> {
         self.transcript.step("Wait for it. (The sandbox's clock is advanced by 30 s for each look.)");
         let mut seen = String::new();
+
         for _ in 0..MOST_LOOKS {
             let record = self.quiet_call("get_job", json!({"job_id": job})).await?;
             let status = text(&record, "status")?;
+
             if status != seen {
                 status.clone_into(&mut seen);
                 self.transcript.call("get_job", &json!({"job_id": job}));
                 self.transcript.found(status);
             }
+
             if status == "COMPLETED" {
                 return self.verdict(&record);
             }
+
             self.sandbox.advance(POLL_SECONDS);
         }
+
         bail!("the job did not end")
     }
 
@@ -128,11 +144,13 @@ impl Demo {
         let runs = job["runs"].as_array().context("no runs")?;
         let last = runs.iter().max_by_key(|run| run["started_at"].as_str()).context("no run")?;
         let (result, left) = (text(last, "result")?, &job["retries"]["remaining"]);
+
         ensure!(result == "FAILED" && runs.len() == 1, "a verdict must not be retried: {job}");
         self.transcript.found(&format!(
             "{result} after {} attempt, {left} retries left: a verdict is never retried",
             runs.len()
         ));
+
         Ok(text(last, "multiplayer_run_id")?.to_owned())
     }
 
@@ -141,6 +159,7 @@ impl Demo {
         let record = self.call("get_run", json!({"run_id": run})).await?;
         let steps = record["players"][0]["steps"].as_array().context("no steps")?;
         let failed = steps.iter().find(|step| step["run_result"] == "FAILED").context("no failed step")?;
+
         self.transcript.found(&format!(
             "step {} of {}: {}",
             failed["step_number"],
@@ -148,18 +167,22 @@ impl Demo {
             text(&failed["test"], "goal")?
         ));
         let items = failed["items"].as_array().context("no expected results")?;
+
         for item in items.iter().filter(|item| item["status"] == "failed") {
             self.transcript.found(&format!("expected: {}", text(item, "expected")?));
         }
+
         self.transcript.found(&format!("report: {}", text(failed, "report")?));
         let bugs = self.call("list_run_bugs", json!({"run_id": run})).await?;
         let bug = records(&bugs)?.first().context("no bug")?;
+
         self.transcript.found(&format!(
             "bug {} ({}): {}",
             text(bug, "bug_id")?,
             text(bug, "severity")?,
             text(bug, "title")?
         ));
+
         Ok(())
     }
 
@@ -174,6 +197,7 @@ impl Demo {
             result["total_test_cases"],
             text(&result, "tmsys_run_url")?
         ));
+
         Ok(())
     }
 
@@ -181,15 +205,18 @@ impl Demo {
         self.transcript.step("A slip: the same run, but the wrong project.");
         let arguments = json!({"multiplayer_run_id": run, "project_id": seed::ARENA_PROJECT});
         self.transcript.call("export_tmsys_run", &arguments);
+
         let error =
             self.session.call("export_tmsys_run", arguments).await?.err().context("it was not refused")?;
         ensure!(error["code"] == "project_scope_mismatch", "refused otherwise: {error}");
+
         let message = text(&error, "message")?;
         ensure!(
             message.contains(seed::DEMO_PROJECT) && message.contains(seed::ARENA_PROJECT),
             "a project is not named: {message}"
         );
         self.transcript.refused(&format!("project_scope_mismatch: {message}"));
+
         Ok(())
     }
 

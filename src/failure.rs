@@ -137,6 +137,7 @@ impl Failure {
             Self::new(Code::InvalidArguments, format!("invalid arguments for `{tool}`: {first}{more}"))
                 .hint("correct every violation in `details.violations` and call again; nothing was sent")
                 .detail("violations", json!(listed));
+
         match violations.len().saturating_sub(MOST_VIOLATIONS) {
             0 => failure,
             omitted => failure.detail("violations_omitted", omitted),

@@ -1,44 +1,40 @@
-//! An MCP server, command line and sandbox for the Test Automation Service.
+//! An MCP server, a command line and a sandbox for the Test Automation Service.
 //!
-//! # The modules
+//! # The layers
 //!
-//! | module | what it is |
-//! |-|-|
-//! | [`api`] | records and operations of the service; each operation is described once |
-//! | [`local`] | tools that are more than one request |
-//! | [`tool`] | what hosts and people see of a tool |
-//! | [`operation`], [`rule`] | what a description says: the trait, effects, sets of tools, rules between arguments |
-//! | [`catalog`] | the one list of operations |
-//! | [`schema`], [`arguments`] | schemas as hosts accept them, and the check of arguments against them |
-//! | [`wire`] | how arguments become path, query and body |
-//! | [`config`] | every setting |
-//! | [`client`] | requests: key, limits, retries, TLS |
-//! | [`scope`] | which project a call goes to |
-//! | [`gateway`], [`call`], [`reply`], [`failure`] | one call, what its requests share, and how it ends |
-//! | [`listing`] | lists of the service, page by page to their end |
-//! | [`download`], [`upload`], [`files`] | files of runs and installers come down, builds go up; where files may lie |
-//! | [`report`] | a page to look at: a run or a summary as one HTML file |
-//! | [`picture`] | pictures, small enough for hosts |
-//! | [`waiting`] | waiting for runs, and what came of them |
-//! | [`summary`] | what became of a run, a job or an execution, in one short answer |
-//! | [`mcp`] | the server: tools, protocol revisions, standard input and output |
-//! | [`sandbox`] | the service in memory |
-//! | [`cli`] | the operations as commands |
-//! | [`demo`] | a session, told as it happens |
+//! Imports point downward only. `tests/it/layers.rs` holds every path in the source to this table.
+//!
+//! | layer | content | may import |
+//! |-|-|-|
+//! | `main.rs` | the process: arguments, settings, logs, subcommand, exit code | every layer |
+//! | [`demo`] | a scripted session against the sandbox | `settings`, `mcp`, `sandbox`, `cli` |
+//! | [`cli`] | the command line for people and CI | `mcp` and every layer below it, except `sandbox` |
+//! | [`mcp`] | the MCP protocol, on standard input and output | `settings` and every layer below it, except `sandbox` |
+//! | [`settings`] | flags, environment variables and files; the configuration of each lower layer | `tools` and every layer below it, except `sandbox` |
+//! | [`tools`] | the list of all tools, selection, dispatch, composite tools, local files | `call`, `client`, `service` |
+//! | [`call`] | one call of one operation: argument check, project scope, duplicate guard, request, reply | `client`, `service` |
+//! | [`client`] | the HTTP client: key, addresses, limits, retries, TLS | `service` |
+//! | [`sandbox`] | the service in memory | `service` |
+//! | [`service`] | the description of the service: operations, schemas, rules, request layout | foundations only |
+//! | [`backoff`], [`clock`], [`failure`], [`fields`], [`picture`], [`text`], [`violation`] | foundations | other foundations |
 //!
 //! # The path of one call
 //!
-//! [`mcp::Server`] finds the [`tool::Tool`] and hands the arguments to [`gateway::Gateway::call_tool`], which
+//! [`mcp::Server`] finds the [`tools::catalog::ToolEntry`] and passes the arguments to
+//! [`tools::dispatcher::Dispatcher::call_tool`]. A composite tool runs there and calls operations through the gateway.
+//! For an operation, [`call::gateway::Gateway`]
 //!
-//! 1. checks them against the schema ([`arguments::check`]), the rules ([`rule::Rule::check`]) and the path
-//!    ([`wire::layout`]), and reports every violation at once;
-//! 2. finds the project ([`scope::Scope::resolve`]), with look-ups only where they decide something;
-//! 3. looks first whether a call of unknown outcome happened, when it is repeated (`gateway::repeating`);
-//! 4. sends the request ([`call::Call::send`], [`client::Client::send`]) as often as its retries allow;
-//! 5. makes a [`reply::Reply`] of the answer, or a [`failure::Failure`] with a code, a message and a hint.
+//! 1. checks the arguments against the schema ([`service::arguments::check`]), the rules
+//!    ([`service::rule::Rule::check`]) and the path ([`service::request::layout`]), and reports every violation at once;
+//! 2. finds the project ([`call::scope::Scope::resolve`]), with look-ups only where they decide something;
+//! 3. asks the service first whether an earlier equal call happened, if the outcome of that call is unknown
+//!    (duplicate guard);
+//! 4. sends the request ([`call::context::CallContext::send`], [`client::Client::send`]) and repeats it as far as the
+//!    retry policy allows;
+//! 5. makes a [`call::reply::Reply`] of the answer, or a [`failure::Failure`] with a code, a message and a hint.
 //!
-//! The sandbox meets the same description from the other side: it is routed by the catalog, checks with the same
-//! schema and rules, and answers through [`sandbox::Answer`], which the compiler demands for every operation.
+//! The sandbox reads the same description: the list of operations is its list of routes, it checks requests with the
+//! same schemas and rules, and it answers through [`sandbox::Answer`], which the compiler demands for every operation.
 
 pub mod backoff;
 pub mod call;

@@ -16,6 +16,7 @@ fn main() -> ExitCode {
     let matches = cli::program().get_matches();
     let settings = Settings::read(&matches);
     start_logging(&settings);
+
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&error.into()),
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     let outcome = runtime.block_on(run(&matches, settings));
     // A blocked read of standard input must not keep the process.
     runtime.shutdown_background();
+
     match outcome {
         Ok(exit) => ExitCode::from(exit as u8),
         Err(error) => fail(&error),
@@ -45,6 +47,7 @@ async fn run(matches: &ArgMatches, mut settings: Settings) -> anyhow::Result<Exi
         Some(("sandbox", matches)) => serve_sandbox(matches, &settings).await,
         _ => Box::pin(serve(&settings)).await,
     }?;
+
     Ok(Exit::Done)
 }
 
@@ -56,7 +59,9 @@ async fn serve(settings: &Settings) -> anyhow::Result<()> {
         terminated().await;
         stopping.cancel();
     });
+
     let (input, output) = rmcp::transport::stdio_pipes();
+
     Box::pin(mcp::serve_stdio(server, input, output)).await
 }
 
@@ -76,8 +81,10 @@ async fn serve_sandbox(matches: &ArgMatches, settings: &Settings) -> anyhow::Res
     let options = Options { speed, tmsys_name: settings.tmsys_name().to_owned(), part_size };
     let sandbox =
         sandbox::start(listen, options, None).await.with_context(|| format!("cannot listen on {listen}"))?;
+
     writeln!(std::io::stdout(), "{}", sandbox.guide())?;
     terminated().await;
+
     Ok(())
 }
 
@@ -91,6 +98,7 @@ fn start_logging(settings: &Settings) {
     use tracing_subscriber::{
         filter::LevelFilter, filter::Targets, layer::SubscriberExt, util::SubscriberInitExt,
     };
+
     // An unusable filter is reported with the other settings.
     let filter = settings::log_filter(settings.log())
         .unwrap_or_else(|_| Targets::new().with_default(LevelFilter::WARN));
@@ -104,6 +112,8 @@ fn fail(error: &anyhow::Error) -> ExitCode {
         // Who reads our output has enough of it, such as `head`.
         return ExitCode::SUCCESS;
     }
+
     drop(writeln!(std::io::stderr(), "tas-mcp: {error:#}"));
+
     ExitCode::FAILURE
 }

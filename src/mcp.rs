@@ -97,7 +97,9 @@ impl Server {
         if let Some(problem) = dispatcher.gateway().problem() {
             tracing::warn!("{problem}");
         }
+
         let instructions = instructions::text(&selection, settings.project());
+
         Self(Arc::new(Inner {
             dispatcher,
             selection,
@@ -156,15 +158,18 @@ impl Server {
         if tool.confirm.is_none() {
             return Outcome::Ended(self.call(tool, arguments, context).await);
         }
+
         let asked_about = arguments.clone();
         let outcome = self.call(tool, asked_about, context).await;
         let Err(failure) = outcome else { return Outcome::Ended(outcome) };
         if failure.code != Code::ConfirmationRequired {
             return Outcome::Ended(Err(failure));
         }
+
         let call = format!("{}:{}", tool.name, json!(arguments));
         let repeated = Repeated { state: request.request_state, answers: request.input_responses };
         let now = self.0.gateway().clock().now();
+
         match self.0.confirmation.ask(&call, &failure, repeated, now, context).await {
             Asked::Yes => {
                 arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
@@ -189,6 +194,7 @@ impl Server {
                 None => failure,
             }
         };
+
         let started = Instant::now();
         let (watcher, telling) = progress::of(context);
         let (patience, leaving) = (Some(self.0.patience), self.0.stopping.clone());
@@ -198,7 +204,9 @@ impl Server {
             () = context.ct.cancelled() => Err(stopped("cancelled by the caller")),
             () = self.0.stopping.cancelled() => Err(stopped("the server is stopping")),
         };
+
         log(tool.tool(), &outcome, started);
+
         outcome
     }
 }
@@ -235,7 +243,9 @@ fn success(reply: Reply, max_reply_chars: usize, tool: &described::Tool) -> Call
     let (value, text) = reply.within(max_reply_chars, reply::Asked::Call(tool));
     let mut result =
         CallToolResult::success(std::iter::once(ContentBlock::text(text)).chain(images).collect());
+
     result.structured_content = Some(value);
+
     result
 }
 

@@ -84,7 +84,9 @@ pub fn deliverable(data: Bytes, stated: &str) -> Result<Picture, Unusable> {
     if width.max(height) <= LONGEST_SIDE {
         return Ok(Picture { data, mime_type, width, height, original: None });
     }
+
     let smaller = reader(&data, format).decode()?.resize(LONGEST_SIDE, LONGEST_SIDE, FilterType::Triangle);
+
     Ok(Picture {
         data: encoded(&smaller, format)?.into(),
         mime_type,
@@ -101,6 +103,7 @@ fn reader(data: &[u8], format: ImageFormat) -> ImageReader<Cursor<&[u8]>> {
     limits.max_image_height = Some(LONGEST_DECODED_SIDE);
     limits.max_alloc = Some(MOST_MEMORY);
     reader.limits(limits);
+
     reader
 }
 
@@ -111,6 +114,7 @@ fn encoded(image: &DynamicImage, format: ImageFormat) -> Result<Vec<u8>, ImageEr
     } else {
         image.write_to(&mut file, format)?;
     }
+
     Ok(file.into_inner())
 }
 

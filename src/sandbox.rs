@@ -300,6 +300,7 @@ where
         ),
         Content::Raw(bytes) => Content::Raw(bytes),
     };
+
     Ok(Answered { status, headers, body })
 }
 

@@ -87,11 +87,13 @@ impl Settings {
                 let value = variable(setting.variable).filter(is_filled)?;
                 Some((value, format!("variable {}", setting.variable)))
             };
+
             if let Some((value, origin)) = from_flag.or_else(from_variable) {
                 let found = Found { value, origin };
                 settings.found.insert(name(setting), found);
             }
         }
+
         settings
     }
 
@@ -142,6 +144,7 @@ impl Settings {
         let shown = shown.map(|(name, found)| {
             (*name, hidden(name).unwrap_or_else(|| found.value.trim()), found.origin.as_str())
         });
+
         shown.collect()
     }
 
@@ -198,10 +201,12 @@ impl Settings {
             problems.optional(&TMSYS_NAME, values::tmsys_name).unwrap_or_else(|| "tmsys".to_owned());
         let timeout = problems.optional(&TIMEOUT_S, values::timeout).unwrap_or(DEFAULT_TIMEOUT);
         let asks_first = problems.optional(&CONFIRM, values::asks_first).unwrap_or(true);
+
         problems.optional(&MAX_REPLY_CHARS, values::max_reply_chars);
         problems.optional(&LOG, |text| log_filter(text).map(drop));
         problems
             .optional(&TOOLSETS, |words| Selection::parse(words, false).map_err(|error| error.to_string()));
+
         let read_only = problems.optional(&READ_ONLY, values::boolean).unwrap_or(false);
         match (base_url, key) {
             (Some(base_url), Some(key)) if problems.is_empty() => Ok(ToolsConfig {

@@ -44,11 +44,13 @@ pub fn shown_name(name: &str) -> String {
 /// `multiplayer_run_id`, is most like it.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     const ALIKE: f64 = 0.72;
+
     let ends_in = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('_'));
     let likeness = |candidate: &str| {
         let same_end = ends_in(name, candidate) || ends_in(candidate, name);
         if same_end { 1.0 } else { strsim::jaro_winkler(name, candidate) }
     };
+
     candidates
         .map(|candidate| (likeness(candidate), candidate))
         .filter(|(likeness, _)| *likeness >= ALIKE)

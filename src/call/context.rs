@@ -62,6 +62,7 @@ impl CallContext<'_> {
         let Some(fallback) = entry.fallback.filter(|_| matches!(answer.status, 404 | 405)) else {
             return Ok(answer);
         };
+
         match self.walk(fallback, arguments, project).await? {
             Some(found) => Ok(found),
             None if answer.status == 404 => Ok(answer),
@@ -135,6 +136,7 @@ impl CallContext<'_> {
             if !answer.is_success() {
                 return Ok(Some(answer));
             }
+
             let list_page: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
             let Some(Value::Array(records)) = list_page.get("data") else {
                 let message = format!("{}: the service's answer is not a list", list.name);
@@ -144,11 +146,13 @@ impl CallContext<'_> {
             if let Some(record) = records.iter().find(|record| record.get(fallback.field) == wanted) {
                 return Ok(Some(Answer { body: Bytes::from(record.to_string()), ..answer }));
             }
+
             let pages = list_page.pointer("/pagination/total_pages").and_then(Value::as_u64);
             if records.is_empty() || pages.is_some_and(|pages| page + 1 >= pages) {
                 return Ok(None);
             }
         }
+
         Err(Failure::new(
             Code::NotFound,
             format!(

@@ -94,12 +94,14 @@ where
     let numbers = 1..pages.min(MOST_PAGES);
     let rest: Vec<_> = stream::iter(numbers.clone()).map(ask).buffered(AT_ONCE).collect().await;
     let mut listed = Listed { records: first.records, lost: Vec::new(), is_longer: pages > MOST_PAGES };
+
     for (number, answer) in numbers.zip(rest) {
         match answer {
             Ok(page) => listed.records.extend(page.records),
             Err(failure) => listed.lost.push((number, failure)),
         }
     }
+
     listed
 }
 
@@ -113,6 +115,7 @@ where
     if listed.records.is_empty() {
         return listed;
     }
+
     for number in 1..MOST_PAGES {
         match ask(number).await {
             // Nothing more, or the same again from a service that has no pages.
@@ -124,7 +127,9 @@ where
             }
         }
     }
+
     listed.is_longer = true;
+
     listed
 }
 
@@ -133,12 +138,15 @@ where
 pub(crate) fn each_once(records: Vec<Value>, id: &str) -> Vec<Value> {
     let mut known = BTreeMap::new();
     let mut nameless = Vec::new();
+
     for record in records {
         match record.get(id).and_then(Value::as_str) {
             Some(id) => drop(known.insert(id.to_ascii_lowercase(), record)),
             None => nameless.push(record),
         }
     }
+
     nameless.sort_by_cached_key(Value::to_string);
+
     known.into_values().chain(nameless).collect()
 }

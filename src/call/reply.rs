@@ -89,23 +89,29 @@ impl Reply {
                 value
             }
         };
+
         let pictures = value.as_object_mut().zip(entry.pictures);
         taken.extend(pictures.map(|(answer, pictures)| pictures::take(answer, pictures)).unwrap_or_default());
         clean(&mut value);
+
         let Value::Object(object) = &mut value else { return Err(bad("is not a JSON object")) };
         key.mask_fields(object);
         rename_tmsys(object, within.tmsys_name);
+
         if let Some(complete) = entry.complete {
             complete(object, arguments);
         }
+
         if let Some(missing) = entry.essential.iter().find(|name| !object.contains_key(**name)) {
             return Err(bad(&format!("lacks `{missing}`")));
         }
+
         let known = entry.output_schema().get("properties").and_then(Value::as_object);
         let known = known.filter(|_| entry.form != ResponseKind::Status);
         if known.is_some_and(|known| !object.keys().any(|name| known.contains_key(name))) {
             return Err(bad("has none of the fields of this operation"));
         }
+
         Ok(Self { value, pictures: Vec::new(), taken, project: None })
     }
 
@@ -153,10 +159,13 @@ impl Reply {
         if text.len() <= most || text.chars().count() <= most {
             return (self.value, text);
         }
+
         if let Value::Object(object) = &mut self.value {
             budget::cut(object, most, asked);
         }
+
         let text = self.value.to_string();
+
         (self.value, text)
     }
 
@@ -192,6 +201,7 @@ fn rename_tmsys(object: &mut Fields, tmsys_name: &str) {
     if tmsys_name == "tmsys" || !object.keys().any(|name| name.starts_with(tmsys_name)) {
         return;
     }
+
     let renamed = std::mem::take(object).into_iter().map(|(name, value)| {
         let rest = name.strip_prefix(tmsys_name).filter(|rest| rest.is_empty() || rest.starts_with('_'));
         (rest.map_or(name.clone(), |rest| format!("tmsys{rest}")), value)
@@ -209,5 +219,6 @@ fn bad(entry: &OperationEntry, answer: &Answer, key: &ApiKey, why: &str) -> Fail
             failure.hint(format!("{} may not be the address of the service", Host::of(entry.place).setting()))
         }
     };
+
     if text.is_empty() { failure } else { failure.detail("service_error", quotation(&text)) }
 }

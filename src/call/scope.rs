@@ -57,7 +57,9 @@ impl Scope {
                 _ => Ok(Some(project.clone())),
             };
         }
+
         let found = self.found(call, entry, requested, ids).await;
+
         found.map_err(|failure| if entry.effect.is_read_only() { failure } else { unchanged(failure) })
     }
 
@@ -98,6 +100,7 @@ impl Scope {
         if let Some(requested) = requested {
             return Ok(requested.to_owned());
         }
+
         let known = self.candidates(None);
         match known.as_slice() {
             [only] => Ok(only.clone()),
@@ -168,6 +171,7 @@ fn not_resolved(ids: &[&OwnedId], asked: &[String]) -> Failure {
     } else {
         format!("not found in {}", asked.join(", "))
     };
+
     Failure::new(Code::ProjectNotResolved, format!("{}: {place}", named.join(", ")))
         .hint("check the ids, or name their project with `project_id` or the setting TAS_PROJECTS")
         .detail("asked", asked)

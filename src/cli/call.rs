@@ -58,10 +58,12 @@ pub(super) fn subcommand(tool: ToolEntry) -> Command {
             .action(ArgAction::SetTrue)
             .help("Do not ask first: a person agreed to the cost or loss")
     });
+
     let json = Arg::new(JSON).long(JSON).value_name("JSON").num_args(0..=1).default_missing_value("").help(
         "All arguments as a JSON object; `-` reads it from standard input. Without a value the same as --raw",
     );
     let raw = Arg::new(RAW).long(RAW).action(ArgAction::SetTrue).help("Compact JSON, also on a terminal");
+
     Command::new(tool.name)
         .about(tool.title)
         .long_about(tool.description().to_owned())
@@ -88,6 +90,7 @@ fn told(schema: &Value) -> String {
     if let Some(description) = text("description") {
         return description.to_owned();
     }
+
     let known = schema.get(KNOWN).unwrap_or(schema);
     match (text("type"), text("format")) {
         (Some("array"), _) => "May be repeated".to_owned(),
@@ -115,6 +118,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
         Ok(directory) => directory,
         Err(failure) => return Ok(complain(&failure)),
     };
+
     match confirmed(&Dispatcher::new(settings.tools_config()), tool, arguments).await? {
         Ok(reply) => {
             let printed = print(&reply, wants_json(matches));
@@ -161,9 +165,11 @@ pub(super) fn arguments(tool: &Tool, matches: &ArgMatches) -> anyhow::Result<Res
         };
         arguments = fields;
     }
+
     let names =
         tool.input_schema().get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
     let fields = tool.takes_fields.then_some(FIELDS);
+
     for name in names.map(String::as_str).chain([PROJECT_ID]).chain(fields) {
         // A command may leave a flag out.
         let Ok(Some(values)) = matches.try_get_many::<String>(name) else { continue };
@@ -171,9 +177,11 @@ pub(super) fn arguments(tool: &Tool, matches: &ArgMatches) -> anyhow::Result<Res
         let value = if values.len() == 1 { values.remove(0) } else { Value::Array(values) };
         arguments.insert(name.to_owned(), value);
     }
+
     if tool.confirm.is_some() && matches.get_flag(YES) {
         arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
     }
+
     Ok(Ok(arguments))
 }
 
@@ -182,9 +190,11 @@ pub(super) fn agreed(failure: &Failure) -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(false);
     }
+
     write!(anstream::stderr(), "{failure}. Go on? [y/N] ")?;
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
+
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
@@ -201,6 +211,7 @@ fn json_text(json: &str) -> anyhow::Result<String> {
 pub(super) fn print(reply: &Reply, raw: bool) -> anyhow::Result<Exit> {
     let value = reply.value();
     let mut output = anstream::stdout();
+
     if raw || !std::io::stdout().is_terminal() {
         writeln!(output, "{value}")?;
     } else if let Some(table) = list(value) {
@@ -212,6 +223,7 @@ pub(super) fn print(reply: &Reply, raw: bool) -> anyhow::Result<Exit> {
     } else {
         writeln!(output, "{value:#}")?;
     }
+
     Ok(Exit::Done)
 }
 
@@ -223,6 +235,7 @@ fn list(value: &Value) -> Option<Table> {
     let columns: Vec<_> =
         first.iter().filter(|(_, value)| plain(value)).map(|(name, _)| name.as_str()).collect();
     let mut table = Table::new(columns.iter().copied());
+
     for record in records {
         table.row(columns.iter().map(|name| match record.get(name) {
             None | Some(Value::Null) => String::new(),
@@ -230,5 +243,6 @@ fn list(value: &Value) -> Option<Table> {
             Some(other) => other.to_string(),
         }));
     }
+
     Some(table)
 }

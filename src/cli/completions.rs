@@ -20,7 +20,9 @@ pub fn run(matches: &ArgMatches, mut program: Command) -> anyhow::Result<()> {
     let name = program.get_name().to_owned();
     // Made as a whole first: a generator panics where its reader has enough.
     let mut script = Vec::new();
+
     clap_complete::generate(shell, &mut program, name, &mut script);
     std::io::stdout().write_all(&script)?;
+
     Ok(())
 }

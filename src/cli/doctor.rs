@@ -73,11 +73,13 @@ struct Offered {
 pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
     let report = examine(settings).await;
     let mut output = anstream::stdout();
+
     if matches.get_flag("json") {
         writeln!(output, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {
         write!(output, "{}", text::of(&report)?)?;
     }
+
     Ok(report.verdict())
 }
 
@@ -87,6 +89,7 @@ async fn examine(settings: &Settings) -> Report {
     let hosts = if problem.is_none() { hosts::reach_all(&gateway, settings).await } else { Vec::new() };
     let is_there = hosts.first().is_some_and(|main| main.reached.is_some());
     let probes = if is_there { probes::try_all(&gateway, settings).await } else { Vec::new() };
+
     Report {
         version: env!("CARGO_PKG_VERSION"),
         settings: settings.found().into_iter().map(Found::from).collect(),
@@ -108,9 +111,11 @@ impl Report {
         if self.probes.iter().any(|probe| probe.failure.is_none()) {
             return Exit::Done;
         }
+
         let of_hosts = self.hosts.iter().filter_map(|host| host.failure.as_ref());
         let of_probes = self.probes.iter().filter_map(|probe| probe.failure.as_ref());
         let failure = self.problem.iter().chain(of_hosts).chain(of_probes).next();
+
         failure.map_or(Code::NotConfigured, |failure| failure.code).into()
     }
 }
@@ -131,5 +136,6 @@ fn tools(settings: &Settings) -> Tools {
         Offered { set: set.name(), tools: offered.iter().map(|tool| tool.name).collect(), tokens }
     });
     let sets: Vec<_> = sets.filter(|set| !set.tools.is_empty()).collect();
+
     Tools { offered: selection.tools().count(), tokens: sets.iter().map(|set| set.tokens).sum(), sets }
 }

@@ -48,6 +48,7 @@ pub fn command() -> Command {
 fn run_command() -> Command {
     let player = Arg::new(PLAYER).long(PLAYER).value_name("N").action(ArgAction::Append);
     let pattern = Arg::new(PATTERN).long(PATTERN).value_name("GLOB").action(ArgAction::Append);
+
     Command::new("run")
         .about("Saves the files of a run; several players get folders of their own")
         .after_help(Exit::HELP)
@@ -106,10 +107,13 @@ async fn run_files(matches: &ArgMatches, dispatcher: &Dispatcher) -> Result<Repo
         run_id,
         files: None,
     };
+
     let bar = Bar::new();
     let audience = CallerContext { watcher: Arc::new(bar.clone()), ..CallerContext::silent() };
     let ended = order.run(dispatcher.gateway(), &destination, &Manner::default(), &audience).await;
+
     bar.end();
+
     ended.map_err(|failure| complain_late(&failure))
 }
 
@@ -124,7 +128,9 @@ async fn minion(matches: &ArgMatches, dispatcher: &Dispatcher) -> Result<Install
     let audience = CallerContext { watcher: Arc::new(bar.clone()), ..CallerContext::silent() };
     let storage = dispatcher.files().map_err(|failure| complain(&failure))?.storage.clone();
     let ended = order.run(dispatcher.gateway(), &storage, &destination, &Manner::default(), &audience).await;
+
     bar.end();
+
     ended.map_err(|failure| complain_late(&failure))
 }
 
@@ -151,6 +157,7 @@ fn shown(result: &impl Serialize, table: &Table, exit: Exit) -> anyhow::Result<E
     } else {
         writeln!(output, "{}", serde_json::to_string(result).context("the result is no JSON")?)?;
     }
+
     Ok(exit)
 }
 
@@ -160,12 +167,15 @@ fn table_of_files(report: &Report) -> Table {
         let note = if file.kept { "was there" } else { "" };
         table.row([file.path.clone(), file.size.to_string(), note.to_owned()]);
     }
+
     for failed in &report.failed {
         table.row([failed.file_ref.clone(), String::new(), failed.message.clone()]);
     }
+
     if let Some(hint) = &report.hint {
         table.row([String::new(), String::new(), hint.clone()]);
     }
+
     table
 }
 

@@ -36,6 +36,7 @@ pub(super) fn directory<'a>(tool: &Tool, matches: &'a ArgMatches) -> Result<Opti
     };
     let files = directory.read_dir().map_err(|error| refused(format!("cannot be used: {error}")))?;
     let mut names = files.filter_map(Result::ok).map(|file| file.file_name().to_string_lossy().into_owned());
+
     match names.find(|name| name.starts_with(PREFIX)) {
         Some(name) => Err(refused(format!("already has `{name}`"))),
         None => Ok(Some(directory)),

@@ -23,9 +23,11 @@ impl Live {
         if !std::io::stderr().is_terminal() {
             return Self::Lines(Mutex::default());
         }
+
         let style = ProgressStyle::with_template("{spinner} {elapsed_precise} [{bar:20}] {wide_msg}");
         let bar = ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(Duration::from_millis(200));
+
         Self::Bar(bar)
     }
 }

@@ -33,6 +33,7 @@ impl NewFile {
         if path.is_dir() {
             return Err(refused(&"it is a directory"));
         }
+
         let place = Place::of(path).map_err(|error| refused(&error))?;
         let usable = match &place {
             Place::Output | Place::Errors => Ok(()),
@@ -40,6 +41,7 @@ impl NewFile {
             Place::File(path) => temporary(path).map(drop),
         };
         usable.map_err(|error| refused(&error))?;
+
         Ok(Some(Self { named, place }))
     }
 
@@ -54,6 +56,7 @@ impl NewFile {
             }
             Place::File(path) => replaced(path, bytes),
         };
+
         written.map_err(|error| {
             failed(&self.named, &error).hint("everything else was done: name another file and ask again")
         })
@@ -85,5 +88,6 @@ fn temporary(path: &Path) -> Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt as _;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
+
     builder.tempfile_in(place::directory(path))
 }

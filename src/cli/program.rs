@@ -30,6 +30,7 @@ fn sandbox_command() -> Command {
         .long("part-size")
         .value_name("BYTES")
         .value_parser(value_parser!(u64).range(1..));
+
     Command::new("sandbox")
         .about("Serves the service from memory, with seed data, until it is told to end")
         .arg(

@@ -38,6 +38,7 @@ pub fn command() -> Command {
     let compare_with = Arg::new(COMPARE_WITH).long(COMPARE_WITH).value_name("ID");
     let project = Arg::new(PROJECT_ID).long("project-id").value_name("ID");
     let raw = Arg::new(RAW).long(RAW).action(ArgAction::SetTrue);
+
     Command::new("report")
         .about(about)
         .after_help(Exit::HELP)
@@ -61,12 +62,14 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
         id: matches.get_one::<String>(ID).cloned().unwrap_or_default(),
         compare_with: matches.get_one::<String>(COMPARE_WITH).cloned(),
     };
+
     if file.is_none() && !to_output {
         return match asked.summary().await {
             Ok(reply) => print(&reply, matches.get_flag(RAW)),
             Err(failure) => Ok(complain(&failure)),
         };
     }
+
     let gathered = match asked.gathered().await {
         Ok(gathered) => gathered,
         Err(failure) => return Ok(complain(&failure)),
@@ -86,7 +89,9 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
         Ok(reply) => print(&reply, matches.get_flag(RAW)),
         Err(failure) => Ok(complain(&failure)),
     };
+
     complain(&failure);
+
     printed.map(|_| Exit::Refused)
 }
 

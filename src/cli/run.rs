@@ -82,9 +82,11 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
         Ok(read) => read,
         Err(failure) => return Ok(complain(&failure)),
     };
+
     if let Some(subject) = matches.get_one::<String>(SUBJECT) {
         arguments.insert(start.2.to_owned(), Value::from(subject.as_str()));
     }
+
     let dispatcher = Dispatcher::new(settings.tools_config());
     let project = arguments.get(PROJECT_ID).and_then(Value::as_str).map(str::to_owned);
     let reply = match call::confirmed(&dispatcher, tool, arguments).await? {
@@ -95,6 +97,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     if !matches.get_flag(WAIT) {
         return call::print(&reply, raw);
     }
+
     let project = project.or_else(|| reply.project().map(str::to_owned));
     let timeout = Duration::from_secs(*matches.get_one::<u64>(TIMEOUT).unwrap_or(&TIMEOUT_S));
     let started = reply.value().clone();
@@ -105,8 +108,10 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
             return Ok(complain(&failure.hint("`list_jobs` shows what was started, if anything was")));
         }
     };
+
     let wait = Wait { target, named, project: project.clone(), timeout, interval: None };
     let audience = CallerContext { watcher: Arc::new(Live::new()), ..CallerContext::silent() };
+
     match wait.run(dispatcher.gateway(), &audience).await {
         Ok(completion) => {
             // The display ends before the table begins.
@@ -130,6 +135,8 @@ fn read(tool: ToolEntry, matches: &ArgMatches) -> anyhow::Result<Result<Read, Fa
         let failure = Failure::new(Code::InvalidArguments, format!("`--{flag}` needs `--{WAIT}`"));
         return Ok(Err(failure.hint("nothing was sent")));
     }
+
     let arguments = call::arguments(tool.tool(), matches)?;
+
     Ok(arguments.and_then(|arguments| Ok((arguments, verdicts::report(matches)?))))
 }

@@ -34,6 +34,7 @@ impl Table {
             let filled = cells(self.rows.get(1..).unwrap_or_default()).unwrap_or(0);
             if filled == 0 && self.rows.len() > 1 { 0 } else { cells(&self.rows).unwrap_or(0) }
         };
+
         (0..columns).map(width).collect()
     }
 }
@@ -55,6 +56,7 @@ impl fmt::Display for Table {
             let cells: Vec<_> = cells.map(|(cell, width)| format!("{cell:<width$}")).collect();
             writeln!(formatter, "{}", cells.join("  ").trim_end())?;
         }
+
         Ok(())
     }
 }

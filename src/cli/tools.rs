@@ -36,6 +36,7 @@ pub fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
     let tools: Vec<_> =
         catalog::tools().filter(|tool| found.is_none_or(|found| found.name == tool.name)).collect();
     let mut output = anstream::stdout();
+
     if matches.get_flag("json") || found.is_some() {
         let shown: Vec<_> = tools.iter().map(|tool| published_tool(tool.tool(), is_global)).collect();
         let shown =
@@ -48,6 +49,7 @@ pub fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
         }
         write!(output, "{table}")?;
     }
+
     Ok(Exit::Done)
 }
 

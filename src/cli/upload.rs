@@ -81,6 +81,7 @@ pub fn command() -> Command {
     let values = VALUES.map(|(name, placeholder, help)| {
         Arg::new(name).long(name.replace('_', "-")).value_name(placeholder).help(help)
     });
+
     Command::new("upload")
         .about("Uploads files as builds; prints a JSON object for each in a pipe, a table on a terminal")
         .after_help(format!(
@@ -107,8 +108,10 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
             return Ok(exits.first().copied().unwrap_or(Exit::Unusable));
         }
     };
+
     let tokens: Vec<_> = jobs.iter().map(|job| job.handle.cancelled.clone()).collect();
     let bars = Bars::new(jobs.iter().map(|job| (job.path.as_str(), Arc::clone(&job.handle.meter))));
+
     tokio::select! {
         exit = uploaded(jobs, &bars, interrupted_twice(&tokens)) => exit,
         () = bars.draw() => Ok(Exit::Done),
@@ -155,6 +158,7 @@ impl Job<'_> {
             Ok(errand) => errand.run().await,
             Err(failure) => Err(failure),
         };
+
         (path, outcome)
     }
 }
@@ -178,18 +182,21 @@ fn prepared<'a>(
         let message = format!("upload: `--name` is for one file, and there are {}", paths.len());
         return one(Failure::new(Code::InvalidArguments, message).hint("nothing was sent"));
     }
+
     let (options, project) = match admitted(matches, dispatcher, &paths)? {
         Ok(admitted) => admitted,
         Err(failure) => return one(failure),
     };
     let batch = Arc::new(Batch { matches, dispatcher, files, root, options, project });
     let (mut jobs, mut failures) = (Vec::new(), Vec::new());
+
     for path in paths {
         match batch.order(&path).check(&batch.root) {
             Ok(handle) => jobs.push(Job { path, handle, batch: Arc::clone(&batch) }),
             Err(failure) => failures.push(failure.detail("path", path)),
         }
     }
+
     Ok(if failures.is_empty() { Ok(jobs) } else { Err(failures) })
 }
 
@@ -205,6 +212,7 @@ fn admitted(
     let given = arguments(matches, paths);
     let mut checked = given.clone();
     let mut outcome = dispatcher.admit(tool.tool(), &mut checked);
+
     if let Err(failure) = &outcome
         && failure.code == Code::ConfirmationRequired
         && agreed(failure)?
@@ -213,6 +221,7 @@ fn admitted(
         checked.insert(CONFIRM.to_owned(), Value::Bool(true));
         outcome = dispatcher.admit(tool.tool(), &mut checked);
     }
+
     Ok(outcome.map(|project| (UploadBuild::options(checked), project)))
 }
 
@@ -224,15 +233,19 @@ fn arguments(matches: &ArgMatches, paths: &[String]) -> Fields {
             arguments.insert(name.to_owned(), Value::from(value.as_str()));
         }
     }
+
     if let Some(tags) = matches.get_many::<String>(TAG) {
         arguments.insert("tags".to_owned(), tags.map(String::as_str).collect());
     }
+
     if matches.get_flag(AUTO_DELETE) {
         arguments.insert("auto_delete".to_owned(), Value::Bool(true));
     }
+
     if matches.get_flag(YES) {
         arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
     }
+
     arguments
 }
 
@@ -245,6 +258,7 @@ async fn uploaded(
     let mut told = Told::new();
     let mut outcomes = stream::iter(jobs.into_iter().map(Job::run)).buffer_unordered(AT_ONCE);
     let mut stopped = std::pin::pin!(stopped);
+
     loop {
         tokio::select! {
             biased;
@@ -260,7 +274,9 @@ async fn uploaded(
             }
         }
     }
+
     bars.finish();
+
     told.end()
 }
 

@@ -14,7 +14,10 @@ use crate::{
     call::gateway::Gateway,
     failure::Failure,
     fields::Fields,
-    service::{api::runs::GetRun, operation::Operation as _},
+    service::{
+        api::{Id, runs::GetRun},
+        operation::Operation as _,
+    },
     tools::{
         project_client::ProjectClient,
         waiting::{
@@ -67,6 +70,7 @@ impl Ending {
         };
         // Who reads our output may have enough of it; the file is written all the same.
         printed?;
+
         Ok(match written.map_err(|failure| complain(&failure)) {
             Err(_) if self.exit() == Exit::Done => Exit::Refused,
             _ => self.exit(),
@@ -86,6 +90,7 @@ impl Ending {
         } else {
             write!(output, "{}", self.table())?;
         }
+
         Ok(())
     }
 
@@ -114,17 +119,21 @@ impl Ending {
                 item.reason.clone().unwrap_or_default(),
             ]);
         }
+
         for (device, why) in &self.not_started {
             let [none, run, attempts] = [(); 3].map(|()| String::new());
             table.row(["not started".to_owned(), none, device.clone(), run, attempts, why.clone()]);
         }
+
         for why in self.not_read() {
             let [test, platform, run, attempts] = [(); 4].map(|()| String::new());
             table.row(["not read".to_owned(), test, platform, run, attempts, why]);
         }
+
         let passed = self.completion.verdicts.get("SUCCESS").unwrap_or(&0);
         let total = self.completion.total + self.not_started.len();
         let why = self.completion.to_explain().map(|(_, id)| format!("why: tas-mcp report {id}\n"));
+
         format!("{table}{passed} of {total} passed\n{}", why.unwrap_or_default())
     }
 
@@ -146,16 +155,17 @@ impl Ending {
         let mut cases: Vec<_> =
             items.iter().zip(&runs).map(|(item, run)| Case::new(item, run.as_ref(), &plan)).collect();
         let failed = self.not_started.iter().map(|(device, why)| Case::not_started(device, why, &plan));
+
         cases.extend(failed);
         cases.extend(self.not_read().iter().map(|why| Case::not_read(why, &plan)));
+
         Ok(junit::document(&plan, &cases)?)
     }
 }
 
 /// The run of an item; a report without its steps is better than none.
 async fn run_of(counter: &ProjectClient, item: &Item) -> Option<Value> {
-    let arguments = Fields::from_iter([("run_id".to_owned(), json!(item.run_id.as_ref()?))]);
-    let run = counter.ask(GetRun::NAME, arguments).await;
+    let run = counter.call(&GetRun { run_id: Id(item.run_id.clone()?) }).await;
     let read = run.inspect_err(|failure| tracing::warn!("the report lacks the steps of a run: {failure}"));
     read.ok().map(|reply| reply.value().clone())
 }

@@ -56,6 +56,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
         Err(failure) => return Ok(complain(&failure)),
     };
     complete(&mut arguments);
+
     let report = match verdicts::report(matches) {
         Ok(report) => report,
         Err(failure) => return Ok(complain(&failure)),
@@ -69,6 +70,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     };
     let completion = serde_json::from_value(reply.value().clone())?;
     let ending = Ending { completion, started: None, not_started: Vec::new() };
+
     ending.told(dispatcher.gateway(), project.as_deref(), report, call::wants_json(matches)).await
 }
 

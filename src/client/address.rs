@@ -35,14 +35,17 @@ impl HostUrl {
         if !url.username().is_empty() || url.password().is_some() {
             return Err("must not hold a user name or password".to_owned());
         }
+
         let has_more = url.query().is_some() || url.fragment().is_some();
         // It may be a key, and must not be shown.
         url.set_query(None);
         url.set_fragment(None);
+
         let shown = url.as_str().trim_end_matches('/');
         if has_more {
             return Err(format!("`{shown}` must not have a query or fragment"));
         }
+
         let loopback = is_loopback(&url);
         match url.scheme() {
             "https" => {}
@@ -54,6 +57,7 @@ impl HostUrl {
             }
             other => return Err(format!("`{shown}` must use https, not {other}")),
         }
+
         Ok(Self { text: shown.to_owned(), loopback })
     }
 

@@ -85,6 +85,7 @@ impl Opened {
         let Followed { response, is_elsewhere, obstacle } = found;
         let (status, headers) = (response.status(), response.headers().clone());
         let (start, total) = content_range(&headers);
+
         if obstacle.is_none() && matches!(status, StatusCode::OK | StatusCode::PARTIAL_CONTENT) {
             let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
             let etag = text(header::ETAG).map(str::to_owned);
@@ -95,9 +96,11 @@ impl Opened {
             let offset = if is_whole { 0 } else { start.unwrap_or(u64::MAX) };
             return Ok(Self::File(DownloadStream { response, offset, total, etag, modified }));
         }
+
         let url = response.url().clone();
         let mut answer = Answer::new(status.as_u16(), &url, &headers, bounded(response).await?);
         answer.file = FileMetadata { total, is_elsewhere, obstacle, ..answer.file };
+
         Ok(Self::Other(answer))
     }
 }
@@ -128,6 +131,7 @@ impl Client {
         let headers = rest.headers();
         let own = format!("{}{}", transport.url().as_str(), request.target);
         let listed = listed.filter(|listed| *listed != own).and_then(|listed| Url::parse(listed).ok());
+
         if let Some(listed) = listed.filter(is_safe) {
             match transport.open(request, Some(&listed), &headers, key).await {
                 // The file may have come to another place since it was listed.
@@ -137,6 +141,7 @@ impl Client {
                 opened => return opened.map_err(|error| lost(error, request, key)),
             }
         }
+
         transport.open(request, None, &headers, key).await.map_err(|error| lost(error, request, key))
     }
 }

@@ -49,12 +49,15 @@ impl ApiKey {
         if text.is_empty() {
             return Err("is empty".to_owned());
         }
+
         let unusable = "has characters that no key has (a line break, a space or a control character?)";
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(unusable.to_owned());
         }
+
         let mut header = HeaderValue::from_str(text).map_err(|_| unusable.to_owned())?;
         header.set_sensitive(true);
+
         Ok(Self { secret: Secret(text.to_owned()), header, kind: kind_of(text) })
     }
 
@@ -154,12 +157,15 @@ impl KeyFile {
     /// No problem shows the path: it may be the key itself, set in the wrong place.
     fn key(&self) -> Result<ApiKey, String> {
         const LONGEST_FILE: u64 = 64 * 1024;
+
         let unreadable = |error: std::io::Error| format!("names a file that cannot be read: {error}");
         let metadata = fs::metadata(&self.path).map_err(unreadable)?;
         if !metadata.is_file() || metadata.len() > LONGEST_FILE {
             return Err("does not name a file with a key".to_owned());
         }
+
         let text = fs::read_to_string(&self.path).map_err(unreadable)?;
+
         ApiKey::parse(&text).map_err(|problem| format!("names a file whose content {problem}"))
     }
 }

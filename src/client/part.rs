@@ -55,21 +55,25 @@ async fn window(
     let length = usize::try_from(length).unwrap_or(LONGEST_ANSWER).min(LONGEST_ANSWER);
     let truncated = |error: reqwest::Error| TransportError::Truncated(chain(&error.without_url()));
     let (mut bytes, mut counted) = (BytesMut::new(), 0);
+
     while let Some(mut chunk) = response.chunk().await.map_err(truncated)? {
         counted += chunk.len() as u64;
         let skipped = chunk.len().min(usize::try_from(before).unwrap_or(usize::MAX));
         chunk.advance(skipped);
         before -= skipped as u64;
+
         let room = length - bytes.len();
         if chunk.len() > room {
             bytes.extend_from_slice(&chunk.split_to(room));
             return Ok((bytes.freeze(), None));
         }
+
         bytes.extend_from_slice(&chunk);
         if counted > LONGEST_ANSWER as u64 && bytes.is_empty() {
             return Err(TransportError::TooLong);
         }
     }
+
     Ok((bytes.freeze(), Some(counted)))
 }
 

@@ -47,7 +47,9 @@ impl Pools {
         if let Some(http) = pool.get() {
             return Ok(http);
         }
+
         let http = self.build(is_plain, is_loopback)?;
+
         Ok(pool.get_or_init(|| http))
     }
 
@@ -60,15 +62,18 @@ impl Pools {
             .connect_timeout(CONNECT_TIMEOUT.min(self.timeout.mul_f64(CONNECT_SHARE)))
             .pool_idle_timeout(IDLE_TIMEOUT)
             .tcp_nodelay(true);
+
         if is_loopback {
             builder = builder.no_proxy();
         }
+
         if is_plain {
             // The system's certificates take their time to read, and would verify nothing.
             builder = builder.tls_certs_only([]);
         } else if let Some(path) = &self.ca_file {
             builder = builder.tls_certs_merge(certificates(path).map_err(TransportError::Setup)?);
         }
+
         builder.build().map_err(|error| TransportError::Setup(chain(&error)))
     }
 }
@@ -81,5 +86,6 @@ pub fn certificates(path: &Path) -> Result<Vec<Certificate>, String> {
     if certificates.is_empty() {
         return Err(format!("`{}` has no certificate in PEM form", path.display()));
     }
+
     Ok(certificates)
 }

@@ -26,9 +26,11 @@ pub fn proxy_of(url: &HostUrl) -> Option<String> {
     if url.is_loopback() {
         return None;
     }
+
     let address = url.as_str().parse().ok()?;
     let proxy = Matcher::from_system().intercept(&address)?;
     let authority = proxy.uri().authority().map(|authority| authority.as_str().rsplit('@').next())?;
+
     Some(format!("{}://{}", proxy.uri().scheme_str().unwrap_or("http"), authority.unwrap_or_default()))
 }
 
@@ -46,6 +48,7 @@ impl Transport {
             repeat: Repeat::Safe,
             in_doubt: None,
         };
+
         let started = Instant::now();
         let asking = async {
             let pool = self.pools().of(self.url().is_plain(), self.url().is_loopback())?;
@@ -56,6 +59,7 @@ impl Transport {
         let response = response.map_err(|error| error.into_failure(&request, None, 1))?;
         let date = response.headers().get(header::DATE).and_then(|date| date.to_str().ok());
         let date = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
+
         Ok(Reached {
             status: response.status().as_u16(),
             milliseconds: started.elapsed().as_millis(),

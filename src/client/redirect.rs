@@ -42,6 +42,7 @@ pub(super) async fn followed(
             }
         }
     }
+
     Ok(Followed { response, is_elsewhere: redirects > 0, obstacle })
 }
 
@@ -57,6 +58,8 @@ fn target(response: &Response) -> Result<Url, String> {
     if is_safe(&target) {
         return Ok(target);
     }
+
     let (scheme, host) = (target.scheme(), target.host_str().unwrap_or_default());
+
     Err(format!("leads to `{scheme}://{host}`, and only https is followed"))
 }

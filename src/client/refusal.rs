@@ -27,6 +27,7 @@ pub fn refused(request: &Request<'_>, answer: &Answer, key: &ApiKey) -> Failure 
         _ => Fields::from_iter([("error".to_owned(), text())]),
     };
     key.mask_fields(&mut body);
+
     let is_filled =
         |name: &&str| body.get(*name).and_then(Value::as_array).is_some_and(|rows| !rows.is_empty());
     let rows = ROWS.into_iter().find(is_filled);
@@ -41,6 +42,7 @@ pub fn refused(request: &Request<'_>, answer: &Answer, key: &ApiKey) -> Failure 
     };
     let message = format!("{}: the service answered {}{tries}: {shown}", request.operation, answer.status);
     let mut failure = Failure::new(code, message).status(answer.status);
+
     if rows.is_some() {
         failure = failure.hint("see what each part reports before you call again");
     } else if code == Code::Conflict && body.contains_key("latest_version") {
@@ -50,21 +52,26 @@ pub fn refused(request: &Request<'_>, answer: &Answer, key: &ApiKey) -> Failure 
     } else if let Some(hint) = hint(code, request, answer, key, said) {
         failure = failure.hint(key.masked(hint));
     }
+
     if let Some(words) = &words {
         failure = failure.detail("service_error", words.as_str());
     }
+
     if let Some((_, permission)) = said.split_once(MISSING_PERMISSION) {
         failure = failure.detail("required_permission", permission.trim());
     }
+
     if let Some(wait) = answer.retry_after {
         failure = failure.detail("retry_after_s", wait.as_secs());
     }
+
     for (name, value) in body {
         let repeated = name == "error" && value.is_string();
         if !repeated && !failure.details.contains_key(&name) {
             failure.details.insert(name, value);
         }
     }
+
     failure
 }
 
@@ -77,6 +84,7 @@ fn words(body: &Fields) -> Option<String> {
 fn code_of(status: u16, said: &str) -> Code {
     let said = said.to_ascii_lowercase();
     let has = |words: &str| said.contains(words);
+
     match status {
         401 => Code::Unauthenticated,
         402 => Code::QuotaExceeded,

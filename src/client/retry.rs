@@ -65,7 +65,9 @@ impl RetryPolicy {
         if attempt >= self.attempts {
             return None;
         }
+
         let pause = asked.unwrap_or_else(|| self.backoff(attempt));
+
         (pause < deadline.saturating_duration_since(Instant::now())).then_some(pause)
     }
 

@@ -85,6 +85,7 @@ impl Storage {
         let request = request.put(address).header(header::CONTENT_TYPE, "application/octet-stream");
         let answer = success(request.body(body).send().await).await?;
         let tag = answer.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok()).map(unquoted);
+
         match tag {
             Some(tag) if !tag.is_empty() => Ok(tag.to_owned()),
             _ => Err(StorageError::NoTag(answer.status())),
@@ -100,7 +101,9 @@ impl Storage {
             let found = followed(response, &headers, &self.pools).await?;
             Ok(Opened::of(found).await?)
         };
+
         let late = || StorageError::passing(format!("no answer came within {} s", OPENING.as_secs()));
+
         tokio::time::timeout(OPENING, opening).await.unwrap_or_else(|_| Err(late()))
     }
 
@@ -125,6 +128,7 @@ async fn success(sent: Result<Response, reqwest::Error>) -> Result<Response, Sto
     if status.is_success() {
         return Ok(answer);
     }
+
     let wait = retry_after(answer.headers());
     let body =
         tokio::time::timeout(PATIENCE, bounded(answer)).await.ok().and_then(Result::ok).unwrap_or_default();
@@ -132,6 +136,7 @@ async fn success(sent: Result<Response, reqwest::Error>) -> Result<Response, Sto
     let is_busy = status.is_server_error()
         || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS)
         || said.contains("RequestTimeout");
+
     Err(match status.as_u16() {
         status if has_expired(status, &body) => StorageError::Refused { status, said },
         _ if is_busy => StorageError::Passing { said, wait },

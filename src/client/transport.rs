@@ -80,6 +80,7 @@ impl Transport {
             };
             Ok(answer)
         };
+
         tokio::time::timeout(limit, exchange).await.unwrap_or(Err(TransportError::Timeout(limit)))
     }
 
@@ -107,16 +108,20 @@ impl Transport {
             Some(url) => (url.scheme() == "http", super::is_loopback(url), self.is_own(url)),
         };
         let mut sending = self.pools.of(is_plain, is_loopback)?.request(request.method.clone(), address);
+
         if request.has_key && is_own {
             sending = sending.header(API_KEY, key.header());
         }
+
         if let Some(body) = request.body {
             let body = Bytes::copy_from_slice(body);
             sending = sending.header(header::CONTENT_TYPE, "application/json").body(body);
         }
+
         if let Some(wanted) = wanted {
             sending = sending.headers(wanted.clone());
         }
+
         let response = sending.send().await?;
         match wanted {
             Some(wanted) => followed(response, wanted, &self.pools).await,
@@ -140,14 +145,17 @@ pub(super) async fn bounded(mut response: Response) -> Result<Bytes, TransportEr
     if response.content_length().is_some_and(|length| length > LONGEST_ANSWER as u64) {
         return Err(TransportError::TooLong);
     }
+
     let truncated = |error: reqwest::Error| TransportError::Truncated(chain(&error.without_url()));
     let mut body = BytesMut::new();
+
     while let Some(chunk) = response.chunk().await.map_err(truncated)? {
         if body.len() + chunk.len() > LONGEST_ANSWER {
             return Err(TransportError::TooLong);
         }
         body.extend_from_slice(&chunk);
     }
+
     Ok(body.freeze())
 }
 
@@ -156,6 +164,7 @@ impl From<reqwest::Error> for TransportError {
         // The address is in our message already, and its query may hold what people typed.
         let error = error.without_url();
         let text = chain(&error);
+
         if is_tls(&error) {
             Self::Tls(text)
         } else if error.is_connect() {
@@ -172,6 +181,7 @@ impl From<reqwest::Error> for TransportError {
 pub(super) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
+
     while let Some(error) = source {
         let said = error.to_string();
         if !text.ends_with(&said) {
@@ -179,6 +189,7 @@ pub(super) fn chain(error: &dyn Error) -> String {
         }
         source = error.source();
     }
+
     text
 }
 
@@ -218,6 +229,7 @@ impl TransportError {
             return Failure::new(Code::OutcomeUnknown, message)
                 .in_doubt(format!("it may have happened: {advice}"));
         }
+
         match self {
             Self::Timeout(_) => Failure::new(Code::Timeout, message)
                 .hint("call again later, or ask for less; the limit is the setting TAS_TIMEOUT_S"),

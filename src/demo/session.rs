@@ -27,17 +27,22 @@ impl Session {
     pub(super) async fn start(environment: &[(&str, String)]) -> Result<Self> {
         let binary = std::env::current_exe().context("the server's binary cannot be found")?;
         let mut command = Command::new(binary);
+
         for setting in crate::settings::SETTINGS.iter().filter(|setting| !setting.variable.is_empty()) {
             command.env_remove(setting.variable);
         }
+
         let variables = environment.iter().map(|(name, value)| (name, value));
         command.envs(variables).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+
         let mut server = command.spawn().context("the server cannot be started")?;
         let input = server.stdin.take().context("the server has no input")?;
         let output = BufReader::new(server.stdout.take().context("the server has no output")?).lines();
         let mut session =
             Self { server, input, output, revision: String::new(), tools: Vec::new(), last_id: 0 };
+
         session.initialize().await?;
+
         Ok(session)
     }
 
@@ -45,10 +50,13 @@ impl Session {
         let client = json!({"name": "demo", "version": env!("CARGO_PKG_VERSION")});
         let parameters = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": client});
         let result = self.request("initialize", parameters).await?;
+
         result["protocolVersion"].as_str().context("no revision")?.clone_into(&mut self.revision);
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
+
         let list = self.request("tools/list", json!({})).await?;
         list["tools"].as_array().context("no tools")?.clone_into(&mut self.tools);
+
         Ok(())
     }
 
@@ -68,6 +76,7 @@ impl Session {
             let error: Value = serde_json::from_str(text)?;
             return Ok(Err(error["error"].clone()));
         }
+
         Ok(Ok(result["structuredContent"].clone()))
     }
 
@@ -83,6 +92,7 @@ impl Session {
         self.last_id += 1;
         let id = self.last_id;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": parameters})).await?;
+
         loop {
             let line = self
                 .output

@@ -94,6 +94,7 @@ impl Server {
         let has_more = candidates.has_more || values.len() < count;
         let total = if candidates.has_more { None } else { u32::try_from(count).ok() };
         let info = CompletionInfo::with_pagination(values, total, has_more);
+
         info.map(CompleteResult::new).map_err(|why| ErrorData::internal_error(why, None))
     }
 
@@ -112,8 +113,10 @@ impl Server {
             }
             _ => return Err(ErrorData::invalid_params("unknown kind of reference", None)),
         };
+
         let found =
             found.ok_or_else(|| ErrorData::invalid_params(format!("nothing is called `{what}`"), None))?;
+
         found.ok_or_else(|| ErrorData::invalid_params(format!("`{what}` has no argument `{argument}`"), None))
     }
 
@@ -124,6 +127,7 @@ impl Server {
         if let Some(known) = listed.as_ref().filter(|known| clock.now().saturating_sub(known.at) < FRESH) {
             return Arc::clone(&known.candidates);
         }
+
         let listing = source.list(self.0.gateway(), project.as_deref());
         let outcome = tokio::select! {
             outcome = listing => outcome,
@@ -133,7 +137,9 @@ impl Server {
             tracing::warn!(?source, code = ?failure.code, "nothing to complete with: {failure}");
             Candidates::default()
         }));
+
         *listed = Some(Listed { at: clock.now(), candidates: Arc::clone(&candidates) });
+
         candidates
     }
 }

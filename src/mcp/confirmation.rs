@@ -68,14 +68,17 @@ impl Confirmation {
         if let Some(state) = repeated.state {
             return self.answered(call, &state, repeated.answers, now);
         }
+
         let can_ask = context.client_capabilities().and_then(|client| client.elicitation);
         if !can_ask.is_some_and(|modes| modes.form.is_some() || modes.url.is_none()) {
             return Asked::NotPossible;
         }
+
         let Some(question) = question(failure) else { return Asked::NotPossible };
         if is_modern(context) {
             return self.later(call, question, now);
         }
+
         match context.peer.create_elicitation_with_timeout(question, Some(PATIENCE)).await {
             Ok(answer) => said(&answer),
             Err(error) => Asked::No(unasked(error)),
@@ -92,6 +95,7 @@ impl Confirmation {
         };
         let question = InputRequest::Elicitation(ElicitRequest::new(question));
         let questions = [(CONFIRM.to_owned(), question)].into_iter().collect();
+
         Asked::Later(Box::new(InputRequiredResult::new(Some(questions), Some(state))))
     }
 
@@ -104,8 +108,10 @@ impl Confirmation {
         if now.saturating_sub(asked_at) > PATIENCE {
             return Asked::No(Unagreed::Late);
         }
+
         let answer = answers.and_then(|mut answers| answers.remove(CONFIRM));
         let answer = answer.and_then(|answer| serde_json::from_value::<ElicitResult>(answer).ok());
+
         answer.map_or(Asked::No(Unagreed::Unanswered), |answer| said(&answer))
     }
 }

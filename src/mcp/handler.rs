@@ -25,9 +25,11 @@ impl ServerHandler for Server {
             .enable_completions()
             .build();
         view::announce(&mut capabilities, &self.0.selection);
+
         if self.offers_tasks() {
             tasks::declare(&mut capabilities);
         }
+
         ServerConfig::new(capabilities)
             .with_server_info(implementation())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
@@ -62,10 +64,12 @@ impl ServerHandler for Server {
     ) -> Result<ListToolsResult, ErrorData> {
         one_page(request)?;
         let mut list = ListToolsResult::with_all_items(self.tools().to_vec());
+
         if is_modern(&context) {
             list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
             stamp(&mut list.meta);
         }
+
         Ok(list)
     }
 
@@ -89,9 +93,11 @@ impl ServerHandler for Server {
                 CallToolResult::error(vec![ContentBlock::text(failure.to_json())])
             }
         };
+
         if is_modern(&context) {
             stamp(&mut result.meta);
         }
+
         Ok(result.into())
     }
 
@@ -131,12 +137,14 @@ impl ServerHandler for Server {
         one_page(request)?;
         let mut listed = resources::settled(&self.0.selection, self.0.project.as_deref());
         listed.extend(view::listed(&self.0.selection));
+
         let mut list = ListResourcesResult::with_all_items(listed);
         if is_modern(&context) {
             // It names the project of the settings.
             list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Private);
             stamp(&mut list.meta);
         }
+
         Ok(list)
     }
 
@@ -147,10 +155,12 @@ impl ServerHandler for Server {
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         one_page(request)?;
         let mut list = ListResourceTemplatesResult::with_all_items(resources::templates(&self.0.selection));
+
         if is_modern(&context) {
             list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
             stamp(&mut list.meta);
         }
+
         Ok(list)
     }
 
@@ -172,10 +182,12 @@ impl ServerHandler for Server {
     ) -> Result<ListPromptsResult, ErrorData> {
         one_page(request)?;
         let mut list = ListPromptsResult::with_all_items(self.listed_prompts());
+
         if is_modern(&context) {
             list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
             stamp(&mut list.meta);
         }
+
         Ok(list)
     }
 
@@ -220,9 +232,11 @@ impl ServerHandler for Server {
             "completion/complete",
             "server/discover",
         ];
+
         let method = request.method;
         let is_known = KNOWN.contains(&method.as_str())
             || (self.offers_tasks() && tasks::METHODS.contains(&method.as_str()));
+
         Err(if is_known {
             ErrorData::invalid_params(format!("invalid params for {method}"), None)
         } else {

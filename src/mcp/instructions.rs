@@ -59,15 +59,19 @@ pub(super) fn text(selection: &Selection, project: Option<&str>) -> String {
     let mut lines =
         vec!["Test runs of games and apps by AI testers: the Test Automation Service.".to_owned()];
     let spoken_of = SENTENCES.iter().filter(|(_, tools)| tools.iter().all(offered));
+
     lines.extend(spoken_of.map(|(sentence, _)| (*sentence).to_owned()));
     lines.push(match project {
         Some(project) => format!("All calls go to the project `{project}`."),
         None => GLOBAL.to_owned(),
     });
     lines.push(READING.to_owned());
+
     if selection.is_read_only() {
         lines.push("Read-only: no tool changes anything.".to_owned());
     }
+
     lines.push(FAILURES.to_owned());
+
     lines.join("\n")
 }

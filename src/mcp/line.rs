@@ -55,16 +55,20 @@ impl LineBuffer {
                 let is_line = !self.skipping && !self.line().is_empty();
                 return Ok(if is_line { Line::Whole } else { Line::End });
             }
+
             let end = available.iter().position(|byte| *byte == b'\n');
             let taken = end.map_or(available.len(), |end| end + 1);
+
             if !self.skipping {
                 self.bytes.extend_from_slice(available.get(..taken).unwrap_or_default());
             }
+
             reader.consume(taken);
             if self.bytes.len() > LONGEST_LINE {
                 self.bytes = Vec::new();
                 self.skipping = true;
             }
+
             match (end, std::mem::take(&mut self.skipping)) {
                 (Some(_), true) => return Ok(Line::TooLong),
                 (Some(_), false) => return Ok(Line::Whole),
@@ -114,12 +118,15 @@ fn decode_call(line: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
     if envelope.method? != "tools/call" || envelope.jsonrpc? != "2.0" {
         return None;
     }
+
     let mut params: CallToolRequestParams = serde_json::from_str(envelope.params?.get()).ok()?;
     let meta = params.meta.take();
     let mut request = CallToolRequest::new(params);
+
     if let Some(meta) = meta {
         request.extensions.insert(meta);
     }
+
     Some(JsonRpcMessage::request(ClientRequest::CallToolRequest(request), envelope.id?))
 }
 
@@ -134,12 +141,15 @@ fn unreadable(line: &[u8], error: &serde_json::Error) -> Unreadable {
     if serde_json::from_slice::<IgnoredAny>(line).is_err() {
         return Unreadable { id: None, error: ErrorData::parse_error("the line is not JSON", None) };
     }
+
     let id = serde_json::from_slice::<Envelope<'_>>(line).ok().and_then(|envelope| envelope.id);
     tracing::debug!(%error, "not a JSON-RPC message");
+
     let message = if line.starts_with(b"[") {
         "batches are not supported: send one message a line"
     } else {
         "the line is not a JSON-RPC 2.0 message"
     };
+
     Unreadable { id, error: ErrorData::invalid_request(message, None) }
 }

@@ -67,9 +67,11 @@ impl ProgressForwarder {
         let Some(token) = self.token.clone() else { return };
         let done = self.last.map_or(done as f64, |last| (done as f64).max(last + A_LITTLE));
         self.last = Some(done);
+
         let mut progress = ProgressNotificationParam::new(token, done);
         progress.total = Some(total as f64);
         progress.message = Some(told);
+
         if let Err(error) = self.peer.notify_progress(progress).await {
             tracing::debug!("progress could not be told: {error}");
         }

@@ -93,6 +93,7 @@ impl Prompt {
                 .with_required(argument.is_required || self.choice.leaves_only(argument.name, &known))
         };
         let arguments = known.iter().map(listed).collect();
+
         model::Prompt::new(self.name, Some(self.description), Some(arguments)).with_title(self.title)
     }
 }
@@ -126,12 +127,14 @@ impl Server {
         let selection = &self.0.selection;
         let known: Vec<_> = prompt.arguments(selection, self.0.project.is_none()).collect();
         let mut arguments = request.arguments.unwrap_or_default();
+
         if let Some(bound) = &self.0.project {
             given::leave_out(&mut arguments, bound).map_err(|failure| {
                 let message = format!("{}: {failure}", prompt.name);
                 ErrorData::invalid_params(message, Some(json!({"error": failure})))
             })?;
         }
+
         let given = Given::check(arguments, &known, &prompt.choice)
             .map_err(|why| ErrorData::invalid_params(format!("{}: {why}", prompt.name), None))?;
         let aim = match self.0.project {
@@ -140,6 +143,7 @@ impl Server {
         };
         let text = (prompt.script)(&given, selection).text(&aim, |tool| offers(selection, tool));
         let message = PromptMessage::new_text(Role::User, text);
+
         Ok(GetPromptResult::new(vec![message]).with_description(prompt.description))
     }
 }

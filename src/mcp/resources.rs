@@ -47,6 +47,7 @@ pub(super) fn settled(selection: &Selection, project: Option<&str>) -> Vec<Resou
             .with_description(template.description())
             .with_mime_type(MIME_TYPE)
     };
+
     offered(selection).filter(|template| template.variables.is_empty()).map(listed).collect()
 }
 

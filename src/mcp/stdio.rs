@@ -56,10 +56,12 @@ where
             _ => Ok(()),
         }
     };
+
     let too_late = async {
         stopped.cancelled().await;
         tokio::time::sleep(FAREWELL).await;
     };
+
     tokio::select! {
         outcome = session => outcome,
         () = too_late => Ok(()),
@@ -148,6 +150,7 @@ where
                 drop(refusal.await);
                 self.refusal = None;
             }
+
             let message = match self.buffer.read(&mut self.reader).await {
                 Ok(Line::Whole) if self.buffer.line().is_empty() => {
                     self.buffer.clear();
@@ -169,6 +172,7 @@ where
                 }
             };
             self.buffer.clear();
+
             match message {
                 Ok(message) if self.admits(&message) => return Some(message),
                 Ok(_) => tracing::debug!("passed over a message before the session began"),

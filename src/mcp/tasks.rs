@@ -83,20 +83,25 @@ impl Server {
         if tool.name != WaitForCompletion::NAME || !is_able {
             return None;
         }
+
         let mut checked = arguments.clone();
         self.0.dispatcher.admit(&tool, &mut checked).ok()?;
+
         let clock = self.0.gateway().clock();
         let ticket = Ticket::new(arguments.clone(), &checked, clock.date());
         if ticket.timeout() <= self.0.patience.saturating_sub(GRACE) {
             return None;
         }
+
         let id = ticket.seal(&self.0.gateway().derived_key(ticket::PURPOSE).ok()?)?;
         let entry = self.0.tasks.of(&id);
         let mut known = entry.known.lock().await;
         if let Some(outcome) = self.look(&ticket, &mut known, context).await {
             return Some(Outcome::Ended(outcome));
         }
+
         let task = shown(&id, &ticket, &known, &**clock);
+
         Some(Outcome::Task(Box::new(CreateTaskResult::new(task))))
     }
 
@@ -112,6 +117,7 @@ impl Server {
         let mut known = entry.known.lock().await;
         let clock = self.0.gateway().clock();
         let pause = ticket.interval(clock.date()) / 2;
+
         if known.end.is_none()
             && known.is_due(clock.now(), pause)
             && let Some(outcome) =
@@ -119,15 +125,19 @@ impl Server {
         {
             known.end = Some(self.payload(outcome));
         }
+
         if entry.given_up.is_cancelled() {
             self.give_up(id, &ticket, &mut known);
         }
+
         let payload = known.end.clone().unwrap_or(TaskPayload::Working);
         let task = shown(id, &ticket, &known, &**clock);
         let mut result = GetTaskResult::new(DetailedTask::new(task, payload));
+
         if is_modern(context) {
             stamp(&mut result.meta);
         }
+
         Ok(result)
     }
 
@@ -177,13 +187,16 @@ impl Server {
         if outcome.as_ref().is_err_and(|failure| failure.code == Code::Cancelled) {
             return None;
         }
+
         known.looked = Some(clock.now());
         known.updated = Some(clock.date());
         known.polls += 1;
+
         let told = told.last();
         // The last look is due when the time is over, as in a call.
         let left = ticket.timeout().saturating_sub(ticket.elapsed(clock.date()));
         known.rests_until = Some(clock.now() + told.rest.min(left));
+
         let is_late = ticket.elapsed(clock.date()) >= ticket.timeout();
         match outcome {
             Ok(reply) => {
@@ -223,7 +236,9 @@ impl Server {
             () = context.ct.cancelled() => Err(cancelled()),
             () = self.0.stopping.cancelled() => Err(cancelled()),
         };
+
         log(&tool, &outcome, started);
+
         outcome
     }
 
@@ -250,6 +265,7 @@ fn shown(id: &str, ticket: &Ticket, known: &Known, clock: &dyn Clock) -> Task {
     let task = Task::new(id, TaskStatus::Working, created.to_string(), updated.to_string())
         .with_ttl_ms(milliseconds(ticket.lifetime()))
         .with_poll_interval_ms(milliseconds(interval));
+
     match &known.told {
         Some(told) => task.with_status_message(told),
         None => task,
@@ -260,11 +276,13 @@ fn shown(id: &str, ticket: &Ticket, known: &Known, clock: &dyn Clock) -> Task {
 fn as_waited(reply: &Reply, ticket: &Ticket, known: &Known, now: Timestamp) -> Reply {
     let mut value = reply.value().clone();
     let seconds = (ticket.elapsed(now).as_secs_f64() * 10.0).round() / 10.0;
+
     for (name, told) in [("elapsed_seconds", json!(seconds)), ("polls", json!(known.polls))] {
         if let Some(shown) = value.get_mut(name) {
             *shown = told;
         }
     }
+
     Reply::made(value)
 }
 

@@ -15,6 +15,7 @@ use crate::service::{
 pub fn published(tool: &tool::Tool, is_global: bool) -> Tool {
     let mut input = schema::published(tool.input_schema());
     let properties = input.entry("properties").or_insert_with(|| json!({}));
+
     if let Value::Object(properties) = properties {
         if tool.confirm.is_some() {
             properties.insert(CONFIRM.to_owned(), json!({"type": "boolean"}));
@@ -26,6 +27,7 @@ pub fn published(tool: &tool::Tool, is_global: bool) -> Tool {
             properties.insert(PROJECT_ID.to_owned(), json!({"type": "string"}));
         }
     }
+
     let effect = tool.effect;
     let annotations = ToolAnnotations::with_title(tool.title)
         .read_only(effect.is_read_only())
@@ -36,5 +38,6 @@ pub fn published(tool: &tool::Tool, is_global: bool) -> Tool {
         .with_title(tool.title)
         .with_raw_output_schema(Arc::clone(tool.output_schema()))
         .with_annotations(annotations);
+
     if tool.has_view { listed.with_meta(view::of_tool()) } else { listed }
 }

@@ -57,12 +57,15 @@ pub(super) fn read(
     if uri != URI || !is_offered(selection) {
         return None;
     }
+
     let contents = ResourceContents::text(report::view(), URI).with_mime_type(MIME_TYPE).with_meta(frame());
     let mut result = ReadResourceResult::new(vec![contents]);
+
     if is_modern(context) {
         result = result.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
         stamp(&mut result.meta);
     }
+
     Some(result)
 }
 

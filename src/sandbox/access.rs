@@ -122,18 +122,21 @@ pub(super) fn admit(headers: &HeaderMap, project: Option<&str>, access: Access) 
     if headers.get(HEADER).is_none_or(http::HeaderValue::is_empty) {
         return Err(unauthorized("API key required"));
     }
+
     let key = key_of(headers).ok_or_else(|| unauthorized("Invalid API key"))?;
     match key.state {
         State::Expired => return Err(Fault::forbidden("API key expired")),
         State::Disabled => return Err(Fault::forbidden("API key is disabled")),
         State::Valid => {}
     }
+
     let project = key.project_for(project)?;
     if let Access::Permission(permission) = access
         && !key.permissions.contains(&permission)
     {
         return Err(Fault::forbidden(format!("API key missing required permission: {permission}")));
     }
+
     Ok(Caller { project, key_id: key.id, conditions })
 }
 

@@ -32,16 +32,19 @@ impl Project {
         let by_key = player.items_by_key.as_ref().unwrap_or(&none);
         let items = player.item_order.iter().flatten().filter_map(|key| by_key.get(key));
         let mut steps = Vec::new();
+
         for item in items {
             match item.collection_id.as_ref().filter(|_| is_collection(item)) {
                 Some(id) => steps.extend(self.collection_steps(id, before)),
                 None => steps.push(step(&item.step, None, before)),
             }
         }
+
         if steps.is_empty() {
             let goal = Some(name.to_owned());
             steps.push(step(&StepBody { goal, ..StepBody::default() }, None, before));
         }
+
         steps
     }
 
@@ -58,9 +61,11 @@ fn step(body: &StepBody, shared: Option<&str>, before: &[Player]) -> Step {
     let goal = body.goal.clone().unwrap_or_default();
     let earlier = before.iter().flat_map(|player| &player.steps).find(|step| step.goal == goal);
     let mut expected = expectations(body);
+
     if expected.is_empty() {
         expected.extend(body.finish_condition.clone());
     }
+
     Step {
         id: body.test_step_id.clone().unwrap_or_else(|| ids::step(&[&goal])),
         shared: shared.map(ToOwned::to_owned),

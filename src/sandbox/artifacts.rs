@@ -40,6 +40,7 @@ impl Seen<'_> {
         if !self.is_done() {
             return Vec::new();
         }
+
         let number = hash(&[&player.id]);
         let [red, green, blue, ..] = number.to_le_bytes();
         let whole = |bytes: Vec<u8>| Content::Whole(Bytes::from(bytes));
@@ -53,10 +54,12 @@ impl Seen<'_> {
             ("deliverables/report.json", "application/json", whole(format!("{report:#}\n").into_bytes())),
             ("screenshots/end.png", "image/png", whole(png::picture(96, 54, [red, green, blue]))),
         ];
+
         let file = |(name, content_type, content)| {
             let etag = etag(self.project.dialect, &[&player.id, name]);
             File { name, content_type, etag, content }
         };
+
         files.map(file).into()
     }
 
@@ -67,21 +70,26 @@ impl Seen<'_> {
             // Writing to a string cannot fail.
             writeln!(log, "{line}").unwrap_or_default();
         };
+
         for (number, (step, span)) in (1..).zip(steps.iter().zip(spans)) {
             let (Some(start), Some(end)) = (span.start, span.end) else { continue };
             say(format_args!("{start} step {number}: {}", step.goal));
+
             for turn in 1..=(end - start) / TURN {
                 let seen = hash(&[&player.id, &step.id, &turn.to_string()]);
                 say(format_args!(
                     "{number}.{turn} looked at screen {seen:016x} … tapped, waited, looked again"
                 ));
             }
+
             say(format_args!(
                 "{end} step {number} ended: {}",
                 span.ending.map_or("-", |ending| ending.name())
             ));
         }
+
         say(format_args!("{} result: {}", self.attempt.ended, player.result.as_deref().unwrap_or("-")));
+
         log
     }
 
@@ -118,6 +126,7 @@ impl World {
             (one.id == player).then(|| seen.files(&one, steps, spans))
         };
         let files = seen.players(files).into_iter().flatten().next().ok_or_else(not_found)?;
+
         Ok((files, attempt.ended.to_string()))
     }
 
@@ -146,9 +155,11 @@ impl Answer<ListRunArtifacts> for World {
             uploaded: uploaded.clone(),
             etag: file.etag,
         };
+
         let artifacts: Vec<_> = files.into_iter().map(shown).collect();
         // Without artifacts the service leaves these out.
         let count = Some(artifacts.len()).filter(|count| *count > 0);
+
         Ok(ArtifactListing { run_id: count.map(|_| player), count, artifacts }.into())
     }
 }
@@ -163,10 +174,12 @@ impl Answer<GetRunArtifact> for World {
         if file.content_type != LARGE || files::is_known(&file, &caller.conditions) {
             return Ok(Answered::file(file.answer(&caller.conditions)));
         }
+
         let path = format!("{}/artifacts/{}/{}", storage::PREFIX, asked.run_id.0, file.name);
         let address = presigned::sign(&format!("{}{path}", self.knowledge_url), self.now, VALIDITY_S);
         let location = HeaderValue::from_str(&address)
             .map_err(|error| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
+
         Ok(Answered::redirect(StatusCode::FOUND, location))
     }
 }

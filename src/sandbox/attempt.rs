@@ -94,7 +94,9 @@ impl Attempt {
             let at = span.start? + lasts / 2;
             (at < ended).then(|| (finding.clone(), at))
         };
+
         let report = if ending == outcome.ending { outcome.report.as_str() } else { "The run was stopped." };
+
         Self {
             id: if number == 0 { job.first_run.clone() } else { ids::later_run(&job.first_run, number) },
             created,
@@ -134,8 +136,10 @@ fn natural_end(players: &[Player], outcome: &Outcome, started: Moment) -> Moment
     if outcome.ending.is_cut_off() {
         return players.get(outcome.player).map_or(started, |player| until(player, Some(outcome.step)));
     }
+
     let ends = players.iter().enumerate();
     let ends = ends.map(|(index, player)| until(player, verdict_of(outcome, index).map(|(step, _)| step)));
+
     ends.max().unwrap_or(started)
 }
 
@@ -153,6 +157,7 @@ fn spans(
 ) -> Vec<StepSpan> {
     let mut at = started;
     let mut spans = Vec::with_capacity(player.steps.len());
+
     for (index, step) in player.steps.iter().enumerate() {
         let start = at;
         let end = start + step.lasts;
@@ -169,8 +174,10 @@ fn spans(
             }
             _ => StepSpan { start: Some(start), end: Some(end), ending: Some(Ending::Success) },
         });
+
         let skipped = verdict.is_some_and(|(last, _)| index > last);
         at = if skipped { at } else { end };
     }
+
     spans
 }

@@ -65,6 +65,7 @@ impl Answer<ListRunBugs> for World {
             let bug = project.bugs.get(&finding.bug)?;
             Some(bug.detected(finding, *at, occurrence(&attempt.id, finding)))
         });
+
         Ok(RunBugPage { page: lists::single_page(bugs.collect()), bug_occurrences: None }.into())
     }
 }
@@ -75,14 +76,18 @@ impl Answer<ListBugs> for World {
     fn answer(&mut self, asked: ListBugs, caller: &Caller) -> Result<Answered<ListPage<bugs::Bug>>, Fault> {
         let project = self.project(caller)?;
         bug_review(project)?;
+
         let mut bugs: Vec<_> = project.reviewed_bugs(self.now);
         bugs.retain(|(bug, review, _)| wants(&asked, bug, review));
+
         match asked.sort_by.as_deref() {
             Some("severity") => bugs.sort_by_key(|(bug, ..)| bug.severity),
             Some("occurrence_count") => bugs.sort_by_key(|(.., occurrences)| occurrences.len()),
             _ => bugs.sort_by_key(|(_, review, _)| review.at),
         }
+
         let bugs = lists::ordered(bugs, asked.sort_order.unwrap_or(SortOrder::Desc));
+
         Ok(lists::page(bugs, asked.page, asked.page_size, |(bug, review, occurrences)| {
             bug.summary(project, review, occurrences.len())
         })
@@ -96,10 +101,12 @@ impl Answer<GetBug> for World {
     fn answer(&mut self, asked: GetBug, caller: &Caller) -> Result<Answered<BugDetail>, Fault> {
         let project = self.project(caller)?;
         bug_review(project)?;
+
         let bugs = project.reviewed_bugs(self.now).into_iter();
         let (bug, review, occurrences) = { bugs }
             .find(|(bug, ..)| bug.id == asked.bug_id.0)
             .ok_or_else(|| Fault::not_found("bug not found"))?;
+
         Ok(BugDetail { bug: bug.summary(project, review, occurrences.len()), occurrences }.into())
     }
 }
@@ -123,6 +130,7 @@ fn wants(asked: &ListBugs, bug: &Bug, review: &Review) -> bool {
         [&bug.title, &bug.description, &bug.reproduction_steps].iter().any(|text| has(text, search))
     });
     let severity = asked.severity.is_none_or(|severity| severity == bug.severity);
+
     status && found && severity && passes(asked.category.as_deref(), Some(&bug.category))
 }
 
@@ -134,6 +142,7 @@ impl Project {
             let of_run = |(job, attempt): &(&Job, Attempt)| self.occurrences(bug, review, job, attempt);
             runs.iter().flat_map(of_run).collect()
         };
+
         reviewed.map(|(bug, review)| (bug, review, occurrences(bug, review))).collect()
     }
 
@@ -156,7 +165,9 @@ impl Project {
             severity: word(bug.severity),
             category: bug.category.clone(),
         };
+
         let findings = attempt.findings(review.at).filter(|(finding, _)| finding.bug == bug.id);
+
         findings.map(|(finding, at)| occurrence_of(finding, *at)).collect()
     }
 }

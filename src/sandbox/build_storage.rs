@@ -85,6 +85,7 @@ impl Project {
             DeletionPolicy::Oldest => build.created,
             DeletionPolicy::LeastRecent => self.last_use(&build.id).unwrap_or(build.created),
         });
+
         let mut chosen = Vec::new();
         for build in candidates {
             if missing > 0 {
@@ -92,6 +93,7 @@ impl Project {
                 chosen.push(build.id.clone());
             }
         }
+
         if missing == 0 {
             for build in chosen {
                 self.delete_build(&build);

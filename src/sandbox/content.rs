@@ -37,6 +37,7 @@ pub(super) fn written(test: &Test) -> TestContent {
     let (min_seconds, max_seconds) = test.kind.default_budget();
     let numbered = |index: usize| (index + 1).to_string();
     let players = test.players.iter().enumerate();
+
     TestContent {
         tmsys: case_links(&test.cases),
         source: Some("repository".to_owned()),
@@ -73,6 +74,7 @@ fn items(steps: &[Step]) -> Vec<TestItem> {
         if step.shared.is_some() && step.shared.as_ref() == last {
             continue;
         }
+
         let kind = if step.shared.is_some() { COLLECTION } else { STEP };
         items.push(TestItem {
             r#type: kind.to_owned(),
@@ -82,6 +84,7 @@ fn items(steps: &[Step]) -> Vec<TestItem> {
             step: if step.shared.is_some() { StepBody::default() } else { body(step) },
         });
     }
+
     items
 }
 
@@ -117,6 +120,7 @@ pub(super) fn expectations(step: &StepBody) -> Vec<String> {
 pub(super) fn shown(project: &Project, test: &Test, with_collections: bool) -> TestCase {
     let mut content = test.content.clone();
     let items = content.players_by_key.values_mut().filter_map(|player| player.items_by_key.as_mut());
+
     for item in items.flat_map(BTreeMap::values_mut) {
         derive(&mut item.step);
         let collection =
@@ -126,6 +130,7 @@ pub(super) fn shown(project: &Project, test: &Test, with_collections: bool) -> T
             (item.steps_by_key, item.step_order) = (Some(steps.steps_by_key), Some(steps.step_order));
         }
     }
+
     case(project, test, content)
 }
 

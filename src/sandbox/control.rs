@@ -59,8 +59,10 @@ async fn clock(State(service): Shared, body: Bytes) -> Result<Reply, Reply> {
     if !(0.0..=FURTHEST_S).contains(&advance_seconds) {
         return Err(invalid(&format!("advance_seconds: must be from 0 to {FURTHEST_S}")));
     }
+
     let mut world = service.world();
     world.advance(advance_seconds);
+
     Ok(Reply::json(StatusCode::OK, &json!({"now": world.now.to_string()})))
 }
 
@@ -105,7 +107,9 @@ async fn exports(State(service): Shared, body: Bytes) -> Result<Reply, Reply> {
     if !world.has_execution(&test_plan_execution_id) {
         return Err(Reply::error(StatusCode::NOT_FOUND, super::executions::NOT_FOUND));
     }
+
     world.remote.mark(&test_plan_execution_id, in_progress);
+
     Ok(done())
 }
 
@@ -113,6 +117,7 @@ async fn exports(State(service): Shared, body: Bytes) -> Result<Reply, Reply> {
 async fn uploads(State(service): Shared) -> Reply {
     let mut world = service.world();
     world.look_at_clock();
+
     let uploads = world.projects().values().flat_map(|project| {
         project.storage.uploads.values().map(|upload| {
             json!({
@@ -125,6 +130,7 @@ async fn uploads(State(service): Shared) -> Reply {
             })
         })
     });
+
     let uploads: Vec<_> = uploads.collect();
     match service.depot.directory() {
         Ok(place) => {
@@ -148,6 +154,7 @@ async fn content(State(service): Shared, Path(build): Path<String>) -> Response 
         (header::CONTENT_LENGTH, length.to_string()),
         (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
     ];
+
     (headers, depot::body(pieces)).into_response()
 }
 

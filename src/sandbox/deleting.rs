@@ -20,12 +20,15 @@ impl Answer<DeleteTest> for World {
         let project = self.project_mut(caller)?;
         let test = find(&project.tests, &asked.test_id.0).ok_or_else(|| Fault::not_found(NOT_FOUND))?;
         let id = test.id.clone();
+
         if asked.delete_associated_jobs == Some(true) {
             project.jobs.retain(|_, job| job.test.id != id);
         } else if asked.force_delete != Some(true) && project.has_runs_of(&id) {
             return Err(Fault::conflict("cannot delete tests with associated runs"));
         }
+
         project.forget_test(&id);
+
         Ok(deleted(id))
     }
 }
@@ -52,8 +55,10 @@ impl Answer<DeleteSharedStep> for World {
         if project.tests.values().any(|test| content::refers_to(&test.content, &id)) {
             return Err(Fault::conflict("cannot delete shared step that is referenced by tests"));
         }
+
         project.shared_steps.shift_remove(&id);
         project.shared_step_versions.remove(&id);
+
         Ok(deleted(id))
     }
 }

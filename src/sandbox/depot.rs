@@ -43,14 +43,17 @@ impl Depot {
         let (file, path) = self.file()?.into_parts();
         let (mut file, mut chunks) = (File::from_std(file), body.into_data_stream());
         let (mut size, mut digest) = (0, Md5::new());
+
         while let Some(chunk) = chunks.next().await {
             let chunk = chunk.map_err(io::Error::other)?;
             file.write_all(&chunk).await?;
             digest.update(&chunk);
             size += chunk.len() as u64;
         }
+
         file.flush().await?;
         let etag = format!("{:032x}", u128::from_be_bytes(digest.finalize().into()));
+
         Ok(Piece { path, size, etag })
     }
 
@@ -70,6 +73,7 @@ impl Depot {
         if matches!(*state, State::Unused) {
             *state = State::Open(TempDir::with_prefix("tas-mcp-sandbox-")?);
         }
+
         match &*state {
             State::Open(directory) => NamedTempFile::new_in(directory.path()),
             State::Unused | State::Closed => Err(io::Error::other("the sandbox has ended")),

@@ -31,8 +31,10 @@ impl Draft<'_> {
         check_collections(project, self.unknown.unwrap_or_default(), &mut content)?;
         check_orders(&content)?;
         name_steps(&id, version, &mut content);
+
         let before = self.before;
         let players = project.players(&name, &content, before.map_or(&[], |test| &test.players));
+
         Ok(Test {
             script: before.map_or_else(|| vec![Outcome::passed()], |test| fitting(&test.script, &players)),
             cases: content::linked_cases(&content, before.map_or(&[], |test| &test.cases)),
@@ -54,11 +56,13 @@ fn check_budget(kind: Kind, content: &mut TestContent) -> Result<(), Fault> {
     if least.is_none() && content.min_seconds.is_some() {
         return Err(Fault::invalid("min_seconds is not allowed for verification tests"));
     }
+
     content.min_seconds = content.min_seconds.or(least);
     content.max_seconds = content.max_seconds.or(Some(most));
     if content.min_seconds > content.max_seconds {
         return Err(Fault::invalid("min_seconds must not be above max_seconds"));
     }
+
     Ok(())
 }
 
@@ -71,6 +75,7 @@ fn check_collections(
     for player in content.players_by_key.values_mut() {
         let Some(items) = &mut player.items_by_key else { continue };
         let mut unknown = Vec::new();
+
         for (key, item) in items.iter_mut().filter(|(_, item)| content::is_collection(item)) {
             (item.steps_by_key, item.step_order) = (None, None);
             let id = item.collection_id.as_deref().unwrap_or_default();
@@ -78,9 +83,11 @@ fn check_collections(
                 unknown.push((key.clone(), id.to_owned()));
             }
         }
+
         if let (UnknownCollections::Error, Some((_, id))) = (mode, unknown.first()) {
             return Err(Fault::invalid(format!("unknown shared step: {id}")));
         }
+
         for (key, _) in unknown {
             items.remove(&key);
             player.item_order.iter_mut().for_each(|order| order.retain(|one| *one != key));
@@ -95,6 +102,7 @@ fn check_orders(content: &TestContent) -> Result<(), Fault> {
     if let Some(key) = content.player_order.iter().find(|key| !content.players_by_key.contains_key(*key)) {
         return Err(unknown("player_order", key));
     }
+
     let none = BTreeMap::new();
     for player in content.players_by_key.values() {
         let items = player.items_by_key.as_ref().unwrap_or(&none);
@@ -102,6 +110,7 @@ fn check_orders(content: &TestContent) -> Result<(), Fault> {
             return Err(unknown("item_order", key));
         }
     }
+
     Ok(())
 }
 
@@ -138,6 +147,7 @@ impl Project {
             let players = self.players(&test.name, &test.content, &test.players);
             Arc::new(Test { script: fitting(&test.script, &players), players, ..Test::clone(test) })
         };
+
         for test in tests.map(changed).collect::<Vec<_>>() {
             self.tests.insert(test.id.clone(), test);
         }

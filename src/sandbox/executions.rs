@@ -50,6 +50,7 @@ impl Answer<ListTestPlanExecutions> for World {
             .map(|execution| (execution, execution.shown(project, self.now)))
             .filter(|(execution, shown)| wants(&asked, execution, shown))
             .collect();
+
         match asked.sort_by.unwrap_or(ExecutionSort::StartTime) {
             ExecutionSort::StartTime => executions.sort_by_key(|(execution, _)| execution.created),
             ExecutionSort::TestPlanName => {
@@ -59,7 +60,9 @@ impl Answer<ListTestPlanExecutions> for World {
                 executions.sort_by(|(_, one), (_, other)| one.build_name.cmp(&other.build_name));
             }
         }
+
         let executions = lists::ordered(executions, asked.sort_order.unwrap_or(SortOrder::Desc));
+
         Ok(lists::page(executions, asked.page, asked.page_size, |(_, shown)| shown).into())
     }
 }
@@ -98,6 +101,7 @@ impl Execution {
         let completed = (status == ExecutionStatus::Completed)
             .then(|| jobs.iter().map(|(_, timeline)| timeline.completed).max())
             .flatten();
+
         TestPlanExecution {
             id: self.id.clone(),
             test_plan_id: Some(self.plan.clone()),
@@ -148,5 +152,6 @@ fn counts(jobs: &[(&Job, Timeline)], now: Moment) -> TestStatus {
         };
         *count += 1;
     }
+
     counts
 }

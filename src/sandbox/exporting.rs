@@ -56,6 +56,7 @@ impl Source {
             Self::Execution(id) => return last_completed(project, id, now),
         };
         let runs: Vec<_> = ids.iter().map(|id| project.run(id, now)).collect::<Result<_, _>>()?;
+
         match runs.iter().find(|(_, run)| run.progress(now) != Progress::Completed) {
             Some((_, run)) => Err(Fault::invalid(format!("run is not completed: {}", run.id))),
             None => Ok(runs),
@@ -72,6 +73,7 @@ fn last_completed<'a>(
     if find(&project.executions, execution).is_none() {
         return Err(Fault::not_found(executions::NOT_FOUND));
     }
+
     let done = |job: &Job| {
         let attempts = Timeline::of(job).into_attempts(now);
         attempts.filter(|run| run.progress(now) == Progress::Completed).last()
@@ -85,13 +87,16 @@ impl Answer<ExportTmsysRun> for World {
         if !project.integration {
             return Err(Fault::forbidden("integration is not enabled"));
         }
+
         let source = Source::of(&asked).ok_or_else(|| Fault::invalid("no source"))?;
         let runs = source.runs(project, self.now)?;
         let name = asked.custom_run_name.map(|name| name.trim().to_owned());
         let mut batch = Batch::new(source.name(), source.execution(), name);
+
         for (job, run) in &runs {
             batch.add(job, run);
         }
+
         if let Some(execution) = &batch.execution {
             if self.remote.is_busy_with(execution) {
                 return Err(Fault::new(StatusCode::CONFLICT, IN_PROGRESS));
@@ -101,6 +106,7 @@ impl Answer<ExportTmsysRun> for World {
                 return Ok(earlier.into());
             }
         }
+
         Ok(self.remote.submit(batch).into())
     }
 }

@@ -76,11 +76,14 @@ impl Order {
         if self.status.is_some_and(|status| !(200..600).contains(&status)) {
             return Some("status: must be from 200 to 599".to_owned());
         }
+
         let bad = self.headers.iter().find(|(name, value)| parsed(name, value).is_none());
         if let Some((name, _)) = bad {
             return Some(format!("headers: `{name}` is not a header"));
         }
+
         let content_type = self.content_type.as_deref();
+
         content_type
             .filter(|text| HeaderValue::from_str(text).is_err())
             .map(|_| "content_type: is not a header value".to_owned())
@@ -115,28 +118,35 @@ impl Order {
             response.extensions_mut().insert(Reset);
             return response;
         }
+
         let mut reply = reply.unwrap_or_else(|| self.stand_in());
         if let Some(status) = self.status() {
             reply.status = status;
         }
+
         if let Some(body) = &self.body {
             reply.body = text_of(body).into();
         }
+
         let length = reply.body.len();
         if let Some(cut) = self.cut {
             reply.body.truncate(cut);
         }
+
         let mut response = reply.into_response();
         if let Some(bytes) = self.bytes {
             *response.body_mut() = filler(bytes);
             response.headers_mut().remove(header::CONTENT_LENGTH);
         }
+
         if self.truncate {
             truncate(&mut response, length + MISSING);
         } else if self.cut.is_some() {
             truncate(&mut response, length);
         }
+
         self.set_headers(response.headers_mut());
+
         response
     }
 
@@ -193,9 +203,11 @@ impl Faults {
         let concerns = |order: &Order| order.operation.as_deref().is_none_or(|name| name == operation);
         let position = self.orders.iter().position(|order| order.times > 0 && concerns(order))?;
         let order = self.orders.get_mut(position)?;
+
         order.times -= 1;
         let taken = Order { released: self.released.clone(), ..order.clone() };
         self.orders.retain(|order| order.times > 0);
+
         Some(taken)
     }
 }

@@ -89,6 +89,7 @@ impl File {
             let headers = text_headers([(header::ETAG, self.etag.clone())]);
             return Head { status: StatusCode::NOT_MODIFIED, headers, span: 0..0 };
         }
+
         // A part of a file that has changed meanwhile is of no use: it comes whole.
         let is_same = conditions.if_range.as_deref().is_none_or(|tag| bare(tag) == bare(&self.etag));
         let range = conditions.range.as_deref().filter(|_| is_same);
@@ -103,12 +104,14 @@ impl File {
                 (StatusCode::PARTIAL_CONTENT, span, Some((header::CONTENT_RANGE, range)))
             }
         };
+
         let own = [
             (header::CONTENT_TYPE, self.content_type.to_owned()),
             (header::CONTENT_LENGTH, (span.end - span.start).to_string()),
             (header::ETAG, self.etag.clone()),
             (header::ACCEPT_RANGES, "bytes".to_owned()),
         ];
+
         Head { status, headers: text_headers(own.into_iter().chain(range)), span }
     }
 
@@ -159,5 +162,6 @@ fn wanted(range: Option<&str>, size: u64) -> Wanted {
         },
         _ => return Wanted::Whole,
     };
+
     if span.is_empty() { Wanted::Nothing } else { Wanted::Part(span) }
 }

@@ -117,14 +117,18 @@ impl Answer<CreateTestFolder> for World {
         if missing.iter().any(|path| !is_name(path.rsplit('/').next().unwrap_or_default())) {
             return Err(Fault::invalid("invalid folder name"));
         }
+
         let path = child_of(&parent, &asked.name);
         if project.folder_at(&path).is_some() {
             return Err(Fault::conflict("a folder with this name already exists"));
         }
+
         for parent in &missing {
             self.add_folder(parent, None, Vec::new(), caller)?;
         }
+
         let folder = self.add_folder(&path, asked.description, asked.tags.unwrap_or_default(), caller)?;
+
         Ok(Answered::created(CreatedTestFolder {
             id: folder.id.clone(),
             name: folder.name().to_owned(),
@@ -151,11 +155,14 @@ fn parent(project: &Project, asked: &CreateTestFolder) -> Result<String, Fault> 
 fn missing_paths(project: &Project, path: &str) -> Vec<String> {
     let mut missing = Vec::new();
     let mut path = path;
+
     while path != ROOT && project.folder_at(path).is_none() {
         missing.push(path.to_owned());
         path = parent_of(path);
     }
+
     missing.reverse();
+
     missing
 }
 
@@ -178,7 +185,9 @@ impl World {
         let (path, created_by) = (path.to_owned(), caller.key_id.to_owned());
         let folder =
             Arc::new(Folder { id: id.clone(), path, parent, description, tags, created, created_by });
+
         project.folders.insert(id, Arc::clone(&folder));
+
         Ok(folder)
     }
 }

@@ -54,6 +54,7 @@ pub(super) fn text(service: &Service) -> String {
     let (base, host) = (service.base_url(), service.knowledge_url());
     let addresses = [(base.as_str(), "base URL"), (host.as_str(), "knowledge URL")];
     let title = format!("Project {ARENA_PROJECT} (no integration, no bug review, 2 GB of build storage)");
+
     [
         section("Sandbox of the Test Automation Service", &addresses),
         section("Keys (header X-Api-Key)", &KEYS),
@@ -90,5 +91,6 @@ fn commands(base: &str, host: &str) -> String {
         ("Get back what was uploaded", format!("{host}/_sandbox/builds/BUILD_ID/content -o FILE")),
         ("Start again", format!("-X POST {host}/_sandbox/reset")),
     ];
+
     commands.map(|(what, arguments)| format!("{what}\n  curl {arguments}\n")).join("\n")
 }

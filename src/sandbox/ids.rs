@@ -91,10 +91,12 @@ fn mixed(number: u64) -> u64 {
 fn letters(mut number: u64, length: usize) -> String {
     let base = DIGITS.len() as u64;
     let mut text = String::with_capacity(length);
+
     for _ in 0..length {
         let digit = usize::try_from(number % base).ok().and_then(|digit| DIGITS.get(digit));
         text.push(char::from(digit.copied().unwrap_or(b'a')));
         number /= base;
     }
+
     text
 }

@@ -99,6 +99,7 @@ impl Job {
             timeline.attempts(now).map(|attempt| self.run(attempt, project.dialect, now)).collect();
         let used = u8::try_from(runs.len().saturating_sub(1)).unwrap_or(u8::MAX);
         let done = status == Status::Completed;
+
         jobs::Job {
             job_id: self.id.clone(),
             project_id: project.id.clone(),
@@ -130,6 +131,7 @@ impl Job {
     fn run(&self, attempt: &Attempt, dialect: Dialect, now: Moment) -> JobRun {
         let progress = attempt.progress(now);
         let done = progress == Progress::Completed;
+
         JobRun {
             multiplayer_run_id: attempt.id.clone(),
             state: Some(dialect.state(progress.name())),
@@ -150,7 +152,9 @@ impl Answer<ListJobs> for World {
                 && carries(&job.tags, asked.tags.as_deref())
                 && has_status(job, asked.status.unwrap_or(JobStatusFilter::All), self.now)
         };
+
         let jobs = lists::newest_first(project.jobs.values().filter(wanted), |job| job.created);
+
         Ok(lists::page(jobs, asked.page, asked.page_size, |job| job.shown(project, self.now)).into())
     }
 }

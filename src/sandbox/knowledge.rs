@@ -124,6 +124,7 @@ impl Answer<ListKnowledgeFiles> for World {
         };
         let sections: Vec<_> = scopes.map(section).collect();
         let count = sections.iter().map(|section| section.count).sum();
+
         Ok(KnowledgeListing { project_id: project.id.clone(), count, sections }.into())
     }
 }

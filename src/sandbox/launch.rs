@@ -72,6 +72,7 @@ impl Launch {
     fn response(&self, job_ids: Vec<String>, execution: Option<String>) -> StartRunResponse {
         let ephemeral = matches!(self.subject, Subject::Ephemeral);
         let test_id = self.works.first().filter(|_| ephemeral).map(|work| work.test.id.clone());
+
         StartRunResponse {
             message: (!ephemeral).then(|| "queued".to_owned()),
             build_id: self.build().filter(|_| !ephemeral).map(|build| build.id.clone()),
@@ -116,6 +117,7 @@ impl World {
         let any = config.devices.iter().any(|device| device.works);
         let execution = if any { self.make_execution(launch, caller)? } else { None };
         let (mut job_ids, mut rows) = (Vec::new(), Vec::new());
+
         for _ in 0..launch.instances {
             for device in &config.devices {
                 if device.works {
@@ -127,7 +129,9 @@ impl World {
                 }
             }
         }
+
         let body = launch.response(job_ids, execution);
+
         Ok(counted(body, rows, matches!(launch.subject, Subject::Ephemeral)))
     }
 
@@ -145,6 +149,7 @@ impl World {
             made.push(job.id.clone());
             self.project_mut(caller)?.jobs.insert(job.id.clone(), job);
         }
+
         Ok(made)
     }
 
@@ -164,6 +169,7 @@ impl World {
         let seats: Vec<_> = work.targets.iter().map(seat).collect();
         let rejected = seats.iter().any(|seat| seat.device.is_none());
         let tags = launch.tags.iter().filter(|tag| !work.test.tags.contains(tag));
+
         Job {
             id: self.ids.uuid(),
             first_run: self.ids.run(),
@@ -191,7 +197,9 @@ impl World {
             created: self.now,
             by: Starter::Key(caller.key_id.to_owned()),
         };
+
         self.project_mut(caller)?.executions.insert(id.clone(), execution);
+
         Ok(Some(id))
     }
 }
@@ -237,5 +245,6 @@ fn counted(body: StartRunResponse, rows: Vec<DeviceResult>, ephemeral: bool) -> 
         device_runs,
         ..body
     };
+
     Answered::json(status, body)
 }

@@ -40,6 +40,7 @@ impl Answer<GetLiveRun> for World {
         let with_screenshot = asked.include_screenshot.unwrap_or(true);
         let players =
             players.map(|(index, (player, spans))| seen.live(index, &player.steps, spans, with_screenshot));
+
         Ok(LiveRun {
             multiplayer_run_id: attempt.id.clone(),
             state: project.dialect.state(seen.progress().name()),
@@ -65,6 +66,7 @@ impl Seen<'_> {
         let current = current.filter(|_| is_live);
         let seat = self.job.seats.get(index);
         let screenshot = is_live && with_screenshot;
+
         Ok(LivePlayer {
             player_number: index,
             current_run_id: is_live.then(|| id.clone()),
@@ -92,6 +94,7 @@ impl Seen<'_> {
         let carried_out = spans.iter().filter(|span| span.start.is_some());
         let over: Moment = carried_out.filter_map(|span| span.end).max()?;
         let turn = (self.now.min(over) - begun) / TURN;
+
         Some(AgentStep {
             agent: json!("player"),
             step: json!(turn),
@@ -110,9 +113,11 @@ fn screenshot_of(seat: Option<&Seat>, done: usize, steps: usize) -> Result<Scree
     let screen =
         GrayImage::from_fn(width, height, |x, y| Luma([if x < bar && y > height / 2 { 220 } else { 40 }]));
     let mut file = Cursor::new(Vec::new());
+
     screen
         .write_to(&mut file, ImageFormat::Png)
         .map_err(|error| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
+
     Ok(Screenshot {
         data: BASE64_STANDARD.encode(file.into_inner()),
         mime_type: ImageFormat::Png.to_mime_type().to_owned(),

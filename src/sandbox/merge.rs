@@ -20,9 +20,11 @@ fn merge(value: &mut Value, patch: Value) {
         *value = patch;
         return;
     };
+
     if !value.is_object() {
         *value = Value::Object(Open::new());
     }
+
     let Value::Object(object) = value else { return };
     for (name, change) in patch {
         if change.is_null() {

@@ -107,7 +107,9 @@ impl Answer<ListTestPlans> for World {
         let mut plans: Vec<_> =
             project.plans.values().filter(|plan| plan.matches(asked.search.as_deref())).collect();
         plans.sort_by(|one, other| one.compare(other, asked.sort_by.unwrap_or(TestPlanSort::Name)));
+
         let plans = lists::ordered(plans, asked.sort_order.unwrap_or(SortOrder::Asc));
+
         Ok(lists::page(plans, asked.page, asked.page_size, |plan| TestPlanSummary {
             id: plan.id.clone(),
             project_id: project.id.clone(),
@@ -137,6 +139,7 @@ impl Answer<CreateTestPlan> for World {
         if project.plans.contains_key(&id) {
             return Err(Fault::invalid("a test plan with this id already exists"));
         }
+
         let items = asked.test_items.into_iter().map(|item| TestPlanItem {
             multiplayer_test_id: item.multiplayer_test_id.0,
             retries: item.retries.unwrap_or(0),
@@ -154,8 +157,10 @@ impl Answer<CreateTestPlan> for World {
             modified_by: caller.key_id.to_owned(),
             more: Open::new(),
         };
+
         let shown = plan.shown(project);
         project.plans.insert(plan.id.clone(), Arc::new(plan));
+
         Ok(Answered::created(shown))
     }
 }
@@ -174,8 +179,10 @@ impl Answer<UpdateTestPlan> for World {
             more: after.more,
             ..Plan::clone(plan)
         };
+
         let shown = plan.shown(project);
         project.plans.insert(plan.id.clone(), Arc::new(plan));
+
         Ok(shown.into())
     }
 }

@@ -7,9 +7,11 @@ pub(super) fn picture(width: u16, height: u16, colour: [u8; 3]) -> Vec<u8> {
     // Eight bits a sample, red, green and blue, no interlacing.
     head.extend([8, 2, 0, 0, 0]);
     chunk(&mut file, *b"IHDR", &head);
+
     let line: Vec<u8> = std::iter::once(0).chain(colour.repeat(usize::from(width))).collect();
     chunk(&mut file, *b"IDAT", &stored(&line.repeat(usize::from(height))));
     chunk(&mut file, *b"IEND", &[]);
+
     file
 }
 
@@ -24,6 +26,7 @@ fn chunk(file: &mut Vec<u8>, kind: [u8; 4], data: &[u8]) {
 fn stored(data: &[u8]) -> Vec<u8> {
     let mut stream = vec![0x78, 0x01];
     let blocks: Vec<_> = data.chunks(usize::from(u16::MAX)).collect();
+
     for (index, block) in blocks.iter().enumerate() {
         let length = u16::try_from(block.len()).unwrap_or(u16::MAX);
         stream.push(u8::from(index + 1 == blocks.len()));
@@ -31,7 +34,9 @@ fn stored(data: &[u8]) -> Vec<u8> {
         stream.extend((!length).to_le_bytes());
         stream.extend(*block);
     }
+
     stream.extend(adler32(data).to_be_bytes());
+
     stream
 }
 

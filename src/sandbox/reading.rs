@@ -29,6 +29,7 @@ pub(super) fn fields(entry: &Endpoint, path: Fields, query: &str, body: &[u8]) -
     let mut fields = query_fields(entry.input_schema(), query);
     // What belongs in the body does not count elsewhere, and what is ours is not the service's.
     fields.retain(|name, _| !entry.is_in_body(name) && !entry.own_arguments.contains(&name.as_str()));
+
     let has_body = entry.has_body() || !(entry.body.is_empty() || body.is_empty());
     if has_body {
         // What a query says is text; what is wrong with it shows below.
@@ -40,6 +41,7 @@ pub(super) fn fields(entry: &Endpoint, path: Fields, query: &str, body: &[u8]) -
         };
         fields.extend(body.into_iter().filter(|(name, _)| entry.is_in_body(name)));
     }
+
     fields.extend(path);
     let mode = match (has_body, entry.closed) {
         (false, _) => Mode::Query,
@@ -47,12 +49,14 @@ pub(super) fn fields(entry: &Endpoint, path: Fields, query: &str, body: &[u8]) -
         (true, true) => Mode::ClosedBody,
     };
     let mut broken = violations(entry, &mut fields, mode);
+
     if entry.invalid == Invalid::Ignored {
         for violation in broken {
             fields.shift_remove(violation.path.split('.').next().unwrap_or_default());
         }
         broken = violations(entry, &mut fields, mode);
     }
+
     match broken.into_iter().next() {
         Some(violation) => Err(entry.invalid.refuse(refusal(entry, &violation))),
         None => Ok(fields),
@@ -73,6 +77,7 @@ fn violations(entry: &OperationEntry, fields: &mut Fields, mode: Mode) -> Vec<Vi
             *violation = Violation::new("", text);
         }
     }
+
     violations
 }
 
@@ -114,6 +119,7 @@ fn query_fields(schema: &Fields, query: &str) -> Fields {
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, value) = (decoded(name), decoded(value));
+
         if is_list(schema, &name) {
             let list = fields.entry(name).or_insert_with(|| json!([]));
             if let Value::Array(list) = list {
@@ -123,6 +129,7 @@ fn query_fields(schema: &Fields, query: &str) -> Fields {
             fields.insert(name, Value::String(value));
         }
     }
+
     fields
 }
 

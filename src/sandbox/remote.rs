@@ -82,6 +82,7 @@ impl Batch {
         if job.test.cases.is_empty() {
             self.warn("no_case_mapping", "The test is not linked to any case.", job, run, None);
         }
+
         for link in &job.test.cases {
             if link.exists {
                 self.suites.insert(link.suite);
@@ -136,12 +137,14 @@ impl Remote {
             error: empty.then(|| "no results with linked cases to export".to_owned()),
             error_code: empty.then(|| "NO_CASE_MAPPINGS".to_owned()),
         };
+
         if !empty {
             self.create(&mut result, several, batch.name);
             if let Some(execution) = batch.execution {
                 self.exported.insert(execution, result.clone());
             }
         }
+
         result
     }
 
@@ -150,8 +153,10 @@ impl Remote {
         let (next, kind) = if several { (&mut self.next_plan, "plan") } else { (&mut self.next_run, "run") };
         let id = *next;
         *next += 1;
+
         let name = name.unwrap_or_else(|| format!("Automated {kind} {id}"));
         let url = format!("https://tmsys.example/{kind}s/{id}");
+
         if several {
             (result.tmsys_plan_id, result.tmsys_plan_url, result.tmsys_plan_name) =
                 (Some(id), Some(url), Some(name));

@@ -38,6 +38,7 @@ pub(super) fn router(service: &Arc<Service>) -> Router {
     for entry in endpoints() {
         let path = entry.path.replace(TMSYS, &encoded(&service.options.tmsys_name));
         let Ok(method) = MethodFilter::try_from(entry.method.clone()) else { continue };
+
         for prefix in prefixes(&entry) {
             let service = Arc::clone(service);
             let handler = move |path: Result<RawPathParams, RawPathParamsRejection>, request: Request| {
@@ -46,10 +47,12 @@ pub(super) fn router(service: &Arc<Service>) -> Router {
             router = router.route(&format!("{prefix}{path}"), on(method, handler));
         }
     }
+
     let refusing = |status: StatusCode, error: &'static str| {
         let service = Arc::clone(service);
         move |request: Request| std::future::ready(refuse(&service, request, status, error))
     };
+
     router
         .fallback(refusing(StatusCode::NOT_FOUND, "route not found"))
         .method_not_allowed_fallback(refusing(StatusCode::METHOD_NOT_ALLOWED, "method not allowed"))
@@ -95,10 +98,12 @@ async fn serve(
         None => service.observed(&call, service.execute(&call)).into_response(),
         Some(order) => under_order(&service, &call, &order).await,
     };
+
     response.headers_mut().entry(header::DATE).or_insert(service.date());
     if response.extensions().get::<Reset>().is_none() {
         service.journal().answered(number, response.status().as_u16());
     }
+
     response
 }
 
@@ -109,7 +114,9 @@ async fn under_order(service: &Service, call: &Call, order: &Order) -> Response 
     if order.replaces() {
         return order.apply(first);
     }
+
     let reply = first.unwrap_or_else(|| service.execute(call));
+
     order.apply(Some(service.observed(call, reply)))
 }
 

@@ -63,6 +63,7 @@ impl Answer<ListRuns> for World {
         let runs = project.runs(now);
         let wanted = runs.iter().filter(|(job, attempt)| wants(&asked, job, attempt, now));
         let runs = lists::newest_first(wanted, |(_, attempt)| attempt.created);
+
         Ok(lists::page(runs, asked.page, asked.page_size, |(job, attempt)| {
             let seen = Seen { project, job, attempt, now };
             Run { head: seen.head(), players: seen.players(|player, _, _| player) }
@@ -78,6 +79,7 @@ impl Answer<GetRun> for World {
         let (project, now) = (self.project(caller)?, self.now);
         let (job, attempt) = project.run(&asked.run_id.0, now)?;
         let seen = Seen { project, job, attempt: &attempt, now };
+
         Ok(RunDetail {
             head: seen.head(),
             players: seen.players(|player, steps, spans| RunPlayerDetail {
@@ -99,6 +101,7 @@ fn wants(asked: &ListRuns, job: &Job, attempt: &Attempt, now: Moment) -> bool {
         Some(RunStateFilter::Completed) => progress == Progress::Completed,
         Some(RunStateFilter::All) | None => true,
     };
+
     state
         && passes(asked.multiplayer_test_id.as_ref().map(|id| id.0.as_str()), Some(&job.test.id))
         && passes(asked.job_id.as_ref().map(|id| id.0.as_str()), Some(&job.id))
@@ -122,6 +125,7 @@ impl Seen<'_> {
     fn head(&self) -> RunHead {
         let (job, attempt) = (self.job, self.attempt);
         let started = attempt.started.filter(|at| *at <= self.now);
+
         RunHead {
             job_id: job.id.clone(),
             multiplayer_run_id: attempt.id.clone(),
@@ -166,11 +170,14 @@ impl Seen<'_> {
             .filter(|span| span.progress(self.now) == Progress::Completed)
             .filter_map(|span| span.ending);
         let mut summary = Fields::new();
+
         for name in results.map(Ending::name) {
             let count = summary.get(name).and_then(Value::as_u64).unwrap_or(0);
             summary.insert(name.to_owned(), json!(count + 1));
         }
+
         let passed = summary.get("SUCCESS").and_then(Value::as_u64).unwrap_or(0);
+
         RunPlayer {
             id: format!("{}-{number}", self.attempt.id),
             state: self.project.dialect.state(self.progress().name()),
@@ -200,5 +207,6 @@ fn platform(seat: &Seat, dialect: Dialect) -> Option<Fields> {
         }
         Dialect::Lower => json!({"type": kind, "device": device.label}),
     };
+
     shape.as_object().cloned()
 }

@@ -132,15 +132,19 @@ impl Service {
         let caller = access::admit(&call.head.headers, project.as_deref(), entry.access)?;
         let body = call.body.as_ref().ok_or_else(reading::too_large)?;
         let mut path = call.path.clone();
+
         path.shift_remove(PROJECT_ID);
         let mut fields = reading::fields(&entry, path, call.head.uri.query().unwrap_or_default(), body)?;
         request::rename(&entry, &mut fields, &self.options.tmsys_name, "tmsys");
+
         let mut world = self.world();
         world.look_at_clock();
+
         // Where there is no key, there is no 403 for an unknown project either: the operation has its own word for it.
         if entry.access != Access::NoKey {
             world.project(&caller)?;
         }
+
         let Answered { status, headers, body } = (entry.answer)(&mut world, fields, &caller)?;
         match body {
             Content::Json(mut body) => {
@@ -157,10 +161,12 @@ impl Service {
         if let Some(project) = text(PROJECT_ID) {
             return Some(project.to_owned());
         }
+
         let run = text("run_id").filter(|_| call.entry.place == UrlBase::Knowledge)?;
         let owner = self.world().project_with_run(run);
         // A run that nobody has is missing, whoever asks.
         let asker = access::key_of(&call.head.headers).filter(|key| key.is_of_organization());
+
         owner.or_else(|| asker.and_then(|_| self.world().projects().keys().next().cloned()))
     }
 }
@@ -217,6 +223,7 @@ fn rename_tmsys(body: &mut Value, word: &str) {
     if word == "tmsys" {
         return;
     }
+
     let renamed = |name: String| match name.strip_prefix("tmsys") {
         Some(rest) if rest.is_empty() || rest.starts_with('_') => format!("{word}{rest}"),
         _ => name,

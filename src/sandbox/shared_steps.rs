@@ -73,6 +73,7 @@ impl Answer<CreateSharedStep> for World {
             Some(id) => id,
             None => free_id(project, &asked.name),
         };
+
         let collection = SharedStep {
             id,
             project_id: project.id.clone(),
@@ -84,6 +85,7 @@ impl Answer<CreateSharedStep> for World {
             steps: StepList { steps_by_key: asked.steps_by_key, step_order: asked.step_order },
             more: Open::new(),
         };
+
         project.save_shared_step(collection).map(Answered::created)
     }
 }
@@ -93,6 +95,7 @@ impl Answer<UpdateSharedStep> for World {
         let project = self.project_mut(caller)?;
         let before = project.shared_steps.get(&asked.shared_step_id.0);
         let before = Arc::clone(before.ok_or_else(|| Fault::not_found(NOT_FOUND))?);
+
         Fault::unless_latest(asked.expected_version, before.version)?;
         let after = patched(&*before, asked.patch)?;
         let saved = project.save_shared_step(SharedStep {
@@ -102,7 +105,9 @@ impl Answer<UpdateSharedStep> for World {
             more: after.more,
             ..SharedStep::clone(&before)
         })?;
+
         project.follow(&saved.id);
+
         Ok(saved.into())
     }
 }
@@ -124,13 +129,16 @@ impl Project {
         if let Some(key) = step_order.iter().find(|key| !steps_by_key.contains_key(*key)) {
             return Err(Fault::invalid(format!("unknown key in step_order: {key}")));
         }
+
         let version = collection.version.to_string();
         for (key, step) in steps_by_key {
             step.test_step_id.get_or_insert_with(|| ids::step(&[&collection.id, key, &version]));
         }
+
         let saved = Arc::new(collection);
         self.shared_step_versions.entry(saved.id.clone()).or_default().push(Arc::clone(&saved));
         self.shared_steps.insert(saved.id.clone(), Arc::clone(&saved));
+
         Ok(shown(&saved))
     }
 }

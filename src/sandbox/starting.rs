@@ -32,6 +32,7 @@ impl Answer<StartRun> for World {
         let ephemeral_id = self.ids.uuid();
         let project = self.project(caller)?;
         let subject = subject(project, &asked)?;
+
         known_agent_config(project, asked.agent_config_id.as_ref())?;
         let default = target(project, asked.deployment_config_id.as_ref(), asked.build_id.as_ref())?;
         let mut tags = asked.additional_tags.unwrap_or_default();
@@ -53,8 +54,10 @@ impl Answer<StartRun> for World {
                 (Subject::Ephemeral, vec![Work { test, retries: 0, targets }])
             }
         };
+
         let all_devices_of = all_devices_of(asked.run_on_all_configured_devices, default.as_ref())?;
         own_devices(&works)?;
+
         let template_data = template_data(asked.render_templates, asked.template_data);
         let launch = Launch {
             subject,
@@ -65,6 +68,7 @@ impl Answer<StartRun> for World {
             slot_builds: None,
             all_devices_of,
         };
+
         self.launch(&launch, caller)
     }
 }
@@ -78,11 +82,13 @@ impl Answer<StartTestPlanRun> for World {
         let project = self.project(caller)?;
         let plan = found_plan(project, &asked.test_plan_id)?;
         known_agent_config(project, asked.agent_config_id.as_ref())?;
+
         let default = target(project, asked.deployment_config_id.as_ref(), asked.build_id.as_ref())?;
         let own = asked.slot_deployment_configs.unwrap_or_default();
         let slots = slot_targets(project, &plan, default.as_ref(), &own)?;
         let works = plan_works(project, &plan, |item, player| slots.get(&item.slot(player)).cloned());
         let all_devices_of = all_devices_of(asked.run_on_all_configured_devices, default.as_ref())?;
+
         own_devices(&works)?;
         let template_data = template_data(asked.render_templates, asked.template_data);
         let launch = Launch {
@@ -94,6 +100,7 @@ impl Answer<StartTestPlanRun> for World {
             slot_builds: slot_builds(&slots),
             all_devices_of,
         };
+
         self.launch(&launch, caller)
     }
 }
@@ -110,9 +117,11 @@ fn subject(project: &Project, asked: &StartRun) -> Result<Asked, Fault> {
         let test = find(&project.tests, &id.0).cloned();
         return test.map(Asked::Saved).ok_or_else(|| Fault::not_found("multiplayer test not found"));
     }
+
     if let Some(id) = &asked.test_plan_id {
         return found_plan(project, id).map(Asked::Plan);
     }
+
     Ok(Asked::Instructions(asked.instructions.clone().unwrap_or_default()))
 }
 

@@ -21,6 +21,7 @@ impl Seen<'_> {
         let end = span.end.filter(|_| progress == Progress::Completed);
         let start = span.start.filter(|at| *at <= self.now);
         let ending = span.ending.filter(|_| progress == Progress::Completed);
+
         RunStep {
             step_number: number,
             start_time: start.map(|at| at.to_string()),
@@ -65,6 +66,7 @@ impl Seen<'_> {
                     .then(|| self.attempt.report.clone()),
             }
         };
+
         Some(('a'..='z').zip(&step.expected).enumerate().map(item).collect())
     }
 }

@@ -22,6 +22,7 @@ impl Answer<StopRuns> for World {
         if !ids.iter().any(|id| project.jobs.contains_key(id)) {
             return Ok(Answered::json(StatusCode::NOT_FOUND, no_match(ids.len())));
         }
+
         let results: Vec<_> = ids.into_iter().map(|id| stop(project, id, caller, now)).collect();
         let stopped = results.iter().filter(|result| result.ok).count();
         let ok = stopped == results.len();
@@ -32,6 +33,7 @@ impl Answer<StopRuns> for World {
             stopped_count: stopped,
             results,
         };
+
         Ok(Answered::json(if ok { StatusCode::OK } else { StatusCode::MULTI_STATUS }, body))
     }
 }
@@ -49,14 +51,17 @@ fn stop(project: &mut Project, id: String, caller: &Caller, now: Moment) -> Stop
         message: None,
         error: Some(error.to_owned()),
     };
+
     let Some(job) = project.jobs.get_mut(&id) else {
         return refused(id, StatusCode::NOT_FOUND, "Job not found");
     };
     if Timeline::of(job).status(now) == Status::Completed {
         return refused(id, StatusCode::INTERNAL_SERVER_ERROR, "Job already completed");
     }
+
     mark(job, caller, now);
     let message = Some("Job stopped".to_owned());
+
     StopResult { job_id: id, ok: true, status: StatusCode::OK.as_u16(), message, error: None }
 }
 

@@ -37,6 +37,7 @@ const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
 pub(super) fn router(service: &Arc<Service>) -> Router {
     let signed = middleware::from_fn_with_state(Arc::clone(service), admit);
     let watched = middleware::from_fn_with_state(Arc::clone(service), watch);
+
     Router::new()
         .route("/minions/{file}", get(installer))
         .route("/artifacts/{player}/{*name}", get(artifact))
@@ -64,9 +65,11 @@ async fn watch(State(service): State<Arc<Service>>, request: Request, next: Next
         None => next.run(request).await,
         Some(order) => under_order(&order, request, next).await,
     };
+
     if response.extensions().get::<Reset>().is_none() {
         service.journal().answered(number, response.status().as_u16());
     }
+
     response
 }
 
@@ -78,13 +81,16 @@ async fn under_order(order: &Order, request: Request, next: Next) -> Response {
         order.wait().await;
         return order.apply(Some(stand_in(order)));
     }
+
     if !order.after {
         order.wait().await;
     }
+
     let reply = reply_of(next.run(request).await).await;
     if order.after {
         order.wait().await;
     }
+
     order.apply(Some(reply))
 }
 
@@ -94,6 +100,7 @@ fn stand_in(order: &Order) -> Reply {
     if !status.is_client_error() && !status.is_server_error() {
         return Reply { status, headers: Vec::new(), body: Bytes::new() };
     }
+
     let code = match status {
         StatusCode::SERVICE_UNAVAILABLE => "SlowDown",
         StatusCode::INTERNAL_SERVER_ERROR => "InternalError",
@@ -101,6 +108,7 @@ fn stand_in(order: &Order) -> Reply {
     };
     let kind = header::HeaderValue::from_static("application/xml");
     let body = xml(code, status.canonical_reason().unwrap_or("ordered fault"));
+
     Reply { status, headers: vec![(header::CONTENT_TYPE, kind)], body: body.into() }
 }
 
@@ -119,6 +127,7 @@ async fn admit(State(service): State<Arc<Service>>, request: Request, next: Next
         world.look_at_clock();
         world.now
     };
+
     if presigned::admits(&path, request.uri().query().unwrap_or_default(), now) {
         next.run(request).await
     } else {
@@ -185,12 +194,14 @@ impl Target<'_> {
             read_off(body).await;
             return no_upload();
         }
+
         let piece = match service.depot.receive(body).await {
             Ok(piece) => piece,
             Err(problem) => {
                 return error(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", &problem.to_string());
             }
         };
+
         self.keep(&mut service.world(), piece)
     }
 

@@ -39,7 +39,9 @@ pub(super) fn target(
             Some(find(&project.builds, &build.0).ok_or_else(unknown)?)
         }
     };
+
     let build = build.cloned();
+
     Ok(Some(Target { config, build }))
 }
 
@@ -55,6 +57,7 @@ pub(super) fn player_targets(
     if let Some(key) = own.keys().find(|key| !within(key)) {
         return Err(Fault::invalid(format!("unknown player: {key}, the test has {players}")));
     }
+
     let (mut targets, mut missing) = (Vec::new(), Vec::new());
     for number in (1..=players).map(|number| number.to_string()) {
         match own.get(&number) {
@@ -63,7 +66,9 @@ pub(super) fn player_targets(
             None => missing.push(number),
         }
     }
+
     covered("players", &missing)?;
+
     Ok(targets)
 }
 
@@ -86,12 +91,15 @@ pub(super) fn slot_targets(
         let slot = slot.filter(known).ok_or_else(|| Fault::invalid(format!("unknown slot: {key}")))?;
         targets.extend(named_target(project, named)?.map(|target| (slot, target)));
     }
+
     let mut used: Vec<_> = plan.items.iter().flat_map(|item| used_slots(project, item)).collect();
     used.sort_unstable();
     used.dedup();
+
     let missing: Vec<_> =
         used.iter().filter(|slot| !targets.contains_key(slot)).map(ToString::to_string).collect();
     covered("slots", &missing)?;
+
     Ok(targets)
 }
 

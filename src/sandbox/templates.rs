@@ -30,5 +30,6 @@ fn rendered(test: &Arc<Test>, data: &Fields) -> Arc<Test> {
             }
         }
     }
+
     Arc::new(test)
 }

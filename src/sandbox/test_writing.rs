@@ -31,7 +31,9 @@ impl Answer<CreateTest> for World {
         let draft = Draft { case, folder, unknown: asked.shared_collection_steps_mode, before: None };
         let test = draft.finished(project)?;
         let shown = content::shown(project, &test, asked.include_shared_collection_steps.unwrap_or(true));
+
         project.save_test(test);
+
         Ok(Answered::created(shown))
     }
 }
@@ -47,10 +49,12 @@ fn new_case(project: &Project, id: String, given: Open) -> Result<TestCase, Faul
         test_type: Kind::Verification.name().to_owned(),
         content: TestContent { source: Some("repository".to_owned()), ..TestContent::default() },
     };
+
     let case = patched(&empty, given)?;
     if !is_uuid(&case.id) || find(&project.tests, &case.id).is_some() {
         return Err(Fault::invalid("invalid request: test.id: must be a UUID that no other test has"));
     }
+
     Ok(TestCase { id: case.id.to_ascii_lowercase(), project_id: empty.project_id, version: 0, ..case })
 }
 
@@ -59,6 +63,7 @@ impl Answer<UpdateTest> for World {
         let project = self.project_mut(caller)?;
         let before = find(&project.tests, &asked.test_id.0).ok_or_else(|| Fault::not_found(NOT_FOUND))?;
         Fault::unless_latest(asked.expected_version, before.version)?;
+
         let folder = match (asked.folder_id, asked.folder_path) {
             (Some(id), _) => known_folder(project, &id)?,
             (None, Some(path)) => folder_at(project, path.as_deref())?,
@@ -68,7 +73,9 @@ impl Answer<UpdateTest> for World {
         let unknown = asked.shared_collection_steps_mode;
         let test = Draft { case, folder, unknown, before: Some(before) }.finished(project)?;
         let shown = content::shown(project, &test, asked.include_shared_collection_steps.unwrap_or(true));
+
         project.save_test(test);
+
         Ok(shown.into())
     }
 }
@@ -79,8 +86,10 @@ fn changed_case(project: &Project, before: &Test, patch: Open) -> Result<TestCas
     if patch.get("test_type").is_some_and(|kind| kind != before.kind.name()) {
         (content.min_seconds, content.max_seconds) = (None, None);
     }
+
     let present = content::case(project, before, content);
     let case = patched(&present, patch)?;
+
     Ok(TestCase { id: present.id, project_id: present.project_id, version: before.version + 1, ..case })
 }
 
@@ -95,8 +104,10 @@ fn folder_at(project: &Project, path: Option<&str>) -> Result<Option<String>, Fa
     if path == ROOT {
         return Ok(None);
     }
+
     let folder =
         project.folder_at(path).ok_or_else(|| Fault::invalid(format!("folder not found: {path}")))?;
+
     Ok(Some(folder.id.clone()))
 }
 

@@ -61,17 +61,20 @@ impl Timeline {
         let begins = job.created + QUEUED;
         let mut attempts = Vec::new();
         let mut next = job.rejection.is_none().then_some(begins);
+
         while let Some(created) = next.filter(|at| stop.is_none_or(|stop| stop > *at)) {
             let attempt = Attempt::of(job, attempts.len(), created, stop);
             let again = attempt.ending.is_cut_off() && attempts.len() < usize::from(job.retries);
             next = again.then_some(attempt.ended);
             attempts.push(attempt);
         }
+
         let waited = stop.map_or(begins, |stop| stop.min(begins));
         let over = attempts.last().map_or(waited, |attempt| attempt.ended);
         let stopped = stop == Some(over);
         let stopping = if stopped { STOPPING } else { 0 };
         let cleaning_up = if attempts.is_empty() { 0 } else { CLEANING_UP };
+
         Self { begins, attempts, over, stopped, completed: over + stopping + cleaning_up }
     }
 

@@ -48,15 +48,20 @@ impl Answer<InitiateBuildUpload> for World {
         if asked.file_size > LARGEST || (!in_parts && asked.file_size >= LEAST_MULTIPART) {
             return Err(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "File too large"));
         }
+
         let policy = asked.options.deletion_policy.unwrap_or(DeletionPolicy::LeastRecent);
         let project = self.project_mut(caller)?;
+
         if asked.options.auto_delete == Some(true) {
             project.make_room(asked.file_size, policy);
         }
+
         check_quota(project, asked.file_size)?;
         let upload = self.upload_of(asked, caller, in_parts);
         let shown = self.shown(&upload, caller)?;
+
         self.project_mut(caller)?.storage.uploads.insert(upload.build.id.clone(), upload);
+
         Ok(shown.into())
     }
 }
@@ -75,8 +80,10 @@ fn check_quota(project: &Project, needed: u64) -> Result<(), Fault> {
     if used.saturating_add(needed) <= capacity {
         return Ok(());
     }
+
     let details = json!({"used": used, "capacity": capacity, "needed": needed});
     let body = json!({"error": "Storage capacity exceeded", "code": "QUOTA_EXCEEDED", "details": details});
+
     Err(Fault { status: StatusCode::PAYMENT_REQUIRED, body })
 }
 
@@ -91,6 +98,7 @@ impl World {
         });
         let minutes = asked.options.upload_timeout.unwrap_or(if in_parts { 60 } else { 10 });
         let ends = self.now + Millis::from(minutes) * 60_000;
+
         Upload { build: build(asked, id, self.now), object_key, multipart, ends, pieces: [].into() }
     }
 
@@ -105,6 +113,7 @@ impl World {
             upload_type: (says_type || upload.multipart.is_none()).then(|| kind.to_owned()),
             ..BuildUpload::default()
         };
+
         Ok(match &upload.multipart {
             Some(Multipart { upload_id, part_size, total_parts }) => BuildUpload {
                 upload_id: Some(upload_id.clone()),
@@ -158,10 +167,12 @@ impl Answer<GetBuildUploadParts> for World {
                 "invalid part_numbers: {number}: the upload has {total} parts"
             )));
         }
+
         let url = |number: &u64| PartUrl {
             part_number: *number,
             url: self.address(&upload.build.id, &format!("parts/{}/{number}", asked.upload_id.0)),
         };
+
         Ok(UploadPartUrls { upload_urls: asked.part_numbers.iter().map(url).collect() }.into())
     }
 }
@@ -183,6 +194,7 @@ impl Answer<CompleteBuildUpload> for World {
         if !upload.is(asked.object_key.as_deref(), asked.upload_id.as_deref()) {
             return Err(not_found());
         }
+
         let status = match asked.parts.as_deref() {
             Some(parts) => check_parts(upload, parts).map(|()| None),
             None => check_file(upload).map(|()| Some("success".to_owned())),
@@ -190,9 +202,11 @@ impl Answer<CompleteBuildUpload> for World {
         .map_err(Fault::invalid)?;
         let build_id = status.is_none().then(|| upload.build.id.clone());
         let id = upload.build.id.clone();
+
         if let Some(upload) = project.storage.uploads.shift_remove(&id) {
             project.finish(upload, now);
         }
+
         Ok(CompletedUpload { build_id, status }.into())
     }
 }
@@ -219,6 +233,7 @@ fn check_parts(upload: &Upload, parts: &[CompletedPart]) -> Result<(), String> {
     if parts.len() as u64 != *total_parts {
         return Err(format!("{} parts are named, the upload has {total_parts}", parts.len()));
     }
+
     for CompletedPart { part_number, etag } in parts {
         let part = format!("part {part_number}");
         let Some(piece) = upload.pieces.get(part_number) else {
@@ -227,10 +242,12 @@ fn check_parts(upload: &Upload, parts: &[CompletedPart]) -> Result<(), String> {
         if etag.trim_matches('"') != piece.etag {
             return Err(format!("{part}: the etag is not that of what was uploaded"));
         }
+
         // The last part is what the others leave.
         let earlier = part_size.saturating_mul(part_number - 1);
         check_size(&part, piece, (*part_size).min(upload.build.file_size.saturating_sub(earlier)))?;
     }
+
     Ok(())
 }
 
@@ -255,7 +272,9 @@ impl Answer<CancelBuildUpload> for World {
             .filter(|upload| upload.is(Some(&asked.object_key.0), upload_id))
             .ok_or_else(not_found)?;
         let id = upload.build.id.clone();
+
         uploads.shift_remove(&id);
+
         Ok(CancelledUpload { success: true }.into())
     }
 }

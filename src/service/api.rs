@@ -60,7 +60,7 @@ pub struct Pagination {
 }
 
 /// Zero-based page of a list (supplement 1.3).
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct Page(pub usize);
 
@@ -77,7 +77,7 @@ impl JsonSchema for Page {
 }
 
 /// Number of records a page, `DEFAULT` when absent (supplement 1.3).
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct PageSize<const DEFAULT: usize>(pub usize);
 
@@ -103,7 +103,7 @@ impl<const DEFAULT: usize> JsonSchema for PageSize<DEFAULT> {
 }
 
 /// Version of a record to read (supplement 6.2, 8).
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct ReadVersion(pub u32);
 
@@ -166,7 +166,7 @@ fn refuse(arguments: &Fields, holder: &str, names: &[&str], rule: &str, violatio
 }
 
 // No doc comment: the words say it, and every list would repeat it.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the words of the service say it all")]
 pub enum SortOrder {

@@ -60,9 +60,11 @@ impl Check<'_> {
     fn object(&mut self, schema: &Fields, object: &mut Fields, path: &str) {
         let none = Fields::new();
         let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+
         if self.mode == Mode::Arguments && !properties.is_empty() {
             object.retain(|_, value| !value.is_null());
         }
+
         let additional = schema.get("additionalProperties");
         for (name, value) in object.iter_mut() {
             let at = join(path, name);
@@ -74,12 +76,14 @@ impl Check<'_> {
                 self.broken(&at, unknown(name, properties));
             }
         }
+
         let required = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         for name in required.iter().filter_map(Value::as_str) {
             if !object.contains_key(name) {
                 self.broken(&join(path, name), "is required");
             }
         }
+
         if object.len() < limit(schema, "minProperties").unwrap_or(0) {
             self.broken(path, "must not be empty");
         }
@@ -90,12 +94,14 @@ impl Check<'_> {
         if self.mode.coerces() {
             coerce(schema, kind, value);
         }
+
         if schema.get(OR_TYPE).and_then(Value::as_str).is_some_and(|other| is_a(other, value)) {
             return;
         }
         if !is_a(kind, value) {
             return self.broken(path, format!("must be {}, got {}", with_article(kind), name_of(value)));
         }
+
         match value {
             Value::String(text) => self.text(schema, text, path),
             Value::Number(number) => self.number(schema, number, path),
@@ -119,6 +125,7 @@ impl Check<'_> {
             }
             return;
         }
+
         let length = text.chars().count();
         if limit(schema, "minLength").is_some_and(|least| length < least) {
             self.broken(path, "must not be empty");
@@ -134,6 +141,7 @@ impl Check<'_> {
         let bound = |name: &str| schema.get(name).and_then(Value::as_f64);
         let low = bound("minimum").is_some_and(|least| value < least);
         let high = bound("maximum").is_some_and(|most| value > most);
+
         if low || high {
             let rule = match (bound("minimum"), bound("maximum")) {
                 (Some(least), Some(most)) => format!("must be from {least} to {most}, got {number}"),
@@ -148,14 +156,17 @@ impl Check<'_> {
         if limit(schema, "minItems").is_some_and(|least| items.len() < least) {
             self.broken(path, "must not be empty");
         }
+
         if let Some(most) = limit(schema, "maxItems").filter(|most| items.len() > *most) {
             self.broken(path, format!("must have at most {most} entries, got {}", items.len()));
         }
+
         if let Some(Value::Object(item)) = schema.get("items") {
             for (index, value) in items.iter_mut().enumerate() {
                 self.value(item, value, &join(path, &index.to_string()));
             }
         }
+
         if schema.get("uniqueItems") == Some(&Value::Bool(true)) {
             let mut earlier = IndexSet::new();
             if let Some(index) = items.iter().position(|item| !earlier.insert(item)) {

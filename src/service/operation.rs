@@ -17,7 +17,7 @@ pub use trace::{DuplicateCheck, FieldMatch, ListProbe, Probe};
 use crate::{fields::Fields, service::rule::Rule};
 
 /// A single HTTP operation, exposed as a single tool.
-pub trait Operation: DeserializeOwned + JsonSchema + 'static {
+pub trait Operation: DeserializeOwned + Serialize + JsonSchema + 'static {
     /// Name of the tool and `operationId` of the contract.
     const NAME: &'static str;
     /// Title for people.
@@ -175,6 +175,7 @@ impl std::fmt::Display for Effect {
         ];
         let mut holding = hints.iter().filter(|(_, holds)| *holds).map(|(hint, _)| *hint);
         formatter.write_str(holding.next().unwrap_or_default())?;
+
         holding.try_for_each(|hint| write!(formatter, ", {hint}"))
     }
 }

@@ -45,15 +45,18 @@ impl Layout {
     pub fn target(&self, project: Option<&str>) -> String {
         let mut target = String::with_capacity(self.path.len() + self.query.len() + 32);
         let is_below_project = matches!(self.place, UrlBase::Project | UrlBase::NamedProject);
+
         if let Some(project) = project.filter(|_| is_below_project) {
             target.push_str("/project/");
             target.push_str(&encoded(project));
         }
+
         target.push_str(&self.path);
         if !self.query.is_empty() {
             target.push('?');
             target.push_str(&self.query);
         }
+
         target
     }
 }
@@ -76,6 +79,7 @@ pub fn encoded(text: &str) -> String {
 pub fn layout(operation: &OperationEntry, arguments: &Fields, tmsys: &str) -> Result<Layout, Vec<Violation>> {
     let mut violations = Vec::new();
     let mut path = String::new();
+
     for segment in operation.path.split('/').skip(1) {
         path.push('/');
         match placeholder(segment) {
@@ -87,12 +91,14 @@ pub fn layout(operation: &OperationEntry, arguments: &Fields, tmsys: &str) -> Re
             None => path.push_str(segment),
         }
     }
+
     let in_path: Vec<_> = operation.path_fields().collect();
     let travels = |name: &str| !in_path.contains(&name) && !operation.own_arguments.contains(&name);
     let rest = arguments.iter().filter(|(name, _)| travels(name));
     let (in_body, in_query): (Vec<_>, Vec<_>) = rest.partition(|(name, _)| operation.is_in_body(name));
     let query = query(in_query.into_iter());
     let body = (operation.has_body() || !in_body.is_empty()).then(|| body(operation, in_body, tmsys));
+
     if path.len() + query.len() > LONGEST_TARGET {
         let longest =
             arguments.iter().max_by_key(|(_, value)| text_of(value).len()).map_or("", |(name, _)| name);
@@ -101,8 +107,10 @@ pub fn layout(operation: &OperationEntry, arguments: &Fields, tmsys: &str) -> Re
             format!("the request's address would exceed {LONGEST_TARGET} bytes"),
         ));
     }
+
     let place = operation.place;
     let part = (operation.form == ResponseKind::File).then(|| part(arguments));
+
     if violations.is_empty() { Ok(Layout { place, path, query, body, part }) } else { Err(violations) }
 }
 
@@ -113,6 +121,7 @@ fn path_value(arguments: &Fields, name: &str, several: bool) -> Result<String, S
     if !several {
         return check_segment(text).map(|()| encoded(text));
     }
+
     let segments: Vec<_> = text.split('/').collect();
     match segments.iter().try_for_each(|segment| check_segment(segment)) {
         Ok(()) => Ok(segments.into_iter().map(encoded).collect::<Vec<_>>().join("/")),
@@ -152,6 +161,7 @@ fn body(operation: &OperationEntry, fields: Vec<(&String, &Value)>, tmsys: &str)
         Some(wrapper) => Fields::from_iter([(wrapper.to_owned(), Value::Object(fields))]),
         None => fields,
     };
+
     Value::Object(body).to_string().into_bytes()
 }
 
@@ -160,9 +170,11 @@ pub fn rename(operation: &OperationEntry, fields: &mut Fields, from: &str, to: &
     if from == to {
         return;
     }
+
     let properties = operation.input_schema().get("properties");
     let passes =
         |name: &str| properties.is_some_and(|all| all.get(name).is_some_and(|one| one.get(KNOWN).is_some()));
+
     for (_, value) in fields.iter_mut().filter(|(name, _)| passes(name)) {
         if let Value::Object(object) = value
             && let Some(links) = object.shift_remove(from)
@@ -182,6 +194,7 @@ fn query<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>) -> String {
         query.push('=');
         query.push_str(&encoded(&text_of(value)));
     }
+
     query
 }
 

@@ -29,6 +29,7 @@ impl Rule {
     pub fn check(&self, arguments: &Fields, violations: &mut Vec<Violation>) {
         let given = |name: &str| arguments.contains_key(name);
         let mut broken = |path: &str, rule: String| violations.push(Violation::new(path, rule));
+
         match *self {
             Self::ExactlyOne(names) => {
                 let found: Vec<_> = names.iter().copied().filter(|name| given(name)).collect();

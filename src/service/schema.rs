@@ -61,12 +61,14 @@ pub fn input<T: JsonSchema>() -> (String, Fields) {
         }
         object.retain(|key, value| key != "default" || !value.is_null());
     });
+
     let mut schema = object(schema);
     let description = match schema.shift_remove("description") {
         Some(Value::String(text)) => text,
         _ => String::new(),
     };
     schema.shift_remove("title");
+
     (description, schema)
 }
 
@@ -79,12 +81,15 @@ pub fn output<T: JsonSchema>(essential: &[&str]) -> Fields {
         // An object is a field of that name.
         object.retain(|key, value| value.is_object() || !drops(key));
     });
+
     let mut schema = object(schema);
     schema.shift_remove("title");
     schema.shift_remove("description");
+
     if !essential.is_empty() {
         schema.insert("required".to_owned(), json!(essential));
     }
+
     schema
 }
 
@@ -97,6 +102,7 @@ pub fn published(schema: &Fields) -> Fields {
         Value::Object(object) => Value::Object(published(object)),
         other => other.clone(),
     };
+
     schema
         .iter()
         .filter(|(key, value)| *key != KNOWN && (value.is_object() || !INTERNAL.contains(&key.as_str())))
@@ -155,10 +161,12 @@ fn merge_nullable(object: &mut Fields) {
     if none.get("type").and_then(Value::as_str) != Some("null") {
         return;
     }
+
     let mut merged = some.clone();
     if let Some(kind) = merged.get_mut("type") {
         *kind = json!([kind.take(), "null"]);
     }
+
     object.shift_remove("anyOf");
     for (key, value) in merged {
         object.entry(key).or_insert(value);
@@ -175,5 +183,6 @@ fn unwrap_lines(text: &str) -> String {
         }
         joined.push_str(line);
     }
+
     joined
 }

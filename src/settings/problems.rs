@@ -69,7 +69,9 @@ impl<'a> Problems<'a> {
         if self.settings.text(&API_KEY_FILE).is_some() {
             return self.optional(&API_KEY_FILE, |path| KeySource::file(path.into()));
         }
+
         self.add(&API_KEY, "is not set, and neither is TAS_API_KEY_FILE");
+
         None
     }
 
@@ -78,11 +80,13 @@ impl<'a> Problems<'a> {
         if let Some(key) = key {
             self.found.iter_mut().for_each(|problem| key.mask(problem));
         }
+
         let said = self.found.iter().map(|problem| {
             let text = |name: &str| problem.get(name).and_then(Value::as_str).unwrap_or_default();
             format!("`{}` ({}) {}", text("setting"), text("origin"), text("problem"))
         });
         let said = said.collect::<Vec<_>>().join("; ");
+
         Failure::new(Code::NotConfigured, format!("tas-mcp cannot call the service: {said}"))
             .hint("ask the person to correct these settings in the host's configuration and restart the server; `--sandbox` needs none")
             .detail(PROBLEMS, self.found)

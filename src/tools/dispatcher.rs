@@ -94,6 +94,7 @@ impl Dispatcher {
         if let Some(wanted) = checked.wanted {
             reply.select(wanted);
         }
+
         Ok(reply)
     }
 }

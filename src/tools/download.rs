@@ -163,11 +163,14 @@ impl Order {
         if wanted.is_empty() {
             return errand.report(&listing, destination.shown(), &meter);
         }
+
         let directory = destination.open()?;
         let shown = directory.path().display().to_string();
         let (meter_of_all, clock) = (Arc::clone(&meter), Arc::clone(gateway.clock()));
         let work = Work { directory, manner: manner.clone(), meter: meter_of_all, clock, end };
+
         errand.fetch(gateway, wanted, &work, audience).await?;
+
         errand.report(&listing, &shown, &meter)
     }
 }
@@ -194,6 +197,7 @@ impl Errand {
             .buffer_unordered(AT_ONCE);
         let mut ticks = tokio::time::interval(INTERVAL);
         let mut full = None;
+
         while full.is_none() {
             tokio::select! {
                 ended = coming.next() => {
@@ -216,9 +220,11 @@ impl Errand {
                 _ = ticks.tick() => tell(&work.meter, audience),
             }
         }
+
         drop(coming);
         tell(&work.meter, audience);
         self.remaining = waiting.into_iter().flatten().collect();
+
         full.map_or(Ok(()), |failure| Err(self.stopped(failure)))
     }
 
@@ -247,6 +253,7 @@ impl Errand {
                 .detail("failed", failed));
         }
         self.files.sort_by_key(|(place, _)| *place);
+
         let files: Vec<_> = self.files.into_iter().map(|(_, file)| file).collect();
         let is_late = !self.remaining.is_empty();
         let status = match (is_late, self.failed.is_empty()) {
@@ -256,6 +263,7 @@ impl Errand {
         };
         let none = (files.is_empty() && !is_late).then(|| nothing(listing));
         let hint = if is_late { Some(LATE.to_owned()) } else { none };
+
         Ok(Report {
             status,
             run_id: listing.run_id.clone(),

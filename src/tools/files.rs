@@ -77,6 +77,7 @@ impl FilesRoot {
         let resolved = self.root.join(name).canonicalize().map_err(|error| unreadable(name, &error))?;
         self.inside(name, &resolved)?;
         let kind = resolved.metadata().map_err(|error| unreadable(name, &error))?;
+
         if kind.is_file() {
             Ok(resolved)
         } else {

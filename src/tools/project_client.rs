@@ -1,4 +1,4 @@
-//! Calls of operations for one project.
+//! Typed calls of operations for one project.
 
 use serde_json::Value;
 
@@ -7,30 +7,53 @@ use crate::{
     failure::{Code, Failure},
     fields::Fields,
     service::{
-        catalog,
+        catalog::{self, ListedOperation, OperationEntry},
         tool::{CONFIRM, PROJECT_ID},
     },
 };
 
-/// The way to the operations of one project.
+/// Calls operations for one project.
 #[derive(Clone, Debug)]
 pub(crate) struct ProjectClient {
     pub(crate) gateway: Gateway,
-    /// `None`: it follows from the settings or the key.
+    /// The project; `None` if the settings or the key decide it.
     pub(crate) project: Option<String>,
 }
 
 impl ProjectClient {
-    /// Calls an operation that a person has agreed to, if it needs that.
-    pub(crate) async fn ask(&self, operation: &str, mut arguments: Fields) -> Result<Reply, Failure> {
+    /// Calls `operation`. A person has agreed to it, if it needs agreement.
+    ///
+    /// # Errors
+    /// Every failure of the operation.
+    pub(crate) async fn call<O: ListedOperation>(&self, operation: &O) -> Result<Reply, Failure> {
+        match serde_json::to_value(operation) {
+            Ok(Value::Object(arguments)) => self.send(O::entry(), arguments).await,
+            other => Err(Failure::new(
+                Code::InvalidArguments,
+                format!("{}: the arguments are not an object: {other:?}", O::NAME),
+            )),
+        }
+    }
+
+    /// Calls the operation with the name `operation`.
+    ///
+    /// # Errors
+    /// Every failure of the operation.
+    pub(crate) async fn ask(&self, operation: &str, arguments: Fields) -> Result<Reply, Failure> {
         let entry = catalog::find(operation)
             .ok_or_else(|| Failure::new(Code::NotFound, format!("there is no operation `{operation}`")))?;
+        self.send(entry, arguments).await
+    }
+
+    async fn send(&self, entry: &'static OperationEntry, mut arguments: Fields) -> Result<Reply, Failure> {
         if let Some(project) = &self.project {
             arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
         }
+
         if entry.confirm.is_some() {
             arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
         }
+
         self.gateway.call(entry, arguments).await
     }
 }

@@ -39,6 +39,7 @@ impl Selection {
         let words: Vec<_> = words.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
         let from_default = words.first().is_none_or(|word| word.starts_with('-'));
         let mut names = if from_default { Self::default_tools(read_only).names } else { BTreeSet::new() };
+
         for word in words {
             match word.strip_prefix('-') {
                 Some(excluded) => {
@@ -48,6 +49,7 @@ impl Selection {
                 None => names.extend(tools(word)?),
             }
         }
+
         Ok(Self { names, read_only })
     }
 

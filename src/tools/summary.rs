@@ -134,6 +134,7 @@ impl Request {
             None => None,
         };
         details::read(reader, &mut subject).await;
+
         Ok(bounding::bounded(&whole::Whole::of(subject, baseline)))
     }
 }

@@ -164,17 +164,21 @@ impl Errand {
     pub async fn run(mut self) -> Result<Uploaded, Failure> {
         self.meter.begin();
         self.counter.allow(self.span);
+
         let mut opened = self.open().await?;
         self.is_noted.store(opened.journal.is_some(), Relaxed);
+
         let resumed = opened.tags.len() as u64;
         let sent = self.send(&mut opened).await;
         let sha256 = match sent {
             Ok(sha256) => sha256,
             Err(failure) => return Err(self.give_up(opened, failure).await),
         };
+
         if let Some(journal) = opened.journal {
             journal.remove();
         }
+
         Ok(Uploaded {
             build_id: opened.plan.build_id.clone(),
             project_id: self.counter.project.clone(),
@@ -192,6 +196,7 @@ impl Errand {
     async fn send(&self, opened: &mut Opened) -> Result<Option<String>, Failure> {
         let Opened { plan, tags, journal, stage } = opened;
         self.note(plan);
+
         let mut sent = self.send_parts(plan, tags, journal.as_mut()).await;
         // The address of a whole file is good once: another one comes with another upload (supplement 10.6).
         if let (Err(failure), Flow::Whole { .. }) = (&sent, &plan.flow)
@@ -206,9 +211,11 @@ impl Errand {
         }
         let sha256 = sent?;
         self.source.unchanged()?;
+
         if *stage != Stage::Built {
             self.complete(plan, tags).await?;
         }
+
         Ok(sha256)
     }
 

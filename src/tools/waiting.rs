@@ -96,8 +96,10 @@ impl Wait {
             Some(limit) => (self.timeout.min(limit.saturating_sub(GRACE)), GRACE),
             None => (self.timeout, GRACE),
         };
+
         let subject = Watched::new(self.target, self.named, gateway.clone(), self.project);
         let watcher = Arc::clone(&audience.watcher);
+
         Course::new(subject, Arc::clone(gateway.clock()), watcher, (span, grace)).run(self.interval).await
     }
 }

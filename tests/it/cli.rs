@@ -8,10 +8,13 @@ use tas_mcp::{
 
 use crate::support::{binary::told, service::Service};
 
+#[cfg(unix)]
+mod checks;
 mod doctor;
 #[cfg(target_os = "linux")]
 mod places;
 mod reading;
+mod readme;
 
 /// Runs `call` against this service: exit code, what it printed, and the error that it answered.
 async fn call(service: &Service, arguments: &[&str], input: &[&str]) -> (Option<i32>, Value, Value) {
@@ -47,6 +50,7 @@ async fn a_list_repeats_its_flag() {
 async fn json_comes_as_an_argument_or_from_standard_input_and_flags_beat_it() {
     let service = Service::start().await;
     let (code, page, _) = call(&service, &["list_tests", "--json", r#"{"page_size": 2}"#], &[]).await;
+
     assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(2)));
     for place in
         [&["list_tests", "--json", "--page-size", "1"][..], &["list_tests", "--page-size", "1", "--json"]]
@@ -54,8 +58,10 @@ async fn json_comes_as_an_argument_or_from_standard_input_and_flags_beat_it() {
         let (code, page, _) = call(&service, place, &[]).await;
         assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(1)), "{place:?}");
     }
+
     let flags = ["list_tests", "--json", "-", "--page-size", "1"];
     let (code, page, _) = call(&service, &flags, &[r#"{"page_size": 2}"#]).await;
+
     assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(1)));
 }
 
@@ -65,6 +71,7 @@ async fn the_exit_code_says_how_it_ended() {
     let export = ["export_tmsys_run", "--multiplayer-run-id", seed::RUN_FAILED];
     service.fault(json!({"operation": "export_tmsys_run", "reset": true})).await;
     service.fault(json!({"operation": "list_bugs", "status": 500})).await;
+
     let cases: [(&[&str], i32, &str); 7] = [
         (&["get_run", "--run-id", "nowhere"], 1, "not_found"),
         (&["get_run"], 2, "invalid_arguments"),
@@ -74,6 +81,7 @@ async fn the_exit_code_says_how_it_ended() {
         (&["list_bugs"], 3, "service_unavailable"),
         (&export, 4, "outcome_unknown"),
     ];
+
     for (arguments, expected, error_code) in cases {
         let (code, _, error) = call(&service, arguments, &[]).await;
         assert_eq!((code, &error["code"]), (Some(expected), &json!(error_code)), "{arguments:?}");

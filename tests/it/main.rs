@@ -1,4 +1,17 @@
-//! Integration tests: one binary, one module a subject.
+//! Integration tests: one binary. The modules mirror the layers of the crate.
+//!
+//! | module | what it tests |
+//! |-|-|
+//! | `service` | schemas, request layout, and the contract of the service |
+//! | `client` | requests: key, addresses, limits, retries, TLS |
+//! | `sandbox` | the sandbox, request by request |
+//! | `call` | one call of an operation: arguments, project scope, duplicate guard, reply |
+//! | `tools` | snapshots of all tools, and the composite tools |
+//! | `settings` | flags, environment variables and their problems |
+//! | `mcp` | the server as a host sees it |
+//! | `cli` | the built binary as a command line, and the README |
+//! | `layers` | the imports between the modules of the crate |
+//! | `support` | fixtures: service, host, clock, contract |
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -8,39 +21,12 @@
 
 mod support;
 
-mod artifacts;
-mod authoring;
-#[cfg(unix)]
-mod checks;
+mod call;
 mod cli;
 mod client;
-mod completing;
-mod confirming;
-mod contract;
-mod deleting;
-mod downloading;
-mod exporting;
-mod knowledge;
-mod live;
-mod minions;
-mod prompts;
-mod readme;
-mod refusals;
-mod repeating;
-mod replies;
-mod report;
-mod resources;
+mod layers;
+mod mcp;
 mod sandbox;
-mod schemas;
-mod scope;
-mod server;
+mod service;
 mod settings;
-mod starting;
-mod stdio;
-mod summary;
-mod tasks;
 mod tools;
-mod upload_build;
-mod uploading;
-mod waiting;
-mod wire;

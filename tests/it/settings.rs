@@ -22,8 +22,10 @@ const GOOD: [(&str, &str); 2] =
 async fn problems(settings: &Settings) -> Vec<[String; 3]> {
     let mut host = Host::open(settings).await;
     let error = host.fail("get_run", json!({"run_id": seed::RUN_PASSED})).await;
+
     assert_eq!(error["code"], "not_configured");
     assert!(!error.to_string().contains("svc_secret"), "{error}");
+
     let message = error["message"].as_str().expect("a message");
     let text = |problem: &Value, name: &str| {
         let text = problem[name].as_str().expect("a text").to_owned();
@@ -31,6 +33,7 @@ async fn problems(settings: &Settings) -> Vec<[String; 3]> {
         text
     };
     let listed = error["details"]["problems"].as_array().expect("a list");
+
     listed.iter().map(|problem| ["setting", "origin", "problem"].map(|name| text(problem, name))).collect()
 }
 
@@ -46,9 +49,13 @@ async fn a_flag_beats_a_variable() {
         [("TAS_BASE_URL", wrong), ("TAS_API_KEY", keys::ORGANIZATION), ("TAS_PROJECT_ID", "demo")];
     let flags = ["--base-url", base_url.as_str(), "--project", "arena"];
     let mut host = Host::open(&settings_with(&flags, &variables)).await;
+
     host.succeed("list_tests", json!({})).await;
+
     assert_eq!(service.requests().await, ["GET /project/arena/tests 200"]);
+
     let origins: Vec<_> = problems(&settings_with(&["--timeout-s", "0"], &[("TAS_TIMEOUT_S", "5")])).await;
+
     assert!(
         origins.iter().any(|[setting, origin, _]| setting == "TAS_TIMEOUT_S" && origin == "flag --timeout-s")
     );
@@ -61,7 +68,9 @@ async fn an_empty_value_is_as_good_as_none() {
     let variables =
         [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO), ("TAS_PROJECT_ID", " ")];
     let mut host = Host::open(&settings_with(&["--base-url", "", "--toolsets", " "], &variables)).await;
+
     host.succeed("list_tests", json!({})).await;
+
     assert_eq!(service.requests().await, ["GET /tests 200"]);
 }
 
@@ -73,7 +82,9 @@ async fn everything_that_is_wrong_is_said_at_once() {
         ["TAS_BASE_URL".to_owned(), not_set.clone(), "is not set".to_owned()],
         ["TAS_API_KEY".to_owned(), not_set, "is not set, and neither is TAS_API_KEY_FILE".to_owned()],
     ];
+
     assert_eq!(nothing, expected);
+
     let wrong = [
         ("TAS_BASE_URL", "http://service.example/api/v1"),
         ("TAS_API_KEY", "svc_secret svc_secret"),
@@ -86,8 +97,10 @@ async fn everything_that_is_wrong_is_said_at_once() {
         ("TAS_TOOLSETS", "runs,bugz"),
         ("TAS_READ_ONLY", "perhaps"),
     ];
+
     let found = problems(&settings(&wrong)).await;
     let names: Vec<_> = found.iter().map(|[setting, _, _]| setting.as_str()).collect();
+
     assert_eq!(names, wrong.map(|(name, _)| name));
     assert!(found.iter().all(|[setting, origin, _]| *origin == format!("variable {setting}")), "{found:?}");
 }
@@ -97,6 +110,7 @@ async fn each_setting_says_what_it_takes() {
     let (seconds, word) =
         ("must be a whole number from 1 to 45", "must be lower-case letters, digits and `_` only");
     let characters = "has characters that no key has (a line break, a space or a control character?)";
+
     for (name, value, problem) in [
         ("TAS_TIMEOUT_S", "0", seconds),
         ("TAS_TIMEOUT_S", "46", seconds),
@@ -145,7 +159,9 @@ async fn a_key_in_the_wrong_place_is_not_shown() {
     ] {
         assert_eq!(problems(&settings(&good_but(name, value))).await.len(), 1, "{name}");
     }
+
     let in_place_of_its_file = [GOOD[0], ("TAS_API_KEY_FILE", "svc_secret")];
+
     assert_eq!(problems(&settings(&in_place_of_its_file)).await.len(), 1);
     assert!(!format!("{:?}", settings(&GOOD)).contains("svc_secret"));
 }

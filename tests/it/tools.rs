@@ -1,77 +1,8 @@
-//! The tools as hosts see them: snapshots in `tools/`, and what holds for all of them.
+//! The tools: snapshots, uploads, downloads, waiting, summaries, reports.
 
-use std::{collections::BTreeSet, fs, path::Path};
-
-use serde_json::Value;
-use tas_mcp::{mcp::published_tool, service::catalog::OPERATIONS, tools::catalog};
-
-const SNAPSHOTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools");
-
-/// The tool as its snapshot has it. Global scope shows the most: `project_id` too.
-fn snapshot(tool: &rmcp::model::Tool) -> String {
-    let mut text = serde_json::to_string_pretty(tool).expect("a tool is JSON");
-    text.push('\n');
-    text
-}
-
-#[test]
-fn every_tool_is_as_its_snapshot_says() {
-    let update = crate::support::updates_snapshots();
-    let mut stale = Vec::new();
-    for entry in catalog::tools() {
-        let path = Path::new(SNAPSHOTS).join(format!("{}.json", entry.name));
-        let now = snapshot(&published_tool(entry.tool(), true));
-        if update {
-            fs::write(&path, &now).expect("the snapshot can be written");
-        }
-        if fs::read_to_string(&path).unwrap_or_default() != now {
-            stale.push(entry.name);
-        }
-    }
-    assert!(stale.is_empty(), "{stale:?} changed: TAS_UPDATE_SNAPSHOTS=1 cargo test --test it tools");
-}
-
-#[test]
-fn no_snapshot_is_left_over() {
-    let names: BTreeSet<_> = catalog::tools().map(|entry| format!("{}.json", entry.name)).collect();
-    let files = fs::read_dir(SNAPSHOTS).expect("tools/ is there");
-    let files: BTreeSet<_> =
-        files.map(|file| file.expect("an entry").file_name().into_string().expect("UTF-8")).collect();
-    assert_eq!(files, names);
-}
-
-#[test]
-fn every_tool_has_a_title_and_all_four_hints() {
-    for entry in catalog::tools() {
-        let tool = serde_json::to_value(published_tool(entry.tool(), true)).expect("a tool is JSON");
-        assert!(tool["title"].is_string(), "{}", entry.name);
-        for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
-            assert!(tool["annotations"][hint].is_boolean(), "{}: {hint}", entry.name);
-        }
-    }
-}
-
-#[test]
-fn a_tool_that_reads_is_a_get_and_one_that_writes_is_not() {
-    for entry in &OPERATIONS {
-        assert_eq!(entry.effect.is_read_only(), entry.method == http::Method::GET, "{}", entry.name);
-    }
-}
-
-#[test]
-fn only_global_scope_shows_the_project() {
-    for entry in catalog::tools() {
-        let properties = |is_global| {
-            let tool = serde_json::to_value(published_tool(entry.tool(), is_global)).expect("a tool is JSON");
-            tool["inputSchema"]["properties"].clone()
-        };
-        assert!(properties(true)["project_id"].is_object(), "{}", entry.name);
-        assert_eq!(properties(false)["project_id"], Value::Null, "{}", entry.name);
-    }
-}
-
-#[test]
-fn names_are_unique() {
-    let names: BTreeSet<_> = catalog::tools().map(|entry| entry.name).collect();
-    assert_eq!(names.len(), catalog::tools().count());
-}
+mod downloading;
+mod report;
+mod snapshots;
+mod summary;
+mod upload_build;
+mod waiting;

@@ -38,23 +38,28 @@ impl Ready {
             let failure = Failure::new(Code::InvalidArguments, tool.switched_off_by("TAS_READ_ONLY"));
             return Err(failure.hint("nothing was sent"));
         }
+
         let mut violations = Vec::new();
         let requested = take_project(arguments, &mut violations);
         let confirmed = tool.confirm.is_some() && take_confirmation(arguments, &mut violations);
         let wanted = if tool.takes_fields { take_fields(tool, arguments, &mut violations) } else { None };
+
         violations.extend(arguments::check(tool.input_schema(), arguments, Mode::Arguments));
         for rule in tool.rules.iter().chain(tool.own_rules) {
             rule.check(arguments, &mut violations);
         }
+
         let laid_out = entry.and_then(|entry| request::layout(entry, arguments, &self.tmsys_name).err());
         for more in broken_ids(arguments).into_iter().chain(laid_out.unwrap_or_default()) {
             if violations.iter().all(|known| known.path != more.path) {
                 violations.push(more);
             }
         }
+
         if !violations.is_empty() {
             return Err(Failure::invalid_arguments(tool.name, &violations));
         }
+
         match confirmation(tool, arguments) {
             Some(failure) if self.asks_first && !confirmed => Err(failure),
             _ => Ok(Checked { requested, wanted }),
@@ -72,9 +77,11 @@ fn take_project(arguments: &mut Fields, violations: &mut Vec<Violation>) -> Opti
             return None;
         }
     };
+
     if let Err(rule) = request::check_segment(&project) {
         violations.push(Violation::new(PROJECT_ID, rule));
     }
+
     Some(project)
 }
 
@@ -99,10 +106,12 @@ fn take_fields(tool: &Tool, arguments: &mut Fields, violations: &mut Vec<Violati
             .or_else(|| Some(text.split(',').map(|name| name.trim().to_owned()).collect())),
         list => serde_json::from_value(list).ok(),
     };
+
     let Some(names) = names else {
         violations.push(Violation::new(FIELDS, "must be a list of names"));
         return None;
     };
+
     Selection::parse(tool, &names).map_err(|broken| violations.extend(broken)).ok()
 }
 

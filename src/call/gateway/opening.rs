@@ -64,12 +64,15 @@ impl Gateway {
             ("run_id".to_owned(), json!(artifact.run_id)),
             ("filename".to_owned(), json!(artifact.filename)),
         ]);
+
         if let Some(project) = &artifact.project {
             arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
         }
+
         let Checked { requested, .. } = ready.checked(entry, Some(entry), &mut arguments)?;
         let call = ready.call()?;
         ready.scope.resolve(&call, entry, requested.as_deref(), &ids(entry, &arguments)).await?;
+
         match call.open(entry, &arguments, artifact.url.as_deref(), rest).await? {
             Opened::File(arriving) => Ok(arriving),
             Opened::Other(answer) => Err(refusal(&call, entry, &answer)),

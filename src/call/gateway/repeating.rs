@@ -52,9 +52,11 @@ impl Gateway {
         if prepared.call.left() < FOR_THE_WRITE {
             return Err(too_late(entry));
         }
+
         let now = Moment::now(&*self.clock);
         let call = Call::of(entry.name, prepared.project.as_deref(), &prepared.arguments);
         let Some(mut attempt) = ready.memory.begin(call, &*self.clock) else { return Err(under_way(entry)) };
+
         if let Some(doubt) = attempt.doubt() {
             let ago = Ago::of(doubt, now);
             let since =
@@ -77,14 +79,18 @@ impl Gateway {
                 Err(failure) => return Err(unseen(entry, trace, &failure, ago)),
             }
         }
+
         attempt.sends();
         let outcome = ready.sent(prepared).await;
+
         if let Ok(reply) = &outcome {
             attempt.makes(reply.value());
         }
+
         if !outcome.as_ref().is_err_and(|failure| failure.is_in_doubt) {
             attempt.settle();
         }
+
         outcome
     }
 }

@@ -49,9 +49,11 @@ impl Ready {
         let call = self.call()?;
         let ids = ids(entry, &arguments);
         let project = self.scope.resolve(&call, entry, requested.as_deref(), &ids).await?;
+
         if let Some(project) = project.as_ref().filter(|_| entry.names_project()) {
             arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
         }
+
         Ok(Prepared { entry, call, arguments, ids, project, wanted, clock })
     }
 
@@ -60,21 +62,26 @@ impl Ready {
         let Prepared { entry, call, mut arguments, ids, project, wanted, clock } = prepared;
         let mut answer = call.succeed(entry, &arguments, project.as_deref()).await?;
         self.memory.hear(answer.date, clock);
+
         if let Some(whole) = reply::whole_instead(entry, &arguments, &answer) {
             answer = call.succeed(entry, &whole, project.as_deref()).await?;
             arguments = whole;
         }
+
         let mut reply = Reply::new(entry, &arguments, &answer, &call.key, &self.within())?;
         if let Some(project) = &project {
             self.scope.learn(project, ids);
             self.scope.learn(project, reply.fields().map(owned_ids).unwrap_or_default());
         }
+
         if let Some(wanted) = wanted {
             reply.select(wanted);
         }
+
         if entry.takes_pages() {
             reply.point_to_next_page();
         }
+
         Ok(reply.with_pictures(call.deadline).await.of_project(project))
     }
 

@@ -39,6 +39,7 @@ pub(super) fn cut(object: &mut Fields, most: usize, asked: Asked<'_>) {
     let most = most.saturating_sub(RESERVE);
     let mut cuts = Cuts::default();
     cut_records(object, most, &mut cuts);
+
     for _ in 0..MOST_CUTS {
         if length(object) <= most {
             break;
@@ -46,6 +47,7 @@ pub(super) fn cut(object: &mut Fields, most: usize, asked: Asked<'_>) {
         let Some(path) = longest(object, Value::is_array).or_else(|| longest(object, is_long)) else { break };
         cuts.shorten(object, &path);
     }
+
     object.insert(TRUNCATED.to_owned(), cuts.told(asked));
 }
 
@@ -65,6 +67,7 @@ fn cut_records(object: &mut Fields, most: usize, cuts: &mut Cuts) {
         used <= most
     });
     let kept = fitting.count().max(1);
+
     if kept < records.len() {
         cuts.list(format!("/{RECORDS}"), kept, records.len() - kept);
         records.truncate(kept);
@@ -110,6 +113,7 @@ impl Cuts {
 
     fn told(self, asked: Asked<'_>) -> Value {
         const MOST_TOLD: usize = 5;
+
         let hint = asked.advice(self.kept_records);
         let lists = self
             .lists
@@ -120,9 +124,11 @@ impl Cuts {
         let all: Vec<_> = lists.chain(strings).collect();
         let untold = all.len().saturating_sub(MOST_TOLD);
         let mut told = json!({"hint": hint, "cuts": all.into_iter().take(MOST_TOLD).collect::<Vec<_>>()});
+
         if let Some(told) = told.as_object_mut().filter(|_| untold > 0) {
             told.insert("more_cuts".to_owned(), untold.into());
         }
+
         told
     }
 }
@@ -139,6 +145,7 @@ impl Asked<'_> {
                 );
             }
         };
+
         let has_pages = tool.is_some_and(Tool::takes_pages);
         match (tool, kept_records) {
             (Some(_), Some(kept)) if has_pages => format!(
@@ -166,6 +173,7 @@ fn longest(object: &Fields, kind: impl Fn(&Value) -> bool) -> Option<String> {
     let mut best: Option<(usize, String)> = None;
     let mut waiting: Vec<(String, &Value)> =
         object.iter().map(|(name, value)| (format!("/{}", escaped(name)), value)).collect();
+
     while let Some((path, value)) = waiting.pop() {
         let can_be_cut = kind(value) && value.as_array().is_none_or(|items| items.len() > 1);
         if can_be_cut {
@@ -174,6 +182,7 @@ fn longest(object: &Fields, kind: impl Fn(&Value) -> bool) -> Option<String> {
                 best = Some((size, path.clone()));
             }
         }
+
         match value {
             Value::Array(items) => {
                 waiting.extend(
@@ -187,6 +196,7 @@ fn longest(object: &Fields, kind: impl Fn(&Value) -> bool) -> Option<String> {
             _ => {}
         }
     }
+
     best.map(|(_, path)| path)
 }
 

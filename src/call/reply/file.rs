@@ -38,6 +38,7 @@ pub(super) fn result(
     if let Some(failure) = unusable(answer, &asked) {
         return Err(failure);
     }
+
     match kind(answer, &asked) {
         Kind::PerhapsText if !is_long(answer) => {
             let text = Text::of(&answer.body, asked.offset > 0);
@@ -57,9 +58,11 @@ pub(super) fn whole(answer: &Answer, arguments: &Fields) -> Option<Fields> {
     if !is_wanted || is_long(answer) || is_whole(answer, &asked) {
         return None;
     }
+
     let mut arguments = arguments.clone();
     arguments.insert("offset".to_owned(), json!(0));
     arguments.insert("length".to_owned(), json!(LONGEST_ANSWER));
+
     Some(arguments)
 }
 
@@ -95,7 +98,9 @@ fn pictured(answer: &Answer, asked: &Asked<'_>) -> (Value, Option<Taken>) {
         object.shift_remove("hint");
         object.insert("picture".to_owned(), json!({}));
     }
+
     let stated = answer.file.content_type.as_deref().unwrap_or_default();
+
     (value, Some(Taken::file("/picture", answer.body.clone(), stated, SAVE)))
 }
 
@@ -128,7 +133,9 @@ fn unusable(answer: &Answer, asked: &Asked<'_>) -> Option<Failure> {
         let (got, wanted) = (answer.file.offset, asked.offset);
         return Some(bad(format!("the service answered with bytes from {got}, asked for {wanted}")));
     }
+
     let is_beyond = answer.body.is_empty() && asked.offset > 0;
+
     is_beyond.then(|| beyond(answer, asked))
 }
 
@@ -139,6 +146,7 @@ fn beyond(answer: &Answer, asked: &Asked<'_>) -> Failure {
     let failure = Failure::new(Code::Rejected, message)
         .hint("a smaller `offset`; 0 is the beginning")
         .status(answer.status);
+
     match answer.file.total {
         Some(total) => failure.detail("total_bytes", total),
         None => failure,
@@ -160,6 +168,7 @@ fn part(answer: &Answer, asked: &Asked<'_>, text: &Text<'_>, most: usize) -> Val
         None => answer.body.len() <= asked.length,
     };
     let is_last = is_read_to_its_end && length == text.text.len();
+
     json!({
         "filename": asked.filename,
         "content_type": header(answer.file.content_type.as_deref()),
@@ -194,15 +203,18 @@ pub(super) fn refused(operation: &str, answer: &Answer) -> Option<Failure> {
         let failure = fail(Code::BadResponse, format!("the redirect to the file {why}"));
         return Some(failure.hint("call again later; if it stays so, the service has to be mended"));
     }
+
     if answer.status == 304 {
         return Some(fail(
             Code::BadResponse,
             "the service answered 304 though nothing is known here".to_owned(),
         ));
     }
+
     if !answer.file.is_elsewhere {
         return None;
     }
+
     let words = quotation(String::from_utf8_lossy(&answer.body).trim());
     let (code, hint) = match answer.status {
         404 => (Code::NotFound, "the file is gone: see what there is with `list_run_artifacts`"),
@@ -210,7 +222,9 @@ pub(super) fn refused(operation: &str, answer: &Answer) -> Option<Failure> {
         500.. => (Code::ServiceUnavailable, "call again later"),
         _ => (Code::Rejected, "call again: each call gets a fresh address, which is valid for a while only"),
     };
+
     let what = format!("the storage host that the file lies on answered {}", answer.status);
     let failure = fail(code, what).hint(hint);
+
     Some(if words.is_empty() { failure } else { failure.detail("service_error", words) })
 }

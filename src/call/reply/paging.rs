@@ -13,6 +13,7 @@ pub(super) fn point_to_next(page: &mut Fields) {
     let number = |name: &str| pagination.get(name).and_then(Value::as_u64);
     let (Some(present), Some(pages)) = (number("page"), number("total_pages")) else { return };
     let next = present.saturating_add(1);
+
     if next < pages {
         let remaining = pages - next;
         page.insert(NEXT.to_owned(), json!({"page": next, "remaining_pages": remaining}));

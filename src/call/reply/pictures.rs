@@ -79,6 +79,7 @@ pub(super) fn take(answer: &mut Fields, pictures: Pictures) -> Vec<Taken> {
         let data = if is_base64 { Data::Base64(data.into()) } else { Data::Unknown };
         Some(Taken { place, data, mime_type, otherwise: None })
     });
+
     taken.collect()
 }
 
@@ -93,9 +94,11 @@ pub(super) async fn deliver(answer: &mut Value, taken: Vec<Taken>, deadline: Ins
         } else {
             Err(format!("only the first {MOST_PICTURES} pictures are shown"))
         };
+
         if let (Err(_), Some(hint), Value::Object(answer)) = (&made, otherwise, &mut *answer) {
             answer.insert("hint".to_owned(), Value::from(hint));
         }
+
         let Some(Value::Object(rest)) = answer.pointer_mut(&place) else { continue };
         let mut said = match made {
             Ok(picture) => {
@@ -104,11 +107,14 @@ pub(super) async fn deliver(answer: &mut Value, taken: Vec<Taken>, deadline: Ins
             }
             Err(why) => Fields::from_iter([("omitted".to_owned(), Value::String(why))]),
         };
+
         for (name, value) in std::mem::take(rest) {
             said.entry(name).or_insert(value);
         }
+
         *rest = said;
     }
+
     pictures
 }
 
@@ -125,6 +131,7 @@ async fn made(taken: Taken, deadline: Instant) -> Result<Picture, String> {
 
 fn picture_of(taken: &Taken) -> Result<Picture, String> {
     const NO_BASE64: &str = "its data is not Base64";
+
     let data = match &taken.data {
         Data::Base64(text) => {
             let text: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
@@ -133,6 +140,7 @@ fn picture_of(taken: &Taken) -> Result<Picture, String> {
         Data::Unknown => return Err(NO_BASE64.to_owned()),
         Data::File(data) => data.clone(),
     };
+
     picture::deliverable(data, &taken.mime_type).map_err(|why| why.to_string())
 }
 
@@ -144,10 +152,12 @@ fn shown(number: usize, picture: &Picture) -> Fields {
         ("width".to_owned(), json!(width)),
         ("height".to_owned(), json!(height)),
     ]);
+
     if let Some((width, height)) = original {
         shown.insert("original_width".to_owned(), json!(width));
         shown.insert("original_height".to_owned(), json!(height));
     }
+
     shown
 }
 

@@ -28,5 +28,6 @@ fn stated_expiry(location: &Url) -> Option<Timestamp> {
     let signed = strtime::parse("%Y%m%dT%H%M%SZ", value("X-Amz-Date")?.as_bytes()).ok()?;
     let signed = signed.to_datetime().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp();
     let seconds = value("X-Amz-Expires")?.parse().ok()?;
+
     signed.checked_add(SignedDuration::from_secs(seconds)).ok()
 }

@@ -28,6 +28,7 @@ impl Selection {
         let is_list = tool.answers_with(RECORDS);
         let is_own = |name: &str| !is_list || known.is_some_and(|known| known.contains_key(name));
         let (mut root, mut violations) = (Self::default(), Vec::new());
+
         for (index, name) in names.iter().enumerate() {
             if name.split('.').any(|part| part.trim().is_empty()) {
                 let rule = "must be a name, or names joined by dots, such as `test.name`";
@@ -37,6 +38,7 @@ impl Selection {
             let first = name.split('.').next().unwrap_or_default();
             root.add(Some(RECORDS).filter(|_| !is_own(first)).into_iter().chain(name.split('.')));
         }
+
         if violations.is_empty() { Ok(root) } else { Err(violations) }
     }
 
@@ -52,10 +54,12 @@ impl Selection {
     pub fn apply(mut self, answer: &mut Value) {
         let pagination = answer.get(PAGINATION).cloned();
         self.keep(answer);
+
         let Value::Object(fields) = answer else { return };
         if let Some(pagination) = pagination {
             fields.insert(PAGINATION.to_owned(), pagination);
         }
+
         let missing = self.missing("");
         if !missing.is_empty() {
             fields.insert(NOT_FOUND.to_owned(), missing.into());

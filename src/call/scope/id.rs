@@ -96,5 +96,6 @@ fn texts<'a>(fields: &'a Fields, name: &'a str) -> impl Iterator<Item = (String,
     };
     let numbered = several.iter().enumerate().map(move |(index, value)| (format!("{name}.{index}"), value));
     let all = one.map(|value| (name.to_owned(), value)).into_iter().chain(numbered);
+
     all.filter_map(|(path, value)| Some((path, value.as_str()?)))
 }

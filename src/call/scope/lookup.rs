@@ -58,11 +58,13 @@ impl Scope {
             self.session.learn(requested, [id.clone()]);
             return Ok(());
         }
+
         let owner = match known {
             Some(owner) => owner,
             None => self.owner_by_key(call, requested, id).await?,
         };
         self.session.learn(&owner, [id.clone()]);
+
         Err(mismatch(requested, &owner, id))
     }
 
@@ -88,12 +90,14 @@ impl Scope {
         if let Some(known) = self.session.own_project(&call.key) {
             return Ok(known);
         }
+
         for list in TELLING {
             if let Some(project) = first_project(call, list).await? {
                 self.session.learn_own_project(&call.key, &project);
                 return Ok(project);
             }
         }
+
         Err(Failure::new(
             Code::ProjectRequired,
             "the project of the key cannot be told: it can read no record",
@@ -133,13 +137,16 @@ impl Scope {
         if !unknown.is_empty() {
             return Err(not_resolved(&unknown, &candidates));
         }
+
         let first = owners.first().and_then(Option::as_deref);
         let expected = requested.or(first).unwrap_or_default();
+
         for (id, owner) in ids.iter().zip(owners.iter().flatten()) {
             if owner != expected && !has(call, expected, id).await? {
                 return Err(mismatch(expected, owner, id));
             }
         }
+
         Ok(expected.to_owned())
     }
 
@@ -159,12 +166,15 @@ impl Scope {
             .buffered(AT_ONCE)
             .collect()
             .await;
+
         for (id, owner) in rest.iter().zip(&mut owners) {
             if owner.is_none() {
                 *owner = self.owner_among(call, id, candidates).await?;
             }
         }
+
         owners.insert(0, likely);
+
         Ok(owners)
     }
 
@@ -178,12 +188,14 @@ impl Scope {
         if let Some(owner) = self.session.owner(id) {
             return Ok(Some(owner));
         }
+
         let mut answers = stream::iter(candidates.to_vec())
             .map(|project| async move {
                 let asked = ask(call, id, Some(&project)).await;
                 (project, asked)
             })
             .buffer_unordered(AT_ONCE);
+
         let (mut failed, mut refused, mut absent) = (None, None, false);
         while let Some((project, asked)) = answers.next().await {
             match asked {
@@ -196,6 +208,7 @@ impl Scope {
                 Err(failure) => failed = Some(failure.detail("project", project.as_str())),
             }
         }
+
         match failed {
             Some(failure) => Err(failure),
             // A key that may look nowhere is the real problem, not the id.
@@ -215,7 +228,9 @@ async fn first_project(call: &CallContext<'_>, list: &str) -> Result<Option<Stri
     if answer.status != 403 && !answer.is_success() {
         return Err(call.refused(list, &answer));
     }
+
     let page: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+
     Ok(page.pointer("/data/0/project_id").and_then(Value::as_str).map(str::to_owned))
 }
 
@@ -233,6 +248,7 @@ async fn ask(call: &CallContext<'_>, id: &OwnedId, project: Option<&str>) -> Res
         Err(failure) if failure.code == Code::NotFound => return Ok(Asked::Absent),
         sent => sent?,
     };
+
     match answer.status {
         404 => Ok(Asked::Absent),
         401 | 403 => Ok(Asked::Refused(call.refused(reader, &answer))),

@@ -63,6 +63,7 @@ impl Session {
         if learned.projects.len() < MOST_PROJECTS {
             learned.projects.insert(project.to_owned());
         }
+
         for id in ids {
             learned.owners.put(id, project.to_owned());
         }

@@ -54,6 +54,7 @@ async fn reach(gateway: &Gateway, name: &'static str, place: UrlBase, url: Optio
         let is_verified = reached.is_some() && !url.is_plain();
         if url.is_plain() { Some("none: loopback") } else { is_verified.then_some("certificate verified") }
     };
+
     Host {
         name,
         address: url.map(|url| url.as_str().to_owned()),

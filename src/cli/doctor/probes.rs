@@ -48,6 +48,7 @@ pub(super) async fn try_all(gateway: &Gateway, settings: &Settings) -> Vec<Probe
     if projects.is_empty() || settings.project().is_some() {
         projects = vec![None];
     }
+
     let mut probes = Vec::new();
     for (name, argument, value) in PROBES {
         let Some(entry) = catalog::find(name).filter(|entry| is_served(entry, settings)) else { continue };
@@ -58,6 +59,7 @@ pub(super) async fn try_all(gateway: &Gateway, settings: &Settings) -> Vec<Probe
             probes.push(probe(gateway, entry, arguments, project.clone()).await);
         }
     }
+
     probes
 }
 
@@ -77,8 +79,10 @@ async fn probe(
     if let Some(project) = &project {
         arguments.insert(PROJECT_ID.to_owned(), json!(project));
     }
+
     let started = Instant::now();
     let failure = gateway.call(entry, arguments).await.err();
+
     Probe {
         operation: entry.name,
         needs: entry.access.to_string(),

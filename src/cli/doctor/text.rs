@@ -14,33 +14,41 @@ const UNTOLD: &str = "not tried, since only a change shows them: project:operate
 pub(super) fn of(report: &Report) -> Result<String, Error> {
     let mut text = format!("tas-mcp {}\n\n", report.version);
     let mut set = Table::new(["setting", "value", "from"]);
+
     for one in &report.settings {
         set.row([one.setting.to_owned(), one.value.clone(), one.origin.clone()]);
     }
+
     writeln!(text, "{set}")?;
     let scope = report.project.as_ref().map_or("global".to_owned(), |project| format!("project `{project}`"));
     writeln!(text, "scope: {scope}")?;
     writeln!(text, "key:   {}", report.key.unwrap_or("none"))?;
+
     let tools = &report.tools;
     writeln!(
         text,
         "tools: {} offered, about {} tokens in every conversation\n",
         tools.offered, tools.tokens
     )?;
+
     let mut sets = Table::new(["set", "tools", "tokens"]);
     for set in &tools.sets {
         sets.row([set.set.to_owned(), set.tools.len().to_string(), set.tokens.to_string()]);
     }
+
     writeln!(text, "{sets}")?;
     if let Some(problem) = &report.problem {
         writeln!(text, "unusable: {problem}")?;
         return Ok(text);
     }
+
     writeln!(text, "{}", hosts(&report.hosts))?;
     if !report.probes.is_empty() {
         writeln!(text, "{}{UNTOLD}", probes(&report.probes))?;
     }
+
     complaints(&mut text, report)?;
+
     Ok(text)
 }
 
@@ -55,6 +63,7 @@ fn probes(probes: &[Probe]) -> Table {
         let project = probe.project.clone().unwrap_or_default();
         table.row([operation, needs, project, probe.milliseconds.to_string(), outcome]);
     }
+
     table
 }
 
@@ -73,6 +82,7 @@ fn hosts(hosts: &[Host]) -> Table {
             clock.unwrap_or_default(),
         ]);
     }
+
     table
 }
 
@@ -87,13 +97,16 @@ fn complaints(text: &mut String, report: &Report) -> Result<(), Error> {
             host.name
         )?;
     }
+
     let of_hosts = report.hosts.iter().filter_map(|host| host.failure.as_ref());
     let of_probes = report.probes.iter().filter_map(|probe| probe.failure.as_ref());
+
     for failure in of_hosts.chain(of_probes) {
         writeln!(text, "\n{failure}")?;
         if let Some(hint) = &failure.hint {
             writeln!(text, "  {hint}")?;
         }
     }
+
     Ok(())
 }

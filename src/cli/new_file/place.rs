@@ -34,12 +34,14 @@ impl Place {
             if let Some(place) = Self::in_system(&parent, &path) {
                 return Ok(place);
             }
+
             match path.read_link() {
                 Ok(target) => path = parent.join(target),
                 Err(_) if path.metadata().is_ok_and(|found| !found.is_file()) => return Ok(Self::Open(path)),
                 Err(_) => return Ok(Self::File(path)),
             }
         }
+
         Err(Error::other("its links lead nowhere"))
     }
 
@@ -47,6 +49,7 @@ impl Place {
         let is_ours =
             OPEN_FILES.iter().any(|ours| Path::new(ours).canonicalize().is_ok_and(|ours| ours == parent));
         let is_device = parent == Path::new("/dev") && path.read_link().is_err();
+
         match path.file_name().and_then(|name| name.to_str()) {
             Some("1") if is_ours => Some(Self::Output),
             Some("2") if is_ours => Some(Self::Errors),

@@ -23,6 +23,7 @@ impl<'a> Started<'a> {
     pub(super) fn target(self) -> Result<(Target, Vec<String>), Failure> {
         let execution = self.holders().find_map(|holder| text(holder, "test_plan_execution_id"));
         let jobs = self.jobs();
+
         match execution {
             Some(execution) => Ok((Target::Execution(execution), jobs)),
             None if jobs.is_empty() => Err(Failure::new(Code::BadResponse, "the start names no job")),
@@ -49,7 +50,9 @@ impl<'a> Started<'a> {
         let missing = self.missing().max(usize::from(is_refused));
         let why = self.holders().find_map(|holder| text(holder, "error"));
         let rest = (String::new(), why.unwrap_or_else(|| UNTOLD.to_owned()));
+
         all.resize(missing.min(MOST_UNTOLD).max(all.len()), rest);
+
         all
     }
 

@@ -24,6 +24,7 @@ impl Bars {
             let bar = ProgressBar::new(meter.total()).with_style(style.clone());
             (all.add(bar).with_prefix(name.to_owned()), meter)
         });
+
         Self { each: each.collect(), all }
     }
 

@@ -28,6 +28,7 @@ pub(super) fn expanded<'a>(
             Err(failure) => failures.push(failure),
         }
     }
+
     if failures.is_empty() { Ok(files.into_values().collect()) } else { Err(failures) }
 }
 
@@ -37,12 +38,14 @@ fn matching(root: &FilesRoot, name: &str) -> Result<Vec<String>, Failure> {
     if !is_pattern || root.path().join(name).exists() {
         return Ok(vec![name.to_owned()]);
     }
+
     let pattern = if Path::new(name).is_absolute() {
         name.to_owned()
     } else {
         let base = glob::Pattern::escape(&root.path().to_string_lossy());
         format!("{base}/{name}")
     };
+
     let found = glob::glob(&pattern).map_err(|error| {
         Failure::new(Code::InvalidArguments, format!("upload: `{name}` is not a pattern: {error}"))
             .hint("nothing was sent")
@@ -50,6 +53,7 @@ fn matching(root: &FilesRoot, name: &str) -> Result<Vec<String>, Failure> {
     // As the person would have written it.
     let shown = |path: &Path| path.strip_prefix(root.path()).unwrap_or(path).to_string_lossy().into_owned();
     let mut files = Vec::new();
+
     for path in found {
         match path {
             Ok(path) if path.is_file() => files.push(shown(&path)),
@@ -60,8 +64,10 @@ fn matching(root: &FilesRoot, name: &str) -> Result<Vec<String>, Failure> {
             }
         }
     }
+
     if files.is_empty() {
         return Err(file_error(name, "matches no file").hint("nothing was sent"));
     }
+
     Ok(files)
 }

@@ -40,5 +40,6 @@ pub(super) fn matching(candidates: &[&Candidate], typed: &str, most: usize) -> (
     let fitting: Vec<_> =
         candidates.iter().copied().filter(|candidate| begins(candidate)).chain(by_name).collect();
     let values = fitting.iter().take(most).map(|candidate| candidate.value.clone()).collect();
+
     (values, fitting.len())
 }

@@ -145,6 +145,7 @@ impl Listing {
         let asking = known.iter().take(MOST_PROJECTS).map(|project| self.of_one(gateway, Some(project)));
         let mut all = Candidates { has_more: known.len() > MOST_PROJECTS, values: Vec::new() };
         let mut failure = None;
+
         for outcome in join_all(asking).await {
             match outcome {
                 Ok(found) => {
@@ -154,7 +155,9 @@ impl Listing {
                 Err(why) => failure = Some(why),
             }
         }
+
         newest_first(&mut all.values);
+
         // Nothing was found only where nobody answered.
         failure.filter(|_| all.values.is_empty()).map_or(Ok(all), Err)
     }
@@ -164,18 +167,22 @@ impl Listing {
         let number = |path: &str| first.pointer(path).and_then(Value::as_u64);
         let (all, pages) = (number("/pagination/total_count"), number("/pagination/total_pages"));
         let mut records = list(&first).to_vec();
+
         // Where the order is not stated, the newest may as well be the last.
         if let Some(last) = pages.filter(|pages| *pages > 1 && self.order.is_empty()) {
             let last = self.page(gateway, project, last - 1).await;
             records.extend(last.map(|page| list(&page).to_vec()).unwrap_or_default());
         }
+
         let has_more = all.is_some_and(|all| all > records.len() as u64);
         let is_useful = |record: &&Value| {
             self.useless.is_none_or(|useless| record.get("status").is_none_or(|status| status != useless))
         };
         let read = |record| Candidate::of(record, self.id, self.names, self.times);
         let mut values: Vec<_> = records.iter().filter(is_useful).filter_map(read).collect();
+
         newest_first(&mut values);
+
         Ok(Candidates { values, has_more })
     }
 
@@ -184,8 +191,10 @@ impl Listing {
         if page > 0 {
             arguments.insert("page".to_owned(), page.into());
         }
+
         let more = self.order.iter().copied().chain(project.map(|project| (PROJECT_ID, project)));
         arguments.extend(more.map(|(name, value)| (name.to_owned(), Value::from(value))));
+
         Ok(gateway.call(entry(self.operation)?, arguments).await?.into_value())
     }
 }

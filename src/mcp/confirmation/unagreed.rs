@@ -31,6 +31,7 @@ impl Unagreed {
     pub(in crate::mcp) fn told(self, failure: Failure) -> Failure {
         const ASK: &str = "ask the person, then call again with";
         const ANEW: &str = "nothing was sent: call again, and the person is asked anew";
+
         let other = |code: Code, why: &str| Failure::new(code, format!("{failure}: {why}"));
         match self {
             Self::Declined => failure.hint("the person did not agree; nothing was sent"),

@@ -20,6 +20,7 @@ impl Given {
     pub(super) fn check(given: JsonObject, known: &[&Argument], choice: &Choice) -> Result<Self, String> {
         let mut broken = Vec::new();
         let mut checked = Fields::new();
+
         for (name, value) in given {
             if !known.iter().any(|argument| argument.name == name) {
                 let names: Vec<_> = known.iter().map(|argument| argument.name).collect();
@@ -33,13 +34,17 @@ impl Given {
                 broken.push(format!("`{name}` must be text"));
             }
         }
+
         checked.retain(|_, value| value != "");
         let given = Self(checked);
         let is_required = |one: &Argument| one.is_required || choice.leaves_only(one.name, known);
+
         for missing in known.iter().filter(|one| is_required(one) && given.get(one.name).is_none()) {
             broken.push(format!("`{}` is required", missing.name));
         }
+
         broken.extend(given.broken(choice, known));
+
         if broken.is_empty() { Ok(given) } else { Err(broken.join("; ")) }
     }
 
@@ -55,6 +60,7 @@ impl Given {
         let names: Vec<_> = known.map(|name| format!("`{name}`")).collect();
         // One name alone is required, or goes with nothing.
         let is_broken = names.len() > 1 && (count < least || count > 1);
+
         is_broken.then(|| format!("give {word} one of {}", names.join(", ")))
     }
 
@@ -79,7 +85,9 @@ pub(super) fn leave_out(given: &mut JsonObject, bound: &str) -> Result<(), Failu
     if !project.is_empty() && project != bound {
         return Err(bound_to_another(&project, bound));
     }
+
     given.remove(PROJECT_ID);
+
     Ok(())
 }
 

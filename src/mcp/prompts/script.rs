@@ -92,14 +92,18 @@ impl Script {
                 kept.push(step);
             }
         }
+
         let mut lines =
             vec![self.purpose.to_owned(), String::new(), "Call these tools in this order:".to_owned()];
         lines.extend(kept.iter().enumerate().map(|(index, step)| format!("{}. {}", index + 1, step.line())));
         lines.push(String::new());
+
         if kept.iter().any(|step| step.sources().next().is_some()) {
             lines.push(LEGEND.to_owned());
         }
+
         lines.push(self.endings.join(" "));
+
         lines.join("\n")
     }
 }

@@ -117,15 +117,18 @@ fn test_this_build(given: &Given, selection: &Selection) -> Script {
     let build = given.piece("build_id");
     let mut script = Script::new("Test this build: start it, wait for the verdicts and report them.");
     let (mut plan, test) = (given.piece(PLAN), given.piece(TEST));
+
     if plan.is_none() && test.is_none() {
         script = script.call(ListTestPlans::NAME, []);
         plan = Some(Answer(ListTestPlans::NAME, "data[?].id"));
     }
+
     // Only this one takes a device for each slot of a plan.
     let start = match plan {
         Some(_) if offers(selection, StartTestPlanRun::NAME) => StartTestPlanRun::NAME,
         _ => StartRun::NAME,
     };
+
     if plan.is_some() {
         script = script.call(GetTestPlan::NAME, [(PLAN, plan.clone())]).noting(if start == StartRun::NAME {
             "If it has `slots`, stop and tell the person: this server cannot start a plan on several platforms."
@@ -134,6 +137,7 @@ fn test_this_build(given: &Given, selection: &Selection) -> Script {
              `slot_deployment_configs`:{\"<index>\":{\"deployment_config_id\",\"build_id\"}} too."
         });
     }
+
     let mut device = given.piece(DEVICE);
     if device.is_none() {
         script =
@@ -142,11 +146,13 @@ fn test_this_build(given: &Given, selection: &Selection) -> Script {
         script = script
             .then("A device fits with `providerType` `build-storage` and a `kind` for the build's platform.");
     }
+
     // A plan starts an execution, a test only jobs.
     let (name, started) = match plan {
         Some(_) => (EXECUTION, Answer(start, "test_plan_execution_id")),
         None => ("job_id", Answer(StartRun::NAME, "job_ids[]")),
     };
+
     script
         .call(start, [(PLAN, plan), ("multiplayer_test_id", test), ("build_id", build), (DEVICE, device)])
         .call(WaitForCompletion::NAME, [(name, Some(started.clone()))])
@@ -161,12 +167,15 @@ fn test_this_build(given: &Given, selection: &Selection) -> Script {
 fn nightly_report(given: &Given, _: &Selection) -> Script {
     let mut script = Script::new("Report on the latest results of a test plan. Change nothing.");
     let execution = given.piece(EXECUTION).unwrap_or(Answer(ListTestPlanExecutions::NAME, "data[].id"));
+
     if let Some(plan) = given.piece(PLAN) {
         let (latest, one) = (Fixed(json!("completed")), Fixed(json!(1)));
         let arguments = [(PLAN, Some(plan)), ("status", Some(latest)), ("page_size", Some(one))];
         script = script.call(ListTestPlanExecutions::NAME, arguments);
     }
+
     let earlier = given.piece("compare_with").unwrap_or(Fixed(json!("previous")));
+
     script
         .call(SummarizeResults::NAME, [(EXECUTION, Some(execution)), ("compare_with", Some(earlier))])
         .then(
@@ -189,6 +198,7 @@ fn export_results(given: &Given, _: &Selection) -> Script {
             [(EXECUTION, execution), ("multiplayer_run_id", run), ("force_new_run", is_new)],
         )
         .then("Export once.");
+
     script.then(
         "Then tell the person whether it succeeded (`success`), whether it had been exported before \
          (`already_exported`), and where the entry is.",

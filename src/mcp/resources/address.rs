@@ -24,11 +24,14 @@ pub(super) fn find(uri: &str) -> Result<Found, String> {
     if rest.contains(['?', '#']) {
         return Err("it must have no query and no fragment; write `?` as %3F and `#` as %23".to_owned());
     }
+
     let segments = rest.split('/').map(decoded).collect::<Result<Vec<_>, _>>()?;
     let (project, path) = segments.split_first().ok_or("it names no project")?;
     let found = TEMPLATES.iter().find_map(|template| Some((template, matched(template, path)?)));
     let (template, mut arguments) = found.ok_or("nothing has this path")?;
+
     arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
+
     Ok(Found { template, arguments })
 }
 
@@ -38,6 +41,7 @@ fn matched(template: &'static Template, path: &[String]) -> Option<Fields> {
     if expected.len() != path.len() {
         return None;
     }
+
     let mut arguments = Fields::new();
     for (expected, given) in expected.into_iter().zip(path) {
         match placeholder(expected).and_then(|(name, _)| template.variable(name)) {
@@ -48,6 +52,7 @@ fn matched(template: &'static Template, path: &[String]) -> Option<Fields> {
             None => return None,
         }
     }
+
     Some(arguments)
 }
 
@@ -58,6 +63,8 @@ fn decoded(segment: &str) -> Result<String, String> {
     if !after_percent.all(is_escape) {
         return Err("a `%` is not followed by two hexadecimal digits; write it as %25".to_owned());
     }
+
     let decoded = percent_decode_str(segment).decode_utf8();
+
     decoded.map(String::from).map_err(|_| "its percent-encoded text is not UTF-8".to_owned())
 }

@@ -33,11 +33,13 @@ impl Server {
         let (_, text) = reply.within(self.0.max_reply_chars, reply::Asked::Resource(&tool));
         let contents = ResourceContents::text(text, uri).with_mime_type(MIME_TYPE);
         let mut result = ReadResourceResult::new(vec![contents]);
+
         if is_modern(context) {
             // A run goes on, and what is read needs the key.
             result = result.with_ttl_ms(0).with_cache_scope(CacheScope::Private);
             stamp(&mut result.meta);
         }
+
         Ok(result)
     }
 }

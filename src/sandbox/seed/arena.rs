@@ -37,6 +37,7 @@ pub(in crate::sandbox) fn project() -> Project {
     bugs::add_arena(&mut project);
     history::add_arena(&mut project);
     knowledge::add_arena(&mut project);
+
     project
 }
 
@@ -54,6 +55,7 @@ fn add_tests(project: &mut Project) {
         ),
         step("Hit every target", &["The counter shows 10"], 44_000, "All ten targets hit."),
     ];
+
     let flags = vec![
         step(
             "Start capture the flag against bots",
@@ -68,8 +70,10 @@ fn add_tests(project: &mut Project) {
             "Victory.",
         ),
     ];
+
     let explore = vec![step("Explore the Rooftops map", &[], 150_000, "Nothing stood out.")];
     let folder = Some(ARENA_FOLDER_MATCHES);
+
     for test in [
         test(ARENA_TEST_PASSES, "Training range", Verification, None, training).tagged(&["ranked"]),
         test(ARENA_TEST_FAILS, "Capture the flag", Verification, folder, flags).ending(vec![
@@ -89,6 +93,7 @@ fn add_tests(project: &mut Project) {
 fn add_configs(project: &mut Project) {
     let storage = Some("build-storage");
     let tablets = [("Galaxy Tab S8", "13"), ("Pixel Tablet", "14")];
+
     for config in [
         config(ARENA_CONFIG_LINUX, "Linux servers", "linux", storage, &[("Rack 7", "Ubuntu 22.04")]).pinned(),
         config(ARENA_CONFIG_TABLETS, "Tablets", "android", storage, &tablets).broken(&["Pixel Tablet"]),

@@ -81,6 +81,7 @@ fn hud() -> [Bug; 2] {
     )
     .reviewed("Dana Reyes", days_ago(9), Some("Fixed in nightly 409."))
     .with_review(|review| review.archived = true);
+
     [pause, icons]
 }
 
@@ -97,6 +98,7 @@ fn woods() -> [Bug; 3] {
         &["collision", "coop"],
     )
     .reviewed("Dana Reyes", days_ago(1), None);
+
     let audio = bug(
         BUG_AUDIO,
         Severity::Low,
@@ -110,6 +112,7 @@ fn woods() -> [Bug; 3] {
     )
     .reviewed("Ilir Hoxha", days_ago(2), Some("Known since 1.3; fixed with the new mixer."))
     .with_review(|review| review.suppress_reporting = true);
+
     let visual = bug(
         BUG_VISUAL,
         Severity::Medium,
@@ -122,6 +125,7 @@ fn woods() -> [Bug; 3] {
         &["shader"],
     )
     .reviewed("Ilir Hoxha", days_ago(2), None);
+
     [bridge, audio, visual]
 }
 
@@ -138,6 +142,7 @@ fn unreviewed() -> Bug {
         &[],
     );
     "medium".clone_into(&mut frames.confidence);
+
     frames
 }
 

@@ -36,6 +36,7 @@ pub(in crate::sandbox) fn project() -> Project {
     bugs::add_demo(&mut project);
     history::add_demo(&mut project);
     knowledge::add_demo(&mut project);
+
     project
 }
 
@@ -112,6 +113,7 @@ fn add_plans(project: &mut Project) {
         more: Open::new(),
         slots: slots.to_vec(),
     };
+
     let smoke = Plan {
         id: PLAN_SMOKE.to_owned(),
         name: "Release smoke".to_owned(),
@@ -129,6 +131,7 @@ fn add_plans(project: &mut Project) {
         modified_by: "Ilir Hoxha".to_owned(),
         more: Open::new(),
     };
+
     let cross_platform = Plan {
         id: PLAN_CROSS_PLATFORM.to_owned(),
         name: "Cross-play party".to_owned(),
@@ -141,6 +144,7 @@ fn add_plans(project: &mut Project) {
         modified_by: "Ilir Hoxha".to_owned(),
         more: Open::new(),
     };
+
     for plan in [smoke, cross_platform] {
         project.plans.insert(plan.id.clone(), Arc::new(plan));
     }

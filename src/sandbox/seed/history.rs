@@ -55,10 +55,12 @@ fn add_nightly(project: &mut Project, ids: &mut Ids) {
             ..past
         }
     };
+
     let discovery = Past { run: RUN_DISCOVERY, ..nightly(TEST_DISCOVERY, 6) };
     let blocked = Past { run: RUN_BLOCKED, ..nightly(TEST_BLOCKED, 5) };
     let errors = Past { run: RUN_ERROR, retries: 1, ..nightly(TEST_ERRORS, 4) };
     let skipped = Past { run: RUN_SKIPPED, ..nightly(TEST_SKIPPED, 3) };
+
     for past in [discovery, blocked, errors, skipped] {
         let job = ids.uuid();
         project.add_job(&Past { job: &job, ..past });
@@ -68,6 +70,7 @@ fn add_nightly(project: &mut Project, ids: &mut Ids) {
 fn add_completed_execution(project: &mut Project, ids: &mut Ids) {
     let created = minutes_ago(DAY + 240);
     project.add_execution(EXECUTION_COMPLETED, PLAN_SMOKE, BUILD_ANDROID_EARLIER, created, "Dana Reyes");
+
     let of_plan = |job, run, test, retries| Past {
         build: Some(BUILD_ANDROID_EARLIER),
         execution: Some(EXECUTION_COMPLETED),
@@ -78,6 +81,7 @@ fn add_completed_execution(project: &mut Project, ids: &mut Ids) {
     project.add_job(&of_plan(JOB_PASSED, RUN_PASSED, TEST_PASSES, 0));
     project.add_job(&of_plan(JOB_FLAKY, RUN_TIMED_OUT, TEST_FLAKY, 1));
     project.add_job(&of_plan(JOB_FAILED, RUN_FAILED, TEST_FAILS, 1));
+
     let (job, run) = (ids.uuid(), ids.run());
     project.add_job(&of_plan(&job, &run, TEST_DISCOVERY, 0));
 }
@@ -93,23 +97,28 @@ fn add_last_night(project: &mut Project, ids: &mut Ids) {
     };
     let task =
         Past { tags: &["api"], ..Past::new("", RUN_TASK, TEST_TASK, CONFIG_WINDOWS, minutes_ago(270)) };
+
     for past in [two, three, task] {
         let job = ids.uuid();
         project.add_job(&Past { job: &job, ..past });
     }
+
     for (test, minutes) in [(TEST_PASSES, 240), (TEST_FAILS, 230), (TEST_FLAKY, 220)] {
         let (job, run) = (ids.uuid(), ids.run());
         let past = Past::new(&job, &run, test, CONFIG_PHONES, minutes_ago(minutes));
         project.add_job(&Past { build: Some(BUILD_ANDROID), tags: &["ci"], ..past });
     }
+
     let stopped = minutes_ago(200);
     project.add_job(&Past {
         build: Some(BUILD_ANDROID),
         ..Past::new(JOB_STOPPED, RUN_STOPPED, TEST_PASSES, CONFIG_PHONES, stopped)
     });
+
     if let Some(job) = project.jobs.get_mut(JOB_STOPPED) {
         job.stopped = Some(Stop { at: stopped + 62_000, key: "key_demo".to_owned() });
     }
+
     project.add_job(&Past::new(
         JOB_REJECTED,
         "unused",
@@ -123,14 +132,17 @@ fn add_last_night(project: &mut Project, ids: &mut Ids) {
 fn add_present(project: &mut Project, ids: &mut Ids) {
     let created = Moment::START - 190_000;
     project.add_execution(EXECUTION_IN_PROGRESS, PLAN_SMOKE, BUILD_ANDROID, created, "Ilir Hoxha");
+
     let of_plan = Past {
         build: Some(BUILD_ANDROID),
         execution: Some(EXECUTION_IN_PROGRESS),
         person: Some("Ilir Hoxha"),
         ..Past::new("", "", "", CONFIG_PHONES, created)
     };
+
     let (job, run) = (ids.uuid(), ids.run());
     project.add_job(&Past { job: &job, run: &run, test: TEST_PASSES, ..of_plan });
+
     // Long enough that it is at its second step now.
     let started = Moment::START - 70_000;
     project.add_job(&Past {
@@ -141,11 +153,13 @@ fn add_present(project: &mut Project, ids: &mut Ids) {
         created: started,
         ..of_plan
     });
+
     let waiting = Moment::START - 3_000;
     for (test, retries) in [(TEST_FAILS, 1), (TEST_DISCOVERY, 0)] {
         let (job, run) = (ids.uuid(), ids.run());
         project.add_job(&Past { job: &job, run: &run, test, retries, created: waiting, ..of_plan });
     }
+
     project.add_execution(EXECUTION_QUEUED, PLAN_CROSS_PLATFORM, BUILD_WINDOWS, waiting, "Ilir Hoxha");
     let (job, run) = (ids.uuid(), ids.run());
     let queued = |job, run, test| Past {
@@ -154,6 +168,7 @@ fn add_present(project: &mut Project, ids: &mut Ids) {
         person: Some("Ilir Hoxha"),
         ..Past::new(job, run, test, CONFIG_WINDOWS, waiting)
     };
+
     let queued_run = ids.run();
     project.add_job(&Past { retries: 1, ..queued(JOB_QUEUED, &queued_run, TEST_TWO_PLAYERS) });
     project.add_job(&queued(&job, &run, TEST_THREE_PLAYERS));
@@ -165,6 +180,7 @@ pub(super) fn add_arena(project: &mut Project) {
     let past = Past { build: Some(ARENA_BUILD_LINUX), ..Past::new("", "", "", ARENA_CONFIG_LINUX, created) };
     let mut ids = Ids::after(2 * UNNAMED);
     let job = ids.uuid();
+
     project.add_job(&Past {
         job: &job,
         run: ARENA_RUN_DISCOVERY,
@@ -173,6 +189,7 @@ pub(super) fn add_arena(project: &mut Project) {
         ..past
     });
     project.add_execution(ARENA_EXECUTION, ARENA_PLAN, ARENA_BUILD_LINUX, created, "Mei Tanaka");
+
     let of_plan =
         Past { execution: Some(ARENA_EXECUTION), person: Some("Mei Tanaka"), tags: &["ranked"], ..past };
     project.add_job(&Past {
@@ -188,6 +205,7 @@ pub(super) fn add_arena(project: &mut Project) {
         retries: 1,
         ..of_plan
     });
+
     let running = Past { created: Moment::START - 45_000, retries: 2, ..past };
     project.add_job(&Past {
         job: ARENA_JOB_RUNNING,

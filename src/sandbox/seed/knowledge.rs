@@ -41,6 +41,7 @@ pub(super) fn add_demo(project: &mut Project) {
         20_000,
         r#"{"summary": "How many lanterns each level of world 1 has."}"#,
     );
+
     let careful = &Scope::Agent(AGENT_CAREFUL.to_owned());
     project.add_knowledge(careful, "habits.txt", 15_000, "Read every dialog to its end before going on.\n");
     project.add_knowledge(
@@ -49,6 +50,7 @@ pub(super) fn add_demo(project: &mut Project) {
         15_000,
         r#"{"description": "Habits of the careful agent", "summary": "Never skips a dialog.", "keywords": ["dialogs"]}"#,
     );
+
     let fails = &Scope::TestCase(TEST_FAILS.to_owned());
     project.add_knowledge(
         fails,
@@ -68,8 +70,10 @@ pub(super) fn add_arena(project: &mut Project) {
         30_000,
         r#"{"description": "The map Rooftops", "summary": "Where the flags and the zip lines are.", "keywords": ["map"]}"#,
     );
+
     let agent = &Scope::Agent(ARENA_AGENT.to_owned());
     project.add_knowledge(agent, "tactics.txt", 12_000, "Take the high ground first.\n");
+
     let test = &Scope::TestCase(ARENA_TEST_FAILS.to_owned());
     project.add_knowledge(test, "flags.txt", 11_000, "The third flag is behind the water tower.\n");
 }

@@ -182,6 +182,7 @@ impl Project {
         for (number, player) in (1..).zip(&mut test.players) {
             name_steps(&test.id, number, player);
         }
+
         test.content = content::written(&test);
         let saved = |version| Arc::new(Test { version, ..test.clone() });
         self.test_versions.insert(test.id.clone(), (0..=test.version).map(saved).collect());
@@ -192,6 +193,7 @@ impl Project {
     pub(super) fn add_shared_step(&mut self, id: &str, name: &str, version: u32, steps: Vec<Step>) {
         let mut player = Player { steps: steps.into_iter().map(|step| step.of(id)).collect() };
         name_steps(id, 1, &mut player);
+
         let keys = (1..=player.steps.len()).map(|number| number.to_string());
         let collection = SharedStep {
             id: id.to_owned(),
@@ -207,6 +209,7 @@ impl Project {
             },
             more: Open::new(),
         };
+
         let saved = |version| Arc::new(SharedStep { version, ..collection.clone() });
         self.shared_step_versions.insert(id.to_owned(), (0..=version).map(saved).collect());
         self.shared_steps.insert(id.to_owned(), Arc::new(collection));

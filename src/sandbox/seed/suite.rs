@@ -27,9 +27,11 @@ pub(super) fn add(project: &mut Project) {
     ] {
         project.add_folder(id, path);
     }
+
     project.add_shared_step(STEPS_START_LEVEL, "Start level 1", 4, start_level());
     project.add_shared_step(STEPS_SIGN_IN, "Sign in", 2, sign_in());
     project.add_shared_step(STEPS_UNUSED, "Leave the session", 1, leave_session());
+
     for test in levels().into_iter().chain(menus()).chain(online()).chain([discovery()]) {
         project.add_test(test);
     }
@@ -252,11 +254,13 @@ fn discovery() -> Test {
         240_000,
         "Walked every path of the woods; four things stood out.",
     )];
+
     let found = Outcome::passed()
         .finds(BUG_CRITICAL, 1, 14)
         .finds(BUG_AUDIO, 1, 33)
         .finds(BUG_VISUAL, 1, 58)
         .finds(BUG_UNREVIEWED, 1, 71);
+
     test(TEST_DISCOVERY, "Explore the Ashen Woods", Discovery, None, steps)
         .tagged(&["exploration"])
         .ending(vec![found])

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Lists the files that one player of a run left: logs, recordings, screenshots, reports.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRunArtifacts {
     /// `players[].id` of `get_run`, such as `k3v9t2mq7xa-1`.
     pub run_id: Id,
@@ -40,7 +40,7 @@ impl Operation for ListRunArtifacts {
 }
 
 /// Reads a file that a player of a run left, such as a log or a report: text in parts, PNG and JPEG as images; of other files only size and type.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetRunArtifact {
     /// `players[].id` of `get_run`, such as `k3v9t2mq7xa-1`.
     pub run_id: Id,
@@ -79,12 +79,14 @@ impl Operation for GetRunArtifact {
 /// The id of a run is not that of one of its players, whose numbers begin with 1 here (supplement 1.8).
 fn is_of_player(arguments: &Fields, violations: &mut Vec<Violation>) {
     const MOST_DIGITS: usize = 4;
+
     let Some(id) = arguments.get("run_id").and_then(Value::as_str) else { return };
     let is_number = |text: &str| {
         let digits =
             (1..=MOST_DIGITS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
         digits && text.bytes().any(|byte| byte != b'0')
     };
+
     if !id.rsplit_once('-').is_some_and(|(run, player)| !run.is_empty() && is_number(player)) {
         let rule = "must be the id of a player, `<run>-<player>` with players from 1: `get_run` shows it as `players[].id`";
         violations.push(Violation::new("run_id", rule));
@@ -95,6 +97,7 @@ fn is_of_player(arguments: &Fields, violations: &mut Vec<Violation>) {
 fn complete(answer: &mut Fields, arguments: &Fields) {
     let count = answer.get("artifacts").and_then(Value::as_array).map_or(0, Vec::len);
     let known = [("runId", arguments.get("run_id").cloned()), ("count", Some(count.into()))];
+
     for (name, value) in known {
         if answer.get(name).is_none_or(Value::is_null) {
             answer.insert(name.to_owned(), value.unwrap_or_default());

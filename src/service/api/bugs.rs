@@ -14,7 +14,7 @@ use crate::service::operation::{Access, Effect, Operation, Tier, Toolset};
 /// Lists the bugs detected in one run, reviewed or not.
 ///
 /// `bug_id` is the same in every run; `player_number` counts from 0 here.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRunBugs {
     /// Run id; not a job id or per-player id.
     pub run_id: Id,
@@ -33,7 +33,7 @@ impl Operation for ListRunBugs {
 }
 
 /// Lists the project's reviewed bugs: those that a person has confirmed.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListBugs {
     /// Default active.
     pub status: Option<BugStatusFilter>,
@@ -50,7 +50,7 @@ pub struct ListBugs {
 }
 
 /// States by which bugs are filtered.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum BugStatusFilter {
     Active,
@@ -81,7 +81,7 @@ impl Operation for ListBugs {
 }
 
 /// Shows one reviewed bug with every occurrence: run, player, step and turn in which it was seen.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetBug {
     /// `bug_...`, from `list_bugs` or `list_run_bugs`.
     pub bug_id: Id,

@@ -18,7 +18,7 @@ use crate::{
 /// Lists the uploaded builds of the app: the `build_id` of a start.
 ///
 /// A build can be started whatever its `status` says.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListBuilds {
     /// Such as `OK`, `UNHEALTHY` or `ready`.
     pub status: Option<String>,
@@ -62,7 +62,7 @@ impl Operation for ListBuilds {
 }
 
 /// Shows one build and where it comes from: commit, branch, CI job, app version.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetBuild {
     /// From `list_builds` or a run.
     pub build_id: Uuid,
@@ -83,7 +83,7 @@ impl Operation for GetBuild {
 /// Deletes a build and its file for good.
 ///
 /// A person has to agree. Runs that used it stay.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteBuild {
     /// From `list_builds`.
     pub build_id: Uuid,

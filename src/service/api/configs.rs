@@ -14,7 +14,7 @@ use crate::service::operation::{Access, Effect, Operation, Tier, Toolset};
 /// Lists the devices and platforms that tests can run on: the `deployment_config_id` of a start.
 ///
 /// A start takes `build_id` only with `providerType` `build-storage` (null: try it).
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListDeploymentConfigs {
     pub page: Option<Page>,
     pub page_size: Option<PageSize<25>>,
@@ -34,7 +34,7 @@ impl Operation for ListDeploymentConfigs {
 }
 
 /// Lists the agent configs: which AI player plays a run, the `agent_config_id` of a start.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListAgentConfigs {
     pub page: Option<Page>,
     pub page_size: Option<PageSize<25>>,
@@ -56,7 +56,7 @@ impl Operation for ListAgentConfigs {
 /// Lists the kinds of credentials that players of a test can use, such as shop accounts; never the secrets.
 ///
 /// `exclusive`: at most one run at a time per credential.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListCredentialKinds {
     pub page: Option<Page>,
     pub page_size: Option<PageSize<25>>,

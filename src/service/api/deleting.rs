@@ -15,7 +15,7 @@ use crate::{
 /// Deletes a saved test for good.
 ///
 /// Ends as `conflict` while runs of it exist, unless `delete_associated_jobs` or `force_delete` is true.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteTest {
     /// From `list_tests`.
     pub test_id: Id,
@@ -44,7 +44,7 @@ impl Operation for DeleteTest {
 }
 
 /// Deletes a test plan for good. Its tests stay.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteTestPlan {
     /// From `list_test_plans`.
     pub test_plan_id: Uuid,
@@ -69,7 +69,7 @@ impl Operation for DeleteTestPlan {
 /// Deletes a shared step collection for good.
 ///
 /// Ends as `conflict` while tests refer to it: take it out of them with `update_test` first.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteSharedStep {
     /// From `list_shared_steps`.
     pub shared_step_id: Id,

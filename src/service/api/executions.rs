@@ -13,7 +13,7 @@ use super::{Id, ListPage, Page, PageSize, SortOrder, Uuid};
 use crate::service::operation::{Access, Effect, Fallback, Operation, Tier, Toolset};
 
 /// Lists test-plan executions with counts of passed, failed and running tests, newest first.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTestPlanExecutions {
     pub test_plan_id: Option<Uuid>,
     pub build_id: Option<Uuid>,
@@ -34,7 +34,7 @@ pub enum ExecutionStatus {
     Queued,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutionSort {
     StartTime,
@@ -58,7 +58,7 @@ impl Operation for ListTestPlanExecutions {
 /// Shows how far a test-plan execution is: status and counts by verdict.
 ///
 /// Its single runs come from `list_runs` with `test_plan_execution_id`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTestPlanExecution {
     /// From a plan's start.
     pub test_plan_execution_id: Id,

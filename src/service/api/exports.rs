@@ -24,7 +24,7 @@ use crate::{
 /// Give exactly one source. Every call makes a new remote entry; only an execution with `force_new_run: false`
 /// returns an earlier export (`already_exported: true`) and is safe to repeat. A running execution exports its completed
 /// runs. Check `success`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ExportTmsysRun {
     /// Not a job id or per-player id.
     pub multiplayer_run_id: Option<Id>,
@@ -88,8 +88,10 @@ const LONGEST_NAME: usize = 250;
 
 fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
     const NAME: &str = "custom_run_name";
+
     let Some(Value::String(name)) = arguments.get(NAME) else { return };
     let length = name.trim().chars().count();
+
     if length == 0 || length > LONGEST_NAME {
         let rule = format!("must have 1 to {LONGEST_NAME} characters after trimming, got {length}");
         violations.push(Violation::new(NAME, rule));

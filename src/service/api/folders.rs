@@ -22,7 +22,7 @@ use crate::{
 /// Lists the folders of the test repository, alphabetically: paths, ids and parents.
 ///
 /// `path` is the `folder_path` of other tools.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTestFolders {
     pub page: Option<Page>,
     pub page_size: Option<PageSize<25>>,
@@ -44,7 +44,7 @@ impl Operation for ListTestFolders {
 /// Creates one folder in the test repository.
 ///
 /// Without a parent it comes to the root. A missing parent is refused unless `create_intermediate_parents`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CreateTestFolder {
     /// No `/`, no leading or trailing whitespace.
     pub name: String,

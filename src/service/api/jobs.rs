@@ -12,7 +12,7 @@ use super::{ListPage, Open, Page, PageSize, Uuid};
 use crate::service::operation::{Access, Effect, Operation, Tier, Toolset};
 
 /// Lists jobs, queued ones included, with their runs: one per attempt.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListJobs {
     /// Default all.
     pub status: Option<JobStatusFilter>,
@@ -25,7 +25,7 @@ pub struct ListJobs {
 }
 
 /// States by which jobs are filtered.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum JobStatusFilter {
     Queued,
@@ -50,7 +50,7 @@ impl Operation for ListJobs {
 /// Shows a started job, whether it has finished, and its runs.
 ///
 /// Of several runs (retries) the latest `started_at` decides. No run at all: see `queue_rejection_reason`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetJob {
     /// From a start.
     pub job_id: Uuid,

@@ -11,7 +11,7 @@ use crate::service::operation::{Access, Effect, Operation, Tier, Toolset, UrlBas
 /// Lists the knowledge files that agents read: of the project, and of an agent and a test where these are given.
 ///
 /// Contents cannot be read, uploaded or deleted. `summary` in the metadata says what a file is about.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListKnowledgeFiles {
     /// Adds the files of this agent.
     pub agent_id: Option<Id>,
@@ -35,7 +35,7 @@ impl Operation for ListKnowledgeFiles {
 }
 
 /// Lists the knowledge files that every run of the project sees, and no others.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListProjectKnowledgeFiles {
     pub include_metadata: Option<IncludeMetadata>,
 }
@@ -55,7 +55,7 @@ impl Operation for ListProjectKnowledgeFiles {
 }
 
 /// Lists the knowledge files that only runs with one agent see.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListAgentKnowledgeFiles {
     /// From `list_agent_configs`.
     pub agent_id: Id,
@@ -77,7 +77,7 @@ impl Operation for ListAgentKnowledgeFiles {
 }
 
 /// Lists the knowledge files that only runs of one test see.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTestCaseKnowledgeFiles {
     /// From `list_tests`.
     pub test_case_id: Id,
@@ -99,7 +99,7 @@ impl Operation for ListTestCaseKnowledgeFiles {
 }
 
 /// Adds `metadata` to each file that has some; default false.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline, extend("default" = false))]
 pub struct IncludeMetadata(pub bool);

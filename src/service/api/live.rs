@@ -12,7 +12,7 @@ use crate::service::operation::{Access, Effect, Operation, Pictures, Tier, Tools
 /// Shows what each player of a run does right now: current step, game state, and a screenshot as an image.
 ///
 /// For results and reports use `get_run`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetLiveRun {
     /// Run id; not a job id or per-player id.
     pub run_id: Id,

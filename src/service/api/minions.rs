@@ -10,7 +10,7 @@ use crate::service::operation::{Access, Effect, Operation, ResponseKind, Tier, T
 /// Gets the address of the latest Minion installer: the helper agent on a test machine. Nothing is downloaded.
 ///
 /// The address works without a key for a day.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetMinionDownload {
     pub platform: MinionPlatform,
 }

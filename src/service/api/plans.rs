@@ -16,7 +16,7 @@ use crate::service::{
 };
 
 /// Lists the project's test plans by name, with the number of their tests.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTestPlans {
     /// Matches the name.
     pub search: Option<String>,
@@ -28,7 +28,7 @@ pub struct ListTestPlans {
     pub page_size: Option<PageSize<20>>,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum TestPlanSort {
     Name,
@@ -53,7 +53,7 @@ impl Operation for ListTestPlans {
 /// Shows one test plan: its tests with retries, and its extra deployment slots.
 ///
 /// `slots[].index` keys `slot_deployment_configs` of `start_test_plan_run`; slot 1 is the default.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTestPlan {
     /// From `list_test_plans`.
     pub test_plan_id: Uuid,
@@ -72,7 +72,7 @@ impl Operation for GetTestPlan {
 }
 
 /// Creates a test plan: saved tests in an order, each with its retries.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CreateTestPlan {
     pub name: String,
     pub test_items: Vec<NewTestPlanItem>,
@@ -110,7 +110,7 @@ impl Operation for CreateTestPlan {
 ///
 /// First read it with `get_test_plan`: `patch` is merged into it, but `test_items` is replaced whole, so send all of it.
 /// There is no version check: the last write wins.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateTestPlan {
     /// From `list_test_plans`.
     pub test_plan_id: Uuid,
@@ -138,7 +138,7 @@ impl Operation for UpdateTestPlan {
 }
 
 // No doc comment: the fields that hold it say what it is for.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct NewTestPlanItem {
     pub multiplayer_test_id: Uuid,
     /// 0-10, default 0.

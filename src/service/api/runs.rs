@@ -14,7 +14,7 @@ use crate::service::operation::{Access, Effect, Operation, Tier, Toolset};
 /// Lists test runs with their state and result.
 ///
 /// In no stated order; no filters for date, build or result. Steps and reports: `get_run`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRuns {
     /// Default all.
     pub state: Option<RunStateFilter>,
@@ -32,7 +32,7 @@ pub struct ListRuns {
 }
 
 /// States by which runs are filtered.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStateFilter {
     Running,
@@ -56,7 +56,7 @@ impl Operation for ListRuns {
 /// Shows one test run in full: result, players, steps with reports and expected results, artifacts.
 ///
 /// `get_job` lists the runs of a job.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetRun {
     /// Run id; not a job id or per-player id.
     pub run_id: Id,
@@ -78,7 +78,7 @@ impl Operation for GetRun {
 /// Stops queued or running jobs at once, with all their runs.
 ///
 /// Unfinished steps stay incomplete. Answers with a row per job.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StopRuns {
     /// At least one, from a start or `list_jobs`; not run ids.
     #[schemars(length(min = 1))]

@@ -26,7 +26,7 @@ use crate::{
 ///
 /// Answers with job ids, not run ids: wait for them with `wait_for_completion`. For a config per slot of a plan use
 /// `start_test_plan_run`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StartRun {
     /// From `list_tests`.
     pub multiplayer_test_id: Option<Uuid>,
@@ -117,7 +117,7 @@ impl Operation for StartRun {
 /// Starts a test plan with a deployment config per slot (cross-platform plans).
 ///
 /// Answers with a job id per test and `test_plan_execution_id`. Retries are those of the plan.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StartTestPlanRun {
     /// `get_test_plan` shows its `slots`.
     pub test_plan_id: Uuid,
@@ -210,11 +210,13 @@ fn on_every_device(arguments: &Fields) -> Option<String> {
     if arguments.get("run_on_all_configured_devices") != Some(&Value::Bool(true)) {
         return None;
     }
+
     let config = arguments.get("deployment_config_id").and_then(Value::as_str).unwrap_or_default();
     let times = match arguments.get("instances").and_then(Value::as_u64) {
         Some(instances) if instances > 1 => format!(", {instances} times"),
         _ => String::new(),
     };
+
     Some(format!("starts one run on every device of the deployment config `{config}`{times}; each is billed"))
 }
 
@@ -224,6 +226,7 @@ fn numbered(name: &str, arguments: &Fields, violations: &mut Vec<Violation>) {
     if configs.is_empty() && !arguments.contains_key("deployment_config_id") {
         violations.push(Violation::new(name, "must not be empty"));
     }
+
     for key in configs.keys() {
         if key.is_empty() || key.starts_with('0') || !key.bytes().all(|byte| byte.is_ascii_digit()) {
             violations
@@ -234,10 +237,12 @@ fn numbered(name: &str, arguments: &Fields, violations: &mut Vec<Violation>) {
 
 fn check_slots(arguments: &Fields, violations: &mut Vec<Violation>) {
     const SLOTS: &str = "slot_deployment_configs";
+
     numbered(SLOTS, arguments, violations);
     if arguments.get(SLOTS).and_then(|slots| slots.get("1")).is_none() {
         return;
     }
+
     for name in ["deployment_config_id", "build_id"] {
         if arguments.contains_key(name) {
             violations.push(Violation::new(
@@ -256,6 +261,7 @@ fn check_options(arguments: &Fields, violations: &mut Vec<Violation>) {
             violations.push(Violation::new(format!("options.{budget}"), rule));
         }
     }
+
     if let Some(position) = options.get(POSITION) {
         check_position(position, options.contains_key("mobile_geolocation"), violations);
     }
@@ -282,14 +288,14 @@ fn check_position(position: &Value, has_place: bool, violations: &mut Vec<Violat
 }
 
 // No doc comment: the fields that hold it say what it is for.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct TargetDeploymentConfig {
     pub deployment_config_id: Uuid,
     pub build_id: Option<Uuid>,
 }
 
 // No doc comment: the name of the argument says it.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct RunOptions {
     pub performance_monitoring: Option<bool>,
     pub mobile_auto_grant_permissions: Option<bool>,

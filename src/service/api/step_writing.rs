@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use http::Method;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Creates a collection of steps that several tests can share.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CreateSharedStep {
     pub name: String,
     /// By key "1", "2", ...: `{"goal", "expected_results": [{"expected"}], "hint_manual": [], ...}`.
@@ -66,7 +66,7 @@ impl Operation for CreateSharedStep {
 /// Changes a shared step collection; every test that refers to it changes with it.
 ///
 /// First read it with `get_shared_step`: `patch` is merged into it, but lists such as `step_order` are replaced whole.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateSharedStep {
     /// `ssc_...`, from `list_shared_steps`.
     pub shared_step_id: Id,

@@ -14,7 +14,7 @@ use super::{Id, ListPage, Open, Page, PageSize, ReadVersion};
 use crate::service::operation::{Access, Effect, Operation, Tier, Toolset};
 
 /// Lists the shared step collections: steps that several tests have in common.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListSharedSteps {
     pub page: Option<Page>,
     pub page_size: Option<PageSize<25>>,
@@ -34,7 +34,7 @@ impl Operation for ListSharedSteps {
 }
 
 /// Shows one shared step collection: its steps in order, and its version.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetSharedStep {
     /// `ssc_...`: the `collection_id` of an item of `get_test`.
     pub shared_step_id: Id,

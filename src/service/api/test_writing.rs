@@ -27,7 +27,7 @@ use crate::{
 /// `get_test` of a similar one shows the form: `test_type` (verification, discovery, task), `players_by_key` and
 /// `player_order`; a player has `items_by_key` and `item_order`; an item is
 /// `{"type": "step", "goal", "expected_results": [{"expected"}]}` or `{"type": "collection", "collection_id"}`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CreateTest {
     /// Needs `name`. `max_seconds` up to 19800; `min_seconds` not for verification. Not `test_step_id`.
     #[schemars(schema_with = "passed_through::<NewTest>")]
@@ -104,7 +104,7 @@ const USE: &str = "look with `get_test` whether it is the one";
 ///
 /// First read it with `get_test`: `patch` is merged into it, but lists such as `item_order`, `tags` and
 /// `expected_results` are replaced whole. An empty patch with a folder only moves it.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateTest {
     /// From `list_tests`.
     pub test_id: Id,
@@ -149,7 +149,7 @@ impl Operation for UpdateTest {
 }
 
 /// What happens to collection items that cannot be resolved.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum UnknownCollections {
     #[default]
@@ -161,6 +161,7 @@ fn check_content(holder: &str, arguments: &Fields, violations: &mut Vec<Violatio
     let Some(content) = arguments.get(holder) else { return };
     refuse(arguments, holder, &OF_STEPS, MANAGED, violations);
     managed(content.get("players_by_key"), &format!("{holder}.players_by_key"), violations);
+
     let is_verification = content.get("test_type").is_some_and(|kind| kind == "verification");
     if is_verification && content.get("min_seconds").is_some() {
         let rule = "verification tests have no least time: leave it out";
@@ -176,7 +177,7 @@ pub enum TestType {
     Task,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Memory {
     Disabled,
@@ -184,7 +185,7 @@ pub enum Memory {
     ReadWrite,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     Repository,

@@ -19,7 +19,7 @@ use crate::service::{
 /// Finds saved tests and their ids, all of them or those of one folder.
 ///
 /// `id` is the `multiplayer_test_id` of `start_run`. Without a folder the list may show the root only.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTests {
     /// Direct children of it, such as `Levels/World 1`. Not with `folder_id`.
     pub folder_path: Option<String>,
@@ -45,7 +45,7 @@ impl Operation for ListTests {
 /// Shows a saved test in full: players, their steps in order, expected results, time budget, version.
 ///
 /// Items of type `collection` are shared steps: `get_shared_step`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTest {
     /// From `list_tests`.
     pub test_id: Id,

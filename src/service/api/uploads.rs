@@ -30,7 +30,7 @@ use crate::{
 ///
 /// `upload_build` does all the steps at once. By hand: PUT parts of `part_size` bytes to the addresses of
 /// `get_build_upload_parts`, or without an `upload_id` the file to `upload_url`; then `complete_build_upload`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct InitiateBuildUpload {
     // The gateway names the project; the sandbox compares it with that of the path.
     #[serde(default)]
@@ -53,7 +53,7 @@ pub struct InitiateBuildUpload {
 }
 
 // No doc comment: it would describe the tools that take these too.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct BuildOptions {
     /// Up to 1000 characters.
     #[schemars(length(max = 1000))]
@@ -76,7 +76,7 @@ pub struct BuildOptions {
 }
 
 // No doc comment: the field that holds it says what it is for.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum DeletionPolicy {
     LeastRecent,
@@ -84,7 +84,7 @@ pub enum DeletionPolicy {
 }
 
 /// A tag of a build.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct Tag(pub String);
 
@@ -145,7 +145,7 @@ fn in_place_of_others(arguments: &Fields) -> Option<String> {
 ///
 /// PUT with `Content-Type: application/octet-stream` and no API key. Keep the `ETag` of every answer for
 /// `complete_build_upload`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetBuildUploadParts {
     pub upload_id: Id,
     pub object_key: Id,
@@ -171,7 +171,7 @@ impl Operation for GetBuildUploadParts {
 /// Completes a build upload, so that the build can be started.
 ///
 /// Multipart: all four arguments. Single-part: `build_id` alone.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CompleteBuildUpload {
     pub build_id: String,
     pub upload_id: Option<String>,
@@ -182,7 +182,7 @@ pub struct CompleteBuildUpload {
 }
 
 // No doc comment: the field that holds it says what it is for.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CompletedPart {
     #[schemars(range(min = 1))]
     pub part_number: u64,
@@ -215,7 +215,7 @@ impl Operation for CompleteBuildUpload {
 }
 
 /// Gives a build upload up and frees its space and parts at once.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CancelBuildUpload {
     pub build_id: Id,
     pub object_key: Id,
@@ -240,6 +240,7 @@ impl Operation for CancelBuildUpload {
 fn check_numbers(arguments: &Fields, violations: &mut Vec<Violation>) {
     let numbers = parts(arguments).map(|part| part.get("part_number").and_then(Value::as_u64));
     let wrong = (1_u64..).zip(numbers).find(|(expected, number)| number.is_some_and(|is| is != *expected));
+
     if let Some((expected, _)) = wrong {
         let path = format!("parts.{}.part_number", expected - 1);
         let rule = format!("must be {expected}: parts go from 1 in ascending order, none missing");

@@ -31,9 +31,11 @@ pub(super) fn coerce(schema: &Fields, kind: &str, value: &mut Value) {
         ("object", Value::String(text)) => parsed(text).filter(Value::is_object),
         _ => None,
     };
+
     if let Some(coerced) = coerced {
         *value = coerced;
     }
+
     if let (Some(other), Value::String(text)) = (schema.get(OR_TYPE).and_then(Value::as_str), &*value)
         && let Some(other) = parsed(text).filter(|parsed| !parsed.is_null() && is_a(other, parsed))
     {

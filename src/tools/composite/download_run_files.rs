@@ -81,6 +81,7 @@ impl CompositeTool for DownloadRunFiles {
             patterns: self.patterns,
             overwrite: self.overwrite == Some(true),
         };
+
         order.run(&desk.gateway, &destination, &Manner::default(), &desk.audience).await
     }
 }
@@ -90,6 +91,7 @@ fn files_are_of_the_run(arguments: &Fields, violations: &mut Vec<Violation>) {
     let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
     let run = arguments.get("run_id").and_then(Value::as_str).unwrap_or_default();
     let files = arguments.get("files").and_then(Value::as_array).into_iter().flatten();
+
     for (place, file) in files.enumerate() {
         let mut broken = |name: &str, rule: String| {
             violations.push(Violation::new(format!("files.{place}.{name}"), rule));
@@ -99,9 +101,11 @@ fn files_are_of_the_run(arguments: &Fields, violations: &mut Vec<Violation>) {
         {
             broken("run_id", format!("must be the id of a player of `{}`", Order::run_of(run)));
         }
+
         if text(file, "file_ref").is_some_and(|file_ref| !Order::is_reference(&file_ref)) {
             broken("file_ref", "must be `artifact:<path>`".to_owned());
         }
+
         if let Some(problem) = text(file, "relative_path").as_deref().and_then(Order::problem) {
             broken("relative_path", format!("cannot be a name: it {problem}"));
         }

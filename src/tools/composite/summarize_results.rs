@@ -58,6 +58,7 @@ impl SummarizeResults {
         let job = job_id.as_ref().map(|id| Target::new(Kind::Job, &id.0));
         let execution = test_plan_execution_id.as_ref().map(|id| Target::new(Kind::Execution, &id.0));
         let target = run.or(job).or(execution);
+
         target.ok_or_else(|| {
             Failure::new(Code::InvalidArguments, "summarize_results: no id says what to sum up")
         })

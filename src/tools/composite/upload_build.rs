@@ -104,6 +104,7 @@ impl CompositeTool for UploadBuild {
             let upload_token = Some(token);
             return Ok(BuildUpload { status: "uploading", upload_token, progress, begun, build: None });
         };
+
         outcome.map(BuildUpload::from)
     }
 }
@@ -111,8 +112,10 @@ impl CompositeTool for UploadBuild {
 /// Hosts see the options of a build with `initiate_build_upload`; here only those that are often wanted.
 fn hide_options(schema: &mut Schema) {
     const SHOWN: [&str; 1] = ["tags"];
+
     let options = schema::input::<BuildOptions>().1;
     let hidden = options.get("properties").and_then(Value::as_object).into_iter().flat_map(Fields::keys);
+
     for name in hidden.filter(|name| !SHOWN.contains(&name.as_str())) {
         if let Some(Value::Object(option)) = schema.pointer_mut(&format!("/properties/{name}")) {
             option.insert(schema::HIDDEN.to_owned(), Value::Bool(true));
@@ -140,7 +143,9 @@ impl UploadBuild {
             resumes: true,
             hashes: self.checksum != Some(false),
         };
+
         let files = &desk.files;
+
         order.errand(&desk.gateway, files, &files.root()?).await
     }
 }

@@ -73,6 +73,7 @@ impl WaitForCompletion {
         let run = run_id.as_ref().map(|id| Target::Run(id.0.clone()));
         let execution = test_plan_execution_id.as_ref().map(|id| Target::Execution(id.0.clone()));
         let target = job.or(jobs).or(run).or(execution);
+
         target.ok_or_else(|| {
             Failure::new(Code::InvalidArguments, "wait_for_completion: no id says what to wait for")
         })

@@ -45,7 +45,9 @@ impl Existing {
         if target.replaces {
             return Ok(None);
         }
+
         let failure = file_error(&target.path, "is there already, and is another file");
+
         Err(Trouble::File(failure.hint(OVERWRITE)))
     }
 }

@@ -20,12 +20,15 @@ pub(super) fn is_match(pattern: &str, name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     // Which beginnings of the name the pattern so far can be, by their lengths.
     let mut reached = vec![false; name.len() + 1];
+
     if let Some(start) = reached.first_mut() {
         *start = true;
     }
+
     for piece in pieces(pattern) {
         reached = step(piece, &reached, &name);
     }
+
     reached.last().copied().unwrap_or_default()
 }
 
@@ -42,6 +45,7 @@ fn pieces(pattern: &str) -> Vec<Piece> {
         pieces.push(piece);
         rest = rest.get(length..).unwrap_or_default();
     }
+
     pieces
 }
 
@@ -49,23 +53,28 @@ fn step(piece: Piece, reached: &[bool], name: &[char]) -> Vec<bool> {
     let mut next = vec![false; reached.len()];
     // Whether an earlier place is still open to a piece of any length.
     let mut is_open = false;
+
     for (place, is_reached) in reached.iter().enumerate() {
         let letter = name.get(place).copied();
         let before = place.checked_sub(1).and_then(|before| name.get(before)).copied();
         is_open = *is_reached || (is_open && (piece != Piece::Name || before != Some('/')));
+
         let ends_here = match piece {
             Piece::Name | Piece::Anything => is_open,
             Piece::Directories => *is_reached || (is_open && before == Some('/')),
             Piece::Letter(_) | Piece::One => false,
         };
+
         if let Some(one) = next.get_mut(place) {
             *one |= ends_here;
         }
+
         let goes_on = match piece {
             Piece::Letter(wanted) => letter == Some(wanted),
             Piece::One => letter.is_some_and(|letter| letter != '/'),
             Piece::Name | Piece::Anything | Piece::Directories => false,
         };
+
         if *is_reached
             && goes_on
             && let Some(one) = next.get_mut(place + 1)
@@ -73,5 +82,6 @@ fn step(piece: Piece, reached: &[bool], name: &[char]) -> Vec<bool> {
             *one = true;
         }
     }
+
     next
 }

@@ -52,12 +52,15 @@ pub(super) async fn read(gateway: &Gateway, project: Option<&str>, run_id: &str)
     let entry = catalog::find(GetRun::NAME)
         .ok_or_else(|| Failure::new(Code::NotFound, "there is no operation `get_run`"))?;
     let mut arguments = Fields::from_iter([("run_id".to_owned(), json!(run_id))]);
+
     if let Some(project) = project {
         arguments.insert(PROJECT_ID.to_owned(), json!(project));
     }
+
     let reply = gateway.call(entry, arguments).await?;
     let run = reply.value();
     let players = run.get("players").and_then(Value::as_array).into_iter().flatten();
+
     Ok(Listing {
         run_id: run_id.to_owned(),
         state: text(run, "state").unwrap_or_default(),
@@ -78,8 +81,10 @@ fn player(run_id: &str, place: u64, player: &Value) -> Player {
             uploaded: uploaded.and_then(|at| at.parse::<Timestamp>().ok()).map(SystemTime::from),
         })
     };
+
     let files: Vec<_> = artifacts.iter().filter_map(listed).collect();
     let nameless = artifacts.len() - files.len();
+
     Player { id, number, files, nameless }
 }
 

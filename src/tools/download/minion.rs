@@ -99,6 +99,7 @@ impl MinionOrder {
         let origin = Released { gateway: gateway.clone(), storage, order: self, address: Mutex::default() };
         let address = origin.ask().await?;
         let name = file_name(&address)?;
+
         origin.remember(address);
         let directory = destination.open()?;
         let shown = directory.path().join(&name).display().to_string();
@@ -109,6 +110,7 @@ impl MinionOrder {
         let work = Work { directory, manner: manner.clone(), meter: counted, clock, end };
         let saved = waited(save(&origin, target, work), &meter, audience, end).await;
         let platform = origin.order.platform;
+
         match saved {
             None => Ok(Installed::late(platform, shown, &meter)),
             Some(Err(Trouble::File(failure) | Trouble::Disk(failure))) => Err(failure),
@@ -140,6 +142,7 @@ async fn waited<T>(
 ) -> Option<T> {
     let mut saving = std::pin::pin!(saving);
     let mut ticks = tokio::time::interval(INTERVAL);
+
     loop {
         tokio::select! {
             saved = &mut saving => {
@@ -167,11 +170,14 @@ impl Released {
         let entry = catalog::find(GetMinionDownload::NAME)
             .ok_or_else(|| Failure::new(Code::NotFound, "there is no operation `get_minion_download`"))?;
         let mut arguments = Fields::from_iter([("platform".to_owned(), json!(self.order.platform))]);
+
         if let Some(project) = &self.order.project {
             arguments.insert(PROJECT_ID.to_owned(), json!(project));
         }
+
         let reply = self.gateway.call(entry, arguments).await?;
         let address = reply.value().get("download_url").and_then(Value::as_str);
+
         address
             .map(str::to_owned)
             .ok_or_else(|| Failure::new(Code::BadResponse, "download_minion: the service names no address"))
@@ -216,6 +222,7 @@ fn refusal(answer: &Answer) -> Refusal {
     if let Some(why) = &answer.file.obstacle {
         return fail(Code::BadResponse, format!("the redirect to the installer {why}")).into();
     }
+
     let (code, is_passing) = match status {
         _ if has_expired(status, &answer.body) => (Code::Rejected, true),
         404 => (Code::NotFound, false),
@@ -223,8 +230,10 @@ fn refusal(answer: &Answer) -> Refusal {
         408 | 500.. => (Code::ServiceUnavailable, true),
         _ => (Code::Rejected, false),
     };
+
     let words = quotation(String::from_utf8_lossy(&answer.body).trim());
     let failure = fail(code, format!("the storage host answered {status}")).hint("call again later");
+
     Refusal { failure: failure.detail("service_error", words), is_passing, wait }
 }
 
@@ -234,6 +243,7 @@ fn file_name(address: &str) -> Result<String, Failure> {
     let last = url.as_ref().and_then(|url| url.path_segments()?.next_back());
     let name = last.map(|last| percent_decode_str(last).decode_utf8_lossy().into_owned()).unwrap_or_default();
     let problem = if name.contains('/') { Some("has a directory") } else { plan::problem(&name) };
+
     match problem {
         None => Ok(name),
         Some(problem) => Err(Failure::new(

@@ -51,18 +51,22 @@ impl Part {
         if spot.dir.symlink_metadata(&name).is_ok_and(|found| !found.is_file()) {
             spot.dir.remove_file(&name)?;
         }
+
         let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).clone();
         let open = || spot.dir.open_with(&name, &options).map(cap_std::fs::File::into_std);
         // Some file systems have no locks: only a lock of somebody else counts.
         let file = hold(open, || spot.dir.symlink_metadata(&name))?.file;
         let length = file.metadata()?.len();
         let mut part = Self { spot, file, known: Known::default(), length };
+
         part.known = part.read_known().unwrap_or_default();
         let is_of_it = size.is_none() || part.known.size == size;
         let is_short = size.is_none_or(|size| part.length < size);
+
         if !(is_of_it && is_short && part.known.has_strong_tag()) {
             part.forget()?;
         }
+
         Ok(part)
     }
 
@@ -87,10 +91,12 @@ impl Part {
     pub(super) fn begin(&mut self, etag: Option<&str>, size: Option<u64>) -> io::Result<()> {
         self.forget()?;
         self.known = Known { etag: etag.map(str::to_owned), size };
+
         if self.known.has_strong_tag() {
             let known = serde_json::to_vec(&self.known)?;
             self.spot.dir.write(tag_name(&self.spot), known)?;
         }
+
         Ok(())
     }
 
@@ -112,7 +118,9 @@ impl Part {
             drop(self.file.set_len(self.length));
             return written;
         }
+
         self.length += bytes.len() as u64;
+
         Ok(())
     }
 
@@ -127,20 +135,25 @@ impl Part {
             // It is a comfort, and not every file system has it.
             drop(self.file.set_modified(modified));
         }
+
         // What has its name has to be whole for good. Nobody knows what is there when that fails.
         if let Err(error) = disk.sync(&self.file) {
             drop(self.forget());
             return Err(error);
         }
+
         let spot = &self.spot;
         let part = part_name(spot);
+
         if replaces {
             spot.dir.rename(&part, &spot.dir, &spot.name)?;
         } else {
             name_anew(spot, &part)?;
         }
+
         // The file has its name: what is left beside it is no failure of it.
         drop(remove(spot, &tag_name(spot)));
+
         Ok(())
     }
 
@@ -152,12 +165,15 @@ impl Part {
 
     fn read_known(&self) -> Option<Known> {
         const LONGEST: u64 = 4_096;
+
         let name = tag_name(&self.spot);
         if !self.spot.dir.symlink_metadata(&name).ok()?.is_file() {
             return None;
         }
+
         let mut text = Vec::new();
         self.spot.dir.open(&name).ok()?.take(LONGEST).read_to_end(&mut text).ok()?;
+
         serde_json::from_slice(&text).ok()
     }
 }

@@ -50,10 +50,12 @@ impl Plan {
         let mut plan = Self::default();
         let (_, only) = split(&order.run_id);
         check_players(order, only, listing)?;
+
         let has_folders = only.is_none() && listing.players.len() > 1;
         let path = |player: &Player, name: &str| {
             if has_folders { format!("player-{}/{name}", player.number) } else { name.to_owned() }
         };
+
         if let Some(choices) = &order.files {
             for choice in choices {
                 let name = choice.file_ref.strip_prefix(ARTIFACT).unwrap_or(&choice.file_ref);
@@ -68,10 +70,12 @@ impl Plan {
             plan.refuse_directories();
             return Ok(plan);
         }
+
         let is_wanted = |player: &&Player| {
             only.is_none_or(|only| only == player.number)
                 && order.players.as_ref().is_none_or(|players| players.contains(&player.number))
         };
+
         for player in listing.players.iter().filter(is_wanted) {
             for file in player.files.iter().filter(|file| order.means(&file.filename)) {
                 plan.want(order, player, file, path(player, &file.filename));
@@ -80,7 +84,9 @@ impl Plan {
                 plan.fail(&player.id, "", nameless());
             }
         }
+
         plan.refuse_directories();
+
         Ok(plan)
     }
 
@@ -92,6 +98,7 @@ impl Plan {
         };
         let (refused, wanted) = std::mem::take(&mut self.wanted).into_iter().partition(is_directory);
         self.wanted = wanted;
+
         for Wanted { artifact, target } in refused {
             let failure = file_error(&target.path, "is the directory of another file of this run");
             self.fail(&artifact.run_id, &artifact.filename, failure);
@@ -126,8 +133,10 @@ fn wanted(order: &Order, player: &Player, file: &Listed, path: String) -> Wanted
         filename: file.filename.clone(),
         url: file.url.clone(),
     };
+
     let (size, modified) = (file.size, file.uploaded);
     let target = Target { path, size, modified, replaces: order.overwrite, hashes: false };
+
     Wanted { artifact, target }
 }
 

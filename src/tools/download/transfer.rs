@@ -44,6 +44,7 @@ pub(super) async fn save(origin: &impl Origin, mut target: Target, work: Work) -
         Ok((spot, existing.map(|found| Existing::of(&found))))
     });
     let (spot, existing) = found.await.map_err(|error| trouble(&target.path, &error))?;
+
     if let Some(existing) = existing {
         if existing.is_file && target.size.is_none() && !target.replaces {
             work.describe(origin, &mut target).await?;
@@ -57,8 +58,10 @@ pub(super) async fn save(origin: &impl Origin, mut target: Target, work: Work) -
             return Ok(saved);
         }
     }
+
     let mut saving = Saving::begin(spot, target, work).await?;
     let brought = saving.bring(origin).await;
+
     saving.end(brought).await
 }
 
@@ -83,7 +86,9 @@ impl Saving {
             Ok(Err(Unheld::Io(error))) => return Err(trouble(&target.path, &error)),
             Err(stopped) => return Err(trouble(&target.path, &io::Error::other(stopped))),
         };
+
         work.meter.found(part.length);
+
         Ok(Self { target, work, part: Some(part) })
     }
 
@@ -91,6 +96,7 @@ impl Saving {
     async fn bring(&mut self, origin: &impl Origin) -> Result<(), Trouble> {
         let allowed = Arc::clone(&self.work.manner.pauses);
         let (mut pauses, mut has_been_stale, mut furthest) = (allowed.iter(), false, self.length());
+
         loop {
             match self.attempt(origin).await {
                 Ok(()) => return Ok(()),
@@ -137,10 +143,12 @@ impl Saving {
             self.work.meter.expect(total);
         }
         self.target.modified = self.target.modified.or(arriving.modified);
+
         let (etag, total) = (arriving.etag.clone(), arriving.total);
         let goes_on = rest.from > 0
             && arriving.offset == rest.from
             && self.part.as_ref().is_some_and(|part| part.is_of(etag.as_deref(), total));
+
         if !goes_on {
             if arriving.offset != 0 {
                 return Err(End::Stale);
@@ -149,29 +157,34 @@ impl Saving {
             let size = total.or(self.target.size);
             self.with(move |part| part.begin(etag.as_deref(), size)).await?;
         }
+
         self.write(&mut arriving).await
     }
 
     async fn write(&mut self, arriving: &mut DownloadStream) -> Result<(), End> {
         let expected = self.target.size.or(arriving.total);
         let mut buffer = BytesMut::with_capacity(PIECE);
+
         loop {
             let chunk = arriving.chunk().await;
             if let Ok(Some(chunk)) = &chunk {
                 buffer.extend_from_slice(chunk);
                 self.work.meter.came(chunk.len() as u64);
             }
+
             let length = self.length() + buffer.len() as u64;
             if let Some(expected) = expected.filter(|expected| length > *expected) {
                 let what = format!("more than the {expected} bytes came that it has");
                 return Err(Trouble::File(self.bad(&what)).into());
             }
+
             let is_over = !matches!(&chunk, Ok(Some(_)));
             while buffer.len() >= PIECE || (is_over && !buffer.is_empty()) {
                 let (bytes, disk) =
                     (buffer.split_to(PIECE.min(buffer.len())), Arc::clone(&self.work.manner.disk));
                 self.with(move |part| part.append(&bytes, &*disk)).await?;
             }
+
             match (chunk, expected) {
                 (Ok(Some(_)), _) => {}
                 (Ok(None), Some(expected)) if length < expected => {
@@ -205,12 +218,14 @@ impl Saving {
             }
             return Ok(Saved { size, is_kept: false, sha256: finished? });
         };
+
         let is_over =
             matches!(&trouble, Trouble::File(failure) if !failure.details.contains_key("bytes_saved"));
         if is_over {
             self.work.meter.lost(size);
             self.with(Part::forget).await?;
         }
+
         Err(trouble)
     }
 
@@ -255,7 +270,9 @@ impl Saving {
         });
         let (part, outcome) =
             worked.await.map_err(|stopped| trouble(&self.target.path, &io::Error::other(stopped)))?;
+
         self.part = Some(part);
+
         outcome.map_err(|error| trouble(&self.target.path, &error))
     }
 }

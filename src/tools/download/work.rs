@@ -110,7 +110,9 @@ impl Work {
                 .detail("retry_after_s", asked)
                 .hint(format!("it asks to wait {asked} s: make the same call again after that")));
         }
+
         self.clock.pause(asked.unwrap_or_else(|| jittered(pause))).await;
+
         Ok(())
     }
 }

@@ -58,20 +58,25 @@ impl FilesRoot {
         if wanted.components().any(|part| part == Component::ParentDir) {
             return Err(file_error(name, "must not contain `..`"));
         }
+
         let wanted = root.join(wanted);
         // What exists of it is resolved: a root has several names where links lead to it.
         let existing = wanted.ancestors().find(|part| part.exists()).unwrap_or(root);
         let resolved = existing.canonicalize().map_err(|error| unreadable(name, &error))?;
+
         self.inside(name, &resolved)?;
         let new = wanted.strip_prefix(existing).unwrap_or(Path::new(""));
+
         for part in new.components() {
             let part = part.as_os_str().to_string_lossy();
             if let Some(problem) = name::problem_of_segment(&part) {
                 return Err(file_error(name, &format!("cannot be made: it {problem}")));
             }
         }
+
         let path = resolved.join(new);
         let path = path.strip_prefix(root).unwrap_or(Path::new("")).to_owned();
+
         Ok(Destination { shown, root: Some(root.to_owned()), path })
     }
 }
@@ -143,6 +148,7 @@ impl Directory {
                 Arc::new(dir?)
             }
         };
+
         Ok(Spot { dir, name: last.to_owned(), shown: name.to_owned() })
     }
 }

@@ -49,6 +49,7 @@ pub fn hold(
             Err(TryLockError::WouldBlock) => return Err(Unheld::Busy),
             Err(TryLockError::Error(_)) => false,
         };
+
         match named() {
             Ok(named) if which(&named) == which(&Metadata::from_file(&file)?) => {
                 return Ok(Held { file, is_locked });

@@ -29,6 +29,7 @@ pub fn problem(name: &str) -> Option<&'static str> {
     if name.starts_with('/') || is_on_drive(name) {
         return Some("is absolute");
     }
+
     name.split('/').find_map(problem_of_segment)
 }
 

@@ -41,6 +41,7 @@ impl FilesRoot {
             }
             unreadable(name, &error)
         };
+
         let opened = opened.map_err(refused)?;
         // The name may have come to another file since it was looked at.
         if opened.metadata().map_err(refused)?.is_file() {
@@ -87,6 +88,7 @@ impl OpenFile {
         use std::os::unix::fs::FileExt as _;
         #[cfg(windows)]
         use std::os::windows::fs::FileExt as _;
+
         loop {
             #[cfg(unix)]
             let read = self.file.read_at(bytes, offset);

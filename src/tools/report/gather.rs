@@ -9,6 +9,7 @@ use crate::{
     fields::Fields,
     service::{
         api::{
+            Id,
             bugs::ListRunBugs,
             executions::GetTestPlanExecution,
             jobs::GetJob,
@@ -55,6 +56,7 @@ impl Subject {
     pub async fn find(gateway: &Gateway, project: Option<&str>, id: &str) -> Result<Self, Failure> {
         let counter = ProjectClient { gateway: gateway.clone(), project: project.map(str::to_owned) };
         let mut refusals = Vec::new();
+
         for (operation, argument) in KINDS {
             match counter.ask(operation, arguments(argument, id)).await {
                 Ok(reply) => {
@@ -73,6 +75,7 @@ impl Subject {
                 Err(failure) => return Err(failure),
             }
         }
+
         Err(of_nothing(id, &refusals))
     }
 
@@ -95,12 +98,15 @@ impl Subject {
         let tool = catalog::find_tool(SummarizeResults::NAME)
             .ok_or_else(|| Failure::new(Code::NotFound, "there is no summary"))?;
         let mut arguments = arguments(self.argument, &self.id);
+
         if let Some(project) = project {
             arguments.insert(PROJECT_ID.to_owned(), json!(project));
         }
+
         if let Some(earlier) = &self.compare_with {
             arguments.insert("compare_with".to_owned(), json!(earlier));
         }
+
         dispatcher.call_tool(tool, arguments, CallerContext::silent()).await
     }
 }
@@ -110,6 +116,7 @@ fn of_nothing(id: &str, refusals: &[Failure]) -> Failure {
     let message = format!("no run, job or plan execution has the id `{id}`");
     let all_invalid = refusals.iter().all(|refusal| refusal.code == Code::InvalidArguments);
     let tells_more = |refusal: &&Failure| all_invalid || refusal.code == Code::ProjectNotResolved;
+
     match refusals.iter().find(tells_more).cloned() {
         Some(told) => Failure { message: format!("{message}: {told}"), ..told },
         None => Failure::new(Code::NotFound, message).hint("`tas-mcp call list_runs` shows runs"),
@@ -134,6 +141,7 @@ pub async fn gather(
     let mut report = Fields::new();
     let mut unread = Vec::new();
     let is_run = subject.argument == "run_id";
+
     if is_run {
         add_run(&mut report, &counter, subject, &mut unread).await;
     } else {
@@ -144,17 +152,20 @@ pub async fn gather(
         report.insert("runs".to_owned(), runs.into());
         report.insert("state".to_owned(), subject.state());
     }
+
     if !is_run || subject.compare_with.is_some() {
         report.insert("summary".to_owned(), subject.summary(dispatcher, project).await?.value().clone());
     }
+
     report.insert("unread".to_owned(), unread.into());
+
     Ok(report.into())
 }
 
 /// Puts in the record of a run with its bugs.
 async fn add_run(report: &mut Fields, counter: &ProjectClient, subject: &Subject, unread: &mut Vec<Value>) {
     report.insert("run".to_owned(), subject.record.clone());
-    match counter.ask(ListRunBugs::NAME, arguments("run_id", &subject.id)).await {
+    match counter.call(&ListRunBugs { run_id: Id(subject.id.clone()) }).await {
         Ok(bugs) => {
             report.insert("bugs".to_owned(), records(bugs.value()).into());
             let found = bugs.value().pointer("/pagination/total_count");
@@ -170,10 +181,12 @@ async fn read_runs(counter: &ProjectClient, subject: &Subject, runs: &mut Vec<Va
         let mut asked = arguments(subject.argument, &subject.id);
         asked.insert("page".to_owned(), json!(page));
         asked.insert("page_size".to_owned(), json!(PAGE_SIZE));
+
         let reply = counter.ask(ListRuns::NAME, asked).await?;
         let records = records(reply.value());
         let total = reply.value().pointer("/pagination/total_count").and_then(Value::as_u64);
         let is_last = records.is_empty();
+
         runs.extend(records);
         if is_last || total.is_some_and(|total| runs.len() as u64 >= total) {
             return Ok(());

@@ -22,12 +22,15 @@ impl Display for Words<'_> {
         head(to, self.0)?;
         self.0.failures.iter().try_for_each(|failed| failure(to, failed))?;
         section(to, "Flaky", &self.0.flaky, flaky)?;
+
         if let Some(comparison) = &self.0.comparison {
             changes(to, comparison)?;
         }
+
         section(to, "Could not be read", &self.0.unread, unread)?;
         let Some(left_out) = &self.0.left_out else { return Ok(()) };
         let counts = counted(&left_out.counts).collect::<Vec<_>>().join(", ");
+
         writeln!(to, "\nLeft out: {counts}; {}", left_out.how)
     }
 }
@@ -36,36 +39,45 @@ fn head(to: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     let name = summary.name.as_deref().unwrap_or(&summary.target_id);
     let passed = summary.verdicts.get("SUCCESS").unwrap_or(&0);
     write!(to, "{name}: {passed} of {} passed", summary.total)?;
+
     match summary.total.saturating_sub(summary.finished) {
         0 => {}
         unfinished => write!(to, ", {unfinished} not over yet")?,
     }
+
     writeln!(to)?;
     line(to, "verdicts", counted(&summary.verdicts))?;
     line(to, "bugs", counted(&summary.bugs))?;
     line(to, "started", summary.started_at.iter())?;
+
     let took = summary.duration_ms.map(|milliseconds| FormattedDuration(Duration::from_millis(milliseconds)));
     line(to, "took", took.iter())?;
+
     line(to, "build", summary.build.iter().chain(&summary.builds).map(build))
 }
 
 fn failure(to: &mut Formatter<'_>, failed: &Failed) -> fmt::Result {
     let times = if failed.count > 1 { format!(" ({} times)", failed.count) } else { String::new() };
     writeln!(to, "\n{}: {}{times}", failed.verdict, failed.test.name)?;
+
     if let Some(step) = &failed.step {
         let player = step.player.map(|player| format!("player {player}"));
         let number = step.number.map(|number| format!("step {number}"));
         let place = [player, number].into_iter().flatten().collect::<Vec<_>>().join(", ");
         line(to, &place, step.goal.iter())?;
     }
+
     line(to, "expected", failed.expected.iter())?;
     line(to, "observed", failed.observed.iter())?;
+
     for bug in &failed.bugs {
         let id = bug.id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
         line(to, "bug", [format!("{}: {}{id}", bug.severity, bug.title)])?;
     }
+
     line(to, "runs", &failed.run_ids)?;
     line(to, "jobs", &failed.job_ids)?;
+
     line(to, "files", &failed.artifacts)
 }
 
@@ -83,6 +95,7 @@ fn changes(to: &mut Formatter<'_>, comparison: &Comparison) -> fmt::Result {
     } else {
         writeln!(to, "\nCompared")?;
     }
+
     line(to, "note", comparison.note.iter())?;
     let lists = [
         ("newly failing", &comparison.newly_failing),
@@ -90,6 +103,7 @@ fn changes(to: &mut Formatter<'_>, comparison: &Comparison) -> fmt::Result {
         ("still failing", &comparison.still_failing),
         ("not run", &comparison.not_run),
     ];
+
     lists
         .into_iter()
         .try_for_each(|(word, list)| list.iter().try_for_each(|one| line(to, word, [change(one)])))

@@ -87,11 +87,13 @@ async fn previous(reader: &Reader, subject: &mut Subject) -> Result<Baseline, Fa
             None => return Ok(Baseline::nothing("the test is not known")),
         },
     };
+
     let what = kind.word().replace('_', " ");
     let Some((id, found)) = found else {
         let of = if kind == Kind::Execution { "plan" } else { "test" };
         return Ok(Baseline::nothing(format!("there is no earlier {what} of the same {of} that is over")));
     };
+
     Ok(Baseline::Found(Box::new(read(reader, Target::new(kind, &id), found).await)))
 }
 
@@ -104,6 +106,7 @@ async fn earlier_execution(
 ) -> Result<Option<Earlier>, Failure> {
     let mut narrowed = filter([("test_plan_id", plan), ("status", "completed")]);
     narrowed.extend(filter([("sort_by", "start_time"), ("sort_order", "desc")]));
+
     for page in 0..MOST_PAGES {
         let shown = reader.page(ListTestPlanExecutions::NAME, &narrowed, page).await?;
         let is_last = shown.is_last(page);
@@ -112,8 +115,10 @@ async fn earlier_execution(
             return Ok(found);
         }
     }
+
     let pages = format!("{MOST_PAGES} and after");
     subject.notes.skipped("earlier executions of the plan, page", pages, TOO_LONG);
+
     Ok(None)
 }
 
@@ -130,9 +135,11 @@ async fn earlier_of_test(
     };
     let mut narrowed: Fields = filter([("multiplayer_test_id", test)]);
     narrowed.insert(state.to_owned(), json!("completed"));
+
     let mut listed = reader.all(operation, &narrowed).await?;
     note(&mut subject.notes, &listed, "earlier ones of the test, page");
     listed.records.retain(|record| is_completed(text(record, over).as_deref()));
+
     Ok(latest(listed.records, subject, own, "created_at"))
 }
 
@@ -147,20 +154,24 @@ fn latest(records: Vec<Value>, subject: &mut Subject, own: &Value, at: &str) -> 
         (Some(_), None) => false,
     };
     let (mut named, mut nameless) = (Vec::new(), 0_usize);
+
     for record in records.into_iter().filter(is_earlier) {
         match text(&record, subject.target.kind.id()) {
             Some(id) => named.push((id, record)),
             None => nameless += 1,
         }
     }
+
     if nameless > 0 {
         let why = "records without an id are not compared with";
         subject.notes.skipped("earlier ones without an id:", nameless.to_string(), why);
     }
+
     let job = text(own, "job_id");
     let is_own = |(id, record): &Earlier| {
         id.eq_ignore_ascii_case(&subject.target.id) || (job.is_some() && text(record, "job_id") == job)
     };
     named.retain(|earlier| !is_own(earlier));
+
     named.into_iter().max_by_key(|(id, record)| (moment(record), text(record, "job_id"), id.clone()))
 }

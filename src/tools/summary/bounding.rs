@@ -62,6 +62,7 @@ const DETAILS: [Detail; 3] = [
 pub(super) fn bounded(whole: &Whole) -> Summary {
     let room = MOST_CHARS - 1;
     let mut shown = Summary::default();
+
     for detail in DETAILS {
         shown = shown_with(whole, detail);
         let failures = length(&shown.failures);
@@ -72,8 +73,10 @@ pub(super) fn bounded(whole: &Whole) -> Summary {
             break;
         }
     }
+
     cut(&mut shown, room - RESERVE);
     note_cut_lists(whole, &mut shown);
+
     shown
 }
 
@@ -96,6 +99,7 @@ fn shown_with(whole: &Whole, detail: Detail) -> Summary {
     shown.failures = whole.failures.iter().map(|group| failed(group, detail)).collect();
     shown.left_out = said(left_out);
     note_cut_lists(whole, &mut shown);
+
     shown
 }
 
@@ -103,14 +107,17 @@ fn shown_with(whole: &Whole, detail: Detail) -> Summary {
 fn note_cut_lists(whole: &Whole, shown: &mut Summary) {
     let mut left_out = shown.left_out.take().map(|left_out| left_out.counts).unwrap_or_default();
     let (mut bugs, mut artifacts) = (0, 0);
+
     for (group, failed) in whole.failures.iter().zip(&shown.failures) {
         bugs += group.bugs.len() - failed.bugs.len();
         artifacts += group.cause.artifacts.len() - failed.artifacts.len();
     }
+
     for (name, number) in [("bugs", bugs), ("artifacts", artifacts)] {
         left_out.remove(name);
         count(&mut left_out, name, number);
     }
+
     shown.left_out = said(left_out);
 }
 
@@ -145,6 +152,7 @@ fn failed(group: &Group, detail: Detail) -> Failed {
         title: shortened(&bug.title, detail.title),
         severity: bug.severity.clone(),
     };
+
     Failed {
         test: group.test.clone(),
         verdict: group.verdict.clone(),
@@ -195,7 +203,9 @@ fn lists(shown: &mut Summary) -> Vec<(&'static str, &mut dyn List)> {
         lists.push(("comparison.fixed", &mut comparison.fixed));
         lists.push(("comparison.not_run", &mut comparison.not_run));
     }
+
     lists.sort_by_key(|(name, _)| SHARES.iter().position(|(known, _)| known == name));
+
     lists
 }
 
@@ -206,22 +216,26 @@ fn cut(shown: &mut Summary, room: usize) {
     let own = left;
     let mut left_out = shown.left_out.take().map(|left_out| left_out.counts).unwrap_or_default();
     let mut kept: Vec<(Vec<usize>, usize)> = Vec::new();
+
     for (name, list) in lists(shown) {
         let sizes = list.sizes();
         let kept_here = fitting(&sizes, own * share(name) / 100);
         left = left.saturating_sub(sizes.iter().take(kept_here).sum());
         kept.push((sizes, kept_here));
     }
+
     for (sizes, kept_here) in &mut kept {
         let rest = sizes.get(*kept_here..).unwrap_or_default();
         let more = fitting(rest, left);
         left = left.saturating_sub(rest.iter().take(more).sum());
         *kept_here += more;
     }
+
     for ((name, list), (sizes, kept_here)) in lists(shown).into_iter().zip(&kept) {
         list.keep(*kept_here);
         count(&mut left_out, name, sizes.len() - kept_here);
     }
+
     shown.left_out = said(left_out);
 }
 

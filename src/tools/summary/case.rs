@@ -40,6 +40,7 @@ impl Case {
         let item = Item::of_job(job);
         let runs = job.get("runs").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let counts = last_attempt(runs);
+
         Self {
             test_id: text(job, "multiplayer_test_id"),
             started_at: earliest(runs.iter().filter_map(|run| text(run, "started_at"))),
@@ -69,9 +70,11 @@ impl Case {
     pub(super) fn learn(&mut self, run: &Value) {
         let of_build = |name: &str| run.pointer(&format!("/build/{name}")).and_then(Value::as_str);
         self.build_name = of_build("name").map(str::to_owned);
+
         if self.build_id.is_none() {
             self.build_id = of_build("id").map(str::to_owned);
         }
+
         self.bug_count = bug_count(run);
         self.cause = self.item.verdict().map(|verdict| Cause::of(run, &verdict));
     }
@@ -81,12 +84,14 @@ impl Case {
         let Some(counts) = last_attempt(attempts) else { return Self::default() };
         let mut case = Self::of_run(counts);
         let others = others(attempts, Some(counts));
+
         case.earlier = others.iter().copied().filter_map(ending).collect();
         // Who cannot see the job takes it for going on as long as an attempt is.
         if let Some(going_on) = others.iter().find(|run| !is_completed(text(run, "state").as_deref())) {
             case.item.status = text(going_on, "state");
             case.item.result = None;
         }
+
         case
     }
 

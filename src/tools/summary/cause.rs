@@ -24,6 +24,7 @@ impl Cause {
         let mut players: Vec<_> = list(run, "players").iter().enumerate().collect();
         players
             .sort_by_key(|(place, player)| (blame(player, verdict), number(player, "player_number"), *place));
+
         let mut found = players.iter().filter_map(|(_, player)| Some((*player, failing(player)?)));
         let (player, step) = match found.next() {
             Some((player, step)) => (Some(player), Some(step)),
@@ -31,12 +32,14 @@ impl Cause {
         };
         let Some(player) = player else { return Self::default() };
         let mut cause = step.map(of_step).unwrap_or_default();
+
         cause.player = number(player, "player_number").filter(|_| players.len() > 1);
         cause.knows_artifacts = player.get("artifacts").is_some_and(Value::is_array);
         cause.artifacts =
             list(player, "artifacts").iter().filter_map(|file| text(file, "filename")).collect();
         cause.artifacts.sort();
         cause.artifacts.dedup();
+
         cause
     }
 }
@@ -61,6 +64,7 @@ fn failing(player: &Value) -> Option<&Value> {
     let unfinished = |step: &&Value| result(step).is_none() && text(step, "start_time").is_some();
     let skipped = |step: &&Value| result(step).as_deref() == Some("SKIPPED");
     let first = steps.iter().find(failed).or_else(|| steps.iter().find(unfinished));
+
     first.or_else(|| steps.iter().find(skipped))
 }
 
@@ -70,6 +74,7 @@ fn of_step(step: &Value) -> Cause {
     let item = failed_item(step);
     let of_item = |name: &str| item.and_then(|item| text(item, name)).filter(|text| !text.trim().is_empty());
     let report = text(step, "report").filter(|report| !report.trim().is_empty());
+
     Cause {
         number: number(step, "step_number"),
         goal: of_test("goal"),
@@ -87,6 +92,7 @@ fn failed_item(step: &Value) -> Option<&Value> {
     };
     let failed = items.iter().find(|item| is(item, &["failed"]));
     let cut_off = || items.iter().find(|item| !is(item, &["passed", "skipped"]));
+
     failed.or_else(cut_off).or_else(|| items.iter().find(|item| !is(item, &["passed"])))
 }
 

@@ -53,16 +53,20 @@ pub(super) fn of(subject: &mut Subject, baseline: Baseline) -> Comparison {
     let (now, then) = (tests(&subject.cases), tests(&earlier.cases));
     let is_apart = !now.is_empty() && !then.is_empty() && !now.keys().any(|key| then.contains_key(key));
     let told = [oddity(subject, &earlier, is_apart), note(subject, &earlier)];
+
     comparison.note = told.into_iter().flatten().reduce(|one, other| format!("{one}; {other}"));
     let keys: BTreeSet<_> = now.keys().chain(then.keys()).collect();
+
     for key in keys {
         let (now, then) = (now.get(key), then.get(key));
         if now.is_some() || subject.is_whole {
             sort(&mut comparison, now, then);
         }
     }
+
     order(&mut comparison);
     subject.notes.extend(earlier.notes);
+
     comparison
 }
 
@@ -79,6 +83,7 @@ fn oddity(subject: &Subject, earlier: &Subject, is_apart: bool) -> Option<String
     } else {
         return None;
     };
+
     Some(told.to_owned())
 }
 
@@ -118,6 +123,7 @@ fn tests(cases: &[Case]) -> Tests<'_> {
             tests.insert(key, (ending, case));
         }
     }
+
     tests
 }
 
@@ -130,6 +136,7 @@ fn sort(comparison: &mut Comparison, now: Option<&(Ending, &Case)>, then: Option
         (Some(Ending::Open(_)) | None, _) => &mut comparison.not_run,
         (Some(Ending::Passed(_)), _) => return,
     };
+
     let Some((_, case)) = now.or(then) else { return };
     let run = now.and_then(|(_, case)| case.item.run_id.as_ref());
     list.push(Change {
@@ -144,6 +151,7 @@ fn sort(comparison: &mut Comparison, now: Option<&(Ending, &Case)>, then: Option
 fn order(comparison: &mut Comparison) {
     let place = |word: Option<&String>| word.map_or(usize::MAX, |word| rank(word));
     let Comparison { newly_failing, fixed, still_failing, not_run, .. } = comparison;
+
     for list in [newly_failing, fixed, still_failing, not_run] {
         list.sort_by(|one, other| {
             let key = |change: &Change| (place(change.verdict.as_ref()), place(change.was.as_ref()));

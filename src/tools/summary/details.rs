@@ -40,12 +40,14 @@ pub(super) async fn read(reader: &Reader, subject: &mut Subject) {
     });
     let wanted: Vec<_> = wanted.collect();
     reader.expect(wanted.len());
+
     let mut reading = stream::iter(wanted)
         .map(|wanted| {
             let place = wanted.place;
             read_run(reader, wanted).map(move |read| (place, read))
         })
         .buffer_unordered(AT_ONCE);
+
     while let Some((place, read)) = reading.next().await {
         note(subject, place, read);
         reader.advance();
@@ -58,11 +60,14 @@ async fn read_run(reader: &Reader, wanted: Wanted) -> Read {
     if matches!(run, Some(Err(_))) && reader.is_stopped() {
         return Read { run, bugs: None };
     }
+
     let count = run.as_ref().and_then(|run| bug_count(run.as_ref().ok()?)).or(wanted.bug_count);
     if count == Some(0) {
         return Read { run, bugs: None };
     }
+
     let bugs = reader.ask(ListRunBugs::NAME, filter([("run_id", &wanted.id)])).await;
+
     Read { run, bugs: Some(bugs) }
 }
 
@@ -75,11 +80,13 @@ pub(super) fn bug_count(run: &Value) -> Option<u64> {
 fn note(subject: &mut Subject, place: usize, read: Read) {
     let Some(case) = subject.cases.get_mut(place) else { return };
     let id = case.item.run_id.clone().unwrap_or_default();
+
     match read.run {
         Some(Ok(run)) => case.learn(&run),
         Some(Err(failure)) => subject.notes.add("run", id.clone(), failure),
         None => {}
     }
+
     match read.bugs {
         Some(Ok(page)) => case.bugs = bugs(page),
         Some(Err(failure)) => subject.notes.add("bugs of run", id, failure),
@@ -94,6 +101,8 @@ fn bugs(mut page: Value) -> Vec<Value> {
     let Some(Value::Array(mut bugs)) = name.and_then(|name| page.get_mut(name)).map(Value::take) else {
         return Vec::new();
     };
+
     bugs.retain(|bug| text(bug, "title").is_some() || text(bug, "bug_id").is_some());
+
     bugs
 }

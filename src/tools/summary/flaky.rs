@@ -22,5 +22,6 @@ pub(super) fn flaky(cases: &[Case]) -> Vec<Flaky> {
         run_id: case.item.run_id.as_ref().map(|id| shortened(id, LONGEST_ID)),
         earlier: case.earlier.iter().take(MOST_ATTEMPTS).map(|word| shortened(word, LONGEST_WORD)).collect(),
     };
+
     found.into_iter().map(entry).collect()
 }

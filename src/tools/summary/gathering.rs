@@ -108,6 +108,7 @@ async fn add_tests(reader: &Reader, subject: &mut Subject) -> Result<(), Failure
         }
         Err(failure) => return Err(failure),
     }
+
     Ok(())
 }
 
@@ -148,11 +149,13 @@ impl Subject {
         if missing == 0 {
             return;
         }
+
         let counted: Vec<_> =
             counts::verdicts(record).iter().map(|(verdict, count)| format!("{verdict} {count}")).collect();
         let counted =
             if counted.is_empty() { String::new() } else { format!(" (it counts {})", counted.join(", ")) };
         let which = format!("{}: {missing} of {total}{counted}", self.target.id);
+
         self.is_whole = false;
         self.notes.add("tests of the execution", which, Failure::new(Code::BadResponse, why));
     }
@@ -166,9 +169,11 @@ pub(super) fn note(notes: &mut Notes, listed: &Listed, what: &'static str) -> bo
     for (page, failure) in &listed.lost {
         notes.add(what, page.to_string(), failure.clone());
     }
+
     if listed.is_longer {
         let pages = format!("{MOST_PAGES} and after");
         notes.skipped(what, pages, TOO_LONG);
     }
+
     listed.lost.is_empty() && !listed.is_longer
 }

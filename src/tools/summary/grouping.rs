@@ -58,6 +58,7 @@ pub(super) fn groups(subject: &mut Subject) -> Vec<Group> {
         }
         alike.entry(signature(case, place, verdict, &cause)).or_default().push((case, cause));
     }
+
     let mut groups: Vec<_> =
         alike.into_iter().filter_map(|(one, members)| Some((group(members)?, one))).collect();
     groups.sort_by(|(one, of_one), (other, of_other)| {
@@ -65,6 +66,7 @@ pub(super) fn groups(subject: &mut Subject) -> Vec<Group> {
         let order = key(one).cmp(&key(other)).then_with(|| one.test.cmp(&other.test));
         order.then_with(|| one.cause.number.cmp(&other.cause.number)).then_with(|| of_one.cmp(of_other))
     });
+
     groups.into_iter().map(|(group, _)| group).collect()
 }
 
@@ -77,6 +79,7 @@ fn signature(case: &Case, place: usize, verdict: String, why: &Cause) -> Signatu
     let Item { job_id, run_id, .. } = &case.item;
     let ids: Vec<_> = [job_id, run_id].into_iter().flatten().map(String::as_str).collect();
     let normal = |text: Option<&String>| text.map(|text| normalised(text, &ids)).unwrap_or_default();
+
     Signature {
         test: case.key().ok_or(place),
         verdict,
@@ -103,6 +106,7 @@ fn group(mut members: Vec<(&Case, Cause)>) -> Option<Group> {
     let bugs = bugs(members.iter().map(|(case, _)| *case));
     let count = members.len();
     let (first, cause) = members.into_iter().next()?;
+
     Some(Group {
         test: test_name(first),
         verdict: shortened(&first.item.verdict()?, LONGEST_WORD),
@@ -125,8 +129,10 @@ fn bugs<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<Bug> {
             known.insert(key, bug);
         }
     }
+
     let mut bugs: Vec<_> = known.into_values().collect();
     bugs.sort_by(|one, other| order(one).cmp(&order(other)));
+
     bugs
 }
 

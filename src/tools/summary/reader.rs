@@ -95,11 +95,13 @@ impl Reader {
             }
             reply = counter.ask(operation, arguments) => reply?,
         };
+
         self.answers.fetch_add(1, Ordering::Relaxed);
         if let Some(project) = reply.project() {
             self.found.get_or_init(|| project.to_owned());
             self.learn(project, reply.value());
         }
+
         Ok(reply.into_value())
     }
 
@@ -153,10 +155,12 @@ pub(super) fn likely(id: &str, like: Kind) -> Vec<Kind> {
         &[Kind::Run, Kind::Execution]
     };
     let mut kinds = Vec::new();
+
     for kind in all {
         if !kinds.contains(kind) {
             kinds.push(*kind);
         }
     }
+
     kinds
 }

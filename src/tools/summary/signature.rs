@@ -9,6 +9,7 @@ pub fn normalised(report: &str, ids: &[&str]) -> String {
     for id in ids.iter().filter(|id| id.len() >= SHORTEST_ID) {
         text = text.replace(&id.to_lowercase(), "#");
     }
+
     let mut words: Vec<&str> = Vec::new();
     for chunk in text.split(|one: char| !(one.is_alphanumeric() || one == '#' || is_joint(one))) {
         if is_measure(chunk) {
@@ -17,6 +18,7 @@ pub fn normalised(report: &str, ids: &[&str]) -> String {
             chunk.split(is_joint).filter(|part| !part.is_empty()).for_each(|part| push(&mut words, part));
         }
     }
+
     words.join(" ")
 }
 

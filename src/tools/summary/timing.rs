@@ -17,6 +17,7 @@ pub(super) async fn within<T>(reader: &Reader, audience: &CallerContext, work: i
     let clock = reader.gateway.clock();
     let mut left = audience.patience.map(|patience| patience.saturating_sub(GRACE));
     let mut work = pin!(work);
+
     loop {
         let tick = left.map_or(TELLING, |left| left.min(TELLING));
         tokio::select! {
@@ -24,11 +25,13 @@ pub(super) async fn within<T>(reader: &Reader, audience: &CallerContext, work: i
             done = &mut work => return done,
             () = clock.alarm(tick) => {}
         }
+
         left = left.map(|left| left.saturating_sub(tick));
         if left.is_some_and(|left| left.is_zero()) {
             reader.stop();
             return work.await;
         }
+
         let (done, total, told) = reader.progress();
         audience.watcher.progress(done, total, &told);
     }

@@ -44,6 +44,7 @@ impl Notes {
             let key = (note.what, format!("{:?}", note.failure.code), note.failure.status);
             alike.entry(key).or_default().push(note);
         }
+
         let told = |mut notes: Vec<&Note>| {
             notes.sort_by(|one, other| {
                 (&one.id, &one.failure.message).cmp(&(&other.id, &other.failure.message))
@@ -60,6 +61,7 @@ impl Notes {
                 why: shortened(&first.failure.message, LONGEST_REASON),
             })
         };
+
         alike.into_values().filter_map(told).collect()
     }
 }

@@ -56,6 +56,7 @@ impl Whole {
             unread: subject.notes.told(),
             left_out: None,
         };
+
         Self { summary, failures }
     }
 }
@@ -73,7 +74,9 @@ fn counted(subject: &Subject) -> (usize, usize) {
     if !subject.cases.is_empty() {
         return (over, listed);
     }
+
     let over = counts(subject).values().sum();
+
     (over, listed.max(over))
 }
 
@@ -130,15 +133,18 @@ pub(super) fn builds(subject: &Subject) -> Vec<BuildName> {
     let of_record = (record("build_id"), record("build_name"));
     let of_cases = subject.cases.iter().map(|case| (case.build_id.clone(), case.build_name.clone()));
     let mut known: BTreeMap<String, (String, BTreeSet<String>)> = BTreeMap::new();
+
     for (id, name) in of_cases.chain([of_record]) {
         if let Some(id) = id {
             let entry = known.entry(id.to_ascii_lowercase()).or_insert_with(|| (id, BTreeSet::new()));
             entry.1.extend(name);
         }
     }
+
     let build = |(id, names): (String, BTreeSet<String>)| BuildName {
         id: shortened(&id, LONGEST_ID),
         name: names.first().map(|name| shortened(name, LONGEST_NAME)),
     };
+
     known.into_values().map(build).collect()
 }

@@ -73,12 +73,14 @@ impl Background {
         let (meter, cancelled) = (Arc::clone(errand.meter()), errand.cancelled().clone());
         let (is_noted, begun) = (Arc::clone(&errand.is_noted), Arc::clone(&errand.begun));
         let (identity, telling) = (errand.identity(), errand.counter.pace.telling);
+
         tokio::spawn(async move {
             let ended = errand.run().await;
             // Nobody may have asked.
             sender.send_replace(Some(ended));
         });
         let waiting = Arc::default();
+
         Self { meter, outcome, is_noted, begun, identity, waiting, cancelled, telling }
     }
 
@@ -102,7 +104,9 @@ impl Background {
             () = over(end) => None,
             () = self.tell(audience) => None,
         };
+
         guard.is_armed = false;
+
         ended
     }
 
@@ -156,6 +160,7 @@ impl Uploads {
         if let Some((token, upload)) = uploads.iter().find(|(_, one)| is_equal(one)) {
             return (token.clone(), upload.clone());
         }
+
         let (token, upload) =
             (format!("upload_{}", uuid::Uuid::now_v7().simple()), Background::spawn(errand));
         while uploads.len() >= MOST {
@@ -167,7 +172,9 @@ impl Uploads {
             };
             uploads.remove(&oldest);
         }
+
         uploads.insert(token.clone(), upload.clone());
+
         (token, upload)
     }
 

@@ -65,6 +65,7 @@ pub(super) fn open(source: &Source, range: Range, meter: &Arc<Meter>) -> (PartBo
             sent.is_some_and(|sent| sent.is_ok())
         })
     });
+
     let gone = Arc::new(AtomicU64::new(0));
     let body = PartBody {
         chunks,
@@ -73,6 +74,7 @@ pub(super) fn open(source: &Source, range: Range, meter: &Arc<Meter>) -> (PartBo
         gone: Arc::clone(&gone),
         unwanted: unwanted.clone(),
     };
+
     (body, Sending { reading, meter: Arc::clone(meter), gone, unwanted: unwanted.drop_guard() })
 }
 
@@ -109,6 +111,7 @@ impl Body for PartBody {
         if self.unwanted.is_cancelled() {
             return Poll::Ready(Some(Err(Cut)));
         }
+
         self.chunks.poll_recv(context).map(|chunk| {
             let Some(chunk) = chunk else { return Some(Err(Cut)) };
             let size = chunk.len() as u64;

@@ -52,6 +52,7 @@ impl Carrier {
         let reply = self.counter.insist(GetBuildUploadParts::NAME, arguments).await?;
         let listed =
             reply.get("upload_urls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+
         numbers.into_iter().map(|number| Ok((number, address_of(number, listed)?))).collect()
     }
 
@@ -68,6 +69,7 @@ impl Carrier {
     pub(super) async fn send_part(&self, number: u64, mut address: String) -> Result<String, Failure> {
         let (mut pauses, mut fresh) = (self.counter.pace.pauses(), 0);
         let has_parts = matches!(self.plan.flow, Flow::Parts { .. });
+
         loop {
             let error = match self.attempt(number, &address).await? {
                 Ok(tag) => return Ok(tag),
@@ -107,6 +109,7 @@ impl Carrier {
         {
             return Err(failure);
         }
+
         Ok(outcome)
     }
 }
@@ -124,6 +127,7 @@ fn address_of(number: u64, listed: &[Value]) -> Result<String, Failure> {
     let message = format!(
         "get_build_upload_parts: one address of part {number} was asked for, and the answer names {why}"
     );
+
     Err(Failure::new(Code::BadResponse, message))
 }
 
@@ -148,6 +152,7 @@ fn given_up(number: u64, error: &StorageError) -> Failure {
     };
     let failure = Failure::new(code, format!("part {number} could not be stored: {error}"));
     let failure = failure.detail(PART_NUMBER, number);
+
     match error {
         StorageError::Refused { status, .. } => failure.status(*status),
         StorageError::Passing { wait: Some(wait), .. } => failure.detail(RETRY_AFTER, wait.as_secs()),

@@ -59,6 +59,7 @@ impl UploadSession {
         let clock = self.gateway.clock();
         let asked = failure.details.get(RETRY_AFTER).and_then(Value::as_u64).map(Duration::from_secs);
         let left = self.end.saturating_sub(clock.now());
+
         if let Some(asked) = asked.filter(|asked| *asked > left) {
             return Err(failure.hint(format!(
                 "it asks to wait {} s, and the upload has {} s left: upload the file again after that, with a longer `upload_timeout` where it needs one",
@@ -66,6 +67,7 @@ impl UploadSession {
                 left.as_secs()
             )));
         }
+
         tokio::select! {
             () = clock.pause(asked.unwrap_or_default().max(pause)) => Ok(()),
             () = self.cancelled.cancelled() => Err(cancelled()),
@@ -78,9 +80,11 @@ impl UploadSession {
         if let Some(project) = &self.project {
             arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
         }
+
         if entry.confirm.is_some() {
             arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
         }
+
         self.gateway.call(entry, arguments).await.map(|reply| reply.value().clone())
     }
 
@@ -91,6 +95,7 @@ impl UploadSession {
             _ => Fields::new(),
         };
         let mut pauses = self.pace.pauses();
+
         loop {
             let failure = match self.call(operation, arguments.clone()).await {
                 Ok(answer) => return Ok(answer),

@@ -41,6 +41,7 @@ impl Digest {
             }
             Ok(hexadecimal(context.finish()))
         });
+
         Self { reached, made }
     }
 

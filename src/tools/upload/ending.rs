@@ -42,10 +42,12 @@ impl Errand {
             fields.insert("object_key".to_owned(), json!(plan.object_key));
             fields.insert("parts".to_owned(), parts.collect());
         }
+
         let completing = self.counter.insist(CompleteBuildUpload::NAME, arguments);
         let Err(failure) = self.soon(completing).await else { return Ok(()) };
         let is_in_doubt = matches!(failure.code, Code::NotFound | Code::Cancelled) || is_passing(&failure);
         let is_built = is_in_doubt && self.soon(self.is_built(plan)).await.unwrap_or_default();
+
         if is_built { Ok(()) } else { Err(failure) }
     }
 
@@ -81,6 +83,7 @@ impl Errand {
         if opened.stage != Stage::Begun {
             return failure;
         }
+
         let remains = self.remains_of(&opened.plan).await;
         match (opened.journal, &remains) {
             // What has changed is another file.
@@ -113,6 +116,7 @@ impl Errand {
             None => Flow::Whole { upload_url: String::new() },
         };
         let plan = Plan { build_id, object_key, flow };
+
         told(&plan, self.remains_of(&plan).await, failure)
     }
 
@@ -129,6 +133,7 @@ impl Errand {
         if let (Flow::Parts { upload_id, .. }, Value::Object(fields)) = (&plan.flow, &mut arguments) {
             fields.insert("upload_id".to_owned(), json!(upload_id));
         }
+
         let (leaving, limit) = (self.counter.leaving(), self.counter.pace.freeing);
         match tokio::time::timeout(limit, leaving.insist(CancelBuildUpload::NAME, arguments)).await {
             Ok(Ok(_)) => Remains::Nothing,

@@ -97,9 +97,11 @@ impl Journal {
         std::fs::create_dir_all(directory)?;
         let path = directory.join(name_of(source, service, project));
         let mut options = OpenOptions::new();
+
         options.read(true).append(true).create(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+
         let named = || path.symlink_metadata().map(Metadata::from_just_metadata);
         let Held { mut file, is_locked: true } =
             hold(|| options.open(&path), named).map_err(|unheld| match unheld {
@@ -112,12 +114,15 @@ impl Journal {
         else {
             return Err(Unkept::Not);
         };
+
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
+
         // What is written next must not become a part of a line that was cut off.
         if bytes.last().is_some_and(|last| *last != b'\n') {
             file.write_all(b"\n")?;
         }
+
         Ok((Self { path, file }, read(&bytes)))
     }
 
@@ -152,6 +157,7 @@ fn read(bytes: &[u8]) -> Option<(Head, Tags)> {
     let done =
         done.filter(|done| (1..=head.total_parts).contains(&done.part_number) && !done.etag.is_empty());
     let tags = done.map(|done| (done.part_number, done.etag)).collect();
+
     Some((head, tags))
 }
 

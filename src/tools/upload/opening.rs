@@ -35,6 +35,7 @@ impl Errand {
             tracing::info!(build_id = plan.build_id, parts = tags.len(), "an unfinished upload is taken up");
             return Ok(Opened { plan, tags, journal, stage });
         }
+
         let begun =
             if self.counter.cancelled.is_cancelled() { Err(cancelled()) } else { self.initiate().await };
         match (begun, journal) {
@@ -58,17 +59,21 @@ impl Errand {
             self.discard(&plan).await?;
             return Ok(None);
         }
+
         // Who ends now finds all of it later.
         self.is_noted.store(true, Relaxed);
         if self.carrier(&plan).is_there().await? {
             return Ok(Some(Stage::Begun));
         }
+
         // The process may have been killed while it waited for the answer to the completion.
         let has_all = tags.len() as u64 == head.total_parts;
         if has_all && self.is_built(&plan).await? {
             return Ok(Some(Stage::Built));
         }
+
         self.is_noted.store(false, Relaxed);
+
         Ok(None)
     }
 
@@ -81,6 +86,7 @@ impl Errand {
         let mut arguments = self.arguments.clone();
         arguments.insert("file_size".to_owned(), json!(self.source.size()));
         let answer = self.counter.call(InitiateBuildUpload::NAME, arguments).await?;
+
         match Plan::of(&answer, self.source.size()) {
             Ok(plan) => Ok(plan),
             Err(failure) => Err(self.cancel_unusable(&answer, failure).await),
@@ -104,6 +110,7 @@ impl Errand {
             part_size: *part_size,
             total_parts: *total_parts,
         });
+
         match begun {
             Ok(()) => Some(journal),
             Err(error) => {

@@ -41,12 +41,14 @@ pub(super) async fn send(
     let mut wanted = Wanted::new(carrier.plan.total_parts(), tags);
     let (mut ready, mut tasks) = (VecDeque::new(), JoinSet::new());
     let (mut asking, mut sending) = (false, 0);
+
     loop {
         if ready.is_empty() && !asking && wanted.left > 0 {
             let (carrier, numbers) = (Arc::clone(&carrier), wanted.next_few());
             tasks.spawn(async move { carrier.addresses(numbers).await.map(Step::Addresses) });
             asking = true;
         }
+
         while sending < AT_ONCE
             && let Some((number, address)) = ready.pop_front()
         {
@@ -57,6 +59,7 @@ pub(super) async fn send(
             tasks.spawn(async move { Ok(Step::Sent(number, carrier.send_part(number, address).await?)) });
             sending += 1;
         }
+
         let Some(ended) = tasks.join_next().await else { break };
         match ended.unwrap_or_else(|stopped| Err(interrupted(&stopped)))? {
             Step::Addresses(addresses) => {
@@ -70,6 +73,7 @@ pub(super) async fn send(
             }
         }
     }
+
     match digest {
         Some(digest) => digest.finish(carrier.source.size()).await.map(Some),
         None => Ok(None),
@@ -103,6 +107,7 @@ impl Wanted {
     fn next_few(&mut self) -> Vec<u64> {
         let count = if self.left > MOST_ADDRESSES { ADDRESSES } else { self.left };
         self.left -= count;
+
         let mut numbers = Vec::new();
         while (numbers.len() as u64) < count {
             if !self.had.contains(&self.next) {
@@ -110,6 +115,7 @@ impl Wanted {
             }
             self.next += 1;
         }
+
         numbers
     }
 }

@@ -47,6 +47,7 @@ impl Plan {
             }
             Flow::Parts { upload_id: own("upload_id")?, part_size, total_parts }
         };
+
         Ok(Self { build_id: own("build_id")?, object_key: own("object_key")?, flow })
     }
 

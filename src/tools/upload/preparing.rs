@@ -105,17 +105,22 @@ impl Order<'_> {
     ) -> Result<Errand, Failure> {
         let mut arguments = self.options;
         let file_name = source.file_name();
+
         if !arguments.contains_key("platform") {
             arguments.insert("platform".to_owned(), platform(&file_name)?);
         }
+
         arguments.entry("name").or_insert_with(|| json!(file_name));
         arguments.insert("file_name".to_owned(), json!(file_name));
         arguments.entry("multipart").or_insert(Value::Bool(true));
+
         let wish = wish(&arguments);
         let span = allow(&mut arguments, source.size());
+
         if self.fills_details {
             fill(&mut arguments, files, &source, self.method).await;
         }
+
         Ok(Errand {
             counter: UploadSession {
                 gateway: gateway.clone(),
@@ -148,10 +153,13 @@ fn handle(source: &Source) -> Handle {
 fn allow(arguments: &mut Fields, size: u64) -> Duration {
     let needed = size.div_ceil(SLOWEST).clamp(*MINUTES.start(), *MINUTES.end());
     let is_whole = arguments.get("multipart") == Some(&Value::Bool(false));
+
     if is_whole || needed > *MINUTES.start() {
         arguments.entry("upload_timeout").or_insert_with(|| json!(needed));
     }
+
     let minutes = arguments.get("upload_timeout").and_then(Value::as_u64).unwrap_or(needed);
+
     Duration::from_secs(60 * minutes)
 }
 
@@ -178,6 +186,7 @@ async fn fill(arguments: &mut Fields, files: &FileServices, source: &Source, met
     let details = arguments.entry("details").or_insert_with(|| json!({}));
     let Value::Object(details) = details else { return };
     let upload = json!({"method": method, "cli_version": env!("CARGO_PKG_VERSION")});
+
     for (part, value) in [("vcs", vcs), ("ci", ci), ("upload", Some(upload))] {
         if let Some(value) = value {
             details.entry(part).or_insert(value);

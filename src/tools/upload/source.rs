@@ -97,6 +97,7 @@ impl Source {
     ) -> Result<(), Failure> {
         self.unchanged()?;
         let (mut at, end) = (offset, offset + length);
+
         while at < end {
             let wanted = usize::try_from(end - at).unwrap_or(CHUNK).min(CHUNK);
             let mut chunk = vec![0; wanted];
@@ -104,12 +105,14 @@ impl Source {
             if read == 0 {
                 return Err(self.changed());
             }
+
             chunk.truncate(read);
             at += read as u64;
             if !take(Bytes::from(chunk)) {
                 break;
             }
         }
+
         Ok(())
     }
 

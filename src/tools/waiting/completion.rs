@@ -66,12 +66,15 @@ impl Completion {
         let items = watched.items();
         let is_over = watched.is_over();
         let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
+
         for verdict in items.iter().filter_map(Item::verdict) {
             *verdicts.entry(verdict).or_default() += 1;
         }
+
         if items.is_empty() {
             verdicts.extend(watched.counts().into_iter().map(|(verdict, count)| (verdict.to_owned(), count)));
         }
+
         let (finished, total) = watched.counted();
         let all_passed =
             is_over && watched.is_whole() && total > 0 && verdicts.get("SUCCESS") == Some(&total);
@@ -95,7 +98,9 @@ impl Completion {
             unread: if all_passed { Vec::new() } else { watched.unread() },
             resource: watched.resource().cloned(),
         };
+
         completion.next = completion.advice();
+
         completion
     }
 
@@ -123,18 +128,22 @@ impl Completion {
         let unfinished = || self.items.iter().filter(|item| !item.is_over());
         let names: Vec<_> = unfinished().filter(|item| item.is_under_way()).map(Item::name).collect();
         let mut told = format!("{} of {} finished", self.finished, self.total);
+
         if !names.is_empty() {
             let shown = names.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
             told = format!("{told}; running: {shown}");
         }
+
         match names.len().saturating_sub(MOST_NAMES) {
             0 => {}
             more => told = format!("{told} and {more} more"),
         }
+
         match unfinished().count() - names.len() {
             0 => {}
             queued => told = format!("{told}; {queued} queued"),
         }
+
         told
     }
 }

@@ -51,17 +51,21 @@ impl Course {
             self.polls += 1;
             let outcome = self.look().await;
             let is_in_time = outcome.is_some();
+
             if let Some(outcome) = outcome {
                 self.noted(outcome)?;
             } else {
                 self.cut_off();
             }
+
             let completion = self.completion();
             self.hear(&completion);
+
             let left = self.span.saturating_sub(self.elapsed());
             if completion.status == Status::Completed || left.is_zero() || !is_in_time {
                 return self.ended(completion);
             }
+
             self.pause(pace.next().max(self.asked_for()).min(left)).await;
         }
     }
@@ -70,6 +74,7 @@ impl Course {
     async fn look(&mut self) -> Option<Result<(), Failure>> {
         let mut left = (self.span + self.grace).saturating_sub(self.elapsed());
         let mut looking = std::pin::pin!(self.subject.look());
+
         loop {
             let tick = left.min(TELLING);
             tokio::select! {
@@ -77,10 +82,12 @@ impl Course {
                 outcome = &mut looking => return Some(outcome),
                 () = self.clock.alarm(tick) => {}
             }
+
             left = left.saturating_sub(tick);
             if left.is_zero() {
                 return None;
             }
+
             tell(&*self.watcher, &self.told);
         }
     }
@@ -96,11 +103,14 @@ impl Course {
         tracing::info!("a look failed: {failure}");
         self.troubles.push(failure.clone());
         self.watcher.rest(self.asked_for());
+
         let first = *self.failing_since.get_or_insert(self.clock.now());
         if passes && !is_lasting(self.count(), self.clock.now().saturating_sub(first)) {
             return Ok(());
         }
+
         let failure = if self.subject.was_seen() { self.with_known(failure) } else { failure };
+
         Err(self.given_up(failure))
     }
 
@@ -112,6 +122,7 @@ impl Course {
                 format!("wait_for_completion: {count} looks in a row failed: {}", failure.message);
             failure = failure.hint("the runs go on without you: call again with the same arguments later");
         }
+
         failure.detail("polls", self.polls)
     }
 
@@ -134,11 +145,13 @@ impl Course {
         let mut known = self.completion();
         known.resource = None;
         known.next = None;
+
         let mut known = json!(known);
         if let Some(known) = known.as_object_mut() {
             // The wait has failed, whether or not its time is over.
             known.shift_remove("status");
         }
+
         failure.detail("known", known)
     }
 

@@ -47,6 +47,7 @@ impl Item {
         let last = last_attempt(runs);
         let status = text(job, "status");
         let is_over = is_completed(status.as_deref());
+
         Self {
             job_id: text(job, "job_id"),
             run_id: last.and_then(|run| text(run, "multiplayer_run_id")),
@@ -64,6 +65,7 @@ impl Item {
         let status = text(run, "state");
         let is_over = is_completed(status.as_deref());
         let name = run.pointer("/test/name").and_then(Value::as_str);
+
         Self {
             job_id: text(run, "job_id"),
             run_id: text(run, "multiplayer_run_id"),

@@ -83,6 +83,7 @@ impl Jobs {
         let is_first_look = self.records.is_empty();
         let first = self.ids.first().filter(|_| is_first_look).map(|id| id.to_ascii_lowercase());
         let mut missing = self.not_over();
+
         if let Some(first) = &first {
             self.read_first(counter, first).await?;
             missing.retain(|id| id != first);
@@ -94,6 +95,7 @@ impl Jobs {
                 self.seek(counter, &filter, members, &mut missing).await?;
             }
         }
+
         self.read(counter, missing).await
     }
 
@@ -101,10 +103,13 @@ impl Jobs {
     async fn read_first(&mut self, counter: &mut ProjectClient, id: &str) -> Result<(), Failure> {
         let read = counter.ask(GetJob::NAME, of_job(id)).await;
         let reply = read.map_err(|failure| failure.detail("job_id", id))?;
+
         if counter.project.is_none() {
             counter.project = reply.project().map(str::to_owned);
         }
+
         self.records.insert(id.to_owned(), reply.value().clone());
+
         Ok(())
     }
 
@@ -149,6 +154,7 @@ impl Jobs {
                 groups.push((whole, members));
             }
         }
+
         groups
     }
 
@@ -169,6 +175,7 @@ impl Jobs {
         let Some((first, rest)) = known.split_first().filter(|_| known.len() == ids.len()) else {
             return filter;
         };
+
         for name in [EXECUTION, TEST] {
             let value = text(first, name);
             if let Some(value) =
@@ -177,14 +184,17 @@ impl Jobs {
                 filter.insert(name.to_owned(), json!(value));
             }
         }
+
         let tags = |job: &Value| job.get("tags").and_then(Value::as_array).cloned().unwrap_or_default();
         let mut common = tags(first);
         // Tags travel separated by commas.
         common.retain(|tag| tag.as_str().is_some_and(|tag| !tag.is_empty() && !tag.contains(',')));
         common.retain(|tag| rest.iter().all(|job| tags(job).contains(tag)));
+
         if !common.is_empty() {
             filter.insert("tags".to_owned(), Value::Array(common));
         }
+
         filter
     }
 
@@ -204,6 +214,7 @@ impl Jobs {
                 Err(failure) if is_no_list(failure.code) || failure.code == Code::BadResponse => break,
                 Err(failure) => return Err(failure),
             };
+
             let (before, is_last) = (found.len(), shown.is_last(page));
             for job in shown.records {
                 let Some(id) = text(&job, "job_id").map(|id| id.to_ascii_lowercase()) else { continue };
@@ -212,13 +223,16 @@ impl Jobs {
                     self.records.insert(id, job);
                 }
             }
+
             if is_last || wanted.is_empty() || found.len() == before {
                 break;
             }
         }
+
         if found.len() <= requests {
             self.unhelpful.push(filter.clone());
         }
+
         Ok(found)
     }
 
@@ -240,12 +254,14 @@ impl Jobs {
         };
         let answers: Vec<_> = stream::iter(ids).map(reading).buffered(AT_ONCE).collect().await;
         let mut failed = Vec::new();
+
         for (id, answer) in answers {
             match answer {
                 Ok(reply) => drop(self.records.insert(id, reply.value().clone())),
                 Err(failure) => failed.push((id, failure)),
             }
         }
+
         failed
     }
 }

@@ -77,6 +77,7 @@ impl Case {
         let message = why.map_or(verdict.clone(), |why| format!("{verdict}: {why}"));
         let platform = item.platform.as_ref().map(|platform| format!(" [{platform}]"));
         let run_name = run.and_then(|run| run.pointer("/test/name")?.as_str());
+
         Self {
             name: format!("{}{}", run_name.unwrap_or_else(|| item.name()), platform.unwrap_or_default()),
             class: plan.to_owned(),
@@ -127,6 +128,7 @@ fn properties(item: &Item, run: Option<&Value>, verdict: &str) -> Vec<(&'static 
         ("platform", item.platform.clone()),
         ("attempts", item.attempts.map(|attempts| attempts.to_string())),
     ];
+
     all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
@@ -175,6 +177,7 @@ fn step(player: u64, step: &Value) -> Step {
         format!("{}: {}{comment}", part("status"), part("expected"))
     };
     let goal = |name: &str| step.pointer(&format!("/test/{name}")).and_then(Value::as_str).map(str::to_owned);
+
     Step {
         player,
         number: step.get("step_number").and_then(Value::as_u64).unwrap_or_default(),
@@ -199,16 +202,20 @@ pub fn document(name: &str, cases: &[Case]) -> std::io::Result<String> {
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     let declaration = quick_xml::events::BytesDecl::new("1.0", Some("UTF-8"), None);
     writer.write_event(Event::Decl(declaration))?;
+
     let cases = told_apart(cases);
     let all: Vec<_> = cases.iter().collect();
     let root = counted(BytesStart::new("testsuites"), name, &all);
+
     writer.write_event(Event::Start(root))?;
     for case in &cases {
         suite(&mut writer, case)?;
     }
+
     writer.write_event(Event::End(BytesEnd::new("testsuites")))?;
     let mut text = String::from_utf8(writer.into_inner()).map_err(std::io::Error::other)?;
     text.push('\n');
+
     Ok(text)
 }
 
@@ -230,6 +237,7 @@ fn told_apart(cases: &[Case]) -> Vec<Case> {
         }
         Case { name, ..case.clone() }
     });
+
     numbered.collect()
 }
 
@@ -238,9 +246,11 @@ type Xml = Writer<Vec<u8>>;
 fn suite(writer: &mut Xml, case: &Case) -> std::io::Result<()> {
     let mut suite = counted(BytesStart::new("testsuite"), &case.name, &[case]);
     suite.push_attribute(("skipped", if case.kind == Kind::Skipped { "1" } else { "0" }));
+
     if let Some(started) = &case.started {
         suite.push_attribute(("timestamp", line(started).as_str()));
     }
+
     writer.write_event(Event::Start(suite))?;
     if !case.properties.is_empty() {
         writer.write_event(Event::Start(BytesStart::new("properties")))?;
@@ -251,7 +261,9 @@ fn suite(writer: &mut Xml, case: &Case) -> std::io::Result<()> {
         }
         writer.write_event(Event::End(BytesEnd::new("properties")))?;
     }
+
     write_case(writer, case)?;
+
     writer.write_event(Event::End(BytesEnd::new("testsuite")))
 }
 
@@ -265,12 +277,15 @@ fn write_case(writer: &mut Xml, case: &Case) -> std::io::Result<()> {
     let Some(outcome) = case.kind.element() else {
         return writer.write_event(Event::Empty(element));
     };
+
     writer.write_event(Event::Start(element))?;
     let (verdict, message) = (line(&case.verdict), line(&case.message));
     let attributes = [("type", verdict.as_str()), ("message", message.as_str())];
+
     writer.write_event(Event::Start(BytesStart::new(outcome).with_attributes(attributes)))?;
     writer.write_event(Event::Text(BytesText::new(&visible(&case.report))))?;
     writer.write_event(Event::End(BytesEnd::new(outcome)))?;
+
     writer.write_event(Event::End(BytesEnd::new("testcase")))
 }
 
@@ -278,6 +293,7 @@ fn write_case(writer: &mut Xml, case: &Case) -> std::io::Result<()> {
 fn counted<'a>(element: BytesStart<'a>, name: &str, cases: &[&Case]) -> BytesStart<'a> {
     let count = |kind| cases.iter().filter(|case| case.kind == kind).count().to_string();
     let seconds = cases.iter().map(|case| case.seconds).sum();
+
     element.with_attributes([
         ("name", line(name).as_str()),
         ("tests", cases.len().to_string().as_str()),
@@ -308,5 +324,6 @@ fn visible(text: &str) -> String {
             _ => shown.extend(one.escape_unicode()),
         }
     }
+
     shown
 }

@@ -25,8 +25,10 @@ pub(super) async fn of_execution(
     if let Some((_, failure)) = listed.lost.into_iter().next() {
         return Err(failure);
     }
+
     let mut all = paging::each_once(listed.records, "job_id");
     all.sort_by_cached_key(|job| ["created_at", "test_name", "job_id"].map(|name| text(job, name)));
+
     Ok(Some((all, listed.is_longer)))
 }
 

@@ -27,6 +27,7 @@ impl Named {
                 .chain(self.lost.iter().map(|(id, _)| id.as_str()))
                 .any(|known| known.eq_ignore_ascii_case(id))
         };
+
         let hidden = self.ids.iter().filter(|id| !is_known(id)).cloned().collect();
         self.hidden.replace(hidden);
     }

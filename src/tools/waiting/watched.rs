@@ -51,6 +51,7 @@ impl Watched {
         };
         let counter = ProjectClient { gateway, project };
         let (jobs, of_execution, named) = (Jobs::new(jobs), Vec::new(), Named::new(named));
+
         Self { target, counter, record: None, jobs, of_execution, is_longer: false, named }
     }
 
@@ -71,6 +72,7 @@ impl Watched {
         }
         self.record = Some(record);
         self.named.leave(&self.listed());
+
         // While it goes on, its list may still come to show them.
         if self.is_record_over() { self.named.look(&self.counter).await } else { Ok(()) }
     }
@@ -129,6 +131,7 @@ impl Watched {
             Unread { what: format!("{missing} tests"), why: "they are not in the list of jobs".to_owned() };
         let pages = self.is_longer.then_some(pages);
         let tests = (missing > 0 && pages.is_none()).then_some(tests);
+
         pages.into_iter().chain(self.named.unread()).chain(tests).collect()
     }
 
@@ -171,7 +174,9 @@ impl Watched {
         if !items.is_empty() {
             return (over, self.readable().max(self.total()));
         }
+
         let over: usize = self.counts().into_iter().map(|(_, count)| count).sum();
+
         (over, self.total().max(over))
     }
 

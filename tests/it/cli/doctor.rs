@@ -15,15 +15,19 @@ async fn the_doctor_says_what_is_set_and_what_the_key_may_do() {
         (keys::EXPIRED, "demo", 1, json!("unauthenticated")),
         (keys::ORGANIZATION, "demo,arena", 0, Value::Null),
     ];
+
     for (key, projects, code, second) in cases {
         let variables =
             [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", key), ("TAS_PROJECTS", projects)];
         let output = told(&["doctor", "--json"], &variables, &[]).await;
         let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+
         assert_eq!(output.status.code(), Some(code), "{report}");
         assert_eq!(report["probes"][1]["failure"]["code"], second, "{report}");
         assert!(!report.to_string().contains(&format!("\"{key}\"")), "{report}");
+
         let set = json!({"setting": "TAS_BASE_URL", "value": base_url, "origin": "variable TAS_BASE_URL"});
+
         assert!(report["settings"].as_array().expect("settings").contains(&set), "{report}");
     }
 }
@@ -56,8 +60,10 @@ async fn the_doctor_tells_an_unreachable_host_from_a_refused_key_and_shows_no_pr
         ("HTTPS_PROXY", "http://person:hunter2@127.0.0.1:1"),
         ("NO_PROXY", "knowledge.example"),
     ];
+
     let output = told(&["doctor", "--json"], &variables, &[]).await;
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+
     assert_eq!(output.status.code(), Some(3), "{report}");
     assert_eq!(report["hosts"][0]["failure"]["code"], "service_unavailable");
     assert_eq!(report["hosts"][0]["proxy"], "http://127.0.0.1:1");
@@ -74,6 +80,7 @@ async fn the_doctor_compares_clocks_and_says_what_no_reading_shows() {
     let output = told(&["doctor"], &variables, &[]).await;
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     let row = |name: &str| text.lines().find(|line| line.starts_with(name)).map(str::to_owned);
+
     assert!(row("main").is_some_and(|row| row.contains("loopback") && row.ends_with(" s")), "{text}");
     assert!(row("list_builds").is_some_and(|row| row.contains("permission_denied")), "{text}");
     assert!(text.contains("project:edit-tests") && text.contains("only a change"), "{text}");

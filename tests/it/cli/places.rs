@@ -23,9 +23,11 @@ async fn run_with(
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
     let output = fs::File::create(directory.join("output")).expect("a file");
     let mut command = binary(arguments, &variables);
+
     command.current_dir(directory).stdin(input).stdout(Stdio::from(output));
     let child = command.spawn().expect("the binary starts");
     let ended = child.wait_with_output().await.expect("an end");
+
     (ended.status.code(), String::from_utf8(ended.stderr).expect("UTF-8"))
 }
 
@@ -34,11 +36,14 @@ async fn the_target_of_a_link_is_replaced_and_the_link_stays() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");
     let at = |name: &str| directory.path().join(name);
+
     fs::create_dir(at("kept")).expect("a directory");
     fs::write(at("kept/old.html"), "an earlier page").expect("written");
+
     for (link, target) in [("page", "second"), ("second", "kept/old.html"), ("new", "kept/new.html")] {
         symlink(target, at(link)).expect("a link");
     }
+
     for (link, target) in [("page", "kept/old.html"), ("new", "kept/new.html")] {
         let (code, said) =
             run(&service, directory.path(), &["report", seed::RUN_FAILED, "--html", link]).await;
@@ -46,11 +51,14 @@ async fn the_target_of_a_link_is_replaced_and_the_link_stays() {
         assert!(at(link).symlink_metadata().expect("a link").is_symlink(), "{link}");
         assert!(fs::read_to_string(at(target)).expect("a page").ends_with("</html>\n"), "{target}");
     }
+
     assert!(at("second").symlink_metadata().expect("a link").is_symlink());
+
     symlink("round", at("round")).expect("a link");
     let before = service.requests().await.len();
     let (code, said) =
         run(&service, directory.path(), &["report", seed::RUN_FAILED, "--html", "round"]).await;
+
     assert!(code == Some(2) && said.contains("file_error"), "{said}");
     assert_eq!(service.requests().await.len(), before);
 }
@@ -61,6 +69,7 @@ async fn standard_output_in_a_file_gets_everything_and_is_not_replaced() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");
     let link = directory.path().join("stdout");
+
     symlink("/proc/self/fd/1", &link).expect("a link");
     for name in ["stdout", "/dev/fd/1", "/proc/self/fd/1"] {
         let arguments = ["wait", "--run-id", seed::RUN_PASSED, "--junit", name];
@@ -72,6 +81,7 @@ async fn standard_output_in_a_file_gets_everything_and_is_not_replaced() {
         assert_eq!(verdicts["all_passed"], true, "{name}");
         assert!(xml.starts_with("<?xml") && xml.trim_end().ends_with("</testsuites>"), "{name}: {xml}");
     }
+
     assert!(link.symlink_metadata().expect("the link").is_symlink());
 }
 
@@ -79,6 +89,7 @@ async fn standard_output_in_a_file_gets_everything_and_is_not_replaced() {
 #[tokio::test]
 async fn a_file_that_takes_nothing_loses_no_verdict() {
     const FULL: &str = "/dev/fd/0";
+
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");
     let commands: [(&[&str], i32, &str, &str); 4] = [
@@ -87,6 +98,7 @@ async fn a_file_that_takes_nothing_loses_no_verdict() {
         (&["report", seed::RUN_FAILED, "--html", FULL], 1, "/target_id", seed::RUN_FAILED),
         (&["report", seed::JOB_FLAKY, "--html", FULL], 1, "/target_id", seed::JOB_FLAKY),
     ];
+
     for (arguments, expected, pointer, value) in commands {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
         let (code, said) = run_with(&service, directory.path(), arguments, Stdio::from(full)).await;

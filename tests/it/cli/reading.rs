@@ -22,6 +22,7 @@ async fn what_writes_is_refused_in_the_words_of_the_server_before_any_request() 
     let mut host = Host::open(&service.settings(keys::DEMO, &[READ_ONLY])).await;
     let directory = tempfile::tempdir().expect("a directory");
     let build = directory.path().join("game.apk");
+
     std::fs::write(&build, "PK").expect("written");
     let build = build.to_str().expect("UTF-8");
     let commands: [(&str, &[&str]); 6] = [
@@ -35,6 +36,7 @@ async fn what_writes_is_refused_in_the_words_of_the_server_before_any_request() 
         ("upload_build", &["upload", build]),
         ("upload_build", &["call", "upload_build", "--path", build]),
     ];
+
     for (tool, command) in commands {
         let refusal = host.request("tools/call", json!({"name": tool, "arguments": {}})).await;
         let (code, error) = run(&service, command).await;
@@ -44,6 +46,7 @@ async fn what_writes_is_refused_in_the_words_of_the_server_before_any_request() 
         assert_eq!(error["message"].as_str(), of_server.strip_prefix("unknown tool: "), "{of_server}");
         assert!(error["message"].as_str().is_some_and(|said| said.contains("TAS_READ_ONLY")), "{error}");
     }
+
     assert_eq!(service.requests().await, [""; 0]);
 }
 

@@ -37,7 +37,9 @@ async fn what_is_no_answer_of_the_operation_is_a_bad_response() {
             let doubted = error["hint"].as_str().expect("a hint").contains("the service took the request");
             assert_eq!(doubted, tool == "start_run", "{error}");
         }
+
         assert_eq!(service.requests().await.len(), 2, "none is asked for again");
+
         host.succeed("get_run", run()).await;
     }
 }
@@ -58,9 +60,13 @@ async fn an_error_that_is_not_json_is_quoted_and_cut() {
     service
         .fault(json!({"operation": "get_run", "status": 500, "body": page, "content_type": "text/html"}))
         .await;
+
     let error = host.fail("get_run", run()).await;
+
     assert_eq!((&error["code"], &error["status"]), (&json!("service_unavailable"), &json!(500)));
+
     let quoted = error["details"]["service_error"].as_str().expect("a quotation");
+
     assert!(quoted.starts_with("<html>é") && quoted.ends_with(" [cut]"));
     assert_eq!(quoted.chars().count(), 1_000 + " [cut]".len());
 }
@@ -80,12 +86,14 @@ async fn an_endless_answer_is_given_up() {
     let stated = answer("200 OK", "").replace("length: 0", "length: 100000000");
     let peer = Peer::answering(stated).await;
     let mut another = Host::open(&peer.settings(keys::DEMO, &[])).await;
+
     service.fault(json!({"operation": "get_run", "bytes": 100_000_000})).await;
     for host in [&mut host, &mut another] {
         let error = tokio::time::timeout(PROMPTLY, host.fail("get_run", run())).await.expect("in time");
         assert_eq!(error["code"], "bad_response");
         assert!(error["message"].as_str().expect("a message").contains("longer than 16 MiB"), "{error}");
     }
+
     host.succeed("get_run", run()).await;
 }
 

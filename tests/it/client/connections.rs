@@ -14,10 +14,13 @@ use crate::support::{
 async fn a_reading_request_that_takes_too_long_is_a_time_out() {
     let (service, mut host) = open(&[("TAS_TIMEOUT_S", "1")]).await;
     service.fault(json!({"operation": "get_run", "delay_ms": 60_000})).await;
+
     let error = host.fail("get_run", run()).await;
+
     assert_eq!(error["code"], "timeout");
     assert!(error["message"].as_str().expect("a message").contains("within 1 s"), "{error}");
     assert_eq!(service.requests().await.len(), 1);
+
     host.succeed("get_run", run()).await;
 }
 
@@ -28,6 +31,7 @@ async fn a_connection_that_never_opens_leaves_nothing_in_doubt() {
     let peer = Peer::answering("").await;
     let base_url = format!("https://{}/api/v1", peer.address());
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+
     for seconds in ["1", "30", "45"] {
         let mut host = Host::open(&settings(&[&variables[..], &[("TAS_TIMEOUT_S", seconds)]].concat())).await;
         let error = host.fail("start_run", start()).await;
@@ -39,6 +43,7 @@ async fn a_connection_that_never_opens_leaves_nothing_in_doubt() {
 async fn a_cancelled_call_aborts_its_request() {
     let mut peer = Peer::answering("").await;
     let mut host = Host::open(&peer.settings(keys::DEMO, &[])).await;
+
     for (tool, arguments) in [("get_run", run()), ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING]}))] {
         let call = host.start("tools/call", json!({"name": tool, "arguments": arguments})).await;
         assert!(matches!(peer.next().await, Event::Request(_)));
@@ -47,6 +52,7 @@ async fn a_cancelled_call_aborts_its_request() {
         host.send(&cancel).await;
         assert_eq!(peer.next().await, Event::Closed);
     }
+
     assert!(host.request("tools/list", json!({})).await["result"]["tools"].is_array());
 }
 

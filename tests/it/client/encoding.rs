@@ -21,11 +21,13 @@ async fn an_id_stays_one_segment_of_the_path() {
         ("...", "..."),
         ("A-z_0.9~", "A-z_0.9~"),
     ];
+
     let mut expected = Vec::new();
     for (id, encoded) in ids {
         assert_eq!(host.fail("get_run", json!({"run_id": id})).await["code"], "not_found");
         expected.push(format!("GET /runs/{encoded}"));
     }
+
     assert_eq!(stub.requests(), expected);
 }
 

@@ -24,6 +24,7 @@ async fn asked_for_a_run(base_url: &str, proxy: &Peer) -> Child {
         .kill_on_drop(true)
         .spawn()
         .expect("the binary starts");
+
     let info = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let messages = [
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info}),
@@ -31,7 +32,9 @@ async fn asked_for_a_run(base_url: &str, proxy: &Peer) -> Child {
         json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "get_run", "arguments": run()}}),
     ];
     let lines = messages.map(|message| message.to_string()).join("\n") + "\n";
+
     child.stdin.as_mut().expect("an input").write_all(lines.as_bytes()).await.expect("it reads");
+
     child
 }
 
@@ -51,9 +54,11 @@ async fn the_loopback_is_reached_directly() {
     let mut child = asked_for_a_run(&format!("http://{}/api/v1", service.address()), &proxy).await;
     let mut lines = BufReader::new(child.stdout.take().expect("an output")).lines();
     let mut last = String::new();
+
     while !last.contains("\"id\":2") {
         last = lines.next_line().await.expect("a line").expect("it is there");
     }
+
     assert!(last.contains("multiplayer_run_id") && last.contains("\"isError\":false"), "{last}");
     assert_eq!(proxy.requests(), [""; 0]);
 }

@@ -51,6 +51,7 @@ async fn other_refusals_are_final() {
         (500, "service_unavailable"),
         (501, "service_unavailable"),
     ];
+
     let (service, mut host) = open(&[]).await;
     for (status, code) in refusals {
         service
@@ -59,6 +60,7 @@ async fn other_refusals_are_final() {
         let error = host.fail("get_run", run()).await;
         assert_eq!((&error["code"], &error["status"]), (&json!(code), &json!(status)));
     }
+
     assert_eq!(service.requests().await.len(), refusals.len());
 }
 
@@ -72,6 +74,7 @@ async fn a_lost_connection_is_made_again_after_a_pause() {
         assert_eq!(found["multiplayer_run_id"], run()["run_id"]);
         assert!(started.elapsed() >= Duration::from_millis(125), "half of the first pause is the least");
     }
+
     assert_eq!(service.requests().await.len(), 4);
 }
 
@@ -97,6 +100,7 @@ async fn the_pause_that_the_service_asks_for_is_kept() {
 async fn a_pause_beyond_the_limit_of_the_call_is_reported_at_once() {
     let longest = u64::MAX.to_string();
     let waits = [("3600", json!(3600)), (&longest, json!(u64::MAX)), ("46", json!(46))];
+
     for (status, code) in [(429, "rate_limited"), (503, "service_unavailable")] {
         for (wait, reported) in &waits {
             let (service, mut host) = open(&[]).await;
@@ -115,7 +119,9 @@ async fn a_pause_may_be_a_date() {
     let (service, mut host) = open(&[]).await;
     let order = |at: &str| json!({"operation": "get_run", "status": 429, "headers": {"retry-after": at}});
     service.fault(order("Thu, 31 Dec 2099 23:59:59 GMT")).await;
+
     let error = host.fail("get_run", run()).await;
+
     assert!(error["details"]["retry_after_s"].as_u64().is_some_and(|wait| wait > 1_000_000_000), "{error}");
     // One that has passed, and one that is none, delay nothing for long.
     for at in ["Fri, 31 Dec 1999 23:59:59 GMT", "soon", "-5"] {

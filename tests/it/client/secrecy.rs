@@ -18,9 +18,11 @@ fn calls() -> [(&'static str, Value); 2] {
 async fn the_key_is_sent_in_its_header_and_nowhere_else() {
     let mut peer = Peer::answering(answer("200 OK", "{\"ok\": true, \"multiplayer_run_id\": \"r\"}")).await;
     let mut host = Host::open(&peer.settings(keys::DEMO, &[])).await;
+
     for (tool, arguments) in calls() {
         host.succeed(tool, arguments).await;
     }
+
     for request in peer.requests() {
         let lines: Vec<_> = request.lines().filter(|line| line.contains(keys::DEMO)).collect();
         assert_eq!(lines, [format!("x-api-key: {}", keys::DEMO)], "{request}");
@@ -41,6 +43,7 @@ async fn a_key_that_the_service_echoes_is_masked() {
         json!(format!("<html>{key}</html>")),
         json!(format!("{}{key}", "x".repeat(990))),
     ];
+
     for body in bodies {
         for status in [200, 400, 500] {
             for (tool, arguments) in calls() {
@@ -59,14 +62,17 @@ async fn a_redirect_is_neither_followed_nor_trusted_with_the_key() {
         let location = format!("http://{}/api/v1/?key={}", target.address(), keys::DEMO);
         let mut peer = Peer::answering(answer(&format!("{status}\r\nlocation: {location}"), "")).await;
         let mut host = Host::open(&peer.settings(keys::DEMO, &[])).await;
+
         for (tool, arguments) in calls() {
             let error = host.fail(tool, arguments).await;
             assert_eq!(error["code"], "bad_response");
             let hint = error["hint"].as_str().expect("a hint");
             assert!(hint.contains(&target.address().to_string()) && !hint.contains(keys::DEMO), "{hint}");
         }
+
         assert_eq!(peer.requests().len(), 2);
     }
+
     assert_eq!(target.requests(), [""; 0]);
 }
 
@@ -76,8 +82,10 @@ async fn a_changed_key_file_needs_no_restart() {
     let path = file.path().to_str().expect("a path");
     let write = |text: &str| std::fs::write(path, text).expect("a writable file");
     let mut peer = Peer::answering(answer("200 OK", "{\"multiplayer_run_id\": \"r\"}")).await;
+
     write("svc_one\n");
     let mut host = Host::open(&peer.settings("", &[("TAS_API_KEY_FILE", path)])).await;
+
     // Keys of one length, written within one tick of the file system's clock.
     for key in ["svc_one", "svc_two", "svc_six"] {
         write(&format!("  {key}\r\n"));
@@ -86,13 +94,16 @@ async fn a_changed_key_file_needs_no_restart() {
         assert!(request.contains(&format!("x-api-key: {key}\r\n")), "{request}");
         assert_eq!(peer.next().await, Event::Closed);
     }
+
     for (text, problem) in [("", "is empty"), ("svc one", "has characters that no key has")] {
         write(text);
         let error = host.fail("get_run", run()).await;
         assert_eq!(error["code"], "not_configured");
         assert!(error["message"].as_str().expect("a message").contains(problem), "{error}");
     }
+
     drop(file);
+
     assert_eq!(host.fail("get_run", run()).await["code"], "not_configured");
     assert_eq!(peer.requests(), [""; 0]);
 }
@@ -103,12 +114,15 @@ async fn a_bad_certificate_authority_is_told_without_a_request() {
     for (content, problem) in [(None, "cannot be read"), (Some("no certificate"), "has no")] {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let path = file.path().to_str().expect("a path").to_owned();
+
         match content {
             Some(content) => std::fs::write(&path, content).expect("a writable file"),
             None => drop(file),
         }
+
         let mut host = Host::open(&service.settings(keys::DEMO, &[("TAS_CA_FILE", &path)])).await;
         let error = host.fail("get_run", json!({"run_id": seed::RUN_PASSED})).await;
+
         assert_eq!(
             (&error["code"], &error["details"]["problems"][0]["setting"]),
             (&json!("not_configured"), &json!("TAS_CA_FILE"))
@@ -118,5 +132,6 @@ async fn a_bad_certificate_authority_is_told_without_a_request() {
             "{error}"
         );
     }
+
     assert_eq!(service.requests().await, [""; 0]);
 }

@@ -19,13 +19,17 @@ async fn an_own_authority_is_trusted_when_it_is_named() {
     let plain = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
     let trusting = [&plain[..], &[("TAS_CA_FILE", service.authority())]].concat();
     let mut host = Host::open(&settings(&trusting)).await;
+
     assert_eq!(host.succeed("get_run", run()).await, json!({"multiplayer_run_id": "r"}));
 
     let mut host = Host::open(&settings(&plain)).await;
     let error = host.fail("get_run", run()).await;
+
     assert_eq!(error["code"], "service_unavailable");
     assert!(error["hint"].as_str().expect("a hint").contains("TAS_CA_FILE"), "{error}");
+
     let message = error["message"].as_str().expect("a message");
+
     assert!(message.contains("secure connection") && !message.contains("attempts"), "{message}");
 }
 
@@ -39,6 +43,7 @@ async fn a_certificate_of_another_name_is_refused() {
     ];
     let mut host = Host::open(&settings(&variables)).await;
     let error = host.fail("get_run", run()).await;
+
     assert_eq!(error["code"], "service_unavailable");
     assert!(error["message"].as_str().expect("a message").contains("secure connection"), "{error}");
 }

@@ -12,6 +12,7 @@ fn calls() -> [(&'static str, Value, &'static str); 6] {
     let plan = json!({"test_plan_id": seed::PLAN_SMOKE, "deployment_config_id": seed::CONFIG_WINDOWS});
     let execution = json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED});
     let run = json!({"multiplayer_run_id": seed::RUN_PASSED, "force_new_run": false});
+
     [
         ("start_run", start(), "`list_jobs`"),
         ("start_test_plan_run", plan, "`list_test_plan_executions`"),
@@ -87,11 +88,13 @@ async fn an_export_that_is_stated_to_be_safe_is_repeated() {
 async fn a_service_that_is_down_is_unavailable_and_nothing_is_in_doubt() {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+
     let base_url = format!("http://{}/api/v1", socket.local_addr().expect("an address"));
     let settings =
         crate::support::service::settings(&[("TAS_BASE_URL", &base_url), ("TAS_API_KEY", keys::DEMO)]);
     let mut host = Host::open(&settings).await;
     let error = host.fail("start_run", start()).await;
+
     assert_eq!((&error["code"], &error["status"]), (&json!("service_unavailable"), &Value::Null));
     assert!(error["message"].as_str().expect("a message").contains("(4 attempts)"), "{error}");
 }

@@ -26,6 +26,7 @@ async fn the_list_has_the_files_as_they_are_served() {
     for (key, run, quotes) in [(keys::DEMO, seed::RUN_FAILED, 2), (keys::ARENA, seed::ARENA_RUN_FAILED, 0)] {
         let client = Client::demo().await.key(key);
         let listing = client.read(&list(run)).await;
+
         assert_eq!((&listing["runId"], &listing["count"]), (&json!(format!("{run}-1")), &json!(4)));
         for one in listing["artifacts"].as_array().unwrap() {
             let url = one["url"].as_str().unwrap();
@@ -34,7 +35,9 @@ async fn the_list_has_the_files_as_they_are_served() {
                 assert_eq!(served.status(), StatusCode::FOUND);
                 continue;
             }
+
             let etag = one["etag"].as_str().unwrap();
+
             assert_eq!((served.status(), text(served.headers(), "etag")), (StatusCode::OK, etag));
             assert_eq!(etag.matches('"').count(), quotes);
             assert_eq!(text(served.headers(), "content-length"), one["size"].to_string());
@@ -54,6 +57,7 @@ async fn a_range_is_served_as_asked_for() {
     let client = Client::demo().await;
     let whole = file(&client, LOG, &[]).await.bytes().await.unwrap();
     let size = whole.len();
+
     for (range, start, end) in [
         ("bytes=0-9", 0, 10),
         ("bytes=10-", 10, size),
@@ -74,12 +78,14 @@ async fn a_range_is_served_as_asked_for() {
 async fn a_range_outside_is_not_satisfiable_and_a_strange_one_is_passed_over() {
     let client = Client::demo().await;
     let size = file(&client, LOG, &[]).await.content_length().unwrap();
+
     for range in [format!("bytes={size}-"), "bytes=99999999-99999999".to_owned(), "bytes=-0".to_owned()] {
         let refused = file(&client, LOG, &[("range", &range)]).await;
         assert_eq!(refused.status(), StatusCode::RANGE_NOT_SATISFIABLE, "{range}");
         assert_eq!(text(refused.headers(), "content-range"), format!("bytes */{size}"));
         assert_eq!(refused.bytes().await.unwrap(), "");
     }
+
     for range in ["lines=1-2", "bytes=", "bytes=a-b", "bytes=9-1", "bytes=0-1,5-6", "bytes"] {
         assert_eq!(file(&client, LOG, &[("range", range)]).await.status(), StatusCode::OK, "{range}");
     }
@@ -93,13 +99,16 @@ async fn a_known_file_is_not_sent_again() {
         let listed = listing["artifacts"].as_array().unwrap().iter().find(|one| one["filename"] == name);
         let etag = listed.unwrap()["etag"].as_str().unwrap().to_owned();
         let bare = etag.trim_matches('"').to_owned();
+
         for known in [etag.clone(), bare.clone(), format!("\"other\", W/{etag}"), "*".to_owned()] {
             let answer = file(&client, name, &[("if-none-match", &known), ("range", "bytes=0-1")]).await;
             assert_eq!(answer.status(), StatusCode::NOT_MODIFIED, "{name} {known}");
             assert_eq!(text(answer.headers(), "etag"), etag);
             assert_eq!(answer.bytes().await.unwrap(), "");
         }
+
         let answer = file(&client, name, &[("if-none-match", "\"other\"")]).await;
+
         assert_ne!(answer.status(), StatusCode::NOT_MODIFIED, "{name}");
     }
 }
@@ -110,6 +119,7 @@ async fn a_range_of_another_version_is_answered_with_the_whole() {
     let whole = file(&client, LOG, &[]).await;
     let etag = text(whole.headers(), "etag").to_owned();
     let whole = whole.bytes().await.unwrap();
+
     for (tag, status, length) in [
         (etag.clone(), StatusCode::PARTIAL_CONTENT, whole.len() - 10),
         (etag.trim_matches('"').to_owned(), StatusCode::PARTIAL_CONTENT, whole.len() - 10),
@@ -124,21 +134,32 @@ async fn a_range_of_another_version_is_answered_with_the_whole() {
 async fn a_large_file_is_served_from_storage_without_a_key_until_its_address_expires() {
     let client = Client::demo().await;
     let answer = file(&client, "recording.mp4", &[]).await;
+
     assert_eq!(answer.status(), StatusCode::FOUND);
+
     let location = text(answer.headers(), "location").to_owned();
     let path = location.split_at(location.find("/storage/artifacts/").unwrap()).1;
     let client = client.without_key();
     let whole = client.get_with(path, &[]).await;
+
     assert_eq!(text(whole.headers(), "content-type"), "video/mp4");
+
     let length = whole.content_length().unwrap();
     let whole = whole.bytes().await.unwrap();
+
     assert!(whole.len() >= 300_000 && whole.len() as u64 == length);
+
     let part = client.get_with(path, &[("range", "bytes=70001-270002")]).await;
+
     assert_eq!(part.status(), StatusCode::PARTIAL_CONTENT);
     assert_eq!(part.bytes().await.unwrap(), whole[70_001..=270_002]);
+
     let forged = path.replace("Signature=", "Signature=0");
+
     assert_eq!(client.get_with(&forged, &[]).await.status(), StatusCode::FORBIDDEN);
+
     client.sandbox.advance(3_600.0);
+
     assert_eq!(client.get_with(path, &[]).await.status(), StatusCode::FORBIDDEN);
 }
 
@@ -146,8 +167,11 @@ async fn a_large_file_is_served_from_storage_without_a_key_until_its_address_exp
 async fn a_picture_is_one() {
     let client = Client::demo().await;
     let picture = file(&client, "screenshots/end.png", &[]).await;
+
     assert_eq!(text(picture.headers(), "content-type"), "image/png");
+
     let bytes = picture.bytes().await.unwrap();
+
     assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x60\0\0\0\x36"), "{bytes:?}");
     assert!(
         bytes.ends_with(b"\0\0\0\0IEND\xae\x42\x60\x82"),
@@ -163,6 +187,7 @@ async fn what_is_not_there_is_not_found() {
     {
         assert_eq!(client.get(&format!("/runs/{id}/artifacts")).await, error(404, "run not found"), "{id}");
     }
+
     for name in ["nothing", "deliverables", "agent.log/x", "..%2F..%2Fetc", "%ff"] {
         let path = format!("{}/{name}", list(seed::RUN_FAILED));
         assert_eq!(client.get(&path).await.status, 404, "{name}");
@@ -175,11 +200,16 @@ async fn the_project_of_the_run_decides_who_may_read() {
     for key in [keys::DEMO, keys::READ_ONLY, keys::ORGANIZATION] {
         assert_eq!(Client::demo().await.key(key).get(&path).await.status, 200, "{key}");
     }
+
     let foreign = Client::demo().await.key(keys::ARENA).get(&path).await;
+
     assert_eq!(foreign, error(403, "API key does not match the project"));
+
     let lacking = error(403, "API key missing required permission: project:read-runs");
+
     assert_eq!(Client::demo().await.key(keys::POWERLESS).get(&path).await, lacking);
     assert_eq!(Client::demo().await.without_key().get(&path).await, error(401, "API key required"));
+
     for key in [keys::DEMO, keys::ORGANIZATION] {
         let unknown = Client::demo().await.key(key).get(&list("nosuchrun01")).await;
         assert_eq!(unknown, error(404, "run not found"), "{key}");

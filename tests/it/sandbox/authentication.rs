@@ -15,11 +15,14 @@ async fn asked_with(key: &'static str, path: &str) -> Answer {
 #[tokio::test]
 async fn the_table_of_authentication_errors_holds() {
     let missing = Client::demo().await.without_key().get("/runs").await;
+
     assert_eq!(missing, error(401, "API key required"));
     assert_eq!(asked_with("svc_nobody", "/runs").await, error(401, "Invalid API key"));
     assert_eq!(asked_with(keys::EXPIRED, "/runs").await, error(403, "API key expired"));
     assert_eq!(asked_with(keys::DISABLED, "/runs").await, error(403, "API key is disabled"));
+
     let lacking = error(403, "API key missing required permission: project:read-runs");
+
     assert_eq!(asked_with(keys::POWERLESS, "/runs").await, lacking);
 }
 

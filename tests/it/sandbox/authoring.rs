@@ -24,10 +24,13 @@ fn one_step(goal: &str) -> Value {
 async fn steps_when_run(client: &Client, test: &str) -> (Value, Vec<Value>) {
     let body = json!({"multiplayer_test_id": test, "deployment_config_id": CONFIG_WINDOWS});
     let started = client.post("/runs", body).await;
+
     assert_eq!(started.status, 201, "{}", started.body);
+
     client.sandbox.advance(600.0);
     let run = client.last_run(&started).await;
     let steps = run["players"][0]["steps"].as_array().unwrap();
+
     (run["result"].clone(), steps.iter().map(|step| step["test"]["goal"].clone()).collect())
 }
 
@@ -38,8 +41,10 @@ async fn tests_follow_the_collections_that_they_refer_to() {
     let change = json!({
         "steps_by_key": {"2": {"goal": "Skip the intro"}}, "step_order": ["2", "1"],
     });
+
     client.patch(&path, json!({"expected_version": 4, "patch": change})).await;
     let (_, goals) = steps_when_run(&client, TEST_FAILS).await;
+
     assert_eq!(goals[..2], [json!("Skip the intro"), json!("Start level 1")]);
     assert_eq!(client.read(&format!("/tests/{TEST_FAILS}")).await["version"], 3);
 }
@@ -50,13 +55,19 @@ async fn a_new_collection_can_be_used_by_a_new_test() {
     let steps = json!({"name": "Log in", "steps_by_key": {"1": {"goal": "Log in"}}, "step_order": ["1"]});
     let created = client.post("/shared-steps", json!({"shared_step": steps})).await;
     let id = &created.body["id"];
+
     assert_eq!((created.status, id, &created.body["version"]), (201, &json!("ssc_log_in"), &json!(0)));
+
     let mut test = one_step("Walk");
     test["players_by_key"]["1"]["items_by_key"]["2"] = json!({"type": "collection", "collection_id": id});
     test["players_by_key"]["1"]["item_order"] = json!(["2", "1"]);
+
     let test = client.post("/tests", json!({"test": test})).await;
+
     assert_eq!(test.body["players_by_key"]["1"]["items_by_key"]["2"]["step_order"], json!(["1"]));
+
     let (result, goals) = steps_when_run(&client, test.body["id"].as_str().unwrap()).await;
+
     assert_eq!((result, goals), (json!("SUCCESS"), vec![json!("Log in"), json!("Walk")]));
 }
 
@@ -67,17 +78,27 @@ async fn unknown_collections_are_refused_or_dropped() {
     test["players_by_key"]["1"]["items_by_key"]["2"] =
         json!({"type": "collection", "collection_id": "ssc_none"});
     test["players_by_key"]["1"]["item_order"] = json!(["2", "1"]);
+
     let refused = error(400, "unknown shared step: ssc_none");
+
     assert_eq!(client.post("/tests", json!({"test": test})).await, refused);
+
     let in_body = json!({"test": test, "shared_collection_steps_mode": "drop"});
+
     assert_eq!(client.post("/tests", in_body).await, refused, "on create it is a parameter of the query");
+
     let dropped = client.post("/tests?shared_collection_steps_mode=drop", json!({"test": test})).await;
+
     assert_eq!(dropped.body["players_by_key"]["1"]["item_order"], json!(["1"]));
+
     let path = format!("/tests/{}", dropped.body["id"].as_str().unwrap());
     let change = json!({"players_by_key": test["players_by_key"]});
     let mut body = json!({"expected_version": 0, "patch": change});
+
     assert_eq!(client.patch(&path, body.clone()).await, refused);
+
     body["shared_collection_steps_mode"] = json!("drop");
+
     assert_eq!(client.patch(&path, body).await.body["version"], 1);
 }
 
@@ -93,6 +114,7 @@ async fn a_test_comes_to_its_folder_and_can_be_moved() {
         let row = tests["data"].as_array().unwrap().iter().find(|row| row["id"] == *id).unwrap().clone();
         row["folder_path"].as_str().unwrap().to_owned()
     };
+
     assert_eq!(place(&client).await, "Levels/World 1");
     for (version, folder, expected) in [
         (0, json!({"folder_id": FOLDER_MENUS}), "Menus"),
@@ -106,13 +128,16 @@ async fn a_test_comes_to_its_folder_and_can_be_moved() {
         assert_eq!(client.patch(&path, body).await.status, 200);
         assert_eq!(place(&client).await, expected);
     }
+
     for folder in [json!({"folder_path": "None"}), json!({"folder_id": NOWHERE})] {
         let mut body = folder;
         body["test"] = one_step("Walk");
         assert_eq!(client.post("/tests", body).await.status, 400);
     }
+
     let both = json!({"test": one_step("Walk"), "folder_path": "/", "folder_id": FOLDER_MENUS});
     let text = "supply either folder_path or folder_id, not both";
+
     assert_eq!(client.post("/tests", both).await, error(400, text));
 }
 
@@ -121,6 +146,7 @@ async fn time_budgets_keep_to_the_kind_of_test() {
     let client = Client::demo().await;
     let create = async |test: Value| client.post("/tests", json!({"test": test})).await;
     let made = create(json!({"name": "A", "test_type": "discovery", "max_seconds": 4_000})).await.body;
+
     assert_eq!((&made["min_seconds"], &made["max_seconds"]), (&json!(3_600), &json!(4_000)));
     for test in [
         json!({"name": "A", "test_type": "verification", "min_seconds": 1}),
@@ -130,11 +156,15 @@ async fn time_budgets_keep_to_the_kind_of_test() {
     ] {
         assert_eq!(create(test.clone()).await.status, 400, "{test}");
     }
+
     let nameless = create(json!({"test_type": "task"})).await;
+
     assert_eq!(nameless, error(400, "invalid request: test.name: Required"));
+
     let path = format!("/tests/{TEST_DISCOVERY}");
     let body = json!({"expected_version": 3, "patch": {"test_type": "verification"}});
     let changed = client.patch(&path, body).await.body;
+
     assert_eq!((&changed["min_seconds"], &changed["max_seconds"]), (&json!(null), &json!(19_800)));
 }
 
@@ -147,13 +177,16 @@ async fn a_changed_test_runs_as_it_is_now_and_earlier_jobs_as_it_was() {
     let before = client.read(&path).await;
     let change = json!({"tags": ["short"], "players_by_key": {"1": {"item_order": ["3"]}}});
     let after = client.patch(&path, json!({"expected_version": 3, "patch": change})).await.body;
+
     assert_eq!((&after["version"], &after["tags"]), (&json!(4), &json!(["short"])));
     assert_eq!(after["players_by_key"]["1"]["items_by_key"], before["players_by_key"]["1"]["items_by_key"]);
     assert_eq!(
         steps_when_run(&client, TEST_PASSES).await,
         (json!("SUCCESS"), vec![json!("Reach the beacon")])
     );
+
     let earlier = client.last_run(&earlier).await;
+
     assert_eq!(earlier["players"][0]["steps"].as_array().map(Vec::len), Some(3));
 }
 
@@ -169,9 +202,11 @@ async fn a_test_without_players_still_runs() {
 async fn writing_needs_the_permission_to_edit_tests() {
     let client = Client::demo().await.key(keys::READ_ONLY);
     let lacking = error(403, "API key missing required permission: project:edit-tests");
+
     for path in ["/test-folders", "/test-plans", "/shared-steps", "/tests"] {
         assert_eq!(client.post(path, json!({})).await, lacking, "{path}");
     }
+
     for path in ["/test-plans/x", "/shared-steps/x", "/tests/x"] {
         assert_eq!(client.patch(path, json!({})).await, lacking, "{path}");
     }

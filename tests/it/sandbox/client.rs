@@ -32,8 +32,10 @@ impl Client {
         let sandbox = start(listen, options, observer).await.expect("a free port");
         // The second test to come here finds the provider installed, which is just as well.
         drop(rustls::crypto::ring::default_provider().install_default());
+
         let http =
             reqwest::Client::builder().no_proxy().redirect(Policy::none()).build().expect("a plain client");
+
         Self { sandbox, http, key: Some(keys::DEMO) }
     }
 
@@ -72,6 +74,7 @@ impl Client {
             self.sandbox.base_url()
         };
         let request = self.http.request(method, format!("{host}{path}"));
+
         match self.key {
             Some(key) => request.header("x-api-key", key),
             None => request,

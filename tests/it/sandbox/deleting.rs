@@ -40,21 +40,30 @@ async fn runs_and_jobs(client: &Client, test: &str) -> [Value; 2] {
 async fn a_deleted_test_is_gone_from_lists_folders_versions_and_plans() {
     let client = Client::demo().await;
     let path = format!("/tests/{TEST_FAILS}");
+
     assert_eq!(client.read(&format!("{path}?version=2")).await["version"], 2);
+
     let items = client.read(&format!("/test-plans/{PLAN_SMOKE}")).await["test_items"].clone();
+
     assert!(items.as_array().unwrap().iter().any(|item| item["multiplayer_test_id"] == TEST_FAILS));
     assert_eq!(client.delete_with(&path, json!({"force_delete": true})).await, gone(&json!(TEST_FAILS)));
+
     for read in [path.clone(), format!("{path}?version=2")] {
         assert_eq!(client.get(&read).await, error(404, "test not found"));
     }
+
     for list in ["/tests", "/tests?folder_path=Menus"] {
         assert!(!ids(&client.read(list).await, "id").contains(&json!(TEST_FAILS)), "{list}");
     }
+
     let plan = client.read(&format!("/test-plans/{PLAN_SMOKE}")).await;
     let items = items.as_array().unwrap().iter();
     let kept: Vec<_> = items.filter(|item| item["multiplayer_test_id"] != TEST_FAILS).collect();
+
     assert_eq!(plan["test_items"], json!(kept));
+
     let start = json!({"multiplayer_test_id": TEST_FAILS, "deployment_config_id": CONFIG_PHONES});
+
     assert_eq!(client.post("/runs", start).await, error(404, "multiplayer test not found"));
     assert_eq!(client.delete(&path).await, error(404, "test not found"));
 }
@@ -64,8 +73,11 @@ async fn a_test_without_runs_is_deleted_without_further_ado() {
     let client = Client::demo().await;
     let id = new_test(&client).await;
     let deleted = client.delete(&format!("/tests/{}", id.to_ascii_uppercase())).await;
+
     assert_eq!(deleted, gone(&json!(id)));
+
     let body = json!({"test": {"name": "Same id", "id": id}});
+
     assert_eq!(client.post("/tests", body).await.body["version"], 0);
     assert_eq!(client.get(&format!("/tests/{id}?version=1")).await.status, 404);
 }
@@ -75,11 +87,14 @@ async fn runs_protect_their_test() {
     let client = Client::demo().await;
     let protected = error(409, "cannot delete tests with associated runs");
     let path = format!("/tests/{TEST_FAILS}");
+
     assert_eq!(client.delete(&path).await, protected);
+
     let asked_otherwise = json!({"force_delete": false, "delete_associated_jobs": false});
     for body in [json!({}), asked_otherwise, json!({"force": true})] {
         assert_eq!(client.delete_with(&path, body).await, protected);
     }
+
     assert_eq!(client.read(&path).await["id"], TEST_FAILS);
 }
 
@@ -112,8 +127,10 @@ async fn associated_jobs_are_deleted_with_their_runs_everywhere() {
         let before = client.read(&execution).await["total_tests"].as_u64().unwrap();
         let others = runs_and_jobs(&client, TEST_BLOCKED).await;
         let mut body = json!({"delete_associated_jobs": true});
+
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let deleted = client.delete_with(&format!("/tests/{TEST_FAILS}"), body).await;
+
         assert_eq!(deleted, gone(&json!(TEST_FAILS)));
         assert_eq!(runs_and_jobs(&client, TEST_FAILS).await, [0, 0]);
         assert_eq!(client.get(&format!("/runs/{RUN_FAILED}")).await.status, 404);
@@ -128,10 +145,12 @@ async fn associated_jobs_are_deleted_with_their_runs_everywhere() {
 async fn what_cannot_be_read_of_the_body_deletes_no_more() {
     let client = Client::demo().await;
     let path = format!("/tests/{TEST_FAILS}");
+
     for body in ["{", "[]", "null", r#"{"force_delete": "true"}"#, r#"{"delete_associated_jobs": 1}"#] {
         let answer = client.send(reqwest::Method::DELETE, &path, Some(body.to_owned())).await.unwrap();
         assert_eq!(answer.status(), 409, "{body}");
     }
+
     assert_eq!(client.delete(&format!("{path}?force_delete=true")).await.status, 409, "a query is no body");
     assert_eq!(client.read(&path).await["id"], TEST_FAILS);
 }
@@ -141,10 +160,13 @@ async fn a_deleted_plan_is_gone_and_what_was_started_with_it_is_not() {
     let client = Client::demo().await;
     let path = format!("/test-plans/{PLAN_SMOKE}");
     let executions = client.read("/test-plan-executions").await;
+
     assert_eq!(client.delete(&path).await, gone(&json!(PLAN_SMOKE)));
     assert_eq!(client.get(&path).await, error(404, "test plan not found"));
     assert!(!ids(&client.read("/test-plans").await, "id").contains(&json!(PLAN_SMOKE)));
+
     let start = json!({"test_plan_id": PLAN_SMOKE, "deployment_config_id": CONFIG_PHONES});
+
     assert_eq!(client.post("/runs", start).await, error(404, "test plan not found"));
     assert_eq!(client.read("/test-plan-executions").await, executions);
     assert_eq!(client.read(&format!("/tests/{TEST_FAILS}")).await["id"], TEST_FAILS);
@@ -155,10 +177,12 @@ async fn a_deleted_plan_is_gone_and_what_was_started_with_it_is_not() {
 async fn a_shared_step_is_deleted_when_no_test_refers_to_it() {
     let client = Client::demo().await;
     let path = format!("/shared-steps/{STEPS_UNUSED}");
+
     assert_eq!(client.delete(&path).await, gone(&json!(STEPS_UNUSED)));
     for read in [path.clone(), format!("{path}?version=1")] {
         assert_eq!(client.get(&read).await, error(404, "shared step not found"));
     }
+
     assert!(!ids(&client.read("/shared-steps").await, "id").contains(&json!(STEPS_UNUSED)));
     assert_eq!(client.delete(&path).await, error(404, "shared step not found"));
 }
@@ -184,11 +208,14 @@ async fn deleting_takes_the_permission_and_something_to_delete() {
         ("/test-plans/nonsense".to_owned(), "test plan not found"),
         ("/shared-steps/ssc_none".to_owned(), "shared step not found"),
     ];
+
     for (path, text) in &unknown {
         assert_eq!(client.delete(path).await, error(404, text), "{path}");
     }
+
     let client = client.key(keys::READ_ONLY);
     let lacking = error(403, "API key missing required permission: project:edit-tests");
+
     for id in [
         format!("tests/{TEST_FAILS}"),
         format!("test-plans/{PLAN_SMOKE}"),
@@ -196,6 +223,8 @@ async fn deleting_takes_the_permission_and_something_to_delete() {
     ] {
         assert_eq!(client.delete(&format!("/{id}")).await, lacking, "{id}");
     }
+
     let client = client.key(keys::ARENA);
+
     assert_eq!(client.delete(&format!("/tests/{TEST_FAILS}")).await.status, 404, "another project's test");
 }

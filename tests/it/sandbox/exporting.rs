@@ -19,7 +19,9 @@ async fn export(client: &Client, body: Value) -> Answer {
 async fn one_suite_gives_the_run_form() {
     let body = json!({"multiplayer_run_id": RUN_PASSED, "custom_run_name": "  Nightly 412 "});
     let exported = export(&Client::demo().await, body).await;
+
     assert_eq!(exported.status, 200);
+
     let expected = [
         ("success", json!(true)),
         ("export_type", json!("single_run")),
@@ -29,9 +31,11 @@ async fn one_suite_gives_the_run_form() {
         ("total_test_cases", json!(2)),
         ("tmsys_run_name", json!("Nightly 412")),
     ];
+
     for (name, value) in expected {
         assert_eq!(exported.body[name], value, "{name}");
     }
+
     assert!(exported.body["tmsys_run_id"].is_number());
     assert_eq!((exported.body.get("tmsys_plan_id"), exported.body.get("already_exported")), (None, None));
 }
@@ -40,6 +44,7 @@ async fn one_suite_gives_the_run_form() {
 async fn several_suites_give_the_plan_form() {
     let body = json!({"multiplayer_run_ids": [RUN_PASSED, RUN_BLOCKED]});
     let exported = export(&Client::demo().await, body).await.body;
+
     assert_eq!(
         (&exported["export_type"], &exported["export_strategy"]),
         (&json!("multiple_runs"), &json!("multi_suite_plan"))
@@ -52,12 +57,17 @@ async fn several_suites_give_the_plan_form() {
 async fn exporting_again_returns_the_existing_export_when_asked_to() {
     let client = Client::demo().await;
     let first = export(&client, json!({"test_plan_execution_id": EXECUTION_COMPLETED})).await.body;
+
     assert_eq!(first["already_exported"], false);
+
     let body = json!({"test_plan_execution_id": EXECUTION_COMPLETED, "force_new_run": false});
     let again = export(&client, body).await.body;
+
     assert_eq!((&again["already_exported"], &again["runs_processed"]), (&json!(true), &json!([])));
     assert_eq!((&again["total_test_cases"], &again["tmsys_plan_id"]), (&json!(0), &first["tmsys_plan_id"]));
+
     let anew = export(&client, json!({"test_plan_execution_id": EXECUTION_COMPLETED})).await.body;
+
     assert_ne!(anew["tmsys_plan_id"], first["tmsys_plan_id"]);
 }
 
@@ -72,9 +82,12 @@ async fn an_execution_in_progress_exports_its_completed_runs() {
     let client = Client::demo().await;
     let body = json!({"test_plan_execution_id": EXECUTION_IN_PROGRESS});
     let early = export(&client, body.clone()).await.body;
+
     assert_eq!(early["runs_processed"].as_array().unwrap().len(), 1);
+
     client.sandbox.advance(3_600.0);
     let late = export(&client, body).await.body;
+
     assert_eq!(late["runs_processed"].as_array().unwrap().len(), 4);
 }
 
@@ -82,11 +95,16 @@ async fn an_execution_in_progress_exports_its_completed_runs() {
 async fn a_second_export_conflicts_while_the_first_is_in_progress() {
     let client = Client::demo().await;
     let mark = |in_progress: bool| json!({"test_plan_execution_id": EXECUTION_COMPLETED, "in_progress": in_progress});
+
     assert_eq!(client.post("/_sandbox/exports", mark(true)).await.status, 200);
+
     let body = json!({"test_plan_execution_id": EXECUTION_COMPLETED, "force_new_run": false});
     let conflict = error(409, "an export for this test plan is already in progress");
+
     assert_eq!(export(&client, body.clone()).await, conflict);
+
     client.post("/_sandbox/exports", mark(false)).await;
+
     assert_eq!(export(&client, body).await.status, 200);
 }
 
@@ -109,6 +127,7 @@ async fn a_test_without_cases_exports_nothing_and_says_so() {
 async fn sources_have_to_exist_in_the_project() {
     let client = Client::demo().await;
     let composite = format!("{RUN_PASSED}-1");
+
     for run in [ARENA_RUN_PASSED, JOB_PASSED, composite.as_str()] {
         assert_eq!(
             export(&client, json!({"multiplayer_run_id": run})).await,
@@ -116,9 +135,13 @@ async fn sources_have_to_exist_in_the_project() {
             "{run}"
         );
     }
+
     let several = json!({"multiplayer_run_ids": [RUN_PASSED, ARENA_RUN_PASSED]});
+
     assert_eq!(export(&client, several).await, error(404, "run not found"));
+
     let execution = json!({"test_plan_execution_id": "00000000-0000-4000-8000-000000000000"});
+
     assert_eq!(export(&client, execution).await, error(404, "test plan execution not found"));
 }
 
@@ -149,8 +172,11 @@ async fn a_deployment_may_use_another_word() {
         Client::with(Options { speed: 0.0, tmsys_name: "caseway".to_owned(), ..Options::default() }, None)
             .await;
     let body = json!({"multiplayer_run_id": RUN_PASSED});
+
     assert_eq!(export(&client, body.clone()).await.status, 404);
+
     let exported = client.post("/runs/export/caseway", body).await.body;
+
     assert!(exported["caseway_run_id"].is_number());
     assert_eq!(exported.get("tmsys_run_id"), None);
 }

@@ -37,6 +37,7 @@ async fn a_status_comes_as_often_as_ordered_and_for_its_operation_only() {
         client.get("/runs").await.status,
         client.get("/runs").await.status,
     ];
+
     assert_eq!(statuses, [503, 503, 200]);
 }
 
@@ -62,6 +63,7 @@ async fn an_operation_under_a_fault_is_not_executed() {
 async fn an_operation_can_be_executed_before_its_fault() {
     let client = with_fault(json!({"operation": "start_run", "reset": true, "after": true})).await;
     let before = jobs(&client).await.as_u64();
+
     assert!(
         client
             .send(
@@ -151,14 +153,18 @@ async fn requests_are_remembered_without_their_key() {
     client.post("/_sandbox/faults", json!({"reset": true})).await;
     client.send(Method::GET, "/runs?page=0", None).await.unwrap_err();
     client.get("/nothing").await;
+
     let seen = client.read("/_sandbox/requests").await["data"].clone();
     let row = |operation: Value, path: &str, status: Value| json!({"operation": operation, "method": "GET", "path": path, "status": status, "key": "key_demo"});
     let expected = json!([
         row(json!("list_runs"), "/api/v1/runs?page=0", json!(null)),
         row(json!(null), "/api/v1/nothing", json!(404)),
     ]);
+
     assert_eq!(seen, expected);
+
     client.delete("/_sandbox/requests").await;
+
     assert_eq!(client.read("/_sandbox/requests").await["data"], json!([]));
 }
 
@@ -187,6 +193,7 @@ async fn an_observer_sees_the_answers_of_operations_and_no_ordered_ones() {
         assert!(serde_json::from_slice::<Value>(body).is_ok());
         notes.lock().unwrap().push(format!("{method} {path} {status}"));
     };
+
     let client = Client::with(Options::default(), Some(Arc::new(observer))).await;
     client.read("/runs?page=1").await;
     client.post("/_sandbox/faults", json!({"status": 500, "after": true})).await;
@@ -194,6 +201,7 @@ async fn an_observer_sees_the_answers_of_operations_and_no_ordered_ones() {
     client.post("/_sandbox/faults", json!({"headers": {"x-note": "1"}})).await;
     client.get("/bugs/none").await;
     client.get("/nothing").await;
+
     assert_eq!(*seen.lock().unwrap(), ["GET /api/v1/runs?page=1 200", "GET /api/v1/bugs/none 404"]);
 }
 
@@ -216,7 +224,9 @@ async fn a_request_that_is_held_back_can_be_released() {
         }
         assert_eq!(client.post("/_sandbox/release", json!({})).await.status, 200);
     };
+
     let (answer, ()) = tokio::join!(client.get("/tests"), release);
+
     assert_eq!(answer.status, 200);
     assert!(begun.elapsed() < std::time::Duration::from_secs(30));
 }

@@ -38,15 +38,23 @@ async fn a_folder_is_created_where_its_parent_is() {
 async fn missing_parents_are_created_only_when_asked_for() {
     let client = Client::demo().await;
     let deep = json!({"name": "Z", "parent_path": "Levels/X/Y"});
+
     assert_eq!(folder(&client, deep.clone()).await, error(404, "parent folder not found"));
+
     let mut deep = deep;
     deep["create_intermediate_parents"] = json!(true);
+
     let created = folder(&client, deep.clone()).await.body;
+
     assert_eq!(created["created_intermediate_paths"], json!(["Levels/X", "Levels/X/Y"]));
+
     let again = error(409, "a folder with this name already exists");
+
     assert_eq!(folder(&client, deep).await, again);
+
     let folders = client.read("/test-folders").await;
     let row = folders["data"].as_array().unwrap().iter().find(|row| row["path"] == "Levels/X/Y").unwrap();
+
     assert_eq!((&created["parent_folder_id"], &row["parent_path"]), (&row["id"], &json!("Levels/X")));
 }
 
@@ -56,13 +64,21 @@ async fn a_folder_that_cannot_be_is_refused() {
     for name in ["", "A/B", " A", "A ", "\tA"] {
         assert_eq!(folder(&client, json!({"name": name})).await.status, 400, "{name:?}");
     }
+
     let both = json!({"name": "A", "parent_path": "Levels", "parent_folder_id": FOLDER_LEVELS});
     let text = "supply either parent_path or parent_folder_id, not both";
+
     assert_eq!(folder(&client, both).await, error(400, text));
+
     let unwrapped = client.post("/test-folders", json!({"name": "A"})).await;
+
     assert_eq!(unwrapped, error(400, "invalid request: test_folder: Required"));
+
     let nameless = folder(&client, json!({})).await;
+
     assert_eq!(nameless, error(400, "invalid request: test_folder.name: Required"));
+
     let unknown = json!({"name": "A", "parent_folder_id": NOWHERE});
+
     assert_eq!(folder(&client, unknown).await, error(404, "parent folder not found"));
 }

@@ -24,6 +24,7 @@ async fn files_are_named_without_and_with_their_directories() {
         ("world-1.csv", "guides/worlds/world-1.csv"),
         ("overview.md", "overview.md"),
     ];
+
     assert_eq!(names(&listing), expected);
     assert_eq!((&listing["scope"], &listing["count"]), (&json!("project"), &json!(3)));
 }
@@ -32,13 +33,16 @@ async fn files_are_named_without_and_with_their_directories() {
 async fn metadata_is_what_a_hidden_file_says_and_only_when_asked_for() {
     let client = Client::demo().await;
     let without = client.read(&format!("{ALL}/project?include_metadata=false")).await;
+
     assert!(without["files"].as_array().unwrap().iter().all(|file| file.get("metadata").is_none()));
+
     let with = client.read(&format!("{ALL}/project?include_metadata=true")).await;
     let metadata = |index: usize| with["files"][index].get("metadata");
     let controls = json!({
         "description": "Controls of the game", "summary": "Gestures, keys and gamepad buttons of every action.",
         "keywords": ["controls", "gestures", "gamepad"],
     });
+
     assert_eq!(metadata(0), Some(&controls));
     assert_eq!(metadata(1), Some(&json!({"summary": "How many lanterns each level of world 1 has."})));
     assert_eq!(metadata(2), None, "nobody wrote any");
@@ -48,6 +52,7 @@ async fn metadata_is_what_a_hidden_file_says_and_only_when_asked_for() {
 async fn sections_appear_when_their_scope_is_asked_for() {
     let client = Client::demo().await;
     let (agent, test) = (seed::AGENT_CURIOUS, seed::TEST_FAILS);
+
     for (query, expected) in [
         (String::new(), vec![("project", Value::Null, 3)]),
         (format!("?agent_id={agent}"), vec![("project", Value::Null, 3), ("agent", json!(agent), 0)]),
@@ -75,12 +80,15 @@ async fn the_lists_of_one_scope_name_whose_they_are() {
     let client = Client::demo().await;
     let (agent, test) = (seed::AGENT_CAREFUL, seed::TEST_PASSES);
     let of_agent = client.read(&format!("{ALL}/agent/{agent}")).await;
+
     assert_eq!(
         (&of_agent["scope"], &of_agent["agentId"], &of_agent["count"]),
         (&json!("agent"), &json!(agent), &json!(1))
     );
     assert_eq!(of_agent.get("testCaseId"), None);
+
     let of_test = client.read(&format!("{ALL}/test_case/{test}")).await;
+
     assert_eq!(
         of_test,
         json!({"projectId": "demo", "scope": "test_case", "testCaseId": test, "count": 0, "files": []})
@@ -101,6 +109,7 @@ async fn any_key_of_the_project_lists_and_no_other() {
     for key in [keys::DEMO, keys::POWERLESS, keys::READ_ONLY, keys::ORGANIZATION] {
         assert_eq!(asked_with(key, ALL).await.status, 200, "{key}");
     }
+
     assert_eq!(asked_with(keys::ARENA, ALL).await, error(403, "API key does not match the project"));
     assert_eq!(asked_with(keys::ORGANIZATION, "/file-storage/nowhere").await.status, 403);
     assert_eq!(asked_with(keys::EXPIRED, ALL).await, error(403, "API key expired"));

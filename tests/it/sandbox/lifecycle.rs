@@ -21,10 +21,14 @@ async fn attempts(test: &str, retries: u8) -> (Vec<Value>, Value) {
     let body =
         json!({"multiplayer_test_id": test, "deployment_config_id": CONFIG_PHONES, "retries": retries});
     let started = client.post("/runs", body).await;
+
     client.sandbox.advance(TO_THE_END_S);
     let job = client.job(&started).await;
+
     assert_eq!(job["status"], "COMPLETED");
+
     let results = job["runs"].as_array().unwrap().iter().map(|run| run["result"].clone());
+
     (results.collect(), job["retries"]["remaining"].clone())
 }
 
@@ -34,6 +38,7 @@ async fn a_job_passes_through_its_states_in_order() {
     let body = json!({"multiplayer_test_id": TEST_PASSES, "deployment_config_id": CONFIG_PHONES});
     let started = client.post("/runs", body).await;
     let mut seen = Vec::new();
+
     for _ in 0..160 {
         let job = client.job(&started).await;
         let state = json!([job["status"], job["runs"][0]["state"], job["runs"][0]["result"]]);
@@ -42,6 +47,7 @@ async fn a_job_passes_through_its_states_in_order() {
         }
         client.sandbox.advance(1.0);
     }
+
     let expected = [
         json!(["QUEUED", null, null]),
         json!(["STARTING", "INITIALIZING", null]),
@@ -49,6 +55,7 @@ async fn a_job_passes_through_its_states_in_order() {
         json!(["CLEANING_UP", "COMPLETED", "SUCCESS"]),
         json!(["COMPLETED", "COMPLETED", "SUCCESS"]),
     ];
+
     assert_eq!(seen, expected);
 }
 
@@ -80,8 +87,10 @@ async fn a_job_without_a_device_is_rejected() {
     let client = Client::demo().await;
     let body = json!({"multiplayer_test_id": TEST_PASSES, "deployment_config_id": CONFIG_PHONES_ALL_BROKEN});
     let started = client.post("/runs", body).await;
+
     client.sandbox.advance(10.0);
     let job = client.job(&started).await;
+
     assert_eq!((&job["status"], &job["runs"]), (&json!("COMPLETED"), &json!([])));
     assert_eq!(job["queue_rejection_reason"], "no_device_available");
 }
@@ -105,12 +114,15 @@ async fn an_execution_ends_with_its_jobs() {
     let client = Client::demo().await;
     let path = format!("/test-plan-executions/{EXECUTION_IN_PROGRESS}");
     let before = client.read(&path).await;
+
     assert_eq!(
         before["test_status"],
         json!({"passed": 1, "failed": 0, "skipped": 0, "stopped": 0, "queued": 2, "running": 1})
     );
+
     client.sandbox.advance(TO_THE_END_S);
     let after = client.read(&path).await;
+
     assert_eq!((&before["status"], &after["status"]), (&json!("in_progress"), &json!("completed")));
     assert_eq!(
         after["test_status"],
@@ -123,14 +135,18 @@ async fn a_failed_step_shows_which_expectation_was_not_met() {
     let client = Client::demo().await;
     let body = json!({"multiplayer_test_id": TEST_FAILS, "deployment_config_id": CONFIG_PHONES});
     let started = client.post("/runs", body).await;
+
     client.sandbox.advance(TO_THE_END_S);
     let run = client.last_run(&started).await;
     let player = &run["players"][0];
+
     assert_eq!(player["step_result_summary"], json!({"SUCCESS": 1, "FAILED": 1, "SKIPPED": 1}));
     assert_eq!(player["completed_step_count"], 1);
+
     let items = player["steps"][1]["items"].as_array().unwrap();
     let statuses: Vec<_> =
         items.iter().map(|item| (item["id"].as_str().unwrap(), item["status"].as_str().unwrap())).collect();
+
     assert_eq!(statuses, [("2a", "passed"), ("2b", "failed")]);
     assert_eq!(run["bug_info"], json!({"bug_label": "bugs_found", "bug_count": 1}));
 }
@@ -140,16 +156,22 @@ async fn bugs_appear_while_a_discovery_goes_on() {
     let client = Client::demo().await;
     let body = json!({"multiplayer_test_id": TEST_DISCOVERY, "deployment_config_id": CONFIG_PHONES});
     let started = client.post("/runs", body).await;
+
     client.sandbox.advance(30.0);
     let run = client.last_run(&started).await;
     let path = format!("/runs/{}/bugs", run["multiplayer_run_id"].as_str().unwrap());
+
     assert_eq!(client.read(&path).await["pagination"]["total_count"], 0);
+
     client.sandbox.advance(TO_THE_END_S);
     let bugs = client.read(&path).await;
     let ids: Vec<_> =
         { bugs["data"].as_array().unwrap() }.iter().map(|bug| bug["bug_id"].as_str().unwrap()).collect();
+
     assert!(ids.contains(&BUG_CRITICAL) && ids.contains(&BUG_UNREVIEWED), "{ids:?}");
+
     let run = client.last_run(&started).await;
+
     assert_eq!((&run["bug_info"], &run["players"][0]["steps"][0]["items"]), (&Value::Null, &Value::Null));
 }
 
@@ -159,10 +181,13 @@ async fn bugs_count_players_from_0_and_runs_from_1() {
     let run = client.read(&format!("/runs/{RUN_THREE_PLAYERS}")).await;
     let results: Vec<_> =
         { run["players"].as_array().unwrap() }.iter().map(|player| player["result"].clone()).collect();
+
     assert_eq!(results, ["SUCCESS", "FAILED", "SUCCESS"]);
     assert_eq!(run["players"][1]["player_number"], 2);
     assert_eq!(run["players"][1]["id"], format!("{RUN_THREE_PLAYERS}-2"));
+
     let bugs = client.read(&format!("/runs/{RUN_THREE_PLAYERS}/bugs")).await;
+
     assert_eq!(
         (&bugs["data"][0]["bug_id"], &bugs["data"][0]["player_number"]),
         (&json!(BUG_CRITICAL), &json!(1))
@@ -181,10 +206,13 @@ async fn a_job_counts_its_players() {
 #[tokio::test]
 async fn projects_differ_in_the_letter_case_of_states_only() {
     let client = Client::demo().await;
+
     assert_eq!(client.read(&format!("/runs/{RUN_RUNNING}")).await["state"], "RUNNING");
     assert_eq!(client.read(&format!("/jobs/{JOB_RUNNING}")).await["status"], "RUNNING");
+
     let client = client.key(keys::ARENA);
     let run = client.read(&format!("/runs/{ARENA_RUN_RUNNING}")).await;
+
     assert_eq!((&run["state"], &run["players"][0]["state"]), (&json!("running"), &json!("running")));
     assert_eq!(client.read("/jobs?status=running").await["data"][0]["status"], "RUNNING");
 }

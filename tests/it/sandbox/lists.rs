@@ -26,6 +26,7 @@ async fn pages_follow_one_another() {
     let whole = client.read("/runs?page_size=100").await;
     let total = whole["pagination"]["total_count"].as_u64().unwrap();
     let mut pieces = Vec::new();
+
     for page in 0..total.div_ceil(7) {
         let list = client.read(&format!("/runs?page={page}&page_size=7")).await;
         let expected =
@@ -33,6 +34,7 @@ async fn pages_follow_one_another() {
         assert_eq!(list["pagination"], expected);
         pieces.extend(column(&list, "multiplayer_run_id"));
     }
+
     assert_eq!(pieces, column(&whole, "multiplayer_run_id"));
     assert_eq!(client.read("/runs?page=1000").await["data"], json!([]));
 }
@@ -67,9 +69,13 @@ async fn runs_are_filtered_by_each_parameter() {
         listed(&format!("/runs?test_plan_execution_id={EXECUTION_COMPLETED}"), "job_id").await.len(),
         5
     );
+
     let tests = listed("/runs?test_type=discovery", "test").await;
+
     assert!(!tests.is_empty() && tests.iter().all(|test| test["type"] == "discovery"));
+
     let tests = listed(&format!("/runs?multiplayer_test_id={TEST_PASSES}"), "test").await;
+
     assert!(!tests.is_empty() && tests.iter().all(|test| test["id"] == TEST_PASSES));
     assert!(listed("/runs?bugs=true", "multiplayer_run_id").await.contains(&json!(RUN_FAILED)));
 }
@@ -104,13 +110,20 @@ async fn jobs_are_filtered_by_status() {
 #[tokio::test]
 async fn tests_are_listed_whole_or_by_folder() {
     let client = Client::demo().await;
+
     assert_eq!(client.read("/tests").await["pagination"]["total_count"], 10);
+
     let menus = client.read("/tests?folder_path=Menus").await;
+
     assert!(column(&menus, "id").contains(&json!(TEST_FAILS)));
+
     let id = menus["data"][0]["folder_id"].as_str().unwrap();
+
     assert_eq!(client.read(&format!("/tests?folder_id={id}")).await["data"], menus["data"]);
     assert_eq!(column(&client.read("/tests?folder_path=/").await, "folder_path"), ["/"]);
+
     let both = client.get(&format!("/tests?folder_path=Menus&folder_id={id}")).await;
+
     assert_eq!(both, error(400, "supply either folder_path or folder_id, not both"));
 }
 
@@ -134,6 +147,7 @@ async fn executions_are_newest_first() {
 #[tokio::test]
 async fn builds_are_newest_first_and_filtered_by_each_parameter() {
     let all = listed("/builds", "id").await;
+
     assert_eq!((all.len(), &all[0], &all[4]), (5, &json!(BUILD_IOS), &json!(BUILD_PLAYSTATION)));
     assert_eq!(listed("/builds?pinned=true", "id").await, [BUILD_PLAYSTATION]);
     assert_eq!(listed("/builds?sdk=false", "id").await, [BUILD_PLAYSTATION]);
@@ -147,10 +161,13 @@ async fn builds_are_newest_first_and_filtered_by_each_parameter() {
 async fn folders_are_alphabetical_and_know_their_parents() {
     let folders = Client::demo().await.read("/test-folders").await;
     let paths = ["Levels", "Levels/World 1", "Levels/World 2", "Menus", "Online"];
+
     assert_eq!(column(&folders, "path"), paths);
     assert_eq!(column(&folders, "name"), ["Levels", "World 1", "World 2", "Menus", "Online"]);
     assert_eq!(column(&folders, "parent_path"), ["/", "Levels", "Levels", "/", "/"]);
+
     let parents = column(&folders, "parent_folder_id");
+
     assert_eq!(parents, [json!(null), json!(FOLDER_LEVELS), json!(FOLDER_LEVELS), json!(null), json!(null)]);
 }
 
@@ -169,8 +186,11 @@ async fn a_reviewed_bug_lists_its_occurrences() {
     let client = Client::demo().await;
     let bug = client.read(&format!("/bugs/{BUG_ACTIVE}")).await;
     let occurrences = bug["occurrences"].as_array().unwrap();
+
     assert_eq!(bug["occurrence_count"], occurrences.len());
+
     let detected = client.read(&format!("/runs/{RUN_FAILED}/bugs")).await;
+
     assert_eq!(
         (&occurrences[0]["id"], &occurrences[0]["player_index"]),
         (&detected["data"][0]["id"], &json!(0))

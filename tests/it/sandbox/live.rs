@@ -28,10 +28,13 @@ fn size(player: &Value) -> (u32, u32) {
 async fn a_running_run_shows_its_players_from_0() {
     let client = Client::demo().await;
     let run = live(&client, RUN_RUNNING).await;
+
     assert_eq!((&run["multiplayer_run_id"], &run["state"]), (&json!(RUN_RUNNING), &json!("RUNNING")));
     assert_eq!(run["test"], json!({"id": TEST_FLAKY, "name": "Beat the Cinder Golem"}));
+
     let [player] = run["players"].as_array().unwrap().as_slice() else { panic!("{run}") };
     let id = format!("{RUN_RUNNING}-1");
+
     assert_eq!(player["player_number"], 0);
     assert_eq!((&player["composite_run_id"], &player["current_run_id"]), (&json!(id), &json!(id)));
     assert_eq!(player["current_step"], 2);
@@ -46,22 +49,31 @@ async fn the_clock_decides_what_is_shown() {
     let client = Client::demo().await;
     let before = live(&client, RUN_RUNNING).await;
     client.sandbox.advance(10.0);
+
     let after = live(&client, RUN_RUNNING).await;
     let [before, after] = [&before["players"][0], &after["players"][0]];
+
     assert_eq!(after["last_agent_step"]["step"], 13);
+
     let elapsed = |player: &Value| player["game_state"]["elapsed_ms"].as_i64().unwrap();
+
     assert_eq!(elapsed(after) - elapsed(before), 10_000);
     assert_eq!(after["current_step"], 2);
+
     client.sandbox.advance(600.0);
     let ended = live(&client, RUN_RUNNING).await;
+
     assert_eq!(ended["state"], "COMPLETED");
+
     let retried = client.read(&format!("/jobs/{JOB_RUNNING}")).await["runs"][1]["multiplayer_run_id"].clone();
+
     assert_eq!(live(&client, retried.as_str().unwrap()).await["state"], "COMPLETED");
 }
 
 #[tokio::test]
 async fn a_completed_run_shows_nothing_but_the_last_turn() {
     let run = live(&Client::demo().await, RUN_PASSED).await;
+
     assert_eq!(run["state"], "COMPLETED");
     for player in run["players"].as_array().unwrap() {
         for field in ["current_run_id", "current_step", "game_state", "screenshot"] {
@@ -76,24 +88,32 @@ async fn each_player_has_a_step_of_its_own_and_a_run_that_has_not_begun_none() {
     let client = Client::demo().await;
     let body = json!({"multiplayer_test_id": TEST_TWO_PLAYERS, "deployment_config_id": CONFIG_WINDOWS});
     let started = client.post("/runs", body).await;
+
     client.sandbox.advance(11.0);
     let run = client.last_run(&started).await["multiplayer_run_id"].as_str().unwrap().to_owned();
     let seen = live(&client, &run).await;
+
     assert_eq!(seen["state"], "INITIALIZING");
+
     let nothing = json!([null, null, null]);
     let fields =
         |player: &Value| json!([player["current_step"], player["screenshot"], player["last_agent_step"]]);
+
     assert!(seen["players"].as_array().unwrap().iter().all(|player| fields(player) == nothing), "{seen}");
+
     // The first player takes 26 s for the first step, the second one 34 s.
     client.sandbox.advance(34.0);
     let seen = live(&client, &run).await;
     let steps: Vec<_> =
         seen["players"].as_array().unwrap().iter().map(|player| &player["current_step"]).collect();
+
     assert_eq!(steps, [&json!(2), &json!(1)]);
+
     let numbers = [0, 1].map(|index: usize| {
         let player = &seen["players"][index];
         (player["player_number"].clone(), player["composite_run_id"].clone())
     });
+
     assert_eq!(numbers, [(json!(0), json!(format!("{run}-1"))), (json!(1), json!(format!("{run}-2")))]);
 }
 
@@ -102,11 +122,16 @@ async fn screenshots_are_left_out_when_nobody_wants_them() {
     let client = Client::demo().await;
     let path = format!("/runs/{RUN_RUNNING}/live");
     let without = client.read(&format!("{path}?include_screenshot=false")).await;
+
     assert_eq!(without["players"][0]["screenshot"], json!(null));
+
     let mut with = client.read(&format!("{path}?include_screenshot=true")).await;
+
     assert_eq!(client.read(&path).await, with);
     assert_eq!(client.read(&format!("{path}?include_screenshot=perhaps")).await, with, "it has no 400");
+
     with["players"][0]["screenshot"] = json!(null);
+
     assert_eq!(without, with);
 }
 
@@ -114,10 +139,13 @@ async fn screenshots_are_left_out_when_nobody_wants_them() {
 async fn only_builds_with_the_sdk_tell_the_state_of_the_game_and_screens_differ() {
     let client = Client::demo().await.key(keys::ARENA);
     let run = live(&client, ARENA_RUN_RUNNING).await;
+
     assert_eq!(run["state"], "running");
     assert_eq!(size(&run["players"][0]), (1_920, 1_080));
+
     let build = client.read(&format!("/runs/{ARENA_RUN_RUNNING}")).await["build"]["id"].clone();
     let build = client.read(&format!("/builds/{}", build.as_str().unwrap())).await;
+
     assert_eq!(run["players"][0]["game_state"].is_object(), build["sdk"] == true);
 }
 
@@ -127,7 +155,9 @@ async fn a_run_that_is_not_there_is_not_found_and_reading_takes_the_permission()
     for run in ["nowhere", ARENA_RUN_RUNNING, &format!("{RUN_RUNNING}-1")] {
         assert_eq!(client.get(&format!("/runs/{run}/live")).await, error(404, "run not found"), "{run}");
     }
+
     let client = client.key(keys::POWERLESS);
     let lacking = error(403, "API key missing required permission: project:read-runs");
+
     assert_eq!(client.get(&format!("/runs/{RUN_RUNNING}/live")).await, lacking);
 }

@@ -15,6 +15,7 @@ use super::client::{Client, error};
 fn steps(test: &Value) -> Vec<&Value> {
     let player = &test["players_by_key"][test["player_order"][0].as_str().unwrap()];
     let mut found = Vec::new();
+
     for key in player["item_order"].as_array().unwrap() {
         let item = &player["items_by_key"][key.as_str().unwrap()];
         match item["step_order"].as_array() {
@@ -24,6 +25,7 @@ fn steps(test: &Value) -> Vec<&Value> {
             }
         }
     }
+
     found
 }
 
@@ -36,12 +38,14 @@ async fn a_test_shows_the_steps_that_its_runs_show() {
         let ran: Vec<_> =
             run["players"][0]["steps"].as_array().unwrap().iter().map(|step| &step["test"]).collect();
         let written = steps(&test);
+
         assert_eq!(written.len(), ran.len());
         for (written, ran) in written.into_iter().zip(ran) {
             for field in ["test_step_id", "goal", "finish_condition"] {
                 assert_eq!(written[field], ran[field], "{field}");
             }
         }
+
         assert_eq!((&test["test_type"], &test["name"]), (&run["test"]["type"], &run["test"]["name"]));
     }
 }
@@ -60,11 +64,15 @@ async fn a_test_has_every_field_of_the_contract() {
         ("memory", json!(null)),
         ("player_order", json!(["1"])),
     ];
+
     for (field, value) in own {
         assert_eq!(test[field], value, "{field}");
     }
+
     assert_eq!(test["tmsys"]["cases"][1]["case_id"], 1042);
+
     let step = steps(&test)[0];
+
     assert_eq!(
         step["expected_results"],
         json!([{"expected": "The level starts"}, {"expected": "The lantern is lit"}])
@@ -83,7 +91,9 @@ async fn time_budgets_are_those_of_the_kind_of_test() {
         let test = client.read(&format!("/tests/{test}")).await;
         assert_eq!((&test["min_seconds"], &test["max_seconds"]), (&least, &json!(most)), "{}", test["name"]);
     }
+
     let players = client.read(&format!("/tests/{TEST_THREE_PLAYERS}")).await;
+
     assert_eq!(players["player_order"], json!(["1", "2", "3"]));
 }
 
@@ -94,10 +104,13 @@ async fn collections_come_with_their_steps_unless_told_otherwise() {
     let item = |test: &Value| test["players_by_key"]["1"]["items_by_key"]["1"].clone();
     let whole = item(&client.read(&path).await);
     let collection = client.read(&format!("/shared-steps/{STEPS_START_LEVEL}")).await;
+
     assert_eq!((&whole["type"], &whole["collection_id"]), (&json!("collection"), &json!(STEPS_START_LEVEL)));
     assert_eq!(whole["steps_by_key"], collection["steps_by_key"]);
     assert_eq!(whole["step_order"], collection["step_order"]);
+
     let bare = item(&client.read(&format!("{path}?include_shared_collection_steps=false")).await);
+
     assert_eq!(bare, json!({"type": "collection", "collection_id": STEPS_START_LEVEL}));
 }
 
@@ -119,9 +132,12 @@ async fn earlier_versions_can_be_read() {
 async fn a_shared_step_lists_its_steps_in_order() {
     let client = Client::demo().await;
     let list = client.read("/shared-steps").await;
+
     assert_eq!(list["data"][0]["steps_count"], 1);
     assert_eq!(list["data"][0].get("version"), None);
+
     let collection = client.read(&format!("/shared-steps/{STEPS_START_LEVEL}")).await;
+
     assert_eq!((&collection["is_shared"], &collection["step_order"]), (&json!(true), &json!(["1"])));
     assert_eq!(collection["steps_by_key"]["1"]["goal"], "Start level 1");
 }
@@ -141,9 +157,11 @@ async fn any_valid_key_reads_tests_folders_and_shared_steps() {
     for path in ["/tests/unknown", "/shared-steps/unknown"] {
         assert_eq!(client.get(path).await.status, 404, "{path}");
     }
+
     for path in ["/test-folders", "/shared-steps"] {
         client.read(path).await;
     }
+
     for (path, permission) in [
         ("/agent-configs", "view-configs"),
         ("/credential-kinds", "view-configs"),

@@ -45,19 +45,24 @@ async fn the_ids_of_demo_are_there() {
     all_there(&client, "/runs", &runs).await;
     all_there(&client, "/runs", &[RUN_THREE_PLAYERS, RUN_DISCOVERY, RUN_TASK, RUN_STOPPED, RUN_RUNNING])
         .await;
+
     let jobs = [JOB_PASSED, JOB_FAILED, JOB_FLAKY, JOB_RUNNING, JOB_QUEUED, JOB_STOPPED, JOB_REJECTED];
     all_there(&client, "/jobs", &jobs).await;
     all_there(&client, "/test-plans", &[PLAN_SMOKE, PLAN_CROSS_PLATFORM]).await;
+
     let executions = [EXECUTION_COMPLETED, EXECUTION_IN_PROGRESS, EXECUTION_QUEUED];
     all_there(&client, "/test-plan-executions", &executions).await;
     all_there(&client, "/bugs", &[BUG_ACTIVE, BUG_CRITICAL, BUG_AUDIO, BUG_VISUAL, BUG_ARCHIVED]).await;
+
     let tests =
         [TEST_PASSES, TEST_FLAKY, TEST_FAILS, TEST_BLOCKED, TEST_ERRORS, TEST_SKIPPED, TEST_TWO_PLAYERS];
     all_listed(&client, "/tests", &tests).await;
     all_listed(&client, "/tests", &[TEST_THREE_PLAYERS, TEST_DISCOVERY, TEST_TASK]).await;
+
     let configs =
         [CONFIG_WINDOWS, CONFIG_PHONES, CONFIG_PHONES_ONE_BROKEN, CONFIG_PHONES_ALL_BROKEN, CONFIG_IPHONE];
     all_listed(&client, "/deployment-configs", &configs).await;
+
     let configs = [
         CONFIG_PRIVATE_PHONE,
         CONFIG_PRIVATE_TABLET,
@@ -67,8 +72,10 @@ async fn the_ids_of_demo_are_there() {
     ];
     all_listed(&client, "/deployment-configs", &configs).await;
     all_there(&client, "/shared-steps", &[STEPS_START_LEVEL, STEPS_SIGN_IN, STEPS_UNUSED]).await;
+
     let builds = [BUILD_ANDROID, BUILD_ANDROID_EARLIER, BUILD_WINDOWS, BUILD_IOS, BUILD_PLAYSTATION];
     all_there(&client, "/builds", &builds).await;
+
     let folders = [FOLDER_LEVELS, FOLDER_WORLD_1, FOLDER_WORLD_2, FOLDER_MENUS, FOLDER_ONLINE];
     all_listed(&client, "/test-folders", &folders).await;
     all_listed(&client, "/agent-configs", &[AGENT_CAREFUL, AGENT_CURIOUS]).await;
@@ -83,8 +90,10 @@ async fn the_ids_of_arena_are_there() {
     all_there(&client, "/jobs", &[ARENA_JOB_PASSED, ARENA_JOB_FAILED, ARENA_JOB_RUNNING]).await;
     all_there(&client, "/test-plans", &[ARENA_PLAN]).await;
     all_there(&client, "/test-plan-executions", &[ARENA_EXECUTION]).await;
+
     let tests = [ARENA_TEST_PASSES, ARENA_TEST_FAILS, ARENA_TEST_TWO_PLAYERS, ARENA_TEST_DISCOVERY];
     all_listed(&client, "/tests", &tests).await;
+
     let configs = [ARENA_CONFIG_LINUX, ARENA_CONFIG_TABLETS, ARENA_CONFIG_XBOX];
     all_listed(&client, "/deployment-configs", &configs).await;
     all_there(&client, "/shared-steps", &[ARENA_STEPS_DUEL]).await;

@@ -14,9 +14,13 @@ async fn a_shared_step_counts_its_versions_and_refuses_a_stale_one() {
     let after = client.patch(&path, change.clone()).await.body;
     let step = |collection: &Value| collection["steps_by_key"]["1"].clone();
     let mut expected = step(&before);
+
     expected["screenshots"] = json!(3);
+
     assert_eq!((&after["version"], step(&after)), (&json!(3), expected));
+
     let stale = json!({"error": "version conflict", "expected_version": 2, "latest_version": 3});
+
     assert_eq!(client.patch(&path, change).await, Answer { status: 409, body: stale });
     assert_eq!(client.read(&path).await, after);
     assert_eq!(client.read(&format!("{path}?version=2")).await, before);
@@ -26,6 +30,7 @@ async fn a_shared_step_counts_its_versions_and_refuses_a_stale_one() {
 async fn what_a_shared_step_cannot_be_is_refused() {
     let client = Client::demo().await;
     let path = format!("/shared-steps/{STEPS_SIGN_IN}");
+
     for patch in [
         json!({"id": "ssc_other"}),
         json!({"is_shared": false}),
@@ -36,11 +41,14 @@ async fn what_a_shared_step_cannot_be_is_refused() {
         let answer = client.patch(&path, json!({"expected_version": 2, "patch": patch})).await;
         assert_eq!(answer.status, 400, "{patch}");
     }
+
     for body in
         [json!({"patch": {}}), json!({"expected_version": 2}), json!({"expected_version": -1, "patch": {}})]
     {
         assert_eq!(client.patch(&path, body).await.status, 400);
     }
+
     let missing = client.patch("/shared-steps/ssc_none", json!({"expected_version": 0, "patch": {}})).await;
+
     assert_eq!(missing, error(404, "shared step not found"));
 }

@@ -37,8 +37,11 @@ async fn a_saved_test_gives_one_job_and_no_run_id() {
     let started = client.post("/runs", body).await;
     let job_id = started.body["job_ids"][0].clone();
     let expected = json!({"message": "queued", "build_id": BUILD_ANDROID_EARLIER, "job_ids": [job_id]});
+
     assert_eq!((started.status, &started.body), (201, &expected));
+
     let job = client.job(&started).await;
+
     assert_eq!((&job["status"], &job["tags"]), (&json!("QUEUED"), &json!(["smoke", "nightly"])));
 }
 
@@ -53,8 +56,11 @@ async fn exactly_one_subject_is_needed() {
 async fn unknown_subjects_are_404_and_unknown_configs_400() {
     let client = Client::demo().await;
     let test = json!({"multiplayer_test_id": NOWHERE, "deployment_config_id": CONFIG_PHONES});
+
     assert_eq!(client.post("/runs", test).await, error(404, "multiplayer test not found"));
+
     let plan = json!({"test_plan_id": NOWHERE, "deployment_config_id": CONFIG_PHONES});
+
     assert_eq!(client.post("/runs", plan).await, error(404, "test plan not found"));
     for field in ["deployment_config_id", "build_id", "agent_config_id"] {
         let mut body = json!({"multiplayer_test_id": TEST_PASSES, "deployment_config_id": CONFIG_PHONES});
@@ -105,6 +111,7 @@ async fn every_player_on_a_private_device_needs_its_own() {
         "multiplayer_test_id": TEST_TWO_PLAYERS, "deployment_config_id": CONFIG_PRIVATE_PHONE,
         "player_deployment_configs": own,
     });
+
     assert_eq!(Client::demo().await.post("/runs", body).await.status, 201);
 }
 
@@ -127,6 +134,7 @@ async fn instances_apply_per_device() {
             "run_on_all_configured_devices": true,
         })
     };
+
     for (config, status, requested, started) in [
         (CONFIG_PHONES, 201, 6, 6),
         (CONFIG_PHONES_ONE_BROKEN, 207, 4, 2),
@@ -151,8 +159,11 @@ async fn an_ephemeral_run_is_tagged_api_first() {
     let body = json!({"instructions": "Open the shop.", "deployment_config_id": CONFIG_PHONES, "additional_tags": ["shop"]});
     let started = client.post("/runs", body).await;
     let (test_id, job_ids) = (&started.body["test_id"], &started.body["job_ids"]);
+
     assert_eq!((started.status, &started.body), (201, &json!({"test_id": test_id, "job_ids": job_ids})));
+
     let job = client.job(&started).await;
+
     assert_eq!((&job["tags"], &job["test_name"]), (&json!(["api", "shop"]), &json!("[api] ephemeral test")));
 }
 
@@ -163,6 +174,7 @@ async fn an_ephemeral_run_on_all_devices_reports_device_runs() {
         "run_on_all_configured_devices": true,
     });
     let started = Client::demo().await.post("/runs", body).await;
+
     assert_eq!(started.status, 207);
     assert_eq!(started.body["device_runs"].as_array().unwrap().len(), 2);
     assert_eq!(started.body.get("results"), None);
@@ -176,9 +188,11 @@ async fn a_failure_text_is_in_message_or_in_error() {
         });
         client.post("/runs", body).await.body["results"][1].clone()
     };
+
     let client = Client::demo().await;
     let upper = start(&client, TEST_PASSES, CONFIG_PHONES_ONE_BROKEN).await;
     let lower = start(&client.key(keys::ARENA), ARENA_TEST_PASSES, ARENA_CONFIG_TABLETS).await;
+
     assert!(upper["message"].is_string() && upper.get("error").is_none(), "{upper}");
     assert!(lower["error"].is_string() && lower.get("message").is_none(), "{lower}");
 }
@@ -188,15 +202,20 @@ async fn a_plan_gives_one_job_per_test_and_an_execution() {
     let client = Client::demo().await;
     let body = json!({"test_plan_id": PLAN_SMOKE, "deployment_config_id": CONFIG_PHONES});
     let started = client.post("/runs", body).await;
+
     assert_eq!(started.status, 201);
     assert_eq!(started.body["job_ids"].as_array().unwrap().len(), 4);
+
     let id = started.body["test_plan_execution_id"].as_str().unwrap();
     let execution = client.read(&format!("/test-plan-executions/{id}")).await;
+
     assert_eq!((&execution["status"], &execution["total_tests"]), (&json!("queued"), &json!(4)));
+
     let jobs = client.read(&format!("/jobs?test_plan_execution_id={id}")).await;
     let mut retries: Vec<_> =
         { jobs["data"].as_array().unwrap() }.iter().map(|job| job["retries"]["total"].as_u64()).collect();
     retries.sort();
+
     assert_eq!(retries, [Some(0), Some(0), Some(1), Some(1)]);
 }
 
@@ -207,11 +226,16 @@ async fn every_used_slot_needs_an_entry() {
         async |body: Value| client.post(&format!("/test-plans/{PLAN_CROSS_PLATFORM}/runs"), body).await;
     let slots = |slots: &[(&str, &str)]| json!({"slot_deployment_configs": players(slots)});
     let missing = start(slots(&[("2", CONFIG_PHONES)])).await;
+
     assert_eq!(missing, error(400, "missing deployment config for slots: 1, 3"));
+
     let unknown =
         start(slots(&[("1", CONFIG_WINDOWS), ("2", CONFIG_PHONES), ("4", CONFIG_PLAYSTATION)])).await;
+
     assert_eq!(unknown, error(400, "unknown slot: 4"));
+
     let whole = start(slots(&[("1", CONFIG_WINDOWS), ("2", CONFIG_PHONES), ("3", CONFIG_PLAYSTATION)])).await;
+
     assert_eq!(whole.status, 201);
     assert_eq!(whole.body["slot_build_ids"], json!({"2": BUILD_ANDROID, "3": BUILD_PLAYSTATION}));
 }

@@ -17,10 +17,15 @@ async fn stopping_takes_effect_at_once() {
     let row =
         json!({"job_id": JOB_RUNNING, "ok": true, "status": 200, "message": "Job stopped", "error": null});
     let body = json!({"ok": true, "message": "Stopped 1/1 job(s)", "received_count": 1, "stopped_count": 1, "results": [row]});
+
     assert_eq!(stopped, Answer { status: 200, body });
+
     let run = client.read(&format!("/runs/{RUN_RUNNING}")).await;
+
     assert_eq!((&run["state"], &run["result"]), (&json!("COMPLETED"), &json!("STOPPED")));
+
     let steps = &run["players"][0]["steps"];
+
     assert_eq!(
         (&steps[1]["run_result"], &steps[1]["items"][0]["status"]),
         (&json!("STOPPED"), &json!("stopped"))
@@ -34,15 +39,20 @@ async fn a_stopped_job_is_not_retried() {
     let body =
         json!({"multiplayer_test_id": TEST_FLAKY, "deployment_config_id": CONFIG_PHONES, "retries": 5});
     let started = client.post("/runs", body).await;
+
     client.sandbox.advance(40.0);
     client.post("/runs/stop", json!({"job_ids": started.body["job_ids"]})).await;
+
     let mut statuses = Vec::new();
     for seconds in [0.0, 3.0, 5.0] {
         client.sandbox.advance(seconds);
         statuses.push(client.job(&started).await["status"].clone());
     }
+
     assert_eq!(statuses, ["STOPPING", "CLEANING_UP", "COMPLETED"]);
+
     let job = client.job(&started).await;
+
     assert_eq!((job["runs"].as_array().unwrap().len(), &job["retries"]["remaining"]), (1, &json!(5)));
     assert_eq!(job["stopped_by"], json!({"key_id": "key_demo"}));
 }

@@ -45,7 +45,9 @@ async fn put(client: &Client, upload: &Value, number: usize, bytes: &'static [u8
         .put(url)
         .header("content-type", BYTES)
         .body(bytes);
+
     let answer = answer.send().await.unwrap();
+
     answer.headers()["etag"].to_str().unwrap().to_owned()
 }
 
@@ -62,6 +64,7 @@ async fn complete(client: &Client, upload: &Value, etags: &[&str]) -> Answer {
 async fn the_body_names_the_project_of_the_path() {
     let client = client().await;
     let wrong = error(400, "invalid request: project_id: must be the project of the path");
+
     for path in ["/project/demo/builds/upload", "/builds/upload"] {
         assert_eq!(client.post(path, build(&json!({"project_id": "arena"}))).await, wrong);
         assert_eq!(client.post(path, build(&json!({"project_id": 3}))).await.status, 400);
@@ -76,17 +79,24 @@ async fn the_body_names_the_project_of_the_path() {
 async fn every_part_is_checked() {
     let client = client().await;
     let upload = begin(&client, &json!({})).await;
+
     assert_eq!(upload["total_parts"], 3);
+
     let one = put(&client, &upload, 1, b"abcd").await;
     let two = put(&client, &upload, 2, b"efgh").await;
+
     assert_eq!(
         complete(&client, &upload, &[&one, &two]).await,
         error(400, "2 parts are named, the upload has 3")
     );
+
     let missing = error(400, "part 3 has not been uploaded");
+
     assert_eq!(complete(&client, &upload, &[&one, &two, &two]).await, missing);
+
     let three = put(&client, &upload, 3, b"ij").await;
     let wrong = error(400, "part 2: the etag is not that of what was uploaded");
+
     assert_eq!(complete(&client, &upload, &[&one, &one, &three]).await, wrong);
     assert_eq!(complete(&client, &upload, &[&one, &two, &three, &three]).await.status, 400);
     assert_eq!(complete(&client, &upload, &[&one, &two, &three]).await.status, 200);
@@ -102,6 +112,7 @@ async fn parts_have_the_size_that_was_agreed_on() {
         ([b"abcd", b"efgh", b"i"], "part 3 has 1 bytes instead of 2"),
         ([b"abcd", b"efgh", b"ijkl"], "part 3 has 4 bytes instead of 2"),
     ];
+
     for (parts, problem) in cases {
         let upload = begin(&client, &json!({})).await;
         let mut etags = Vec::new();
@@ -128,15 +139,23 @@ async fn each_flow_is_completed_in_its_own_form() {
     let client = client().await;
     let parts = begin(&client, &json!({})).await;
     let answer = client.post("/builds/upload/complete", json!({"build_id": parts["build_id"]})).await;
+
     assert_eq!(answer, error(400, "upload_id, object_key and parts are required: the upload is multipart"));
+
     let single = begin(&client, &json!({"multipart": false})).await;
+
     assert_eq!(complete(&client, &with_upload_id(&single), &["x"]).await.status, 404);
+
     let answer = client.post("/builds/upload/complete", json!({"build_id": single["build_id"]})).await;
+
     assert_eq!(answer, error(400, "the file has not been uploaded"));
+
     let url = single["upload_url"].as_str().unwrap();
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     http.put(url).header("content-type", BYTES).body("abc").send().await.unwrap();
+
     let answer = client.post("/builds/upload/complete", json!({"build_id": single["build_id"]})).await;
+
     assert_eq!(answer, error(400, "the file has 3 bytes instead of 10"));
 }
 
@@ -158,6 +177,7 @@ async fn an_upload_is_of_one_project() {
             upload["upload_id"].as_str().unwrap()
         )
     };
+
     assert_eq!(client.delete(&path("arena")).await.status, 404);
     assert_eq!(client.delete(&path("nowhere")).await.status, 403);
     assert_eq!(client.delete(&path("demo")).await, Answer { status: 200, body: json!({"success": true}) });
@@ -167,6 +187,7 @@ async fn an_upload_is_of_one_project() {
 async fn part_numbers_are_those_of_the_upload() {
     let client = client().await;
     let upload = begin(&client, &json!({})).await;
+
     for (numbers, status) in [
         ("1", 200),
         ("3,1,3", 200),
@@ -192,25 +213,31 @@ async fn uploads_need_their_permission_and_the_addresses_of_parts_no_key() {
     let upload = begin(&client, &json!({})).await;
     let read_only = client.key(keys::READ_ONLY);
     let denied = error(403, "API key missing required permission: project:manage-build-storage");
+
     assert_eq!(read_only.post("/builds/upload", build(&json!({}))).await, denied);
     assert_eq!(complete(&read_only, &upload, &["x"]).await, denied);
     assert_eq!(read_only.delete("/builds/upload?build_id=x&object_key=y").await, denied);
     assert_eq!(read_only.delete(&format!("/builds/{BUILD_ANDROID}")).await, denied);
+
     let nobody = read_only.without_key();
     put(&nobody, &upload, 1, b"abcd").await;
+
     assert_eq!(nobody.post("/builds/upload", build(&json!({}))).await, error(401, "API key required"));
 }
 
 #[tokio::test]
 async fn an_id_that_cannot_be_one_has_the_status_of_the_contract() {
     let client = client().await;
+
     assert_eq!(client.delete("/builds/nonsense").await.status, 400);
     assert_eq!(
         client.delete("/builds/6d5c4b3a-2918-4706-a5f4-e3d2c1b0a998").await,
         error(404, "build not found")
     );
     assert_eq!(client.delete("/builds/upload").await, error(404, "Upload not found"));
+
     let answer = client.send(Method::GET, "/builds/upload/parts", None).await.unwrap();
+
     assert_eq!(answer.status(), 404, "without a key only the path can say the project");
 }
 
@@ -219,13 +246,17 @@ async fn a_reset_of_the_sandbox_removes_what_was_uploaded() {
     let client = client().await;
     let upload = begin(&client, &json!({})).await;
     put(&client, &upload, 1, b"abcd").await;
+
     let shown = client.read("/_sandbox/uploads").await;
     let row = json!({
         "project_id": "demo", "build_id": upload["build_id"], "upload_id": upload["upload_id"],
         "object_key": upload["object_key"], "parts": [1], "bytes": 4,
     });
+
     assert_eq!((&shown["data"], &shown["files"]), (&json!([row]), &json!(1)));
+
     client.post("/_sandbox/reset", json!({})).await;
     let shown = client.read("/_sandbox/uploads").await;
+
     assert_eq!((&shown["data"], &shown["files"]), (&json!([]), &json!(0)));
 }

@@ -69,6 +69,7 @@ async fn an_unusable_address_is_named_with_the_reason() {
 async fn without_it_only_the_tools_of_that_host_are_not_configured() {
     let service = Service::start().await;
     let mut host = Host::open(&service.settings(keys::DEMO, &[(NAME, ""), ALL])).await;
+
     for (tool, arguments) in calls() {
         let error = host.fail(tool, arguments).await;
         assert_eq!(error["code"], "not_configured", "{tool}");
@@ -76,8 +77,10 @@ async fn without_it_only_the_tools_of_that_host_are_not_configured() {
         assert!(message.contains(NAME) && message.contains(tool), "{message}");
         assert!(!error.to_string().contains("TAS_BASE_URL"), "{error}");
     }
+
     host.succeed("get_run", json!({"run_id": seed::RUN_PASSED})).await;
     host.succeed("get_minion_download", json!({"platform": "linux-x86_64"})).await;
+
     assert!(service.requests().await.iter().all(|request| !request.contains("/artifacts")));
 }
 
@@ -91,6 +94,7 @@ async fn a_failure_of_that_host_names_its_setting_and_no_other() {
     let peer = crate::support::peer::Peer::answering(peer).await;
     let elsewhere = format!("http://{}", peer.address());
     let elsewhere = service.settings(keys::DEMO, &[(NAME, &elsewhere), ALL]);
+
     for (settings, code) in [(nowhere, "service_unavailable"), (elsewhere, "bad_response")] {
         let mut host = Host::open(&settings).await;
         for tool in ["list_project_knowledge_files", "list_run_artifacts"] {

@@ -29,6 +29,7 @@ fn without<'a>(mut tools: Vec<&'a str>, names: &[&str]) -> Vec<&'a str> {
 #[test]
 fn words_combine_from_left_to_right() {
     let all = of(&Toolset::ALL);
+
     assert!(core().len() < all.len());
     for (words, expected) in [
         ("", core()),
@@ -63,11 +64,14 @@ fn read_only_beats_every_word() {
         let selection = settings(&[("TAS_TOOLSETS", words), ("TAS_READ_ONLY", value)]).selection();
         assert!(selection.tools().count() > 0 && selection.tools().all(|tool| tool.effect.is_read_only()));
     }
+
     let selection = super::settings_with(&["--read-only"], &[("TAS_READ_ONLY", "false")]).selection();
+
     assert!(selection.is_read_only(), "the flag beats the variable");
     for value in ["false", "0", "no", "off", ""] {
         assert!(!settings(&[("TAS_READ_ONLY", value)]).selection().is_read_only(), "{value}");
     }
+
     assert!(
         settings(&[("TAS_READ_ONLY", "perhaps")]).selection().is_read_only(),
         "in doubt nothing is changed"
@@ -78,6 +82,7 @@ fn read_only_beats_every_word() {
 async fn an_unknown_word_is_named_with_the_valid_ones() {
     let sets = Toolset::ALL.map(Toolset::name).join(", ");
     let valid = format!("valid are default, all, the sets {sets} and the names of tools");
+
     for (words, problem) in [
         ("runs,bugz", "has the unknown word `bugz` (nearest: `bugs`)"),
         ("-start_rum", "has the unknown word `start_rum` (nearest: `start_run`)"),

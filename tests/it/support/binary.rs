@@ -14,8 +14,10 @@ pub(crate) fn binary(arguments: &[&str], variables: &[(&str, &str)]) -> Command 
     for setting in SETTINGS {
         command.env_remove(setting.variable);
     }
+
     command.args(arguments).envs(variables.iter().copied()).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+
     command
 }
 
@@ -23,10 +25,13 @@ pub(crate) fn binary(arguments: &[&str], variables: &[(&str, &str)]) -> Command 
 pub(crate) async fn told(arguments: &[&str], variables: &[(&str, &str)], lines: &[&str]) -> Output {
     let mut child = binary(arguments, variables).spawn().expect("the binary starts");
     let mut input = child.stdin.take().expect("an input");
+
     for line in lines {
         input.write_all(format!("{line}\n").as_bytes()).await.expect("the server reads");
     }
+
     drop(input);
+
     tokio::time::timeout(Duration::from_secs(30), child.wait_with_output())
         .await
         .expect("an end")

@@ -101,6 +101,7 @@ impl Contract {
             None if matches!(status, 404 | 405) => Vec::new(),
             None => vec!["no such operation; it should answer 404 or 405".to_owned()],
         };
+
         broken.into_iter().map(|broken| format!("{method} {path} -> {status}: {broken}")).collect()
     }
 
@@ -118,6 +119,7 @@ impl Contract {
             serving.sort_by(|one, other| one.0.cmp(&other.0));
             serving.first().map(|(_, operation)| *operation)
         };
+
         serving(path).or_else(|| serving(&format!("/project/any{path}")))
     }
 
@@ -141,12 +143,14 @@ impl Contract {
 
     fn read() -> Self {
         const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
+
         let mut operations = Vec::new();
         for (path, item) in members(&DOCUMENT["paths"]) {
             for (method, operation) in members(item).filter(|(name, _)| METHODS.contains(name)) {
                 operations.push(Operation::read(path, method, operation, item.get("servers").is_some()));
             }
         }
+
         Self { operations }
     }
 }
@@ -160,6 +164,7 @@ impl Operation {
         let answers = members(&operation["responses"]).map(|(status, answer)| {
             (status.parse().expect("statuses are numbers"), Answer::read(resolved(answer)))
         });
+
         Self {
             id: text("operationId"),
             method: method.to_uppercase(),
@@ -194,10 +199,12 @@ impl Operation {
         if template.len() != segments.len() && !open_end {
             return None;
         }
+
         let fits = |(name, segment): (&&str, &&str)| {
             let placeholder = name.starts_with('{');
             (if placeholder { !segment.is_empty() } else { name == segment }).then_some(placeholder)
         };
+
         template.iter().zip(segments).map(fits).collect()
     }
 }

@@ -52,6 +52,7 @@ impl Peer {
                 tokio::spawn(converse(stream, answer.clone(), happened.clone()));
             }
         });
+
         Self { address, events, accepting: accepting.abort_handle() }
     }
 
@@ -97,12 +98,14 @@ pub(crate) async fn converse(
             _ => return drop(happened.send(Event::Closed)),
         }
     }
+
     drop(happened.send(Event::Request(String::from_utf8_lossy(&seen).into_owned())));
     if !answer.is_empty() {
         // The other side may have read enough.
         drop(stream.write_all(&answer).await);
         drop(stream.shutdown().await);
     }
+
     while stream.read_buf(&mut seen).await.is_ok_and(|count| count > 0) {}
     drop(happened.send(Event::Closed));
 }

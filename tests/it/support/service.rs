@@ -41,11 +41,14 @@ impl Service {
                 violations.into_iter().map(|one| format!("{} {}: {one}", exchange.method, exchange.path));
             found.lock().expect("no test panics here").extend(said);
         };
+
         let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
         let sandbox = sandbox::start(anywhere, options, Some(Arc::new(observer))).await.expect("a free port");
         // The client wants a TLS provider even where it never uses one; a second installation is refused, harmlessly.
         drop(rustls::crypto::ring::default_provider().install_default());
+
         let control = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
+
         Self { sandbox, control, outside }
     }
 
@@ -73,7 +76,9 @@ impl Service {
             ("TAS_KNOWLEDGE_URL", knowledge_url.as_str()),
             ("TAS_API_KEY", key),
         ];
+
         variables.extend_from_slice(more);
+
         settings(&variables)
     }
 
@@ -115,10 +120,12 @@ impl Service {
         let answer = self.control.get(url).send().await.expect("the sandbox is up");
         let (status, length) = (answer.status().as_u16(), answer.content_length());
         let bytes = answer.bytes().await.expect("a body");
+
         assert_eq!(length, Some(bytes.len() as u64));
         if status == 404 {
             return None;
         }
+
         assert_eq!(status, 200);
         Some(bytes.to_vec())
     }

@@ -40,7 +40,9 @@ impl Stub {
                     .into_response()
             }
         });
+
         let serving = tokio::spawn(async move { axum::serve(listener, router).await }).abort_handle();
+
         Self { base_url, targets, serving }
     }
 

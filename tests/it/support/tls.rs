@@ -28,9 +28,11 @@ impl Secure {
         let (acceptor, pem) = certified(name);
         let authority = NamedTempFile::new().expect("a file");
         std::fs::write(authority.path(), pem).expect("a writable file");
+
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = format!("https://{}", listener.local_addr().expect("an address"));
         let (happened, events) = unbounded_channel();
+
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (answer, happened) = (answer.clone().into_bytes(), happened.clone());
@@ -39,6 +41,7 @@ impl Secure {
                 }
             }
         });
+
         Self { address, authority, events }
     }
 
@@ -58,6 +61,7 @@ impl Secure {
 fn certified(name: &str) -> (TlsAcceptor, String) {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+
     let key = KeyPair::generate().expect("a key");
     let authority = params.self_signed(&key).expect("a certificate").pem();
     let issuer = Issuer::new(params, key);
@@ -65,7 +69,9 @@ fn certified(name: &str) -> (TlsAcceptor, String) {
     let certificate = CertificateParams::new([name.to_owned()]).expect("a name").signed_by(&key, &issuer);
     let chain = vec![certificate.expect("a certificate").der().clone()];
     let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
+
     drop(rustls::crypto::ring::default_provider().install_default());
     let config = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key);
+
     (TlsAcceptor::from(Arc::new(config.expect("a configuration"))), authority)
 }

@@ -34,9 +34,11 @@ impl Given {
         if ids.is_empty() {
             return;
         }
+
         if self.0.len() >= MOST {
             self.0.pop_front();
         }
+
         self.0.push_back(Answer { call: call.clone(), ids, told });
     }
 

@@ -69,6 +69,7 @@ impl Since {
         let sent = self.sent.or_else(ours);
         let margin = date.and(sent).map_or(WIDE_MARGIN, |_| MARGIN);
         let counted = before(date.unwrap_or(self.now), first.saturating_add(margin));
+
         sent.map_or(counted, |sent| counted.min(before(sent, MARGIN)))
     }
 
@@ -126,10 +127,12 @@ impl Ready {
         let call = call.without(FOR_THE_WRITE);
         let shown = as_shown(arguments, &call.key);
         let mut start = None;
+
         for number in 0..MOST_PAGES {
             let asked = asked(list, arguments, number);
             let answer = call.succeed(entry, &asked, project.as_deref()).await?;
             self.memory.hear(answer.date, *clock);
+
             let start = *start.get_or_insert_with(|| since.start(answer.date));
             let reply = Reply::new(entry, &asked, &answer, &call.key, &self.within())?;
             let page = Page::read(reply.value(), number).ok_or_else(|| no_page(entry.name))?;
@@ -137,11 +140,13 @@ impl Ready {
                 let is_like = is_new(list, record, start) && is_alike(list.same, record, &shown);
                 is_like && !since.knows(list, record)
             };
+
             found.extend(page.records.iter().filter(may_be).map(|record| told(list, record)));
             if page.is_last || is_past(list, page.records, start) {
                 return Ok(());
             }
         }
+
         Err(Failure::new(Code::Rejected, format!("it has more than {} records", MOST_PAGES * PAGE_SIZE)))
     }
 }

@@ -92,10 +92,13 @@ impl Memory {
         if calls.remembered.iter().any(|known| known.call == call && known.owner.is_some()) {
             return None;
         }
+
         calls.attempts += 1;
         let id = calls.attempts;
         let doubt = calls.take(&call, id);
+
         drop(calls);
+
         Some(Attempt { memory: self, clock, id, call, doubt, sent: None, is_settled: false })
     }
 

@@ -63,11 +63,13 @@ pub(super) fn found_again(
         }
         _ => "",
     };
+
     let message = format!(
         "{}: not sent: the equal call of {ago} had no known outcome, and seems to have happened{undated}",
         entry.name
     );
     let shown: Vec<_> = found.iter().take(MOST_SHOWN).collect();
+
     Failure::new(Code::Conflict, message)
         .hint(format!("see `details.found`: {}; to do it again all the same, call once more", trace.advice))
         .detail("found", json!(shown))
@@ -85,12 +87,14 @@ pub(super) fn unseen(entry: &OperationEntry, trace: &DuplicateCheck, failure: &F
         }
         Probe::Nowhere(_) => trace.advice.to_owned(),
     };
+
     let more = if passes(failure) {
         "; or call again later"
     } else {
         "; to do it again all the same, call once more"
     };
     let unseen = Failure::new(Code::OutcomeUnknown, message).hint(format!("{advice}{more}"));
+
     match trace.look {
         Probe::Nowhere(_) => unseen,
         _ => unseen.detail("looking_failed", json!(failure.code)),

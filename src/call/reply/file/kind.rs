@@ -33,6 +33,7 @@ impl Kind {
         let essence = essence.trim().to_ascii_lowercase();
         let unknown = ["", "application/octet-stream", "binary/octet-stream"].contains(&essence.as_str());
         let suffixed = ["+json", "+xml", "+yaml"].iter().any(|suffix| essence.ends_with(suffix));
+
         if unknown || suffixed || essence.starts_with("text/") || TEXTS.contains(&essence.as_str()) {
             Self::PerhapsText
         } else if essence.starts_with("image/") {

@@ -27,6 +27,7 @@ impl<'a> Text<'a> {
             }
             Err(_) => return None,
         };
+
         (!whole.contains('\0')).then_some(Self { before, text: whole })
     }
 }
@@ -41,6 +42,7 @@ pub(super) fn fitting(text: &str, length: usize, room: usize) -> usize {
             return at;
         }
     }
+
     text.len()
 }
 

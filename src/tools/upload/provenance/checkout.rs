@@ -22,9 +22,11 @@ async fn read(directory: &Path, branch: Option<&str>) -> Option<Value> {
     let commit = git(directory, &["log", "-1", "--no-show-signature", format]).await?;
     let mut parts = commit.split('\u{1f}');
     let mut commit = Map::new();
+
     for field in ["hash", "short_hash", "author", "timestamp", "message"] {
         commit.insert(field.to_owned(), json!(parts.next()?));
     }
+
     let mut vcs =
         Fields::from_iter([("type".to_owned(), json!("git")), ("commit".to_owned(), commit.into())]);
     let mut add = |field: &str, value: Option<String>| {
@@ -34,13 +36,16 @@ async fn read(directory: &Path, branch: Option<&str>) -> Option<Value> {
     };
     let remote =
         git(directory, &["config", "--get", "remote.origin.url"]).await.map(|url| without_secrets(&url));
+
     add("provider", remote.as_deref().and_then(provider).map(str::to_owned));
     add("repository_url", remote);
+
     let tag = git(directory, &["describe", "--tags", "--exact-match"]).await;
     let own = git(directory, &["symbolic-ref", "--short", "-q", "HEAD"]).await;
     // Some jobs that build a tag call it a branch.
     add("branch", own.or_else(|| branch.map(str::to_owned).filter(|branch| Some(branch) != tag.as_ref())));
     add("tag", tag);
+
     Some(Value::Object(vcs))
 }
 
@@ -71,6 +76,7 @@ fn provider(remote: &str) -> Option<&'static str> {
     let host = remote.split_once("://").map_or(remote, |(_, rest)| rest);
     let host = host.split(['/', ':']).next().unwrap_or_default();
     let host = host.rsplit('@').next().unwrap_or_default();
+
     [("github", "github"), ("gitlab", "gitlab"), ("bitbucket", "bitbucket"), ("azure.com", "azure-devops")]
         .into_iter()
         .find(|(part, _)| host.contains(part))

@@ -122,8 +122,10 @@ pub fn job(variable: impl Fn(&str) -> Option<String>) -> Option<Job> {
     };
     let mut ci = Fields::from_iter([("system".to_owned(), json!(system.name))]);
     let fields = system.fields.iter();
+
     ci.extend(fields.filter_map(|(field, form)| Some(((*field).to_owned(), json!(composed(form, filled)?)))));
     let branch = system.branch.iter().find_map(|form| branch(&composed(form, filled)?));
+
     Some(Job { ci: Value::Object(ci), branch })
 }
 

@@ -48,6 +48,7 @@ impl Answer {
         if body.is_empty() && self.uncertain {
             return Vec::new();
         }
+
         let essence = content_type.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
         match self.media.get(essence) {
             // Raw bytes, of whatever type.

@@ -34,6 +34,7 @@ pub(crate) fn argument(parameter: &Value) -> String {
     if name == "executionId" {
         return "test_plan_execution_id".to_owned();
     }
+
     let mut argument = String::new();
     for letter in name.chars() {
         if letter.is_ascii_uppercase() {
@@ -41,6 +42,7 @@ pub(crate) fn argument(parameter: &Value) -> String {
         }
         argument.push(letter.to_ascii_lowercase());
     }
+
     argument
 }
 
@@ -53,6 +55,7 @@ pub(crate) fn is_comma_separated(parameter: &Value) -> bool {
 fn sample(parameter: &'static Value) -> Value {
     let schema = resolved(&parameter["schema"]);
     let given = [parameter.get("example"), schema.get("default"), schema.pointer("/enum/0")];
+
     match given.into_iter().flatten().next() {
         Some(Value::String(text)) if is_comma_separated(parameter) => {
             json!(text.split(',').collect::<Vec<_>>())

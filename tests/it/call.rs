@@ -1,0 +1,15 @@
+//! One call of one operation, from its arguments to its reply.
+
+mod artifacts;
+mod authoring;
+mod deleting;
+mod duplicate_guard;
+mod exporting;
+mod knowledge;
+mod live;
+mod minions;
+mod refusals;
+mod replies;
+mod scope;
+mod starting;
+mod uploading;

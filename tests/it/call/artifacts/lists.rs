@@ -1,0 +1,62 @@
+//! Lists of artifacts.
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::seed;
+
+use super::{answering, open, player};
+
+#[tokio::test]
+async fn a_list_has_the_files_that_the_run_shows() {
+    let (_service, mut host) = open(&[]).await;
+    for run in [seed::RUN_FAILED, seed::RUN_TWO_PLAYERS, seed::RUN_STOPPED] {
+        let detail = host.succeed("get_run", json!({"run_id": run})).await;
+        for one in detail["players"].as_array().expect("players") {
+            let listing = host.succeed("list_run_artifacts", json!({"run_id": one["id"]})).await;
+            assert_eq!((&listing["runId"], &listing["count"]), (&one["id"], &json!(4)));
+            let same = |list: &Value, time: &str| {
+                let fields = ["filename", "url", "size", time];
+                let shown = |file: &Value| fields.map(|field| file[field].clone());
+                list.as_array().expect("files").iter().map(shown).collect::<Vec<_>>()
+            };
+            assert_eq!(same(&listing["artifacts"], "uploaded"), same(&one["artifacts"], "uploaded_at"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_an_empty_list_lacks_is_added() {
+    let (service, mut host) = open(&[]).await;
+    let id = format!("{}-1", seed::RUN_RUNNING);
+    let listing = host.succeed("list_run_artifacts", json!({"run_id": id})).await;
+
+    assert_eq!(listing, json!({"artifacts": [], "runId": id, "count": 0}));
+
+    let body = json!({"runId": null, "artifacts": [{"filename": "a", "url": "b"}], "more": 1});
+    service.fault(json!({"operation": "list_run_artifacts", "body": body})).await;
+
+    let listing = host.succeed("list_run_artifacts", json!({"run_id": id})).await;
+
+    assert_eq!((&listing["runId"], &listing["count"], &listing["more"]), (&json!(id), &json!(1), &json!(1)));
+}
+
+#[tokio::test]
+async fn what_the_service_says_is_kept() {
+    let body = "{\"runId\": \"other-1\", \"count\": 7, \"artifacts\": []}";
+    let (_peer, mut host) = answering("200 OK", body).await;
+    let listing = host.succeed("list_run_artifacts", json!({"run_id": player()})).await;
+    assert_eq!(listing, json!({"runId": "other-1", "count": 7, "artifacts": []}));
+}
+
+#[tokio::test]
+async fn an_unknown_player_is_not_found() {
+    let (_service, mut host) = open(&[]).await;
+    for id in [format!("{}-2", seed::RUN_FAILED), "nosuchrun01-1".to_owned()] {
+        for (tool, arguments) in [
+            ("list_run_artifacts", json!({"run_id": id})),
+            ("get_run_artifact", json!({"run_id": id, "filename": "a"})),
+        ] {
+            let error = host.fail(tool, arguments).await;
+            assert_eq!((&error["code"], &error["status"]), (&json!("not_found"), &json!(404)), "{id}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What is refused, by whom, and with which words.
+
+use serde_json::json;
+use tas_mcp::sandbox::{keys, seed};
+
+use super::{ALL, answering, file, open, part};
+use crate::support::{host::Host, service::Service};
+
+#[tokio::test]
+async fn the_id_of_a_run_is_not_that_of_a_player() {
+    let (service, mut host) = open(&[]).await;
+    let rule = "run_id: must be the id of a player, `<run>-<player>` with players from 1: `get_run` shows it as `players[].id`";
+    let no_players =
+        [seed::RUN_FAILED, seed::JOB_FAILED, "r-", "-1", "r-0", "r-00", "r-+1", "r-x", "r-12345"];
+
+    for id in no_players {
+        for (tool, arguments) in [
+            ("list_run_artifacts", json!({"run_id": id})),
+            ("get_run_artifact", json!({"run_id": id, "filename": "a"})),
+        ] {
+            assert_eq!(host.violations(tool, arguments).await, [rule], "{id}");
+        }
+    }
+
+    assert_eq!(service.requests().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn names_that_leave_the_run_are_refused_before_any_request() {
+    let (service, mut host) = open(&[]).await;
+    for name in ["..", "../agent.log", "a/../../b", "/etc/passwd", "a//b", "a/", "."] {
+        let found = host.violations("get_run_artifact", file(name)).await;
+        assert!(found.len() == 1 && found[0].starts_with("filename: "), "{name}: {found:?}");
+    }
+    assert_eq!(service.requests().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn parts_have_limits() {
+    let (service, mut host) = open(&[]).await;
+    let mut arguments = part("agent.log", 0, 1_000_001);
+    arguments["offset"] = json!(-1);
+
+    let expected = ["offset: must be 0 or more, got -1", "length: must be from 1 to 1000000, got 1000001"];
+
+    assert_eq!(host.violations("get_run_artifact", arguments).await, expected);
+    assert_eq!(
+        host.violations("get_run_artifact", part("a", 0, 0)).await,
+        ["length: must be from 1 to 1000000, got 0"]
+    );
+    assert_eq!(service.requests().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn an_unknown_file_is_not_found() {
+    let (_service, mut host) = open(&[]).await;
+    let error = host.fail("get_run_artifact", file("agent.log/nothing")).await;
+    assert_eq!(
+        (&error["code"], &error["details"]["service_error"]),
+        (&json!("not_found"), &json!("artifact not found"))
+    );
+}
+
+#[tokio::test]
+async fn an_offset_beyond_the_end_is_told_with_the_size() {
+    let (service, mut host) = open(&[]).await;
+    let total = super::served(&service, "agent.log").await.len();
+
+    for offset in [total as u64, total as u64 + 7, u64::MAX] {
+        let error = host.fail("get_run_artifact", part("agent.log", offset, 10)).await;
+        assert_eq!((&error["code"], &error["status"]), (&json!("rejected"), &json!(416)));
+        assert_eq!(error["details"]["total_bytes"], total);
+    }
+
+    let (_peer, mut host) = answering("200 OK", "0123").await;
+    let error = host.fail("get_run_artifact", part("a.log", 4, 10)).await;
+
+    assert_eq!((&error["code"], &error["details"]["total_bytes"]), (&json!("rejected"), &json!(4)));
+}
+
+#[tokio::test]
+async fn another_part_than_asked_for_is_no_answer() {
+    for head in ["206 Partial Content\r\ncontent-range: bytes 0-3/9", "304 Not Modified"] {
+        let (_peer, mut host) = answering(head, if head.starts_with('2') { "0123" } else { "" }).await;
+        assert_eq!(
+            host.fail("get_run_artifact", part("a.log", 4, 4)).await["code"],
+            "bad_response",
+            "{head}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn keys_are_refused_as_elsewhere() {
+    for (key, code, status) in [
+        (keys::ARENA, "permission_denied", 403),
+        (keys::POWERLESS, "permission_denied", 403),
+        (keys::EXPIRED, "unauthenticated", 403),
+        ("svc_wrong", "unauthenticated", 401),
+    ] {
+        let service = Service::start().await;
+        let mut host = Host::open(&service.settings(key, &[ALL])).await;
+        let error = host.fail("get_run_artifact", file("agent.log")).await;
+        assert_eq!((&error["code"], &error["status"]), (&json!(code), &json!(status)), "{key}");
+        assert_eq!(service.requests().await.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn reading_is_repeated_until_the_host_answers() {
+    let (service, mut host) = open(&[]).await;
+    let fault =
+        json!({"operation": "get_run_artifact", "status": 503, "headers": {"retry-after": "0"}, "times": 2});
+    service.fault(fault).await;
+    service.fault(json!({"operation": "get_run_artifact", "truncate": true})).await;
+    host.succeed("get_run_artifact", file("deliverables/report.json")).await;
+
+    assert_eq!(service.requests().await.len(), 4);
+}

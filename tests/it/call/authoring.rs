@@ -1,0 +1,175 @@
+//! Writing tests, folders, plans and shared steps, as callers of the tools see it (specification, Endpoints;
+//! supplement 4, 6, 7, 8).
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{Options, keys, seed};
+
+use crate::support::{host::Host, service::Service};
+
+/// A server with the key of `demo`.
+async fn open() -> (Service, Host) {
+    let service = Service::start().await;
+    let host = Host::open(&service.settings(keys::DEMO, &[("TAS_TOOLSETS", "all")])).await;
+    (service, host)
+}
+
+/// Asserts that each call is refused with exactly these violations, and that no request is sent.
+async fn assert_refused(cases: &[(&str, Value, &[&str])]) {
+    let (service, mut host) = open().await;
+    for (tool, arguments, expected) in cases {
+        assert_eq!(host.violations(tool, arguments.clone()).await, *expected, "{tool} {arguments}");
+    }
+    assert_eq!(service.requests().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn what_the_service_forbids_is_refused_before_any_request() {
+    let plan = |patch: Value| json!({"test_plan_id": seed::PLAN_SMOKE, "patch": patch});
+    let steps =
+        |patch: Value| json!({"shared_step_id": seed::STEPS_SIGN_IN, "expected_version": 2, "patch": patch});
+    let test = |patch: Value| json!({"test_id": seed::TEST_PASSES, "expected_version": 3, "patch": patch});
+    let managed = "is managed by the service: leave it out";
+
+    assert_refused(&[
+        ("update_test_plan", plan(json!({"id": "x"})), &["patch.id: cannot be changed"]),
+        (
+            "update_test_plan",
+            plan(json!({"slots": [], "default_slot_name": null})),
+            &[
+                "patch.slots: is read-only through the API",
+                "patch.default_slot_name: is read-only through the API",
+            ],
+        ),
+        (
+            "update_shared_step",
+            steps(json!({"id": "x", "is_shared": false})),
+            &["patch.id: cannot be changed", "patch.is_shared: cannot be changed"],
+        ),
+        ("update_shared_step", steps(json!({"version": 3})), &[&format!("patch.version: {managed}")]),
+        (
+            "update_shared_step",
+            steps(json!({"steps_by_key": {"1": {"test_step_id": "step_1"}}})),
+            &[&format!("patch.steps_by_key.1.test_step_id: {managed}")],
+        ),
+        ("update_test", test(json!({"id": "x"})), &["patch.id: cannot be changed"]),
+        (
+            "update_test",
+            test(json!({"players_by_key": {"1": {"items_by_key": {
+                "1": {"test_step_id": "step_1"}, "2": {"collection_id": "ssc_a", "version": 1},
+            }}}})),
+            &[
+                &format!("patch.players_by_key.1.items_by_key.1.test_step_id: {managed}"),
+                &format!("patch.players_by_key.1.items_by_key.2.version: {managed}"),
+            ],
+        ),
+        (
+            "create_test",
+            json!({"test": {"name": "A", "test_type": "verification", "min_seconds": 5}}),
+            &["test.min_seconds: verification tests have no least time: leave it out"],
+        ),
+        (
+            "create_test",
+            json!({"test": {"max_seconds": 19_801}}),
+            &["test.max_seconds: must be from 0 to 19800, got 19801", "test.name: is required"],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn folders_have_one_parent_and_a_plain_name() {
+    let parents = json!({
+        "name": "A", "parent_path": "Levels", "parent_folder_id": seed::FOLDER_LEVELS,
+    });
+    assert_refused(&[
+        (
+            "create_test_folder",
+            parents,
+            &["parent_path: `parent_path` and `parent_folder_id` cannot be combined"],
+        ),
+        (
+            "create_test_folder",
+            json!({"name": "A/B"}),
+            &["name: must not contain `/`: parents go into `parent_path`"],
+        ),
+        ("create_test_folder", json!({"name": " A"}), &["name: must not begin or end with whitespace"]),
+        ("create_test_folder", json!({"name": ""}), &["name: must not be empty"]),
+        (
+            "update_test",
+            json!({
+                "test_id": "a", "expected_version": 0, "patch": {}, "folder_path": "/", "folder_id": "b",
+            }),
+            &["folder_path: `folder_path` and `folder_id` cannot be combined"],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_stale_version_is_a_conflict_that_names_both_versions() {
+    let (_service, mut host) = open().await;
+    for (tool, id, of, latest) in [
+        ("update_shared_step", "shared_step_id", seed::STEPS_SIGN_IN, 2),
+        ("update_test", "test_id", seed::TEST_PASSES, 3),
+    ] {
+        let stale = json!({id: of, "expected_version": latest - 1, "patch": {"name": "Mine"}});
+        let error = host.fail(tool, stale).await;
+        assert_eq!((&error["code"], &error["status"]), (&json!("conflict"), &json!(409)));
+        let details = json!({
+            "service_error": "version conflict", "expected_version": latest - 1, "latest_version": latest,
+        });
+        assert_eq!(error["details"], details);
+        let hint = error["hint"].as_str().expect("a hint");
+        assert!(hint.contains("read it again") && hint.contains("merge") && hint.contains("retry"), "{hint}");
+        let fresh = json!({id: of, "expected_version": latest, "patch": {"name": "Mine"}});
+        assert_eq!(host.succeed(tool, fresh).await["version"], latest + 1);
+    }
+}
+
+#[tokio::test]
+async fn fields_travel_where_the_service_takes_them() {
+    let (service, mut host) = open().await;
+    host.succeed("create_test_folder", json!({"name": "World 3", "parent_path": "Levels"})).await;
+
+    let test = json!({"name": "Walk", "test_type": "task"});
+    let bare = json!({
+        "test": test, "folder_path": "Levels/World 3", "include_shared_collection_steps": false,
+        "shared_collection_steps_mode": "drop",
+    });
+    let created = host.succeed("create_test", bare).await;
+
+    assert_eq!((&created["version"], &created["test_type"]), (&json!(0), &json!("task")));
+
+    let moved = json!({
+        "test_id": created["id"], "expected_version": 0, "patch": "{}", "folder_path": "/",
+        "include_shared_collection_steps": false, "shared_collection_steps_mode": "drop",
+    });
+    host.succeed("update_test", moved).await;
+
+    let id = created["id"].as_str().expect("an id");
+
+    assert_eq!(
+        service.writes().await,
+        [
+            "POST /test-folders 201".to_owned(),
+            "POST /tests?include_shared_collection_steps=false&shared_collection_steps_mode=drop 201"
+                .to_owned(),
+            format!("PATCH /tests/{id}?include_shared_collection_steps=false 200"),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn case_links_have_the_name_of_the_deployment_on_the_wire_only() {
+    let service =
+        Service::with(Options { speed: 0.0, tmsys_name: "acme".to_owned(), ..Options::default() }).await;
+    let settings = service.settings(keys::DEMO, &[("TAS_TMSYS_NAME", "acme")]);
+    let mut host = Host::open(&settings).await;
+    let links = json!({"cases": [{"suite_id": 11, "case_id": 1041}]});
+    let arguments = json!({
+        "test_id": seed::TEST_ERRORS, "expected_version": 3, "patch": {"tmsys": links},
+    });
+    let changed = host.succeed("update_test", arguments).await;
+
+    assert_eq!((&changed["tmsys"], changed.get("acme")), (&links, None));
+}

@@ -1,0 +1,149 @@
+//! Export to the test-management system, as callers of the tool see it (specification, POST runs/export).
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{Options, keys, seed};
+
+use crate::support::{
+    host::Host,
+    service::{Service, settings},
+};
+
+mod rules;
+
+const TOOL: &str = "export_tmsys_run";
+
+/// A server with this key.
+async fn open(key: &str) -> (Service, Host) {
+    let service = Service::start().await;
+    let host = Host::open(&service.settings(key, &[])).await;
+    (service, host)
+}
+
+fn execution() -> Value {
+    json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED})
+}
+
+fn without_new_run() -> Value {
+    json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED, "force_new_run": false})
+}
+
+#[tokio::test]
+async fn each_source_has_its_type() {
+    let (service, mut host) = open(keys::DEMO).await;
+    let sources = [
+        (json!({"multiplayer_run_id": seed::RUN_PASSED}), "single_run", json!([seed::RUN_PASSED])),
+        (
+            json!({"multiplayer_run_ids": [seed::RUN_PASSED, seed::RUN_FAILED]}),
+            "multiple_runs",
+            json!([seed::RUN_PASSED, seed::RUN_FAILED]),
+        ),
+    ];
+
+    for (arguments, kind, runs) in sources {
+        let result = host.succeed(TOOL, arguments).await;
+        assert_eq!([&result["export_type"], &result["export_trigger"]], [kind, "manual"]);
+        assert_eq!((&result["success"], &result["runs_processed"]), (&json!(true), &runs));
+    }
+
+    assert_eq!(host.succeed(TOOL, execution()).await["export_type"], "test_plan");
+    assert_eq!(service.writes().await, ["POST /runs/export/tmsys 200"; 3]);
+}
+
+#[tokio::test]
+async fn every_export_makes_a_new_entry_unless_it_is_told_not_to() {
+    let (_service, mut host) = open(keys::DEMO).await;
+    let entry = |result: &Value| [result["tmsys_run_id"].clone(), result["tmsys_plan_id"].clone()];
+    let first = host.succeed(TOOL, execution()).await;
+    let second = host.succeed(TOOL, execution()).await;
+
+    assert_ne!(entry(&first), entry(&second));
+
+    let again = host.succeed(TOOL, without_new_run()).await;
+
+    assert_eq!(entry(&again), entry(&second));
+    assert_eq!([&again["already_exported"], &again["success"]], [true, true]);
+    assert_eq!((&again["runs_processed"], &again["total_test_cases"]), (&json!([]), &json!(0)));
+}
+
+#[tokio::test]
+async fn an_execution_is_exported_as_far_as_it_has_come() {
+    let (service, mut host) = open(keys::DEMO).await;
+    let running = json!({"test_plan_execution_id": seed::EXECUTION_IN_PROGRESS});
+    let runs = |result: &Value| result["runs_processed"].as_array().map_or(0, Vec::len);
+    let early = host.succeed(TOOL, running.clone()).await;
+
+    service.advance(86_400.0);
+    let late = host.succeed(TOOL, running).await;
+
+    assert!(runs(&early) > 0 && runs(&early) < runs(&late), "{early} {late}");
+}
+
+#[tokio::test]
+async fn a_second_export_during_the_first_is_a_conflict() {
+    let (service, mut host) = open(keys::DEMO).await;
+    service.export_in_progress(seed::EXECUTION_COMPLETED).await;
+
+    for arguments in [execution(), without_new_run()] {
+        let error = host.fail(TOOL, arguments).await;
+        assert_eq!((&error["code"], &error["status"]), (&json!("conflict"), &json!(409)));
+        let words = "an export for this test plan is already in progress";
+        assert_eq!(error["details"]["service_error"], words);
+    }
+
+    assert_eq!(service.writes().await.len(), 2, "a conflict is not repeated");
+}
+
+#[tokio::test]
+async fn a_project_without_the_integration_lacks_the_feature() {
+    let (_service, mut host) = open(keys::ARENA).await;
+    let error = host.fail(TOOL, json!({"multiplayer_run_id": seed::ARENA_RUN_PASSED})).await;
+    assert_eq!((&error["code"], &error["status"]), (&json!("feature_disabled"), &json!(403)));
+}
+
+#[tokio::test]
+async fn a_missing_permission_is_named() {
+    let (_service, mut host) = open(keys::READ_ONLY).await;
+    let error = host.fail(TOOL, execution()).await;
+    assert_eq!(error["code"], "permission_denied");
+    assert_eq!(error["details"]["required_permission"], "project:operate-runs");
+}
+
+#[tokio::test]
+async fn a_run_of_another_project_is_not_found() {
+    let (_service, mut host) = open(keys::DEMO).await;
+    let ids = json!({"multiplayer_run_ids": [seed::RUN_PASSED, seed::ARENA_RUN_PASSED]});
+    assert_eq!(host.fail(TOOL, ids).await["code"], "not_found");
+}
+
+#[tokio::test]
+async fn an_export_without_success_is_shown_as_it_is() {
+    let (service, mut host) = open(keys::DEMO).await;
+    let body = json!({
+        "success": false, "export_type": "single_run", "export_trigger": "manual", "export_strategy": "single_suite",
+        "runs_processed": [], "total_test_cases": 0, "error": "the account may not add runs", "error_code": "REMOTE_403",
+        "tmsys_run_id": "812", "of_tomorrow": {"new": true},
+    });
+    service.fault(json!({"operation": TOOL, "body": body})).await;
+
+    assert_eq!(host.succeed(TOOL, json!({"multiplayer_run_id": seed::RUN_PASSED})).await, body);
+}
+
+#[tokio::test]
+async fn the_word_of_the_deployment_is_used_on_the_wire_and_not_in_results() {
+    let options = Options { speed: 0.0, tmsys_name: "acmerail".to_owned(), ..Options::default() };
+    // The contract knows the neutral word only, so that this service is not held to it.
+    let sandbox = tas_mcp::sandbox::start(([127, 0, 0, 1], 0).into(), options, None).await.unwrap();
+    let base_url = sandbox.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+    let renamed = [&variables[..], &[("TAS_TMSYS_NAME", "acmerail")]].concat();
+    let mut host = Host::open(&settings(&renamed)).await;
+    let result = host.succeed(TOOL, execution()).await;
+    let names: Vec<_> = result.as_object().unwrap().keys().filter(|name| name.contains('_')).collect();
+
+    assert!(names.iter().any(|name| name.starts_with("tmsys_")), "{names:?}");
+    assert!(!names.iter().any(|name| name.contains("acmerail")), "{names:?}");
+
+    let mut host = Host::open(&settings(&variables)).await;
+
+    assert_eq!(host.fail(TOOL, execution()).await["code"], "not_found", "the neutral word is no route there");
+}

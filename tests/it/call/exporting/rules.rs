@@ -1,0 +1,115 @@
+//! What an export takes.
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{keys, seed};
+
+use super::{TOOL, open};
+
+const SOURCES: &str = ": exactly one of `multiplayer_run_id`, `multiplayer_run_ids`, `test_plan_execution_id` must be provided, got ";
+
+/// Asserts that each call is refused with exactly these violations, and that no request is sent.
+async fn assert_refused(cases: &[(Value, &[&str])]) {
+    let (service, mut host) = open(keys::DEMO).await;
+    for (arguments, expected) in cases {
+        assert_eq!(host.violations(TOOL, arguments.clone()).await, *expected, "{arguments}");
+    }
+    assert_eq!(service.requests().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn exactly_one_source_is_given() {
+    let (run, execution) = (seed::RUN_PASSED, seed::EXECUTION_COMPLETED);
+    let none = format!("{SOURCES}none");
+    let all = format!("{SOURCES}`multiplayer_run_id`, `multiplayer_run_ids`, `test_plan_execution_id`");
+    let runs = format!("{SOURCES}`multiplayer_run_id`, `multiplayer_run_ids`");
+
+    assert_refused(&[
+        (json!({}), &[&none]),
+        (json!({"multiplayer_run_id": null, "force_new_run": false}), &[&none]),
+        (json!({"multiplayer_run_id": run, "multiplayer_run_ids": [run]}), &[&runs]),
+        (
+            json!({"multiplayer_run_id": run, "multiplayer_run_ids": [run], "test_plan_execution_id": execution}),
+            &[&all],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_list_has_one_to_a_hundred_different_ids() {
+    let ids = |count: usize| json!((0..count).map(|number| format!("r{number}")).collect::<Vec<_>>());
+
+    assert_refused(&[
+        (json!({"multiplayer_run_ids": []}), &["multiplayer_run_ids: must not be empty"]),
+        (
+            json!({"multiplayer_run_ids": ids(101)}),
+            &["multiplayer_run_ids: must have at most 100 entries, got 101"],
+        ),
+        (
+            json!({"multiplayer_run_ids": ["r1", "r2", "r1"]}),
+            &["multiplayer_run_ids.2: must not repeat an earlier entry"],
+        ),
+        (json!({"multiplayer_run_ids": ["r1", ""]}), &["multiplayer_run_ids.1: must not be empty"]),
+    ])
+    .await;
+
+    let (service, mut host) = open(keys::DEMO).await;
+
+    // None of them exists: the list itself is fine.
+    assert_eq!(host.fail(TOOL, json!({"multiplayer_run_ids": ids(100)})).await["code"], "not_found");
+    assert_eq!(service.writes().await, ["POST /runs/export/tmsys 404"]);
+}
+
+#[tokio::test]
+async fn a_name_has_1_to_250_characters_after_trimming() {
+    let named = |name: &str| json!({"multiplayer_run_id": seed::RUN_PASSED, "custom_run_name": name});
+    let rule =
+        |length| format!("custom_run_name: must have 1 to 250 characters after trimming, got {length}");
+    let (none, too_many) = (rule(0), rule(251));
+
+    assert_refused(&[
+        (named(""), &[&none]),
+        (named(" \t\n "), &[&none]),
+        (named(&"x".repeat(251)), &[&too_many]),
+        (named(&"é".repeat(251)), &[&too_many]),
+    ])
+    .await;
+
+    let (_service, mut host) = open(keys::DEMO).await;
+    // Characters count, not bytes; blanks around them do not.
+    for name in ["x".to_owned(), "é".repeat(250), "🚀".repeat(250), format!("  {}  ", "x".repeat(250))] {
+        let result = host.succeed(TOOL, named(&name)).await;
+        assert_eq!(result["tmsys_run_name"], name.trim());
+    }
+}
+
+#[tokio::test]
+async fn other_fields_and_types_are_refused() {
+    let run = seed::RUN_PASSED;
+
+    assert_refused(&[
+        (
+            json!({"multiplayer_run_id": run, "force_new_runs": false}),
+            &["force_new_runs: is not an argument of this tool; the nearest is `force_new_run`"],
+        ),
+        (
+            json!({"multiplayer_run_id": run, "force_new_run": "no", "close_run_on_completion": 1}),
+            &[
+                "force_new_run: must be true or false, got a string",
+                "close_run_on_completion: must be true or false, got a number",
+            ],
+        ),
+        (
+            json!({"test_plan_execution_id": "run-7"}),
+            &["test_plan_execution_id: must be a UUID such as 3f2b8c1e-7a4d-4e59-9b60-1c2d3e4f5a6b"],
+        ),
+    ])
+    .await;
+
+    // The trigger is not for callers to choose.
+    let (service, mut host) = open(keys::DEMO).await;
+    let found = host.violations(TOOL, json!({"multiplayer_run_id": run, "export_trigger": "auto"})).await;
+
+    assert!(found.len() == 1 && found[0].starts_with("export_trigger: is not an argument"), "{found:?}");
+    assert_eq!(service.requests().await, [""; 0]);
+}

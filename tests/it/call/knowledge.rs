@@ -1,0 +1,149 @@
+//! Knowledge files, and the host that they lie on.
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{keys, seed};
+
+use crate::support::{host::Host, peer::Peer, service::Service};
+
+const ALL: (&str, &str) = ("TAS_TOOLSETS", "all");
+
+async fn open(key: &str, variables: &[(&str, &str)]) -> (Service, Host) {
+    let service = Service::start().await;
+    let host = Host::open(&service.settings(key, &[variables, &[ALL]].concat())).await;
+    (service, host)
+}
+
+/// The paths of listed files.
+fn paths(listing: &Value) -> Vec<&str> {
+    let files = listing["files"].as_array().into_iter().flatten();
+    files.filter_map(|file| file["path"].as_str()).collect()
+}
+
+#[tokio::test]
+async fn the_files_of_the_project_are_always_listed() {
+    let (service, mut host) = open(keys::DEMO, &[("TAS_PROJECT_ID", "demo")]).await;
+    let listing = host.succeed("list_knowledge_files", json!({})).await;
+
+    assert_eq!((&listing["projectId"], &listing["count"]), (&json!("demo"), &json!(3)));
+
+    let sections = listing["sections"].as_array().expect("sections");
+
+    assert_eq!(sections.len(), 1);
+    assert_eq!(sections[0]["scope"], "project");
+    assert_eq!(paths(&sections[0]), ["guides/controls.md", "guides/worlds/world-1.csv", "overview.md"]);
+    assert_eq!(service.requests().await, ["GET /file-storage/demo 200"]);
+}
+
+#[tokio::test]
+async fn the_files_of_an_agent_and_a_test_are_added_when_asked_for() {
+    let (service, mut host) = open(keys::DEMO, &[("TAS_PROJECT_ID", "demo")]).await;
+    let both =
+        json!({"agent_id": seed::AGENT_CAREFUL, "test_case_id": seed::TEST_PASSES, "include_metadata": true});
+    let listing = host.succeed("list_knowledge_files", both).await;
+    let scopes: Vec<_> = listing["sections"].as_array().expect("sections").iter().collect();
+    let ids = [&Value::Null, &json!(seed::AGENT_CAREFUL), &json!(seed::TEST_PASSES)];
+
+    assert_eq!(scopes.iter().map(|one| &one["id"]).collect::<Vec<_>>(), ids);
+    assert_eq!(paths(scopes[1]), ["habits.txt"]);
+    assert_eq!(scopes[1]["files"][0]["metadata"]["summary"], "Never skips a dialog.");
+    assert_eq!((&scopes[2]["count"], &scopes[2]["files"]), (&json!(0), &json!([])));
+    assert_eq!(listing["count"], 4);
+
+    let query =
+        format!("agent_id={}&test_case_id={}&include_metadata=true", seed::AGENT_CAREFUL, seed::TEST_PASSES);
+
+    assert_eq!(service.requests().await, [format!("GET /file-storage/demo?{query} 200")]);
+}
+
+#[tokio::test]
+async fn each_scope_has_a_list_of_its_own() {
+    let (service, mut host) = open(keys::DEMO, &[("TAS_PROJECT_ID", "demo")]).await;
+    let project = host.succeed("list_project_knowledge_files", json!({})).await;
+    let agent = host.succeed("list_agent_knowledge_files", json!({"agent_id": seed::AGENT_CAREFUL})).await;
+    let test = json!({"test_case_id": seed::TEST_FAILS, "include_metadata": true});
+    let test = host.succeed("list_test_case_knowledge_files", test).await;
+
+    assert_eq!(project["files"][0]["metadata"], Value::Null, "nobody asked for it");
+    assert_eq!((paths(&agent), &agent["agentId"]), (vec!["habits.txt"], &json!(seed::AGENT_CAREFUL)));
+    assert_eq!((paths(&test), &test["scope"]), (vec!["steps/known-trouble.md"], &json!("test_case")));
+
+    let expected = [
+        "GET /file-storage/demo/project 200".to_owned(),
+        format!("GET /file-storage/demo/agent/{} 200", seed::AGENT_CAREFUL),
+        format!("GET /file-storage/demo/test_case/{}?include_metadata=true 200", seed::TEST_FAILS),
+    ];
+
+    assert_eq!(service.requests().await, expected);
+}
+
+#[tokio::test]
+async fn the_project_of_a_key_is_learned_once() {
+    for (key, project) in [(keys::DEMO, "demo"), (keys::ARENA, "arena")] {
+        let (service, mut host) = open(key, &[]).await;
+        for _ in 0..2 {
+            assert_eq!(host.succeed("list_knowledge_files", json!({})).await["projectId"], project);
+        }
+
+        let listed = format!("GET /file-storage/{project} 200");
+
+        assert_eq!(
+            service.requests().await,
+            ["GET /runs?page_size=1 200".to_owned(), listed.clone(), listed]
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_may_read_no_runs_tells_its_project_all_the_same() {
+    let (_service, mut host) = open(keys::POWERLESS, &[]).await;
+    assert_eq!(host.succeed("list_knowledge_files", json!({})).await["projectId"], "demo");
+}
+
+#[tokio::test]
+async fn an_organization_key_names_the_project() {
+    let (service, mut host) = open(keys::ORGANIZATION, &[("TAS_PROJECTS", "demo,arena")]).await;
+    let error = host.fail("list_knowledge_files", json!({})).await;
+
+    assert_eq!(
+        (&error["code"], &error["details"]["known_projects"]),
+        (&json!("project_required"), &json!(["demo", "arena"]))
+    );
+
+    let listing = host.succeed("list_knowledge_files", json!({"project_id": "arena"})).await;
+
+    assert_eq!(listing["projectId"], "arena");
+    assert_eq!(service.requests().await, ["GET /file-storage/arena 200"]);
+}
+
+#[tokio::test]
+async fn a_key_of_another_project_is_refused() {
+    let (_service, mut host) = open(keys::ARENA, &[]).await;
+    let error = host.fail("list_knowledge_files", json!({"project_id": "demo"})).await;
+    assert_eq!((&error["code"], &error["status"]), (&json!("permission_denied"), &json!(403)));
+}
+
+#[tokio::test]
+async fn a_hostile_project_stays_one_segment() {
+    let (service, mut host) = open(keys::ORGANIZATION, &[]).await;
+    host.fail("list_knowledge_files", json!({"project_id": "demo/agent?x"})).await;
+    assert_eq!(service.requests().await, ["GET /file-storage/demo%2Fagent%3Fx 403"]);
+}
+
+#[tokio::test]
+async fn the_key_and_nothing_of_the_main_api_goes_to_the_knowledge_host() {
+    let answer = "{\"sections\": []}";
+    let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{answer}", answer.len());
+    let mut peer = Peer::answering(answer).await;
+    let mut main = Peer::answering("").await;
+    let knowledge = format!("http://{}/below/", peer.address());
+    let variables = [("TAS_KNOWLEDGE_URL", knowledge.as_str()), ("TAS_PROJECT_ID", "demo")];
+    let mut host = Host::open(&main.settings(keys::DEMO, &variables)).await;
+
+    host.succeed("list_knowledge_files", json!({})).await;
+    let requests = peer.requests();
+
+    assert_eq!(requests.len(), 1);
+    assert!(requests[0].starts_with("GET /below/file-storage/demo HTTP/1.1\r\n"), "{requests:?}");
+    assert!(requests[0].contains(&format!("x-api-key: {}\r\n", keys::DEMO)), "{requests:?}");
+    assert_eq!(main.requests(), [""; 0]);
+}

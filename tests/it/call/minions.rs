@@ -1,0 +1,163 @@
+//! The installer of Minions: an address, and nothing downloaded (specification, GET minions/download).
+
+use jiff::{Timestamp, ToSpan};
+use serde_json::{Value, json};
+use tas_mcp::sandbox::keys;
+
+use crate::support::{host::Host, peer::Peer, service::Service};
+
+const TOOL: &str = "get_minion_download";
+
+/// A platform that there is an installer for.
+fn linux() -> Value {
+    json!({"platform": "linux-x86_64"})
+}
+
+async fn open(key: &str, variables: &[(&str, &str)]) -> (Service, Host) {
+    let service = Service::start().await;
+    let host = Host::open(&service.settings(key, variables)).await;
+    (service, host)
+}
+
+/// A service that redirects to `location`, and a server in front of it.
+async fn redirecting(location: &str) -> (Peer, Host) {
+    let head = format!("HTTP/1.1 307 Temporary Redirect\r\n{location}content-length: 0\r\n\r\n");
+    let peer = Peer::answering(head).await;
+    let host = Host::open(&peer.settings(keys::DEMO, &[])).await;
+    (peer, host)
+}
+
+#[tokio::test]
+async fn each_platform_has_an_address_that_works_without_a_key_for_a_day() {
+    let (service, mut host) = open(keys::DEMO, &[]).await;
+    for platform in ["windows-x86_64", "linux-x86_64", "darwin-aarch64"] {
+        let installer = host.succeed(TOOL, json!({"platform": platform})).await;
+        let address = installer["download_url"].as_str().expect("an address");
+        assert!(address.starts_with(&service.knowledge_url()) && address.contains(platform), "{address}");
+        // The sandbox's clock stands at 2026-03-02T09:15:00.
+        assert_eq!(installer["expires_at"], "2026-03-03T09:15:00Z");
+        assert!(service.fetch(address, "").await.starts_with(b"PK"), "{address}");
+        let requests = service.requests().await;
+        assert!(requests.iter().any(|one| *one == format!("GET /minions/download?platform={platform} 307")));
+    }
+}
+
+#[tokio::test]
+async fn the_redirect_is_not_followed_and_storage_gets_no_key() {
+    let mut storage = Peer::answering("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+    let address = format!("http://{}/minion.zip?signature=abc", storage.address());
+    let (mut peer, mut host) = redirecting(&format!("location: {address}\r\n")).await;
+    assert_eq!(host.succeed(TOOL, linux()).await["download_url"], address);
+    assert_eq!(peer.requests().len(), 1);
+    assert_eq!(storage.requests(), [""; 0]);
+}
+
+#[tokio::test]
+async fn the_expiry_is_what_the_address_says_or_a_day_from_now() {
+    let stated =
+        "https://storage.example/minion.exe?X-Amz-Date=20260302T091500Z&X-Amz-Expires=3600&X-Amz-Signature=a";
+    let (_peer, mut host) = redirecting(&format!("location: {stated}\r\n")).await;
+
+    assert_eq!(host.succeed(TOOL, linux()).await["expires_at"], "2026-03-02T10:15:00Z");
+    for unstated in [
+        "https://storage.example/minion/setup.exe?signature=abc",
+        "https://storage.example/a?X-Amz-Date=yesterday&X-Amz-Expires=3600",
+        "https://storage.example/a?X-Amz-Date=20260302T091500Z&X-Amz-Expires=soon",
+    ] {
+        let (_peer, mut host) = redirecting(&format!("location: {unstated}\r\n")).await;
+        let a_day_on = || Timestamp::now() + 24.hours();
+        let earliest = a_day_on() - 1.second();
+        let installer = host.succeed(TOOL, linux()).await;
+        let expires: Timestamp = installer["expires_at"].as_str().expect("a time").parse().expect("ISO 8601");
+        assert!(earliest <= expires && expires <= a_day_on(), "{unstated}: {expires}");
+        assert_eq!(installer["download_url"], unstated);
+    }
+}
+
+#[tokio::test]
+async fn a_relative_address_is_one_of_the_service() {
+    let (peer, mut host) = redirecting("location: ../files/minion.zip?signature=abc\r\n").await;
+    let expected = format!("http://{}/api/v1/files/minion.zip?signature=abc", peer.address());
+    assert_eq!(host.succeed(TOOL, linux()).await["download_url"], expected);
+}
+
+#[tokio::test]
+async fn a_redirect_to_nowhere_is_no_answer() {
+    for location in [
+        "",
+        "location: https://\r\n",
+        "location: http://storage.example/minion.exe\r\n",
+        "location: file:///minion.exe\r\n",
+        "location: javascript:alert(1)\r\n",
+    ] {
+        let (_peer, mut host) = redirecting(location).await;
+        let error = host.fail(TOOL, linux()).await;
+        assert_eq!((&error["code"], &error["status"]), (&json!("bad_response"), &json!(307)), "{location}");
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.contains("names no https address in `Location`"), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_redirect_is_none() {
+    let peer = Peer::answering("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").await;
+    let error = Host::open(&peer.settings(keys::DEMO, &[])).await.fail(TOOL, linux()).await;
+    assert_eq!(error["status"], 200, "{error}");
+    assert_eq!(error["code"], "bad_response", "{error}");
+}
+
+#[tokio::test]
+async fn an_organization_key_is_tried_and_its_refusal_explained() {
+    for variables in [&[][..], &[("TAS_PROJECT_ID", "demo")], &[("TAS_PROJECTS", "demo,arena")]] {
+        let (service, mut host) = open(keys::ORGANIZATION, variables).await;
+        let error = host.fail(TOOL, linux()).await;
+        assert_eq!((&error["code"], &error["status"]), (&json!("unauthenticated"), &json!(401)));
+        assert!(error["hint"].as_str().expect("a hint").contains("project keys"), "{error}");
+        assert_eq!(service.requests().await, ["GET /minions/download?platform=linux-x86_64 401"]);
+    }
+}
+
+#[tokio::test]
+async fn the_permission_is_named() {
+    let (_service, mut host) = open(keys::READ_ONLY, &[]).await;
+    let error = host.fail(TOOL, linux()).await;
+    assert_eq!(error["code"], "permission_denied");
+    assert_eq!(error["details"]["required_permission"], "project:manage-minions");
+}
+
+#[tokio::test]
+async fn an_unknown_platform_is_refused_before_any_request() {
+    let (service, mut host) = open(keys::DEMO, &[]).await;
+    let rule = "platform: must be one of windows-x86_64, linux-x86_64, darwin-aarch64";
+    assert_eq!(host.violations(TOOL, json!({"platform": "amiga"})).await, [rule]);
+    assert_eq!(host.violations(TOOL, json!({})).await, ["platform: is required"]);
+    assert_eq!(service.requests().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn what_the_service_says_of_a_failure_is_kept() {
+    let failures = [
+        (400, "rejected", "unsupported platform"),
+        (404, "not_found", "no release available"),
+        (500, "service_unavailable", "invalid release metadata"),
+        (503, "service_unavailable", "minion downloads unavailable"),
+    ];
+    for (status, code, words) in failures {
+        let (service, mut host) = open(keys::DEMO, &[]).await;
+        let body = json!({"error": words, "code": "SOME_CODE", "details": {"platform": "amiga"}});
+        let headers = json!({"retry-after": "0"});
+
+        service
+            .fault(json!({"operation": TOOL, "status": status, "body": body, "headers": headers, "times": 4}))
+            .await;
+        let error = host.fail(TOOL, linux()).await;
+
+        assert_eq!((&error["code"], &error["status"]), (&json!(code), &json!(status)));
+
+        let details = &error["details"];
+
+        assert_eq!((&details["service_error"], &details["code"]), (&json!(words), &json!("SOME_CODE")));
+        assert_eq!(details["details"], json!({"platform": "amiga"}));
+        assert_eq!(service.requests().await.len(), if status == 503 { 4 } else { 1 });
+    }
+}

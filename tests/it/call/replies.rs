@@ -1,0 +1,139 @@
+//! What becomes of answers that are longer than a reply may be, or hold what nobody sees.
+
+use serde_json::{Value, json};
+use tas_mcp::{mcp::published_tool, sandbox::keys, tools::catalog};
+
+use crate::support::{host::Host, service::Service};
+
+mod selecting;
+
+const MOST: usize = 4_000;
+
+const ID: &str = "00000000-0000-4000-8000-000000000000";
+
+/// The reply of a tool to this answer of the service, with replies limited to [`MOST`] characters.
+async fn reply(operation: &str, arguments: Value, answer: Value) -> Value {
+    let service = Service::start().await;
+    let limit = MOST.to_string();
+    let mut host = Host::open(&service.settings(keys::DEMO, &[("TAS_MAX_REPLY_CHARS", &limit)])).await;
+    service.fault(json!({"operation": operation, "body": answer})).await;
+    host.succeed(operation, arguments).await
+}
+
+fn length(reply: &Value) -> usize {
+    reply.to_string().chars().count()
+}
+
+#[tokio::test]
+async fn a_reply_that_fits_is_whole() {
+    let answer = json!({"multiplayer_run_id": "x", "players": [{"steps": ["s".repeat(3_000)]}]});
+    let reply = reply("get_run", json!({"run_id": "x"}), answer.clone()).await;
+    assert_eq!(reply, answer);
+}
+
+#[tokio::test]
+async fn a_long_list_is_cut_between_records_and_says_how_to_go_on() {
+    let records: Vec<_> = (0..100).map(|index| json!({"id": index, "name": "n".repeat(90)})).collect();
+    let pagination = json!({"page": 0, "page_size": 100, "total_count": 150, "total_pages": 2});
+    let reply =
+        reply("list_tests", json!({"page_size": 100}), json!({"data": records, "pagination": pagination}))
+            .await;
+
+    assert!(length(&reply) <= MOST, "{}", length(&reply));
+
+    let kept = reply["data"].as_array().expect("records");
+
+    assert!(kept.len() > 10);
+    assert_eq!(kept.as_slice(), &records[..kept.len()]);
+    assert_eq!(reply["pagination"], pagination);
+    assert_eq!(reply.get("next"), None, "it would skip what was cut");
+
+    let cut = &reply["truncated"]["cuts"][0];
+
+    assert_eq!(*cut, json!({"path": "/data", "kept": kept.len(), "omitted": 100 - kept.len()}));
+
+    let hint = reply["truncated"]["hint"].as_str().expect("a hint");
+
+    assert!(hint.contains(&format!("page_size: {}", kept.len())), "{hint}");
+}
+
+#[tokio::test]
+async fn what_is_said_of_a_cut_names_only_arguments_that_the_tool_takes() {
+    let records: Vec<_> = (0..100).map(|index| json!({"id": index, "title": "n".repeat(90)})).collect();
+    let pagination = json!({"page": 0, "page_size": 100, "total_count": 150, "total_pages": 2});
+    let bugs = json!({"data": records, "pagination": pagination});
+    let started = json!({"success": true, "job_ids": ["x".repeat(5_000)]});
+    let start = json!({"multiplayer_test_id": ID, "deployment_config_id": ID, "project_id": "demo"});
+    let cases = [("list_run_bugs", json!({"run_id": "x"}), bugs), ("start_run", start, started)];
+
+    for (tool, arguments, answer) in cases {
+        let reply = reply(tool, arguments, answer).await;
+        let takes = |name: &str| {
+            let tool = published_tool(catalog::find_tool(tool).expect("a tool").tool(), false);
+            tool.input_schema["properties"].get(name).is_some()
+        };
+        let hint = reply["truncated"]["hint"].as_str().expect("a hint");
+
+        for name in ["page", "page_size", "fields"].iter().filter(|name| !takes(name)) {
+            assert!(!hint.contains(&format!("`{name}")), "{tool}: {hint}");
+        }
+
+        assert_eq!(hint.contains("`fields`"), takes("fields"), "{tool}: {hint}");
+        assert_eq!(reply.get("next"), None, "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_has_no_next_one_where_the_tool_takes_none() {
+    let pagination = json!({"page": 0, "page_size": 1, "total_count": 2, "total_pages": 2});
+    let answer = json!({"data": [{"id": "x", "bug_id": "x"}], "pagination": pagination});
+    assert_eq!(reply("list_run_bugs", json!({"run_id": "x"}), answer.clone()).await, answer);
+}
+
+#[tokio::test]
+async fn a_long_record_loses_the_ends_of_its_longest_lists_first() {
+    let steps: Vec<_> =
+        (0..200).map(|index| json!({"step_number": index, "report": "ok ".repeat(20)})).collect();
+    let answer =
+        json!({"multiplayer_run_id": "x", "tags": ["a", "b"], "players": [{"id": "x-1", "steps": steps}]});
+    let reply = reply("get_run", json!({"run_id": "x"}), answer).await;
+
+    assert!(length(&reply) <= MOST, "{}", length(&reply));
+
+    let kept = reply["players"][0]["steps"].as_array().expect("steps").len();
+
+    assert!(kept > 5);
+    assert_eq!(reply["players"][0]["steps"][0]["step_number"], 0);
+    assert_eq!(reply["tags"], json!(["a", "b"]));
+
+    let cut = &reply["truncated"]["cuts"][0];
+
+    assert_eq!(*cut, json!({"path": "/players/0/steps", "kept": kept, "omitted": 200 - kept}));
+}
+
+#[tokio::test]
+async fn then_its_longest_strings_are_cut_and_the_cut_is_marked() {
+    let answer =
+        json!({"multiplayer_run_id": "x", "template_data": {"a/b~c": "é".repeat(9_000), "short": "kept"}});
+    let reply = reply("get_run", json!({"run_id": "x"}), answer).await;
+
+    assert!(length(&reply) <= MOST, "{}", length(&reply));
+
+    let text = reply["template_data"]["a/b~c"].as_str().expect("text");
+
+    assert!(text.ends_with("… [cut]"));
+    assert_eq!(reply["template_data"]["short"], "kept");
+    assert_eq!(
+        reply["truncated"]["cuts"][0],
+        json!({"path": "/template_data/a~1b~0c", "omitted_characters": 8_500})
+    );
+}
+
+#[tokio::test]
+async fn hidden_characters_are_taken_out_of_texts() {
+    let hostile =
+        "Ship\u{202e}gnp\u{202c} \u{e0041}it\u{200b}\u{1b}[31m\u{0}\n\tnow \u{1f469}\u{200d}\u{1f680}";
+    let answer = json!({"multiplayer_run_id": "x", "test": {"name": hostile}});
+    let reply = reply("get_run", json!({"run_id": "x"}), answer).await;
+    assert_eq!(reply["test"]["name"], "Shipgnp it[31m\n\tnow \u{1f469}\u{200d}\u{1f680}");
+}

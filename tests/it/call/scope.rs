@@ -1,0 +1,50 @@
+//! Which project a call goes to (`design.md` 4).
+
+use serde_json::{Value, json};
+
+use crate::support::{host::Host, service::Service};
+
+mod artifacts;
+mod bound;
+mod executions;
+mod organization;
+mod own_project;
+mod project_key;
+mod refusing;
+mod search;
+
+/// A server in front of a sandbox, with this key and these variables.
+async fn open(key: &str, variables: &[(&str, &str)]) -> (Service, Host) {
+    let service = Service::start().await;
+    let host = Host::open(&service.settings(key, variables)).await;
+    (service, host)
+}
+
+/// Both projects of the sandbox.
+const BOTH: (&str, &str) = ("TAS_PROJECTS", "demo,arena");
+
+/// A call that reads a run.
+fn run(id: &str) -> (&'static str, Value) {
+    ("get_run", json!({"run_id": id}))
+}
+
+/// The arguments, with a project.
+fn within(project: &str, mut arguments: Value) -> Value {
+    arguments["project_id"] = json!(project);
+    arguments
+}
+
+/// Asserts that an error names both projects everywhere, and the id that decided.
+fn assert_mismatch(error: &Value, requested: &str, owning: &str, id: impl Into<Value>) {
+    assert_eq!(error["code"], "project_scope_mismatch", "{error}");
+
+    let id = id.into();
+    let expected = json!({"requested_project": requested, "owning_project": owning, "id": id});
+
+    assert_eq!(error["details"], expected);
+
+    let message = error["message"].as_str().expect("a message");
+    for name in [requested, owning].into_iter().chain(id.as_str()) {
+        assert!(message.contains(&format!("`{name}`")), "{name}: {message}");
+    }
+}

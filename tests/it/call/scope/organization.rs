@@ -1,0 +1,115 @@
+//! Global scope with the key of an organization.
+
+use serde_json::json;
+use tas_mcp::sandbox::{keys, seed};
+
+use super::{BOTH, open, run, within};
+
+const START: (&str, &str) = (seed::TEST_PASSES, seed::CONFIG_WINDOWS);
+
+#[tokio::test]
+async fn the_listed_projects_are_asked_for_the_owner_of_an_id() {
+    let (service, mut host) = open(keys::ORGANIZATION, &[BOTH]).await;
+    let (tool, arguments) = run(seed::ARENA_RUN_PASSED);
+    host.succeed(tool, arguments).await;
+
+    let requests = service.requests().await;
+    let owner = format!("GET /project/arena/runs/{}", seed::ARENA_RUN_PASSED);
+    let look_ups = requests.iter().filter(|request| request.starts_with(&owner)).count();
+
+    assert_eq!(look_ups, 2, "one look-up and the call: {requests:?}");
+    assert!(requests.len() <= 3 && requests.iter().all(|one| one.contains(" /project/")), "{requests:?}");
+}
+
+#[tokio::test]
+async fn a_known_owner_is_not_looked_up_again() {
+    let (service, mut host) = open(keys::ORGANIZATION, &[BOTH]).await;
+    let (tool, arguments) = run(seed::RUN_PASSED);
+    host.succeed(tool, arguments.clone()).await;
+
+    let earlier = service.requests().await.len();
+    host.succeed(tool, arguments.clone()).await;
+    host.succeed("list_run_bugs", arguments).await;
+
+    let call = format!("GET /project/demo/runs/{}", seed::RUN_PASSED);
+
+    assert_eq!(service.requests().await[earlier..], [format!("{call} 200"), format!("{call}/bugs 200")]);
+}
+
+#[tokio::test]
+async fn the_ids_of_an_answer_are_learned() {
+    let (service, mut host) = open(keys::ORGANIZATION, &[("TAS_TOOLSETS", "all")]).await;
+    let plan = json!({"test_plan_id": seed::PLAN_SMOKE, "deployment_config_id": START.1});
+    let started = host.succeed("start_run", within("demo", plan)).await;
+    let (job, execution) = (&started["job_ids"][3], &started["test_plan_execution_id"]);
+
+    host.succeed("get_job", json!({"job_id": job})).await;
+    host.succeed("get_test_plan_execution", json!({"test_plan_execution_id": execution})).await;
+    host.succeed("stop_runs", json!({"job_ids": started["job_ids"]})).await;
+
+    let expected = [
+        "POST /project/demo/runs 201".to_owned(),
+        format!("GET /project/demo/jobs/{} 200", job.as_str().unwrap()),
+        format!("GET /project/demo/test-plan-executions/{} 200", execution.as_str().unwrap()),
+        "POST /project/demo/runs/stop 200".to_owned(),
+    ];
+
+    assert_eq!(service.requests().await, expected);
+}
+
+#[tokio::test]
+async fn a_project_that_answered_is_asked_for_later_ids() {
+    let (_service, mut host) = open(keys::ORGANIZATION, &[]).await;
+    let (tool, arguments) = run(seed::ARENA_RUN_PASSED);
+    let error = host.fail(tool, arguments.clone()).await;
+    assert_eq!((&error["code"], &error["details"]["asked"]), (&json!("project_not_resolved"), &json!([])));
+    host.succeed("list_runs", within("arena", json!({}))).await;
+    host.succeed(tool, arguments).await;
+}
+
+#[tokio::test]
+async fn a_named_project_is_asked_though_it_is_not_listed() {
+    let (service, mut host) = open(keys::ORGANIZATION, &[]).await;
+    let (tool, arguments) = run(seed::RUN_PASSED);
+    host.succeed(tool, within("demo", arguments)).await;
+    let call = format!("GET /project/demo/runs/{} 200", seed::RUN_PASSED);
+    assert_eq!(service.requests().await, [call.clone(), call]);
+}
+
+#[tokio::test]
+async fn several_ids_of_one_project_go_there_in_one_call() {
+    let (service, mut host) = open(keys::ORGANIZATION, &[("TAS_PROJECTS", "demo")]).await;
+    let ids = [seed::RUN_PASSED, seed::RUN_FAILED, seed::RUN_BLOCKED];
+    host.succeed("export_tmsys_run", json!({"multiplayer_run_ids": ids})).await;
+
+    let mut expected = ids.map(|id| format!("GET /project/demo/runs/{id} 200"));
+    let mut requests = service.requests().await;
+
+    assert_eq!(requests.pop().as_deref(), Some("POST /project/demo/runs/export/tmsys 200"));
+
+    requests.sort();
+    expected.sort();
+
+    assert_eq!(requests, expected);
+}
+
+#[tokio::test]
+async fn without_ids_a_project_is_required_and_the_known_ones_are_listed() {
+    for (projects, known) in [("", json!([])), ("demo,arena", json!(["demo", "arena"]))] {
+        let (service, mut host) = open(keys::ORGANIZATION, &[("TAS_PROJECTS", projects)]).await;
+        let start = json!({"multiplayer_test_id": START.0, "deployment_config_id": START.1});
+        for (tool, arguments) in [("list_runs", json!({})), ("start_run", start)] {
+            let error = host.fail(tool, arguments).await;
+            assert_eq!(error["code"], "project_required");
+            assert_eq!(error["details"]["known_projects"], known);
+        }
+        assert_eq!(service.requests().await, [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn the_only_known_project_need_not_be_named() {
+    let (service, mut host) = open(keys::ORGANIZATION, &[("TAS_PROJECTS", "arena")]).await;
+    host.succeed("list_tests", json!({})).await;
+    assert_eq!(service.requests().await, ["GET /project/arena/tests 200"]);
+}

@@ -1,0 +1,175 @@
+//! What an organization key is refused, and with which words.
+
+use serde_json::{Value, json};
+use tas_mcp::{
+    sandbox::{keys, seed},
+    tools::catalog,
+};
+
+use super::{BOTH, assert_mismatch, open, run, within};
+use crate::support::{host::Host, stub::Stub};
+
+#[tokio::test]
+async fn ids_of_another_project_than_named_are_refused_and_nothing_is_written() {
+    let (service, mut host) = open(keys::ORGANIZATION, &[BOTH]).await;
+    let calls = [
+        ("get_run", json!({"run_id": seed::RUN_PASSED}), seed::RUN_PASSED),
+        ("list_runs", json!({"job_id": seed::JOB_PASSED}), seed::JOB_PASSED),
+        ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING, seed::JOB_QUEUED]}), seed::JOB_RUNNING),
+        ("export_tmsys_run", json!({"multiplayer_run_id": seed::RUN_FAILED}), seed::RUN_FAILED),
+        ("export_tmsys_run", json!({"multiplayer_run_ids": [seed::RUN_BLOCKED]}), seed::RUN_BLOCKED),
+        (
+            "export_tmsys_run",
+            json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED}),
+            seed::EXECUTION_COMPLETED,
+        ),
+    ];
+
+    // The second time every owner is known.
+    for (tool, arguments, id) in calls.clone().into_iter().chain(calls) {
+        let error = host.fail(tool, within("arena", arguments)).await;
+        assert_mismatch(&error, "arena", "demo", id);
+        let said = error["message"].as_str().expect("a message").ends_with("nothing was changed");
+        let reads = catalog::find_tool(tool).expect("a tool").effect.is_read_only();
+        assert_eq!(said, !reads, "a read has nothing to say of changes: {error}");
+    }
+
+    assert_eq!(service.writes().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn ids_of_several_projects_are_refused_and_nothing_is_written() {
+    let (service, mut host) = open(keys::ORGANIZATION, &[BOTH]).await;
+    let export = json!({"multiplayer_run_ids": [seed::RUN_PASSED, seed::RUN_FAILED, seed::ARENA_RUN_PASSED]});
+    let stop = json!({"job_ids": [seed::JOB_RUNNING, seed::ARENA_JOB_RUNNING]});
+    for (tool, arguments, stray) in
+        [("export_tmsys_run", export, seed::ARENA_RUN_PASSED), ("stop_runs", stop, seed::ARENA_JOB_RUNNING)]
+    {
+        assert_mismatch(&host.fail(tool, arguments.clone()).await, "demo", "arena", stray);
+        assert_mismatch(&host.fail(tool, within("demo", arguments)).await, "demo", "arena", stray);
+    }
+
+    assert_eq!(service.writes().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn unknown_ids_are_reported_with_the_projects_that_were_asked() {
+    let (service, mut host) = open(keys::ORGANIZATION, &[BOTH]).await;
+    let export = json!({"multiplayer_run_ids": ["nosuchrun01", seed::RUN_PASSED, "nosuchrun02"]});
+    let error = host.fail("export_tmsys_run", export).await;
+
+    assert_eq!(error["code"], "project_not_resolved");
+    assert_eq!(error["details"]["ids"], json!(["nosuchrun01", "nosuchrun02"]));
+    assert_eq!(error["details"]["asked"], json!(["demo", "arena"]));
+    assert_eq!(service.writes().await, [""; 0]);
+}
+
+/// Projects, and the status and error with which each answers look-ups.
+type Projects = &'static [(&'static str, u16, &'static str)];
+
+async fn projects(statuses: Projects) -> (Stub, Host) {
+    let stub = Stub::start(move |target: String| async move {
+        let named = |(project, _, _): &&(&str, u16, &str)| target.contains(&format!("/project/{project}/"));
+        match statuses.iter().find(named) {
+            Some((_, 200, _)) => (200, json!({"multiplayer_run_id": "r1", "project_id": "x"})),
+            Some((_, status, error)) => (*status, json!({"error": error})),
+            None => (404, Value::Null),
+        }
+    })
+    .await;
+
+    let listed: Vec<_> = statuses.iter().map(|(project, _, _)| *project).collect();
+    let host = Host::open(&stub.settings("svc_org_any", &[("TAS_PROJECTS", &listed.join(","))])).await;
+
+    (stub, host)
+}
+
+#[tokio::test]
+async fn a_project_where_the_key_may_not_look_is_skipped() {
+    let (stub, mut host) = projects(&[
+        ("a", 401, "Invalid API key"),
+        ("b", 403, "API key does not match the project"),
+        ("c", 404, "run not found"),
+        ("d", 200, ""),
+    ])
+    .await;
+
+    let (tool, arguments) = run("r1");
+    host.succeed(tool, arguments).await;
+
+    assert_eq!(stub.requests().pop().as_deref(), Some("GET /project/d/runs/r1"));
+}
+
+#[tokio::test]
+async fn a_project_that_fails_is_named_unless_another_has_the_id() {
+    let (stub, mut host) = projects(&[("a", 404, "run not found"), ("b", 503, "maintenance")]).await;
+    for tool in ["get_run", "list_run_bugs"] {
+        let error = host.fail(tool, json!({"run_id": "r1"})).await;
+        assert_eq!((&error["code"], &error["status"]), (&json!("service_unavailable"), &json!(503)));
+        assert_eq!(error["details"]["project"], "b");
+    }
+
+    let error = host.fail("export_tmsys_run", json!({"multiplayer_run_id": "r1"})).await;
+
+    assert_eq!(error["code"], "service_unavailable");
+    assert!(stub.requests().iter().all(|request| request.starts_with("GET ")), "nothing is written");
+
+    let (_stub, mut host) = projects(&[("a", 503, "maintenance"), ("b", 200, "")]).await;
+    let (tool, arguments) = run("r1");
+    host.succeed(tool, arguments).await;
+}
+
+#[tokio::test]
+async fn a_useless_organization_key_is_reported_as_such_and_not_as_an_unknown_id() {
+    let cases: [(Projects, &str, Value); 4] = [
+        (&[("a", 401, "Invalid API key"), ("b", 401, "Invalid API key")], "unauthenticated", Value::Null),
+        (&[("a", 403, "API key expired"), ("b", 403, "API key expired")], "unauthenticated", Value::Null),
+        (&[("a", 403, "API key is disabled")], "unauthenticated", Value::Null),
+        (
+            &[("a", 403, "API key missing required permission: project:read-runs")],
+            "permission_denied",
+            json!("project:read-runs"),
+        ),
+    ];
+    for (statuses, code, permission) in cases {
+        let (_stub, mut host) = projects(statuses).await;
+        let (tool, arguments) = run("r1");
+        let error = host.fail(tool, arguments).await;
+        assert_eq!(
+            (error["code"].as_str(), &error["details"]["required_permission"]),
+            (Some(code), &permission)
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_useless_key_is_reported_as_such_in_every_form_of_a_call() {
+    let keys = [
+        ("svc_org_wrong", "unauthenticated", 401),
+        ("svc_wrong", "unauthenticated", 401),
+        (keys::EXPIRED, "unauthenticated", 403),
+        (keys::DISABLED, "unauthenticated", 403),
+        (keys::POWERLESS, "permission_denied", 403),
+    ];
+    for (key, code, status) in keys {
+        let (service, mut host) = open(key, &[("TAS_PROJECTS", "demo")]).await;
+        let calls = [
+            run(seed::RUN_PASSED),
+            ("list_runs", json!({})),
+            ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING]})),
+        ];
+
+        for (tool, arguments) in calls {
+            for arguments in [within("demo", arguments.clone()), arguments] {
+                let error = host.fail(tool, arguments).await;
+                assert_eq!(
+                    (error["code"].as_str(), &error["status"]),
+                    (Some(code), &json!(status)),
+                    "{key}: {error}"
+                );
+            }
+        }
+
+        assert!(service.requests().await.iter().all(|request| request.ends_with(&status.to_string())));
+    }
+}

@@ -1,0 +1,107 @@
+//! Options and templates of a start.
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::seed;
+
+use super::{assert_all_refused, assert_refused, merged, open, start_with};
+
+/// Values of `options` that are refused, and how.
+fn refused() -> [(Value, &'static [&'static str]); 9] {
+    let position = |value| json!({"mobile_gpslocation": value, "mobile_geolocation": "Zurich"});
+    [
+        (json!({"mobile_gpslocation": "auto"}), &["mobile_gpslocation: `auto` needs `mobile_geolocation`"]),
+        (
+            position(json!("Zurich")),
+            &["mobile_gpslocation: must be `auto` or an object of the strings `lat` and `long`"],
+        ),
+        (
+            position(json!({"lat": 47.3, "long": "8.5"})),
+            &["mobile_gpslocation.lat: is required, as a string"],
+        ),
+        (
+            position(json!({"lng": "8.5"})),
+            &[
+                "mobile_gpslocation.lat: is required, as a string",
+                "mobile_gpslocation.long: is required, as a string",
+            ],
+        ),
+        (
+            json!({"performance_monitoring": "often"}),
+            &["performance_monitoring: must be true or false, got a string"],
+        ),
+        (json!({"mobile_geolocation": ["Zurich"]}), &["mobile_geolocation: must be a string, got an array"]),
+        (
+            json!({"mobile_geolocaton": "Zurich"}),
+            &["mobile_geolocaton: is not an argument of this tool; the nearest is `mobile_geolocation`"],
+        ),
+        (
+            json!({"performance": true}),
+            &["performance: is not an argument of this tool; the nearest is `performance_monitoring`"],
+        ),
+        (
+            json!({"mobile_auto_grant_permissions": 1}),
+            &["mobile_auto_grant_permissions: must be true or false, got a number"],
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn options_are_the_four_known_ones() {
+    let plan = json!({"test_plan_id": seed::PLAN_SMOKE, "deployment_config_id": seed::CONFIG_WINDOWS});
+    for (tool, base) in [("start_run", start_with(json!({}))), ("start_test_plan_run", plan)] {
+        let cases = refused().map(|(options, expected)| {
+            let expected = expected.iter().map(|violation| format!("options.{violation}")).collect();
+            (merged(base.clone(), json!({"options": options})), expected)
+        });
+        assert_all_refused(tool, cases).await;
+    }
+}
+
+#[tokio::test]
+async fn a_time_budget_is_refused_with_the_reason() {
+    let (service, mut host) = open().await;
+    for budget in ["min_seconds", "max_seconds"] {
+        let found = host.violations("start_run", start_with(json!({"options": {budget: 60}}))).await;
+        let reason =
+            format!("options.{budget}: the time budget belongs to the test and cannot be set for one run");
+        assert!(found.contains(&reason), "{found:?}");
+    }
+
+    assert_eq!(service.requests().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn positions_are_auto_or_strings() {
+    let (service, mut host) = open().await;
+    let accepted = [
+        json!({"performance_monitoring": true, "mobile_auto_grant_permissions": false}),
+        json!({"mobile_geolocation": "Portland, Oregon (US)", "mobile_gpslocation": "auto"}),
+        json!({"mobile_gpslocation": {"lat": "47.3", "long": "8.5"}}),
+        // As some hosts send it.
+        json!({"mobile_gpslocation": "{\"lat\": \"47.3\", \"long\": \"8.5\"}"}),
+        json!({"mobile_gpslocation": null}),
+        json!({}),
+    ];
+
+    for options in &accepted {
+        host.succeed("start_run", start_with(json!({"options": options}))).await;
+    }
+
+    assert_eq!(service.writes().await, vec!["POST /runs 201"; accepted.len()]);
+}
+
+#[tokio::test]
+async fn template_data_needs_rendering() {
+    let expected = ["template_data: `template_data` has an effect only with `render_templates: true`"];
+    for more in [json!({}), json!({"render_templates": false})] {
+        let arguments = start_with(merged(json!({"template_data": {"item": "key"}}), more));
+        assert_refused("start_run", &[(arguments, &expected)]).await;
+    }
+
+    let (_service, mut host) = open().await;
+    let arguments = json!({"template_data": {"item": "key"}, "render_templates": true});
+    let started = host.succeed("start_run", start_with(arguments)).await;
+    let job = host.succeed("get_job", json!({"job_id": started["job_ids"][0]})).await;
+
+    assert_eq!((&job["templating_enabled"], &job["template_data"]), (&json!(true), &json!({"item": "key"})));
+}

@@ -1,0 +1,108 @@
+//! Starting a plan with a config for each slot.
+
+use serde_json::json;
+use tas_mcp::sandbox::seed;
+
+use super::{assert_refused, open};
+
+const TOOL: &str = "start_test_plan_run";
+
+#[tokio::test]
+async fn the_default_slot_or_slots_are_given() {
+    let (plan, config) = (seed::PLAN_CROSS_PLATFORM, seed::CONFIG_WINDOWS);
+    let slots = json!({"2": {"deployment_config_id": config}});
+
+    assert_refused(
+        TOOL,
+        &[
+            (json!({}), &["test_plan_id: is required", ": at least one of `deployment_config_id`, `slot_deployment_configs` must be provided"]),
+            (json!({"test_plan_id": plan, "slot_deployment_configs": {}}), &["slot_deployment_configs: must not be empty"]),
+            (
+                json!({"test_plan_id": plan, "slot_deployment_configs": slots, "build_id": seed::BUILD_WINDOWS}),
+                &["build_id: `build_id` requires `deployment_config_id`"],
+            ),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn slot_one_is_the_default_slot() {
+    let config = seed::CONFIG_WINDOWS;
+    let arguments = json!({
+        "test_plan_id": seed::PLAN_CROSS_PLATFORM, "deployment_config_id": config, "build_id": seed::BUILD_WINDOWS,
+        "slot_deployment_configs": {"1": {"deployment_config_id": config}, "x": {"deployment_config_id": config}},
+    });
+    let expected = [
+        "slot_deployment_configs.x: must be keyed by number: \"1\", \"2\", ...",
+        "slot_deployment_configs.1: slot 1 and `deployment_config_id` cannot be combined: both set the default slot",
+        "slot_deployment_configs.1: slot 1 and `build_id` cannot be combined: both set the default slot",
+    ];
+
+    assert_refused(TOOL, &[(arguments, &expected)]).await;
+}
+
+#[tokio::test]
+async fn all_devices_exclude_slots() {
+    let slots = json!({"2": {"deployment_config_id": seed::CONFIG_PHONES}});
+    let arguments = json!({
+        "test_plan_id": seed::PLAN_CROSS_PLATFORM, "slot_deployment_configs": slots, "run_on_all_configured_devices": true,
+    });
+    let expected = [
+        "run_on_all_configured_devices: `run_on_all_configured_devices` requires `deployment_config_id`",
+        "run_on_all_configured_devices: `run_on_all_configured_devices` and `slot_deployment_configs` cannot be combined",
+    ];
+
+    assert_refused(TOOL, &[(arguments, &expected)]).await;
+}
+
+#[tokio::test]
+async fn retries_and_instances_are_those_of_the_plan() {
+    let (service, mut host) = open().await;
+    for name in ["retries", "instances", "name", "player_deployment_configs"] {
+        let arguments =
+            json!({"test_plan_id": seed::PLAN_SMOKE, "deployment_config_id": seed::CONFIG_WINDOWS, name: 1});
+        let found = host.violations(TOOL, arguments).await;
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with(&format!("{name}: is not an argument of this tool")), "{found:?}");
+    }
+
+    assert_eq!(service.requests().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_cross_platform_plan_starts_a_job_for_each_test_and_pins_builds() {
+    let (_service, mut host) = open().await;
+    let slots = json!({
+        "1": {"deployment_config_id": seed::CONFIG_WINDOWS},
+        "2": {"deployment_config_id": seed::CONFIG_PHONES, "build_id": seed::BUILD_ANDROID},
+        "3": {"deployment_config_id": seed::CONFIG_PLAYSTATION},
+    });
+    let arguments = json!({"test_plan_id": seed::PLAN_CROSS_PLATFORM, "slot_deployment_configs": slots});
+    let started = host.succeed(TOOL, arguments).await;
+    let plan = host.succeed("get_test_plan", json!({"test_plan_id": seed::PLAN_CROSS_PLATFORM})).await;
+
+    assert_eq!(started["job_ids"].as_array().map(Vec::len), plan["test_items"].as_array().map(Vec::len));
+
+    let builds = json!({"2": seed::BUILD_ANDROID, "3": seed::BUILD_PLAYSTATION});
+
+    assert_eq!(started["slot_build_ids"], builds);
+    assert!(started["test_plan_execution_id"].is_string());
+}
+
+#[tokio::test]
+async fn what_only_the_service_can_know_is_refused_with_its_words() {
+    let (_service, mut host) = open().await;
+    let config = json!({"deployment_config_id": seed::CONFIG_WINDOWS});
+    let cases = [
+        (json!({"9": config, "2": config, "3": config}), "unknown slot: 9"),
+        (json!({"1": config, "2": config}), "missing deployment config for slots: 3"),
+    ];
+
+    for (slots, words) in cases {
+        let arguments = json!({"test_plan_id": seed::PLAN_CROSS_PLATFORM, "slot_deployment_configs": slots});
+        let error = host.fail(TOOL, arguments).await;
+        assert_eq!((&error["code"], &error["status"]), (&json!("rejected"), &json!(400)));
+        assert_eq!(error["details"]["service_error"], words);
+    }
+}

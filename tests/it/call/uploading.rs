@@ -1,0 +1,134 @@
+//! Uploading a build step by step, as callers of the tools and the storage host see it (specification, Multipart build
+//! upload; supplement 10).
+
+use reqwest::{Client, Response, header};
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{Options, keys};
+
+use crate::support::{host::Host, service::Service};
+
+mod answers;
+mod deleting;
+mod ending;
+mod expiry;
+mod faults;
+mod flows;
+mod quota;
+mod rules;
+mod secrecy;
+
+/// Bytes of a part in these tests.
+const PART: usize = 1_000;
+
+/// A sandbox with small parts, and a server in front of it.
+async fn open() -> (Service, Host) {
+    open_with(keys::DEMO).await
+}
+
+async fn open_with(key: &str) -> (Service, Host) {
+    let options = Options { speed: 0.0, part_size: PART as u64, ..Options::default() };
+    let service = Service::with(options).await;
+    let host = Host::open(&service.settings(key, &[])).await;
+    (service, host)
+}
+
+/// Bytes of a file, different at every place.
+fn file(size: usize) -> Vec<u8> {
+    (0..size).map(|index| u8::try_from(index * 7 % 251).expect("less than 256")).collect()
+}
+
+/// The arguments that begin a multipart upload.
+fn build(size: usize) -> Value {
+    json!({
+        "name": "nightly 414", "file_name": "emberfall 414.apk", "file_size": size, "platform": "android",
+        "multipart": true,
+    })
+}
+
+/// These arguments and some more.
+fn with(mut arguments: Value, more: Value) -> Value {
+    let Value::Object(more) = more else { panic!("not an object") };
+    arguments.as_object_mut().expect("an object").extend(more);
+    arguments
+}
+
+/// What identifies a multipart upload to the other tools.
+fn named(upload: &Value) -> Value {
+    json!({
+        "build_id": upload["build_id"], "upload_id": upload["upload_id"], "object_key": upload["object_key"],
+    })
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().expect("a text")
+}
+
+/// The addresses of these parts.
+async fn addresses(host: &mut Host, upload: &Value, numbers: &[usize]) -> Vec<String> {
+    let arguments = json!({
+        "upload_id": upload["upload_id"], "object_key": upload["object_key"], "part_numbers": numbers,
+    });
+    let answer = host.succeed("get_build_upload_parts", arguments).await;
+    let urls = answer["upload_urls"].as_array().expect("a list");
+    let told: Vec<_> = urls.iter().map(|url| url["part_number"].as_u64()).collect();
+
+    assert_eq!(told, numbers.iter().map(|number| Some(*number as u64)).collect::<Vec<_>>());
+    urls.iter().map(|url| text(&url["url"]).to_owned()).collect()
+}
+
+/// PUTs bytes as the specification says.
+async fn put(url: &str, bytes: &[u8]) -> reqwest::Result<Response> {
+    let client = Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
+    let request = client.put(url).header(header::CONTENT_TYPE, "application/octet-stream");
+    request.body(bytes.to_vec()).send().await
+}
+
+/// PUTs bytes that are taken; the `ETag` as it came.
+async fn taken(url: &str, bytes: &[u8]) -> String {
+    let answer = put(url, bytes).await.expect("an answer");
+    assert_eq!(answer.status(), 200);
+    answer.headers()[header::ETAG].to_str().expect("a text").to_owned()
+}
+
+/// PUTs bytes that are not taken; status and code of the refusal.
+async fn refused(url: &str, bytes: &[u8]) -> (u16, String) {
+    refusal(put(url, bytes).await.expect("an answer")).await
+}
+
+async fn refusal(answer: Response) -> (u16, String) {
+    assert_eq!(answer.headers()[header::CONTENT_TYPE], "application/xml");
+    let status = answer.status().as_u16();
+    let body = answer.text().await.expect("a body");
+    let code = body.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>"));
+    (status, code.expect("a code").0.to_owned())
+}
+
+/// PUTs every part of a file; what the completion needs to know of them.
+async fn put_all(host: &mut Host, upload: &Value, file: &[u8]) -> Vec<Value> {
+    let numbers: Vec<_> = (1..=file.chunks(PART).count()).collect();
+    let urls = addresses(host, upload, &numbers).await;
+    let mut parts = Vec::new();
+
+    for ((number, url), bytes) in numbers.iter().zip(&urls).zip(file.chunks(PART)) {
+        let etag = taken(url, bytes).await;
+        parts.push(json!({"part_number": number, "etag": etag.trim_matches('"')}));
+    }
+
+    parts
+}
+
+/// Uploads a file in parts; the id of the build.
+async fn uploaded(host: &mut Host, file: &[u8]) -> String {
+    let upload = host.succeed("initiate_build_upload", build(file.len())).await;
+    let parts = put_all(host, &upload, file).await;
+    let completion = with(named(&upload), json!({"parts": parts}));
+    let done = host.succeed("complete_build_upload", completion).await;
+    assert_eq!(done, json!({"build_id": upload["build_id"]}));
+    text(&upload["build_id"]).to_owned()
+}
+
+/// How many uploads are under way, and in how many files the sandbox keeps bytes.
+async fn left_over(service: &Service) -> (usize, u64) {
+    let shown = service.control("uploads").await;
+    (shown["data"].as_array().expect("a list").len(), shown["files"].as_u64().expect("a number"))
+}

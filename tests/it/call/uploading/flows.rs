@@ -1,0 +1,155 @@
+//! Both ways to upload a build, from the first call to a started run.
+
+use serde_json::json;
+use tas_mcp::sandbox::{keys, seed};
+
+use super::{
+    addresses, build, file, left_over, named, open, open_with, put_all, taken, text, uploaded, with,
+};
+
+#[tokio::test]
+async fn an_upload_in_parts_gives_the_same_bytes_back() {
+    let (service, mut host) = open().await;
+    for size in [1, 999, 1_000, 1_001, 2_500] {
+        let file = file(size);
+        let upload = host.succeed("initiate_build_upload", build(size)).await;
+        let expected = [json!(size.div_ceil(1_000)), json!(1_000), json!("multipart")];
+
+        assert_eq!(["total_parts", "part_size", "upload_type"].map(|name| upload[name].clone()), expected);
+
+        let parts = put_all(&mut host, &upload, &file).await;
+        let build_id = text(&upload["build_id"]);
+
+        assert_eq!(service.content(build_id).await, None, "it is not complete");
+
+        host.succeed("complete_build_upload", with(named(&upload), json!({"parts": parts}))).await;
+
+        assert_eq!(service.content(build_id).await, Some(file));
+    }
+
+    assert_eq!(left_over(&service).await, (0, 8));
+}
+
+#[tokio::test]
+async fn a_file_in_one_piece_gives_the_same_bytes_back() {
+    let (service, mut host) = open().await;
+    let file = file(2_500);
+    let single = with(build(file.len()), json!({"multipart": false}));
+    let upload = host.succeed("initiate_build_upload", single).await;
+
+    assert_eq!(upload["upload_type"], "single-part");
+    assert_eq!(upload.get("upload_id"), None);
+
+    taken(text(&upload["upload_url"]), &file).await;
+    let build_id = &upload["build_id"];
+    let done = host.succeed("complete_build_upload", json!({"build_id": build_id})).await;
+
+    assert_eq!(done, json!({"status": "success"}));
+    assert_eq!(service.content(text(build_id)).await, Some(file));
+}
+
+#[tokio::test]
+async fn the_size_decides_where_the_call_does_not() {
+    let (_service, mut host) = open().await;
+    for (size, in_parts) in [(2_999_999_999_u64, false), (3_000_000_000, true)] {
+        let arguments = json!({"name": "n", "file_name": "f", "file_size": size, "platform": "xbox"});
+        let upload = host.succeed("initiate_build_upload", arguments).await;
+        assert_eq!(upload.get("upload_id").is_some(), in_parts, "{size}");
+        assert_eq!(upload.get("upload_url").is_some(), !in_parts, "{size}");
+    }
+}
+
+#[tokio::test]
+async fn a_large_file_has_larger_parts() {
+    let (_service, mut host) = open().await;
+    let upload = host.succeed("initiate_build_upload", build(10_000_001)).await;
+    assert_eq!((&upload["part_size"], &upload["total_parts"]), (&json!(1_001), &json!(9_991)));
+}
+
+#[tokio::test]
+async fn an_uploaded_build_has_what_was_said_of_it_and_can_be_started() {
+    let (_service, mut host) = open().await;
+    let file = file(10);
+    let more = json!({
+        "description": "Fixes the pause menu.", "tags": ["nightly", "pause"],
+        "details": {"vcs": {"branch": "main"}, "upload": {"method": "api"}},
+    });
+    let upload = host.succeed("initiate_build_upload", with(build(file.len()), more.clone())).await;
+    let parts = put_all(&mut host, &upload, &file).await;
+
+    host.succeed("complete_build_upload", with(named(&upload), json!({"parts": parts}))).await;
+    let shown = host.succeed("get_build", json!({"build_id": upload["build_id"]})).await;
+
+    for name in ["description", "tags", "details"] {
+        assert_eq!(shown[name], more[name]);
+    }
+
+    assert_eq!((&shown["file_size"], &shown["status"]), (&json!(10), &json!("OK")));
+
+    let listed = host.succeed("list_builds", json!({"tags": ["pause"]})).await;
+
+    assert_eq!(listed["data"][0]["id"], upload["build_id"]);
+
+    let start = json!({
+        "multiplayer_test_id": seed::TEST_PASSES, "deployment_config_id": seed::CONFIG_PHONES,
+        "build_id": upload["build_id"],
+    });
+
+    assert_eq!(host.succeed("start_run", start).await["build_id"], upload["build_id"]);
+}
+
+/// The specification knows the answer without `upload_type`.
+#[tokio::test]
+async fn an_answer_without_its_type_is_complete_too() {
+    let (service, mut host) = open_with(keys::ARENA).await;
+    let file = file(1_500);
+    let upload = host.succeed("initiate_build_upload", build(file.len())).await;
+
+    assert_eq!((upload.get("upload_type"), &upload["total_parts"]), (None, &json!(2)));
+
+    let parts = put_all(&mut host, &upload, &file).await;
+    host.succeed("complete_build_upload", with(named(&upload), json!({"parts": parts}))).await;
+
+    let shown = host.succeed("get_build", json!({"build_id": upload["build_id"]})).await;
+
+    assert_eq!(shown["status"], "ready");
+    assert_eq!(service.content(text(&upload["build_id"])).await, Some(file));
+}
+
+#[tokio::test]
+async fn parts_come_in_any_order_and_the_last_one_counts() {
+    let (service, mut host) = open().await;
+    let (file, wrong) = (file(2_500), vec![0; 1_000]);
+    let upload = host.succeed("initiate_build_upload", build(file.len())).await;
+    let urls = addresses(&mut host, &upload, &[3, 1, 2]).await;
+    let third = taken(&urls[0], &file[2_000..]).await;
+    let earlier = taken(&urls[2], &wrong).await;
+    let second = taken(&urls[2], &file[1_000..2_000]).await;
+    let first = taken(&urls[1], &file[..1_000]).await;
+
+    assert_ne!(earlier, second);
+    assert_eq!(left_over(&service).await, (1, 3));
+
+    let with_second = |etag: &str| {
+        let parts = [&first, etag, &third].into_iter().zip(1..);
+        let parts: Vec<_> =
+            parts.map(|(etag, number)| json!({"part_number": number, "etag": etag})).collect();
+        with(named(&upload), json!({"parts": parts}))
+    };
+
+    let error = host.fail("complete_build_upload", with_second(&earlier)).await;
+
+    assert_eq!((&error["code"], &error["status"]), (&json!("rejected"), &json!(400)));
+
+    host.succeed("complete_build_upload", with_second(&second)).await;
+
+    assert_eq!(service.content(text(&upload["build_id"])).await, Some(file));
+}
+
+#[tokio::test]
+async fn builds_of_the_seed_have_no_bytes() {
+    let (service, mut host) = open().await;
+    assert_eq!(service.content(seed::BUILD_ANDROID).await, None);
+    let build = uploaded(&mut host, &file(3)).await;
+    assert_eq!(service.content(&build).await, Some(file(3)));
+}

@@ -1,0 +1,173 @@
+//! What the README and the example configuration say is true.
+
+use std::{fmt::Write, fs, path::Path};
+
+use serde_json::Value;
+use tas_mcp::{
+    cli,
+    service::operation::{Access, Tier},
+    settings::{self, SETTINGS},
+    tools::catalog,
+};
+
+#[cfg(unix)]
+mod continuous;
+
+fn root(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// The README with the table between the markers of that name replaced.
+fn with_table(readme: &str, name: &str, rows: &str) -> String {
+    let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
+    let (before, rest) = readme.split_once(&open).expect("the opening marker");
+    let (_, after) = rest.split_once(&close).expect("the closing marker");
+    format!("{before}{open}{rows}\n{close}{after}")
+}
+
+fn settings() -> String {
+    let code = |text: &str| if text.is_empty() { "-".to_owned() } else { format!("`{text}`") };
+    let head = "\n| variable | flag | meaning |\n|-|-|-|\n".to_owned();
+    SETTINGS.iter().fold(head, |mut rows, setting| {
+        let flag = if setting.flag.is_empty() { String::new() } else { format!("--{}", setting.flag) };
+        writeln!(rows, "| {} | {} | {} |", code(setting.variable), code(&flag), setting.meaning)
+            .expect("a string");
+        rows
+    })
+}
+
+fn tools() -> String {
+    let head = "\n| tool | set | tier | annotations | permission of the key |\n|-|-|-|-|-|\n".to_owned();
+    catalog::tools().fold(head, |mut rows, entry| {
+        let tier = if entry.tier == Tier::Core { "core" } else { "extra" };
+        let hints = entry.effect;
+        let permission = match entry.access {
+            Access::Permission(permission) => format!("`{permission}`"),
+            any => any.to_string(),
+        };
+        writeln!(rows, "| `{}` | `{}` | {tier} | {hints} | {permission} |", entry.name, entry.toolset.name())
+            .expect("a string");
+        rows
+    })
+}
+
+fn commands_table() -> String {
+    let mut program = cli::program();
+    program.build();
+
+    let mut rows = "\n| command | what it does |\n|-|-|\n".to_owned();
+    let mut add = |left: String, right: String| {
+        writeln!(rows, "| `{}` | {} |", left.replace('|', "\\|"), right.replace('\n', " "))
+            .expect("a string");
+    };
+    add("tas-mcp".to_owned(), program.get_about().expect("every command says what it does").to_string());
+
+    let is_help = |command: &&clap::Command| command.get_name() == "help";
+    // The tools are not commands of their own here: they have a table.
+    let has_commands = |command: &clap::Command| command.get_subcommand_value_name() != Some("TOOL");
+    let below = program.get_subcommands().filter(|command| !is_help(command)).flat_map(|command| {
+        let deeper = command.get_subcommands().filter(|one| !is_help(one) && has_commands(command));
+        let path = |name: &str| format!("tas-mcp {name}");
+        let own = std::iter::once((path(command.get_name()), command));
+        own.chain(deeper.map(|one| (format!("{} {}", path(command.get_name()), one.get_name()), one)))
+            .collect::<Vec<_>>()
+    });
+
+    for (path, command) in below {
+        let positional = command.get_positionals().map(ToString::to_string);
+        let below = command.get_subcommand_value_name().map(|name| format!("<{name}>"));
+        let name = std::iter::once(path.clone()).chain(positional).chain(below);
+
+        add(name.collect::<Vec<_>>().join(" "), command.get_about().expect("an about").to_string());
+        let settings: Vec<_> = program.get_arguments().map(clap::Arg::get_id).collect();
+        let own =
+            command.get_arguments().filter(|one| !one.is_positional() && !settings.contains(&one.get_id()));
+
+        for option in own.filter(|option| !matches!(option.get_id().as_str(), "help" | "version")) {
+            let mut defaults =
+                option.get_default_values().iter().filter(|_| option.get_action().takes_values());
+            let default = defaults
+                .find_map(|value| value.to_str())
+                .map(|value| format!(". Default: {value}"))
+                .unwrap_or_default();
+            let help = option.get_help().expect("help").to_string();
+
+            assert!(!help.is_empty(), "{path}: {option} says nothing");
+
+            add(format!("  {option}"), format!("{help}{default}"));
+        }
+    }
+
+    rows
+}
+
+#[test]
+fn its_tables_are_those_of_the_code() {
+    let path = root("README.md");
+    let readme = fs::read_to_string(&path).expect("README.md");
+    let tables = [("settings", settings()), ("tools", tools()), ("commands", commands_table())];
+    let now = tables.iter().fold(readme.clone(), |text, (name, rows)| with_table(&text, name, rows));
+
+    if crate::support::updates_snapshots() {
+        fs::write(&path, &now).expect("README.md can be written");
+    }
+
+    assert!(
+        fs::read_to_string(&path).expect("README.md") == now,
+        "TAS_UPDATE_SNAPSHOTS=1 cargo test --test it readme"
+    );
+}
+
+#[test]
+fn the_example_configuration_has_only_settings_that_exist() {
+    let text = fs::read_to_string(root("mcp.json.example")).expect("mcp.json.example");
+    let example: Value = serde_json::from_str(&text).expect("JSON");
+    let servers = example["mcpServers"].as_object().expect("servers");
+
+    assert_eq!(servers.keys().collect::<Vec<_>>(), ["tas-project", "tas-global", "tas-sandbox"]);
+    for (name, server) in servers {
+        let arguments = server["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let command = clap::Command::new("tas-mcp").args(settings::flags());
+        let matches = command.try_get_matches_from(std::iter::once("tas-mcp").chain(arguments));
+        assert!(matches.is_ok(), "{name}: {matches:?}");
+        for variable in server["env"].as_object().into_iter().flat_map(|env| env.keys()) {
+            assert!(SETTINGS.iter().any(|setting| setting.variable == variable), "{name}: {variable}");
+        }
+    }
+}
+
+/// The commands of the shell blocks, without their comments.
+fn commands() -> Vec<String> {
+    let readme = fs::read_to_string(root("README.md")).expect("README.md");
+    let blocks =
+        readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect::<Vec<_>>();
+    let lines = blocks.iter().flat_map(|block| block.lines());
+    lines.map(|line| line.split(" #").next().unwrap_or_default().trim().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn its_commands_work() {
+    let binary = Path::new(env!("CARGO_BIN_EXE_tas-mcp"));
+    let mut tried = 0;
+
+    for command in commands() {
+        let Some(arguments) = command.strip_prefix("tas-mcp ").or(command.strip_prefix("cargo run -- "))
+        else {
+            assert!(matches!(command.as_str(), "cargo test" | "cargo install --path ."), "{command}");
+            continue;
+        };
+        // What serves until it is told to end is tested elsewhere; a port of its own would be in use at times.
+        if arguments.starts_with("sandbox ") {
+            continue;
+        }
+
+        let shell = format!("'{}' {arguments}", binary.display());
+        let output = tokio::process::Command::new("sh").args(["-c", &shell]).output().await.expect("a shell");
+
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+
+        tried += 1;
+    }
+
+    assert!(tried > 5, "only {tried} commands were found");
+}

@@ -1,0 +1,56 @@
+//! The script for CI.
+
+use std::fs;
+
+use serde_json::Value;
+use tas_mcp::{
+    sandbox::{Options, keys, seed},
+    settings::SETTINGS,
+};
+
+use super::root;
+use crate::support::service::Service;
+
+/// The script for CI, as it stands there.
+#[tokio::test]
+async fn its_script_for_ci_ends_as_the_tests_did_and_leaves_its_reports() {
+    let readme = fs::read_to_string(root("README.md")).expect("README.md");
+    let script =
+        readme.split("```bash\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a script");
+    let script = script.replace("PLAN_ID", seed::PLAN_SMOKE).replace("CONFIG_ID", seed::CONFIG_PHONES);
+    // In place of the programs that a machine may not have.
+    let programs = format!(
+        "tas-mcp() {{ '{}' \"$@\"; }}\njq() {{ sed -n \"s/.*\\\"${{2#.}}\\\":\\\"\\([^\\\"]*\\)\\\".*/\\1/p\" ${{3:-}}; }}\n",
+        env!("CARGO_BIN_EXE_tas-mcp")
+    );
+    // An hour takes six seconds: the plan is over soon, and no address of a part expires meanwhile.
+    let service = Service::with(Options { speed: 600.0, ..Options::default() }).await;
+    let directory = tempfile::tempdir().expect("a directory");
+
+    fs::write(directory.path().join("game.apk"), "PK").expect("a build");
+    let mut shell = tokio::process::Command::new("bash");
+
+    for setting in SETTINGS {
+        shell.env_remove(setting.variable);
+    }
+
+    shell.args(["-c", &format!("{programs}{script}")]).current_dir(directory.path()).kill_on_drop(true);
+    shell.env("TAS_BASE_URL", service.base_url()).env("TAS_API_KEY", keys::DEMO);
+    shell.env("TAS_STATE_DIR", directory.path());
+
+    let output = shell.output().await.expect("a shell");
+    let said = String::from_utf8_lossy(&output.stderr);
+
+    assert_eq!(output.status.code(), Some(10), "{said}");
+    for (file, part) in [("report.xml", "<testsuite"), ("report.html", "<html"), ("verdicts.json", "FAILED")]
+    {
+        let text = fs::read_to_string(directory.path().join(file)).expect("a file");
+        assert!(text.contains(part), "{file}: {said}");
+    }
+
+    let verdicts = fs::read_to_string(directory.path().join("verdicts.json")).expect("a file");
+    let verdicts: Value = serde_json::from_str(&verdicts).expect("JSON");
+    let played = verdicts["started"]["build_id"].as_str().expect("a build");
+
+    assert_eq!(service.content(played).await.as_deref(), Some(b"PK".as_slice()));
+}

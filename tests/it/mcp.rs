@@ -1,0 +1,9 @@
+//! The MCP server: protocol, standard input and output, confirmation, tasks, prompts, resources.
+
+mod completion;
+mod confirmation;
+mod prompts;
+mod resources;
+mod server;
+mod stdio;
+mod tasks;

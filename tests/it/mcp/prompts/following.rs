@@ -1,0 +1,231 @@
+//! Each prompt, followed to its end against the sandbox.
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{keys, seed};
+
+use super::{Scene, open, steps, text};
+
+const DEMO: (&str, &str) = ("TAS_PROJECT_ID", "demo");
+const ALL: (&str, &str) = ("TAS_TOOLSETS", "all");
+
+#[tokio::test]
+async fn triage_finds_the_step_and_the_bugs_and_changes_nothing() {
+    for more in [[DEMO, ALL].as_slice(), &[]] {
+        let mut scene = open(keys::DEMO, more).await;
+        let called = scene.follow("triage_run", json!({"run_id": seed::RUN_FAILED})).await;
+
+        assert_eq!(called, ["summarize_results", "get_run", "list_run_bugs", "get_bug"]);
+        assert_eq!(scene.answer("get_run")["result"], "FAILED");
+
+        let bugs = scene.answer("list_run_bugs")["data"].as_array().expect("bugs").clone();
+
+        assert!(!bugs.is_empty());
+        assert!(scene.answer("summarize_results").to_string().contains(seed::RUN_FAILED));
+        assert_eq!(scene.answer("get_bug")["id"], bugs[bugs.len() - 1]["bug_id"]);
+        assert_eq!(scene.service.writes().await, [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn triage_with_the_key_of_several_projects_needs_the_run_alone() {
+    let projects = [("TAS_PROJECTS", "demo,arena")];
+    let mut scene = open(keys::ORGANIZATION, &projects).await;
+    scene.follow("triage_run", json!({"run_id": seed::RUN_FAILED})).await;
+
+    assert_eq!(scene.answer("get_bug")["project_id"], "demo");
+
+    let mut scene = open(keys::ORGANIZATION, &projects).await;
+    scene.follow("triage_run", json!({"run_id": seed::ARENA_RUN_FAILED})).await;
+
+    assert_eq!(scene.answer("list_run_bugs")["data"][0]["bug_id"], seed::ARENA_BUG);
+    assert_eq!(scene.answer("get_bug")["error"]["code"], "feature_disabled");
+
+    let named = json!({"run_id": seed::RUN_FAILED, "project_id": "demo"});
+    let named = text(&mut scene.host, "triage_run", named).await;
+
+    assert!(!named.contains("<get_run.project_id>"), "{named}");
+}
+
+#[tokio::test]
+async fn triage_of_a_run_without_bugs_has_no_bug_to_get() {
+    let mut scene = open(keys::DEMO, &[]).await;
+    scene.follow("triage_run", json!({"run_id": seed::RUN_PASSED})).await;
+    assert!(!scene.answers.contains_key("get_bug"));
+    assert_eq!(scene.answer("get_run")["result"], "SUCCESS");
+}
+
+/// Follows `test_this_build`; asserts that one start was sent and everything it started is over.
+async fn tested(scene: &mut Scene, arguments: Value) -> Vec<String> {
+    // A person knows that an Android build wants the phones.
+    scene.picks = |record| record["id"] == seed::CONFIG_PHONES || record["id"] == seed::PLAN_SMOKE;
+    let called = scene.follow("test_this_build", arguments).await;
+    let writes = scene.service.writes().await;
+
+    assert_eq!(writes.len(), 1, "{writes:?}");
+    assert!(writes[0].ends_with("/runs 200") || writes[0].ends_with("/runs 201"), "{writes:?}");
+
+    let start = called.iter().find(|tool| tool.starts_with("start_")).expect("a start");
+
+    assert_eq!(scene.answer(start)["build_id"], seed::BUILD_ANDROID);
+
+    let waited = scene.answer("wait_for_completion");
+
+    assert_eq!((&waited["status"], &waited["still_running"]), (&json!("completed"), &json!([])), "{waited}");
+    called
+}
+
+#[tokio::test]
+async fn a_build_is_tested_with_a_plan() {
+    let mut scene = open(keys::DEMO, &[DEMO]).await;
+    let arguments = json!({"build_id": seed::BUILD_ANDROID, "test_plan_id": seed::PLAN_SMOKE});
+    let called = tested(&mut scene, arguments).await;
+    let expected =
+        ["list_deployment_configs", "start_test_plan_run", "wait_for_completion", "summarize_results"];
+
+    assert_eq!(called[called.len() - 4..], expected);
+
+    let execution = scene.answer("start_test_plan_run")["test_plan_execution_id"].clone();
+    let summary = scene.answer("summarize_results");
+
+    assert_eq!((&summary["state"], &summary["target_id"]), (&json!("completed"), &execution));
+
+    let runs = scene.host.succeed("list_runs", json!({"test_plan_execution_id": execution})).await;
+    let runs = runs["data"].as_array().expect("runs").clone();
+
+    assert!(!runs.is_empty() && runs.iter().all(|run| run["result"].is_string()), "{runs:?}");
+}
+
+#[tokio::test]
+async fn a_build_is_tested_with_a_test_on_a_device_in_a_project() {
+    let mut scene = open(keys::ORGANIZATION, &[]).await;
+    let arguments = json!({
+        "build_id": seed::BUILD_ANDROID,
+        "test_id": seed::TEST_PASSES,
+        "deployment_config_id": seed::CONFIG_PHONES,
+        "project_id": "demo",
+    });
+
+    let called = tested(&mut scene, arguments).await;
+
+    assert_eq!(called, ["start_run", "wait_for_completion", "summarize_results"]);
+    assert_eq!(scene.answer("summarize_results")["all_passed"], true);
+}
+
+#[tokio::test]
+async fn a_build_is_tested_with_a_plan_that_the_person_chooses() {
+    let mut scene = open(keys::DEMO, &[]).await;
+    let called = tested(&mut scene, json!({"build_id": seed::BUILD_ANDROID})).await;
+    assert_eq!(called[0], "list_test_plans");
+    assert!(scene.answer("start_test_plan_run")["test_plan_execution_id"].is_string());
+}
+
+#[tokio::test]
+async fn a_plan_is_started_with_the_tools_there_are() {
+    let tools = ("TAS_TOOLSETS", "default,-start_test_plan_run");
+    let mut scene = open(keys::DEMO, &[DEMO, tools]).await;
+    let arguments = json!({"build_id": seed::BUILD_ANDROID, "test_plan_id": seed::PLAN_SMOKE});
+    let called = tested(&mut scene, arguments).await;
+    assert_eq!(called[0], "get_test_plan");
+    assert!(called.contains(&"start_run".to_owned()), "{called:?}");
+}
+
+#[tokio::test]
+async fn a_plan_for_several_platforms_is_not_started_on_one_device_but_on_one_for_each() {
+    let mut scene = open(keys::DEMO, &[DEMO]).await;
+    let given = json!({
+        "build_id": seed::BUILD_WINDOWS,
+        "test_plan_id": seed::PLAN_CROSS_PLATFORM,
+        "deployment_config_id": seed::CONFIG_WINDOWS,
+    });
+    let text = text(&mut scene.host, "test_this_build", given).await;
+    let steps = steps(&text);
+    let tools: Vec<_> = steps.iter().map(|step| step.tool.as_str()).collect();
+    let expected = ["get_test_plan", "start_test_plan_run", "wait_for_completion", "summarize_results"];
+
+    assert_eq!(tools, expected);
+
+    let arguments = |step: usize| serde_json::from_str::<Value>(&steps[step].arguments).expect("JSON");
+    let plan = scene.host.succeed("get_test_plan", arguments(0)).await;
+    let slots: Vec<_> =
+        plan["slots"].as_array().expect("slots").iter().map(|slot| slot["index"].clone()).collect();
+
+    assert_eq!(slots, [2, 3]);
+    assert!(text.contains("If it has `slots`") && text.contains("`slot_deployment_configs`"), "{text}");
+
+    let mut start = arguments(1);
+    scene.host.fail("start_test_plan_run", start.clone()).await;
+    start["slot_deployment_configs"] = json!({
+        "2": {"deployment_config_id": seed::CONFIG_PHONES, "build_id": seed::BUILD_ANDROID},
+        "3": {"deployment_config_id": seed::CONFIG_PLAYSTATION, "build_id": seed::BUILD_PLAYSTATION},
+    });
+
+    let started = scene.host.succeed("start_test_plan_run", start).await;
+
+    assert!(started["test_plan_execution_id"].is_string(), "{started}");
+}
+
+#[tokio::test]
+async fn the_report_is_of_an_execution_or_of_the_latest_one_of_a_plan() {
+    for (more, arguments) in [
+        ([DEMO].as_slice(), json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED})),
+        (&[ALL], json!({"test_plan_id": seed::PLAN_SMOKE})),
+    ] {
+        let mut scene = open(keys::DEMO, more).await;
+        let called = scene.follow("nightly_report", arguments.clone()).await;
+        assert_eq!(called.last().map(String::as_str), Some("summarize_results"));
+        let summary = scene.answer("summarize_results");
+        assert_eq!(summary["target_id"], seed::EXECUTION_COMPLETED);
+        assert!(summary["comparison"].is_object(), "{summary}");
+        assert_eq!(scene.service.writes().await, [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn the_report_compares_with_the_execution_that_is_named() {
+    let mut scene = open(keys::DEMO, &[]).await;
+    let arguments = json!({
+        "test_plan_execution_id": seed::EXECUTION_IN_PROGRESS,
+        "compare_with": seed::EXECUTION_COMPLETED,
+    });
+    scene.follow("nightly_report", arguments).await;
+
+    let summary = scene.answer("summarize_results").to_string();
+
+    assert!(
+        summary.contains(seed::EXECUTION_IN_PROGRESS) && summary.contains(seed::EXECUTION_COMPLETED),
+        "{summary}"
+    );
+}
+
+#[tokio::test]
+async fn an_execution_is_exported_once_however_often_the_prompt_is_followed() {
+    let mut scene = open(keys::DEMO, &[DEMO]).await;
+    let arguments = json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED});
+    let called = scene.follow("export_results", arguments.clone()).await;
+
+    assert_eq!(called, ["summarize_results", "export_tmsys_run"]);
+
+    let text = text(&mut scene.host, "export_results", arguments.clone()).await;
+    let between: Vec<_> =
+        ["1. summarize_results", "ask the person", "2. export_tmsys_run"].map(|part| text.find(part)).into();
+
+    assert!(between.is_sorted() && between.iter().all(Option::is_some), "{text}");
+
+    let first = scene.answer("export_tmsys_run").clone();
+
+    assert_eq!(first["success"], true, "{first}");
+
+    scene.follow("export_results", arguments).await;
+
+    assert_eq!(scene.answer("export_tmsys_run")["already_exported"], true);
+}
+
+#[tokio::test]
+async fn a_run_is_exported() {
+    let mut scene = open(keys::DEMO, &[]).await;
+    let called = scene.follow("export_results", json!({"run_id": seed::RUN_PASSED})).await;
+    assert_eq!(called, ["summarize_results", "export_tmsys_run"]);
+    let exported = scene.answer("export_tmsys_run");
+    assert_eq!((&exported["success"], &exported["export_type"]), (&json!(true), &json!("single_run")));
+    assert_eq!(scene.service.writes().await.len(), 1);
+}

@@ -1,0 +1,103 @@
+//! A read that fails: a protocol error that holds the same object as the tool's failure.
+
+use serde_json::json;
+use tas_mcp::sandbox::{keys, seed};
+
+use super::open;
+use crate::{
+    mcp::server::{MODERN, modern},
+    support::{host::Host, service::settings},
+};
+
+#[tokio::test]
+async fn another_project_than_that_of_the_server_is_a_mismatch_that_names_both() {
+    let (service, mut host) = open(keys::DEMO, &[("TAS_PROJECT_ID", "demo")]).await;
+    let error = host.read_in_vain(&format!("tas://projects/arena/runs/{}", seed::RUN_FAILED)).await;
+
+    assert_eq!(error["code"], -32602);
+
+    let failure = &error["data"]["error"];
+
+    assert_eq!(failure["code"], "project_scope_mismatch");
+    assert_eq!(
+        (&failure["details"]["requested_project"], &failure["details"]["owning_project"]),
+        (&json!("arena"), &json!("demo"))
+    );
+    assert_eq!(service.requests().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_run_of_another_project_is_a_mismatch_that_names_both() {
+    let (_service, mut host) = open(keys::ORGANIZATION, &[("TAS_PROJECTS", "demo,arena")]).await;
+    let error = host.read_in_vain(&format!("tas://projects/arena/runs/{}", seed::RUN_FAILED)).await;
+    assert_eq!(error["data"]["error"]["code"], "project_scope_mismatch", "{error}");
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains("`demo`") && message.contains("`arena`"), "{message}");
+    assert!(message.ends_with("name the project `demo` in the address"), "{message}");
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_not_found_in_the_words_of_each_revision() {
+    let (service, mut host) = open(keys::DEMO, &[]).await;
+    let uri = "tas://projects/demo/runs/nowhere";
+    let error = host.read_in_vain(uri).await;
+
+    assert_eq!((&error["code"], &error["data"]["uri"]), (&json!(-32002), &json!(uri)));
+
+    let message = error["message"].as_str().expect("a message");
+
+    assert!(message.contains("in the address"), "{message}");
+    for part in ["`project_id`", "TAS_PROJECTS", "nothing was"] {
+        assert!(!message.contains(part), "{part}: {message}");
+    }
+
+    let mut failure = host.fail("get_run", json!({"run_id": "nowhere", "project_id": "demo"})).await;
+    failure["hint"] = error["data"]["error"]["hint"].clone();
+
+    assert_eq!(error["data"]["error"], failure);
+
+    let mut host = Host::connect(&service.settings(keys::DEMO, &[]));
+    let answer = host.request("resources/read", json!({"uri": uri, "_meta": modern(MODERN)})).await;
+
+    assert_eq!((&answer["error"]["code"], &answer["error"]["data"]["uri"]), (&json!(-32602), &json!(uri)));
+}
+
+#[tokio::test]
+async fn a_service_that_fails_and_a_setting_that_is_missing_are_no_fault_of_the_uri() {
+    let uri = "tas://projects/demo/runs/x";
+    let (service, mut host) = open(keys::DEMO, &[]).await;
+    service.fault(json!({"operation": "get_run", "status": 500, "times": 9})).await;
+
+    let error = host.read_in_vain(uri).await;
+
+    assert_eq!(
+        (&error["code"], &error["data"]["error"]["code"]),
+        (&json!(-32603), &json!("service_unavailable"))
+    );
+
+    let error = Host::open(&settings(&[])).await.read_in_vain(uri).await;
+
+    assert_eq!((&error["code"], &error["data"]["error"]["code"]), (&json!(-32603), &json!("not_configured")));
+    assert!(error["message"].as_str().expect("a message").contains("TAS_BASE_URL"), "{error}");
+}
+
+#[tokio::test]
+async fn a_resource_whose_tool_is_switched_off_says_so() {
+    let (service, mut host) = open(keys::DEMO, &[("TAS_TOOLSETS", "-bugs")]).await;
+    let error = host.read_in_vain(&format!("tas://projects/demo/bugs/{}", seed::BUG_ACTIVE)).await;
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains("TAS_TOOLSETS") && !message.contains("/bugs/{bug}"), "{message}");
+    assert_eq!(service.requests().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn malformed_parameters_are_invalid_params() {
+    let mut host = Host::open(&settings(&[])).await;
+    for (method, params) in [
+        ("resources/read", json!({})),
+        ("resources/read", json!({"uri": 7})),
+        ("completion/complete", json!({"ref": {"type": "ref/what"}})),
+    ] {
+        assert_eq!(host.request(method, params.clone()).await["error"]["code"], -32602, "{method} {params}");
+    }
+}

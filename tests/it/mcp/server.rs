@@ -1,0 +1,90 @@
+//! The MCP server, spoken to line by line.
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{keys, seed};
+
+use crate::support::{host::Host, service::Service};
+
+mod lists;
+mod panics;
+mod pitfalls;
+mod revisions;
+
+/// The revision without `initialize`.
+pub(crate) const MODERN: &str = "2026-07-28";
+
+/// `params._meta` of a request in the revision without `initialize`.
+pub(crate) fn modern(revision: &str) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": revision,
+        "io.modelcontextprotocol/clientInfo": {"name": "host", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    })
+}
+
+#[tokio::test]
+async fn a_reply_is_the_answer_of_the_service_whole_and_in_order() {
+    let service = Service::start().await;
+    let mut host = Host::open(&service.settings(keys::DEMO, &[])).await;
+    service
+        .fault(json!({"operation": "get_run", "body": {"zebra": 1, "multiplayer_run_id": "x", "apple": {"b": null, "a": 2.5}}}))
+        .await;
+
+    let result = host.call("get_run", json!({"run_id": "x"})).await;
+    let whole = r#"{"zebra":1,"multiplayer_run_id":"x","apple":{"b":null,"a":2.5}}"#;
+
+    assert_eq!(result["content"], json!([{"type": "text", "text": whole}]));
+    assert_eq!(result["structuredContent"].to_string(), whole);
+}
+
+#[tokio::test]
+async fn a_failure_is_one_text_block_without_structure() {
+    let service = Service::start().await;
+    let mut host = Host::open(&service.settings(keys::DEMO, &[])).await;
+    let error = host.fail("get_run", json!({"run_id": "nowhere"})).await;
+
+    assert_eq!(error["code"], "not_found");
+    assert_eq!(error["status"], 404);
+    assert_eq!(error["details"]["service_error"], "run not found");
+    assert!(error["hint"].is_string());
+}
+
+#[tokio::test]
+async fn calls_are_served_side_by_side() {
+    const AT_ONCE: usize = 64;
+
+    let service = Service::start().await;
+    let mut host = Host::open(&service.settings(keys::DEMO, &[])).await;
+    // The first call is held back until all the others have been answered.
+    service.fault(json!({"operation": "get_bug", "delay_ms": 20_000})).await;
+
+    let held =
+        host.start("tools/call", json!({"name": "get_bug", "arguments": {"bug_id": seed::BUG_ACTIVE}})).await;
+    let mut waiting = Vec::new();
+
+    for _ in 1..AT_ONCE {
+        waiting.push(host.start("tools/call", json!({"name": "list_tests", "arguments": {}})).await);
+    }
+
+    while !waiting.is_empty() {
+        let answer = host.receive().await;
+        assert_ne!(answer["id"], held, "the held call was answered first");
+        assert_ne!(answer["result"]["isError"], true, "{answer}");
+        waiting.retain(|id| answer["id"] != *id);
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_call_is_not_answered_and_the_next_one_is() {
+    let service = Service::start().await;
+    let mut host = Host::open(&service.settings(keys::DEMO, &[])).await;
+    service.fault(json!({"operation": "list_tests", "delay_ms": 20_000})).await;
+
+    let id = host.start("tools/call", json!({"name": "list_tests", "arguments": {}})).await;
+    host.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}))
+        .await;
+
+    let next = host.start("tools/call", json!({"name": "list_bugs", "arguments": {}})).await;
+
+    assert_eq!(host.receive().await["id"], next);
+}

@@ -1,0 +1,121 @@
+//! Which tools are listed, and what the server says of them.
+
+use serde_json::{Value, json};
+use tas_mcp::{
+    sandbox::keys,
+    service::{
+        operation::{Tier, Toolset},
+        tool::Tool,
+    },
+    tools::catalog,
+};
+
+use crate::support::{host::Host, service::settings};
+
+async fn listed(variables: &[(&str, &str)]) -> Vec<String> {
+    let mut host = Host::open(&settings(variables)).await;
+    let list = host.request("tools/list", json!({})).await;
+    let tools = list["result"]["tools"].as_array().expect("tools").clone();
+    tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+fn names(wanted: impl Fn(&Tool) -> bool) -> Vec<String> {
+    catalog::tools().filter(|entry| wanted(entry)).map(|entry| entry.name.to_owned()).collect()
+}
+
+#[tokio::test]
+async fn core_tools_are_the_default_and_all_adds_the_extras() {
+    assert_eq!(listed(&[]).await, names(|entry| entry.tier == Tier::Core));
+    assert_eq!(listed(&[("TAS_TOOLSETS", "all")]).await, names(|_| true));
+}
+
+#[tokio::test]
+async fn words_combine_from_left_to_right() {
+    let runs = names(|entry| entry.toolset == Toolset::Runs);
+
+    assert_eq!(listed(&[("TAS_TOOLSETS", "runs")]).await, runs);
+    assert_eq!(listed(&[("TAS_TOOLSETS", " get_bug , ")]).await, ["get_bug"]);
+
+    let without = names(|entry| entry.tier == Tier::Core && entry.toolset != Toolset::Exports);
+
+    assert_eq!(listed(&[("TAS_TOOLSETS", "-exports")]).await, without);
+
+    let back =
+        names(|entry| entry.toolset == Toolset::Bugs && entry.name != "get_bug" || entry.name == "get_run");
+
+    assert_eq!(listed(&[("TAS_TOOLSETS", "bugs,-get_bug,get_run")]).await, back);
+}
+
+#[tokio::test]
+async fn read_only_beats_every_selection() {
+    let reading = names(|entry| entry.effect.is_read_only());
+    assert_eq!(listed(&[("TAS_TOOLSETS", "all,start_run"), ("TAS_READ_ONLY", "true")]).await, reading);
+}
+
+#[tokio::test]
+async fn an_unknown_word_lists_the_default_and_every_call_names_it() {
+    let variables = [
+        ("TAS_BASE_URL", "http://127.0.0.1:9/api/v1"),
+        ("TAS_API_KEY", keys::DEMO),
+        ("TAS_TOOLSETS", "rums"),
+    ];
+
+    assert_eq!(listed(&variables).await, names(|entry| entry.tier == Tier::Core));
+
+    let mut host = Host::open(&settings(&variables)).await;
+    let error = host.fail("list_tests", json!({})).await;
+
+    assert_eq!(error["code"], "not_configured");
+
+    let message = error["message"].as_str().expect("a message");
+    for word in ["TAS_TOOLSETS", "rums", "`runs`", "exports", "plans"] {
+        assert!(message.contains(word), "{word}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_is_switched_off_cannot_be_called() {
+    let mut host = Host::open(&settings(&[("TAS_READ_ONLY", "1")])).await;
+    let answer = host.request("tools/call", json!({"name": "start_run", "arguments": {}})).await;
+    assert_eq!(answer["error"]["code"], -32602);
+    assert!(answer["error"]["message"].as_str().expect("a message").contains("TAS_READ_ONLY"));
+}
+
+#[tokio::test]
+async fn an_unknown_tool_is_a_protocol_error_that_names_the_nearest() {
+    let mut host = Host::open(&settings(&[])).await;
+    let answer = host.request("tools/call", json!({"name": "get_runs", "arguments": {}})).await;
+    assert_eq!(answer["error"]["code"], -32602);
+    assert!(answer["error"]["message"].as_str().expect("a message").contains("`get_run`"));
+}
+
+#[tokio::test]
+async fn instructions_are_short_and_speak_of_offered_tools_only() {
+    for (variable, value) in [
+        ("TAS_TOOLSETS", "all"),
+        ("TAS_TOOLSETS", "bugs"),
+        ("TAS_READ_ONLY", "true"),
+        ("TAS_PROJECT_ID", "demo"),
+    ] {
+        let settings = settings(&[(variable, value)]);
+        let text = Host::connect(&settings).initialize("2025-11-25").await["instructions"]
+            .as_str()
+            .expect("text")
+            .to_owned();
+        assert!(text.chars().count() < 2_000, "{value}: {}", text.len());
+        let selection = settings.selection();
+        for entry in catalog::tools().filter(|entry| !selection.offers(entry)) {
+            assert!(!text.contains(&format!("`{}`", entry.name)), "{value}: {}", entry.name);
+        }
+        assert_eq!(text.contains("`project_id`"), variable != "TAS_PROJECT_ID", "{value}");
+    }
+}
+
+#[tokio::test]
+async fn the_list_has_one_page() {
+    let mut host = Host::open(&settings(&[])).await;
+    let answer = host.request("tools/list", json!({"cursor": "2"})).await;
+    assert_eq!(answer["error"]["code"], -32602);
+    let list = host.request("tools/list", json!({})).await;
+    assert_eq!(list["result"]["nextCursor"], Value::Null);
+}

@@ -1,0 +1,84 @@
+//! A panic in one request: its caller is answered, and the others go on.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use serde_json::json;
+use tas_mcp::{
+    clock::Clock,
+    mcp::Server,
+    sandbox::{keys, seed},
+    tools::dispatcher::Dispatcher,
+};
+
+use super::{MODERN, modern};
+use crate::support::{host::Host, service::Service};
+
+/// A clock that nobody can look at until it is mended.
+#[derive(Debug, Default)]
+struct Broken {
+    is_mended: AtomicBool,
+}
+
+impl Clock for Broken {
+    fn now(&self) -> Duration {
+        assert!(self.is_mended.load(Ordering::Relaxed), "the clock is broken");
+        Duration::ZERO
+    }
+
+    fn date(&self) -> Timestamp {
+        assert!(self.is_mended.load(Ordering::Relaxed), "the clock is broken");
+        Timestamp::UNIX_EPOCH
+    }
+
+    fn pause(&self, _: Duration) -> BoxFuture<'_, ()> {
+        panic!("the clock is broken")
+    }
+
+    fn alarm(&self, span: Duration) -> BoxFuture<'_, ()> {
+        self.pause(span)
+    }
+}
+
+#[tokio::test]
+async fn every_request_is_answered_all_the_same() {
+    let service = Service::start().await;
+    let settings = service.settings(keys::DEMO, &[]);
+    let mut meta = modern(MODERN);
+
+    meta["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let waiting = json!({"job_id": seed::JOB_RUNNING, "timeout_seconds": 600});
+    let wait = json!({"name": "wait_for_completion", "arguments": waiting, "_meta": meta});
+    let begun = Host::connect(&settings).request("tools/call", wait.clone()).await;
+    let task = json!({"taskId": begun["result"]["taskId"].as_str().expect("a task"), "_meta": meta});
+    let template = json!({"type": "ref/resource", "uri": "tas://projects/{project}/runs/{run}"});
+    let typed = json!({"ref": template, "argument": {"name": "run", "value": ""}, "_meta": meta});
+    let clock = Arc::new(Broken::default());
+    let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(clock.clone());
+    let mut host = Host::to(Server::with(dispatcher, &settings));
+
+    for (method, params) in [
+        ("tools/call", &wait),
+        ("completion/complete", &typed),
+        ("tasks/get", &task),
+        ("tasks/cancel", &task),
+    ] {
+        let answer = host.request(method, params.clone()).await;
+        assert_eq!(answer["error"]["code"], -32603, "{method}: {answer}");
+        assert_eq!(answer["error"]["message"], format!("{method}: internal error"));
+    }
+
+    clock.is_mended.store(true, Ordering::Relaxed);
+    let params = json!({"name": "get_run", "arguments": {"run_id": seed::RUN_FAILED}, "_meta": meta});
+    let answer = host.request("tools/call", params).await;
+
+    assert_eq!(answer["result"]["structuredContent"]["multiplayer_run_id"], seed::RUN_FAILED, "{answer}");
+}

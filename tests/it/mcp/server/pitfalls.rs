@@ -1,0 +1,132 @@
+//! Input that stdio servers are known to fall over.
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::keys;
+
+use super::modern;
+use crate::support::{
+    host::Host,
+    service::{Service, settings},
+};
+
+#[tokio::test]
+async fn messages_before_the_session_that_are_no_requests_are_passed_over() {
+    let mut host = Host::connect(&settings(&[]));
+    host.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 0}}))
+        .await;
+    host.send(&json!({"jsonrpc": "2.0", "id": 5, "result": {}})).await;
+    host.request("server/discover", json!({"_meta": modern("2026-07-28")})).await;
+    host.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+
+    assert_eq!(host.initialize("2025-11-25").await["protocolVersion"], "2025-11-25");
+}
+
+#[tokio::test]
+async fn malformed_parameters_of_a_known_method_are_invalid_params() {
+    let mut host = Host::open(&settings(&[])).await;
+    for params in [json!({"name": 7}), json!({}), json!({"name": "get_run", "arguments": "{}"})] {
+        let answer = host.request("tools/call", params.clone()).await;
+        assert_eq!(answer["error"]["code"], -32602, "{params}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_method_is_not_found() {
+    let mut host = Host::open(&settings(&[])).await;
+    assert_eq!(host.request("tools/destroy", json!({})).await["error"]["code"], -32601);
+}
+
+#[tokio::test]
+async fn arguments_may_be_null_or_absent() {
+    let service = Service::start().await;
+    let mut host = Host::open(&service.settings(keys::DEMO, &[])).await;
+    for params in [json!({"name": "list_tests", "arguments": null}), json!({"name": "list_tests"})] {
+        let answer = host.request("tools/call", params).await;
+        assert_ne!(answer["result"]["isError"], true, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_line_that_is_no_message_is_answered_and_the_session_goes_on() {
+    let deep = "[".repeat(100_000);
+    let lines = [
+        ("hello", -32700),
+        ("{\"jsonrpc\": \"2.0\", \"id\": 1", -32700),
+        ("\u{0}", -32700),
+        (deep.as_str(), -32700),
+        ("[]", -32600),
+        ("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", -32600),
+        ("42", -32600),
+        ("{\"jsonrpc\": \"1.0\", \"id\": 3, \"method\": \"ping\"}", -32600),
+        ("{\"jsonrpc\": \"2.0\", \"id\": {}, \"method\": \"ping\"}", -32600),
+    ];
+
+    let mut host = Host::open(&settings(&[])).await;
+    for (line, code) in lines {
+        host.send_line(line).await;
+        let answer = host.receive().await;
+        assert_eq!(answer["error"]["code"], code, "{line:.60}: {answer}");
+    }
+
+    host.send_line("").await;
+    host.send_line("   \r").await;
+
+    assert_eq!(host.request("ping", json!({})).await["result"], json!({}));
+}
+
+#[tokio::test]
+async fn an_unreadable_request_is_answered_under_its_id_where_it_has_one() {
+    let mut host = Host::open(&settings(&[])).await;
+    host.send_line("{\"jsonrpc\": \"2.0\", \"id\": 77}").await;
+
+    let answer = host.receive().await;
+
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(77), &json!(-32600)));
+
+    host.send_line("{\"jsonrpc\": \"2.0\", \"id\": \"a\", \"method\": \"tools/call\", \"params\": [1]}")
+        .await;
+
+    assert_eq!(host.receive().await["id"], "a");
+
+    host.send_line("oops").await;
+
+    assert_eq!(host.receive().await.get("id"), None::<&Value>);
+}
+
+#[tokio::test]
+async fn a_response_is_never_answered_however_broken() {
+    let mut host = Host::open(&settings(&[])).await;
+    for line in [
+        r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": "none"}}"#,
+        r#"{"jsonrpc": "2.0", "id": 1, "error": null}"#,
+        r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}, "result": {}}"#,
+        r#"{"id": 1, "result": {}}"#,
+        r#"{"jsonrpc": "2.0", "id": {}, "result": {}}"#,
+        r#"{"jsonrpc": "2.0", "result": 7}"#,
+    ] {
+        host.send_line(line).await;
+        let ping = host.start("ping", json!({})).await;
+        let answer = host.receive().await;
+        assert_eq!((&answer["id"], &answer["result"]), (&json!(ping), &json!({})), "{line}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_line_longer_than_16_mib_is_refused_without_being_kept() {
+    let mut host = Host::open(&settings(&[])).await;
+    let long = format!("{{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"{}\"}}", "x".repeat(17 << 20));
+    host.send_line(&long).await;
+
+    let answer = host.receive().await;
+
+    assert_eq!(answer["error"]["code"], -32600);
+    assert!(answer["error"]["message"].as_str().expect("a message").contains("16 MiB"));
+    assert_eq!(host.request("ping", json!({})).await["result"], json!({}));
+}
+
+#[tokio::test]
+async fn a_second_initialize_does_not_end_the_session() {
+    let mut host = Host::open(&settings(&[])).await;
+    host.initialize("2025-06-18").await;
+    assert_eq!(host.request("ping", json!({})).await["result"], json!({}));
+}

@@ -1,0 +1,190 @@
+//! The built binary as hosts start it: a child with pipes.
+
+use std::{
+    process::{ExitStatus, Output},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{keys, seed};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    process::{Child, Command},
+};
+
+use crate::support::{
+    binary::{binary, told},
+    service::Service,
+};
+
+/// What the binary promises when its host goes away, with room for a busy machine.
+const PROMPT: Duration = Duration::from_secs(3);
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+
+fn messages(output: &Output) -> Vec<Value> {
+    let text = std::str::from_utf8(&output.stdout).expect("UTF-8");
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("every line of standard output is JSON"))
+        .collect()
+}
+
+/// Starts the binary against this service and begins a call that the service holds back.
+async fn in_mid_call(
+    service: &Service,
+    operation: &str,
+    arguments: Value,
+) -> (Child, tokio::process::ChildStdin) {
+    service.fault(json!({"operation": operation, "delay_ms": 60_000})).await;
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+    let mut child = binary(&[], &variables).spawn().expect("the binary starts");
+    let mut input = child.stdin.take().expect("an input");
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": operation, "arguments": arguments}});
+
+    input.write_all(format!("{INITIALIZE}\n{call}\n").as_bytes()).await.expect("the server reads");
+    let mut output = BufReader::new(child.stdout.take().expect("an output"));
+    output.read_line(&mut String::new()).await.expect("the answer to initialize");
+    child.stdout = Some(output.into_inner());
+
+    while service.requests().await.is_empty() {
+        tokio::task::yield_now().await;
+    }
+
+    (child, input)
+}
+
+async fn ended(mut child: Child, since: Instant) -> ExitStatus {
+    let status = child.wait().await.expect("a status");
+    assert!(since.elapsed() < PROMPT, "it took {:?}", since.elapsed());
+    status
+}
+
+#[tokio::test]
+async fn requests_that_were_read_are_answered_after_the_end_of_input() {
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let call = format!(
+        r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"get_run","arguments":{{"run_id":"{}"}}}}}}"#,
+        seed::RUN_FAILED
+    );
+    let output = told(&["--sandbox"], &[], &[INITIALIZE, list, &call]).await;
+
+    assert!(output.status.success());
+
+    let mut answered: Vec<_> = messages(&output).iter().map(|message| message["id"].as_u64()).collect();
+    answered.sort_unstable();
+
+    assert_eq!(answered, [Some(0), Some(1), Some(2)]);
+
+    let run = messages(&output).into_iter().find(|message| message["id"] == 2).expect("the call's answer");
+
+    assert_eq!(run["result"]["structuredContent"]["multiplayer_run_id"], seed::RUN_FAILED);
+}
+
+#[tokio::test]
+async fn a_last_line_without_an_end_is_still_a_line() {
+    let mut child = binary(&[], &[]).spawn().expect("the binary starts");
+    let mut input = child.stdin.take().expect("an input");
+    input.write_all(INITIALIZE.as_bytes()).await.expect("the server reads");
+    drop(input);
+    let output = child.wait_with_output().await.expect("an output");
+    assert_eq!(messages(&output).len(), 1);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_answered_even_if_nothing_follows() {
+    let output = told(&[], &[], &["hello", "{}"]).await;
+    let codes: Vec<_> = messages(&output).iter().map(|message| message["error"]["code"].clone()).collect();
+    assert_eq!(codes, [-32700, -32600]);
+}
+
+#[tokio::test]
+async fn an_input_that_ends_before_the_first_request_is_no_error() {
+    let output = told(&[], &[], &[]).await;
+    assert!(output.status.success());
+    assert!(output.stdout.is_empty());
+}
+
+#[tokio::test]
+async fn the_end_of_input_ends_it_in_mid_call() {
+    let service = Service::start().await;
+    let (child, input) = in_mid_call(&service, "list_tests", json!({})).await;
+    let since = Instant::now();
+    drop(input);
+    assert!(ended(child, since).await.success());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_signal_ends_it_in_mid_call_though_the_input_stays_open() {
+    for signal in ["-TERM", "-INT"] {
+        let service = Service::start().await;
+        let (child, _input) = in_mid_call(&service, "list_tests", json!({})).await;
+        let since = Instant::now();
+        let id = child.id().expect("it runs").to_string();
+        let sent = Command::new("kill").args([signal, &id]).status().await.expect("kill is there");
+        assert!(sent.success());
+        assert!(ended(child, since).await.success(), "{signal}");
+    }
+}
+
+#[tokio::test]
+async fn standard_output_carries_json_rpc_only_whatever_is_logged() {
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_run","arguments":{"run_id":"nowhere"}}}"#;
+    let output = told(&["--sandbox", "--log", "trace"], &[], &["not json", INITIALIZE, call]).await;
+    assert!(messages(&output).iter().all(|message| message["jsonrpc"] == "2.0"));
+    let logged = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(logged.contains("tas_mcp"), "the filter lets our own events through");
+    assert!(!logged.contains(keys::DEMO), "the key is in the log");
+}
+
+#[tokio::test]
+async fn it_starts_lists_and_explains_without_any_setting() {
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let call =
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_tests","arguments":{}}}"#;
+    let output = told(&[], &[("TAS_BASE_URL", "${BASE_URL}")], &[INITIALIZE, list, call]).await;
+    let messages = messages(&output);
+    let answer = |id: u64| messages.iter().find(|message| message["id"] == id).expect("an answer");
+
+    assert!(answer(1)["result"]["tools"].as_array().is_some_and(|tools| !tools.is_empty()));
+
+    let text = answer(2)["result"]["content"][0]["text"].as_str().expect("text");
+    for said in ["not_configured", "variable TAS_BASE_URL", "${BASE_URL}", "did not expand", "TAS_API_KEY"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn the_key_is_never_taken_from_the_command_line() {
+    let output = told(&["--api-key", "svc_x"], &[], &[]).await;
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[tokio::test]
+async fn the_demo_goes_as_expected_and_is_plain_in_a_pipe() {
+    let output = told(&["demo"], &[("TAS_BASE_URL", "https://elsewhere.example/api/v1")], &[]).await;
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("project_scope_mismatch") && !text.contains('\u{1b}'), "{text}");
+}
+
+#[tokio::test]
+async fn the_sandbox_says_where_it_is_and_which_keys_it_takes() {
+    let mut child = binary(&["sandbox", "--listen", "127.0.0.1:0"], &[]).spawn().expect("the binary starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("an output")).lines();
+    lines.next_line().await.expect("a title").expect("a title");
+
+    let second = lines.next_line().await.expect("a line").expect("an address");
+    let base_url = second.split_whitespace().next().expect("the address comes first").to_owned();
+    drop(rustls::crypto::ring::default_provider().install_default());
+
+    let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+    let answer = client
+        .get(format!("{base_url}/runs/{}", seed::RUN_FAILED))
+        .header("x-api-key", keys::DEMO)
+        .send()
+        .await;
+
+    assert_eq!(answer.expect("an answer").status(), 200);
+}

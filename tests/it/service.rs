@@ -1,0 +1,5 @@
+//! The description of the service: schemas, request layout, contract.
+
+mod contract;
+mod schemas;
+mod wire;

@@ -1,0 +1,268 @@
+//! The arguments of a tool are the parameters and body properties of the document, all of them and no others.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use tas_mcp::{
+    fields::Fields,
+    service::{
+        catalog::OperationEntry,
+        operation::{PROJECT, UrlBase},
+        schema::{KNOWN, OR_TYPE},
+    },
+};
+
+use super::{both, holder};
+use crate::support::contract::{Operation, argument, is_comma_separated, members, resolved};
+
+/// Argument that is either a word or an object; the document says so with `oneOf`, which hosts do not take.
+const WORD_OR_OBJECT: &str = "mobile_gpslocation";
+
+/// Arguments whose form a schema of the hosts' subset cannot say: a rule checks it.
+const BY_RULE: [&str; 3] =
+    ["export_tmsys_run.custom_run_name", "create_test_folder.name", "complete_build_upload.parts.items.etag"];
+
+/// What the document calls the arguments, with the schema of each and whether it is required.
+fn documented(entry: &OperationEntry, operation: &Operation) -> Vec<(String, &'static Value, bool)> {
+    let mut arguments = Vec::new();
+    for parameter in ["path", "query"].into_iter().flat_map(|place| operation.parameters_in(place)) {
+        let schema = if is_comma_separated(parameter) { parameter } else { resolved(&parameter["schema"]) };
+        arguments.push((argument(parameter), schema, parameter["required"] == true));
+    }
+
+    if let Some(body) = holder(entry, operation) {
+        // The gateway names the project in such a body.
+        let ours = |name: &str| !(entry.project_in_body && name == "project_id");
+        for (name, schema) in members(&body["properties"]).filter(|(name, _)| ours(name)) {
+            arguments.push((name.to_owned(), resolved(schema), is_required(body, name)));
+        }
+    }
+
+    arguments
+}
+
+fn is_required(schema: &Value, name: &str) -> bool {
+    schema["required"].as_array().is_some_and(|required| required.contains(&json!(name)))
+}
+
+fn names<'a>(names: impl Iterator<Item = &'a str>) -> BTreeSet<&'a str> {
+    names.collect()
+}
+
+fn properties(schema: &Fields) -> &Fields {
+    schema["properties"].as_object().expect("arguments are an object")
+}
+
+#[test]
+fn every_parameter_and_property_of_the_contract_is_an_argument_and_vice_versa() {
+    for (entry, operation) in both() {
+        let documented = documented(entry, operation);
+        let ours = names(properties(entry.input_schema()).keys().map(String::as_str));
+        // What is ours shapes the request or the reply, and is no parameter of the service.
+        let theirs = documented.iter().map(|(name, ..)| name.as_str());
+        let expected = names(theirs.chain(entry.own_arguments.iter().copied()));
+        assert_eq!(ours, expected, "{}", entry.name);
+        assert!(documented.iter().all(|(name, ..)| !entry.own_arguments.contains(&name.as_str())));
+    }
+}
+
+#[test]
+fn required_arguments_are_those_of_the_contract() {
+    for (entry, operation) in both() {
+        let documented = documented(entry, operation);
+        let required = documented.iter().filter(|(.., required)| *required).map(|(name, ..)| name.as_str());
+        let ours = entry.input_schema().get("required").and_then(Value::as_array);
+        let ours = ours.into_iter().flatten().filter_map(Value::as_str);
+        assert_eq!(names(ours), names(required), "{}", entry.name);
+    }
+}
+
+#[test]
+fn path_fields_are_the_placeholders_of_the_contract() {
+    for (entry, operation) in both() {
+        let placeholders: Vec<_> = operation.parameters_in("path").map(argument).collect();
+        let ours = entry.path_fields().filter(|field| *field != "project_id");
+        assert_eq!(ours.collect::<Vec<_>>(), placeholders, "{}", entry.name);
+    }
+}
+
+#[test]
+fn the_project_is_in_the_path_where_the_contract_has_it() {
+    let mut elsewhere = 0;
+    for (entry, operation) in both() {
+        let named = operation.parameters.iter().any(|parameter| parameter["name"] == "projectId");
+        let below = matches!(entry.place, UrlBase::Project | UrlBase::NamedProject);
+        assert_eq!(named, below || entry.path.contains(PROJECT), "{}", entry.name);
+        assert_eq!(operation.elsewhere, entry.place == UrlBase::Knowledge, "{}", entry.name);
+        elsewhere += usize::from(operation.elsewhere);
+    }
+
+    assert!(elsewhere > 0);
+}
+
+#[test]
+fn a_value_has_several_segments_where_the_contract_says_so() {
+    for (entry, operation) in both() {
+        for parameter in operation.parameters_in("path") {
+            let several = entry.path.contains(&format!("{{*{}}}", argument(parameter)));
+            assert_eq!(several, parameter["x-multi-segment"] == true, "{}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn headers_are_no_arguments() {
+    let mut headers = 0;
+    for (entry, operation) in both() {
+        for parameter in operation.parameters_in("header") {
+            assert!(!properties(entry.input_schema()).contains_key(&argument(parameter)), "{}", entry.name);
+            headers += 1;
+        }
+    }
+
+    assert!(headers > 0);
+}
+
+#[test]
+fn bodies_are_closed_where_the_contract_closes_them() {
+    for (entry, operation) in both() {
+        let closed = operation.body.is_some_and(|body| body["additionalProperties"] == false);
+        assert_eq!(entry.closed, closed, "{}", entry.name);
+    }
+}
+
+#[test]
+fn limits_of_arguments_are_those_of_the_contract() {
+    for (entry, operation) in both() {
+        for (name, theirs, _) in documented(entry, operation) {
+            compare(&format!("{}.{name}", entry.name), theirs, &properties(entry.input_schema())[&name]);
+        }
+    }
+}
+
+/// Compares all that both sides say of a value, and of what is in it.
+fn compare(path: &str, theirs: &'static Value, ours: &Value) {
+    const LIMITS: [&str; 10] = [
+        "type",
+        "enum",
+        "minimum",
+        "maximum",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "minProperties",
+        "maxLength",
+        "format",
+    ];
+
+    if is_comma_separated(theirs) {
+        let pattern = theirs["schema"]["pattern"].as_str().unwrap_or_default();
+        let numbers = pattern.starts_with("^[1-9][0-9]*").then(|| json!({"type": "integer", "minimum": 1}));
+        assert_eq!(ours["type"], "array", "{path}");
+        assert_eq!(ours["items"], numbers.unwrap_or_else(|| json!({"type": "string"})), "{path}");
+        return;
+    }
+
+    if path.ends_with(WORD_OR_OBJECT) {
+        assert!(theirs["oneOf"].is_array(), "{path}");
+        return;
+    }
+
+    // What passes through as it is looks open to hosts; our check knows more.
+    let ours = ours.get(KNOWN).unwrap_or(ours);
+    let nullable = theirs["type"].as_array().is_some_and(|types| types.contains(&json!("null")));
+
+    assert_eq!(nullable, ours.get(OR_TYPE).is_some(), "{path}: null");
+    for limit in LIMITS {
+        assert_eq!(ours.get(limit).cloned(), theirs.get(limit).map(without_null), "{path}: {limit}");
+    }
+
+    if theirs["format"] != "uuid" {
+        assert_eq!(ours.get("minLength"), theirs.get("minLength"), "{path}: minLength");
+        assert!(theirs.get("pattern").is_none() || BY_RULE.contains(&path), "{path}");
+    }
+
+    compare_default(path, theirs.get("default"), ours);
+    if let Some(items) = theirs.get("items") {
+        compare(&format!("{path}.items"), resolved(items), &ours["items"]);
+    }
+
+    if let Some(any) = theirs.get("additionalProperties").filter(|any| any.is_object()) {
+        compare(&format!("{path}.*"), resolved(any), &ours["additionalProperties"]);
+    }
+
+    let inner = names(members(&theirs["properties"]).map(|(name, _)| name));
+    let empty = Fields::new();
+    let known = ours["properties"].as_object().unwrap_or(&empty);
+
+    assert_eq!(names(known.keys().map(String::as_str)), inner, "{path}");
+    for (name, theirs) in members(&theirs["properties"]) {
+        compare(&format!("{path}.{name}"), resolved(theirs), &known[name]);
+    }
+
+    for name in inner {
+        assert_eq!(is_required(ours, name), is_required(theirs, name), "{path}.{name}");
+    }
+}
+
+/// The types or values but for null, which hosts do not take; a single type stands for itself.
+fn without_null(limit: &Value) -> Value {
+    let Value::Array(all) = limit else { return limit.clone() };
+    let others: Vec<_> = all.iter().filter(|one| !one.is_null() && **one != json!("null")).cloned().collect();
+    match others.as_slice() {
+        [only] if all.len() == 2 => only.clone(),
+        _ => json!(others),
+    }
+}
+
+/// A default stands in the description, which every host shows; in the schema too it is the same one.
+fn compare_default(path: &str, theirs: Option<&Value>, ours: &Value) {
+    let Some(default) = theirs else {
+        assert_eq!(ours.get("default"), None, "{path}: default");
+        return;
+    };
+
+    if let Some(ours) = ours.get("default") {
+        assert_eq!(ours, default, "{path}: default");
+    }
+
+    let text = ours["description"].as_str().unwrap_or_default().to_lowercase();
+    let value = if default.is_string() {
+        default.as_str().unwrap_or_default().to_owned()
+    } else {
+        default.to_string()
+    };
+    let said = [
+        format!("default {value}"),
+        format!("default `{value}`"),
+        format!("default \"{value}\""),
+        format!("{value} (default)"),
+    ];
+
+    let found = said.iter().any(|said| text.contains(&said.to_lowercase()));
+
+    assert!(found, "{path}: `{text}` does not say `default {value}`");
+}
+
+#[test]
+fn a_body_holds_its_fields_in_an_object_where_the_contract_says_so() {
+    let mut wrapped = 0;
+    for (entry, operation) in both() {
+        let Some(body) = operation.body else {
+            assert_eq!(entry.wrapper, None, "{}", entry.name);
+            continue;
+        };
+        let properties: Vec<_> = members(&body["properties"]).collect();
+        // A patch is an object too, but it is not the fields that are in it.
+        let only = match properties.as_slice() {
+            [(name, schema)] if *name != "patch" && resolved(schema)["type"] == "object" => Some(*name),
+            _ => None,
+        };
+
+        assert_eq!(entry.wrapper, only, "{}", entry.name);
+
+        wrapped += usize::from(only.is_some_and(|name| is_required(body, name)));
+    }
+
+    assert_eq!(wrapped, 3);
+}

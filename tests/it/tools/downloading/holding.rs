@@ -1,0 +1,54 @@
+//! Files that one call has for itself.
+
+use std::{
+    cell::Cell,
+    fs::{self, File},
+    io::{self, Write as _},
+    path::Path,
+};
+
+use cap_std::fs::Metadata;
+use tas_mcp::tools::files::{Unheld, hold};
+
+fn opened(path: &Path) -> io::Result<File> {
+    File::options().read(true).append(true).create(true).open(path)
+}
+
+fn named(path: &Path) -> io::Result<Metadata> {
+    path.symlink_metadata().map(Metadata::from_just_metadata)
+}
+
+/// Whoever had the file has removed it between its opening and its lock, and somebody may have made another one.
+#[tokio::test]
+async fn the_file_that_is_held_is_the_one_that_has_the_name() {
+    for is_made_again in [false, true] {
+        let root = tempfile::tempdir().expect("a directory");
+        let (path, opens) = (root.path().join("one"), Cell::new(0));
+        let open = || {
+            let file = opened(&path)?;
+            opens.set(opens.get() + 1);
+            if opens.get() == 1 {
+                fs::remove_file(&path)?;
+                if is_made_again {
+                    fs::write(&path, "")?;
+                }
+            }
+            Ok(file)
+        };
+
+        let mut held = hold(open, || named(&path)).expect("a file");
+        held.file.write_all(b"mine").expect("room");
+
+        assert_eq!((held.is_locked, opens.get()), (true, 2));
+        assert_eq!(fs::read(&path).expect("a file"), b"mine");
+        assert!(matches!(hold(|| opened(&path), || named(&path)), Err(Unheld::Busy)));
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_goes_on_changing_is_somebody_elses() {
+    let root = tempfile::tempdir().expect("a directory");
+    let path = root.path().join("one");
+    let open = || opened(&path).and_then(|file| fs::remove_file(&path).map(|()| file));
+    assert!(matches!(hold(open, || named(&path)), Err(Unheld::Busy)));
+}

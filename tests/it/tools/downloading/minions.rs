@@ -1,0 +1,216 @@
+//! The installer of Minions as a file.
+
+use std::{fs, time::Duration};
+
+use serde_json::{Value, json};
+use tas_mcp::{
+    sandbox::keys,
+    service::api::minions::MinionPlatform,
+    tools::{
+        caller::CallerContext,
+        dispatcher::Dispatcher,
+        download::{Manner, MinionOrder},
+        files::FilesRoot,
+    },
+};
+
+use super::{ALL, files_below, names_below, open, open_with};
+use crate::support::{host::Host, peer::Peer};
+
+const TOOL: &str = "download_minion";
+const NAME: &str = "minion-2.8.1-linux-x86_64.zip";
+
+fn linux() -> Value {
+    json!({"platform": "linux-x86_64", "destination_dir": "tools"})
+}
+
+/// A service that redirects to this address, a files root, and a server in front of them.
+async fn redirecting(location: &str) -> (Peer, tempfile::TempDir, Host) {
+    let head =
+        format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n");
+    let (peer, root) = (Peer::answering(head).await, tempfile::tempdir().expect("a directory"));
+    let place = root.path().to_str().expect("UTF-8");
+    let host = Host::open(&peer.settings(keys::DEMO, &[ALL, ("TAS_FILES_ROOT", place)])).await;
+    (peer, root, host)
+}
+
+async fn storage(head: &str, body: &str) -> Peer {
+    Peer::answering(format!("HTTP/1.1 {head}\r\ncontent-length: {}\r\n\r\n{body}", body.len())).await
+}
+
+#[tokio::test]
+async fn it_is_saved_under_its_own_name_with_its_digest() {
+    let (service, root, mut host) = open().await;
+    let saved = host.succeed(TOOL, linux()).await;
+    let files = files_below(root.path());
+
+    assert_eq!(files.keys().collect::<Vec<_>>(), [&format!("tools/{NAME}")]);
+
+    // An empty archive is 22 bytes: its end record (the ZIP format), here with the signature and 18 zeros.
+    let empty = [b"PK\x05\x06".as_slice(), &[0; 18]].concat();
+
+    assert_eq!(files[&format!("tools/{NAME}")], empty);
+
+    let path = root.path().canonicalize().expect("a directory").join("tools").join(NAME);
+    let expected = json!({
+        "status": "downloaded", "platform": "linux-x86_64", "path": path.to_str().expect("UTF-8"), "size": 22,
+        "sha256": "8739c76e681f900923b900c9df0ef75cf421d39cabb54650c4b9ad19b6a76d85",
+    });
+
+    assert_eq!(saved, expected);
+
+    let log = service.control("requests").await;
+    let keys: Vec<_> = log["data"].as_array().expect("a list").iter().map(|one| one["key"].clone()).collect();
+
+    assert_eq!(keys, [json!("key_demo"), Value::Null]);
+}
+
+#[tokio::test]
+async fn without_a_platform_it_is_that_of_this_machine() {
+    let (_service, root, mut host) = open().await;
+    let arguments = json!({"destination_dir": "."});
+    let Some(here) = MinionPlatform::here() else {
+        let rule = "platform: is required: there is no installer for this machine";
+        assert_eq!(host.violations(TOOL, arguments).await, [rule]);
+        return;
+    };
+
+    assert_eq!(host.succeed(TOOL, arguments).await["platform"], json!(here));
+    assert_eq!(names_below(root.path()).len(), 1);
+}
+
+#[tokio::test]
+async fn a_file_of_its_name_is_not_overwritten_unless_that_is_wanted() {
+    let (service, root, mut host) = open().await;
+    fs::create_dir(root.path().join("tools")).expect("a directory");
+    fs::write(root.path().join("tools").join(NAME), "mine").expect("a file");
+
+    let error = host.fail(TOOL, linux()).await;
+
+    assert_eq!(error["code"], "file_error");
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("overwrite: true")), "{error}");
+    assert_eq!(files_below(root.path())[&format!("tools/{NAME}")], b"mine");
+    assert_eq!(service.requests().await.len(), 2, "it was looked at once");
+
+    let mut overwriting = linux();
+    overwriting["overwrite"] = json!(true);
+    host.succeed(TOOL, overwriting).await;
+
+    assert!(files_below(root.path())[&format!("tools/{NAME}")].starts_with(b"PK"));
+}
+
+#[tokio::test]
+async fn what_was_saved_is_kept_unless_another_one_is_there_now() {
+    for dates in [None, Some(["Mon, 02 Mar 2026 09:15:00 GMT", "Tue, 03 Mar 2026 09:15:00 GMT"])] {
+        let (service, _root, mut host) = open().await;
+        let dated = async |place: usize| {
+            if let Some(dates) = dates {
+                let headers = json!({"last-modified": dates[place]});
+                service.fault(json!({"operation": "get_file", "headers": headers})).await;
+            }
+        };
+        dated(0).await;
+
+        let mut saved = host.succeed(TOOL, linux()).await;
+        dated(0).await;
+
+        let again = host.succeed(TOOL, linux()).await;
+        saved["kept"] = json!(true);
+
+        assert_eq!(again, saved);
+
+        dated(1).await;
+        if dates.is_some() {
+            assert_eq!(host.fail(TOOL, linux()).await["code"], "file_error");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_there_is_looked_at_with_a_fresh_address_too() {
+    let (service, _root, mut host) = open().await;
+    host.succeed(TOOL, linux()).await;
+    service.fault(json!({"operation": "get_file", "status": 403})).await;
+    assert_eq!(host.succeed(TOOL, linux()).await["kept"], true);
+}
+
+#[tokio::test]
+async fn redirects_are_followed_without_the_key() {
+    let mut end = storage("200 OK", "installer").await;
+    let mut middle = storage(&format!("302 Found\r\nlocation: http://{}/x?s=1", end.address()), "").await;
+    let (_peer, root, mut host) =
+        redirecting(&format!("http://{}/minion.exe?signature=abc", middle.address())).await;
+
+    host.succeed(TOOL, linux()).await;
+
+    assert_eq!(files_below(root.path())["tools/minion.exe"], b"installer");
+    for requests in [middle.requests(), end.requests()] {
+        assert_eq!(requests.len(), 1);
+        assert!(!requests[0].contains("x-api-key") && !requests[0].contains(keys::DEMO), "{requests:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_to_plain_http_elsewhere_is_not_followed() {
+    let middle = storage("302 Found\r\nlocation: http://storage.example/a?signature=abc", "").await;
+    let (_peer, root, mut host) = redirecting(&format!("http://{}/minion.exe", middle.address())).await;
+    let error = host.fail(TOOL, linux()).await;
+    assert_eq!(error["code"], "bad_response", "{error}");
+    assert!(!error.to_string().contains("abc"), "{error}");
+    assert_eq!(names_below(root.path()), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_name_that_leads_elsewhere_is_refused() {
+    for last in ["..%2Fevil", "%2e%2e", "", "nul.exe", "a%5Cb", "a%00b", ".x.part", "%2Fetc%2Fpasswd"] {
+        let storage = storage("200 OK", "installer").await;
+        let (_peer, root, mut host) =
+            redirecting(&format!("http://{}/files/{last}", storage.address())).await;
+        let error = host.fail(TOOL, linux()).await;
+        assert_eq!(error["code"], "bad_response", "{last}: {error}");
+        assert_eq!(names_below(root.path()), [""; 0], "{last}");
+    }
+}
+
+#[tokio::test]
+async fn what_storage_refuses_is_told_and_leaves_nothing() {
+    let (service, root, mut host) = open().await;
+    service.fault(json!({"operation": "get_file", "status": 404})).await;
+
+    let error = host.fail(TOOL, linux()).await;
+
+    assert_eq!((&error["code"], &error["status"]), (&json!("not_found"), &json!(404)));
+    assert_eq!(names_below(root.path()), [""; 0]);
+
+    let (_service, _root, mut host) = open_with(keys::READ_ONLY, &[]).await;
+    let error = host.fail(TOOL, linux()).await;
+
+    assert_eq!(error["details"]["required_permission"], "project:manage-minions");
+}
+
+#[tokio::test]
+async fn it_goes_on_where_it_broke_with_a_fresh_address() {
+    let (service, root, _host) = open().await;
+    for fault in [json!({"cut": 10}), json!({"status": 403}), json!({"reset": true})] {
+        let mut fault = fault;
+        fault["operation"] = json!("get_file");
+        service.fault(fault).await;
+    }
+
+    let dispatcher = Dispatcher::new(service.settings(keys::DEMO, &[]).tools_config());
+    let storage = &dispatcher.files().expect("usable settings").storage;
+    let destination = FilesRoot::new(root.path()).expect("a directory").destination("tools").expect("below");
+    let manner = Manner { pauses: vec![Duration::ZERO; 4].into(), ..Manner::default() };
+    let order = MinionOrder { project: None, platform: MinionPlatform::Linux, overwrite: false };
+    let saved = order
+        .run(dispatcher.gateway(), storage, &destination, &manner, &CallerContext::silent())
+        .await
+        .expect("a file");
+
+    assert_eq!((saved.status, saved.size), ("downloaded", Some(22)));
+
+    let asked = service.requests().await.into_iter().filter(|line| line.contains("/minions/download"));
+
+    assert_eq!(asked.count(), 4);
+    assert_eq!(names_below(root.path()), [format!("tools/{NAME}")]);
+}

@@ -1,0 +1,128 @@
+//! What is saved is what is served.
+
+use std::{fs, time::SystemTime};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tas_mcp::sandbox::seed;
+
+use super::{NAMES, TOOL, all_of, files_below, names_below, open, paths, player, served};
+
+#[tokio::test]
+async fn every_file_of_a_run_is_saved_byte_by_byte() {
+    let (service, root, mut host) = open().await;
+    let report = host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+    let out = root.path().join("out");
+    let saved = files_below(&out);
+
+    assert_eq!(saved.keys().collect::<Vec<_>>(), NAMES);
+
+    let mut total = 0;
+    for name in NAMES {
+        let served = served(&service, &player(seed::RUN_FAILED, 1), name).await;
+        assert!(saved[name] == served, "{name}");
+        total += served.len();
+    }
+
+    assert_eq!(
+        (&report["status"], &report["file_count"], &report["total_bytes"]),
+        (&json!("downloaded"), &json!(4), &json!(total))
+    );
+
+    let destination = out.canonicalize().expect("a directory");
+
+    assert_eq!(report["destination"], destination.to_str().expect("UTF-8"));
+
+    let log = report["files"].as_array().expect("files").iter().find(|file| file["path"] == "agent.log");
+    let expected = json!({
+        "run_id": player(seed::RUN_FAILED, 1), "file_ref": "artifact:agent.log", "path": "agent.log",
+        "size": saved["agent.log"].len(),
+    });
+
+    assert_eq!(log, Some(&expected));
+}
+
+#[tokio::test]
+async fn several_players_get_folders() {
+    let (service, root, mut host) = open().await;
+    let report = host.succeed(TOOL, all_of(seed::RUN_TWO_PLAYERS)).await;
+
+    assert_eq!(report["file_count"], 8);
+
+    let saved = files_below(&root.path().join("out"));
+    for number in [1, 2] {
+        for name in NAMES {
+            let served = served(&service, &player(seed::RUN_TWO_PLAYERS, number), name).await;
+            assert!(saved[&format!("player-{number}/{name}")] == served, "{number} {name}");
+        }
+    }
+
+    assert_ne!(saved["player-1/agent.log"], saved["player-2/agent.log"]);
+    assert_eq!((saved.len(), paths(&report).len()), (8, 8));
+}
+
+#[tokio::test]
+async fn a_file_has_the_time_at_which_it_was_uploaded() {
+    let (_service, root, mut host) = open().await;
+    let run = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
+    let uploaded = run["players"][0]["artifacts"][0]["uploaded_at"].as_str().expect("a time");
+    let uploaded: Timestamp = uploaded.parse().expect("ISO 8601");
+
+    host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+    let saved = fs::metadata(root.path().join("out/agent.log")).expect("a file");
+
+    assert_eq!(saved.modified().expect("a time"), SystemTime::from(uploaded));
+}
+
+#[tokio::test]
+async fn a_run_without_files_makes_no_directory() {
+    let (_service, root, mut host) = open().await;
+    let report = host.succeed(TOOL, all_of(seed::RUN_RUNNING)).await;
+
+    assert_eq!((&report["status"], &report["file_count"]), (&json!("downloaded"), &json!(0)));
+    assert!(
+        report["hint"].as_str().expect("a hint").contains("the run has no files; its state is"),
+        "{report}"
+    );
+    assert!(!root.path().join("out").exists());
+}
+
+#[tokio::test]
+async fn an_unknown_run_is_not_found_and_nothing_is_made() {
+    let (_service, root, mut host) = open().await;
+    assert_eq!(host.fail(TOOL, all_of("nosuchrun01")).await["code"], "not_found");
+    assert_eq!(names_below(root.path()), [""; 0]);
+    assert!(!root.path().join("out").exists());
+}
+
+#[tokio::test]
+async fn an_empty_file_is_a_file() {
+    let (service, root, mut host) = open().await;
+    let mut run = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
+    run["players"][0]["artifacts"] = json!([{"filename": "empty.txt", "url": Value::Null, "size": 0}]);
+    service.fault(json!({"operation": "get_run", "body": run})).await;
+
+    let empty =
+        json!({"operation": "get_run_artifact", "status": 200, "body": "", "content_type": "text/plain"});
+    service.fault(empty).await;
+    host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+
+    let saved = files_below(&root.path().join("out"));
+
+    assert_eq!((saved.len(), saved["empty.txt"].len()), (1, 0));
+}
+
+#[tokio::test]
+async fn its_annotations_say_that_it_writes() {
+    let (_service, _root, mut host) = open().await;
+    let tools = host.request("tools/list", json!({})).await["result"]["tools"].clone();
+    let hints = |name: &str| {
+        let tool =
+            tools.as_array().expect("tools").iter().find(|tool| tool["name"] == name).expect("the tool");
+        ["readOnlyHint", "destructiveHint", "idempotentHint"].map(|hint| tool["annotations"][hint] == true)
+    };
+
+    for tool in [TOOL, "download_minion"] {
+        assert_eq!(hints(tool), [false, true, true], "{tool} may replace files when it is told to");
+    }
+}

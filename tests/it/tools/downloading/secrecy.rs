@@ -1,0 +1,108 @@
+//! The key goes to the service's own hosts, and nowhere else.
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{keys, seed};
+
+use super::{TOOL, all_of, files_below, open, player, served};
+use crate::support::{host::Host, peer::Peer, service::Service};
+
+/// The failed run with one file, which lies at this address.
+async fn listed_at(service: &Service, host: &mut Host, url: &str, size: usize) {
+    let mut run = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
+    run["players"][0]["artifacts"] = json!([{"filename": "agent.log", "url": url, "size": size}]);
+    service.fault(json!({"operation": "get_run", "body": run})).await;
+}
+
+async fn elsewhere(status: &str, body: &str) -> Peer {
+    Peer::answering(format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len())).await
+}
+
+#[tokio::test]
+async fn storage_gets_no_key() {
+    let (service, _root, mut host) = open().await;
+    host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+
+    let log = service.control("requests").await;
+    let seen = log["data"].as_array().expect("a list");
+    let (storage, own): (Vec<_>, Vec<_>) =
+        seen.iter().partition(|one| one["path"].as_str().expect("a path").starts_with("/storage/"));
+
+    assert!(storage.len() == 1 && own.len() == 5, "{seen:#?}");
+    assert!(storage.iter().all(|one| one["key"] == Value::Null), "{storage:#?}");
+    assert!(own.iter().all(|one| one["key"] == "key_demo"), "{own:#?}");
+}
+
+#[tokio::test]
+async fn an_address_of_another_host_is_used_without_the_key() {
+    let (service, root, mut host) = open().await;
+    let mut peer = elsewhere("200 OK", "far away").await;
+    let url = format!("http://{}/files/a?signature=abc%2F", peer.address());
+
+    listed_at(&service, &mut host, &url, 8).await;
+    host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+
+    assert_eq!(files_below(root.path())["out/agent.log"], b"far away");
+
+    let requests = peer.requests();
+
+    assert!(requests.len() == 1 && requests[0].starts_with("GET /files/a?signature=abc%2F "), "{requests:?}");
+    assert!(!requests[0].contains("x-api-key") && !requests[0].contains(keys::DEMO), "{requests:?}");
+}
+
+#[tokio::test]
+async fn an_address_of_the_own_host_is_preferred_and_gets_the_key() {
+    let (service, root, mut host) = open().await;
+    let id = player(seed::RUN_FAILED, 1);
+    let log = served(&service, &id, "agent.log").await;
+    let url = format!("{}/runs/{id}/artifacts/agent.log?as=listed", service.knowledge_url());
+
+    listed_at(&service, &mut host, &url, log.len()).await;
+    host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+
+    assert!(files_below(root.path())["out/agent.log"] == log);
+
+    let seen = service.control("requests").await;
+    let last = seen["data"].as_array().and_then(|seen| seen.last()).expect("a request").clone();
+    let expected = json!(format!("/runs/{id}/artifacts/agent.log?as=listed"));
+
+    assert_eq!((&last["path"], &last["key"]), (&expected, &json!("key_demo")));
+}
+
+#[tokio::test]
+async fn an_address_that_does_not_work_is_replaced_by_that_of_the_operation() {
+    let refusing = elsewhere("404 Not Found", "").await;
+    let addresses = [
+        format!("http://{}/a", refusing.address()),
+        "http://127.0.0.1:1/refused".to_owned(),
+        "http://storage.example/plain".to_owned(),
+        "file:///etc/passwd".to_owned(),
+        "javascript:alert(1)".to_owned(),
+        "no address".to_owned(),
+        String::new(),
+    ];
+
+    for address in addresses {
+        let (service, root, mut host) = open().await;
+        let log = served(&service, &player(seed::RUN_FAILED, 1), "agent.log").await;
+        listed_at(&service, &mut host, &address, log.len()).await;
+        host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+        assert!(files_below(root.path())["out/agent.log"] == log, "{address}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_to_where_nothing_is_sent_is_told_without_its_secret() {
+    let (service, root, mut host) = open().await;
+    let headers = json!({"location": "http://storage.example/a?signature=abc"});
+    let fault = json!({"operation": "get_run_artifact", "status": 302, "headers": headers, "times": 4});
+
+    service.fault(fault).await;
+    let error = host.fail(TOOL, all_of(seed::RUN_FAILED)).await;
+
+    assert_eq!(error["code"], "bad_response");
+
+    let message = error["message"].as_str().expect("a message");
+
+    assert!(message.contains("`http://storage.example`") && !error.to_string().contains("abc"), "{error}");
+    assert!(files_below(root.path()).is_empty());
+}

@@ -1,0 +1,179 @@
+//! `tas-mcp download`.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{keys, seed};
+
+use super::{NAMES, files_below, names_below, player, served};
+use crate::support::{binary::binary, service::Service};
+
+/// Runs `download` in a directory: exit code, what it printed, and the error that it answered.
+async fn download(
+    service: &Service,
+    directory: &Path,
+    arguments: &[&str],
+    more: &[(&str, &str)],
+) -> (Option<i32>, Value, Value) {
+    let (base_url, knowledge_url) = (service.base_url(), service.knowledge_url());
+    let own = [
+        ("TAS_BASE_URL", base_url.as_str()),
+        ("TAS_KNOWLEDGE_URL", knowledge_url.as_str()),
+        ("TAS_API_KEY", keys::DEMO),
+    ];
+    let arguments: Vec<_> = std::iter::once("download").chain(arguments.iter().copied()).collect();
+    let mut command = binary(&arguments, &[&own, more].concat());
+    let output = command.current_dir(directory).output().await.expect("an output");
+    let json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
+
+    (output.status.code(), json(&output.stdout), json(&output.stderr)["error"].clone())
+}
+
+#[tokio::test]
+async fn a_run_is_saved_in_a_directory_of_its_name_and_the_report_is_json() {
+    let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
+    let (code, report, error) = download(&service, place.path(), &["run", seed::RUN_FAILED], &[]).await;
+
+    assert_eq!((code, &report["status"], error), (Some(0), &json!("downloaded"), Value::Null));
+
+    let saved = files_below(&place.path().join(seed::RUN_FAILED));
+
+    assert_eq!(saved.keys().collect::<Vec<_>>(), NAMES);
+    for name in NAMES {
+        assert!(saved[name] == served(&service, &player(seed::RUN_FAILED, 1), name).await, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn flags_choose_what_and_where() {
+    let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
+    let elsewhere = tempfile::tempdir().expect("a directory");
+    let to = elsewhere.path().join("a/b");
+    let to = to.to_str().expect("UTF-8");
+    let arguments = [
+        "run",
+        seed::RUN_THREE_PLAYERS,
+        "--to",
+        to,
+        "--player",
+        "1",
+        "--player",
+        "3",
+        "--pattern",
+        "*.log",
+        "--pattern",
+        "*.png",
+    ];
+
+    let (code, report, _) = download(&service, place.path(), &arguments, &[]).await;
+
+    assert_eq!((code, &report["file_count"]), (Some(0), &json!(4)));
+
+    let expected = [
+        "player-1/agent.log",
+        "player-1/screenshots/end.png",
+        "player-3/agent.log",
+        "player-3/screenshots/end.png",
+    ];
+
+    assert_eq!(names_below(Path::new(to)), expected);
+    assert_eq!(names_below(place.path()), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_files_root_binds_the_command_line_too() {
+    let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
+    let root = place.path().join("root");
+    std::fs::create_dir(&root).expect("a directory");
+
+    let bound = [("TAS_FILES_ROOT", root.to_str().expect("UTF-8"))];
+    let outside = place.path().join("out");
+
+    for to in [outside.to_str().expect("UTF-8"), "../out"] {
+        let (code, _, error) =
+            download(&service, place.path(), &["run", seed::RUN_FAILED, "--to", to], &bound).await;
+        assert_eq!((code, &error["code"]), (Some(2), &json!("file_error")));
+    }
+
+    assert!(service.requests().await.is_empty() && !outside.exists());
+
+    let (code, ..) =
+        download(&service, place.path(), &["run", seed::RUN_FAILED, "--to", "out"], &bound).await;
+
+    assert_eq!((code, names_below(&root.join("out")).len()), (Some(0), 4));
+}
+
+#[tokio::test]
+async fn existing_files_are_kept_until_overwrite_is_said() {
+    let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
+    let log = place.path().join("agent.log");
+    std::fs::write(&log, "mine").expect("a file");
+
+    let arguments = ["run", seed::RUN_FAILED, "--to", "."];
+    let (code, report, _) = download(&service, place.path(), &arguments, &[]).await;
+
+    assert_eq!((code, &report["status"]), (Some(1), &json!("incomplete")));
+
+    let alone = [&arguments[..], &["--pattern", "agent.log"]].concat();
+    let (code, _, error) = download(&service, place.path(), &alone, &[]).await;
+
+    assert_eq!((code, &error["code"]), (Some(1), &json!("file_error")), "2 says that nothing was sent");
+    assert_eq!(std::fs::read(&log).expect("a file"), b"mine");
+
+    let (code, report, _) =
+        download(&service, place.path(), &[&arguments[..], &["--overwrite"]].concat(), &[]).await;
+
+    assert_eq!((code, &report["status"]), (Some(0), &json!("downloaded")));
+    assert!(
+        files_below(place.path())["agent.log"]
+            == served(&service, &player(seed::RUN_FAILED, 1), "agent.log").await
+    );
+}
+
+#[tokio::test]
+async fn an_installer_is_saved_where_it_is_wanted() {
+    let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
+    let arguments = ["minion", "--platform", "darwin-aarch64", "--to", "tools"];
+    let (code, saved, _) = download(&service, place.path(), &arguments, &[]).await;
+
+    assert_eq!((code, &saved["size"]), (Some(0), &json!(22)));
+    assert_eq!(names_below(place.path()), ["tools/minion-2.8.1-darwin-aarch64.zip"]);
+
+    let (code, _, error) = download(&service, place.path(), &["minion", "--platform", "linux"], &[]).await;
+
+    assert_eq!((code, &error["code"]), (Some(2), &json!("invalid_arguments")));
+}
+
+#[tokio::test]
+async fn the_exit_code_says_how_it_ended() {
+    let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
+    let gone = json!({"operation": "get_run_artifact", "status": 404});
+    service.fault(gone).await;
+
+    let (code, report, _) = download(&service, place.path(), &["run", seed::RUN_FAILED], &[]).await;
+
+    assert_eq!((code, &report["status"]), (Some(1), &json!("incomplete")));
+
+    let (code, _, error) = download(&service, place.path(), &["run", "nosuchrun01"], &[]).await;
+
+    assert_eq!((code, &error["code"]), (Some(1), &json!("not_found")));
+
+    service.fault(json!({"operation": "get_run", "status": 500})).await;
+    let (code, _, error) = download(&service, place.path(), &["run", seed::RUN_FAILED], &[]).await;
+
+    assert_eq!((code, &error["code"]), (Some(3), &json!("service_unavailable")));
+}
+
+/// A person names the place; what a model names stays below the root.
+#[tokio::test]
+async fn a_place_beside_the_working_directory_may_be_named_where_no_root_is_set() {
+    let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
+    let working = place.path().join("working");
+    std::fs::create_dir(&working).expect("a directory");
+
+    let (code, report, error) =
+        download(&service, &working, &["run", seed::RUN_FAILED, "--to", "../out"], &[]).await;
+
+    assert_eq!((code, &report["status"], error), (Some(0), &json!("downloaded"), Value::Null));
+    assert_eq!(names_below(&place.path().join("out")), NAMES);
+}

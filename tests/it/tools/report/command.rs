@@ -1,0 +1,256 @@
+//! `tas-mcp report`.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{keys, seed};
+
+use super::held;
+use crate::support::{
+    binary::{binary, told},
+    service::Service,
+};
+
+/// Exit code, standard output and the error.
+async fn report(service: &Service, arguments: &[&str]) -> (Option<i32>, String, Value) {
+    run(service, &[&["report"], arguments].concat()).await
+}
+
+async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, String, Value) {
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+    let output = told(arguments, &variables, &[]).await;
+    let error = serde_json::from_slice::<Value>(&output.stderr).unwrap_or_default()["error"].clone();
+    (output.status.code(), String::from_utf8(output.stdout).expect("UTF-8"), error)
+}
+
+fn data(page: &str) -> Value {
+    serde_json::from_str(held(page)).expect("JSON")
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).expect("a directory");
+    entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect()
+}
+
+#[tokio::test]
+async fn a_run_comes_with_its_record_and_its_bugs() {
+    let service = Service::start().await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("run.html");
+    let shown = file.to_str().expect("UTF-8");
+    let outcome = report(&service, &[seed::RUN_FAILED, "--html", shown]).await;
+
+    assert_eq!(outcome, (Some(0), String::new(), Value::Null));
+
+    let data = data(&fs::read_to_string(&file).expect("the page"));
+    let (_, record, _) = run(&service, &["call", "get_run", "--run-id", seed::RUN_FAILED]).await;
+    let (_, bugs, _) = run(&service, &["call", "list_run_bugs", "--run-id", seed::RUN_FAILED]).await;
+    let read = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+
+    assert_eq!(data["run"], read(&record));
+    assert_eq!(data["bugs"], read(&bugs)["data"]);
+    assert_eq!(data["bugs_found"], json!(1));
+    assert_eq!((&data["summary"], &data["runs"]), (&Value::Null, &Value::Null));
+    assert_eq!(names(directory.path()), ["run.html"]);
+}
+
+#[tokio::test]
+async fn an_execution_and_a_job_come_with_their_summary_and_runs() {
+    let service = Service::start().await;
+    for (id, argument, runs) in
+        [(seed::EXECUTION_COMPLETED, "--test-plan-execution-id", 5), (seed::JOB_FLAKY, "--job-id", 2)]
+    {
+        let (code, page, _) = report(&service, &[id, "--html", "-"]).await;
+        let (_, summary, _) = run(&service, &["call", "summarize_results", argument, id]).await;
+        let data = data(&page);
+        assert_eq!(code, Some(0));
+        assert_eq!(data["summary"], serde_json::from_str::<Value>(&summary).expect("JSON"));
+        assert!(data["state"].as_str().is_some_and(|word| word.eq_ignore_ascii_case("completed")), "{data}");
+        assert_eq!((data["runs"].as_array().map(Vec::len), &data["unread"]), (Some(runs), &json!([])));
+    }
+}
+
+#[tokio::test]
+async fn every_page_of_the_runs_is_read() {
+    let service = Service::start().await;
+    let page = |number: usize, name: &str| {
+        let runs = vec![json!({"multiplayer_run_id": name}); if number == 0 { 100 } else { 1 }];
+        let pagination = json!({"page": number, "page_size": 100, "total_count": 101, "total_pages": 2});
+        json!({"operation": "list_runs", "body": {"data": runs, "pagination": pagination}})
+    };
+    service.fault(page(0, "first")).await;
+    service.fault(page(1, "last")).await;
+
+    let (_, shown, _) = report(&service, &[seed::EXECUTION_COMPLETED, "--html", "-"]).await;
+    let runs = data(&shown)["runs"].as_array().expect("runs").clone();
+
+    assert_eq!((runs.len(), &runs[100]["multiplayer_run_id"]), (101, &json!("last")));
+
+    let asked: Vec<_> = service.requests().await.into_iter().filter(|line| line.contains("/runs?")).collect();
+
+    assert!(asked[0].contains("page=0") && asked[1].contains("page=1"), "{asked:?}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_said_on_the_page() {
+    let service = Service::start().await;
+    service.fault(json!({"operation": "list_run_bugs", "status": 500, "times": 9})).await;
+
+    let (code, page, _) = report(&service, &[seed::RUN_FAILED, "--html", "-"]).await;
+    let shown = data(&page);
+
+    assert_eq!((code, &shown["unread"][0]["what"], &shown["bugs"]), (Some(0), &json!("bugs"), &Value::Null));
+
+    service.heal().await;
+    service.fault(json!({"operation": "list_runs", "status": 500, "times": 9})).await;
+
+    let (code, page, _) = report(&service, &[seed::EXECUTION_COMPLETED, "--html", "-"]).await;
+
+    assert_eq!((code, &data(&page)["unread"][0]["what"]), (Some(0), &json!("all runs")));
+
+    service.heal().await;
+}
+
+#[tokio::test]
+async fn without_a_file_the_summary_is_printed() {
+    let service = Service::start().await;
+    for (id, argument) in [
+        (seed::RUN_FAILED, "--run-id"),
+        (seed::JOB_FLAKY, "--job-id"),
+        (seed::EXECUTION_COMPLETED, "--test-plan-execution-id"),
+    ] {
+        let (_, summary, _) = run(&service, &["call", "summarize_results", argument, id]).await;
+        assert_eq!(report(&service, &[id]).await, (Some(0), summary, Value::Null));
+    }
+}
+
+#[tokio::test]
+async fn what_changed_since_an_earlier_one_is_told_and_shown() {
+    let service = Service::start().await;
+    for (id, argument) in
+        [(seed::EXECUTION_COMPLETED, "--test-plan-execution-id"), (seed::RUN_FAILED, "--run-id")]
+    {
+        let compare = ["--compare-with", id];
+        let (_, summary, _) =
+            run(&service, &[&["call", "summarize_results", argument, id], &compare[..]].concat()).await;
+        let told = serde_json::from_str::<Value>(&summary).expect("JSON");
+        assert!(told["comparison"].is_object(), "{told}");
+        assert_eq!(report(&service, &[&[id], &compare[..]].concat()).await, (Some(0), summary, Value::Null));
+        let (_, page, _) = report(&service, &[&[id, "--html", "-"], &compare[..]].concat()).await;
+        let shown = data(&page);
+        assert_eq!(shown["summary"], told);
+        assert_eq!(shown["unread"], json!([]));
+        let is_run = argument == "--run-id";
+        let parts = ["run", "bugs", "runs"].map(|part| !shown[part].is_null());
+        assert_eq!(parts, [is_run, is_run, !is_run]);
+    }
+}
+
+/// What is open as descriptor 0 takes nothing, like a disk that is full.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_page_that_cannot_be_written_leaves_what_is_printed_without_it() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+
+    for id in [seed::RUN_FAILED, seed::JOB_FLAKY, seed::EXECUTION_COMPLETED] {
+        let (_, printed, _) = report(&service, &[id]).await;
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+        let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+        let mut command = binary(&["report", id, "--html", "/dev/fd/0"], &variables);
+        let output = command.stdin(full).output().await.expect("an output");
+        assert_eq!(String::from_utf8(output.stdout).expect("UTF-8"), printed);
+        let told = serde_json::from_slice::<Value>(&output.stderr).expect("JSON");
+        assert_eq!((output.status.code(), &told["error"]["code"]), (Some(1), &json!("file_error")));
+    }
+}
+
+#[tokio::test]
+async fn an_id_of_nothing_is_told_with_where_it_was_looked_for() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let organization = [
+        ("TAS_BASE_URL", base_url.as_str()),
+        ("TAS_API_KEY", keys::ORGANIZATION),
+        ("TAS_PROJECTS", "demo,arena"),
+    ];
+    let output = told(&["report", "nowhere"], &organization, &[]).await;
+    let error = serde_json::from_slice::<Value>(&output.stderr).expect("JSON")["error"].clone();
+
+    assert_eq!((output.status.code(), &error["code"]), (Some(1), &json!("project_not_resolved")));
+    assert_eq!(error["details"]["asked"], json!(["demo", "arena"]));
+    assert!(error["message"].as_str().is_some_and(|said| said.contains("`nowhere`")), "{error}");
+
+    let asked = service.requests().await.len();
+    let (code, _, error) = report(&service, &[seed::RUN_FAILED, "--project-id", ".."]).await;
+
+    assert_eq!((code, &error["code"]), (Some(2), &json!("invalid_arguments")));
+    assert_eq!(error["details"]["violations"][0]["path"], "project_id");
+    assert_eq!(service.requests().await.len(), asked);
+}
+
+#[tokio::test]
+async fn a_failure_leaves_the_file_as_it_was() {
+    let service = Service::start().await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("run.html");
+
+    fs::write(&file, "an earlier page").expect("written");
+    let shown = file.to_str().expect("UTF-8");
+    let (code, _, error) = report(&service, &["nowhere", "--html", shown]).await;
+
+    assert_eq!((code, &error["code"]), (Some(1), &json!("not_found")));
+
+    service.fault(json!({"operation": "get_run", "status": 500, "times": 9})).await;
+    let (code, _, error) = report(&service, &[seed::RUN_FAILED, "--html", shown]).await;
+
+    assert_eq!((code, &error["code"]), (Some(3), &json!("service_unavailable")));
+
+    service.heal().await;
+
+    assert_eq!(fs::read_to_string(&file).expect("the file"), "an earlier page");
+    assert_eq!(names(directory.path()), ["run.html"]);
+
+    let (code, ..) = report(&service, &[seed::RUN_FAILED, "--html", shown]).await;
+
+    assert_eq!(code, Some(0));
+    assert!(fs::read_to_string(&file).expect("the file").ends_with("</html>\n"));
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_written_is_refused_before_anything_is_sent() {
+    let service = Service::start().await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let missing = directory.path().join("missing/run.html");
+
+    for file in [missing.as_path(), directory.path()] {
+        let (code, _, error) =
+            report(&service, &[seed::RUN_FAILED, "--html", file.to_str().expect("UTF-8")]).await;
+        assert_eq!((code, &error["code"]), (Some(2), &json!("file_error")));
+    }
+
+    assert_eq!(service.requests().await, [""; 0]);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_pipe_is_written_into_and_not_replaced() {
+    use std::os::unix::fs::FileTypeExt as _;
+
+    let service = Service::start().await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let pipe = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+
+    assert!(made.success());
+
+    let reading = tokio::process::Command::new("cat").arg(&pipe).kill_on_drop(true).output();
+    let arguments = [seed::RUN_FAILED, "--html", pipe.to_str().expect("UTF-8")];
+    let writing = report(&service, &arguments);
+    let (read, (code, ..)) = tokio::join!(reading, writing);
+
+    assert_eq!(code, Some(0));
+    assert!(read.expect("an output").stdout.ends_with(b"</html>\n"));
+    assert!(fs::metadata(&pipe).expect("the pipe").file_type().is_fifo());
+}

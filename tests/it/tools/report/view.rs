@@ -1,0 +1,145 @@
+//! The view of tools, for hosts of MCP Apps and for all others.
+
+use serde_json::{Value, json};
+use tas_mcp::{
+    mcp::published_tool,
+    sandbox::{keys, seed},
+    tools::catalog,
+};
+
+use super::held;
+use crate::support::{host::Host, service::Service, service::settings};
+
+const EXTENSION: &str = "io.modelcontextprotocol/ui";
+const ADDRESS: &str = "ui://tas/run-report";
+const MIME_TYPE: &str = "text/html;profile=mcp-app";
+
+/// `_meta` of a request in the revision without `initialize`, of a host with these extensions.
+fn modern(extensions: &Value) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "host", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {"extensions": extensions},
+    })
+}
+
+#[test]
+fn the_two_tools_whose_results_are_worth_a_look_have_the_view_and_no_other() {
+    let mut with_view = Vec::new();
+    for tool in catalog::tools() {
+        let listed = serde_json::to_value(published_tool(tool.tool(), true)).expect("a tool is JSON");
+        if let Some(meta) = listed.get("_meta") {
+            assert_eq!(meta, &json!({"ui": {"resourceUri": ADDRESS}, "ui/resourceUri": ADDRESS}));
+            with_view.push(tool.name);
+        }
+    }
+
+    assert_eq!(with_view, ["get_run", "summarize_results"]);
+}
+
+#[tokio::test]
+async fn the_extension_is_announced_in_both_eras() {
+    let announced = json!({"mimeTypes": [MIME_TYPE]});
+    let mut host = Host::connect(&settings(&[]));
+    let initialized = host.initialize("2025-11-25").await;
+
+    assert_eq!(initialized["capabilities"]["extensions"][EXTENSION], announced);
+    assert!(initialized["capabilities"]["resources"].is_object());
+
+    let mut host = Host::connect(&settings(&[]));
+    let discovered = host.request("server/discover", json!({"_meta": modern(&json!({}))})).await;
+
+    assert_eq!(discovered["result"]["capabilities"]["extensions"][EXTENSION], announced);
+}
+
+#[tokio::test]
+async fn the_view_is_listed_and_read_in_both_eras() {
+    let service = Service::start().await;
+    let settings = service.settings(keys::DEMO, &[]);
+
+    for meta in [None, Some(modern(&json!({})))] {
+        let mut host = Host::connect(&settings);
+        let with = |mut params: Value| {
+            if let Some(meta) = &meta {
+                params["_meta"] = meta.clone();
+            }
+            params
+        };
+
+        if meta.is_none() {
+            host.initialize("2025-11-25").await;
+        }
+
+        let listed = host.request("resources/list", with(json!({}))).await["result"].clone();
+        let resources = listed["resources"].as_array().expect("resources");
+        let resource = resources.iter().find(|one| one["uri"] == ADDRESS).expect("the view");
+
+        assert_eq!(resource["mimeType"], MIME_TYPE);
+
+        let read = host.request("resources/read", with(json!({"uri": ADDRESS}))).await["result"].clone();
+        let [page] = read["contents"].as_array().expect("contents").as_slice() else { panic!("{read}") };
+
+        assert_eq!((&page["uri"], &page["mimeType"]), (&json!(ADDRESS), &json!(MIME_TYPE)));
+
+        let none: [&str; 0] = [];
+        let csp = json!({"connectDomains": none, "resourceDomains": none, "frameDomains": none, "baseUriDomains": none});
+
+        assert_eq!(page["_meta"]["ui"], json!({"csp": csp, "prefersBorder": true}));
+
+        let text = page["text"].as_str().expect("a text");
+
+        assert!(text.starts_with("<!doctype html>"));
+        assert_eq!(held(text), "{}");
+        // It holds nothing of anybody.
+        assert_eq!(read["cacheScope"], meta.as_ref().map_or(Value::Null, |_| json!("public")));
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_resource_is_an_error_of_the_protocol() {
+    let mut host = Host::open(&settings(&[])).await;
+    let answer = host.request("resources/read", json!({"uri": "ui://tas/another"})).await;
+    assert!(answer["error"]["code"].is_i64(), "{answer}");
+    let answer = host.request("resources/read", json!({"uri": 3})).await;
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+}
+
+#[tokio::test]
+async fn the_view_is_there_without_settings() {
+    let mut host = Host::open(&settings(&[])).await;
+    let read = host.request("resources/read", json!({"uri": ADDRESS})).await;
+    assert_eq!(held(read["result"]["contents"][0]["text"].as_str().expect("a text")), "{}");
+}
+
+#[tokio::test]
+async fn results_are_the_same_whether_a_host_shows_views_or_not() {
+    let service = Service::start().await;
+    let settings = service.settings(keys::DEMO, &[]);
+
+    for (name, arguments) in [
+        ("get_run", json!({"run_id": seed::RUN_FAILED})),
+        ("summarize_results", json!({"run_id": seed::RUN_FAILED})),
+    ] {
+        let mut results = Vec::new();
+        for extensions in [json!({}), json!({EXTENSION: {"mimeTypes": [MIME_TYPE]}})] {
+            let mut host = Host::connect(&settings);
+            let params = json!({"_meta": modern(&extensions), "name": name, "arguments": arguments});
+            results.push(host.request("tools/call", params).await["result"].clone());
+        }
+        assert_eq!(results[0], results[1]);
+        let text = results[0]["content"][0]["text"].as_str().expect("a text");
+        assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), results[0]["structuredContent"]);
+    }
+}
+
+#[tokio::test]
+async fn the_view_is_listed_only_where_a_tool_that_has_it_is_offered() {
+    for (toolsets, is_listed) in
+        [("get_run", true), ("runs", true), ("builds", false), ("default,-runs", false)]
+    {
+        let mut host = Host::open(&settings(&[("TAS_TOOLSETS", toolsets)])).await;
+        let list = host.request("resources/list", json!({})).await["result"].clone();
+        let resources = list["resources"].as_array().expect("resources");
+        assert_eq!(resources.iter().any(|one| one["uri"] == ADDRESS), is_listed, "{toolsets}");
+    }
+}

@@ -1,0 +1,105 @@
+//! A service with a past, and a server in front of it.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tas_mcp::{clock::Clock, mcp::Server, sandbox::keys, settings::Settings, tools::dispatcher::Dispatcher};
+use tokio::sync::Semaphore;
+
+use super::History;
+use crate::{
+    support::{host::Host, stub::Stub},
+    tools::summary::TOOL,
+};
+
+impl History {
+    /// A service with this past.
+    pub(in crate::tools::summary) async fn serve(self) -> Stub {
+        let history = Arc::new(self);
+        Stub::start(move |target| {
+            let history = Arc::clone(&history);
+            async move { history.answer(&target) }
+        })
+        .await
+    }
+
+    /// The same, where requests of `held` wait until eight of them are there.
+    pub(in crate::tools::summary) async fn serve_together(
+        self,
+        held: fn(&str) -> bool,
+    ) -> (Stub, Arc<AtomicUsize>) {
+        let (history, most) = (Arc::new(self), Arc::new(AtomicUsize::new(0)));
+        let (under_way, gate) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
+        let seen = Arc::clone(&most);
+        let stub = Stub::start(move |target| {
+            let (history, seen) = (Arc::clone(&history), Arc::clone(&seen));
+            let (under_way, gate) = (Arc::clone(&under_way), Arc::clone(&gate));
+            async move {
+                let now = under_way.fetch_add(1, Ordering::SeqCst) + 1;
+                seen.fetch_max(now, Ordering::SeqCst);
+                if now == 8 {
+                    // The gate stays open: the last are fewer than eight.
+                    gate.add_permits(1_000);
+                }
+                if held(&target) {
+                    drop(gate.acquire().await);
+                }
+                // Whoever asks for more than eight at once is seen now.
+                for _ in 0..50 {
+                    tokio::task::yield_now().await;
+                }
+                under_way.fetch_sub(1, Ordering::SeqCst);
+                history.answer(&target)
+            }
+        });
+
+        (stub.await, most)
+    }
+
+    /// The summary that a server in front of it gives.
+    pub(in crate::tools::summary) async fn summary(self, arguments: Value) -> Value {
+        let stub = self.serve().await;
+        host(&stub).await.succeed(TOOL, arguments).await
+    }
+}
+
+/// A server in front of a made-up service.
+pub(in crate::tools::summary) async fn host(stub: &Stub) -> Host {
+    patient(&stub.settings(keys::DEMO, &[])).await
+}
+
+/// A server whose time stands still: no call takes too long.
+pub(in crate::tools::summary) async fn patient(settings: &Settings) -> Host {
+    let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(Arc::new(Still));
+    let mut host = Host::to(Server::with(dispatcher, settings));
+    host.initialize("2025-11-25").await;
+    host
+}
+
+#[derive(Debug)]
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn date(&self) -> jiff::Timestamp {
+        jiff::Timestamp::UNIX_EPOCH
+    }
+
+    fn pause(&self, _: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    fn alarm(&self, _: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::pending())
+    }
+}

@@ -1,0 +1,81 @@
+//! Which project is asked.
+
+use serde_json::json;
+use tas_mcp::sandbox::{
+    keys,
+    seed::{ARENA_EXECUTION, ARENA_JOB_FAILED, ARENA_RUN_FAILED, EXECUTION_COMPLETED, EXECUTION_IN_PROGRESS},
+};
+
+use super::{TOOL, against, execution};
+use crate::support::{host::Host, service::Service};
+
+async fn open(key: &str, variables: &[(&str, &str)]) -> (Service, Host) {
+    let service = Service::start().await;
+    let host = Host::open(&service.settings(key, variables)).await;
+    (service, host)
+}
+
+const BOTH: (&str, &str) = ("TAS_PROJECTS", "demo,arena");
+
+#[tokio::test]
+async fn the_project_follows_from_the_id_with_one_look_up() {
+    let (service, mut host) = open(keys::ORGANIZATION, &[BOTH]).await;
+    let summary = host.succeed(TOOL, execution(ARENA_EXECUTION)).await;
+
+    assert_eq!(summary["verdicts"], json!({"FAILED": 1, "SUCCESS": 1}));
+    assert_eq!(summary["failures"][0]["run_ids"], json!([ARENA_RUN_FAILED]));
+
+    // The runs that the list has shown are of the project that showed it.
+    let requests = service.requests().await;
+    let of_arena = requests.iter().filter(|one| one.contains("/project/arena/")).count();
+    let run = format!("GET /project/arena/runs/{ARENA_RUN_FAILED}");
+
+    assert_eq!(of_arena, 5, "look-up, execution, jobs, run, bugs: {requests:?}");
+    assert_eq!(requests[requests.len() - 2..], [format!("{run} 200"), format!("{run}/bugs 200")]);
+    assert!(requests.len() <= 7, "{requests:?}");
+}
+
+#[tokio::test]
+async fn an_earlier_one_of_another_project_is_a_mismatch() {
+    for with in [ARENA_EXECUTION, ARENA_JOB_FAILED, ARENA_RUN_FAILED] {
+        let (_service, mut host) = open(keys::ORGANIZATION, &[BOTH]).await;
+        let error = host.fail(TOOL, against(execution(EXECUTION_COMPLETED), with)).await;
+        assert_eq!(error["code"], "project_scope_mismatch", "{error}");
+        assert_eq!(
+            [&error["details"]["requested_project"], &error["details"]["owning_project"]],
+            ["demo", "arena"]
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_project_that_does_not_own_the_id_is_a_mismatch() {
+    for key in [keys::ORGANIZATION, keys::DEMO] {
+        let (_service, mut host) = open(key, &[BOTH]).await;
+        let mut arguments = execution(EXECUTION_COMPLETED);
+        arguments["project_id"] = json!("arena");
+        let error = host.fail(TOOL, arguments).await;
+        let codes = [json!("project_scope_mismatch"), json!("permission_denied")];
+        assert!(codes.contains(&error["code"]), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_named_project_costs_no_more_look_ups_than_the_first() {
+    for (key, variables) in [
+        (keys::DEMO, vec![]),
+        (keys::ORGANIZATION, vec![BOTH]),
+        (keys::DEMO, vec![("TAS_PROJECT_ID", "demo")]),
+    ] {
+        let (service, mut host) = open(key, &variables).await;
+        let mut arguments = against(execution(EXECUTION_IN_PROGRESS), EXECUTION_COMPLETED);
+        arguments["project_id"] = json!("demo");
+        let summary = host.succeed(TOOL, arguments).await;
+        assert_eq!(summary["comparison"]["with"]["target_id"], EXECUTION_COMPLETED);
+        let requests = service.requests().await;
+        assert!(requests.iter().all(|one| one.contains("/project/")), "{requests:?}");
+        let of_jobs = requests.iter().filter(|one| one.contains("/jobs?")).count();
+        assert_eq!(of_jobs, 2, "{requests:?}");
+        assert!(requests.len() <= 8, "{requests:?}");
+    }
+}

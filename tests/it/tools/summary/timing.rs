@@ -1,0 +1,146 @@
+//! The time of a summary, and what those who watch are told.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tas_mcp::{clock::Clock, mcp::Server, sandbox::keys, tools::dispatcher::Dispatcher};
+use tokio::sync::watch;
+
+use super::{
+    TOOL, against, each, execution,
+    history::{History, Test, uuid},
+};
+use crate::support::{host::Host, stub::Stub};
+
+/// A clock that runs from the moment when somebody says so: from then on everything takes too long.
+#[derive(Debug, Default)]
+struct Started {
+    runs: watch::Sender<bool>,
+    now: Mutex<Duration>,
+}
+
+impl Clock for Started {
+    fn now(&self) -> Duration {
+        *self.now.lock().expect("no test panics here")
+    }
+
+    fn date(&self) -> jiff::Timestamp {
+        jiff::Timestamp::UNIX_EPOCH
+    }
+
+    fn pause(&self, span: Duration) -> BoxFuture<'_, ()> {
+        self.alarm(span)
+    }
+
+    fn alarm(&self, span: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let runs = self.runs.subscribe().wait_for(|runs| *runs).await.map(|runs| *runs);
+            assert!(runs.is_ok_and(|runs| runs));
+            tokio::task::yield_now().await;
+            *self.now.lock().expect("no test panics here") += span;
+        })
+    }
+}
+
+/// A server before a service that never answers requests with `silent`: the first of them starts the clock.
+async fn before(history: History, silent: &'static str) -> (Stub, Host, Arc<Started>) {
+    let (history, clock) = (Arc::new(history), Arc::new(Started::default()));
+    let starting = Arc::clone(&clock);
+    let stub = Stub::start(move |target| {
+        let (history, clock) = (Arc::clone(&history), Arc::clone(&starting));
+        async move {
+            if target.contains(silent) {
+                clock.runs.send_replace(true);
+                std::future::pending::<()>().await;
+            }
+            history.answer(&target)
+        }
+    })
+    .await;
+
+    let settings = stub.settings(keys::DEMO, &[]);
+    let server = Server::with(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings);
+    let mut host = Host::to(server);
+
+    host.initialize("2025-11-25").await;
+
+    (stub, host, clock)
+}
+
+fn tests(count: usize, result: &str) -> Vec<Test> {
+    (0..count).map(|number| Test::new(number, &[result])).collect()
+}
+
+/// The result of a call with a progress token, and what was told meanwhile.
+async fn watched(host: &mut Host, arguments: Value) -> (Value, Vec<Value>) {
+    let params = json!({"name": TOOL, "arguments": arguments, "_meta": {"progressToken": "t"}});
+    let id = host.start("tools/call", params).await;
+    let mut told = Vec::new();
+
+    loop {
+        let message = host.receive().await;
+        if message["id"] == id {
+            return (message["result"].clone(), told);
+        }
+        assert_eq!(message["method"], "notifications/progress");
+        told.push(message["params"].clone());
+    }
+}
+
+/// Hosts give up after a minute, also those who watch: what has not been read by then is named.
+#[tokio::test]
+async fn the_time_of_the_call_ends_the_reading_of_failures() {
+    let (_stub, mut host, clock) = before(History::of(&tests(8, "FAILED")), "/runs/").await;
+    let (result, told) = watched(&mut host, execution(&uuid(0xe, 0))).await;
+    let summary = &result["structuredContent"];
+
+    assert_eq!(clock.now(), Duration::from_secs(40));
+    assert_eq!(each(&summary["failures"], "/verdict"), ["FAILED"; 8]);
+    assert_eq!(each(&summary["unread"], "/why"), ["the time of the call was over"]);
+    assert_eq!(each(&summary["unread"], "/what"), ["run r0000a00000, r0001a00000, r0002a00000 and 5 more"]);
+    assert!(!told.is_empty());
+
+    let first =
+        json!({"progressToken": "t", "progress": 2.0, "total": 10.0, "message": "0 of 8 failures read"});
+
+    assert_eq!(told[0], first);
+}
+
+#[tokio::test]
+async fn it_ends_the_reading_of_lists_too() {
+    let (_stub, mut host, clock) = before(History::of(&tests(250, "SUCCESS")), "&page=1&").await;
+    let (result, told) = watched(&mut host, execution(&uuid(0xe, 0))).await;
+    let summary = &result["structuredContent"];
+
+    assert_eq!(clock.now(), Duration::from_secs(40));
+    assert_eq!((&summary["verdicts"], &summary["all_passed"]), (&json!({"SUCCESS": 150}), &json!(false)));
+    assert_eq!(each(&summary["unread"], "/what"), ["jobs, page 1"]);
+    assert!(told[0]["message"].as_str().is_some_and(|said| said.ends_with("answers read")), "{told:?}");
+}
+
+#[tokio::test]
+async fn what_it_is_compared_with_may_take_too_long() {
+    let mut history = History::of(&tests(1, "FAILED"));
+    let last = history.add(&tests(1, "SUCCESS"));
+    let (stub, mut host, clock) = before(history, "/test-plan-executions?").await;
+    let summary = host.succeed(TOOL, against(execution(&last), "previous")).await;
+
+    assert_eq!((&summary["all_passed"], &summary["comparison"]["with"]), (&json!(true), &Value::Null));
+    assert_eq!(each(&summary["unread"], "/what"), ["compare_with previous"]);
+    assert_eq!(
+        (clock.now(), stub.requests().len()),
+        (Duration::from_secs(40), 3),
+        "nothing is asked afterwards"
+    );
+}
+
+#[tokio::test]
+async fn without_the_record_there_is_no_summary() {
+    let (stub, mut host, _clock) = before(History::of(&tests(1, "FAILED")), "/test-plan-executions/").await;
+    let error = host.fail(TOOL, execution(&uuid(0xe, 0))).await;
+    assert_eq!((&error["code"], stub.requests().len()), (&json!("timeout"), 1), "{error}");
+}

@@ -1,0 +1,150 @@
+//! Verdicts and entries, of a past that is made up.
+
+use serde_json::{Value, json};
+
+use super::{
+    TOOL, each, execution,
+    history::{History, Test, host, uuid},
+};
+use crate::support::stub::Stub;
+
+#[tokio::test]
+async fn failures_with_one_signature_are_one_entry() {
+    // One test on four devices, three of which tell the same.
+    let tests = [
+        Test::new(1, &["FAILED"]).reporting("Waited 30 s at (12, 40).").with_bug("bug_a", "low"),
+        Test::new(1, &["FAILED"]).reporting("waited 31 s at (11, 9)").with_bug("bug_b", "critical"),
+        Test::new(1, &["FAILED"]).reporting("Waited 5 s at (1, 1).").with_bug("bug_a", "high"),
+        Test::new(1, &["FAILED"]).reporting("It was dark."),
+        Test::new(1, &["BLOCKED"]).reporting("Waited 5 s at (1, 1)."),
+        Test::new(2, &["FAILED"]).reporting("Waited 5 s at (1, 1)."),
+    ];
+
+    let summary = History::of(&tests).summary(execution(&uuid(0xe, 0))).await;
+    let failures = &summary["failures"];
+
+    assert_eq!(each(failures, "/count"), [3, 1, 1, 1]);
+
+    let first = &failures[0];
+
+    assert_eq!(first["run_ids"], json!(["r0000a00000", "r0001a00000", "r0002a00000"]));
+    assert_eq!(first["observed"], "Waited 30 s at (12, 40).");
+    assert_eq!(each(&first["bugs"], "/id"), ["bug_b", "bug_a"]);
+    assert_eq!(each(&first["bugs"], "/severity"), ["critical", "high"], "each once, as bad as it ever was");
+    assert_eq!(summary["bugs"], json!({"critical": 1, "high": 1}));
+    assert_eq!(summary["verdicts"], json!({"FAILED": 5, "BLOCKED": 1}));
+}
+
+#[tokio::test]
+async fn the_last_attempt_counts_whatever_the_order() {
+    let tests = [
+        Test::new(1, &["ERROR", "TIMEOUT", "SUCCESS"]),
+        Test::new(2, &["TIMEOUT", "FAILED"]),
+        Test::new(3, &["SUCCESS"]),
+        Test::new(4, &["ERROR", "ERROR"]).going_on(),
+    ];
+    for seed in 0..4 {
+        let summary = History::of(&tests).shuffled(seed).summary(execution(&uuid(0xe, 0))).await;
+        assert_eq!(summary["verdicts"], json!({"FAILED": 1, "SUCCESS": 2}), "{seed}");
+        assert_eq!((&summary["finished"], &summary["total"]), (&json!(3), &json!(4)));
+        assert_eq!(each(&summary["flaky"], "/earlier"), [json!(["ERROR", "TIMEOUT"])]);
+        assert_eq!(each(&summary["failures"], "/run_ids/0"), ["r0001a00001"]);
+    }
+}
+
+#[tokio::test]
+async fn words_come_in_either_letter_case_and_unknown_ones_as_they_are() {
+    let tests = [Test::new(1, &["Failed"]), Test::new(2, &["success"]), Test::new(3, &["Melted"])];
+    let mut history = History::of(&tests);
+    history.change_jobs(|job| {
+        job["status"] = json!("completed");
+        job["runs"][0]["state"] = json!("completed");
+    });
+
+    let summary = history.summary(execution(&uuid(0xe, 0))).await;
+
+    assert_eq!(summary["verdicts"], json!({"FAILED": 1, "SUCCESS": 1, "Melted": 1}));
+    assert_eq!(each(&summary["failures"], "/verdict"), ["FAILED", "Melted"]);
+    assert_eq!(each(&summary["failures"], "/step/number"), [2, 2]);
+}
+
+#[tokio::test]
+async fn the_worst_come_first() {
+    let words = ["SKIPPED", "STOPPED", "Melted", "MAX_STEPS", "TIMEOUT", "ERROR", "BLOCKED", "FAILED"];
+    let mut tests: Vec<_> =
+        words.iter().enumerate().map(|(number, word)| Test::new(number, &[*word])).collect();
+    tests.push(Test::new(20, &[]));
+    tests.extend([Test::new(31, &["ERROR"]), Test::new(31, &["ERROR"]), Test::new(30, &["ERROR"])]);
+
+    let summary = History::of(&tests).summary(execution(&uuid(0xe, 0))).await;
+    let told = each(&summary["failures"], "/verdict");
+    let expected = [
+        "FAILED",
+        "BLOCKED",
+        "ERROR",
+        "ERROR",
+        "ERROR",
+        "TIMEOUT",
+        "MAX_STEPS",
+        "Melted",
+        "no_run",
+        "STOPPED",
+        "SKIPPED",
+    ];
+
+    assert_eq!(told, expected);
+    assert_eq!(each(&summary["failures"], "/test/name")[2..5], ["Test 031", "Test 005", "Test 030"]);
+}
+
+#[tokio::test]
+async fn several_builds_are_all_named() {
+    let mut history = History::of(&[Test::new(1, &["SUCCESS"]), Test::new(2, &["FAILED"])]);
+    history.change_jobs(|job| {
+        if job["test_name"] == "Test 001" {
+            job["build_id"] = json!(uuid(0xb, 9));
+        }
+    });
+
+    let summary = history.summary(execution(&uuid(0xe, 0))).await;
+
+    assert_eq!(summary["build"], json!(null));
+    assert_eq!(summary["builds"], json!([{"id": uuid(0xb, 0), "name": "build 0"}, {"id": uuid(0xb, 9)}]));
+}
+
+#[tokio::test]
+async fn hidden_characters_are_taken_out() {
+    let mut test =
+        Test::new(1, &["FAILED"]).reporting("\u{202e}ignore\u{200b} this\u{e0041}").with_bug("b", "low");
+    test.name = "Na\u{2066}me".to_owned();
+    test.bugs[0][1] = "Ti\u{feff}tle".to_owned();
+
+    let summary = History::of(&[test]).summary(execution(&uuid(0xe, 0))).await;
+    let failure = &summary["failures"][0];
+
+    assert_eq!(
+        [&failure["observed"], &failure["test"]["name"], &failure["bugs"][0]["title"]],
+        ["ignore this", "Name", "Title"]
+    );
+}
+
+#[tokio::test]
+async fn an_attempt_that_ended_without_a_result_has_not_passed() {
+    let mut history = History::of(&[Test::new(1, &["ERROR", "SUCCESS"])]);
+    history.change_jobs(|job| job["runs"][0]["result"] = Value::Null);
+    history.change("r0000a00000", |run| run["result"] = Value::Null);
+
+    for has_jobs in [true, false] {
+        let history = history.clone();
+        let stub = Stub::start(move |target| {
+            let is_lost = !has_jobs && target.contains("/jobs");
+            let answer = if is_lost { (404, json!({"error": "no"})) } else { history.answer(&target) };
+            async move { answer }
+        })
+        .await;
+
+        let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+
+        assert_eq!(summary["verdicts"], json!({"SUCCESS": 1}));
+        assert_eq!(each(&summary["flaky"], "/earlier"), [json!(["no_result"])], "{has_jobs}");
+    }
+}

@@ -1,0 +1,246 @@
+//! Where a build comes from: git and CI (supplement 10.8).
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tas_mcp::{sandbox::keys, tools::upload::provenance};
+use tokio::process::Command;
+
+use super::{Scene, text};
+use crate::support::host::Host;
+
+async fn git(directory: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(directory).args(["-c", "user.name=A. Builder", "-c", "user.email=a@example.com"]);
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    let output = command.args(arguments).output().await.expect("git is there");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8").trim().to_owned()
+}
+
+/// A checkout with one commit, a tag and a remote whose address holds a token.
+async fn checked_out(scene: &Scene) -> String {
+    let root = scene.root.path();
+    scene.write("game.apk", b"abc");
+    git(root, &["init", "-q", "-b", "release/4"]).await;
+    git(root, &["add", "."]).await;
+    git(root, &["commit", "-q", "-m", "Fix the jump"]).await;
+    git(root, &["tag", "v4.1"]).await;
+    git(root, &["remote", "add", "origin", "https://ci:token-9@gitlab.example/emberfall/game.git"]).await;
+
+    git(root, &["rev-parse", "HEAD"]).await
+}
+
+/// The details of the build that the file becomes.
+async fn details(scene: &Scene, variables: &[(&str, &str)], arguments: Value) -> Value {
+    let mut host = Host::open(&scene.settings(keys::DEMO, variables)).await;
+    let build = host.succeed("upload_build", arguments).await;
+    host.succeed("get_build", json!({"build_id": build["build_id"]})).await["details"].clone()
+}
+
+#[tokio::test]
+async fn a_checkout_is_told_without_the_secrets_of_its_remote() {
+    let scene = Scene::open().await;
+    let hash = checked_out(&scene).await;
+    let mut told = details(&scene, &[], json!({"path": "game.apk"})).await;
+    let timestamp = told["vcs"]["commit"]["timestamp"].take();
+
+    assert!(text(&timestamp).contains('T'), "{timestamp}");
+
+    let expected = json!({
+        "vcs": {
+            "type": "git", "provider": "gitlab", "branch": "release/4", "tag": "v4.1",
+            "repository_url": "https://gitlab.example/emberfall/game.git",
+            "commit": {
+                "hash": hash, "short_hash": text(&told["vcs"]["commit"]["short_hash"]), "author": "A. Builder",
+                "timestamp": null, "message": "Fix the jump",
+            },
+        },
+        "upload": {"method": "mcp", "cli_version": env!("CARGO_PKG_VERSION")},
+    });
+
+    assert_eq!(told, expected);
+    assert!(hash.starts_with(text(&told["vcs"]["commit"]["short_hash"])));
+}
+
+#[tokio::test]
+async fn what_the_caller_says_stays_and_the_rest_is_filled() {
+    let scene = Scene::open().await;
+    checked_out(&scene).await;
+    let own = json!({"vcs": {"branch": "mine"}, "app": {"version": "1"}});
+    let told = details(&scene, &[], json!({"path": "game.apk", "details": own})).await;
+    assert_eq!((&told["vcs"], &told["app"]), (&own["vcs"], &own["app"]));
+    assert_eq!(told["upload"]["method"], "mcp");
+}
+
+#[tokio::test]
+async fn nothing_is_filled_when_it_is_switched_off() {
+    let scene = Scene::open().await;
+    checked_out(&scene).await;
+    let arguments = json!({"path": "game.apk", "fill_details": false});
+    assert_eq!(details(&scene, &[("GITLAB_CI", "true")], arguments).await, Value::Null);
+}
+
+#[tokio::test]
+async fn a_file_outside_of_git_and_ci_has_neither() {
+    let scene = Scene::open().await;
+    scene.write("game.apk", b"abc");
+    let told = details(&scene, &[], json!({"path": "game.apk"})).await;
+
+    assert_eq!(
+        told.as_object().map(|parts| parts.keys().collect::<Vec<_>>()),
+        Some(vec![&"upload".to_owned()])
+    );
+}
+
+/// A job checks out a commit, and knows the branch.
+#[tokio::test]
+async fn a_detached_checkout_has_the_branch_of_its_job() {
+    let scene = Scene::open().await;
+    checked_out(&scene).await;
+    git(scene.root.path(), &["checkout", "-q", "--detach"]).await;
+
+    let told = details(&scene, &[], json!({"path": "game.apk"})).await;
+
+    assert_eq!(told["vcs"]["branch"], Value::Null);
+
+    let job = [("GITLAB_CI", "true"), ("CI_COMMIT_BRANCH", "release/4"), ("CI_PIPELINE_IID", "77")];
+    let told = details(&scene, &job, json!({"path": "game.apk"})).await;
+
+    assert_eq!(told["vcs"]["branch"], "release/4");
+    assert_eq!(told["ci"], json!({"system": "gitlab-ci", "build_number": "77"}));
+
+    // A job that builds a tag may call that a branch.
+    let job = [("TRAVIS", "true"), ("TRAVIS_BRANCH", "v4.1")];
+    let told = details(&scene, &job, json!({"path": "game.apk"})).await;
+
+    assert_eq!((&told["vcs"]["branch"], &told["vcs"]["tag"]), (&Value::Null, &json!("v4.1")));
+}
+
+/// What the job says of itself, and its branch, with these variables.
+fn job_of(variables: &[(&str, &str)]) -> (Value, Option<String>) {
+    let value =
+        |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+    let job = provenance::job(value).expect("a job");
+    (job.ci, job.branch)
+}
+
+#[test]
+fn a_system_without_an_address_of_the_run_has_it_composed() {
+    let (ci, branch) = job_of(&[
+        ("GITHUB_ACTIONS", "true"),
+        ("GITHUB_RUN_NUMBER", "77"),
+        ("GITHUB_JOB", "build"),
+        ("GITHUB_RUN_ID", "9"),
+        ("GITHUB_ACTOR", "ann"),
+        ("RUNNER_NAME", "r1"),
+        ("GITHUB_SERVER_URL", "https://git.example"),
+        ("GITHUB_REPOSITORY", "emberfall/game"),
+        ("GITHUB_REF", "refs/heads/release/4"),
+    ]);
+
+    let expected = json!({
+        "system": "github-actions", "build_number": "77", "job_name": "build", "run_id": "9", "triggered_by": "ann",
+        "agent": "r1", "run_url": "https://git.example/emberfall/game/actions/runs/9",
+    });
+
+    assert_eq!((ci, branch.as_deref()), (expected, Some("release/4")));
+
+    let (ci, branch) = job_of(&[
+        ("TF_BUILD", "True"),
+        ("BUILD_BUILDNUMBER", "77"),
+        ("BUILD_BUILDID", "9"),
+        ("SYSTEM_TEAMPROJECTID", "p"),
+        ("SYSTEM_COLLECTIONURI", "https://dev.example/org/"),
+        ("BUILD_SOURCEBRANCH", "refs/heads/main"),
+    ]);
+
+    let expected = json!({
+        "system": "azure-pipelines", "build_number": "77", "run_id": "9",
+        "run_url": "https://dev.example/org/p/_build/results?buildId=9",
+    });
+
+    assert_eq!((ci, branch.as_deref()), (expected, Some("main")));
+}
+
+#[test]
+fn a_system_with_an_address_of_the_run_gives_it() {
+    let (ci, branch) = job_of(&[
+        ("JENKINS_URL", "https://ci.example"),
+        ("BUILD_NUMBER", "77"),
+        ("JOB_NAME", "game"),
+        ("BUILD_ID", "77"),
+        ("BUILD_URL", "https://ci.example/job/77"),
+        ("NODE_NAME", "n"),
+        ("GIT_BRANCH", "origin/main"),
+    ]);
+
+    let expected = json!({
+        "system": "jenkins", "build_number": "77", "job_name": "game", "run_id": "77",
+        "run_url": "https://ci.example/job/77", "agent": "n",
+    });
+
+    assert_eq!((ci, branch.as_deref()), (expected, Some("main")));
+
+    let (ci, branch) = job_of(&[("CIRCLECI", "true"), ("CIRCLE_BUILD_URL", "u"), ("CIRCLE_BRANCH", "b")]);
+
+    assert_eq!((ci, branch.as_deref()), (json!({"system": "circleci", "run_url": "u"}), Some("b")));
+}
+
+#[test]
+fn a_job_that_says_little_is_told_as_far_as_it_goes() {
+    let (ci, branch) = job_of(&[("BITRISE_IO", "true"), ("BITRISE_GIT_BRANCH", "b")]);
+
+    assert_eq!((ci, branch.as_deref()), (json!({"system": "bitrise"}), Some("b")));
+
+    let (ci, branch) = job_of(&[("CI", "true"), ("GITHUB_REF", "refs/heads/x")]);
+
+    assert_eq!((ci, branch), (json!({"system": "custom"}), None));
+
+    let of_a_merge =
+        [("GITHUB_ACTIONS", "true"), ("GITHUB_REF", "refs/pull/5/merge"), ("GITHUB_HEAD_REF", " ")];
+
+    assert_eq!(job_of(&of_a_merge), (json!({"system": "github-actions"}), None));
+}
+
+#[test]
+fn without_variables_there_is_no_job() {
+    assert_eq!(provenance::job(|_| None), None);
+    assert_eq!(provenance::job(|name| (name == "CI").then(String::new)), None);
+}
+
+/// Signs whatever it is given, and says so when it is asked.
+#[cfg(unix)]
+const SIGNER: &str = "#!/bin/sh
+case \"$*\" in
+*--verify*) echo 'gpg: Good signature from A. Builder' >&2; echo '[GNUPG:] GOODSIG 0 A. Builder' ;;
+*) cat >/dev/null
+printf -- '-----BEGIN PGP SIGNATURE-----\\n\\nc2ln\\n-----END PGP SIGNATURE-----\\n'
+printf '\\n[GNUPG:] SIG_CREATED D\\n' >&2 ;;
+esac
+";
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_commit_of_a_person_who_likes_to_see_signatures_is_a_commit() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let scene = Scene::open().await;
+    checked_out(&scene).await;
+
+    let signer = scene.state.path().join("signer");
+    std::fs::write(&signer, SIGNER).expect("it can be written");
+    std::fs::set_permissions(&signer, std::fs::Permissions::from_mode(0o755)).expect("the mode can be set");
+
+    let root = scene.root.path();
+    git(root, &["config", "gpg.program", signer.to_str().expect("a text")]).await;
+    git(root, &["config", "log.showSignature", "true"]).await;
+    git(root, &["commit", "-q", "-S", "--allow-empty", "-m", "Sign it"]).await;
+
+    assert!(git(root, &["log", "-1", "--format=%H"]).await.contains("Good signature"));
+
+    let hash = git(root, &["rev-parse", "HEAD"]).await;
+    let told = details(&scene, &[], json!({"path": "game.apk"})).await;
+
+    assert_eq!(told["vcs"]["commit"]["hash"], hash);
+}

@@ -1,0 +1,188 @@
+//! The table of faults: what is injected, what an upload comes to, how many bytes go twice, and what is left at the
+//! service.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::{PART, Scene, bytes, text};
+
+/// What is injected, and what has to come of it.
+struct Case {
+    fault: &'static str,
+    orders: Vec<Value>,
+    /// `uploaded`, or the code of the failure.
+    outcome: &'static str,
+    /// Most bytes that may go twice.
+    again: u64,
+    /// Uploads that are left at the service.
+    left: usize,
+    /// Bytes of the file.
+    size: usize,
+}
+
+fn case(fault: &'static str, orders: &[Value], outcome: &'static str, again: u64) -> Case {
+    Case { fault, orders: orders.to_vec(), outcome, again, left: 0, size: SIZE }
+}
+
+fn part(more: Value) -> Value {
+    order("put_part", more)
+}
+
+/// A fault of an operation. What may be sent again by the client below is sent again at once.
+fn order(operation: &str, mut more: Value) -> Value {
+    more["operation"] = json!(operation);
+    if more["status"].is_u64() {
+        more["headers"] = json!({"retry-after": "0"});
+    }
+    more
+}
+
+/// Two parts of 1,000 bytes and one of 500.
+const SIZE: usize = 2_500;
+
+fn of_parts() -> Vec<Case> {
+    let gone = json!({"status": 404, "body": "<Error><Code>NoSuchUpload</Code><Message>m</Message></Error>"});
+    let said = |code| json!({"status": 400, "body": format!("<Error><Code>{code}</Code></Error>")});
+    let [expired, late] = ["ExpiredToken", "RequestExpired"].map(said);
+    let one = |fault, more, outcome, again| case(fault, &[part(more)], outcome, again);
+
+    vec![
+        one("part: 500", json!({"status": 500}), "uploaded", 1_000),
+        one("part: 503, four times", json!({"status": 503, "times": 4}), "uploaded", 4_000),
+        one("part: 429", json!({"status": 429}), "uploaded", 1_000),
+        one("part: connection reset", json!({"reset": true}), "uploaded", 1_000),
+        one("part: stored, then reset", json!({"reset": true, "after": true}), "uploaded", 1_000),
+        one("part: stored, then 500", json!({"status": 500, "after": true}), "uploaded", 1_000),
+        one("part: delay", json!({"delay_ms": 50, "times": 3}), "uploaded", 0),
+        one("part: address refused (403)", json!({"status": 403, "times": 3}), "uploaded", 3_000),
+        one("part: error cut short", json!({"status": 500, "truncate": true}), "uploaded", 1_000),
+        one("part: 500, for good", json!({"status": 500, "times": 50}), "service_unavailable", 12_000),
+        one("part: address refused (401)", json!({"status": 401}), "uploaded", 1_000),
+        one("part: address refused (410)", json!({"status": 410}), "uploaded", 1_000),
+        one("part: 400 ExpiredToken", expired, "uploaded", 1_000),
+        one("part: 400 RequestExpired", late, "uploaded", 1_000),
+        one("part: 403, for good", json!({"status": 403, "times": 50}), "rejected", 12_000),
+        one("part: 404 NoSuchUpload", gone, "rejected", 0),
+        one("part: 400", json!({"status": 400}), "rejected", 0),
+        one("part: 200 without an ETag", json!({"status": 200}), "bad_response", 0),
+    ]
+}
+
+fn of_addresses() -> Vec<Case> {
+    let one = |fault, more, outcome| case(fault, &[order("get_build_upload_parts", more)], outcome, 0);
+    vec![
+        one("addresses: 503", json!({"status": 503}), "uploaded"),
+        one("addresses: 500, twice", json!({"status": 500, "times": 2}), "uploaded"),
+        one("addresses: connection reset", json!({"reset": true}), "uploaded"),
+        one("addresses: cut short", json!({"truncate": true}), "uploaded"),
+        one("addresses: 400", json!({"status": 400}), "rejected"),
+        one("addresses: 503, for good", json!({"status": 503, "times": 50}), "service_unavailable"),
+    ]
+}
+
+fn of_the_end() -> Vec<Case> {
+    let one = |fault, more, outcome| case(fault, &[order("complete_build_upload", more)], outcome, 0);
+    vec![
+        one("complete: 503", json!({"status": 503}), "uploaded"),
+        one("complete: connection reset", json!({"reset": true}), "uploaded"),
+        one("complete: done, then reset", json!({"reset": true, "after": true}), "uploaded"),
+        one("complete: done, then 500", json!({"status": 500, "after": true}), "uploaded"),
+        one("complete: 400", json!({"status": 400}), "rejected"),
+        one("complete: 503, for good", json!({"status": 503, "times": 50}), "service_unavailable"),
+        one("complete: reset, for good", json!({"reset": true, "times": 50}), "outcome_unknown"),
+    ]
+}
+
+fn of_the_beginning() -> Vec<Case> {
+    let one = |fault, more, outcome| case(fault, &[order("initiate_build_upload", more)], outcome, 0);
+    vec![
+        one("initiate: 500", json!({"status": 500}), "service_unavailable"),
+        one("initiate: 503", json!({"status": 503}), "service_unavailable"),
+        one("initiate: connection reset", json!({"reset": true}), "outcome_unknown"),
+        // Nobody knows the name of what was begun.
+        Case {
+            left: 1,
+            ..one("initiate: done, then reset", json!({"reset": true, "after": true}), "outcome_unknown")
+        },
+    ]
+}
+
+fn of_cancelling() -> Vec<Case> {
+    let one = |fault, more| {
+        let lost = part(json!({"status": 500, "times": 5}));
+        let orders = [lost, order("cancel_build_upload", more)];
+        // One part, which all the faults of parts hit.
+        Case { size: PART, ..case(fault, &orders, "service_unavailable", 4_000) }
+    };
+    vec![
+        one("part: 500 for good; cancel: 503", json!({"status": 503})),
+        one("part: 500 for good; cancel: done, then reset", json!({"reset": true, "after": true})),
+        Case {
+            left: 1,
+            ..one("part: 500 for good; cancel: 503 for good", json!({"status": 503, "times": 5}))
+        },
+    ]
+}
+
+/// What came of a case: the outcome, bytes that went twice, and the uploads and files that are left.
+async fn met(case: &Case) -> (String, u64, usize) {
+    let scene = Scene::open().await;
+    let file = bytes(case.size);
+    scene.write("game.apk", &file);
+
+    for order in &case.orders {
+        scene.service.fault(order.clone()).await;
+    }
+
+    let mut host = scene.host().await;
+    let result = host.call("upload_build", json!({"path": "game.apk"})).await;
+    let (left, files) = scene.left_over().await;
+    let build = &result["structuredContent"];
+    if build["status"] == "uploaded" {
+        assert_eq!(scene.service.content(text(&build["build_id"])).await, Some(file), "{}", case.fault);
+        assert_eq!((left, scene.journals()), (0, vec![]), "{}", case.fault);
+        return ("uploaded".to_owned(), build["bytes_sent_again"].as_u64().expect("a number"), left);
+    }
+
+    let error: Value = serde_json::from_str(text(&result["content"][0]["text"])).expect("JSON");
+    let error = &error["error"];
+    let became = error["details"]["upload"].as_str();
+    let kept = usize::from(became.is_some_and(|became| became.starts_with("could not be cancelled")));
+
+    assert_eq!((files, scene.journals().len()), (0, kept), "{}: {error}", case.fault);
+    (
+        text(&error["code"]).to_owned(),
+        sent(&scene.puts().await, case.size).saturating_sub(case.size as u64),
+        left,
+    )
+}
+
+/// How many bytes these requests sent.
+fn sent(puts: &[String], size: usize) -> u64 {
+    let lengths = puts.iter().map(|put| {
+        let number: usize = put.split(' ').next().and_then(|number| number.parse().ok()).expect("a number");
+        PART.min(size - (number - 1) * PART) as u64
+    });
+    lengths.sum()
+}
+
+/// `cargo test --test it the_table_of_faults -- --nocapture` prints it.
+#[tokio::test]
+async fn the_table_of_faults() {
+    let mut table = "| fault | outcome | bytes sent twice | uploads left |\n|-|-|-|-|\n".to_owned();
+    let mut wrong = Vec::new();
+    let cases = [of_parts(), of_addresses(), of_the_end(), of_the_beginning(), of_cancelling()];
+
+    for case in cases.iter().flatten() {
+        let (outcome, again, left) = met(case).await;
+        writeln!(table, "| {} | {outcome} | {again} | {left} |", case.fault).expect("a text");
+        if outcome != case.outcome || again > case.again || left != case.left {
+            wrong.push(case.fault);
+        }
+    }
+
+    println!("{table}");
+
+    assert!(wrong.is_empty(), "{wrong:?}\n{table}");
+}

@@ -1,0 +1,163 @@
+//! Faults that an upload meets, one by one; `fault_table` has many more.
+
+use serde_json::{Value, json};
+
+use super::{Scene, bytes, hold_parts, quick, text};
+
+/// Two parts of 1,000 bytes and one of 500.
+const SIZE: usize = 2_500;
+
+#[tokio::test]
+async fn an_address_that_has_expired_is_asked_for_anew() {
+    let scene = Scene::open().await;
+    let file = bytes(SIZE);
+    scene.write("game.apk", &file);
+    hold_parts(&scene.service, 0).await;
+
+    let mut host = scene.host().await;
+    let call = json!({"name": "upload_build", "arguments": {"path": "game.apk", "upload_timeout": 300}});
+    let call = host.start("tools/call", call).await;
+
+    scene.until_pending(3).await;
+    scene.service.advance(3_600.0);
+    scene.service.heal().await;
+    scene.service.release().await;
+
+    let build = host.answer(call).await["result"]["structuredContent"].clone();
+
+    assert_eq!(build["bytes_sent_again"], SIZE);
+    assert_eq!(scene.service.content(text(&build["build_id"])).await, Some(file));
+
+    let mut puts = scene.puts().await;
+    puts.sort();
+
+    assert_eq!(puts, ["1 200", "1 403", "2 200", "2 403", "3 200", "3 403"]);
+
+    let asked = scene.service.requests().await.into_iter().filter(|line| line.contains("/upload/parts"));
+
+    assert_eq!(asked.count(), 1 + 3);
+}
+
+/// The address of a file in one piece comes with its upload only (supplement 10.6).
+#[tokio::test]
+async fn a_refused_address_of_a_whole_file_begins_another_upload_once() {
+    for (refusals, outcome) in [(1, "uploaded"), (2, "rejected")] {
+        let scene = Scene::open().await;
+        scene.write("game.apk", b"abc");
+        scene.service.fault(json!({"operation": "put_part", "status": 403, "times": refusals})).await;
+
+        let result =
+            scene.host().await.call("upload_build", json!({"path": "game.apk", "multipart": false})).await;
+        let error: Value = serde_json::from_str(text(&result["content"][0]["text"])).expect("JSON");
+        let became = if outcome == "uploaded" { &error["status"] } else { &error["error"]["code"] };
+
+        assert_eq!(became, outcome, "{result}");
+
+        let begun = scene
+            .service
+            .writes()
+            .await
+            .iter()
+            .filter(|line| line.starts_with("POST") && line.ends_with("/upload 200"))
+            .count();
+
+        assert_eq!((begun, scene.left_over().await.0), (2, 0));
+    }
+}
+
+/// What had been begun is cancelled then, and nothing came in its place.
+#[tokio::test]
+async fn another_upload_that_cannot_be_begun_says_why() {
+    let scene = Scene::open().await;
+    scene.write("game.apk", b"abc");
+    scene.service.fault(json!({"operation": "put_part", "status": 401})).await;
+    scene.service.fault(json!({"operation": "initiate_build_upload", "delay_ms": 0})).await;
+    scene.service.fault(json!({"operation": "initiate_build_upload", "status": 402})).await;
+
+    let error =
+        scene.host().await.fail("upload_build", json!({"path": "game.apk", "multipart": false})).await;
+
+    assert_eq!((&error["code"], &error["details"]["upload"]), (&json!("quota_exceeded"), &Value::Null));
+    assert!(!error.to_string().contains("upload_timeout"), "{error}");
+
+    let writes = scene.service.writes().await;
+
+    assert_eq!(writes.iter().filter(|line| line.starts_with("DELETE")).count(), 1, "{writes:?}");
+    assert_eq!(scene.left_over().await, (0, 0));
+}
+
+/// The service ends an upload that takes longer than its `upload_timeout`.
+#[tokio::test]
+async fn an_upload_that_the_service_has_ended_says_so() {
+    let scene = Scene::open().await;
+    scene.write("game.apk", &bytes(SIZE));
+    hold_parts(&scene.service, 0).await;
+
+    let mut host = scene.host().await;
+    let call = json!({"name": "upload_build", "arguments": {"path": "game.apk", "upload_timeout": 5}});
+    let call = host.start("tools/call", call).await;
+
+    scene.until_pending(3).await;
+    scene.service.advance(300.0);
+    scene.service.release().await;
+
+    let result = host.answer(call).await["result"].clone();
+    let error: Value = serde_json::from_str(text(&result["content"][0]["text"])).expect("JSON");
+    let error = &error["error"];
+
+    assert_eq!(error["code"], "rejected");
+    assert!(text(&error["message"]).contains("NoSuchUpload"), "{error}");
+    assert!(text(&error["hint"]).contains("upload_timeout"), "{error}");
+    assert_eq!(error["details"]["upload"], "the service has no such upload any more");
+    assert_eq!((scene.left_over().await, scene.journals()), ((0, 0), vec![]));
+}
+
+/// A storage host that takes a connection and then nothing.
+#[tokio::test]
+async fn a_part_that_stalls_starts_anew() {
+    let scene = Scene::open().await;
+    let file = bytes(SIZE);
+    scene.write("game.apk", &file);
+    hold_parts(&scene.service, 2).await;
+
+    let pace = tas_mcp::tools::upload::Pace { stalled: std::time::Duration::from_millis(200), ..quick() };
+    let settings = scene.settings(tas_mcp::sandbox::keys::DEMO, &[]).with_pace(pace);
+    let mut host = crate::support::host::Host::open(&settings).await;
+    let call =
+        host.start("tools/call", json!({"name": "upload_build", "arguments": {"path": "game.apk"}})).await;
+
+    while scene.puts().await.len() < 4 {
+        tokio::task::yield_now().await;
+    }
+
+    scene.service.heal().await;
+    let build = host.answer(call).await["result"]["structuredContent"].clone();
+
+    assert_eq!(scene.service.content(text(&build["build_id"])).await, Some(file));
+    assert!(build["bytes_sent_again"].as_u64().is_some_and(|again| again > 0), "{build}");
+}
+
+/// Specification, Multipart build upload.
+#[test]
+fn a_failed_part_waits_1_2_4_and_8_seconds() {
+    let pauses = tas_mcp::tools::upload::Pace::default().pauses;
+    assert_eq!(pauses, [1, 2, 4, 8].map(std::time::Duration::from_secs));
+}
+
+#[tokio::test]
+async fn the_pauses_are_kept() {
+    let scene = Scene::open().await;
+    scene.write("game.apk", b"abc");
+    scene.service.fault(json!({"operation": "put_part", "status": 500, "times": 2})).await;
+
+    let pauses = [40, 80].map(std::time::Duration::from_millis).to_vec();
+    let pace = tas_mcp::tools::upload::Pace { pauses, ..quick() };
+    let settings = scene.settings(tas_mcp::sandbox::keys::DEMO, &[]).with_pace(pace);
+    let build = crate::support::host::Host::open(&settings)
+        .await
+        .succeed("upload_build", json!({"path": "game.apk"}))
+        .await;
+
+    // Half of each at least.
+    assert!(build["seconds"].as_f64().is_some_and(|seconds| seconds >= 0.06), "{build}");
+}

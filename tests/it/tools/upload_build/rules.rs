@@ -1,0 +1,134 @@
+//! What is refused before any request.
+
+use serde_json::json;
+use tas_mcp::{
+    sandbox::{keys, seed},
+    service::api::builds::BuildPlatform,
+    tools::upload::platform_of,
+};
+
+use super::{Scene, bytes};
+use crate::support::host::Host;
+
+#[tokio::test]
+async fn what_breaks_a_rule_is_refused_before_any_request() {
+    let scene = Scene::open().await;
+    scene.write("game.apk", b"abc");
+
+    let mut host = scene.host().await;
+    let long = "ä".repeat(256);
+    let cases = [
+        (json!({}), "exactly one of `path`, `upload_token` must be provided, got none"),
+        (
+            json!({"path": "game.apk", "upload_token": "t"}),
+            "exactly one of `path`, `upload_token` must be provided, got `path`, `upload_token`",
+        ),
+        (json!({"path": "game.apk", "name": long}), "must have at most 255 characters, got 256"),
+        (json!({"path": "game.apk", "name": ""}), "must not be empty"),
+        (json!({"path": "game.apk", "tags": ["t".repeat(51)]}), "must have at most 50 characters, got 51"),
+        (json!({"path": "game.apk", "upload_timeout": 1_441}), "must be from 1 to 1440, got 1441"),
+        (
+            json!({"path": "game.apk", "deletion_policy": "oldest"}),
+            "`deletion_policy` has an effect only with `auto_delete: true`",
+        ),
+        (
+            json!({"path": "game.apk", "details": {"vcs": {"type": "cvs"}}}),
+            "must be one of git, mercurial, svn",
+        ),
+    ];
+
+    for (arguments, rule) in cases {
+        let said = host.violations("upload_build", arguments.clone()).await;
+        assert!(said.len() == 1 && said[0].ends_with(rule), "{arguments}: {said:?}");
+    }
+
+    assert_eq!(scene.service.requests().await, [""; 0]);
+    assert_eq!(scene.journals(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_name_that_does_not_say_the_platform_needs_it() {
+    let scene = Scene::open().await;
+    scene.write("game.zip", b"abc");
+
+    let mut host = scene.host().await;
+    let said = host.violations("upload_build", json!({"path": "game.zip"})).await;
+
+    assert_eq!(said, ["platform: is required: the name `game.zip` does not say it"]);
+    assert_eq!(scene.service.requests().await, [""; 0]);
+
+    let build = host.succeed("upload_build", json!({"path": "game.zip", "platform": "xbox"})).await;
+    let shown = host.succeed("get_build", json!({"build_id": build["build_id"]})).await;
+
+    assert_eq!(shown["platform"], "xbox");
+}
+
+/// Supplement 16.
+#[test]
+fn the_platform_follows_from_the_name_of_the_file() {
+    let known = [
+        ("a.apk", BuildPlatform::Android),
+        ("a.b.APK", BuildPlatform::Android),
+        ("a.ipa", BuildPlatform::IosNative),
+        ("a.exe", BuildPlatform::Windows),
+        ("a.msi", BuildPlatform::Windows),
+        ("a.dmg", BuildPlatform::Macos),
+        ("a.pkg", BuildPlatform::Macos),
+        ("a.deb", BuildPlatform::Linux),
+        ("a.rpm", BuildPlatform::Linux),
+        ("a.AppImage", BuildPlatform::Linux),
+    ];
+
+    for (name, platform) in known {
+        assert_eq!(platform_of(name), Some(platform), "{name}");
+    }
+
+    for name in ["a", "apk", "a.app", "a.zip", "a.tar.gz", "a.apk.zip", ""] {
+        assert_eq!(platform_of(name), None, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_person_agrees_before_other_builds_are_deleted() {
+    let scene = Scene::open().await;
+    scene.write("game.apk", &bytes(2_500));
+
+    let mut host = Host::open(&scene.settings(keys::ARENA, &[])).await;
+    // Fills the storage of the project.
+    let rest = 2_000_000_000_u64 - 2 * 734_003_200;
+    let filling = json!({"name": "n", "file_name": "f", "file_size": rest, "platform": "linux"});
+
+    host.succeed("initiate_build_upload", filling).await;
+    let asked = json!({"path": "game.apk", "auto_delete": true, "deletion_policy": "oldest"});
+
+    assert_eq!(host.fail("upload_build", json!({"path": "game.apk"})).await["code"], "quota_exceeded");
+
+    let before = scene.service.writes().await.len();
+    let error = host.fail("upload_build", asked.clone()).await;
+
+    assert_eq!(error["code"], "confirmation_required");
+    assert!(error["message"].as_str().is_some_and(|text| text.contains("for good")), "{error}");
+    assert_eq!(scene.service.writes().await.len(), before);
+
+    let mut agreed = asked;
+    agreed["confirm"] = json!(true);
+    host.succeed("upload_build", agreed).await;
+
+    let gone = json!({"build_id": seed::ARENA_BUILD_LINUX});
+
+    assert_eq!(host.fail("get_build", gone).await["code"], "not_found");
+}
+
+#[tokio::test]
+async fn what_the_service_refuses_is_said_and_nothing_is_begun() {
+    let scene = Scene::open().await;
+    scene.write("game.apk", b"abc");
+
+    for (key, code) in [(keys::READ_ONLY, "permission_denied"), ("svc_wrong", "unauthenticated")] {
+        let mut host = Host::open(&scene.settings(key, &[])).await;
+        assert_eq!(host.fail("upload_build", json!({"path": "game.apk"})).await["code"], code);
+    }
+
+    assert_eq!((scene.left_over().await, scene.puts().await), ((0, 0), vec![]));
+    assert_eq!(scene.journals(), [""; 0]);
+}

@@ -1,0 +1,69 @@
+//! Storage behind TLS, as everywhere but on the loopback.
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::keys;
+
+use super::{Scene, quick, text, text_of};
+use crate::support::{host::Host, stub::Stub, tls::Secure};
+
+/// Uploads three bytes in one part to a storage host whose authority is known or not: what is answered, and what the
+/// host was sent.
+async fn upload(trusted: bool) -> (Result<Value, Value>, Vec<String>) {
+    let head = "HTTP/1.1 200 OK\r\netag: \"t1\"\r\ncontent-length: 0\r\n\r\n";
+    let mut storage = Secure::start("127.0.0.1", head.to_owned()).await;
+    let url = format!("{}/part?signature=s", storage.address);
+    let stub = Stub::start(move |target| {
+        let answer = match target.split(' ').collect::<Vec<_>>()[..] {
+            ["POST", path] if path.ends_with("/complete") => json!({"build_id": "b"}),
+            ["POST", _] => {
+                json!({"build_id": "b", "upload_id": "u", "object_key": "o", "total_parts": 1, "part_size": 3})
+            }
+            ["GET", _] => json!({"upload_urls": [{"part_number": 1, "url": url}]}),
+            _ => json!({"success": true}),
+        };
+        std::future::ready((200, answer))
+    })
+    .await;
+
+    let scene = Scene::open().await;
+    scene.write("game.apk", b"abc");
+
+    let (root, state) = (text_of(&scene.root), text_of(&scene.state));
+    let mut own = vec![
+        ("TAS_FILES_ROOT", root.as_str()),
+        ("TAS_STATE_DIR", state.as_str()),
+        ("TAS_PROJECT_ID", "demo"),
+    ];
+    own.extend(trusted.then(|| ("TAS_CA_FILE", storage.authority())));
+
+    let mut host = Host::open(&stub.settings(keys::DEMO, &own).with_pace(quick())).await;
+    let arguments = json!({"path": "game.apk"});
+    let outcome = if trusted {
+        Ok(host.succeed("upload_build", arguments).await)
+    } else {
+        Err(host.fail("upload_build", arguments).await)
+    };
+
+    drop(host);
+
+    (outcome, storage.requests())
+}
+
+#[tokio::test]
+async fn a_part_goes_to_a_host_whose_authority_is_trusted_without_the_key() {
+    let (outcome, requests) = upload(true).await;
+    assert_eq!(outcome.expect("it is uploaded")["status"], "uploaded");
+    let [part] = &requests[..] else { panic!("one request: {requests:?}") };
+    assert!(part.starts_with("PUT /part?signature=s HTTP/1.1") && part.ends_with("\r\n\r\nabc"), "{part}");
+    assert!(part.contains("\r\ncontent-type: application/octet-stream\r\n"), "{part}");
+    assert!(!part.contains(keys::DEMO) && !part.to_ascii_lowercase().contains("x-api-key"), "{part}");
+}
+
+#[tokio::test]
+async fn nothing_goes_to_a_host_that_nobody_vouches_for() {
+    let (outcome, requests) = upload(false).await;
+    let error = outcome.expect_err("it fails");
+    assert_eq!((&error["code"], requests), (&json!("service_unavailable"), vec![]));
+    assert!(text(&error["message"]).contains("certificate"), "{error}");
+    assert_eq!(error["details"]["upload"], "cancelled: nothing remains at the service");
+}

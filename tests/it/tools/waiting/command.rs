@@ -1,0 +1,238 @@
+//! `tas-mcp wait` and `tas-mcp run --wait`.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{
+    keys,
+    seed::{
+        CONFIG_PHONES, CONFIG_PHONES_ONE_BROKEN, EXECUTION_COMPLETED, JOB_FAILED, JOB_PASSED, JOB_REJECTED,
+        PLAN_SMOKE, RUN_FAILED, RUN_PASSED, RUN_RUNNING, TEST_PASSES,
+    },
+};
+
+use super::junit::{attribute, elements};
+use crate::support::{binary::told, service::Service};
+
+/// Exit code, what was printed, and what was said beside it.
+pub(super) async fn command(service: &Service, arguments: &[&str]) -> (Option<i32>, Value, String) {
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+    let output = told(arguments, &variables, &[]).await;
+    let printed = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    (output.status.code(), printed, String::from_utf8(output.stderr).expect("UTF-8"))
+}
+
+/// A job as the service shows it when nobody has to wait for it any more.
+async fn over_at_once(service: &Service, jobs: usize, result: &str) {
+    let run = json!({"multiplayer_run_id": RUN_PASSED, "state": "COMPLETED", "result": result, "players": 1});
+    for id in 0..jobs {
+        let job =
+            json!({"job_id": format!("job {id}"), "status": "COMPLETED", "test_name": "A", "runs": [run]});
+        service.fault(json!({"operation": "get_job", "body": job})).await;
+    }
+}
+
+/// A file of its own in a directory of its own.
+pub(super) fn report() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("report.xml");
+    (directory, path)
+}
+
+#[tokio::test]
+async fn the_exit_code_says_whether_everything_passed() {
+    let service = Service::start().await;
+    let cases: [(&[&str], i32, Value); 6] = [
+        (&["--job-id", JOB_PASSED], 0, json!({"SUCCESS": 1})),
+        (&["--run-id", RUN_PASSED], 0, json!({"SUCCESS": 1})),
+        (&["--run-id", RUN_FAILED], 10, json!({"FAILED": 1})),
+        (&["--job-id", JOB_REJECTED], 10, json!({"no_run": 1})),
+        (&["--job-id", JOB_PASSED, "--job-id", JOB_FAILED], 10, json!({"FAILED": 1, "SUCCESS": 1})),
+        (&["--test-plan-execution-id", EXECUTION_COMPLETED], 10, json!({"FAILED": 1, "SUCCESS": 3})),
+    ];
+
+    for (arguments, expected, verdicts) in cases {
+        let (code, end, _) = command(&service, &[&["wait"], arguments].concat()).await;
+        assert_eq!((code, &end["verdicts"]), (Some(expected), &verdicts), "{arguments:?}");
+    }
+}
+
+/// A report without them would look as if everything had passed.
+#[tokio::test]
+async fn tests_that_cannot_be_listed_are_an_error_of_the_report() {
+    let service = Service::start().await;
+    service.fault(json!({"operation": "list_jobs", "status": 404})).await;
+
+    let (_directory, path) = report();
+    let file = path.to_str().expect("UTF-8");
+    let arguments = ["wait", "--test-plan-execution-id", EXECUTION_COMPLETED, "--junit", file];
+    let (code, end, said) = command(&service, &arguments).await;
+
+    assert_eq!((code, &end["verdicts"]), (Some(10), &json!({"FAILED": 1, "SUCCESS": 3})));
+
+    let why = "4 tests: they are not in the list of jobs";
+
+    assert!(said.contains("not read") && said.contains(why), "{said}");
+
+    let found = elements(&std::fs::read_to_string(&path).expect("a report"));
+    let errors: Vec<_> =
+        found.iter().filter(|(name, ..)| name == "error").map(|one| attribute(one, "message")).collect();
+
+    assert_eq!(errors, [format!("not read: {why}")]);
+}
+
+#[tokio::test]
+async fn our_own_errors_have_other_codes() {
+    let service = Service::start().await;
+    let cases: [(&[&str], i32, &str); 7] = [
+        (&["wait"], 2, "invalid_arguments"),
+        (&["wait", "--job-id", JOB_PASSED, "--run-id", RUN_PASSED], 2, "invalid_arguments"),
+        (&["wait", "--run-id", "nowhere"], 1, "not_found"),
+        (&["run", "test", TEST_PASSES, "--wait"], 2, "invalid_arguments"),
+        (&["run", "test", TEST_PASSES, "--junit", "x.xml"], 2, "invalid_arguments"),
+        (&["run", "test", TEST_PASSES, "--timeout-seconds", "60"], 2, "invalid_arguments"),
+        (&["wait", "--run-id", RUN_PASSED, "--junit", "/no/such/directory/x.xml"], 2, "file_error"),
+    ];
+
+    for (arguments, expected, error) in cases {
+        let (code, printed, said) = command(&service, arguments).await;
+        let said: Value = serde_json::from_str(&said).expect("an error");
+        assert_eq!(
+            (code, &said["error"]["code"], printed),
+            (Some(expected), &json!(error), Value::Null),
+            "{arguments:?}"
+        );
+    }
+
+    assert_eq!(service.writes().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_pipe_gets_json_and_the_log_the_table_and_the_progress() {
+    let service = Service::start().await;
+    let (_, end, said) = command(&service, &["wait", "--job-id", JOB_FAILED]).await;
+
+    assert_eq!((&end["status"], &end["target_id"]), (&json!("completed"), &json!(JOB_FAILED)));
+
+    let lines: Vec<_> = said.lines().collect();
+
+    assert_eq!(lines[0], "1 of 1 finished");
+    assert!(lines[1].starts_with("verdict") && lines[2].starts_with("FAILED"), "{said}");
+    assert_eq!(lines[3..], ["0 of 1 passed", &format!("why: tas-mcp report {JOB_FAILED}")]);
+}
+
+#[tokio::test]
+async fn a_start_is_waited_for_and_its_answer_is_shown_too() {
+    for (result, code) in [("SUCCESS", 0), ("FAILED", 10), ("Other", 10)] {
+        let service = Service::start().await;
+        over_at_once(&service, 1, result).await;
+        let arguments = ["run", "test", TEST_PASSES, "--deployment-config-id", CONFIG_PHONES, "--wait"];
+        let (exit, end, said) = command(&service, &arguments).await;
+        assert_eq!(exit, Some(code), "{said}");
+        assert_eq!(end["verdicts"], json!({result: 1}));
+        assert_eq!(end["started"]["job_ids"].as_array().map(Vec::len), Some(1));
+        assert_eq!(service.writes().await, ["POST /runs 201"]);
+    }
+}
+
+#[tokio::test]
+async fn a_plan_is_waited_for_by_its_execution() {
+    let service = Service::start().await;
+    let done = json!({"id": "e", "status": "completed", "total_tests": 4, "test_plan_name": "Smoke",
+        "test_status": {"passed": 4, "failed": 0, "skipped": 0, "stopped": 0}});
+    service.fault(json!({"operation": "get_test_plan_execution", "body": done})).await;
+    service.fault(json!({"operation": "list_jobs", "status": 404})).await;
+    over_at_once(&service, 4, "SUCCESS").await;
+
+    let arguments = ["run", "plan", PLAN_SMOKE, "--deployment-config-id", CONFIG_PHONES, "--wait"];
+    let (exit, end, said) = command(&service, &arguments).await;
+
+    assert_eq!((exit, &end["target_type"]), (Some(0), &json!("test_plan_execution")), "{said}");
+    assert_eq!(service.writes().await, [format!("POST /test-plans/{PLAN_SMOKE}/runs 201")]);
+}
+
+#[tokio::test]
+async fn a_device_on_which_nothing_started_is_no_success() {
+    let service = Service::start().await;
+    over_at_once(&service, 1, "SUCCESS").await;
+
+    let (_directory, path) = report();
+    let arguments = [
+        "run",
+        "test",
+        TEST_PASSES,
+        "--deployment-config-id",
+        CONFIG_PHONES_ONE_BROKEN,
+        "--run-on-all-configured-devices",
+        "true",
+        "--yes",
+        "--wait",
+        "--junit",
+        path.to_str().unwrap(),
+    ];
+
+    let (exit, end, said) = command(&service, &arguments).await;
+
+    assert_eq!((exit, &end["verdicts"]), (Some(10), &json!({"SUCCESS": 1})), "{said}");
+    assert!(said.contains("not started") && said.contains("1 of 2 passed"), "{said}");
+
+    let found = elements(&std::fs::read_to_string(&path).unwrap());
+
+    assert_eq!((attribute(&found[0], "tests"), attribute(&found[0], "errors")), ("2", "1"));
+}
+
+#[tokio::test]
+async fn without_wait_a_start_is_only_started() {
+    let service = Service::start().await;
+    let arguments = ["run", "test", TEST_PASSES, "--deployment-config-id", CONFIG_PHONES];
+    let (exit, started, _) = command(&service, &arguments).await;
+    assert_eq!((exit, started["job_ids"].as_array().map(Vec::len)), (Some(0), Some(1)));
+    assert_eq!(service.requests().await, ["POST /runs 201"]);
+}
+
+#[tokio::test]
+async fn the_junit_file_has_the_report_of_what_failed() {
+    let service = Service::start().await;
+    let (directory, path) = report();
+    std::fs::write(&path, "what was there before").unwrap();
+
+    let arguments =
+        ["wait", "--test-plan-execution-id", EXECUTION_COMPLETED, "--junit", path.to_str().unwrap()];
+    let (exit, ..) = command(&service, &arguments).await;
+
+    assert_eq!(exit, Some(10));
+
+    let found = elements(&std::fs::read_to_string(&path).unwrap());
+    let cases: Vec<_> = found.iter().filter(|(name, ..)| name == "testcase").collect();
+
+    assert_eq!(cases.len(), 4);
+    assert!(cases.iter().all(|case| attribute(case, "classname") == "Release smoke"), "{cases:?}");
+
+    let failure = found.iter().find(|(name, ..)| name == "failure").expect("a failure");
+
+    assert!(
+        attribute(failure, "message").starts_with("FAILED: Three taps on the pause button"),
+        "{failure:?}"
+    );
+    assert!(failure.2.contains("step 2: Pause the game with the button at the top right"), "{failure:?}");
+    // Nothing but the report is left behind.
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn a_wait_that_ends_early_leaves_a_report_and_one_that_fails_the_old_one() {
+    let service = Service::start().await;
+    let (directory, path) = report();
+    let path = path.to_str().unwrap();
+    let early = ["wait", "--run-id", RUN_RUNNING, "--timeout-seconds", "1", "--junit", path];
+
+    assert_eq!(command(&service, &early).await.0, Some(11));
+
+    let written = std::fs::read_to_string(path).unwrap();
+
+    assert!(written.contains("message=\"not finished\""), "{written}");
+    assert_eq!(command(&service, &["wait", "--run-id", "nowhere", "--junit", path]).await.0, Some(1));
+    assert_eq!(std::fs::read_to_string(path).unwrap(), written);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+}

@@ -1,0 +1,176 @@
+//! Lists of jobs that are long, or not as they should be.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tas_mcp::{
+    mcp::Server,
+    sandbox::{keys, seed::EXECUTION_COMPLETED},
+    tools::dispatcher::Dispatcher,
+};
+
+use super::TOOL;
+use crate::support::{host::Host, service::Service, stub::Stub, time::Simulated};
+
+/// A server before a service whose execution of so many tests has passed, with the pages of its jobs as `page` makes
+/// them: of the records and their number.
+async fn passed(tests: usize, page: fn(&[Value], usize) -> Value) -> (Stub, Host, Arc<Service>) {
+    let job = |number: usize| {
+        json!({
+            "job_id": format!("00000010-0000-4000-8000-{number:012x}"), "status": "COMPLETED",
+            "runs": [{"multiplayer_run_id": format!("r{number}"), "state": "COMPLETED", "result": "SUCCESS"}],
+        })
+    };
+
+    let jobs: Arc<Vec<_>> = Arc::new((0..tests).map(job).collect());
+    let stub = Stub::start(move |target| {
+        let jobs = Arc::clone(&jobs);
+        async move {
+            let number = target.split(['?', '&']).find_map(|pair| pair.strip_prefix("page=")?.parse().ok());
+            let body = match number {
+                Some(number) => page(&jobs, number),
+                None => json!({"id": EXECUTION_COMPLETED, "status": "completed", "total_tests": tests}),
+            };
+            (200, body)
+        }
+    })
+    .await;
+
+    let time = Arc::new(Service::start().await);
+    let settings = stub.settings(keys::DEMO, &[]);
+    let server =
+        Server::with(Dispatcher::new(settings.tools_config()).with_clock(Simulated::of(&time)), &settings);
+    let mut host = Host::to(server);
+
+    host.initialize("2025-11-25").await;
+
+    (stub, host, time)
+}
+
+fn shown(jobs: &[Value], page: usize) -> Vec<Value> {
+    jobs.iter().skip(page * 100).take(100).cloned().collect()
+}
+
+fn paged(jobs: &[Value], page: usize) -> Value {
+    let (count, pages) = (jobs.len(), jobs.len().div_ceil(100));
+    let pagination = json!({"page": page, "page_size": 100, "total_count": count, "total_pages": pages});
+    json!({"data": shown(jobs, page), "pagination": pagination})
+}
+
+fn execution() -> Value {
+    json!({
+        "test_plan_execution_id": EXECUTION_COMPLETED, "fields": "status,all_passed,finished,total,unread",
+        "poll_interval_seconds": 10,
+    })
+}
+
+#[tokio::test]
+async fn a_list_is_read_to_its_end_though_nobody_says_where_that_is() {
+    let (_stub, mut host, _time) = passed(250, |jobs, page| json!({"data": shown(jobs, page)})).await;
+    let end = host.succeed(TOOL, execution()).await;
+    assert_eq!(
+        (&end["all_passed"], &end["finished"], &end["unread"]),
+        (&json!(true), &json!(250), &Value::Null)
+    );
+}
+
+#[tokio::test]
+async fn a_service_that_has_one_page_is_not_asked_for_ever() {
+    let (stub, mut host, _time) = passed(50, |jobs, _| json!({"data": shown(jobs, 0)})).await;
+    let end = host.succeed(TOOL, execution()).await;
+    assert_eq!((&end["all_passed"], &end["finished"]), (&json!(true), &json!(50)));
+    assert_eq!(stub.requests().len(), 3);
+}
+
+/// What nobody looks at has not passed, and is named.
+#[tokio::test]
+async fn a_list_that_is_too_long_is_told() {
+    let pages: [fn(&[Value], usize) -> Value; 2] = [paged, |jobs, page| json!({"data": shown(jobs, page)})];
+    for page in pages {
+        let (stub, mut host, _time) = passed(2_001, page).await;
+        let end = host.succeed(TOOL, execution()).await;
+        let unread = json!([{
+            "what": "jobs, page 20 and after", "why": "a wait reads no more pages of a list",
+        }]);
+        let expected = json!({
+            "status": "completed", "all_passed": false, "finished": 2_000, "total": 2_001, "unread": unread,
+        });
+
+        assert_eq!(end, expected);
+        assert_eq!(stub.requests().len(), 21);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_list_is_not_an_empty_one() {
+    let (_stub, mut host, _time) = passed(2, |_, _| json!({"data": {"job_id": "j"}})).await;
+    let error = host.fail(TOOL, execution()).await;
+    assert_eq!((&error["code"], &error["details"]["polls"]), (&json!("bad_response"), &json!(5)), "{error}");
+    assert!(error["message"].as_str().is_some_and(|said| said.contains("list_jobs")), "{error}");
+}
+
+/// A long answer is cut at its end.
+#[tokio::test]
+async fn those_of_many_that_have_not_passed_come_first() {
+    let page = |jobs: &[Value], number: usize| {
+        let mut page = paged(jobs, number);
+        if number == 1 {
+            page["data"][50]["runs"][0]["result"] = json!("FAILED");
+        }
+        page
+    };
+
+    let (_stub, mut host, _time) = passed(200, page).await;
+    let end = host.succeed(TOOL, json!({"test_plan_execution_id": EXECUTION_COMPLETED})).await;
+
+    assert_eq!((&end["verdicts"]["FAILED"], &end["items"][0]["run_id"]), (&json!(1), &json!("r150")));
+    assert!(!end["truncated"].is_null(), "not all of them fit");
+}
+
+/// Tests of an execution that its list of jobs does not show.
+#[tokio::test]
+async fn tests_that_are_not_in_the_list_are_told() {
+    let (_stub, mut host, _time) = passed(5, |jobs, page| paged(&jobs[..3], page)).await;
+    let end = host.succeed(TOOL, execution()).await;
+    let unread = json!([{"what": "2 tests", "why": "they are not in the list of jobs"}]);
+    let expected =
+        json!({"status": "completed", "all_passed": false, "finished": 3, "total": 5, "unread": unread});
+    assert_eq!(end, expected);
+}
+
+/// A job without an id may be any; one that two pages show is one.
+#[tokio::test]
+async fn jobs_are_counted_by_their_ids() {
+    let page = |jobs: &[Value], page: usize| {
+        let nameless = json!({"status": "COMPLETED", "runs": []});
+        let data = match page {
+            0 => json!([jobs[0], nameless, nameless]),
+            _ => json!([jobs[0], jobs[1]]),
+        };
+        json!({"data": data, "pagination": {"page": page, "page_size": 100, "total_count": 5, "total_pages": 2}})
+    };
+
+    let (_stub, mut host, _time) = passed(2, page).await;
+    let end = host.succeed(TOOL, execution()).await;
+
+    assert_eq!((&end["all_passed"], &end["finished"], &end["total"]), (&json!(false), &json!(4), &json!(4)));
+}
+
+/// Jobs whose ids are known need no list.
+#[tokio::test]
+async fn jobs_are_read_one_by_one_where_the_list_is_none() {
+    let stub = Stub::start(|target| async move {
+        let id = target.trim_start_matches("GET /jobs/").to_owned();
+        if target.contains('?') {
+            return (200, json!({"data": "none"}));
+        }
+        (200, json!({"job_id": id, "status": "COMPLETED", "runs": []}))
+    })
+    .await;
+
+    let mut host = Host::open(&stub.settings(keys::DEMO, &[])).await;
+    let jobs: Vec<_> = (0..5).map(|number| format!("00000010-0000-4000-8000-{number:012x}")).collect();
+    let end = host.succeed(TOOL, json!({"job_ids": jobs})).await;
+
+    assert_eq!((&end["finished"], &end["polls"]), (&json!(5), &json!(1)));
+}

@@ -1,0 +1,167 @@
+//! What those who watch are told.
+
+use std::{
+    sync::{Arc, Mutex, atomic::Ordering},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tas_mcp::{
+    call::gateway::Gateway,
+    clock::Clock,
+    sandbox::{
+        keys,
+        seed::{EXECUTION_IN_PROGRESS, JOB_PASSED, JOB_QUEUED, JOB_RUNNING},
+    },
+    tools::{
+        caller::{CallerContext, ProgressSink},
+        waiting::{Target, Wait},
+    },
+};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+use super::{TOOL, open};
+use crate::support::{binary::binary, service::Service, time::Simulated};
+
+/// Notes when it was told what.
+#[derive(Debug)]
+struct Diary {
+    clock: Arc<Simulated>,
+    entries: Mutex<Vec<(Duration, u64, u64, String)>>,
+}
+
+impl ProgressSink for Diary {
+    fn progress(&self, done: u64, total: u64, told: &str) {
+        self.entries.lock().expect("no test panics here").push((
+            self.clock.now(),
+            done,
+            total,
+            told.to_owned(),
+        ));
+    }
+}
+
+#[tokio::test]
+async fn progress_is_told_at_least_every_five_seconds_and_never_goes_back() {
+    let service = Arc::new(Service::start().await);
+    let clock = Simulated::of(&service);
+    let gateway = Gateway::new(service.settings(keys::DEMO, &[]).tools_config().map(|config| config.call))
+        .with_clock(clock.clone());
+    let diary = Arc::new(Diary { clock, entries: Mutex::default() });
+    let wait = Wait {
+        target: Target::Execution(EXECUTION_IN_PROGRESS.to_owned()),
+        named: Vec::new(),
+        project: None,
+        timeout: Duration::from_secs(7_200),
+        interval: Some(Duration::from_secs(32)),
+    };
+
+    let end = wait
+        .run(&gateway, &CallerContext { watcher: diary.clone(), ..CallerContext::silent() })
+        .await
+        .unwrap();
+    let entries = diary.entries.lock().unwrap();
+
+    assert_eq!(entries[0].0, Duration::ZERO);
+    for pair in entries.windows(2) {
+        assert!(pair[1].0 <= pair[0].0 + Duration::from_secs(5), "{pair:?}");
+        assert!(pair[1].1 >= pair[0].1, "{pair:?}");
+    }
+
+    let last = entries.last().unwrap();
+
+    assert_eq!((last.1, last.2), (4, 4));
+    assert_eq!((last.3.as_str(), end.finished), ("4 of 4 finished", 4));
+    assert!(entries.len() > 30, "{}", entries.len());
+}
+
+/// Before the first look has ended there is nothing to tell but that.
+#[tokio::test]
+async fn a_first_look_that_takes_its_time_is_told() {
+    let service = Arc::new(Service::start().await);
+    service.fault(json!({"operation": "get_job", "delay_ms": 3_600_000, "times": 100})).await;
+
+    let clock = Simulated::of(&service);
+    clock.is_slow.store(true, Ordering::Relaxed);
+
+    let gateway = Gateway::new(service.settings(keys::DEMO, &[]).tools_config().map(|config| config.call))
+        .with_clock(clock.clone());
+    let diary = Arc::new(Diary { clock, entries: Mutex::default() });
+    let wait = Wait {
+        target: Target::Jobs(vec![JOB_RUNNING.to_owned(), JOB_QUEUED.to_owned()]),
+        named: Vec::new(),
+        project: None,
+        timeout: Duration::from_secs(10),
+        interval: None,
+    };
+
+    wait.run(&gateway, &CallerContext { watcher: diary.clone(), ..CallerContext::silent() })
+        .await
+        .expect_err("no look");
+    let first = diary.entries.lock().unwrap()[0].clone();
+
+    assert_eq!(first, (Duration::from_secs(4), 0, 2, "looking".to_owned()));
+}
+
+#[tokio::test]
+async fn it_says_how_many_are_finished_and_what_is_running() {
+    let mut scene = open().await;
+    let jobs = json!({"job_ids": [JOB_RUNNING, JOB_PASSED, JOB_QUEUED], "timeout_seconds": 40});
+    let (_, told) = scene.watch(jobs).await;
+    let first = json!({
+        "progressToken": "t", "progress": 1.0, "total": 3.0,
+        "message": "1 of 3 finished; running: Beat the Cinder Golem; 1 queued",
+    });
+
+    assert_eq!(told[0], first);
+    assert!(told.len() >= 8, "{}", told.len());
+
+    let done: Vec<_> = told.iter().map(|one| one["progress"].as_f64().unwrap()).collect();
+
+    assert!(done.windows(2).all(|pair| pair[0] < pair[1]), "the protocol wants it to grow: {done:?}");
+    assert!(done.iter().all(|done| (1.0..1.1).contains(done)), "{done:?}");
+}
+
+#[tokio::test]
+async fn a_caller_without_a_token_is_told_nothing() {
+    let mut scene = open().await;
+    let id =
+        scene.host.start("tools/call", json!({"name": TOOL, "arguments": {"job_id": JOB_RUNNING}})).await;
+    assert_eq!(scene.host.receive().await["id"], id);
+}
+
+/// The built binary: what is told comes while the call goes on.
+#[tokio::test]
+async fn it_is_told_over_standard_output() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+    let mut child = binary(&[], &variables).spawn().expect("the binary starts");
+    let mut input = child.stdin.take().expect("an input");
+    let mut lines = BufReader::new(child.stdout.take().expect("an output")).lines();
+    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": TOOL, "arguments": {"job_id": JOB_RUNNING, "timeout_seconds": 7_200}, "_meta": {"progressToken": 7}}});
+
+    input.write_all(format!("{initialize}\n{call}\n").as_bytes()).await.expect("the server reads");
+    let mut told = 0;
+
+    loop {
+        let line = lines.next_line().await.expect("a line").expect("the server is there");
+        let message: Value = serde_json::from_str(&line).expect("JSON");
+
+        if message["method"] == "notifications/progress" {
+            told += 1;
+            // The job ends while somebody waits for it.
+            service.advance(3_600.0);
+        }
+
+        if message["id"] == 1 {
+            assert_eq!(message["result"]["structuredContent"]["status"], "completed", "{message}");
+            break;
+        }
+    }
+
+    assert!(told > 0);
+}

@@ -1,0 +1,103 @@
+//! How many requests it takes to wait for many jobs.
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{
+    keys,
+    seed::{CONFIG_PHONES, PLAN_SMOKE, TEST_DISCOVERY, TEST_ERRORS, TEST_FAILS, TEST_FLAKY, TEST_PASSES},
+};
+
+use super::{Scene, open, open_with};
+
+/// Fifty jobs of five tests; ten of them go on for more than ten minutes.
+async fn fifty(scene: &mut Scene) -> Vec<Value> {
+    let mut jobs = Vec::new();
+    for (test, retries) in
+        [(TEST_PASSES, 0), (TEST_FAILS, 0), (TEST_FLAKY, 2), (TEST_DISCOVERY, 0), (TEST_ERRORS, 10)]
+    {
+        jobs.extend(scene.start(test, retries, 10).await);
+    }
+
+    jobs
+}
+
+/// Requests of a wait of ten minutes, and its looks.
+async fn counted(scene: &mut Scene, arguments: Value) -> (usize, u64, Value) {
+    let before = scene.service.requests().await.len();
+    let (end, _) = scene.watch(arguments).await;
+    let polls = end["polls"].as_u64().expect("a number");
+    (scene.service.requests().await.len() - before, polls, end)
+}
+
+#[tokio::test]
+async fn fifty_jobs_over_ten_minutes_take_little_more_than_one_request_a_look() {
+    for key in [keys::DEMO, keys::ORGANIZATION] {
+        let mut scene = open_with(key, &[("TAS_PROJECTS", "demo")]).await;
+        let jobs = fifty(&mut scene).await;
+        let (requests, polls, end) =
+            counted(&mut scene, json!({"job_ids": jobs, "timeout_seconds": 600})).await;
+        assert_eq!((&end["status"], &end["finished"]), (&json!("timed_out"), &json!(40)));
+        println!("50 jobs, 600 s: {requests} requests, {polls} looks; one per job and look: {}", 50 * polls);
+        assert!(requests as u64 <= polls + 3, "{requests} requests in {polls} looks");
+        assert!(requests <= 50, "{requests}");
+    }
+}
+
+#[tokio::test]
+async fn a_reply_has_room_for_fifty_jobs() {
+    let mut scene = open().await;
+    let jobs = fifty(&mut scene).await;
+    let (end, _) = scene.watch(json!({"job_ids": jobs, "timeout_seconds": 7_200})).await;
+
+    assert_eq!(end["truncated"], Value::Null);
+
+    let items = end["items"].as_array().expect("items");
+
+    assert_eq!(items.iter().map(|item| item["job_id"].clone()).collect::<Vec<_>>(), jobs);
+    assert_eq!(end["verdicts"], json!({"ERROR": 10, "FAILED": 10, "SUCCESS": 30}));
+    assert!(end.to_string().len() < 16_000, "{}", end.to_string().len());
+}
+
+#[tokio::test]
+async fn few_jobs_are_read_one_by_one() {
+    let mut scene = open().await;
+    let jobs = scene.start(TEST_ERRORS, 10, 2).await;
+    let before = scene.service.requests().await.len();
+    let end = scene.wait(json!({"job_ids": jobs, "timeout_seconds": 1})).await;
+
+    assert_eq!(end["polls"], 2);
+
+    let requests = scene.service.requests().await;
+
+    assert!(requests[before..].iter().all(|line| line.starts_with("GET /jobs/")), "{requests:?}");
+}
+
+/// Jobs that no page shows soon are not looked for in lists for ever.
+#[tokio::test]
+async fn a_list_that_does_not_help_is_left_alone() {
+    let mut scene = open().await;
+    let jobs = scene.start(TEST_ERRORS, 10, 5).await;
+    let empty =
+        json!({"data": [], "pagination": {"page": 0, "page_size": 100, "total_count": 0, "total_pages": 0}});
+
+    scene.service.fault(json!({"operation": "list_jobs", "body": empty, "times": 100})).await;
+    let before = scene.service.requests().await.len();
+    let end = scene.wait(json!({"job_ids": jobs})).await;
+    let requests = scene.service.requests().await;
+    let lists = requests[before..].iter().filter(|line| line.contains("/jobs?")).count();
+
+    // One that is narrowed to the test of the first, and one that is not.
+    assert_eq!((lists, &end["finished"], &end["total"]), (2, &json!(0), &json!(5)));
+}
+
+#[tokio::test]
+async fn an_execution_takes_two_requests_a_look_however_many_its_jobs() {
+    let mut scene = open().await;
+    let start = json!({"test_plan_id": PLAN_SMOKE, "deployment_config_id": CONFIG_PHONES});
+    let started = scene.host.succeed("start_test_plan_run", start).await;
+    let arguments =
+        json!({"test_plan_execution_id": started["test_plan_execution_id"], "timeout_seconds": 600});
+    let (requests, polls, end) = counted(&mut scene, arguments).await;
+
+    assert_eq!(end["status"], "completed");
+    assert_eq!(requests as u64, 2 * polls);
+}

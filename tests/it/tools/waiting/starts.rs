@@ -1,0 +1,124 @@
+//! What a start answers, and what `tas-mcp run --wait` makes of it (supplement 1.7, 2.1).
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::seed::{
+    CONFIG_PHONES, EXECUTION_COMPLETED, JOB_FAILED, JOB_PASSED, PLAN_SMOKE, TEST_PASSES,
+};
+
+use super::{
+    command::{command, report},
+    junit::{attribute, elements},
+    rows,
+};
+use crate::support::service::Service;
+
+const NOWHERE: &str = "00000000-0000-4000-8000-000000000000";
+
+/// Exit code, what was printed and what was said of a plan that is waited for; its start answers this.
+async fn plan(service: &Service, answer: Value, more: &[&str]) -> (Option<i32>, Value, String) {
+    service.fault(json!({"operation": "start_test_plan_run", "status": 201, "body": answer})).await;
+    let start = ["run", "plan", PLAN_SMOKE, "--deployment-config-id", CONFIG_PHONES, "--wait"];
+    command(service, &[&start, more].concat()).await
+}
+
+/// The same of a test.
+async fn test(service: &Service, status: u16, answer: Value, more: &[&str]) -> (Option<i32>, Value, String) {
+    service.fault(json!({"operation": "start_run", "status": status, "body": answer})).await;
+    let start = ["run", "test", TEST_PASSES, "--deployment-config-id", CONFIG_PHONES, "--wait"];
+    command(service, &[&start, more].concat()).await
+}
+
+/// An execution that is over, has passed, and whose list shows one job.
+async fn one_passed(service: &Service) {
+    let done = json!({"id": EXECUTION_COMPLETED, "status": "completed", "total_tests": 1,
+        "test_status": {"passed": 1}});
+    service.fault(json!({"operation": "get_test_plan_execution", "body": done, "times": 9})).await;
+
+    let run = json!({"multiplayer_run_id": "r", "state": "COMPLETED", "result": "SUCCESS"});
+    let job = json!({"job_id": JOB_PASSED, "status": "COMPLETED", "runs": [run]});
+    let page = json!({"page": 0, "page_size": 100, "total_count": 1, "total_pages": 1});
+    let list = json!({"data": [job], "pagination": page});
+    service.fault(json!({"operation": "list_jobs", "body": list, "times": 9})).await;
+}
+
+#[tokio::test]
+async fn a_job_that_the_execution_does_not_show_counts_too() {
+    let service = Service::start().await;
+    one_passed(&service).await;
+
+    let answer = json!({"job_ids": [JOB_PASSED, JOB_FAILED], "test_plan_execution_id": EXECUTION_COMPLETED});
+    let (exit, end, said) = plan(&service, answer, &[]).await;
+
+    assert_eq!((exit, &end["verdicts"]), (Some(10), &json!({"FAILED": 1, "SUCCESS": 1})), "{said}");
+    assert_eq!(rows(&end["items"], &["job_id"]).concat(), [JOB_PASSED, JOB_FAILED]);
+
+    let read = service.requests().await.into_iter().filter(|line| line.contains("/jobs/")).count();
+
+    assert_eq!(read, 1, "the list shows the other");
+}
+
+#[tokio::test]
+async fn a_job_that_cannot_be_read_is_told_and_is_no_success() {
+    let service = Service::start().await;
+    one_passed(&service).await;
+
+    let (_directory, path) = report();
+    let answer = json!({"job_ids": [JOB_PASSED, NOWHERE], "test_plan_execution_id": EXECUTION_COMPLETED});
+    let (exit, end, said) = plan(&service, answer, &["--junit", path.to_str().unwrap()]).await;
+
+    assert_eq!((exit, &end["total"], &end["finished"]), (Some(10), &json!(2), &json!(1)), "{said}");
+    assert_eq!(end["unread"][0]["what"], format!("job {NOWHERE}"));
+    assert!(said.contains("not read") && said.contains("1 of 2 passed"), "{said}");
+
+    let found = elements(&std::fs::read_to_string(&path).unwrap());
+
+    assert_eq!((attribute(&found[0], "tests"), attribute(&found[0], "errors")), ("2", "1"));
+}
+
+#[tokio::test]
+async fn what_only_the_counts_say_was_not_started_is_no_success() {
+    for (told, missing) in [
+        (json!({"ok": false, "requested_count": 3, "started_count": 1, "failed_count": 2}), 2),
+        (json!({"requested_count": 3, "successful_count": 1}), 2),
+        (json!({"failed_count": 1}), 1),
+        (json!({"failed_count": u64::MAX}), 1_000),
+        (json!({"ok": false, "error": "no device"}), 1),
+        (
+            json!({"requested_count": 3, "started_count": 1, "results": [
+                {"device_label": "Pixel 8", "ok": true}, {"device_label": "Pixel 4", "ok": false, "error": "broken"},
+            ]}),
+            2,
+        ),
+        (json!({"ok": true, "requested_count": 1, "started_count": 1, "failed_count": 0}), 0),
+    ] {
+        let service = Service::start().await;
+        let mut answer = told.clone();
+        answer["job_ids"] = json!([JOB_PASSED]);
+        let (exit, _, said) = test(&service, 207, answer, &[]).await;
+        assert_eq!(exit, Some(if missing == 0 { 0 } else { 10 }), "{told}: {said}");
+        assert_eq!(said.matches("not started").count(), missing, "{told}: {said}");
+        assert!(said.contains(&format!("1 of {} passed", missing + 1)), "{told}: {said}");
+    }
+}
+
+/// An older form has everything in `data`.
+#[tokio::test]
+async fn the_execution_is_found_in_an_older_answer() {
+    let service = Service::start().await;
+    let answer = json!({"ok": true, "data": {"test_plan_execution_id": EXECUTION_COMPLETED}});
+    let (exit, end, said) = plan(&service, answer, &[]).await;
+    assert_eq!((exit, &end["target_id"]), (Some(10), &json!(EXECUTION_COMPLETED)), "{said}");
+}
+
+#[tokio::test]
+async fn a_start_that_names_nothing_is_a_broken_answer() {
+    let service = Service::start().await;
+    let (exit, _, said) = test(&service, 201, json!({"message": "started", "job_ids": []}), &[]).await;
+    let said: Value = serde_json::from_str(&said).expect("an error");
+    let error = &said["error"];
+
+    assert_eq!((exit, &error["code"]), (Some(3), &json!("bad_response")));
+    assert_eq!(error["message"], "the start names no job");
+    assert_eq!(error["details"]["started"]["message"], "started");
+    assert_eq!(service.requests().await, ["POST /runs 201"]);
+}

@@ -1,0 +1,111 @@
+//! How results are read (supplement 2.3, 3.2).
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::seed::{
+    EXECUTION_COMPLETED, JOB_FLAKY, JOB_PASSED, JOB_REJECTED, JOB_STOPPED, RUN_TIMED_OUT,
+};
+
+use super::open;
+
+/// How a job ends that the service shows with these runs.
+async fn of(runs: Value) -> Value {
+    let mut scene = open().await;
+    let job = json!({"job_id": JOB_PASSED, "status": "COMPLETED", "runs": runs});
+    scene.service.fault(json!({"operation": "get_job", "body": job})).await;
+    scene.wait(json!({"job_id": JOB_PASSED})).await
+}
+
+fn run(id: &str, result: impl Into<Value>, started_at: Option<&str>) -> Value {
+    json!({"multiplayer_run_id": id, "state": "COMPLETED", "result": result.into(), "started_at": started_at})
+}
+
+#[tokio::test]
+async fn the_attempt_that_was_started_last_is_final() {
+    let mut scene = open().await;
+    let end = scene.wait(json!({"job_id": JOB_FLAKY})).await;
+    assert_eq!((&end["verdicts"], &end["items"][0]["attempts"]), (&json!({"SUCCESS": 1}), &json!(2)));
+    assert_ne!(end["items"][0]["run_id"], RUN_TIMED_OUT);
+    assert_eq!(end["resource"]["runs"][0]["multiplayer_run_id"], RUN_TIMED_OUT);
+}
+
+#[tokio::test]
+async fn the_order_of_attempts_means_nothing_where_they_have_times() {
+    let late = run("late", "SUCCESS", Some("2026-03-02T10:30:00+02:00"));
+    let early = run("early", "ERROR", Some("2026-03-02T08:29:59.999Z"));
+    let never = run("never", "STOPPED", None);
+
+    for runs in [json!([early, late, never]), json!([never, late, early]), json!([late, early])] {
+        let end = of(runs).await;
+        assert_eq!((&end["items"][0]["run_id"], &end["all_passed"]), (&json!("late"), &json!(true)), "{end}");
+    }
+
+    let untimed = [run("first", "SUCCESS", None), run("last", "STOPPED", None)];
+
+    assert_eq!(of(json!(untimed)).await["items"][0]["run_id"], "last");
+}
+
+#[tokio::test]
+async fn a_result_counts_only_when_the_job_is_over() {
+    let mut scene = open().await;
+    let attempts = [run("one", "TIMEOUT", Some("2026-03-02T09:00:00Z"))];
+    let job = json!({"job_id": JOB_PASSED, "status": "RUNNING", "runs": attempts});
+
+    scene.service.fault(json!({"operation": "get_job", "body": job, "times": 100})).await;
+    let end = scene.wait(json!({"job_id": JOB_PASSED, "timeout_seconds": 1})).await;
+
+    assert_eq!((&end["status"], &end["verdicts"]), (&json!("timed_out"), &json!({})));
+    assert_eq!((&end["items"][0]["status"], &end["items"][0]["result"]), (&json!("RUNNING"), &Value::Null));
+}
+
+#[tokio::test]
+async fn every_result_but_success_is_not_passed_and_unknown_ones_are_shown_as_they_are() {
+    for word in ["FAILED", "SKIPPED", "BLOCKED", "TIMEOUT", "ERROR", "STOPPED", "MAX_STEPS", "Quarantined"] {
+        let end = of(json!([run("one", word, None)])).await;
+        assert_eq!((&end["verdicts"], &end["all_passed"]), (&json!({word: 1}), &json!(false)));
+    }
+
+    let end = of(json!([run("one", "max_steps", None)])).await;
+
+    assert_eq!(
+        (&end["verdicts"], &end["items"][0]["result"]),
+        (&json!({"MAX_STEPS": 1}), &json!("max_steps"))
+    );
+}
+
+#[tokio::test]
+async fn a_job_without_a_run_or_a_result_is_not_passed() {
+    let mut scene = open().await;
+    let end = scene.wait(json!({"job_id": JOB_REJECTED})).await;
+    assert_eq!((&end["verdicts"], &end["all_passed"]), (&json!({"no_run": 1}), &json!(false)));
+    assert_eq!(end["items"][0]["reason"], "no_device_available");
+    let end = of(json!([run("one", Value::Null, None)])).await;
+    assert_eq!((&end["verdicts"], &end["all_passed"]), (&json!({"no_result": 1}), &json!(false)));
+}
+
+#[tokio::test]
+async fn a_stopped_job_ends_the_wait() {
+    let mut scene = open().await;
+    let end = scene.wait(json!({"job_id": JOB_STOPPED})).await;
+    assert_eq!(end["verdicts"], json!({"STOPPED": 1}));
+}
+
+/// What an execution counts is all of its tests only where it says how many these are.
+#[tokio::test]
+async fn nothing_has_passed_that_was_not_seen() {
+    for (total, has_passed) in [(json!(2), true), (json!(3), false), (Value::Null, false)] {
+        let mut scene = open().await;
+        let mut execution =
+            json!({"id": EXECUTION_COMPLETED, "status": "completed", "test_status": {"passed": 2}});
+
+        if !total.is_null() {
+            execution["total_tests"] = total;
+        }
+
+        scene.service.fault(json!({"operation": "list_jobs", "status": 404})).await;
+        scene.service.fault(json!({"operation": "get_test_plan_execution", "body": execution})).await;
+
+        let end = scene.wait(json!({"test_plan_execution_id": EXECUTION_COMPLETED})).await;
+
+        assert_eq!((&end["status"], &end["all_passed"]), (&json!("completed"), &json!(has_passed)), "{end}");
+    }
+}
