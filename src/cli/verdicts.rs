@@ -13,11 +13,7 @@ use super::{Exit, complain, new_file::NewFile, table::Table};
 use crate::{
     call::gateway::Gateway,
     failure::Failure,
-    fields::Fields,
-    service::{
-        api::{Id, runs::GetRun},
-        operation::Operation as _,
-    },
+    service::api::{Id, runs::GetRun},
     tools::{
         project_client::ProjectClient,
         waiting::{
