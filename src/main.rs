@@ -53,8 +53,8 @@ async fn run(matches: &ArgMatches, mut settings: Settings) -> anyhow::Result<Exi
 
 /// Serves MCP on standard input and output, as hosts start it.
 async fn serve(settings: &Settings) -> anyhow::Result<()> {
-    let server = Server::new(settings);
-    let stopping = server.stopping().clone();
+    let server = Server::from_settings(settings);
+    let stopping = server.shutdown_token().clone();
     tokio::spawn(async move {
         terminated().await;
         stopping.cancel();

@@ -86,13 +86,13 @@ impl Inner {
 }
 
 impl Server {
-    /// A server with these settings.
-    pub fn new(settings: &Settings) -> Self {
-        Self::with(Dispatcher::new(settings.tools_config()), settings)
+    /// Creates a server with these settings.
+    pub fn from_settings(settings: &Settings) -> Self {
+        Self::new(Dispatcher::new(settings.tools_config()), settings)
     }
 
-    /// A server that calls tools through `dispatcher`, with these settings.
-    pub fn with(dispatcher: Dispatcher, settings: &Settings) -> Self {
+    /// Creates a server that calls tools through `dispatcher`, with these settings.
+    pub fn new(dispatcher: Dispatcher, settings: &Settings) -> Self {
         let selection = settings.selection();
         if let Some(problem) = dispatcher.gateway().problem() {
             tracing::warn!("{problem}");
@@ -115,8 +115,8 @@ impl Server {
         }))
     }
 
-    /// Ends every call under way when it is cancelled.
-    pub fn stopping(&self) -> &CancellationToken {
+    /// Returns the token whose cancellation ends every call in progress.
+    pub fn shutdown_token(&self) -> &CancellationToken {
         &self.0.stopping
     }
 

@@ -31,13 +31,13 @@ const GRACE: Duration = Duration::from_millis(500);
 /// How long the last answers may take to be written once calls have been told to stop.
 const FAREWELL: Duration = Duration::from_millis(300);
 
-/// Serves MCP on these streams until the input ends or [`Server::stopping`] is cancelled.
+/// Serves MCP on these streams until the input ends or [`Server::shutdown_token`] is cancelled.
 pub async fn serve<R, W>(server: Server, input: R, output: W) -> anyhow::Result<()>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let stopping = server.stopping().clone();
+    let stopping = server.shutdown_token().clone();
     let (stopped, leaver) = (stopping.clone(), server.clone());
     let session = async move {
         let transport = Stdio::new(input, output, stopping.clone());

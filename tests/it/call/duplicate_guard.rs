@@ -42,7 +42,7 @@ async fn open_in(clock: fn(&Arc<Service>) -> Arc<Simulated>, key: &str, more: &[
     let service = Arc::new(Service::start().await);
     let clock = clock(&service);
     let settings = service.settings(key, &[&[("TAS_TOOLSETS", "all")], more].concat());
-    let server = Server::with(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings);
+    let server = Server::new(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings);
     let mut host = Host::to(server);
 
     host.initialize("2025-11-25").await;

@@ -35,7 +35,7 @@ async fn open(key: &str, more: &[(&str, &str)]) -> Scene {
     let clock = Simulated::of(&service);
     let settings = service.settings(key, more);
     let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(clock.clone());
-    let mut host = Host::to(Server::with(dispatcher, &settings));
+    let mut host = Host::to(Server::new(dispatcher, &settings));
 
     host.initialize("2025-11-25").await;
 

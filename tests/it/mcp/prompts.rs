@@ -34,7 +34,7 @@ async fn open(key: &str, more: &[(&str, &str)]) -> Scene {
     let service = Arc::new(Service::start().await);
     let settings = service.settings(key, more);
     let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(Simulated::of(&service));
-    let mut host = Host::to(Server::with(dispatcher, &settings));
+    let mut host = Host::to(Server::new(dispatcher, &settings));
     host.initialize("2025-11-25").await;
     Scene { service, host, answers: BTreeMap::new(), picks: |_| true }
 }

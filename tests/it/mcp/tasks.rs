@@ -42,7 +42,7 @@ async fn open_with(more: &[(&str, &str)]) -> Scene {
 
 fn server(service: &Arc<Service>, clock: &Arc<Simulated>, key: &str, more: &[(&str, &str)]) -> Server {
     let settings = service.settings(key, more);
-    Server::with(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings)
+    Server::new(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings)
 }
 
 /// Adds to parameters what a request of the newest revision says of its client.

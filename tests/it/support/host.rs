@@ -28,7 +28,7 @@ pub(crate) struct Host {
 impl Host {
     /// Connected, nothing said yet.
     pub(crate) fn connect(settings: &Settings) -> Self {
-        Self::to(Server::new(settings))
+        Self::to(Server::from_settings(settings))
     }
 
     /// Connected to this server, nothing said yet.

@@ -43,7 +43,7 @@ async fn open_with(key: &str, more: &[(&str, &str)]) -> Scene {
     let service = Arc::new(Service::start().await);
     let clock = Simulated::of(&service);
     let settings = service.settings(key, more);
-    let server = Server::with(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings);
+    let server = Server::new(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings);
     let mut host = Host::to(server);
 
     host.initialize("2025-11-25").await;

@@ -91,7 +91,7 @@ async fn the_newest_revision_tells_them_apart_too() {
     let clock = Simulated::of(&service);
     let settings = service.settings(keys::DEMO, &[]);
     let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(clock.clone());
-    let mut host = Host::to(Server::with(dispatcher, &settings));
+    let mut host = Host::to(Server::new(dispatcher, &settings));
     let state = modern_call(&mut host, &costly(), json!({})).await["requestState"].clone();
     let yes = json!({"confirm": {"action": "accept", "content": {"confirm": true}}});
     let no = json!({"confirm": {"action": "decline"}});

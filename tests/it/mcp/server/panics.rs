@@ -63,7 +63,7 @@ async fn every_request_is_answered_all_the_same() {
     let typed = json!({"ref": template, "argument": {"name": "run", "value": ""}, "_meta": meta});
     let clock = Arc::new(Broken::default());
     let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(clock.clone());
-    let mut host = Host::to(Server::with(dispatcher, &settings));
+    let mut host = Host::to(Server::new(dispatcher, &settings));
 
     for (method, params) in [
         ("tools/call", &wait),

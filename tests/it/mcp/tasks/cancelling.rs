@@ -39,7 +39,7 @@ async fn a_look_under_way_is_ended_and_the_task_is_cancelled() {
 
     let (settings, clock) = (stub.settings(keys::DEMO, &[]), Simulated::alone());
     let mut host =
-        Host::to(Server::with(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings));
+        Host::to(Server::new(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings));
     let arguments = json!({"job_id": JOB_RUNNING, "timeout_seconds": 7_200});
     let call = modern(json!({"name": TOOL, "arguments": arguments}), true);
     let task = id(&host.request("tools/call", call).await["result"]);

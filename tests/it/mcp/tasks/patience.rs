@@ -41,7 +41,7 @@ async fn a_look_may_take_as_long_as_a_request() {
 
     let settings = stub.settings(keys::DEMO, &[]);
     let mut host =
-        Host::to(Server::with(Dispatcher::new(settings.tools_config()).with_clock(clock), &settings));
+        Host::to(Server::new(Dispatcher::new(settings.tools_config()).with_clock(clock), &settings));
     let arguments = json!({"test_plan_execution_id": EXECUTION_IN_PROGRESS, "timeout_seconds": 7_200});
     let call = modern(json!({"name": TOOL, "arguments": arguments}), true);
     let task = host.request("tools/call", call).await["result"].clone();

@@ -63,7 +63,7 @@ async fn before(history: History, silent: &'static str) -> (Stub, Host, Arc<Star
     .await;
 
     let settings = stub.settings(keys::DEMO, &[]);
-    let server = Server::with(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings);
+    let server = Server::new(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings);
     let mut host = Host::to(server);
 
     host.initialize("2025-11-25").await;

@@ -18,7 +18,7 @@ const MINUTE: f64 = 60.0;
 async fn host(scene: &Scene) -> (Host, Arc<Simulated>) {
     let (settings, clock) = (scene.settings(keys::DEMO, &[]), Simulated::alone());
     let mut host =
-        Host::to(Server::with(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings));
+        Host::to(Server::new(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings));
     host.initialize("2025-11-25").await;
     (host, clock)
 }

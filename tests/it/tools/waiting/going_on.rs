@@ -121,7 +121,7 @@ async fn a_last_look_that_hangs_is_told() {
 
     let settings = stub.settings(keys::DEMO, &[]);
     let mut host =
-        Host::to(Server::with(Dispatcher::new(settings.tools_config()).with_clock(clock), &settings));
+        Host::to(Server::new(Dispatcher::new(settings.tools_config()).with_clock(clock), &settings));
     host.initialize("2025-11-25").await;
 
     let end = host.succeed(TOOL, json!({"job_id": JOB_RUNNING, "timeout_seconds": 20})).await;

@@ -39,7 +39,7 @@ async fn passed(tests: usize, page: fn(&[Value], usize) -> Value) -> (Stub, Host
     let time = Arc::new(Service::start().await);
     let settings = stub.settings(keys::DEMO, &[]);
     let server =
-        Server::with(Dispatcher::new(settings.tools_config()).with_clock(Simulated::of(&time)), &settings);
+        Server::new(Dispatcher::new(settings.tools_config()).with_clock(Simulated::of(&time)), &settings);
     let mut host = Host::to(server);
 
     host.initialize("2025-11-25").await;

@@ -54,7 +54,7 @@ async fn counted(tests: usize) -> (u64, usize) {
     })
     .await;
     let settings = stub.settings(keys::DEMO, &[]);
-    let mut host = Host::to(Server::with(
+    let mut host = Host::to(Server::new(
         Dispatcher::new(settings.tools_config()).with_clock(Simulated::alone()),
         &settings,
     ));

@@ -78,7 +78,7 @@ pub(in crate::tools::summary) async fn host(stub: &Stub) -> Host {
 /// A server whose time stands still: no call takes too long.
 pub(in crate::tools::summary) async fn patient(settings: &Settings) -> Host {
     let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(Arc::new(Still));
-    let mut host = Host::to(Server::with(dispatcher, settings));
+    let mut host = Host::to(Server::new(dispatcher, settings));
     host.initialize("2025-11-25").await;
     host
 }
