@@ -1,9 +1,15 @@
 //! Requests to the service: what is sent, repeated, refused, and made of answers (`design.md` 6).
 
-use serde_json::{Value, json};
-use tas_mcp::sandbox::{keys, seed};
+use std::sync::Arc;
 
-use crate::support::{host::Host, service::Service};
+use serde_json::{Value, json};
+use tas_mcp::sandbox::seed;
+
+use crate::support::{
+    fixture::{Fixture, Session},
+    host::Host,
+    service::Service,
+};
 
 mod address;
 mod bodies;
@@ -16,9 +22,8 @@ mod tls;
 mod writing;
 
 /// A server with the key of `demo`.
-async fn open(variables: &[(&str, &str)]) -> (Service, Host) {
-    let service = Service::start().await;
-    let host = Host::open(&service.settings(keys::DEMO, variables)).await;
+async fn open(variables: &[(&str, &str)]) -> (Arc<Service>, Host) {
+    let Session { service, host, .. } = Fixture::new().variables(variables).open().await;
     (service, host)
 }
 

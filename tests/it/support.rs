@@ -2,6 +2,7 @@
 
 pub(crate) mod binary;
 pub(crate) mod contract;
+pub(crate) mod fixture;
 pub(crate) mod host;
 pub(crate) mod peer;
 pub(crate) mod service;

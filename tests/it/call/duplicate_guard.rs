@@ -1,16 +1,14 @@
 //! Callers that repeat a call whose outcome nobody knows (`outcome_unknown`): it is not sent blindly.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tas_mcp::{
     clock::Clock as _,
-    mcp::Server,
     sandbox::{keys, seed},
-    tools::dispatcher::Dispatcher,
 };
 
-use crate::support::{host::Host, service::Service, time::Simulated};
+use crate::support::fixture::{Fixture, Session};
 
 mod alike;
 mod answered;
@@ -22,32 +20,12 @@ mod lateness;
 mod not_seen;
 mod pages;
 
-/// A service, a server in front of it, and the time of both.
-struct Scene {
-    service: Arc<Service>,
-    clock: Arc<Simulated>,
-    host: Host,
-}
-
-async fn open() -> Scene {
+async fn open() -> Session {
     open_with(keys::DEMO, &[]).await
 }
 
-async fn open_with(key: &str, more: &[(&str, &str)]) -> Scene {
-    open_in(Simulated::of, key, more).await
-}
-
-/// The same with a clock of its own.
-async fn open_in(clock: fn(&Arc<Service>) -> Arc<Simulated>, key: &str, more: &[(&str, &str)]) -> Scene {
-    let service = Arc::new(Service::start().await);
-    let clock = clock(&service);
-    let settings = service.settings(key, &[&[("TAS_TOOLSETS", "all")], more].concat());
-    let server = Server::new(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings);
-    let mut host = Host::to(server);
-
-    host.initialize("2025-11-25").await;
-
-    Scene { service, clock, host }
+async fn open_with(key: &str, variables: &[(&str, &str)]) -> Session {
+    Fixture::new().key(key).all_tools().variables(variables).simulated_time().open().await
 }
 
 /// A connection that is lost after the service has done what was asked.
@@ -60,7 +38,7 @@ fn lost_before() -> Value {
     json!({"reset": true})
 }
 
-impl Scene {
+impl Session {
     async fn pass(&self, seconds: u64) {
         self.clock.pause(Duration::from_secs(seconds)).await;
     }

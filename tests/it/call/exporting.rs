@@ -1,9 +1,12 @@
 //! Export to the test-management system, as callers of the tool see it (specification, POST runs/export).
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{Options, keys, seed};
 
 use crate::support::{
+    fixture::{Fixture, Session},
     host::Host,
     service::{Service, settings},
 };
@@ -13,9 +16,8 @@ mod rules;
 const TOOL: &str = "export_tmsys_run";
 
 /// A server with this key.
-async fn open(key: &str) -> (Service, Host) {
-    let service = Service::start().await;
-    let host = Host::open(&service.settings(key, &[])).await;
+async fn open(key: &str) -> (Arc<Service>, Host) {
+    let Session { service, host, .. } = Fixture::new().key(key).open().await;
     (service, host)
 }
 

@@ -21,7 +21,12 @@ use tas_mcp::{
 };
 use tempfile::TempDir;
 
-use crate::support::{host::Host, service::Service, time::Simulated};
+use crate::support::{
+    fixture::{Fixture, Session},
+    host::Host,
+    service::Service,
+    time::Simulated,
+};
 
 mod choosing;
 mod ending;
@@ -43,15 +48,14 @@ const ALL: (&str, &str) = ("TAS_TOOLSETS", "all");
 const NAMES: [&str; 4] = ["agent.log", "deliverables/report.json", "recording.mp4", "screenshots/end.png"];
 
 /// A sandbox, an empty files root, and a server in front of them.
-async fn open() -> (Service, TempDir, Host) {
+async fn open() -> (Arc<Service>, TempDir, Host) {
     open_with(keys::DEMO, &[]).await
 }
 
-async fn open_with(key: &str, variables: &[(&str, &str)]) -> (Service, TempDir, Host) {
-    let (service, root) = (Service::start().await, tempfile::tempdir().expect("a directory"));
-    let place = root.path().to_str().expect("UTF-8");
-    let settings = service.settings(key, &[&[ALL, ("TAS_FILES_ROOT", place)], variables].concat());
-    (service, root, Host::open(&settings).await)
+async fn open_with(key: &str, variables: &[(&str, &str)]) -> (Arc<Service>, TempDir, Host) {
+    let fixture = Fixture::new().key(key).all_tools().files_root().variables(variables);
+    let Session { service, files_root, host, .. } = fixture.open().await;
+    (service, files_root.expect("a files root"), host)
 }
 
 /// Arguments that save all files of a run in `out`.

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;
 
-use super::{Scene, lost_after, lost_before, open, start};
+use super::{Session, lost_after, lost_before, open, start};
 
 /// Made while the call was under way.
 const NOW: &str = "2026-03-02T09:15:00Z";
 
-impl Scene {
+impl Session {
     /// Loses a call, shows this record when it is looked for, and gives whether the call is held back.
     async fn is_held_back(&mut self, tool: &str, arguments: &Value, list: &str, record: &Value) -> bool {
         self.lose(tool, arguments, lost_before()).await;

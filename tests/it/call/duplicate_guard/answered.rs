@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;
 
-use super::{Scene, cases, open, start, text};
+use super::{Session, cases, open, start, text};
 
 /// Answers that leave a change in doubt, and the codes that they end with.
 fn answers() -> Vec<(Value, &'static str)> {
@@ -19,7 +19,7 @@ fn answers() -> Vec<(Value, &'static str)> {
     ]
 }
 
-impl Scene {
+impl Session {
     /// Calls a tool, whose answer takes the place of the operation's own.
     async fn answered(&mut self, tool: &str, arguments: &Value, mut answer: Value) -> Value {
         answer["operation"] = json!(tool);

@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use tas_mcp::sandbox::keys;
-
-use super::{lost_after, open, open_in, start, text};
-use crate::support::time::Simulated;
+use super::{lost_after, open, start, text};
+use crate::support::fixture::Fixture;
 
 /// The clock that counts stands still meanwhile; the date does not.
 #[tokio::test]
@@ -55,7 +53,7 @@ async fn a_service_whose_clock_runs_faster_is_looked_at_from_when_the_call_was_s
 /// The clock of the service was heard long before, and stands still.
 #[tokio::test]
 async fn a_service_whose_clock_runs_slower_is_looked_at_from_when_the_call_was_sent() {
-    let mut scene = open_in(|_| Simulated::alone(), keys::DEMO, &[]).await;
+    let mut scene = Fixture::new().all_tools().simulated_time_alone().open().await;
     scene.count("list_jobs").await;
     scene.pass(400).await;
     scene.lose("start_run", &start(), lost_after()).await;

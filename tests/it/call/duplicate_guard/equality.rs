@@ -3,9 +3,9 @@
 use serde_json::json;
 use tas_mcp::sandbox::seed;
 
-use super::{Scene, lost_after, lost_before, open, start, text};
+use super::{Session, lost_after, lost_before, open, start, text};
 
-impl Scene {
+impl Session {
     /// Waits until the service has got a request that begins like this.
     async fn until_asked(&self, line: &str) {
         while !self.service.requests().await.iter().any(|known| known.starts_with(line)) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Scene, lost_after, lost_before, open, plan, start};
+use super::{Session, lost_after, lost_before, open, plan, start};
 
 /// Long before the sandbox begins, and long before that.
 const OLD: &str = "2026-01-02T00:00:00Z";
@@ -21,7 +21,7 @@ fn page(times: &[Value], pages: u64) -> Value {
     })
 }
 
-impl Scene {
+impl Session {
     async fn show(&self, list: &str, pages: &[Value]) {
         for page in pages {
             self.service.fault(json!({"operation": list, "body": page})).await;

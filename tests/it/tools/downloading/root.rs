@@ -1,5 +1,7 @@
 //! Nothing is written outside the files root, whatever the destination and whatever links there are.
 
+use std::sync::Arc;
+
 use std::fs;
 
 use serde_json::{Value, json};
@@ -142,7 +144,7 @@ mod links {
 
 #[cfg(unix)]
 async fn host_and_links()
--> (crate::support::service::Service, tempfile::TempDir, tempfile::TempDir, crate::support::host::Host) {
+-> (Arc<crate::support::service::Service>, tempfile::TempDir, tempfile::TempDir, crate::support::host::Host) {
     let (service, root, host) = open().await;
     (service, root, tempfile::tempdir().expect("a directory"), host)
 }
