@@ -7,6 +7,7 @@ pub mod arguments;
 pub mod catalog;
 pub mod operation;
 pub mod request;
+pub mod result_kind;
 pub mod rule;
 pub mod schema;
 pub mod tool;

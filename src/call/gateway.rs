@@ -14,16 +14,12 @@ pub use checking::Checked;
 use self::repeating::Memory;
 
 use crate::{
-    call::{
-        config::CallConfig,
-        reply::Reply,
-        scope::{OwnedId, Scope},
-    },
+    call::{config::CallConfig, reply::Reply, scope::Scope},
     client::{Client, KeyKind, Reached},
     clock::{Clock, RealTime},
     failure::Failure,
     fields::Fields,
-    service::{catalog::OperationEntry, operation::UrlBase, tool::Tool},
+    service::{catalog::OperationEntry, operation::UrlBase, result_kind::ResultId, tool::Tool},
 };
 
 /// The way from tools to the service; cheap to clone.
@@ -126,7 +122,7 @@ impl Gateway {
     }
 
     /// Remembers that ids are of `project`, so that nobody has to look for their owner.
-    pub(crate) fn learn(&self, project: &str, ids: impl IntoIterator<Item = OwnedId>) {
+    pub(crate) fn learn(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
         if let Ok(ready) = self.ready() {
             ready.scope.learn(project, ids);
         }

@@ -7,14 +7,14 @@ use crate::{
     call::context::CallContext,
     client::KeyKind,
     failure::{Code, Failure},
-    service::{catalog::OperationEntry, operation::UrlBase},
+    service::{catalog::OperationEntry, operation::UrlBase, result_kind::ResultId},
 };
 
 mod id;
 mod lookup;
 mod session;
 
-pub use id::{OwnedId, broken_ids, owned_ids};
+pub use id::{broken_ids, owned_ids};
 
 use self::session::Session;
 
@@ -44,7 +44,7 @@ impl Scope {
         call: &CallContext<'_>,
         entry: &OperationEntry,
         requested: Option<&str>,
-        ids: &[OwnedId],
+        ids: &[ResultId],
     ) -> Result<Option<String>, Failure> {
         let kind = call.key.kind();
         if let Some(project) = &self.project {
@@ -69,7 +69,7 @@ impl Scope {
         call: &CallContext<'_>,
         entry: &OperationEntry,
         requested: Option<&str>,
-        ids: &[OwnedId],
+        ids: &[ResultId],
     ) -> Result<Option<String>, Failure> {
         match (call.key.kind(), requested) {
             (_, None) if !goes_to_project(entry) => Ok(None),
@@ -85,7 +85,7 @@ impl Scope {
     }
 
     /// Remembers what a successful call to `project` has shown.
-    pub fn learn(&self, project: &str, ids: impl IntoIterator<Item = OwnedId>) {
+    pub fn learn(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
         if self.project.is_none() {
             self.session.learn(project, ids);
         }
@@ -136,7 +136,7 @@ fn unchanged(mut failure: Failure) -> Failure {
 }
 
 /// The project asked for does not own the id. The message names both.
-fn mismatch(requested: &str, owning: &str, id: &OwnedId) -> Failure {
+fn mismatch(requested: &str, owning: &str, id: &ResultId) -> Failure {
     let message =
         format!("{} `{}` belongs to project `{owning}`, not to `{requested}`", id.kind.noun(), id.id);
     scope_mismatch(requested, owning, message)
@@ -163,7 +163,7 @@ fn scope_mismatch(requested: &str, owning: &str, message: String) -> Failure {
 }
 
 /// None of the projects asked has one of the ids.
-fn not_resolved(ids: &[&OwnedId], asked: &[String]) -> Failure {
+fn not_resolved(ids: &[&ResultId], asked: &[String]) -> Failure {
     let named: Vec<_> = ids.iter().map(|id| format!("{} `{}`", id.kind.noun(), id.id)).collect();
     let unknown: Vec<_> = ids.iter().map(|id| id.id.clone()).collect();
     let place = if asked.is_empty() {

@@ -13,7 +13,10 @@ use super::{
 };
 use crate::{
     fields::Fields,
-    service::tool::{FIELDS, PROJECT_ID},
+    service::{
+        result_kind::ResultKind,
+        tool::{FIELDS, PROJECT_ID},
+    },
     settings::Settings,
     tools::{
         caller::CallerContext,
@@ -28,7 +31,7 @@ pub(super) const TIMEOUT_S: u64 = 7_200;
 
 /// Arguments of the tool.
 const TIMEOUT: &str = "timeout_seconds";
-const JOB: &str = "job_id";
+const JOB: &str = ResultKind::Job.argument();
 const JOBS: &str = "job_ids";
 
 /// The command. Its flags are made only when it is used.
@@ -43,8 +46,10 @@ pub fn command() -> Command {
             .arg(verdicts::flag())
             .mut_arg(TIMEOUT, |flag| flag.help("1-7200, default 7200"))
             .mut_arg(JOB, |flag| flag.help("From a start; may be repeated"))
-            .mut_arg("run_id", |flag| flag.help("Instead of a job"))
-            .mut_arg("test_plan_execution_id", |flag| flag.help("Instead of a job: from the start of a plan"))
+            .mut_arg(ResultKind::Run.argument(), |flag| flag.help("Instead of a job"))
+            .mut_arg(ResultKind::Execution.argument(), |flag| {
+                flag.help("Instead of a job: from the start of a plan")
+            })
     })
 }
 

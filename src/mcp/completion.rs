@@ -23,7 +23,7 @@ pub(super) use self::source::Source;
 use super::{Server, resources};
 use crate::{
     failure::{Code, Failure},
-    service::tool::PROJECT_ID,
+    service::{result_kind::ResultKind, tool::PROJECT_ID},
 };
 
 /// How long a list is good for: as long as somebody types.
@@ -36,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const MOST_LISTS: NonZeroUsize = NonZeroUsize::new(32).unwrap();
 
 /// Argument that names the execution which is looked at.
-const EXECUTION: &str = "test_plan_execution_id";
+const EXECUTION: &str = ResultKind::Execution.argument();
 
 /// What has been listed a moment ago.
 #[derive(Debug)]

@@ -8,6 +8,7 @@ use crate::{
     fields::Fields,
     service::{
         catalog::{self, ListedOperation, OperationEntry},
+        result_kind::ResultId,
         tool::{CONFIRM, PROJECT_ID},
     },
 };
@@ -33,6 +34,14 @@ impl ProjectClient {
                 format!("{}: the arguments are not an object: {other:?}", O::NAME),
             )),
         }
+    }
+
+    /// Reads the record of a run, a job or an execution.
+    ///
+    /// # Errors
+    /// Every failure of the operation that reads the record.
+    pub(crate) async fn read_result(&self, id: &ResultId) -> Result<Reply, Failure> {
+        self.send(id.kind.entry(), id.to_arguments()).await
     }
 
     /// Calls the operation with the name `operation`.

@@ -35,81 +35,19 @@ pub use outcome::{
     Bug, BuildName, Change, Comparison, Failed, Flaky, LeftOut, StepName, Summary, TestName, Unread, With,
 };
 
-use self::{case::Case, reader::Reader};
+use self::reader::Reader;
 use crate::{
-    call::gateway::Gateway,
-    failure::Failure,
-    service::{
-        api::{executions::GetTestPlanExecution, jobs::GetJob, runs::GetRun},
-        operation::Operation as _,
-    },
-    tools::caller::CallerContext,
+    call::gateway::Gateway, failure::Failure, service::result_kind::ResultId, tools::caller::CallerContext,
 };
 
 /// The word of `compare_with` for the one before.
 const PREVIOUS: &str = "previous";
 
-/// What a summary can be about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A run.
-    Run,
-    /// A job.
-    Job,
-    /// An execution of a test plan.
-    Execution,
-}
-
-impl Kind {
-    /// The word of the answer for it.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Job => "job",
-            Self::Execution => "test_plan_execution",
-        }
-    }
-
-    /// The field of its record that has its id.
-    const fn id(self) -> &'static str {
-        match self {
-            Self::Run => "multiplayer_run_id",
-            Self::Job => "job_id",
-            Self::Execution => "id",
-        }
-    }
-
-    /// The operation that reads its record, and the name of the id there.
-    const fn reading(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Run => (GetRun::NAME, "run_id"),
-            Self::Job => (GetJob::NAME, "job_id"),
-            Self::Execution => (GetTestPlanExecution::NAME, "test_plan_execution_id"),
-        }
-    }
-}
-
-/// One of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// What it is.
-    pub kind: Kind,
-    /// Its id.
-    pub id: String,
-}
-
-impl Target {
-    /// The one with this id.
-    pub fn new(kind: Kind, id: &str) -> Self {
-        Self { kind, id: id.to_owned() }
-    }
-}
-
 /// A summary that is wanted.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// What it is about.
-    pub target: Target,
+    pub target: ResultId,
     /// Project, where the caller names one.
     pub project: Option<String>,
     /// `previous`, or the id of an execution, a run or a job.

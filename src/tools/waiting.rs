@@ -18,7 +18,13 @@ pub use completion::{Completion, Status};
 pub use item::Item;
 
 use self::{course::Course, watched::Watched};
-use crate::{call::gateway::Gateway, client::CALL_LIMIT, failure::Failure, tools::caller::CallerContext};
+use crate::{
+    call::gateway::Gateway,
+    client::CALL_LIMIT,
+    failure::Failure,
+    service::result_kind::{ResultId, ResultKind},
+    tools::caller::CallerContext,
+};
 
 /// Longest silence towards somebody who watches: five seconds, with room for a busy machine.
 const TELLING: Duration = Duration::from_secs(4);
@@ -37,32 +43,34 @@ pub(crate) fn is_lasting(troubles: u32, span: Duration) -> bool {
 
 /// What is waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// One job.
-    Job(String),
+pub enum WaitTarget {
+    /// One run, job or execution.
+    Single(ResultId),
     /// Several jobs.
     Jobs(Vec<String>),
-    /// A run.
-    Run(String),
-    /// An execution of a test plan.
-    Execution(String),
 }
 
-impl Target {
-    /// The word of the result for it.
-    pub fn kind(&self) -> &'static str {
+impl WaitTarget {
+    /// Returns the value of the field `target_type` of the answer.
+    pub const fn target_type(&self) -> &'static str {
         match self {
-            Self::Job(_) => "job",
+            Self::Single(id) => id.kind.target_type(),
             Self::Jobs(_) => "jobs",
-            Self::Run(_) => "run",
-            Self::Execution(_) => "test_plan_execution",
         }
     }
 
-    /// Its id, where it has one.
+    /// Returns the id if the target is a single record.
     pub fn id(&self) -> Option<&str> {
         match self {
-            Self::Job(id) | Self::Run(id) | Self::Execution(id) => Some(id),
+            Self::Single(id) => Some(&id.id),
+            Self::Jobs(_) => None,
+        }
+    }
+
+    /// Returns the kind of record if the target is a single record.
+    pub(crate) fn kind(&self) -> Option<ResultKind> {
+        match self {
+            Self::Single(id) => Some(id.kind),
             Self::Jobs(_) => None,
         }
     }
@@ -72,7 +80,7 @@ impl Target {
 #[derive(Debug)]
 pub struct Wait {
     /// What is waited for.
-    pub target: Target,
+    pub target: WaitTarget,
     /// Jobs that are known to be of an execution: waited for although its list may not show them.
     pub named: Vec<String>,
     /// Project, where the caller names one.

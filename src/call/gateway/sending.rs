@@ -8,13 +8,13 @@ use crate::{
     call::{
         context::CallContext,
         reply::{self, Reply, ReplyLimits, Selection},
-        scope::{OwnedId, owned_ids},
+        scope::owned_ids,
     },
     client::CALL_LIMIT,
     clock::Clock,
     failure::Failure,
     fields::Fields,
-    service::{catalog::OperationEntry, operation::UrlBase, tool::PROJECT_ID},
+    service::{catalog::OperationEntry, operation::UrlBase, result_kind::ResultId, tool::PROJECT_ID},
 };
 
 /// A call whose arguments are checked and whose project is known.
@@ -23,7 +23,7 @@ pub(super) struct Prepared<'a> {
     pub(super) entry: &'static OperationEntry,
     pub(super) call: CallContext<'a>,
     pub(super) arguments: Fields,
-    pub(super) ids: Vec<OwnedId>,
+    pub(super) ids: Vec<ResultId>,
     pub(super) project: Option<String>,
     pub(super) wanted: Option<Selection>,
     /// The time that the answers are heard in.
@@ -31,10 +31,10 @@ pub(super) struct Prepared<'a> {
 }
 
 /// The ids that identify the project of a call.
-pub(super) fn ids(entry: &OperationEntry, arguments: &Fields) -> Vec<OwnedId> {
+pub(super) fn ids(entry: &OperationEntry, arguments: &Fields) -> Vec<ResultId> {
     // Artifacts belong to players of runs.
     let of_players = entry.place == UrlBase::Knowledge;
-    owned_ids(arguments).into_iter().map(|id| if of_players { id.of_run() } else { id }).collect()
+    owned_ids(arguments).into_iter().map(|id| if of_players { id.without_player() } else { id }).collect()
 }
 
 impl Ready {

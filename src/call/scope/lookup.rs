@@ -3,7 +3,7 @@
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::Value;
 
-use super::{OwnedId, Scope, mismatch, not_resolved};
+use super::{Scope, mismatch, not_resolved};
 use crate::{
     call::context::CallContext,
     client::Answer,
@@ -13,6 +13,7 @@ use crate::{
         api::{runs::ListRuns, steps::ListSharedSteps},
         catalog,
         operation::Operation,
+        result_kind::ResultId,
     },
 };
 
@@ -38,7 +39,7 @@ impl Scope {
         &self,
         call: &CallContext<'_>,
         requested: &str,
-        ids: &[OwnedId],
+        ids: &[ResultId],
     ) -> Result<(), Failure> {
         stream::iter(ids.to_vec())
             .map(|id| async move { self.confirm_owner_of(call, requested, &id).await })
@@ -51,7 +52,7 @@ impl Scope {
         &self,
         call: &CallContext<'_>,
         requested: &str,
-        id: &OwnedId,
+        id: &ResultId,
     ) -> Result<(), Failure> {
         let known = self.session.owner(id);
         if known.as_deref() == Some(requested) || has(call, requested, id).await? {
@@ -73,7 +74,7 @@ impl Scope {
         &self,
         call: &CallContext<'_>,
         requested: &str,
-        id: &OwnedId,
+        id: &ResultId,
     ) -> Result<String, Failure> {
         match ask(call, id, None).await? {
             Asked::Found(record) => match record.get("project_id").and_then(Value::as_str) {
@@ -110,7 +111,7 @@ impl Scope {
         &self,
         call: &CallContext<'_>,
         project: &str,
-        ids: &[OwnedId],
+        ids: &[ResultId],
     ) -> Result<(), Failure> {
         for id in ids {
             if self.session.owner(id).as_deref() != Some(project) {
@@ -128,7 +129,7 @@ impl Scope {
         &self,
         call: &CallContext<'_>,
         requested: Option<&str>,
-        ids: &[OwnedId],
+        ids: &[ResultId],
     ) -> Result<String, Failure> {
         let candidates = self.candidates(requested);
         let owners = self.owners(call, ids, &candidates).await?;
@@ -155,7 +156,7 @@ impl Scope {
     async fn owners(
         &self,
         call: &CallContext<'_>,
-        ids: &[OwnedId],
+        ids: &[ResultId],
         candidates: &[String],
     ) -> Result<Vec<Option<String>>, Failure> {
         let [first, rest @ ..] = ids else { return Ok(Vec::new()) };
@@ -182,7 +183,7 @@ impl Scope {
     async fn owner_among(
         &self,
         call: &CallContext<'_>,
-        id: &OwnedId,
+        id: &ResultId,
         candidates: &[String],
     ) -> Result<Option<String>, Failure> {
         if let Some(owner) = self.session.owner(id) {
@@ -236,15 +237,14 @@ async fn first_project(call: &CallContext<'_>, list: &str) -> Result<Option<Stri
 
 /// Whether a project has an id. Records and paths may name one project differently (supplement 1.1): asking it is
 /// the only way to tell.
-async fn has(call: &CallContext<'_>, project: &str, id: &OwnedId) -> Result<bool, Failure> {
+async fn has(call: &CallContext<'_>, project: &str, id: &ResultId) -> Result<bool, Failure> {
     Ok(matches!(ask(call, id, Some(project)).await?, Asked::Found(_)))
 }
 
 /// Asks one project, or the un-prefixed route, for the record of an id.
-async fn ask(call: &CallContext<'_>, id: &OwnedId, project: Option<&str>) -> Result<Asked, Failure> {
-    let Some(reader) = id.kind.reader() else { return Ok(Asked::Absent) };
-    let fields = reader.path_fields().map(|name| (name.to_owned(), Value::from(id.id.as_str()))).collect();
-    let answer = match call.send(reader, &fields, project).await {
+async fn ask(call: &CallContext<'_>, id: &ResultId, project: Option<&str>) -> Result<Asked, Failure> {
+    let reader = id.kind.entry();
+    let answer = match call.send(reader, &id.to_arguments(), project).await {
         Err(failure) if failure.code == Code::NotFound => return Ok(Asked::Absent),
         sent => sent?,
     };

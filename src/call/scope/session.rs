@@ -8,8 +8,7 @@ use std::{
 use indexmap::IndexSet;
 use lru::LruCache;
 
-use super::OwnedId;
-use crate::client::ApiKey;
+use crate::{client::ApiKey, service::result_kind::ResultId};
 
 /// Most owners that are remembered. An owner never changes, so that only memory speaks against more.
 const MOST_OWNERS: NonZeroUsize = NonZeroUsize::new(4_096).unwrap();
@@ -23,7 +22,7 @@ pub(super) struct Session(Mutex<Learned>);
 #[derive(Debug)]
 struct Learned {
     projects: IndexSet<String>,
-    owners: LruCache<OwnedId, String>,
+    owners: LruCache<ResultId, String>,
     /// A project key, which may be replaced while the server runs, and its project.
     own: Option<(ApiKey, String)>,
 }
@@ -40,7 +39,7 @@ impl Session {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn owner(&self, id: &OwnedId) -> Option<String> {
+    pub(super) fn owner(&self, id: &ResultId) -> Option<String> {
         self.lock().owners.get(id).cloned()
     }
 
@@ -58,7 +57,7 @@ impl Session {
         self.lock().projects.iter().cloned().collect()
     }
 
-    pub(super) fn learn(&self, project: &str, ids: impl IntoIterator<Item = OwnedId>) {
+    pub(super) fn learn(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
         let mut learned = self.lock();
         if learned.projects.len() < MOST_PROJECTS {
             learned.projects.insert(project.to_owned());

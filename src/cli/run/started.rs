@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use crate::{
     failure::{Code, Failure},
-    tools::waiting::{Target, item::text},
+    service::result_kind::{ResultId, ResultKind},
+    tools::waiting::{WaitTarget, item::text},
 };
 
 /// Why a run was not started that no row of the answer stands for.
@@ -20,14 +21,16 @@ pub(super) struct Started<'a>(pub(super) &'a Value);
 
 impl<'a> Started<'a> {
     /// What to wait for, the execution of a plan, else the jobs; and all jobs that were named.
-    pub(super) fn target(self) -> Result<(Target, Vec<String>), Failure> {
+    pub(super) fn target(self) -> Result<(WaitTarget, Vec<String>), Failure> {
         let execution = self.holders().find_map(|holder| text(holder, "test_plan_execution_id"));
         let jobs = self.jobs();
 
         match execution {
-            Some(execution) => Ok((Target::Execution(execution), jobs)),
+            Some(execution) => {
+                Ok((WaitTarget::Single(ResultId::new(ResultKind::Execution, execution)), jobs))
+            }
             None if jobs.is_empty() => Err(Failure::new(Code::BadResponse, "the start names no job")),
-            None => Ok((Target::Jobs(jobs), Vec::new())),
+            None => Ok((WaitTarget::Jobs(jobs), Vec::new())),
         }
     }
 

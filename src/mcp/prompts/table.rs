@@ -25,6 +25,7 @@ use crate::{
             start::{StartRun, StartTestPlanRun},
         },
         operation::Operation,
+        result_kind::ResultKind,
     },
     tools::{
         composite::{CompositeTool, SummarizeResults, WaitForCompletion},
@@ -39,7 +40,7 @@ pub(super) static PROMPTS: [Prompt; 4] = [
         title: "Triage a run",
         description: "Finds out why a run failed, and whether the product, the test or the environment is at fault.",
         needs: &[GetRun::NAME],
-        arguments: &[Argument { is_required: true, ..given("run_id", "Run to look into", Source::Runs) }],
+        arguments: &[Argument { is_required: true, ..given(RUN, "Run to look into", Source::Runs) }],
         choice: Choice::Free,
         script: triage_run,
     },
@@ -80,9 +81,9 @@ pub(super) static PROMPTS: [Prompt; 4] = [
         needs: &[ExportTmsysRun::NAME],
         arguments: &[
             given(EXECUTION, "Execution to export", Source::Executions),
-            given("run_id", "Single run to export instead", Source::Runs),
+            given(RUN, "Single run to export instead", Source::Runs),
         ],
-        choice: Choice::ExactlyOne(&[EXECUTION, "run_id"]),
+        choice: Choice::ExactlyOne(&[EXECUTION, RUN]),
         script: export_results,
     },
 ];
@@ -90,7 +91,9 @@ pub(super) static PROMPTS: [Prompt; 4] = [
 const PLAN: &str = "test_plan_id";
 const TEST: &str = "test_id";
 const DEVICE: &str = "deployment_config_id";
-const EXECUTION: &str = "test_plan_execution_id";
+const RUN: &str = ResultKind::Run.argument();
+const JOB: &str = ResultKind::Job.argument();
+const EXECUTION: &str = ResultKind::Execution.argument();
 
 /// An optional argument.
 const fn given(name: &'static str, description: &'static str, source: Source) -> Argument {
@@ -98,11 +101,11 @@ const fn given(name: &'static str, description: &'static str, source: Source) ->
 }
 
 fn triage_run(given: &Given, _: &Selection) -> Script {
-    let run = given.piece("run_id");
+    let run = given.piece(RUN);
     Script::new("Find out why this run ended as it did. Change nothing.")
-        .call(SummarizeResults::NAME, [("run_id", run.clone())])
-        .call(GetRun::NAME, [("run_id", run.clone())])
-        .call(ListRunBugs::NAME, [("run_id", run)])
+        .call(SummarizeResults::NAME, [(RUN, run.clone())])
+        .call(GetRun::NAME, [(RUN, run.clone())])
+        .call(ListRunBugs::NAME, [(RUN, run)])
         .call(GetBug::NAME, [("bug_id", Some(Answer(ListRunBugs::NAME, "data[].bug_id")))])
         .in_project(Answer(GetRun::NAME, "project_id"))
         .noting("If this ends as `feature_disabled`, the project has no bug review: go on without it.")
@@ -150,7 +153,7 @@ fn test_this_build(given: &Given, selection: &Selection) -> Script {
     // A plan starts an execution, a test only jobs.
     let (name, started) = match plan {
         Some(_) => (EXECUTION, Answer(start, "test_plan_execution_id")),
-        None => ("job_id", Answer(StartRun::NAME, "job_ids[]")),
+        None => (JOB, Answer(StartRun::NAME, "job_ids[]")),
     };
 
     script
@@ -186,10 +189,10 @@ fn nightly_report(given: &Given, _: &Selection) -> Script {
 }
 
 fn export_results(given: &Given, _: &Selection) -> Script {
-    let (execution, run) = (given.piece(EXECUTION), given.piece("run_id"));
+    let (execution, run) = (given.piece(EXECUTION), given.piece(RUN));
     let is_new = execution.is_some().then_some(Fixed(json!(false)));
     let script = Script::new("Export results to the test-management system.")
-        .call(SummarizeResults::NAME, [(EXECUTION, execution.clone()), ("run_id", run.clone())])
+        .call(SummarizeResults::NAME, [(EXECUTION, execution.clone()), (RUN, run.clone())])
         .noting(
             "If `state` is not `completed`, ask the person before you go on: only what is over is exported.",
         )

@@ -14,6 +14,7 @@ use crate::{
             steps::GetSharedStep,
         },
         operation::Operation,
+        result_kind::ResultKind,
     },
     tools::{catalog, selection::Selection},
 };
@@ -58,7 +59,7 @@ pub(in crate::mcp) static TEMPLATES: [Template; 8] = [
         title: "Run",
         what: "A test run in full: result, players, steps.",
         tool: GetRun::NAME,
-        variables: &[id("run", "run_id", Source::Runs)],
+        variables: &[id("run", ResultKind::Run.argument(), Source::Runs)],
     },
     Template {
         path: "bugs/{bug}",

@@ -10,11 +10,12 @@ use crate::{
     service::{
         api::{Id, Uuid},
         operation::{Access, Effect, Tier, Toolset},
+        result_kind::{ResultId, ResultKind},
         rule::Rule,
     },
     tools::{
         context::ToolContext,
-        summary::{Kind, Request, Summary, Target},
+        summary::{Request, Summary},
     },
 };
 
@@ -37,7 +38,11 @@ impl CompositeTool for SummarizeResults {
     const TOOLSET: Toolset = Toolset::Runs;
     const TIER: Tier = Tier::Core;
     const ACCESS: Access = Access::Permission("project:read-runs");
-    const RULES: &'static [Rule] = &[Rule::ExactlyOne(&["run_id", "job_id", "test_plan_execution_id"])];
+    const RULES: &'static [Rule] = &[Rule::ExactlyOne(&[
+        ResultKind::Run.argument(),
+        ResultKind::Job.argument(),
+        ResultKind::Execution.argument(),
+    ])];
     const VIEW: bool = true;
     type Output = Summary;
 
@@ -52,11 +57,12 @@ impl CompositeTool for SummarizeResults {
 }
 
 impl SummarizeResults {
-    fn target(&self) -> Result<Target, Failure> {
+    fn target(&self) -> Result<ResultId, Failure> {
         let Self { run_id, job_id, test_plan_execution_id, .. } = self;
-        let run = run_id.as_ref().map(|id| Target::new(Kind::Run, &id.0));
-        let job = job_id.as_ref().map(|id| Target::new(Kind::Job, &id.0));
-        let execution = test_plan_execution_id.as_ref().map(|id| Target::new(Kind::Execution, &id.0));
+        let run = run_id.as_ref().map(|id| ResultId::new(ResultKind::Run, id.0.as_str()));
+        let job = job_id.as_ref().map(|id| ResultId::new(ResultKind::Job, id.0.as_str()));
+        let execution =
+            test_plan_execution_id.as_ref().map(|id| ResultId::new(ResultKind::Execution, id.0.as_str()));
         let target = run.or(job).or(execution);
 
         target.ok_or_else(|| {

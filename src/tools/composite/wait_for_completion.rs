@@ -12,11 +12,12 @@ use crate::{
     service::{
         api::{Id, Uuid},
         operation::{Access, Effect, Tier, Toolset},
+        result_kind::{ResultId, ResultKind},
         rule::Rule,
     },
     tools::{
         context::ToolContext,
-        waiting::{Completion, Target, Wait},
+        waiting::{Completion, Wait, WaitTarget},
     },
 };
 
@@ -49,8 +50,12 @@ impl CompositeTool for WaitForCompletion {
     const TOOLSET: Toolset = Toolset::Runs;
     const TIER: Tier = Tier::Core;
     const ACCESS: Access = Access::Permission("project:read-runs");
-    const RULES: &'static [Rule] =
-        &[Rule::ExactlyOne(&["job_id", "job_ids", "run_id", "test_plan_execution_id"])];
+    const RULES: &'static [Rule] = &[Rule::ExactlyOne(&[
+        ResultKind::Job.argument(),
+        "job_ids",
+        ResultKind::Run.argument(),
+        ResultKind::Execution.argument(),
+    ])];
     type Output = Completion;
 
     async fn run(self, desk: ToolContext) -> Result<Completion, Failure> {
@@ -66,13 +71,14 @@ impl CompositeTool for WaitForCompletion {
 }
 
 impl WaitForCompletion {
-    fn target(&self) -> Result<Target, Failure> {
+    fn target(&self) -> Result<WaitTarget, Failure> {
         let Self { job_id, job_ids, run_id, test_plan_execution_id, .. } = self;
-        let job = job_id.as_ref().map(|id| Target::Job(id.0.clone()));
-        let jobs = job_ids.as_ref().map(|ids| Target::Jobs(ids.iter().map(|id| id.0.clone()).collect()));
-        let run = run_id.as_ref().map(|id| Target::Run(id.0.clone()));
-        let execution = test_plan_execution_id.as_ref().map(|id| Target::Execution(id.0.clone()));
-        let target = job.or(jobs).or(run).or(execution);
+        let job = job_id.as_ref().map(|id| ResultId::new(ResultKind::Job, id.0.as_str()));
+        let jobs = job_ids.as_ref().map(|ids| WaitTarget::Jobs(ids.iter().map(|id| id.0.clone()).collect()));
+        let run = run_id.as_ref().map(|id| ResultId::new(ResultKind::Run, id.0.as_str()));
+        let execution =
+            test_plan_execution_id.as_ref().map(|id| ResultId::new(ResultKind::Execution, id.0.as_str()));
+        let target = job.or(run).or(execution).map(WaitTarget::Single).or(jobs);
 
         target.ok_or_else(|| {
             Failure::new(Code::InvalidArguments, "wait_for_completion: no id says what to wait for")

@@ -8,14 +8,9 @@ use crate::{
     failure::{Code, Failure},
     fields::Fields,
     service::{
-        api::{
-            Id,
-            bugs::ListRunBugs,
-            executions::GetTestPlanExecution,
-            jobs::GetJob,
-            runs::{GetRun, ListRuns},
-        },
+        api::{Id, bugs::ListRunBugs, runs::ListRuns},
         operation::Operation as _,
+        result_kind::{ResultId, ResultKind},
         tool::PROJECT_ID,
     },
     tools::{
@@ -34,19 +29,13 @@ const MOST_PAGES: usize = 20;
 /// What an id turned out to be of.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// The argument of tools that takes the id.
-    pub argument: &'static str,
-    id: String,
+    target: ResultId,
     record: Value,
     compare_with: Option<String>,
 }
 
-/// What an id may be of: the operation that reads the record, and the argument that takes the id.
-const KINDS: [(&str, &str); 3] = [
-    (GetRun::NAME, "run_id"),
-    (GetTestPlanExecution::NAME, "test_plan_execution_id"),
-    (GetJob::NAME, "job_id"),
-];
+/// The kinds that an id may have, in the order in which the service is asked.
+const LOOKUP_ORDER: [ResultKind; 3] = [ResultKind::Run, ResultKind::Execution, ResultKind::Job];
 
 impl Subject {
     /// Finds out what an id is of, by asking.
@@ -57,11 +46,11 @@ impl Subject {
         let counter = ProjectClient { gateway: gateway.clone(), project: project.map(str::to_owned) };
         let mut refusals = Vec::new();
 
-        for (operation, argument) in KINDS {
-            match counter.ask(operation, arguments(argument, id)).await {
+        for kind in LOOKUP_ORDER {
+            let target = ResultId::new(kind, id);
+            match counter.read_result(&target).await {
                 Ok(reply) => {
-                    let (id, record) = (id.to_owned(), reply.value().clone());
-                    return Ok(Self { argument, id, record, compare_with: None });
+                    return Ok(Self { target, record: reply.value().clone(), compare_with: None });
                 }
                 // The id of a run has not the form of the others.
                 Err(failure)
@@ -97,7 +86,7 @@ impl Subject {
     pub async fn summary(&self, dispatcher: &Dispatcher, project: Option<&str>) -> Result<Reply, Failure> {
         let tool = catalog::find_tool(SummarizeResults::NAME)
             .ok_or_else(|| Failure::new(Code::NotFound, "there is no summary"))?;
-        let mut arguments = arguments(self.argument, &self.id);
+        let mut arguments = self.target.to_arguments();
 
         if let Some(project) = project {
             arguments.insert(PROJECT_ID.to_owned(), json!(project));
@@ -123,10 +112,6 @@ fn of_nothing(id: &str, refusals: &[Failure]) -> Failure {
     }
 }
 
-fn arguments(name: &str, id: &str) -> Fields {
-    Fields::from_iter([(name.to_owned(), json!(id))])
-}
-
 /// Everything that the page of a subject shows. What cannot be read is said on the page.
 ///
 /// # Errors
@@ -140,7 +125,7 @@ pub async fn gather(
         ProjectClient { gateway: dispatcher.gateway().clone(), project: project.map(str::to_owned) };
     let mut report = Fields::new();
     let mut unread = Vec::new();
-    let is_run = subject.argument == "run_id";
+    let is_run = subject.target.kind == ResultKind::Run;
 
     if is_run {
         add_run(&mut report, &counter, subject, &mut unread).await;
@@ -165,7 +150,7 @@ pub async fn gather(
 /// Puts in the record of a run with its bugs.
 async fn add_run(report: &mut Fields, counter: &ProjectClient, subject: &Subject, unread: &mut Vec<Value>) {
     report.insert("run".to_owned(), subject.record.clone());
-    match counter.call(&ListRunBugs { run_id: Id(subject.id.clone()) }).await {
+    match counter.call(&ListRunBugs { run_id: Id(subject.target.id.clone()) }).await {
         Ok(bugs) => {
             report.insert("bugs".to_owned(), records(bugs.value()).into());
             let found = bugs.value().pointer("/pagination/total_count");
@@ -178,7 +163,7 @@ async fn add_run(report: &mut Fields, counter: &ProjectClient, subject: &Subject
 /// Reads the runs page by page; those of the pages before a failure are kept.
 async fn read_runs(counter: &ProjectClient, subject: &Subject, runs: &mut Vec<Value>) -> Result<(), Failure> {
     for page in 0..MOST_PAGES {
-        let mut asked = arguments(subject.argument, &subject.id);
+        let mut asked = subject.target.to_arguments();
         asked.insert("page".to_owned(), json!(page));
         asked.insert("page_size".to_owned(), json!(PAGE_SIZE));
 

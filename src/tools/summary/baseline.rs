@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    Kind, PREVIOUS, Target,
+    PREVIOUS,
     gathering::{Subject, TOO_LONG, note, with_tests},
     reader::{Reader, filter, is_absent, is_partial, likely},
 };
@@ -15,6 +15,7 @@ use crate::{
     service::{
         api::{executions::ListTestPlanExecutions, jobs::ListJobs, runs::ListRuns},
         operation::Operation as _,
+        result_kind::{ResultId, ResultKind},
     },
     tools::waiting::item::{is_completed, text},
 };
@@ -53,9 +54,9 @@ pub(super) async fn find(reader: &Reader, subject: &mut Subject, with: &str) -> 
 }
 
 /// The record of that id, whatever it is of.
-async fn with_id(reader: &Reader, like: Kind, id: &str) -> Result<Baseline, Failure> {
+async fn with_id(reader: &Reader, like: ResultKind, id: &str) -> Result<Baseline, Failure> {
     for kind in likely(id, like) {
-        let target = Target::new(kind, id);
+        let target = ResultId::new(kind, id);
         match reader.record(&target).await {
             Ok(record) => return Ok(Baseline::Found(Box::new(read(reader, target, record).await))),
             Err(failure) if is_absent(&failure) => {}
@@ -65,10 +66,10 @@ async fn with_id(reader: &Reader, like: Kind, id: &str) -> Result<Baseline, Fail
     Ok(Baseline::nothing("no execution, run or job of this project has the id of `compare_with`"))
 }
 
-async fn read(reader: &Reader, target: Target, record: Value) -> Subject {
+async fn read(reader: &Reader, target: ResultId, record: Value) -> Subject {
     match target.kind {
-        Kind::Run | Kind::Job => Subject::single(target, record),
-        Kind::Execution => with_tests(reader, &target, record).await,
+        ResultKind::Run | ResultKind::Job => Subject::single(target, record),
+        ResultKind::Execution => with_tests(reader, &target, record).await,
     }
 }
 
@@ -78,23 +79,23 @@ async fn previous(reader: &Reader, subject: &mut Subject) -> Result<Baseline, Fa
     let kind = subject.target.kind;
     let test = subject.cases.first().and_then(|case| case.test_id.clone());
     let found = match kind {
-        Kind::Execution => match text(&record, "test_plan_id") {
+        ResultKind::Execution => match text(&record, "test_plan_id") {
             Some(plan) => earlier_execution(reader, subject, &plan, &record).await?,
             None => return Ok(Baseline::nothing("the execution names no test plan")),
         },
-        Kind::Run | Kind::Job => match test {
+        ResultKind::Run | ResultKind::Job => match test {
             Some(test) => earlier_of_test(reader, subject, &test, &record).await?,
             None => return Ok(Baseline::nothing("the test is not known")),
         },
     };
 
-    let what = kind.word().replace('_', " ");
+    let what = kind.target_type().replace('_', " ");
     let Some((id, found)) = found else {
-        let of = if kind == Kind::Execution { "plan" } else { "test" };
+        let of = if kind == ResultKind::Execution { "plan" } else { "test" };
         return Ok(Baseline::nothing(format!("there is no earlier {what} of the same {of} that is over")));
     };
 
-    Ok(Baseline::Found(Box::new(read(reader, Target::new(kind, &id), found).await)))
+    Ok(Baseline::Found(Box::new(read(reader, ResultId::new(kind, &id), found).await)))
 }
 
 /// The list begins with the latest.
@@ -130,7 +131,7 @@ async fn earlier_of_test(
     own: &Value,
 ) -> Result<Option<Earlier>, Failure> {
     let (operation, state, over) = match subject.target.kind {
-        Kind::Run => (ListRuns::NAME, "state", "state"),
+        ResultKind::Run => (ListRuns::NAME, "state", "state"),
         _ => (ListJobs::NAME, "status", "status"),
     };
     let mut narrowed: Fields = filter([("multiplayer_test_id", test)]);
@@ -156,7 +157,7 @@ fn latest(records: Vec<Value>, subject: &mut Subject, own: &Value, at: &str) -> 
     let (mut named, mut nameless) = (Vec::new(), 0_usize);
 
     for record in records.into_iter().filter(is_earlier) {
-        match text(&record, subject.target.kind.id()) {
+        match text(&record, subject.target.kind.id_field()) {
             Some(id) => named.push((id, record)),
             None => nameless += 1,
         }

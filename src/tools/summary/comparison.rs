@@ -105,7 +105,7 @@ fn with(earlier: &Subject) -> With {
     let started = earlier.record.as_ref().and_then(|record| text(record, "started_at"));
     let builds = builds(earlier);
     With {
-        target_type: earlier.target.kind.word().to_owned(),
+        target_type: earlier.target.kind.target_type().to_owned(),
         target_id: shortened(&earlier.target.id, LONGEST_ID),
         started_at: started.map(|at| shortened(&at, LONGEST_WORD)),
         build: builds.first().filter(|_| builds.len() == 1).cloned(),

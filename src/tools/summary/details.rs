@@ -4,14 +4,17 @@ use futures_util::{FutureExt as _, StreamExt as _, stream};
 use serde_json::Value;
 
 use super::{
-    Kind, Target,
     gathering::Subject,
     reader::{Reader, filter},
 };
 use crate::{
     call::paging::AT_ONCE,
     failure::Failure,
-    service::{api::bugs::ListRunBugs, operation::Operation as _},
+    service::{
+        api::bugs::ListRunBugs,
+        operation::Operation as _,
+        result_kind::{ResultId, ResultKind},
+    },
     tools::waiting::item::text,
 };
 
@@ -55,7 +58,7 @@ pub(super) async fn read(reader: &Reader, subject: &mut Subject) {
 }
 
 async fn read_run(reader: &Reader, wanted: Wanted) -> Read {
-    let target = Target::new(Kind::Run, &wanted.id);
+    let target = ResultId::new(ResultKind::Run, &wanted.id);
     let run = if wanted.is_known { None } else { Some(reader.record(&target).await) };
     if matches!(run, Some(Err(_))) && reader.is_stopped() {
         return Read { run, bugs: None };

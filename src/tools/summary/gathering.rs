@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{
-    Case, Kind, Target,
+    case::Case,
     reader::{Reader, filter, is_absent, is_partial},
     unread::Notes,
 };
@@ -15,6 +15,7 @@ use crate::{
     service::{
         api::{jobs::ListJobs, runs::ListRuns},
         operation::Operation as _,
+        result_kind::{ResultId, ResultKind},
     },
     tools::waiting::{
         counts,
@@ -25,7 +26,7 @@ use crate::{
 /// Something that was run: its record, and its tests as far as they could be read.
 #[derive(Clone, Debug)]
 pub(super) struct Subject {
-    pub(super) target: Target,
+    pub(super) target: ResultId,
     /// The run, job or execution.
     pub(super) record: Option<Value>,
     pub(super) cases: Vec<Case>,
@@ -36,8 +37,8 @@ pub(super) struct Subject {
 
 impl Subject {
     /// A run or a job.
-    pub(super) fn single(target: Target, record: Value) -> Self {
-        let case = if target.kind == Kind::Run {
+    pub(super) fn single(target: ResultId, record: Value) -> Self {
+        let case = if target.kind == ResultKind::Run {
             let mut case = Case::of_run(&record);
             case.learn(&record);
             case
@@ -50,7 +51,7 @@ impl Subject {
     /// Whether nothing more comes. Tests that were not seen may go on.
     pub(super) fn is_over(&self) -> bool {
         let status = self.record.as_ref().and_then(|record| text(record, "status"));
-        if let Some(status) = status.filter(|_| self.target.kind == Kind::Execution) {
+        if let Some(status) = status.filter(|_| self.target.kind == ResultKind::Execution) {
             return is_completed(Some(&status));
         }
         let is_seen = self.is_whole && !self.cases.is_empty();
@@ -59,20 +60,20 @@ impl Subject {
 }
 
 /// Reads it.
-pub(super) async fn gather(reader: &Reader, target: &Target) -> Result<Subject, Failure> {
+pub(super) async fn gather(reader: &Reader, target: &ResultId) -> Result<Subject, Failure> {
     let record = reader.record(target).await;
     match (target.kind, record) {
-        (Kind::Run | Kind::Job, record) => Ok(Subject::single(target.clone(), record?)),
-        (Kind::Execution, Ok(record)) => Ok(with_tests(reader, target, record).await),
-        (Kind::Execution, Err(failure)) if is_partial(&failure) => {
+        (ResultKind::Run | ResultKind::Job, record) => Ok(Subject::single(target.clone(), record?)),
+        (ResultKind::Execution, Ok(record)) => Ok(with_tests(reader, target, record).await),
+        (ResultKind::Execution, Err(failure)) if is_partial(&failure) => {
             without_record(reader, target, failure).await
         }
-        (Kind::Execution, Err(failure)) => Err(failure),
+        (ResultKind::Execution, Err(failure)) => Err(failure),
     }
 }
 
 /// The tests are read after the execution: one that is over has no test that is not.
-pub(super) async fn with_tests(reader: &Reader, target: &Target, record: Value) -> Subject {
+pub(super) async fn with_tests(reader: &Reader, target: &ResultId, record: Value) -> Subject {
     let mut subject = Subject::without_tests(target, Some(record));
     if let Err(failure) = add_tests(reader, &mut subject).await {
         subject.is_whole = false;
@@ -82,7 +83,7 @@ pub(super) async fn with_tests(reader: &Reader, target: &Target, record: Value) 
 }
 
 /// An execution whose record cannot be read may still show its tests.
-async fn without_record(reader: &Reader, target: &Target, failure: Failure) -> Result<Subject, Failure> {
+async fn without_record(reader: &Reader, target: &ResultId, failure: Failure) -> Result<Subject, Failure> {
     let mut subject = Subject::without_tests(target, None);
     if add_tests(reader, &mut subject).await.is_err() || subject.cases.is_empty() {
         return Err(failure);
@@ -136,7 +137,7 @@ fn jobs_of(runs: Vec<Value>) -> Vec<Case> {
 }
 
 impl Subject {
-    fn without_tests(target: &Target, record: Option<Value>) -> Self {
+    fn without_tests(target: &ResultId, record: Option<Value>) -> Self {
         let (cases, notes) = (Vec::new(), Notes::default());
         Self { target: target.clone(), record, cases, notes, is_whole: true }
     }

@@ -8,7 +8,6 @@ use std::sync::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Kind, Target};
 use crate::{
     call::{
         gateway::Gateway,
@@ -17,6 +16,7 @@ use crate::{
     },
     failure::{Code, Failure},
     fields::Fields,
+    service::result_kind::{ResultId, ResultKind},
     tools::project_client::ProjectClient,
 };
 
@@ -79,9 +79,8 @@ impl Reader {
     }
 
     /// The record of a run, a job or an execution.
-    pub(super) async fn record(&self, target: &Target) -> Result<Value, Failure> {
-        let (operation, name) = target.kind.reading();
-        self.ask(operation, Fields::from_iter([(name.to_owned(), json!(target.id))])).await
+    pub(super) async fn record(&self, target: &ResultId) -> Result<Value, Failure> {
+        self.ask(target.kind.entry().name, target.to_arguments()).await
     }
 
     /// The answer of an operation.
@@ -148,11 +147,11 @@ pub(super) fn filter<const N: usize>(pairs: [(&str, &str); N]) -> Fields {
 }
 
 /// What `compare_with` may be the id of, the likeliest first.
-pub(super) fn likely(id: &str, like: Kind) -> Vec<Kind> {
-    let all: &[Kind] = if uuid::Uuid::try_parse(id).is_ok() {
-        &[like, Kind::Execution, Kind::Job, Kind::Run]
+pub(super) fn likely(id: &str, like: ResultKind) -> Vec<ResultKind> {
+    let all: &[ResultKind] = if uuid::Uuid::try_parse(id).is_ok() {
+        &[like, ResultKind::Execution, ResultKind::Job, ResultKind::Run]
     } else {
-        &[Kind::Run, Kind::Execution]
+        &[ResultKind::Run, ResultKind::Execution]
     };
     let mut kinds = Vec::new();
 

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::{
-    Kind,
     baseline::Baseline,
     case::Case,
     comparison,
@@ -16,7 +15,10 @@ use super::{
     outcome::{BuildName, Summary},
     texts::{LONGEST_ID, LONGEST_NAME, LONGEST_WORD, shortened},
 };
-use crate::tools::waiting::{counts, item::text};
+use crate::{
+    service::result_kind::ResultKind,
+    tools::waiting::{counts, item::text},
+};
 
 /// Everything there is to say, as long as it is.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +38,7 @@ impl Whole {
         let builds = builds(&subject);
         let [started_at, completed_at] = ["started_at", "completed_at"].map(|name| moment(&subject, name));
         let summary = Summary {
-            target_type: subject.target.kind.word().to_owned(),
+            target_type: subject.target.kind.target_type().to_owned(),
             target_id: shortened(&subject.target.id, LONGEST_ID),
             name: name(&subject),
             state: if is_over { "completed" } else { "running" }.to_owned(),
@@ -100,8 +102,10 @@ fn total(subject: &Subject) -> Option<usize> {
 
 fn name(subject: &Subject) -> Option<String> {
     let name = match subject.target.kind {
-        Kind::Execution => subject.record.as_ref().and_then(|record| text(record, "test_plan_name")),
-        Kind::Run | Kind::Job => subject.cases.first().and_then(|case| case.item.test_name.clone()),
+        ResultKind::Execution => subject.record.as_ref().and_then(|record| text(record, "test_plan_name")),
+        ResultKind::Run | ResultKind::Job => {
+            subject.cases.first().and_then(|case| case.item.test_name.clone())
+        }
     };
     name.map(|name| shortened(&name, LONGEST_NAME))
 }

@@ -81,7 +81,7 @@ impl Completion {
         let running = items.iter().filter(|item| !item.is_over());
         let mut completion = Self {
             status: if is_over { Status::Completed } else { Status::TimedOut },
-            target_type: watched.target.kind().to_owned(),
+            target_type: watched.target.target_type().to_owned(),
             target_id: watched.target.id().map(str::to_owned),
             polls,
             elapsed_seconds,

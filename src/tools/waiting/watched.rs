@@ -1,9 +1,9 @@
 //! What is waited for, as it was last seen.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
-    Target, counts,
+    WaitTarget, counts,
     item::{Item, is_completed, text},
     jobs::Jobs,
     lists,
@@ -16,10 +16,7 @@ use crate::{
     },
     failure::Failure,
     fields::Fields,
-    service::{
-        api::{executions::GetTestPlanExecution, runs::GetRun},
-        operation::Operation as _,
-    },
+    service::result_kind::{ResultId, ResultKind},
     tools::project_client::ProjectClient,
 };
 
@@ -29,7 +26,7 @@ const MANY: usize = 50;
 /// What is waited for.
 #[derive(Debug)]
 pub(super) struct Watched {
-    pub(super) target: Target,
+    pub(super) target: WaitTarget,
     counter: ProjectClient,
     /// The run or the execution.
     record: Option<Value>,
@@ -43,11 +40,16 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    pub(super) fn new(target: Target, named: Vec<String>, gateway: Gateway, project: Option<String>) -> Self {
+    pub(super) fn new(
+        target: WaitTarget,
+        named: Vec<String>,
+        gateway: Gateway,
+        project: Option<String>,
+    ) -> Self {
         let jobs = match &target {
-            Target::Job(id) => vec![id.clone()],
-            Target::Jobs(ids) => ids.clone(),
-            Target::Run(_) | Target::Execution(_) => Vec::new(),
+            WaitTarget::Single(ResultId { kind: ResultKind::Job, id }) => vec![id.clone()],
+            WaitTarget::Jobs(ids) => ids.clone(),
+            WaitTarget::Single(_) => Vec::new(),
         };
         let counter = ProjectClient { gateway, project };
         let (jobs, of_execution, named) = (Jobs::new(jobs), Vec::new(), Named::new(named));
@@ -57,16 +59,15 @@ impl Watched {
 
     /// Looks once. What was seen before a failure is kept.
     pub(super) async fn look(&mut self) -> Result<(), Failure> {
-        let (operation, argument, id) = match &self.target {
-            Target::Job(_) | Target::Jobs(_) => return self.jobs.look(&mut self.counter).await,
-            Target::Run(id) => (GetRun::NAME, "run_id", id.clone()),
-            Target::Execution(id) => (GetTestPlanExecution::NAME, "test_plan_execution_id", id.clone()),
+        let WaitTarget::Single(target @ ResultId { kind: ResultKind::Run | ResultKind::Execution, .. }) =
+            &self.target
+        else {
+            return self.jobs.look(&mut self.counter).await;
         };
-        let arguments = Fields::from_iter([(argument.to_owned(), json!(id))]);
-        let record = self.counter.ask(operation, arguments).await?.value().clone();
+        let record = self.counter.read_result(target).await?.value().clone();
         // The jobs are read after the execution: one that is over has no job that is not.
-        if matches!(self.target, Target::Execution(_))
-            && let Some(listed) = lists::of_execution(&self.counter, &id).await?
+        if target.kind == ResultKind::Execution
+            && let Some(listed) = lists::of_execution(&self.counter, &target.id).await?
         {
             (self.of_execution, self.is_longer) = listed;
         }
@@ -97,22 +98,24 @@ impl Watched {
 
     /// The jobs, or the run.
     pub(super) fn items(&self) -> Vec<Item> {
-        match (&self.target, &self.record) {
-            (Target::Job(_) | Target::Jobs(_), _) => self.jobs.items(),
-            (Target::Run(_), Some(record)) => vec![Item::of_run(record)],
-            (Target::Run(id), None) => vec![Item::unknown(None, Some(id))],
+        match (self.target.kind(), &self.record) {
+            (None | Some(ResultKind::Job), _) => self.jobs.items(),
+            (Some(ResultKind::Run), Some(record)) => vec![Item::of_run(record)],
+            (Some(ResultKind::Run), None) => vec![Item::unknown(None, self.target.id())],
             // It counts its jobs itself for as long as it goes on and nothing lists them.
-            (Target::Execution(_), Some(_)) if self.of_execution.is_empty() && !self.is_record_over() => {
+            (Some(ResultKind::Execution), Some(_))
+                if self.of_execution.is_empty() && !self.is_record_over() =>
+            {
                 Vec::new()
             }
-            (Target::Execution(_), _) => [self.listed(), self.named.items()].concat(),
+            (Some(ResultKind::Execution), _) => [self.listed(), self.named.items()].concat(),
         }
     }
 
     /// Whether everything was seen that a verdict depends on: what was not read has not passed.
     pub(super) fn is_whole(&self) -> bool {
-        match &self.target {
-            Target::Execution(_) if self.of_execution.is_empty() => {
+        match self.target.kind() {
+            Some(ResultKind::Execution) if self.of_execution.is_empty() => {
                 let total = || self.record.as_ref().and_then(counts::total);
                 total().is_some() && self.named.unread().is_empty()
             }
@@ -142,8 +145,10 @@ impl Watched {
 
     /// Jobs and executions end by their status, runs by their state (supplement 3.3).
     pub(super) fn is_over(&self) -> bool {
-        match &self.target {
-            Target::Execution(_) => self.is_record_over() && self.named.items().iter().all(Item::is_over),
+        match self.target.kind() {
+            Some(ResultKind::Execution) => {
+                self.is_record_over() && self.named.items().iter().all(Item::is_over)
+            }
             _ => self.items().iter().all(Item::is_over),
         }
     }
@@ -151,10 +156,10 @@ impl Watched {
     /// The status or state as the service writes it; of several jobs that of the first that is not over.
     pub(super) fn last_status(&self) -> Option<String> {
         let of_record = |name| self.record.as_ref().and_then(|record| text(record, name));
-        match &self.target {
-            Target::Run(_) => of_record("state"),
-            Target::Execution(_) => of_record("status"),
-            Target::Job(_) | Target::Jobs(_) => {
+        match self.target.kind() {
+            Some(ResultKind::Run) => of_record("state"),
+            Some(ResultKind::Execution) => of_record("status"),
+            None | Some(ResultKind::Job) => {
                 let mut items = self.jobs.items();
                 let position = items.iter().position(|item| !item.is_over()).unwrap_or_default();
                 if items.is_empty() { None } else { items.swap_remove(position).status }

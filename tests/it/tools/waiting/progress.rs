@@ -13,9 +13,10 @@ use tas_mcp::{
         keys,
         seed::{EXECUTION_IN_PROGRESS, JOB_PASSED, JOB_QUEUED, JOB_RUNNING},
     },
+    service::result_kind::{ResultId, ResultKind},
     tools::{
         caller::{CallerContext, ProgressSink},
-        waiting::{Target, Wait},
+        waiting::{Wait, WaitTarget},
     },
 };
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -49,7 +50,7 @@ async fn progress_is_told_at_least_every_five_seconds_and_never_goes_back() {
         .with_clock(clock.clone());
     let diary = Arc::new(Diary { clock, entries: Mutex::default() });
     let wait = Wait {
-        target: Target::Execution(EXECUTION_IN_PROGRESS.to_owned()),
+        target: WaitTarget::Single(ResultId::new(ResultKind::Execution, EXECUTION_IN_PROGRESS)),
         named: Vec::new(),
         project: None,
         timeout: Duration::from_secs(7_200),
@@ -88,7 +89,7 @@ async fn a_first_look_that_takes_its_time_is_told() {
         .with_clock(clock.clone());
     let diary = Arc::new(Diary { clock, entries: Mutex::default() });
     let wait = Wait {
-        target: Target::Jobs(vec![JOB_RUNNING.to_owned(), JOB_QUEUED.to_owned()]),
+        target: WaitTarget::Jobs(vec![JOB_RUNNING.to_owned(), JOB_QUEUED.to_owned()]),
         named: Vec::new(),
         project: None,
         timeout: Duration::from_secs(10),

@@ -11,9 +11,10 @@ use tas_mcp::{
         keys,
         seed::{JOB_PASSED, JOB_RUNNING},
     },
+    service::result_kind::{ResultId, ResultKind},
     tools::{
         caller::CallerContext,
-        waiting::{Completion, Status, Target, Wait},
+        waiting::{Completion, Status, Wait, WaitTarget},
     },
 };
 
@@ -46,7 +47,7 @@ async fn long(scene: &Scene, job: &str, interval: u64) -> Result<Completion, Fai
         Gateway::new(scene.service.settings(keys::DEMO, &[]).tools_config().map(|config| config.call))
             .with_clock(scene.clock.clone());
     let wait = Wait {
-        target: Target::Job(job.to_owned()),
+        target: WaitTarget::Single(ResultId::new(ResultKind::Job, job)),
         named: Vec::new(),
         project: None,
         timeout: Duration::from_secs(7_200),
