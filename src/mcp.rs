@@ -94,7 +94,7 @@ impl Server {
     /// Creates a server that calls tools through `dispatcher`, with these settings.
     pub fn new(dispatcher: Dispatcher, settings: &Settings) -> Self {
         let selection = settings.selection();
-        if let Some(problem) = dispatcher.gateway().problem() {
+        if let Some(problem) = dispatcher.gateway().settings_failure() {
             tracing::warn!("{problem}");
         }
 
@@ -240,7 +240,7 @@ fn unknown_tool(name: &str, more: &str) -> ErrorData {
 fn success(reply: Reply, max_reply_chars: usize, tool: &described::Tool) -> CallToolResult {
     let image = |picture| ContentBlock::image(reply::base64(picture), picture.mime_type);
     let images: Vec<_> = reply.pictures().iter().map(image).collect();
-    let (value, text) = reply.within(max_reply_chars, reply::Asked::Call(tool));
+    let (value, text) = reply.into_limited(max_reply_chars, reply::ReplySource::Call(tool));
     let mut result =
         CallToolResult::success(std::iter::once(ContentBlock::text(text)).chain(images).collect());
 

@@ -1,14 +1,16 @@
 //! Sending one operation within a call: the key as it is now, the limit of the whole call, and the way round an
 //! operation that the service may not have.
 
-use std::time::Duration;
+use std::{ops::ControlFlow, time::Duration};
 
 use bytes::Bytes;
-use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::{
-    call::reply,
+    call::{
+        paging::{self, PAGE_SIZE, Page, ScanEnd},
+        reply,
+    },
     client::{self, Answer, ApiKey, Client, OpenError, Opened, Repeat, Request, ResumeFrom},
     failure::{Code, Failure},
     fields::Fields,
@@ -19,11 +21,8 @@ use crate::{
     },
 };
 
-/// Records a page when a list is walked; the most that the service gives (supplement 1.3).
-const WALKED_PAGE_SIZE: u64 = 100;
-
-/// Most pages that are walked.
-const MOST_PAGES: u64 = 50;
+/// Largest number of pages that are searched for a record which the service does not return by itself.
+const MAX_FALLBACK_PAGES: u64 = 50;
 
 /// What all requests of one call share.
 #[derive(Clone, Debug)]
@@ -63,7 +62,7 @@ impl CallContext<'_> {
             return Ok(answer);
         };
 
-        match self.walk(fallback, arguments, project).await? {
+        match self.find_in_list(fallback, arguments, project).await? {
             Some(found) => Ok(found),
             None if answer.status == 404 => Ok(answer),
             None => Err(Failure::new(Code::NotFound, format!("{}: not in `{}`", entry.name, fallback.list))),
@@ -118,49 +117,50 @@ impl CallContext<'_> {
         self.client.send(&request, &self.key, self.deadline).await
     }
 
-    /// Looks for a record in the list that holds it, page by page. A list that is refused proves nothing: its answer
-    /// is given then.
-    async fn walk(
+    /// Reads the list of `fallback` page by page until it shows the record that `arguments` identify.
+    ///
+    /// Returns the record as an answer, or `None` if the list does not contain it. If the service refuses the list,
+    /// returns that refusal, because it proves nothing about the record.
+    async fn find_in_list(
         &self,
         fallback: Fallback,
         arguments: &Fields,
         project: Option<&str>,
     ) -> Result<Option<Answer>, Failure> {
         let Some(list) = catalog::find(fallback.list) else { return Ok(None) };
-        for page in 0..MOST_PAGES {
-            let fields = Fields::from_iter([
-                ("page".to_owned(), json!(page)),
-                ("page_size".to_owned(), json!(WALKED_PAGE_SIZE)),
-            ]);
-            let answer = self.send_once(list, &fields, project).await?;
+        let id = arguments.get(fallback.argument);
+
+        let read = |number| async move {
+            let arguments = paging::page_arguments(&Fields::new(), number);
+            self.send_once(list, &arguments, project).await
+        };
+
+        let end = paging::scan(MAX_FALLBACK_PAGES, read, |number, answer| {
             if !answer.is_success() {
-                return Ok(Some(answer));
+                return Ok(ControlFlow::Break(answer));
             }
 
-            let list_page: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-            let Some(Value::Array(records)) = list_page.get("data") else {
-                let message = format!("{}: the service's answer is not a list", list.name);
-                return Err(Failure::new(Code::BadResponse, message).status(answer.status));
-            };
-            let wanted = arguments.get(fallback.argument);
-            if let Some(record) = records.iter().find(|record| record.get(fallback.field) == wanted) {
-                return Ok(Some(Answer { body: Bytes::from(record.to_string()), ..answer }));
+            let body = serde_json::from_slice(&answer.body).unwrap_or_default();
+            let page = Page::parse(list.name, body).map_err(|failure| failure.status(answer.status))?;
+            if let Some(record) = page.records.iter().find(|record| record.get(fallback.field) == id) {
+                return Ok(ControlFlow::Break(Answer { body: Bytes::from(record.to_string()), ..answer }));
             }
 
-            let pages = list_page.pointer("/pagination/total_pages").and_then(Value::as_u64);
-            if records.is_empty() || pages.is_some_and(|pages| page + 1 >= pages) {
-                return Ok(None);
-            }
+            Ok(ControlFlow::Continue(page.records.is_empty() || page.is_last(number)))
+        });
+
+        match end.await? {
+            ScanEnd::Stopped(answer) => Ok(Some(answer)),
+            ScanEnd::LastPage => Ok(None),
+            ScanEnd::PageLimit => Err(Failure::new(
+                Code::NotFound,
+                format!(
+                    "the record is not among the newest {} of `{}`",
+                    MAX_FALLBACK_PAGES * PAGE_SIZE,
+                    list.name
+                ),
+            )),
         }
-
-        Err(Failure::new(
-            Code::NotFound,
-            format!(
-                "the record is not among the newest {} of `{}`",
-                MOST_PAGES * WALKED_PAGE_SIZE,
-                list.name
-            ),
-        ))
     }
 }
 

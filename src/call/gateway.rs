@@ -73,7 +73,7 @@ impl Gateway {
     }
 
     /// What is wrong with the settings, if anything is.
-    pub fn problem(&self) -> Option<&Failure> {
+    pub fn settings_failure(&self) -> Option<&Failure> {
         self.ready.as_ref().as_ref().err()
     }
 
@@ -93,17 +93,17 @@ impl Gateway {
     }
 
     /// Asks whether the host of a place is there; `None` when it is not set.
-    pub async fn reach(&self, place: UrlBase) -> Option<Result<Reached, Failure>> {
+    pub async fn check_host(&self, place: UrlBase) -> Option<Result<Reached, Failure>> {
         self.ready().ok()?.client.reach(place).await
     }
 
     /// The projects that are known without a request.
-    pub fn projects(&self) -> Vec<String> {
+    pub fn known_projects(&self) -> Vec<String> {
         self.ready().map(|ready| ready.scope.known()).unwrap_or_default()
     }
 
     /// The project that calls of an operation without ids go to; `None`: it follows from the key.
-    pub async fn project_of(
+    pub async fn resolve_project(
         &self,
         entry: &'static OperationEntry,
         requested: Option<&str>,
@@ -122,7 +122,7 @@ impl Gateway {
     }
 
     /// Remembers that ids are of `project`, so that nobody has to look for their owner.
-    pub(crate) fn learn(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
+    pub(crate) fn remember_owner(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
         if let Ok(ready) = self.ready() {
             ready.scope.learn(project, ids);
         }

@@ -1,6 +1,10 @@
-//! Lists of the service, read to their end: which pages there are, what of them is missing, and which records are one.
+//! Lists of the service, which come in pages.
+//!
+//! [`read_all`] reads every page of a list, several pages at a time. [`scan`] reads one page after the other until the
+//! reader has found what it needs. Both take the request of a page as a closure, so that each reader keeps its own
+//! way to the service.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::ControlFlow};
 
 use futures_util::{StreamExt as _, stream};
 use schemars::JsonSchema;
@@ -12,141 +16,263 @@ use crate::{
     fields::Fields,
 };
 
-/// Records a page; the most that the service gives (supplement 1.3).
-const PAGE_SIZE: usize = 100;
+/// Records per page: the largest page that the service returns (supplement 1.3).
+pub(crate) const PAGE_SIZE: u64 = 100;
 
-/// Most pages of a list.
-pub(crate) const MOST_PAGES: u64 = 20;
+/// Largest number of pages that [`read_all`] reads.
+pub(crate) const MAX_PAGES: u64 = 20;
 
-/// Most requests of one look or summary under way at once.
-pub(crate) const AT_ONCE: usize = 8;
+/// Largest number of requests that one reader has in flight.
+pub(crate) const MAX_CONCURRENT_REQUESTS: usize = 8;
 
-/// Something that could not be read.
+/// Something that could not be read, and the reason.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names speak for themselves")]
-pub struct Unread {
+pub struct Omission {
     pub what: String,
     pub why: String,
 }
 
-/// A page of a list.
+/// One page of a list.
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) records: Vec<Value>,
-    /// How many the list has, where the service says so.
-    pages: Option<u64>,
+    /// Number of pages of the whole list, if the service states it.
+    pub(crate) total_pages: Option<u64>,
+    /// Number of records of the whole list, if the service states it.
+    pub(crate) total_records: Option<u64>,
 }
 
 impl Page {
-    /// The page that `operation` answered. An answer that is no list would look like the end of one.
-    pub(crate) fn of(operation: &str, mut answer: Value) -> Result<Self, Failure> {
-        let pages = answer.pointer("/pagination/total_pages").and_then(Value::as_u64);
+    /// Parses the answer of the operation `list`.
+    ///
+    /// # Errors
+    /// `bad_response` if the answer has no list `data`: taken as an empty page, it would look like the end of the list.
+    pub(crate) fn parse(list: &str, mut answer: Value) -> Result<Self, Failure> {
+        let total = |name: &str| answer.pointer(&format!("/pagination/{name}")).and_then(Value::as_u64);
+        let (total_pages, total_records) = (total("total_pages"), total("total_count"));
+
         let Some(Value::Array(records)) = answer.get_mut("data").map(Value::take) else {
-            let message = format!("{operation}: the service's answer is not a list");
+            let message = format!("{list}: the service's answer is not a list");
             return Err(Failure::new(Code::BadResponse, message));
         };
-        Ok(Self { records, pages })
+
+        Ok(Self { records, total_pages, total_records })
     }
 
-    /// Whether no page follows it, which has this number. Where the service does not say how many there are, only an
-    /// empty page is known to be the end.
+    /// Returns whether this page, which has the number `number`, is the last one. If the service does not state the
+    /// number of pages, only an empty page proves the end.
     pub(crate) fn is_last(&self, number: u64) -> bool {
-        self.pages.map_or(self.records.is_empty(), |pages| number + 1 >= pages)
+        self.total_pages.map_or(self.records.is_empty(), |total| number + 1 >= total)
     }
 }
 
-/// The arguments that ask for a page of the list that `filter` narrows.
-pub(crate) fn page_arguments(filter: &Fields, page: u64) -> Fields {
+/// Returns the arguments that request the page `number` of a list. `filter` holds the other arguments of the list.
+pub(crate) fn page_arguments(filter: &Fields, number: u64) -> Fields {
     let mut arguments = filter.clone();
-    arguments.insert("page".to_owned(), json!(page));
+    arguments.insert("page".to_owned(), json!(number));
     arguments.insert("page_size".to_owned(), json!(PAGE_SIZE));
     arguments
 }
 
-/// What a list has shown.
-#[derive(Debug, Default)]
-pub(crate) struct Listed {
-    pub(crate) records: Vec<Value>,
-    /// Pages that could not be read, each with the reason.
-    pub(crate) lost: Vec<(u64, Failure)>,
-    /// Whether it has, or may have, more than [`MOST_PAGES`].
-    pub(crate) is_longer: bool,
+/// Returns whether a failed request of the first page means that the service does not have the list: it answers
+/// unknown paths and unknown filters with 404, 405 or 400.
+pub(crate) fn is_list_missing(code: Code) -> bool {
+    matches!(code, Code::NotFound | Code::Rejected | Code::InvalidArguments)
 }
 
-/// Everything that a list has, page by page from `ask`. Without the first page there is nothing.
-pub(crate) async fn all<A, F>(ask: A) -> Result<Listed, Failure>
+/// How [`scan`] ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum ScanEnd<T> {
+    /// The reader stopped with this value.
+    Stopped(T),
+    /// The list has no more pages.
+    LastPage,
+    /// The list may have more pages than the limit.
+    PageLimit,
+}
+
+/// Reads at most `max_pages` pages of a list, one after the other.
+///
+/// `read` requests the page with a number. `examine` takes the page; it returns `Break` to stop early, or `Continue`
+/// with whether the page was the last one.
+///
+/// # Errors
+/// The first error of `read` or `examine`.
+pub(crate) async fn scan<P, T, E, R, F>(
+    max_pages: u64,
+    read: R,
+    mut examine: impl FnMut(u64, P) -> Result<ControlFlow<T, bool>, E>,
+) -> Result<ScanEnd<T>, E>
 where
-    A: Fn(u64) -> F,
+    R: Fn(u64) -> F,
+    F: Future<Output = Result<P, E>>,
+{
+    for number in 0..max_pages {
+        let page = read(number).await?;
+        match examine(number, page)? {
+            ControlFlow::Break(value) => return Ok(ScanEnd::Stopped(value)),
+            ControlFlow::Continue(true) => return Ok(ScanEnd::LastPage),
+            ControlFlow::Continue(false) => {}
+        }
+    }
+    Ok(ScanEnd::PageLimit)
+}
+
+/// The records that [`read_all`] has read.
+#[derive(Debug, Default)]
+pub(crate) struct ListRecords {
+    pub(crate) records: Vec<Value>,
+    /// Pages that could not be read, each with the reason.
+    pub(crate) failed_pages: Vec<(u64, Failure)>,
+    /// Whether the list has, or may have, more than [`MAX_PAGES`] pages.
+    pub(crate) has_more_pages: bool,
+}
+
+/// Reads all pages of a list, at most [`MAX_PAGES`]. `read` requests the page with a number.
+///
+/// The pages after the first are read concurrently if the first page states how many there are.
+///
+/// # Errors
+/// The failure of the first page. A failure of a later page is part of the result.
+pub(crate) async fn read_all<R, F>(read: R) -> Result<ListRecords, Failure>
+where
+    R: Fn(u64) -> F,
     F: Future<Output = Result<Page, Failure>>,
 {
-    let first = ask(0).await?;
-    match first.pages {
-        Some(pages) => Ok(side_by_side(first, pages, ask).await),
-        None => Ok(one_by_one(first, ask).await),
+    let first = read(0).await?;
+    match first.total_pages {
+        Some(total) => Ok(read_concurrently(first, total, read).await),
+        None => Ok(read_sequentially(first, read).await),
     }
 }
 
-async fn side_by_side<A, F>(first: Page, pages: u64, ask: A) -> Listed
+async fn read_concurrently<R, F>(first: Page, total_pages: u64, read: R) -> ListRecords
 where
-    A: Fn(u64) -> F,
+    R: Fn(u64) -> F,
     F: Future<Output = Result<Page, Failure>>,
 {
-    let numbers = 1..pages.min(MOST_PAGES);
-    let rest: Vec<_> = stream::iter(numbers.clone()).map(ask).buffered(AT_ONCE).collect().await;
-    let mut listed = Listed { records: first.records, lost: Vec::new(), is_longer: pages > MOST_PAGES };
+    let numbers = 1..total_pages.min(MAX_PAGES);
+    let pages: Vec<_> =
+        stream::iter(numbers.clone()).map(read).buffered(MAX_CONCURRENT_REQUESTS).collect().await;
+    let mut list = ListRecords {
+        records: first.records,
+        failed_pages: Vec::new(),
+        has_more_pages: total_pages > MAX_PAGES,
+    };
 
-    for (number, answer) in numbers.zip(rest) {
-        match answer {
-            Ok(page) => listed.records.extend(page.records),
-            Err(failure) => listed.lost.push((number, failure)),
+    for (number, page) in numbers.zip(pages) {
+        match page {
+            Ok(page) => list.records.extend(page.records),
+            Err(failure) => list.failed_pages.push((number, failure)),
         }
     }
 
-    listed
+    list
 }
 
-/// For a service that does not say how many pages there are.
-async fn one_by_one<A, F>(first: Page, ask: A) -> Listed
+/// Reads the pages of a list for which the service states no number of pages.
+async fn read_sequentially<R, F>(first: Page, read: R) -> ListRecords
 where
-    A: Fn(u64) -> F,
+    R: Fn(u64) -> F,
     F: Future<Output = Result<Page, Failure>>,
 {
-    let mut listed = Listed { records: first.records, ..Listed::default() };
-    if listed.records.is_empty() {
-        return listed;
+    let mut list = ListRecords { records: first.records, ..ListRecords::default() };
+    if list.records.is_empty() {
+        return list;
     }
 
-    for number in 1..MOST_PAGES {
-        match ask(number).await {
-            // Nothing more, or the same again from a service that has no pages.
-            Ok(page) if listed.records.ends_with(&page.records) => return listed,
-            Ok(page) => listed.records.extend(page.records),
+    for number in 1..MAX_PAGES {
+        match read(number).await {
+            // An empty page is the end. A service without pages repeats the same records for every page number.
+            Ok(page) if list.records.ends_with(&page.records) => return list,
+            Ok(page) => list.records.extend(page.records),
             Err(failure) => {
-                listed.lost.push((number, failure));
-                return listed;
+                list.failed_pages.push((number, failure));
+                return list;
             }
         }
     }
 
-    listed.is_longer = true;
+    list.has_more_pages = true;
 
-    listed
+    list
 }
 
-/// The records in the order of their ids, each once: pages shift while they are read, and the last that was seen
-/// counts. Of those without an id, nobody knows whether two are one.
-pub(crate) fn each_once(records: Vec<Value>, id: &str) -> Vec<Value> {
-    let mut known = BTreeMap::new();
-    let mut nameless = Vec::new();
+/// Returns the records sorted by the field `id_field`, each id once.
+///
+/// Pages shift while a list is read, so that a record can appear twice; the last one is kept. Records without an id
+/// follow at the end, all of them, because nothing shows which of them are equal.
+pub(crate) fn deduplicate(records: Vec<Value>, id_field: &str) -> Vec<Value> {
+    let mut by_id = BTreeMap::new();
+    let mut without_id = Vec::new();
 
     for record in records {
-        match record.get(id).and_then(Value::as_str) {
-            Some(id) => drop(known.insert(id.to_ascii_lowercase(), record)),
-            None => nameless.push(record),
+        match record.get(id_field).and_then(Value::as_str) {
+            Some(id) => drop(by_id.insert(id.to_ascii_lowercase(), record)),
+            None => without_id.push(record),
         }
     }
 
-    nameless.sort_by_cached_key(Value::to_string);
+    without_id.sort_by_cached_key(Value::to_string);
 
-    known.into_values().chain(nameless).collect()
+    by_id.into_values().chain(without_id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(pagination: Value, records: Value) -> Page {
+        Page::parse("list_runs", json!({"pagination": pagination, "data": records})).expect("a page")
+    }
+
+    #[test]
+    fn the_last_page_follows_from_the_stated_total_or_an_empty_page() {
+        for (pagination, records, number, is_last) in [
+            (json!({"total_pages": 2}), json!([1]), 0, false),
+            (json!({"total_pages": 2}), json!([1]), 1, true),
+            (json!({"total_pages": 0}), json!([]), 0, true),
+            (json!({}), json!([1]), 7, false),
+            (json!({}), json!([]), 7, true),
+        ] {
+            let page = page(pagination, records);
+            assert_eq!(page.is_last(number), is_last, "{page:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_without_a_list_is_not_an_empty_page() {
+        let failure = Page::parse("list_runs", json!({"data": null})).expect_err("no list");
+        assert_eq!(failure.code, Code::BadResponse);
+    }
+
+    #[tokio::test]
+    async fn a_scan_ends_at_a_hit_at_the_last_page_or_at_the_limit() {
+        for (hit, last, expected) in [
+            (Some(1), 2, ScanEnd::Stopped(1)),
+            (None, 2, ScanEnd::LastPage),
+            (Some(3), 2, ScanEnd::LastPage),
+            (None, 9, ScanEnd::PageLimit),
+        ] {
+            let read = |number| std::future::ready(Ok::<_, Failure>(number));
+            let end = scan(4, read, |number, page| {
+                assert_eq!(number, page);
+                Ok(if hit == Some(page) {
+                    ControlFlow::Break(page)
+                } else {
+                    ControlFlow::Continue(page == last)
+                })
+            });
+
+            assert_eq!(end.await.expect("no failure"), expected);
+        }
+    }
+
+    #[test]
+    fn the_last_record_of_an_id_is_kept() {
+        let records = ["B", "a", "b"].map(|id| json!({"id": id})).into_iter().chain([json!({"n": 1})]);
+        let expected = [json!({"id": "a"}), json!({"id": "b"}), json!({"n": 1})];
+        assert_eq!(deduplicate(records.collect(), "id"), expected);
+    }
 }

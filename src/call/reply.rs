@@ -10,7 +10,7 @@ mod pictures;
 mod redirection;
 mod selection;
 
-pub use budget::Asked;
+pub use budget::ReplySource;
 pub use selection::Selection;
 
 use crate::{
@@ -65,14 +65,14 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Takes the answer of `entry`; `bad_response` when it cannot be one. [`Self::with_pictures`] makes it
+    /// Takes the answer of `entry`; `bad_response` when it cannot be one. [`Self::with_decoded_pictures`] makes it
     /// whole.
     pub fn new(
         entry: &OperationEntry,
         arguments: &Fields,
         answer: &Answer,
         key: &ApiKey,
-        within: &ReplyLimits<'_>,
+        limits: &ReplyLimits<'_>,
     ) -> Result<Self, Failure> {
         let bad = |why: &str| bad(entry, answer, key, why);
         let mut taken = Vec::new();
@@ -84,7 +84,7 @@ impl Reply {
                 redirection::result(answer).ok_or_else(|| bad("names no https address in `Location`"))?
             }
             ResponseKind::File => {
-                let (value, picture) = file::result(answer, arguments, within.max_reply_chars)?;
+                let (value, picture) = file::result(answer, arguments, limits.max_reply_chars)?;
                 taken.extend(picture);
                 value
             }
@@ -96,7 +96,7 @@ impl Reply {
 
         let Value::Object(object) = &mut value else { return Err(bad("is not a JSON object")) };
         key.mask_fields(object);
-        rename_tmsys(object, within.tmsys_name);
+        rename_tmsys(object, limits.tmsys_name);
 
         if let Some(complete) = entry.complete {
             complete(object, arguments);
@@ -117,20 +117,20 @@ impl Reply {
 
     /// With the pictures of the answer, as far as they can be delivered by `deadline`.
     #[must_use]
-    pub async fn with_pictures(mut self, deadline: Instant) -> Self {
+    pub async fn with_decoded_pictures(mut self, deadline: Instant) -> Self {
         let taken = std::mem::take(&mut self.taken);
         self.pictures = pictures::deliver(&mut self.value, taken, deadline).await;
         self
     }
 
     /// An answer that was made here.
-    pub fn made(value: Value) -> Self {
+    pub fn from_value(value: Value) -> Self {
         Self { value, pictures: Vec::new(), taken: Vec::new(), project: None }
     }
 
     /// Says which project the call went to.
     #[must_use]
-    pub fn of_project(self, project: Option<String>) -> Self {
+    pub fn with_project(self, project: Option<String>) -> Self {
         Self { project, ..self }
     }
 
@@ -153,7 +153,7 @@ impl Reply {
 
     /// The answer and its compact JSON, cut to at most `most` characters; `truncated` says what is missing then, and
     /// how whoever asked gets it.
-    pub fn within(mut self, most: usize, asked: Asked<'_>) -> (Value, String) {
+    pub fn into_limited(mut self, most: usize, asked: ReplySource<'_>) -> (Value, String) {
         let text = self.value.to_string();
         // A character has at least one byte.
         if text.len() <= most || text.chars().count() <= most {

@@ -14,7 +14,7 @@ mod id;
 mod lookup;
 mod session;
 
-pub use id::{broken_ids, owned_ids};
+pub use id::{find_invalid_ids, owned_ids};
 
 use self::session::Session;
 
@@ -49,7 +49,7 @@ impl Scope {
         let kind = call.key.kind();
         if let Some(project) = &self.project {
             return match requested {
-                Some(requested) if requested != project => Err(bound_to_another(requested, project)),
+                Some(requested) if requested != project => Err(other_project_refused(requested, project)),
                 // Nothing else keeps an organization key inside the project.
                 _ if kind == KeyKind::Organization && !goes_to_project(entry) => {
                     self.confirm_inside(call, project, ids).await.map(|()| Some(project.clone()))
@@ -147,7 +147,7 @@ fn mismatch(requested: &str, owning: &str, id: &ResultId) -> Failure {
 }
 
 /// The project asked for is not that of project scope.
-pub(crate) fn bound_to_another(requested: &str, bound: &str) -> Failure {
+pub(crate) fn other_project_refused(requested: &str, bound: &str) -> Failure {
     let message =
         format!("this server is bound to project `{bound}`, not to `{requested}`; nothing was sent");
     scope_mismatch(requested, bound, message)

@@ -85,7 +85,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
 
 async fn examine(settings: &Settings) -> Report {
     let gateway = Gateway::new(settings.tools_config().map(|config| config.call));
-    let problem = gateway.problem().cloned();
+    let problem = gateway.settings_failure().cloned();
     let hosts = if problem.is_none() { hosts::reach_all(&gateway, settings).await } else { Vec::new() };
     let is_there = hosts.first().is_some_and(|main| main.reached.is_some());
     let probes = if is_there { probes::try_all(&gateway, settings).await } else { Vec::new() };

@@ -82,7 +82,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     let Err(failure) = file.write(&page) else { return Ok(Exit::Done) };
     // What was asked for has come, and is not lost with the file.
     let told = match gathered.get("summary") {
-        Some(summary) => Ok(Reply::made(summary.clone())),
+        Some(summary) => Ok(Reply::from_value(summary.clone())),
         None => asked.summary().await,
     };
     let printed = match told {

@@ -283,7 +283,7 @@ fn as_waited(reply: &Reply, ticket: &Ticket, known: &Known, now: Timestamp) -> R
         }
     }
 
-    Reply::made(value)
+    Reply::from_value(value)
 }
 
 /// Whoever selects fields gets the one by which the end is known, too.

@@ -51,7 +51,7 @@ impl Dispatcher {
     /// # Errors
     /// The failure that says why the settings are unusable.
     pub fn files(&self) -> Result<&Arc<FileServices>, Failure> {
-        self.gateway.problem().map_or(Ok(&self.files), |problem| Err(problem.clone()))
+        self.gateway.settings_failure().map_or(Ok(&self.files), |problem| Err(problem.clone()))
     }
 
     /// Calls a tool. A call that repeats a call of unknown outcome is not sent before the service has been asked
@@ -66,7 +66,7 @@ impl Dispatcher {
         caller: CallerContext,
     ) -> Result<Reply, Failure> {
         match tool {
-            ToolEntry::Operation(entry) => self.gateway.call_once(entry, arguments).await,
+            ToolEntry::Operation(entry) => self.gateway.call_guarded(entry, arguments).await,
             ToolEntry::Composite(entry) => self.call_composite(entry, arguments, caller).await,
         }
     }
@@ -89,7 +89,7 @@ impl Dispatcher {
         let checked = self.gateway.check(entry, &mut arguments)?;
         let (gateway, files) = (self.gateway.clone(), Arc::clone(&self.files));
         let context = ToolContext { gateway, files, arguments, project: checked.requested, audience: caller };
-        let mut reply = Reply::made(entry.run(context).await?);
+        let mut reply = Reply::from_value(entry.run(context).await?);
 
         if let Some(wanted) = checked.wanted {
             reply.select(wanted);

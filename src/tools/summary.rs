@@ -32,7 +32,7 @@ mod whole;
 
 pub use bounding::MOST_CHARS;
 pub use outcome::{
-    Bug, BuildName, Change, Comparison, Failed, Flaky, LeftOut, StepName, Summary, TestName, Unread, With,
+    Bug, BuildName, Change, Comparison, Failed, Flaky, LeftOut, Omission, StepName, Summary, TestName, With,
 };
 
 use self::reader::Reader;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Ready;
 use crate::{
-    call::{reply::Selection, scope::broken_ids},
+    call::{reply::Selection, scope::find_invalid_ids},
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -50,7 +50,7 @@ impl Ready {
         }
 
         let laid_out = entry.and_then(|entry| request::layout(entry, arguments, &self.tmsys_name).err());
-        for more in broken_ids(arguments).into_iter().chain(laid_out.unwrap_or_default()) {
+        for more in find_invalid_ids(arguments).into_iter().chain(laid_out.unwrap_or_default()) {
             if violations.iter().all(|known| known.path != more.path) {
                 violations.push(more);
             }

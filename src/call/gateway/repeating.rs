@@ -41,7 +41,7 @@ const FOR_THE_WRITE: Duration = Duration::from_secs(10);
 
 impl Gateway {
     /// Calls an operation, unless the call repeats one that seems to have happened.
-    pub async fn call_once(
+    pub async fn call_guarded(
         &self,
         entry: &'static OperationEntry,
         arguments: Fields,

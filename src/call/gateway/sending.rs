@@ -82,7 +82,7 @@ impl Ready {
             reply.point_to_next_page();
         }
 
-        Ok(reply.with_pictures(call.deadline).await.of_project(project))
+        Ok(reply.with_decoded_pictures(call.deadline).await.with_project(project))
     }
 
     pub(super) fn within(&self) -> ReplyLimits<'_> {

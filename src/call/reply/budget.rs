@@ -11,7 +11,7 @@ use crate::{fields::Fields, service::tool::Tool};
 
 /// Whose reply it is: what there is to do about one that was cut.
 #[derive(Clone, Copy, Debug)]
-pub enum Asked<'a> {
+pub enum ReplySource<'a> {
     /// A call of this tool.
     Call(&'a Tool),
     /// A resource, which takes no arguments; this tool answers the same and takes some.
@@ -35,7 +35,7 @@ const MOST_CUTS: usize = 500;
 
 /// Cuts `object`, which is longer, until its compact JSON has at most `most` characters. A list that is cut keeps at
 /// least one entry.
-pub(super) fn cut(object: &mut Fields, most: usize, asked: Asked<'_>) {
+pub(super) fn cut(object: &mut Fields, most: usize, asked: ReplySource<'_>) {
     let most = most.saturating_sub(RESERVE);
     let mut cuts = Cuts::default();
     cut_records(object, most, &mut cuts);
@@ -111,7 +111,7 @@ impl Cuts {
         }
     }
 
-    fn told(self, asked: Asked<'_>) -> Value {
+    fn told(self, asked: ReplySource<'_>) -> Value {
         const MOST_TOLD: usize = 5;
 
         let hint = asked.advice(self.kept_records);
@@ -133,7 +133,7 @@ impl Cuts {
     }
 }
 
-impl Asked<'_> {
+impl ReplySource<'_> {
     /// How to get what is missing, where `kept_records` of a list are left.
     fn advice(self, kept_records: Option<usize>) -> String {
         let tool = match self {

@@ -19,7 +19,7 @@ pub fn owned_ids(fields: &Fields) -> IndexSet<ResultId> {
 }
 
 /// The ids that cannot be looked up, wherever the operation itself would send them.
-pub fn broken_ids(fields: &Fields) -> Vec<Violation> {
+pub fn find_invalid_ids(fields: &Fields) -> Vec<Violation> {
     let texts = reference_fields().flat_map(|(_, name)| texts(fields, name));
     let broken = |(path, id): (String, &str)| Some(Violation::new(path, check_segment(id).err()?));
     texts.filter_map(broken).collect()

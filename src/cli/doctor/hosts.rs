@@ -44,7 +44,7 @@ pub(super) async fn reach_all(gateway: &Gateway, settings: &Settings) -> Vec<Hos
 }
 
 async fn reach(gateway: &Gateway, name: &'static str, place: UrlBase, url: Option<&HostUrl>) -> Host {
-    let outcome = gateway.reach(place).await;
+    let outcome = gateway.check_host(place).await;
     let (reached, failure) = match outcome {
         None => (None, None),
         Some(Ok(reached)) => (Some(reached), None),

@@ -134,7 +134,7 @@ impl Source {
 impl Listing {
     /// The records of the project, or of all that are known where the ids themselves tell them apart.
     async fn of(&self, gateway: &Gateway, project: Option<&str>) -> Result<Candidates, Failure> {
-        let known = gateway.projects();
+        let known = gateway.known_projects();
         if project.is_some()
             || !self.is_owned
             || gateway.key_kind() != Some(KeyKind::Organization)
@@ -210,9 +210,9 @@ fn plain(value: String) -> Candidate {
 
 /// The projects that are known; with a project key its own, which is learned once.
 async fn projects(gateway: &Gateway) -> Result<Candidates, Failure> {
-    let mut known = gateway.projects();
+    let mut known = gateway.known_projects();
     if known.is_empty() {
-        known.extend(gateway.project_of(entry(ListKnowledgeFiles::NAME)?, None).await?);
+        known.extend(gateway.resolve_project(entry(ListKnowledgeFiles::NAME)?, None).await?);
     }
     Ok(Candidates { values: known.into_iter().map(plain).collect(), has_more: false })
 }

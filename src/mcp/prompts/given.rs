@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Argument, Choice, script::Piece};
 use crate::{
-    call::scope::bound_to_another, failure::Failure, fields::Fields, service::tool::PROJECT_ID,
+    call::scope::other_project_refused, failure::Failure, fields::Fields, service::tool::PROJECT_ID,
     text::is_hidden,
 };
 
@@ -83,7 +83,7 @@ pub(super) fn leave_out(given: &mut JsonObject, bound: &str) -> Result<(), Failu
         None => return Ok(()),
     };
     if !project.is_empty() && project != bound {
-        return Err(bound_to_another(&project, bound));
+        return Err(other_project_refused(&project, bound));
     }
 
     given.remove(PROJECT_ID);

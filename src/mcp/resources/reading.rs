@@ -30,7 +30,7 @@ impl Server {
             .call(tool, found.arguments, context)
             .await
             .map_err(|failure| refused(uri, &at_address(failure)))?;
-        let (_, text) = reply.within(self.0.max_reply_chars, reply::Asked::Resource(&tool));
+        let (_, text) = reply.into_limited(self.0.max_reply_chars, reply::ReplySource::Resource(&tool));
         let contents = ResourceContents::text(text, uri).with_mime_type(MIME_TYPE);
         let mut result = ReadResourceResult::new(vec![contents]);
 

@@ -1,10 +1,16 @@
 //! What a page shows: the record of a run with its bugs, or the summary of a job or an execution with its runs. The
 //! summary of a run comes with it where there is something to compare.
 
+use std::ops::ControlFlow;
+
 use serde_json::{Value, json};
 
 use crate::{
-    call::{gateway::Gateway, reply::Reply},
+    call::{
+        gateway::Gateway,
+        paging::{self, MAX_PAGES, Page, ScanEnd},
+        reply::Reply,
+    },
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -21,10 +27,6 @@ use crate::{
         project_client::ProjectClient,
     },
 };
-
-/// Runs on a page of a list, and most pages that are read.
-const PAGE_SIZE: usize = 100;
-const MOST_PAGES: usize = 20;
 
 /// What an id turned out to be of.
 #[derive(Clone, Debug)]
@@ -162,22 +164,30 @@ async fn add_run(report: &mut Fields, counter: &ProjectClient, subject: &Subject
 
 /// Reads the runs page by page; those of the pages before a failure are kept.
 async fn read_runs(counter: &ProjectClient, subject: &Subject, runs: &mut Vec<Value>) -> Result<(), Failure> {
-    for page in 0..MOST_PAGES {
-        let mut asked = subject.target.to_arguments();
-        asked.insert("page".to_owned(), json!(page));
-        asked.insert("page_size".to_owned(), json!(PAGE_SIZE));
+    let filter = subject.target.to_arguments();
 
-        let reply = counter.ask(ListRuns::NAME, asked).await?;
-        let records = records(reply.value());
-        let total = reply.value().pointer("/pagination/total_count").and_then(Value::as_u64);
-        let is_last = records.is_empty();
+    let read = |number| {
+        let arguments = paging::page_arguments(&filter, number);
+        async move { counter.ask(ListRuns::NAME, arguments).await }
+    };
 
-        runs.extend(records);
-        if is_last || total.is_some_and(|total| runs.len() as u64 >= total) {
-            return Ok(());
+    let end = paging::scan(MAX_PAGES, read, |_, reply| {
+        let page = Page::parse(ListRuns::NAME, reply.into_value())?;
+        let is_empty = page.records.is_empty();
+        runs.extend(page.records);
+
+        let is_last = is_empty || page.total_records.is_some_and(|total| runs.len() as u64 >= total);
+        Ok(ControlFlow::<(), _>::Continue(is_last))
+    });
+
+    let end = end.await?;
+
+    match end {
+        ScanEnd::PageLimit => {
+            Err(Failure::new(Code::TooLarge, format!("there are more than {}", runs.len())))
         }
+        ScanEnd::LastPage | ScanEnd::Stopped(()) => Ok(()),
     }
-    Err(Failure::new(Code::TooLarge, format!("there are more than {}", runs.len())))
 }
 
 fn records(list: &Value) -> Vec<Value> {

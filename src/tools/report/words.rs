@@ -8,7 +8,7 @@ use std::{
 
 use indicatif::FormattedDuration;
 
-use crate::tools::summary::{BuildName, Change, Comparison, Failed, Flaky, Summary, Unread};
+use crate::tools::summary::{BuildName, Change, Comparison, Failed, Flaky, Omission, Summary};
 
 /// Room for the word that a line begins with.
 const WORD: usize = 14;
@@ -119,7 +119,7 @@ fn change(change: &Change) -> String {
     }
 }
 
-fn unread(to: &mut Formatter<'_>, unread: &Unread) -> fmt::Result {
+fn unread(to: &mut Formatter<'_>, unread: &Omission) -> fmt::Result {
     writeln!(to, "  {}: {}", unread.what, unread.why)
 }
 

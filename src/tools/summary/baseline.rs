@@ -9,7 +9,7 @@ use super::{
     reader::{Reader, filter, is_absent, is_partial, likely},
 };
 use crate::{
-    call::paging::MOST_PAGES,
+    call::paging::MAX_PAGES,
     failure::Failure,
     fields::Fields,
     service::{
@@ -108,7 +108,7 @@ async fn earlier_execution(
     let mut narrowed = filter([("test_plan_id", plan), ("status", "completed")]);
     narrowed.extend(filter([("sort_by", "start_time"), ("sort_order", "desc")]));
 
-    for page in 0..MOST_PAGES {
+    for page in 0..MAX_PAGES {
         let shown = reader.page(ListTestPlanExecutions::NAME, &narrowed, page).await?;
         let is_last = shown.is_last(page);
         let found = latest(shown.records, subject, own, "started_at");
@@ -117,7 +117,7 @@ async fn earlier_execution(
         }
     }
 
-    let pages = format!("{MOST_PAGES} and after");
+    let pages = format!("{MAX_PAGES} and after");
     subject.notes.skipped("earlier executions of the plan, page", pages, TOO_LONG);
 
     Ok(None)

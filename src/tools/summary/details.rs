@@ -8,7 +8,7 @@ use super::{
     reader::{Reader, filter},
 };
 use crate::{
-    call::paging::AT_ONCE,
+    call::paging::MAX_CONCURRENT_REQUESTS,
     failure::Failure,
     service::{
         api::bugs::ListRunBugs,
@@ -49,7 +49,7 @@ pub(super) async fn read(reader: &Reader, subject: &mut Subject) {
             let place = wanted.place;
             read_run(reader, wanted).map(move |read| (place, read))
         })
-        .buffer_unordered(AT_ONCE);
+        .buffer_unordered(MAX_CONCURRENT_REQUESTS);
 
     while let Some((place, read)) = reading.next().await {
         note(subject, place, read);

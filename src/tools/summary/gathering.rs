@@ -10,7 +10,7 @@ use super::{
     unread::Notes,
 };
 use crate::{
-    call::paging::{Listed, MOST_PAGES, each_once},
+    call::paging::{ListRecords, MAX_PAGES, deduplicate},
     failure::{Code, Failure},
     service::{
         api::{jobs::ListJobs, runs::ListRuns},
@@ -115,7 +115,7 @@ async fn add_tests(reader: &Reader, subject: &mut Subject) -> Result<(), Failure
 
 /// The jobs, each once.
 fn jobs(records: Vec<Value>) -> Vec<Case> {
-    each_once(records, "job_id").iter().map(Case::of_job).collect()
+    deduplicate(records, "job_id").iter().map(Case::of_job).collect()
 }
 
 /// What runs of one job have in common.
@@ -129,7 +129,7 @@ enum Common {
 /// The runs, those of one job together.
 fn jobs_of(runs: Vec<Value>) -> Vec<Case> {
     let mut jobs: BTreeMap<Common, Vec<Value>> = BTreeMap::new();
-    for (place, run) in each_once(runs, "multiplayer_run_id").into_iter().enumerate() {
+    for (place, run) in deduplicate(runs, "multiplayer_run_id").into_iter().enumerate() {
         let job = text(&run, "job_id").map(|id| Common::Job(id.to_ascii_lowercase()));
         jobs.entry(job.unwrap_or(Common::Run(place))).or_default().push(run);
     }
@@ -166,15 +166,15 @@ impl Subject {
 pub(super) const TOO_LONG: &str = "a summary reads no more pages of a list";
 
 /// Says which pages of a list are missing; whether none is.
-pub(super) fn note(notes: &mut Notes, listed: &Listed, what: &'static str) -> bool {
-    for (page, failure) in &listed.lost {
+pub(super) fn note(notes: &mut Notes, listed: &ListRecords, what: &'static str) -> bool {
+    for (page, failure) in &listed.failed_pages {
         notes.add(what, page.to_string(), failure.clone());
     }
 
-    if listed.is_longer {
-        let pages = format!("{MOST_PAGES} and after");
+    if listed.has_more_pages {
+        let pages = format!("{MAX_PAGES} and after");
         notes.skipped(what, pages, TOO_LONG);
     }
 
-    listed.lost.is_empty() && !listed.is_longer
+    listed.failed_pages.is_empty() && !listed.has_more_pages
 }

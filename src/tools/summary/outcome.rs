@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use crate::call::paging::Unread;
+pub use crate::call::paging::Omission;
 
 /// What became of a run, a job or an execution. A test is a job, and its last started attempt counts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -50,7 +50,7 @@ pub struct Summary {
     pub comparison: Option<Comparison>,
     /// What could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unread: Vec<Unread>,
+    pub unread: Vec<Omission>,
     /// What there was no room for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,

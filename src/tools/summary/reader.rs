@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     call::{
         gateway::Gateway,
-        paging::{self, Listed, Page},
+        paging::{self, ListRecords, Page},
         scope::owned_ids,
     },
     failure::{Code, Failure},
@@ -109,18 +109,18 @@ impl Reader {
         let records = || below(answer, "data");
         let runs = records().chain([answer]).flat_map(|record| below(record, "runs"));
         for record in records().chain(runs).filter_map(Value::as_object) {
-            self.gateway.learn(project, owned_ids(record));
+            self.gateway.remember_owner(project, owned_ids(record));
         }
     }
 
     /// Everything that a list has.
-    pub(super) async fn all(&self, operation: &str, filter: &Fields) -> Result<Listed, Failure> {
-        paging::all(|page| self.page(operation, filter, page)).await
+    pub(super) async fn all(&self, operation: &str, filter: &Fields) -> Result<ListRecords, Failure> {
+        paging::read_all(|page| self.page(operation, filter, page)).await
     }
 
     /// One page of a list.
     pub(super) async fn page(&self, operation: &str, filter: &Fields, page: u64) -> Result<Page, Failure> {
-        Page::of(operation, self.ask(operation, paging::page_arguments(filter, page)).await?)
+        Page::parse(operation, self.ask(operation, paging::page_arguments(filter, page)).await?)
     }
 }
 

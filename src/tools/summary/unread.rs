@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{outcome::Unread, texts::shortened};
+use super::{outcome::Omission, texts::shortened};
 use crate::failure::{Code, Failure};
 
 /// Ids that an entry names.
@@ -38,7 +38,7 @@ impl Notes {
     }
 
     /// The entries, in a fixed order.
-    pub(super) fn told(&self) -> Vec<Unread> {
+    pub(super) fn told(&self) -> Vec<Omission> {
         let mut alike: BTreeMap<(&str, String, Option<u16>), Vec<&Note>> = BTreeMap::new();
         for note in &self.0 {
             let key = (note.what, format!("{:?}", note.failure.code), note.failure.status);
@@ -56,7 +56,7 @@ impl Notes {
                 more => format!(" and {more} more"),
             };
             let what = format!("{} {}{more}", first.what, named.join(", "));
-            Some(Unread {
+            Some(Omission {
                 what: shortened(what.trim_end(), LONGEST_REASON),
                 why: shortened(&first.failure.message, LONGEST_REASON),
             })

@@ -35,7 +35,7 @@ pub(super) struct UploadSession {
 impl UploadSession {
     /// Finds out to which project `operation` goes, and stays with it.
     pub(super) async fn settle(&mut self, operation: &str) -> Result<(), Failure> {
-        self.project = self.gateway.project_of(entry(operation)?, self.project.as_deref()).await?;
+        self.project = self.gateway.resolve_project(entry(operation)?, self.project.as_deref()).await?;
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Item, watched::Watched};
-use crate::{call::paging::Unread, service::api::Open};
+use crate::{call::paging::Omission, service::api::Open};
 
 /// Names that a person is told at once.
 const MOST_NAMES: usize = 3;
@@ -55,7 +55,7 @@ pub struct Completion {
     pub items: Vec<Item>,
     /// What could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unread: Vec<Unread>,
+    pub unread: Vec<Omission>,
     /// The job, run or execution as the service shows it; absent with several jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource: Option<Open>,

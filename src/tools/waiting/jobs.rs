@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::{
     item::{Item, is_completed, text},
-    lists::{is_no_list, page_of},
+    lists::page_of,
 };
 use crate::{
-    call::paging::AT_ONCE,
+    call::paging::{MAX_CONCURRENT_REQUESTS, is_list_missing},
     failure::{Code, Failure},
     fields::Fields,
     service::{api::jobs::GetJob, operation::Operation as _},
@@ -211,7 +211,7 @@ impl Jobs {
             let shown = match page_of(counter, filter, page).await {
                 Ok(shown) => shown,
                 // They can be read one by one.
-                Err(failure) if is_no_list(failure.code) || failure.code == Code::BadResponse => break,
+                Err(failure) if is_list_missing(failure.code) || failure.code == Code::BadResponse => break,
                 Err(failure) => return Err(failure),
             };
 
@@ -252,7 +252,8 @@ impl Jobs {
             let read = counter.ask(GetJob::NAME, of_job(&id)).await;
             (id, read)
         };
-        let answers: Vec<_> = stream::iter(ids).map(reading).buffered(AT_ONCE).collect().await;
+        let answers: Vec<_> =
+            stream::iter(ids).map(reading).buffered(MAX_CONCURRENT_REQUESTS).collect().await;
         let mut failed = Vec::new();
 
         for (id, answer) in answers {

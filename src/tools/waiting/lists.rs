@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::item::text;
 use crate::{
     call::paging::{self, Page},
-    failure::{Code, Failure},
+    failure::Failure,
     fields::Fields,
     service::{api::jobs::ListJobs, operation::Operation as _},
     tools::project_client::ProjectClient,
@@ -17,28 +17,23 @@ pub(super) async fn of_execution(
     execution: &str,
 ) -> Result<Option<(Vec<Value>, bool)>, Failure> {
     let filter = Fields::from_iter([("test_plan_execution_id".to_owned(), json!(execution))]);
-    let listed = match paging::all(|page| page_of(counter, &filter, page)).await {
+    let listed = match paging::read_all(|page| page_of(counter, &filter, page)).await {
         Ok(listed) => listed,
-        Err(failure) if is_no_list(failure.code) => return Ok(None),
+        Err(failure) if paging::is_list_missing(failure.code) => return Ok(None),
         Err(failure) => return Err(failure),
     };
-    if let Some((_, failure)) = listed.lost.into_iter().next() {
+    if let Some((_, failure)) = listed.failed_pages.into_iter().next() {
         return Err(failure);
     }
 
-    let mut all = paging::each_once(listed.records, "job_id");
+    let mut all = paging::deduplicate(listed.records, "job_id");
     all.sort_by_cached_key(|job| ["created_at", "test_name", "job_id"].map(|name| text(job, name)));
 
-    Ok(Some((all, listed.is_longer)))
+    Ok(Some((all, listed.has_more_pages)))
 }
 
 /// A page of the list.
 pub(super) async fn page_of(counter: &ProjectClient, filter: &Fields, page: u64) -> Result<Page, Failure> {
     let reply = counter.ask(ListJobs::NAME, paging::page_arguments(filter, page)).await?;
-    Page::of(ListJobs::NAME, reply.into_value())
-}
-
-/// Whether it means that the service does not have this list.
-pub(super) fn is_no_list(code: Code) -> bool {
-    matches!(code, Code::NotFound | Code::Rejected | Code::InvalidArguments)
+    Page::parse(ListJobs::NAME, reply.into_value())
 }

@@ -1,7 +1,7 @@
 //! Jobs that a start named and that the list of their execution does not show: nobody else would look at them.
 
 use super::{Item, jobs::Jobs};
-use crate::{call::paging::Unread, failure::Failure, tools::project_client::ProjectClient};
+use crate::{call::paging::Omission, failure::Failure, tools::project_client::ProjectClient};
 
 /// Jobs that were named, and what was seen of those that no list shows.
 #[derive(Debug)]
@@ -46,8 +46,8 @@ impl Named {
         self.hidden.items()
     }
 
-    pub(super) fn unread(&self) -> Vec<Unread> {
-        let unread = |(id, failure): &(String, Failure)| Unread {
+    pub(super) fn unread(&self) -> Vec<Omission> {
+        let unread = |(id, failure): &(String, Failure)| Omission {
             what: format!("job {id}"),
             why: failure.message.clone(),
         };

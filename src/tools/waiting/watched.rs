@@ -12,7 +12,7 @@ use super::{
 use crate::{
     call::{
         gateway::Gateway,
-        paging::{MOST_PAGES, Unread},
+        paging::{MAX_PAGES, Omission},
     },
     failure::Failure,
     fields::Fields,
@@ -124,14 +124,14 @@ impl Watched {
     }
 
     /// What nobody looks at.
-    pub(super) fn unread(&self) -> Vec<Unread> {
+    pub(super) fn unread(&self) -> Vec<Omission> {
         let missing = self.total().saturating_sub(self.readable());
-        let pages = Unread {
-            what: format!("jobs, page {MOST_PAGES} and after"),
+        let pages = Omission {
+            what: format!("jobs, page {MAX_PAGES} and after"),
             why: "a wait reads no more pages of a list".to_owned(),
         };
         let tests =
-            Unread { what: format!("{missing} tests"), why: "they are not in the list of jobs".to_owned() };
+            Omission { what: format!("{missing} tests"), why: "they are not in the list of jobs".to_owned() };
         let pages = self.is_longer.then_some(pages);
         let tests = (missing > 0 && pages.is_none()).then_some(tests);
 
