@@ -223,10 +223,6 @@ pub(crate) fn deduplicate(records: Vec<Value>, id_field: &str) -> Vec<Value> {
 mod tests {
     use super::*;
 
-    fn page(pagination: Value, records: Value) -> Page {
-        Page::parse("list_runs", json!({"pagination": pagination, "data": records})).expect("a page")
-    }
-
     #[test]
     fn the_last_page_follows_from_the_stated_total_or_an_empty_page() {
         for (pagination, records, number, is_last) in [
@@ -236,7 +232,8 @@ mod tests {
             (json!({}), json!([1]), 7, false),
             (json!({}), json!([]), 7, true),
         ] {
-            let page = page(pagination, records);
+            let answer = json!({"pagination": pagination, "data": records});
+            let page = Page::parse("list_runs", answer).expect("a page");
             assert_eq!(page.is_last(number), is_last, "{page:?}");
         }
     }
