@@ -110,7 +110,7 @@ impl Server {
             confirmation: Confirmation::new(),
             completion: Completion::default(),
             tasks: tasks::Memory::default(),
-            patience: settings.pace().patience,
+            patience: settings.upload_timing().wait_limit,
             stopping: CancellationToken::new(),
         }))
     }

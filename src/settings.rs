@@ -31,8 +31,8 @@ use crate::{
         files::FilesRoot,
         selection::Selection,
         upload::{
-            FilesConfig, Pace,
-            provenance::{self, Job},
+            FilesConfig, UploadTiming,
+            provenance::{self, CiJob},
         },
     },
 };
@@ -47,8 +47,8 @@ const DEFAULT_MAX_REPLY_CHARS: usize = 20_000;
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     found: BTreeMap<&'static str, Found>,
-    job: Option<Job>,
-    pace: Pace,
+    job: Option<CiJob>,
+    upload_timing: UploadTiming,
 }
 
 /// A value and where it came from.
@@ -74,7 +74,7 @@ impl Settings {
 
     /// Takes the settings from the command line and from `variable`, which looks a variable up.
     pub fn from_sources(matches: &ArgMatches, variable: impl Fn(&str) -> Option<String>) -> Self {
-        let mut settings = Self { job: provenance::job(&variable), ..Self::default() };
+        let mut settings = Self { job: provenance::detect_ci_job(&variable), ..Self::default() };
         for setting in SETTINGS {
             let flag = match setting.flag {
                 "" => None,
@@ -99,13 +99,13 @@ impl Settings {
 
     /// The same with uploads of another patience.
     #[must_use]
-    pub fn with_pace(self, pace: Pace) -> Self {
-        Self { pace, ..self }
+    pub fn with_upload_timing(self, upload_timing: UploadTiming) -> Self {
+        Self { upload_timing, ..self }
     }
 
     /// How patient uploads are.
-    pub fn pace(&self) -> &Pace {
-        &self.pace
+    pub fn upload_timing(&self) -> &UploadTiming {
+        &self.upload_timing
     }
 
     /// Sets what is not set yet, naming where the value comes from.
@@ -224,7 +224,7 @@ impl Settings {
                     state,
                     ca_file,
                     job: self.job.clone(),
-                    pace: self.pace.clone(),
+                    timing: self.upload_timing.clone(),
                 },
             }),
             (_, key) => Err(problems.into_failure(key.and_then(|key| key.key().ok()).as_ref())),

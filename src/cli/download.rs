@@ -21,7 +21,7 @@ use crate::{
         caller::CallerContext,
         composite::minion_platform,
         dispatcher::Dispatcher,
-        download::{Installed, Manner, MinionOrder, Order, Report},
+        download::{DownloadOptions, DownloadReport, DownloadRequest, InstallerRequest, SavedInstaller},
         files::Destination,
     },
     violation::Violation,
@@ -93,11 +93,11 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     }
 }
 
-async fn run_files(matches: &ArgMatches, dispatcher: &Dispatcher) -> Result<Report, Exit> {
+async fn run_files(matches: &ArgMatches, dispatcher: &Dispatcher) -> Result<DownloadReport, Exit> {
     let run_id = matches.get_one::<String>(RUN_ID).cloned().unwrap_or_default();
     let destination = destination(matches, dispatcher, &run_id).map_err(|failure| complain(&failure))?;
     let given = |name: &str| matches.contains_id(name);
-    let order = Order {
+    let order = DownloadRequest {
         project: None,
         players: given(PLAYER)
             .then(|| matches.get_many::<u64>(PLAYER).unwrap_or_default().copied().collect()),
@@ -110,24 +110,25 @@ async fn run_files(matches: &ArgMatches, dispatcher: &Dispatcher) -> Result<Repo
 
     let bar = Bar::new();
     let audience = CallerContext { watcher: Arc::new(bar.clone()), ..CallerContext::silent() };
-    let ended = order.run(dispatcher.gateway(), &destination, &Manner::default(), &audience).await;
+    let ended = order.run(dispatcher.gateway(), &destination, &DownloadOptions::default(), &audience).await;
 
     bar.end();
 
     ended.map_err(|failure| complain_late(&failure))
 }
 
-async fn minion(matches: &ArgMatches, dispatcher: &Dispatcher) -> Result<Installed, Exit> {
+async fn minion(matches: &ArgMatches, dispatcher: &Dispatcher) -> Result<SavedInstaller, Exit> {
     let wanted = || {
         let named = matches.get_one::<String>(PLATFORM).map(|word| platform(word)).transpose()?;
         Ok((minion_platform(named)?, destination(matches, dispatcher, ".")?))
     };
     let (platform, destination) = wanted().map_err(|failure| complain(&failure))?;
-    let order = MinionOrder { project: None, platform, overwrite: matches.get_flag(OVERWRITE) };
+    let order = InstallerRequest { project: None, platform, overwrite: matches.get_flag(OVERWRITE) };
     let bar = Bar::new();
     let audience = CallerContext { watcher: Arc::new(bar.clone()), ..CallerContext::silent() };
     let storage = dispatcher.files().map_err(|failure| complain(&failure))?.storage.clone();
-    let ended = order.run(dispatcher.gateway(), &storage, &destination, &Manner::default(), &audience).await;
+    let ended =
+        order.run(dispatcher.gateway(), &storage, &destination, &DownloadOptions::default(), &audience).await;
 
     bar.end();
 
@@ -161,7 +162,7 @@ fn shown(result: &impl Serialize, table: &Table, exit: Exit) -> anyhow::Result<E
     Ok(exit)
 }
 
-fn table_of_files(report: &Report) -> Table {
+fn table_of_files(report: &DownloadReport) -> Table {
     let mut table = Table::new(["file", "bytes", "note"]);
     for file in &report.files {
         let note = if file.kept { "was there" } else { "" };
@@ -179,7 +180,7 @@ fn table_of_files(report: &Report) -> Table {
     table
 }
 
-fn table_of_installer(installed: &Installed) -> Table {
+fn table_of_installer(installed: &SavedInstaller) -> Table {
     let mut table = Table::new(["file", "bytes", "sha256"]);
     let size = installed.size.map(|size| size.to_string()).unwrap_or_default();
     table.row([installed.path.clone(), size, installed.sha256.clone().unwrap_or_default()]);
@@ -187,7 +188,7 @@ fn table_of_installer(installed: &Installed) -> Table {
 }
 
 /// A file that did not come decides.
-fn exit(report: &Report) -> Exit {
+fn exit(report: &DownloadReport) -> Exit {
     match report.failed.first().map(|failed| failed.code) {
         None => Exit::Done,
         Some(code) => Exit::late(code),

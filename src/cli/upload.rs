@@ -22,7 +22,7 @@ use crate::{
         composite::{CompositeTool as _, UploadBuild},
         dispatcher::Dispatcher,
         files::FilesRoot,
-        upload::{FileServices, Handle, Order, Uploaded},
+        upload::{FileServices, FinishedUpload, UploadHandle, UploadRequest},
     },
 };
 
@@ -110,7 +110,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
     };
 
     let tokens: Vec<_> = jobs.iter().map(|job| job.handle.cancelled.clone()).collect();
-    let bars = Bars::new(jobs.iter().map(|job| (job.path.as_str(), Arc::clone(&job.handle.meter))));
+    let bars = Bars::new(jobs.iter().map(|job| (job.path.as_str(), Arc::clone(&job.handle.progress))));
 
     tokio::select! {
         exit = uploaded(jobs, &bars, interrupted_twice(&tokens)) => exit,
@@ -121,7 +121,7 @@ pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Ex
 /// One file and what is to be done with it. It is opened when its turn comes: a process may hold only so many.
 struct Job<'a> {
     path: String,
-    handle: Handle,
+    handle: UploadHandle,
     batch: Arc<Batch<'a>>,
 }
 
@@ -136,8 +136,8 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    fn order<'b>(&'b self, path: &'b str) -> Order<'b> {
-        Order {
+    fn order<'b>(&'b self, path: &'b str) -> UploadRequest<'b> {
+        UploadRequest {
             path,
             project: self.project.as_deref(),
             options: self.options.clone(),
@@ -150,12 +150,12 @@ impl Batch<'_> {
 }
 
 impl Job<'_> {
-    async fn run(self) -> (String, Result<Uploaded, Failure>) {
+    async fn run(self) -> (String, Result<FinishedUpload, Failure>) {
         let Self { path, handle, batch } = self;
         let order = batch.order(&path);
         let outcome = match order.checked(handle, batch.dispatcher.gateway(), batch.files, &batch.root).await
         {
-            Ok(errand) => errand.run().await,
+            Ok(job) => job.run().await,
             Err(failure) => Err(failure),
         };
 

@@ -8,26 +8,26 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::json;
 use tokio::time::Instant;
 
-mod existing;
+mod context;
+mod existing_file;
 mod glob;
-mod listing;
-mod meter;
-mod minion;
-mod part;
+mod installer;
+mod partial_file;
 mod plan;
+mod progress;
 mod report;
+mod run_listing;
 mod transfer;
-mod work;
 
-pub use minion::{Installed, MinionOrder};
-pub use report::{Failed, Report, SavedFile};
+pub use installer::{InstallerRequest, SavedInstaller};
+pub use report::{DownloadReport, FailedFile, SavedFile};
 
 use self::{
-    listing::{Listing, split},
-    meter::Meter,
-    plan::{ARTIFACT, Plan, Wanted},
+    context::{DownloadSource, SaveError, SaveOutcome, TransferContext},
+    plan::{ARTIFACT, DownloadPlan, PlannedFile},
+    progress::DownloadProgress,
+    run_listing::{RunListing, split},
     transfer::save,
-    work::{Origin, Saved, Trouble, Work},
 };
 use crate::{
     call::gateway::{Artifact, Gateway, Refusal},
@@ -36,7 +36,7 @@ use crate::{
     service::api::Id,
     tools::{
         caller::CallerContext,
-        files::{Destination, over},
+        files::{Destination, sleep_until},
     },
 };
 
@@ -58,13 +58,13 @@ const PAUSES: [Duration; 4] =
 
 /// What is wanted of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Order {
+pub struct DownloadRequest {
     /// Project that the caller named.
     pub project: Option<String>,
     /// Of a run, or of one of its players.
     pub run_id: String,
     /// Only these files.
-    pub files: Option<Vec<Choice>>,
+    pub files: Option<Vec<RequestedFile>>,
     /// Only these players.
     pub players: Option<Vec<u64>>,
     /// Only files whose names one of these patterns means.
@@ -75,7 +75,7 @@ pub struct Order {
 
 /// A file that a caller names.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct RequestedFile {
     /// Of the player.
     pub run_id: Id,
     /// `artifact:<path>`
@@ -86,16 +86,16 @@ pub struct Choice {
 
 /// How patiently bytes are fetched, and how they are written.
 #[derive(Clone, Debug)]
-pub struct Manner {
+pub struct DownloadOptions {
     /// Pauses between attempts that bring nothing; there are no more attempts than these and one.
     pub pauses: Arc<[Duration]>,
     /// Takes the bytes.
     pub disk: Arc<dyn Disk>,
 }
 
-impl Default for Manner {
+impl Default for DownloadOptions {
     fn default() -> Self {
-        Self { pauses: Arc::new(PAUSES), disk: Arc::new(Real) }
+        Self { pauses: Arc::new(PAUSES), disk: Arc::new(SystemDisk) }
     }
 }
 
@@ -112,15 +112,15 @@ pub trait Disk: fmt::Debug + Send + Sync {
 
 /// The disk that there is.
 #[derive(Clone, Copy, Debug)]
-struct Real;
+struct SystemDisk;
 
-impl Disk for Real {
+impl Disk for SystemDisk {
     fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
         io::Write::write_all(file, bytes)
     }
 }
 
-impl Order {
+impl DownloadRequest {
     /// Why a place that the caller chose for a file cannot be one, if so.
     pub fn problem(path: &str) -> Option<&'static str> {
         plan::problem(path)
@@ -151,44 +151,45 @@ impl Order {
         self,
         gateway: &Gateway,
         destination: &Destination,
-        manner: &Manner,
+        options: &DownloadOptions,
         audience: &CallerContext,
-    ) -> Result<Report, Failure> {
+    ) -> Result<DownloadReport, Failure> {
         let end = audience.patience.map(|patience| Instant::now() + patience);
-        let listing = listing::read(gateway, self.project.as_deref(), split(&self.run_id).0).await?;
-        let mut plan = Plan::of(&self, &listing)?;
+        let listing = run_listing::read(gateway, self.project.as_deref(), split(&self.run_id).0).await?;
+        let mut plan = DownloadPlan::of(&self, &listing)?;
         let wanted = std::mem::take(&mut plan.wanted);
-        let meter = Arc::new(Meter::new(wanted.iter().filter_map(|one| one.target.size).sum()));
-        let mut errand = Errand { failed: plan.failed, ..Errand::default() };
+        let progress = Arc::new(DownloadProgress::new(wanted.iter().filter_map(|one| one.target.size).sum()));
+        let mut job = DownloadJob { failed: plan.failed, ..DownloadJob::default() };
         if wanted.is_empty() {
-            return errand.report(&listing, destination.shown(), &meter);
+            return job.report(&listing, destination.shown(), &progress);
         }
 
         let directory = destination.open()?;
         let shown = directory.path().display().to_string();
-        let (meter_of_all, clock) = (Arc::clone(&meter), Arc::clone(gateway.clock()));
-        let work = Work { directory, manner: manner.clone(), meter: meter_of_all, clock, end };
+        let (meter_of_all, clock) = (Arc::clone(&progress), Arc::clone(gateway.clock()));
+        let work =
+            TransferContext { directory, options: options.clone(), progress: meter_of_all, clock, end };
 
-        errand.fetch(gateway, wanted, &work, audience).await?;
+        job.fetch(gateway, wanted, &work, audience).await?;
 
-        errand.report(&listing, &shown, &meter)
+        job.report(&listing, &shown, &progress)
     }
 }
 
 /// What has come of the files so far.
 #[derive(Debug, Default)]
-struct Errand {
+struct DownloadJob {
     files: Vec<(usize, SavedFile)>,
-    failed: Vec<Failed>,
+    failed: Vec<FailedFile>,
     remaining: Vec<String>,
 }
 
-impl Errand {
+impl DownloadJob {
     async fn fetch(
         &mut self,
         gateway: &Gateway,
-        wanted: Vec<Wanted>,
-        work: &Work,
+        wanted: Vec<PlannedFile>,
+        work: &TransferContext,
         audience: &CallerContext,
     ) -> Result<(), Failure> {
         let mut waiting: Vec<_> = wanted.iter().map(|one| Some(one.target.path.clone())).collect();
@@ -204,10 +205,10 @@ impl Errand {
                     let Some((place, artifact, path, ended)) = ended else { break };
                     match ended {
                         Ok(saved) => self.files.push((place, saved_file(&artifact, path, &saved))),
-                        Err(Trouble::File(failure)) => {
-                            self.failed.push(Failed::new(&artifact.run_id, &artifact.filename, failure));
+                        Err(SaveError::File(failure)) => {
+                            self.failed.push(FailedFile::new(&artifact.run_id, &artifact.filename, failure));
                         }
-                        Err(Trouble::Disk(failure)) => {
+                        Err(SaveError::Disk(failure)) => {
                             full = Some(failure);
                             continue;
                         }
@@ -216,13 +217,13 @@ impl Errand {
                         *waiting = None;
                     }
                 }
-                () = over(work.end) => break,
-                _ = ticks.tick() => tell(&work.meter, audience),
+                () = sleep_until(work.end) => break,
+                _ = ticks.tick() => tell(&work.progress, audience),
             }
         }
 
         drop(coming);
-        tell(&work.meter, audience);
+        tell(&work.progress, audience);
         self.remaining = waiting.into_iter().flatten().collect();
 
         full.map_or(Ok(()), |failure| Err(self.stopped(failure)))
@@ -240,7 +241,12 @@ impl Errand {
             .detail("remaining", json!(remaining))
     }
 
-    fn report(mut self, listing: &Listing, destination: &str, meter: &Meter) -> Result<Report, Failure> {
+    fn report(
+        mut self,
+        listing: &RunListing,
+        destination: &str,
+        progress: &DownloadProgress,
+    ) -> Result<DownloadReport, Failure> {
         if self.files.is_empty()
             && self.remaining.is_empty()
             && let Some(first) = self.failed.first()
@@ -264,7 +270,7 @@ impl Errand {
         let none = (files.is_empty() && !is_late).then(|| nothing(listing));
         let hint = if is_late { Some(LATE.to_owned()) } else { none };
 
-        Ok(Report {
+        Ok(DownloadReport {
             status,
             run_id: listing.run_id.clone(),
             destination: destination.to_owned(),
@@ -273,14 +279,14 @@ impl Errand {
             files,
             failed: self.failed,
             remaining: is_late.then_some(self.remaining.len()),
-            progress: is_late.then(|| meter.told()),
+            progress: is_late.then(|| progress.describe()),
             hint,
         })
     }
 }
 
 /// Why there was nothing to save.
-fn nothing(listing: &Listing) -> String {
+fn nothing(listing: &RunListing) -> String {
     let files: usize = listing.players.iter().map(|player| player.files.len()).sum();
     if files > 0 {
         return format!("none of the run's {files} files is meant: see them with `list_run_artifacts`");
@@ -291,29 +297,29 @@ fn nothing(listing: &Listing) -> String {
 async fn fetch_one(
     gateway: Gateway,
     place: usize,
-    one: Wanted,
-    work: Work,
-) -> (usize, Artifact, String, Result<Saved, Trouble>) {
-    let Wanted { artifact, target } = one;
+    one: PlannedFile,
+    work: TransferContext,
+) -> (usize, Artifact, String, Result<SaveOutcome, SaveError>) {
+    let PlannedFile { artifact, target } = one;
     let path = target.path.clone();
-    let origin = Stored { gateway, artifact };
+    let origin = ArtifactSource { gateway, artifact };
     let ended = save(&origin, target, work).await;
     (place, origin.artifact, path, ended)
 }
 
 /// A file of a player, on the knowledge host or where that leads.
-struct Stored {
+struct ArtifactSource {
     gateway: Gateway,
     artifact: Artifact,
 }
 
-impl Origin for Stored {
+impl DownloadSource for ArtifactSource {
     async fn open(&self, rest: &ResumeFrom) -> Result<DownloadStream, Refusal> {
         self.gateway.open(&self.artifact, rest).await
     }
 }
 
-fn saved_file(artifact: &Artifact, path: String, saved: &Saved) -> SavedFile {
+fn saved_file(artifact: &Artifact, path: String, saved: &SaveOutcome) -> SavedFile {
     SavedFile {
         run_id: artifact.run_id.clone(),
         file_ref: format!("{ARTIFACT}{}", artifact.filename),
@@ -323,6 +329,6 @@ fn saved_file(artifact: &Artifact, path: String, saved: &Saved) -> SavedFile {
     }
 }
 
-fn tell(meter: &Meter, audience: &CallerContext) {
-    audience.watcher.progress(meter.there(), meter.total(), &meter.told());
+fn tell(progress: &DownloadProgress, audience: &CallerContext) {
+    audience.watcher.progress(progress.there(), progress.total(), &progress.describe());
 }

@@ -7,18 +7,18 @@ use std::{
 
 mod digest;
 mod directory;
-mod held;
+mod file_lock;
+pub mod file_name;
 mod identity;
-pub mod name;
-mod opened;
-mod told;
+mod open_file;
+mod progress;
 
 pub use digest::{hexadecimal, sha256};
-pub use directory::{Destination, Directory, Spot, is_escape};
-pub use held::{Held, Unheld, hold};
-pub use identity::{changed, which};
-pub use opened::OpenFile;
-pub use told::{over, told};
+pub use directory::{Destination, FileSlot, OpenDirectory, is_escape};
+pub use file_lock::{LockError, LockedFile, lock_file};
+pub use identity::{change_time, file_id};
+pub use open_file::OpenFile;
+pub use progress::{format_progress, sleep_until};
 
 use crate::failure::{Code, Failure};
 
@@ -74,9 +74,9 @@ impl FilesRoot {
     /// # Errors
     /// `file_error`: missing, unreadable, no regular file, or outside the root.
     pub fn existing_file(&self, name: &str) -> Result<PathBuf, Failure> {
-        let resolved = self.root.join(name).canonicalize().map_err(|error| unreadable(name, &error))?;
+        let resolved = self.root.join(name).canonicalize().map_err(|error| read_error(name, &error))?;
         self.inside(name, &resolved)?;
-        let kind = resolved.metadata().map_err(|error| unreadable(name, &error))?;
+        let kind = resolved.metadata().map_err(|error| read_error(name, &error))?;
 
         if kind.is_file() {
             Ok(resolved)
@@ -104,7 +104,7 @@ pub fn file_error(name: &str, what: &str) -> Failure {
 }
 
 /// A file cannot be read.
-pub fn unreadable(name: &str, error: &io::Error) -> Failure {
+pub fn read_error(name: &str, error: &io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::NotFound => file_error(name, "does not exist")
             .hint("relative paths begin at TAS_FILES_ROOT, or the working directory"),
@@ -113,7 +113,7 @@ pub fn unreadable(name: &str, error: &io::Error) -> Failure {
 }
 
 /// A file cannot be written.
-pub fn unwritable(name: &str, error: &io::Error) -> Failure {
+pub fn write_error(name: &str, error: &io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::StorageFull => file_error(name, "cannot be written: the disk is full")
             .hint("make room and call again: what was saved is not fetched again"),

@@ -17,36 +17,36 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 mod background;
-mod body;
-mod carrier;
-mod counter;
-mod digest;
-mod ending;
+mod completion;
+mod file_digest;
 mod file_services;
 mod journal;
-mod meter;
-mod opening;
-mod pace;
+mod part_body;
+mod part_uploader;
 mod parts;
 mod plan;
 mod platform;
-mod preparing;
+mod progress;
 pub mod provenance;
-mod source;
+mod request;
+mod session;
+mod source_file;
+mod start;
+mod timing;
 
-pub use background::{Background, Uploads};
+pub use background::{BackgroundUpload, BackgroundUploads};
 pub use file_services::{FileServices, FilesConfig};
-pub use meter::Meter;
-pub use pace::Pace;
-pub use platform::by_name as platform_of;
-pub use preparing::{Handle, Order};
-pub use source::Source;
+pub use platform::by_name as platform_from_file_name;
+pub use progress::UploadProgress;
+pub use request::{UploadHandle, UploadRequest};
+pub use source_file::SourceFile;
+pub use timing::UploadTiming;
 
 use self::{
-    carrier::{Carrier, was_refused},
-    counter::UploadSession,
-    journal::{Journal, Tags},
-    plan::{Flow, Plan},
+    journal::{PartEtags, UploadJournal},
+    part_uploader::{PartUploader, was_refused},
+    plan::{UploadMode, UploadPlan},
+    session::UploadSession,
 };
 use crate::{
     client::Storage,
@@ -56,15 +56,15 @@ use crate::{
 
 /// What is to be uploaded, and with what.
 #[derive(Debug)]
-pub struct Errand {
+pub struct UploadJob {
     counter: UploadSession,
     storage: Arc<Storage>,
-    source: Source,
+    source: SourceFile,
     /// Arguments of `initiate_build_upload` but for the size and the project.
     arguments: Fields,
     /// Digest of what the caller asked for: another wish is another upload.
-    wish: String,
-    meter: Arc<Meter>,
+    request_digest: String,
+    progress: Arc<UploadProgress>,
     /// How long the service keeps what has arrived.
     span: Duration,
     /// Directory of the journals; `None`: an upload that is cut off begins anew.
@@ -76,13 +76,13 @@ pub struct Errand {
     /// Whether it could be taken up if the process ended now.
     is_noted: Arc<AtomicBool>,
     /// What the service calls it, once it has begun there.
-    begun: Arc<Mutex<Option<Begun>>>,
+    begun: Arc<Mutex<Option<UploadIds>>>,
 }
 
 /// An upload as the service knows it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the service's own names speak for themselves")]
-pub struct Begun {
+pub struct UploadIds {
     pub build_id: String,
     /// Absent for a file in one piece.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,11 +90,11 @@ pub struct Begun {
     pub object_key: String,
 }
 
-impl From<&Plan> for Begun {
-    fn from(plan: &Plan) -> Self {
+impl From<&UploadPlan> for UploadIds {
+    fn from(plan: &UploadPlan) -> Self {
         let upload_id = match &plan.flow {
-            Flow::Parts { upload_id, .. } => Some(upload_id.clone()),
-            Flow::Whole { .. } => None,
+            UploadMode::Parts { upload_id, .. } => Some(upload_id.clone()),
+            UploadMode::Whole { .. } => None,
         };
         Self { build_id: plan.build_id.clone(), upload_id, object_key: plan.object_key.clone() }
     }
@@ -103,7 +103,7 @@ impl From<&Plan> for Begun {
 /// A finished upload (supplement 15).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the service's own names speak for themselves")]
-pub struct Uploaded {
+pub struct FinishedUpload {
     pub build_id: String,
     pub project_id: Option<String>,
     pub name: String,
@@ -122,27 +122,27 @@ pub struct Uploaded {
 }
 
 /// An opened upload, new or taken up.
-struct Opened {
-    plan: Plan,
-    tags: Tags,
-    journal: Option<Journal>,
-    stage: Stage,
+struct OpenUpload {
+    plan: UploadPlan,
+    tags: PartEtags,
+    journal: Option<UploadJournal>,
+    stage: UploadStage,
 }
 
 /// How far an upload is at the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Begun,
+enum UploadStage {
+    UploadIds,
     /// It has been cancelled, and no other one was begun in its place.
     Cancelled,
     /// It is a build already.
     Built,
 }
 
-impl Errand {
+impl UploadJob {
     /// How far it has come.
-    pub fn meter(&self) -> &Arc<Meter> {
-        &self.meter
+    pub fn progress(&self) -> &Arc<UploadProgress> {
+        &self.progress
     }
 
     /// Ends the upload when it is cancelled: the service frees what it holds for it.
@@ -153,7 +153,12 @@ impl Errand {
     /// What another upload of the same has too: the file, its content, the project and what is asked for.
     fn identity(&self) -> String {
         let project = self.counter.project.as_deref().unwrap_or_default();
-        format!("{}\n{}\n{project}\n{}", self.source.path().display(), self.source.stamp(), self.wish)
+        format!(
+            "{}\n{}\n{project}\n{}",
+            self.source.path().display(),
+            self.source.stamp(),
+            self.request_digest
+        )
     }
 
     /// Uploads the file. When this fails, the upload has been cancelled at the service, or the failure says what remains.
@@ -161,8 +166,8 @@ impl Errand {
     /// # Errors
     /// Those of the operations; `file_error` when the file cannot be read or changes; `service_unavailable`, `rejected`
     /// or `bad_response` when the storage host does not take a part; `cancelled`.
-    pub async fn run(mut self) -> Result<Uploaded, Failure> {
-        self.meter.begin();
+    pub async fn run(mut self) -> Result<FinishedUpload, Failure> {
+        self.progress.begin();
         self.counter.allow(self.span);
 
         let mut opened = self.open().await?;
@@ -179,7 +184,7 @@ impl Errand {
             journal.remove();
         }
 
-        Ok(Uploaded {
+        Ok(FinishedUpload {
             build_id: opened.plan.build_id.clone(),
             project_id: self.counter.project.clone(),
             name: self.name().to_owned(),
@@ -187,61 +192,61 @@ impl Errand {
             size: self.source.size(),
             parts: opened.plan.total_parts(),
             parts_resumed: resumed,
-            seconds: self.meter.seconds(),
-            bytes_sent_again: self.meter.sent_again(),
+            seconds: self.progress.seconds(),
+            bytes_sent_again: self.progress.sent_again(),
             sha256,
         })
     }
 
-    async fn send(&self, opened: &mut Opened) -> Result<Option<String>, Failure> {
-        let Opened { plan, tags, journal, stage } = opened;
+    async fn send(&self, opened: &mut OpenUpload) -> Result<Option<String>, Failure> {
+        let OpenUpload { plan, tags, journal, stage } = opened;
         self.note(plan);
 
         let mut sent = self.send_parts(plan, tags, journal.as_mut()).await;
         // The address of a whole file is good once: another one comes with another upload (supplement 10.6).
-        if let (Err(failure), Flow::Whole { .. }) = (&sent, &plan.flow)
+        if let (Err(failure), UploadMode::Whole { .. }) = (&sent, &plan.flow)
             && was_refused(failure)
             && self.discard(plan).await.is_ok()
         {
-            *stage = Stage::Cancelled;
+            *stage = UploadStage::Cancelled;
             *plan = self.initiate().await?;
-            *stage = Stage::Begun;
+            *stage = UploadStage::UploadIds;
             self.note(plan);
             sent = self.send_parts(plan, tags, None).await;
         }
         let sha256 = sent?;
         self.source.unchanged()?;
 
-        if *stage != Stage::Built {
+        if *stage != UploadStage::Built {
             self.complete(plan, tags).await?;
         }
 
         Ok(sha256)
     }
 
-    fn note(&self, plan: &Plan) {
+    fn note(&self, plan: &UploadPlan) {
         *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(plan.into());
     }
 
     async fn send_parts(
         &self,
-        plan: &Plan,
-        tags: &mut Tags,
-        journal: Option<&mut Journal>,
+        plan: &UploadPlan,
+        tags: &mut PartEtags,
+        journal: Option<&mut UploadJournal>,
     ) -> Result<Option<String>, Failure> {
         tokio::select! {
-            sent = parts::send(self.carrier(plan), tags, journal) => sent,
+            sent = parts::send(self.part_uploader(plan), tags, journal) => sent,
             () = self.counter.cancelled.cancelled() => Err(cancelled()),
         }
     }
 
-    fn carrier(&self, plan: &Plan) -> Arc<Carrier> {
-        Arc::new(Carrier {
+    fn part_uploader(&self, plan: &UploadPlan) -> Arc<PartUploader> {
+        Arc::new(PartUploader {
             counter: self.counter.clone(),
             plan: plan.clone(),
             source: self.source.clone(),
             hashes: self.hashes,
-            meter: Arc::clone(&self.meter),
+            progress: Arc::clone(&self.progress),
             storage: Arc::clone(&self.storage),
         })
     }

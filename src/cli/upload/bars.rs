@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use crate::tools::upload::Meter;
+use crate::tools::upload::UploadProgress;
 
 /// How often they are drawn.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -12,17 +12,17 @@ const INTERVAL: Duration = Duration::from_millis(200);
 /// The bars of some uploads.
 pub(super) struct Bars {
     all: MultiProgress,
-    each: Vec<(ProgressBar, Arc<Meter>)>,
+    each: Vec<(ProgressBar, Arc<UploadProgress>)>,
 }
 
 impl Bars {
-    pub(super) fn new<'a>(uploads: impl Iterator<Item = (&'a str, Arc<Meter>)>) -> Self {
+    pub(super) fn new<'a>(uploads: impl Iterator<Item = (&'a str, Arc<UploadProgress>)>) -> Self {
         let all = MultiProgress::new();
         let style = ProgressStyle::with_template("{prefix} [{bar:30}] {percent:>3}% {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
-        let each = uploads.map(|(name, meter)| {
-            let bar = ProgressBar::new(meter.total()).with_style(style.clone());
-            (all.add(bar).with_prefix(name.to_owned()), meter)
+        let each = uploads.map(|(name, progress)| {
+            let bar = ProgressBar::new(progress.total()).with_style(style.clone());
+            (all.add(bar).with_prefix(name.to_owned()), progress)
         });
 
         Self { each: each.collect(), all }
@@ -48,9 +48,9 @@ impl Bars {
     }
 
     fn update(&self) {
-        for (bar, meter) in &self.each {
-            bar.set_position(meter.sent());
-            bar.set_message(meter.told());
+        for (bar, progress) in &self.each {
+            bar.set_position(progress.sent());
+            bar.set_message(progress.describe());
         }
     }
 }

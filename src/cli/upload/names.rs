@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use crate::{
     failure::{Code, Failure},
-    tools::files::{FilesRoot, file_error, unreadable},
+    tools::files::{FilesRoot, file_error, read_error},
 };
 
 /// The files, each once, in the order in which they are named; or everything that is wrong with the names.
@@ -59,7 +59,7 @@ fn matching(root: &FilesRoot, name: &str) -> Result<Vec<String>, Failure> {
             Ok(path) if path.is_file() => files.push(shown(&path)),
             Ok(_) => {}
             Err(error) => {
-                let failure = unreadable(&shown(error.path()), error.error());
+                let failure = read_error(&shown(error.path()), error.error());
                 return Err(failure.hint("files in it may be meant; nothing was sent"));
             }
         }

@@ -8,7 +8,7 @@ use crate::{
     cli::{Exit, complain, complain_late, table::Table},
     failure::Failure,
     fields::Fields,
-    tools::{composite::BuildUpload, upload::Uploaded},
+    tools::{composite::BuildUpload, upload::FinishedUpload},
 };
 
 /// What has come of the files so far.
@@ -26,7 +26,7 @@ impl Told {
     }
 
     /// One has ended.
-    pub(super) fn tell(&mut self, path: String, outcome: Result<Uploaded, Failure>) {
+    pub(super) fn tell(&mut self, path: String, outcome: Result<FinishedUpload, Failure>) {
         match outcome {
             Ok(build) if self.is_piped => {
                 // The other uploads go on, whoever reads.
@@ -60,7 +60,7 @@ impl Told {
     }
 }
 
-fn print(path: &str, build: Uploaded) -> anyhow::Result<()> {
+fn print(path: &str, build: FinishedUpload) -> anyhow::Result<()> {
     let mut line = Fields::from_iter([("path".to_owned(), json!(path))]);
     if let Value::Object(shown) = serde_json::to_value(BuildUpload::from(build))? {
         line.extend(shown);

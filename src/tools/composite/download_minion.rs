@@ -12,7 +12,7 @@ use crate::{
     },
     tools::{
         context::ToolContext,
-        download::{Installed, Manner, MinionOrder},
+        download::{DownloadOptions, InstallerRequest, SavedInstaller},
     },
     violation::Violation,
 };
@@ -39,13 +39,22 @@ impl CompositeTool for DownloadMinion {
     const ACCESS: Access = Access::Permission("project:manage-minions");
     const IN_DOUBT: Option<&'static str> = Some("look whether the file is there");
     const ESSENTIAL: &'static [&'static str] = &["status"];
-    type Output = Installed;
+    type Output = SavedInstaller;
 
-    async fn run(self, desk: ToolContext) -> Result<Installed, Failure> {
+    async fn run(self, desk: ToolContext) -> Result<SavedInstaller, Failure> {
         let platform = platform(self.platform)?;
         let destination = desk.files.root()?.destination(&self.destination_dir)?;
-        let order = MinionOrder { project: desk.project, platform, overwrite: self.overwrite == Some(true) };
-        order.run(&desk.gateway, &desk.files.storage, &destination, &Manner::default(), &desk.audience).await
+        let order =
+            InstallerRequest { project: desk.project, platform, overwrite: self.overwrite == Some(true) };
+        order
+            .run(
+                &desk.gateway,
+                &desk.files.storage,
+                &destination,
+                &DownloadOptions::default(),
+                &desk.audience,
+            )
+            .await
     }
 }
 

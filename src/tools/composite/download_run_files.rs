@@ -15,7 +15,7 @@ use crate::{
     },
     tools::{
         context::ToolContext,
-        download::{Choice, Manner, Order, Report},
+        download::{DownloadOptions, DownloadReport, DownloadRequest, RequestedFile},
     },
     violation::Violation,
 };
@@ -64,16 +64,16 @@ impl CompositeTool for DownloadRunFiles {
     ];
     const IN_DOUBT: Option<&'static str> = Some("call again: files that are there are not fetched again");
     const ESSENTIAL: &'static [&'static str] = &["status"];
-    type Output = Report;
+    type Output = DownloadReport;
 
-    async fn run(self, desk: ToolContext) -> Result<Report, Failure> {
+    async fn run(self, desk: ToolContext) -> Result<DownloadReport, Failure> {
         let destination = desk.files.root()?.destination(&self.destination_dir)?;
-        let choice = |one: FileChoice| Choice {
+        let choice = |one: FileChoice| RequestedFile {
             run_id: one.run_id,
             file_ref: one.file_ref,
             relative_path: one.relative_path,
         };
-        let order = Order {
+        let order = DownloadRequest {
             project: desk.project,
             run_id: self.run_id.0,
             files: self.files.map(|files| files.into_iter().map(choice).collect()),
@@ -82,7 +82,7 @@ impl CompositeTool for DownloadRunFiles {
             overwrite: self.overwrite == Some(true),
         };
 
-        order.run(&desk.gateway, &destination, &Manner::default(), &desk.audience).await
+        order.run(&desk.gateway, &destination, &DownloadOptions::default(), &desk.audience).await
     }
 }
 
@@ -97,16 +97,17 @@ fn files_are_of_the_run(arguments: &Fields, violations: &mut Vec<Violation>) {
             violations.push(Violation::new(format!("files.{place}.{name}"), rule));
         };
         if let Some(id) = text(file, "run_id")
-            && (id == Order::run_of(&id) || Order::run_of(&id) != Order::run_of(run))
+            && (id == DownloadRequest::run_of(&id)
+                || DownloadRequest::run_of(&id) != DownloadRequest::run_of(run))
         {
-            broken("run_id", format!("must be the id of a player of `{}`", Order::run_of(run)));
+            broken("run_id", format!("must be the id of a player of `{}`", DownloadRequest::run_of(run)));
         }
 
-        if text(file, "file_ref").is_some_and(|file_ref| !Order::is_reference(&file_ref)) {
+        if text(file, "file_ref").is_some_and(|file_ref| !DownloadRequest::is_reference(&file_ref)) {
             broken("file_ref", "must be `artifact:<path>`".to_owned());
         }
 
-        if let Some(problem) = text(file, "relative_path").as_deref().and_then(Order::problem) {
+        if let Some(problem) = text(file, "relative_path").as_deref().and_then(DownloadRequest::problem) {
             broken("relative_path", format!("cannot be a name: it {problem}"));
         }
     }

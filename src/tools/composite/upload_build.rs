@@ -20,7 +20,7 @@ use crate::{
     },
     tools::{
         context::ToolContext,
-        upload::{Begun, Errand, Order, Uploaded},
+        upload::{FinishedUpload, UploadIds, UploadJob, UploadRequest},
     },
 };
 
@@ -67,13 +67,13 @@ pub struct BuildUpload {
     pub progress: Option<String>,
     /// While it is uploading, what `cancel_build_upload` asks for.
     #[serde(flatten)]
-    pub begun: Option<Begun>,
+    pub begun: Option<UploadIds>,
     #[serde(flatten)]
-    pub build: Option<Uploaded>,
+    pub build: Option<FinishedUpload>,
 }
 
-impl From<Uploaded> for BuildUpload {
-    fn from(build: Uploaded) -> Self {
+impl From<FinishedUpload> for BuildUpload {
+    fn from(build: FinishedUpload) -> Self {
         Self { status: "uploaded", upload_token: None, progress: None, begun: None, build: Some(build) }
     }
 }
@@ -97,10 +97,10 @@ impl CompositeTool for UploadBuild {
         let patience = desk.audience.patience.filter(|_| self.wait != Some(true));
         let (token, upload) = match &self.upload_token {
             Some(token) => (token.clone(), files.uploads.find(token)?),
-            None => files.uploads.begin(self.errand(&desk).await?),
+            None => files.uploads.begin(self.job(&desk).await?),
         };
         let Some(outcome) = upload.finished(&desk.audience, patience).await else {
-            let (progress, begun) = (Some(upload.meter().told()), upload.begun());
+            let (progress, begun) = (Some(upload.progress().describe()), upload.begun());
             let upload_token = Some(token);
             return Ok(BuildUpload { status: "uploading", upload_token, progress, begun, build: None });
         };
@@ -133,8 +133,8 @@ impl UploadBuild {
         arguments
     }
 
-    async fn errand(&self, desk: &ToolContext) -> Result<Errand, Failure> {
-        let order = Order {
+    async fn job(&self, desk: &ToolContext) -> Result<UploadJob, Failure> {
+        let order = UploadRequest {
             path: self.path.as_deref().unwrap_or_default(),
             project: desk.project.as_deref(),
             options: Self::options(desk.arguments.clone()),
@@ -146,6 +146,6 @@ impl UploadBuild {
 
         let files = &desk.files;
 
-        order.errand(&desk.gateway, files, &files.root()?).await
+        order.job(&desk.gateway, files, &files.root()?).await
     }
 }

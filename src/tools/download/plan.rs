@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Order,
-    listing::{Listed, Listing, Player, split},
-    part,
-    report::Failed,
-    work::Target,
+    DownloadRequest,
+    context::DownloadTarget,
+    partial_file,
+    report::FailedFile,
+    run_listing::{ListedFile, ListedPlayer, RunListing, split},
 };
 use crate::{
     call::gateway::Artifact,
     failure::{Code, Failure, quotation},
-    tools::files::{file_error, name},
+    tools::files::{file_error, file_name},
 };
 
 /// Beginning of a reference to a file (supplement 15).
@@ -20,39 +20,39 @@ pub(super) const ARTIFACT: &str = "artifact:";
 
 /// What is to be done.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
-    pub(super) wanted: Vec<Wanted>,
+pub(super) struct DownloadPlan {
+    pub(super) wanted: Vec<PlannedFile>,
     /// What cannot be done.
-    pub(super) failed: Vec<Failed>,
+    pub(super) failed: Vec<FailedFile>,
     /// Places that are taken, in lower case: some file systems know no other.
     taken: BTreeSet<String>,
 }
 
 /// A file that is wanted.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
+pub(super) struct PlannedFile {
     pub(super) artifact: Artifact,
-    pub(super) target: Target,
+    pub(super) target: DownloadTarget,
 }
 
 /// Why a name that a caller chose cannot be one of a file.
 pub(super) fn problem(path: &str) -> Option<&'static str> {
-    let is_taken = || path.rsplit('/').next().is_some_and(part::is_taken);
-    name::problem(path).or_else(|| is_taken().then_some("is kept for files that are not whole"))
+    let is_taken = || path.rsplit('/').next().is_some_and(partial_file::is_taken);
+    file_name::path_problem(path).or_else(|| is_taken().then_some("is kept for files that are not whole"))
 }
 
-impl Plan {
+impl DownloadPlan {
     /// Chooses among what is listed.
     ///
     /// # Errors
     /// `not_found`: the run has no such player.
-    pub(super) fn of(order: &Order, listing: &Listing) -> Result<Self, Failure> {
+    pub(super) fn of(order: &DownloadRequest, listing: &RunListing) -> Result<Self, Failure> {
         let mut plan = Self::default();
         let (_, only) = split(&order.run_id);
         check_players(order, only, listing)?;
 
         let has_folders = only.is_none() && listing.players.len() > 1;
-        let path = |player: &Player, name: &str| {
+        let path = |player: &ListedPlayer, name: &str| {
             if has_folders { format!("player-{}/{name}", player.number) } else { name.to_owned() }
         };
 
@@ -71,7 +71,7 @@ impl Plan {
             return Ok(plan);
         }
 
-        let is_wanted = |player: &&Player| {
+        let is_wanted = |player: &&ListedPlayer| {
             only.is_none_or(|only| only == player.number)
                 && order.players.as_ref().is_none_or(|players| players.contains(&player.number))
         };
@@ -92,20 +92,20 @@ impl Plan {
 
     /// Refuses files whose places are directories of other ones.
     fn refuse_directories(&mut self) {
-        let is_directory = |one: &Wanted| {
+        let is_directory = |one: &PlannedFile| {
             let start = format!("{}/", one.target.path.to_lowercase());
             self.taken.range(start.clone()..).next().is_some_and(|next| next.starts_with(&start))
         };
         let (refused, wanted) = std::mem::take(&mut self.wanted).into_iter().partition(is_directory);
         self.wanted = wanted;
 
-        for Wanted { artifact, target } in refused {
+        for PlannedFile { artifact, target } in refused {
             let failure = file_error(&target.path, "is the directory of another file of this run");
             self.fail(&artifact.run_id, &artifact.filename, failure);
         }
     }
 
-    fn want(&mut self, order: &Order, player: &Player, file: &Listed, path: String) {
+    fn want(&mut self, order: &DownloadRequest, player: &ListedPlayer, file: &ListedFile, path: String) {
         // The name itself goes into an address, and the place where it is saved onto the disk.
         let refusal = problem(&file.filename).or_else(|| problem(&path));
         let failure = match refusal {
@@ -122,11 +122,11 @@ impl Plan {
     }
 
     fn fail(&mut self, run_id: &str, name: &str, failure: Failure) {
-        self.failed.push(Failed::new(run_id, name, failure));
+        self.failed.push(FailedFile::new(run_id, name, failure));
     }
 }
 
-fn wanted(order: &Order, player: &Player, file: &Listed, path: String) -> Wanted {
+fn wanted(order: &DownloadRequest, player: &ListedPlayer, file: &ListedFile, path: String) -> PlannedFile {
     let artifact = Artifact {
         project: order.project.clone(),
         run_id: player.id.clone(),
@@ -135,17 +135,17 @@ fn wanted(order: &Order, player: &Player, file: &Listed, path: String) -> Wanted
     };
 
     let (size, modified) = (file.size, file.uploaded);
-    let target = Target { path, size, modified, replaces: order.overwrite, hashes: false };
+    let target = DownloadTarget { path, size, modified, replaces: order.overwrite, hashes: false };
 
-    Wanted { artifact, target }
+    PlannedFile { artifact, target }
 }
 
-fn find<'a>(listing: &'a Listing, run_id: &str, name: &str) -> Option<(&'a Player, &'a Listed)> {
+fn find<'a>(listing: &'a RunListing, run_id: &str, name: &str) -> Option<(&'a ListedPlayer, &'a ListedFile)> {
     let player = listing.players.iter().find(|player| player.id == run_id)?;
     Some((player, player.files.iter().find(|file| file.filename == name)?))
 }
 
-fn check_players(order: &Order, only: Option<u64>, listing: &Listing) -> Result<(), Failure> {
+fn check_players(order: &DownloadRequest, only: Option<u64>, listing: &RunListing) -> Result<(), Failure> {
     let there: Vec<_> = listing.players.iter().map(|player| player.number).collect();
     let asked = order.players.iter().flatten().chain(&only);
     let missing: Vec<_> = asked.filter(|number| !there.contains(number)).collect();

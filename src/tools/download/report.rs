@@ -9,7 +9,7 @@ use crate::failure::{Code, Failure};
 
 /// The files of a run, saved or not.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Report {
+pub struct DownloadReport {
     /// `downloaded`; `incomplete`: see `failed`; `downloading`: the same call goes on where this one ended.
     pub status: &'static str,
     pub run_id: String,
@@ -19,7 +19,7 @@ pub struct Report {
     pub total_bytes: u64,
     pub files: Vec<SavedFile>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub failed: Vec<Failed>,
+    pub failed: Vec<FailedFile>,
     /// Files that have not come yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remaining: Option<usize>,
@@ -46,7 +46,7 @@ pub struct SavedFile {
 
 /// A file that is not there.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Failed {
+pub struct FailedFile {
     pub run_id: String,
     pub file_ref: String,
     #[schemars(with = "String")]
@@ -58,7 +58,7 @@ pub struct Failed {
     pub(super) failure: Failure,
 }
 
-impl Failed {
+impl FailedFile {
     pub(super) fn new(run_id: &str, name: &str, failure: Failure) -> Self {
         Self {
             run_id: run_id.to_owned(),

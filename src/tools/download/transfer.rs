@@ -6,141 +6,149 @@ use bytes::BytesMut;
 use tokio::task::spawn_blocking;
 
 use super::{
-    existing::{Existing, OVERWRITE},
-    part::Part,
-    work::{Origin, Saved, Target, Trouble, Work},
+    context::{DownloadSource, DownloadTarget, SaveError, SaveOutcome, TransferContext},
+    existing_file::{ExistingFile, OVERWRITE},
+    partial_file::PartialFile,
 };
 use crate::{
     call::gateway::Refusal,
     client::DownloadStream,
     failure::{Code, Failure},
-    tools::files::{Spot, Unheld, file_error, is_escape, unreadable, unwritable},
+    tools::files::{FileSlot, LockError, file_error, is_escape, read_error, write_error},
 };
 
 /// Bytes that are written at a time.
 const PIECE: usize = 256 * 1024;
 
 /// How an attempt ended that did not bring the rest of the file.
-enum End {
+enum AttemptError {
     /// The next one may.
     Passing(Failure, Option<Duration>),
     /// What is there is not of this file.
     Stale,
-    Trouble(Trouble),
+    SaveError(SaveError),
 }
 
-impl From<Trouble> for End {
-    fn from(trouble: Trouble) -> Self {
-        Self::Trouble(trouble)
+impl From<SaveError> for AttemptError {
+    fn from(trouble: SaveError) -> Self {
+        Self::SaveError(trouble)
     }
 }
 
 /// Brings a file into its place, unless it is there already.
-pub(super) async fn save(origin: &impl Origin, mut target: Target, work: Work) -> Result<Saved, Trouble> {
+pub(super) async fn save(
+    origin: &impl DownloadSource,
+    mut target: DownloadTarget,
+    work: TransferContext,
+) -> Result<SaveOutcome, SaveError> {
     let (directory, path) = (work.directory.clone(), target.path.clone());
     let found = blocking(move || {
-        let spot = directory.spot(&path)?;
-        let existing = spot.existing()?;
-        Ok((spot, existing.map(|found| Existing::of(&found))))
+        let slot = directory.slot(&path)?;
+        let existing = slot.existing()?;
+        Ok((slot, existing.map(|found| ExistingFile::of(&found))))
     });
-    let (spot, existing) = found.await.map_err(|error| trouble(&target.path, &error))?;
+    let (slot, existing) = found.await.map_err(|error| trouble(&target.path, &error))?;
 
     if let Some(existing) = existing {
         if existing.is_file && target.size.is_none() && !target.replaces {
             work.describe(origin, &mut target).await?;
         }
         if let Some(mut saved) = existing.as_saved(&target)? {
-            work.meter.found(saved.size);
+            work.progress.found(saved.size);
             if target.hashes {
-                let made = blocking(move || spot.digest()).await;
-                saved.sha256 = Some(made.map_err(|error| Trouble::File(unreadable(&target.path, &error)))?);
+                let made = blocking(move || slot.digest()).await;
+                saved.sha256 = Some(made.map_err(|error| SaveError::File(read_error(&target.path, &error)))?);
             }
             return Ok(saved);
         }
     }
 
-    let mut saving = Saving::begin(spot, target, work).await?;
+    let mut saving = FileTransfer::begin(slot, target, work).await?;
     let brought = saving.bring(origin).await;
 
     saving.end(brought).await
 }
 
 /// A file that is being saved.
-struct Saving {
-    target: Target,
-    work: Work,
+struct FileTransfer {
+    target: DownloadTarget,
+    work: TransferContext,
     /// `None` only while a thread works on it.
-    part: Option<Part>,
+    part: Option<PartialFile>,
 }
 
-impl Saving {
-    async fn begin(spot: Spot, target: Target, work: Work) -> Result<Self, Trouble> {
+impl FileTransfer {
+    async fn begin(slot: FileSlot, target: DownloadTarget, work: TransferContext) -> Result<Self, SaveError> {
         let size = target.size;
-        let opened = spawn_blocking(move || Part::open(spot, size)).await;
+        let opened = spawn_blocking(move || PartialFile::open(slot, size)).await;
         let part = match opened {
             Ok(Ok(part)) => part,
-            Ok(Err(Unheld::Busy)) => {
+            Ok(Err(LockError::Busy)) => {
                 let failure = file_error(&target.path, "is being downloaded by another call");
-                return Err(Trouble::File(failure.hint("wait for its end, then call again")));
+                return Err(SaveError::File(failure.hint("wait for its end, then call again")));
             }
-            Ok(Err(Unheld::Io(error))) => return Err(trouble(&target.path, &error)),
+            Ok(Err(LockError::Io(error))) => return Err(trouble(&target.path, &error)),
             Err(stopped) => return Err(trouble(&target.path, &io::Error::other(stopped))),
         };
 
-        work.meter.found(part.length);
+        work.progress.found(part.length);
 
         Ok(Self { target, work, part: Some(part) })
     }
 
     /// Tries until the whole file is there. Pauses count anew after each attempt that has come further than all before.
-    async fn bring(&mut self, origin: &impl Origin) -> Result<(), Trouble> {
-        let allowed = Arc::clone(&self.work.manner.pauses);
+    async fn bring(&mut self, origin: &impl DownloadSource) -> Result<(), SaveError> {
+        let allowed = Arc::clone(&self.work.options.pauses);
         let (mut pauses, mut has_been_stale, mut furthest) = (allowed.iter(), false, self.length());
 
         loop {
             match self.attempt(origin).await {
                 Ok(()) => return Ok(()),
-                Err(End::Stale) if !has_been_stale => {
+                Err(AttemptError::Stale) if !has_been_stale => {
                     has_been_stale = true;
-                    self.work.meter.lost(self.length());
-                    self.with(Part::forget).await?;
+                    self.work.progress.lost(self.length());
+                    self.with(PartialFile::forget).await?;
                 }
-                Err(End::Stale) => {
-                    return Err(Trouble::File(
+                Err(AttemptError::Stale) => {
+                    return Err(SaveError::File(
                         self.bad("the service answers with other parts than asked for"),
                     ));
                 }
-                Err(End::Trouble(trouble)) => return Err(trouble),
-                Err(End::Passing(failure, wait)) => {
+                Err(AttemptError::SaveError(trouble)) => return Err(trouble),
+                Err(AttemptError::Passing(failure, wait)) => {
                     if self.length() > furthest {
                         (pauses, furthest) = (allowed.iter(), self.length());
                     }
                     let Some(pause) = pauses.next() else {
-                        return Err(Trouble::File(self.given_up(failure)));
+                        return Err(SaveError::File(self.given_up(failure)));
                     };
                     tracing::debug!(file = self.target.path, "a download has to go on: {failure}");
                     let failure = self.given_up(failure);
-                    self.work.pause(*pause, wait, failure).await.map_err(Trouble::File)?;
+                    self.work.pause(*pause, wait, failure).await.map_err(SaveError::File)?;
                 }
             }
         }
     }
 
     /// Asks for what is missing and writes what comes.
-    async fn attempt(&mut self, origin: &impl Origin) -> Result<(), End> {
-        let rest = self.part.as_ref().map(Part::rest).unwrap_or_default();
+    async fn attempt(&mut self, origin: &impl DownloadSource) -> Result<(), AttemptError> {
+        let rest = self.part.as_ref().map(PartialFile::rest).unwrap_or_default();
         let mut arriving = match origin.open(&rest).await {
             Ok(arriving) => arriving,
-            Err(refusal) if refusal.failure.status == Some(416) && rest.from > 0 => return Err(End::Stale),
-            Err(Refusal { failure, is_passing: true, wait }) => return Err(End::Passing(failure, wait)),
-            Err(Refusal { failure, .. }) => return Err(Trouble::File(failure).into()),
+            Err(refusal) if refusal.failure.status == Some(416) && rest.from > 0 => {
+                return Err(AttemptError::Stale);
+            }
+            Err(Refusal { failure, is_passing: true, wait }) => {
+                return Err(AttemptError::Passing(failure, wait));
+            }
+            Err(Refusal { failure, .. }) => return Err(SaveError::File(failure).into()),
         };
         self.check_size(arriving.total)?;
         if self.target.size.is_none()
             && let Some(total) = arriving.total
         {
             self.target.size = Some(total);
-            self.work.meter.expect(total);
+            self.work.progress.expect(total);
         }
         self.target.modified = self.target.modified.or(arriving.modified);
 
@@ -151,9 +159,9 @@ impl Saving {
 
         if !goes_on {
             if arriving.offset != 0 {
-                return Err(End::Stale);
+                return Err(AttemptError::Stale);
             }
-            self.work.meter.lost(self.length());
+            self.work.progress.lost(self.length());
             let size = total.or(self.target.size);
             self.with(move |part| part.begin(etag.as_deref(), size)).await?;
         }
@@ -161,7 +169,7 @@ impl Saving {
         self.write(&mut arriving).await
     }
 
-    async fn write(&mut self, arriving: &mut DownloadStream) -> Result<(), End> {
+    async fn write(&mut self, arriving: &mut DownloadStream) -> Result<(), AttemptError> {
         let expected = self.target.size.or(arriving.total);
         let mut buffer = BytesMut::with_capacity(PIECE);
 
@@ -169,19 +177,19 @@ impl Saving {
             let chunk = arriving.chunk().await;
             if let Ok(Some(chunk)) = &chunk {
                 buffer.extend_from_slice(chunk);
-                self.work.meter.came(chunk.len() as u64);
+                self.work.progress.came(chunk.len() as u64);
             }
 
             let length = self.length() + buffer.len() as u64;
             if let Some(expected) = expected.filter(|expected| length > *expected) {
                 let what = format!("more than the {expected} bytes came that it has");
-                return Err(Trouble::File(self.bad(&what)).into());
+                return Err(SaveError::File(self.bad(&what)).into());
             }
 
             let is_over = !matches!(&chunk, Ok(Some(_)));
             while buffer.len() >= PIECE || (is_over && !buffer.is_empty()) {
                 let (bytes, disk) =
-                    (buffer.split_to(PIECE.min(buffer.len())), Arc::clone(&self.work.manner.disk));
+                    (buffer.split_to(PIECE.min(buffer.len())), Arc::clone(&self.work.options.disk));
                 self.with(move |part| part.append(&bytes, &*disk)).await?;
             }
 
@@ -189,51 +197,51 @@ impl Saving {
                 (Ok(Some(_)), _) => {}
                 (Ok(None), Some(expected)) if length < expected => {
                     let cut = format!("`{}` ended after {length} of {expected} bytes", self.target.path);
-                    return Err(End::Passing(Failure::new(Code::BadResponse, cut), None));
+                    return Err(AttemptError::Passing(Failure::new(Code::BadResponse, cut), None));
                 }
                 (Ok(None), _) => return Ok(()),
                 (Err(broken), _) => {
                     let broken = format!("`{}` after {length} bytes: {broken}", self.target.path);
-                    return Err(End::Passing(Failure::new(Code::ServiceUnavailable, broken), None));
+                    return Err(AttemptError::Passing(Failure::new(Code::ServiceUnavailable, broken), None));
                 }
             }
         }
     }
 
     /// Gives the file its name, or says why there is none; what nobody can go on with is removed.
-    async fn end(mut self, brought: Result<(), Trouble>) -> Result<Saved, Trouble> {
+    async fn end(mut self, brought: Result<(), SaveError>) -> Result<SaveOutcome, SaveError> {
         let size = self.length();
         let Err(trouble) = brought else {
-            let Target { modified, replaces, hashes, .. } = self.target;
-            let disk = Arc::clone(&self.work.manner.disk);
-            let finish = move |part: &mut Part| {
+            let DownloadTarget { modified, replaces, hashes, .. } = self.target;
+            let disk = Arc::clone(&self.work.options.disk);
+            let finish = move |part: &mut PartialFile| {
                 let sha256 = hashes.then(|| part.digest()).transpose()?;
                 part.finish(modified, replaces, &*disk).map(|()| sha256)
             };
             let finished = self.with(finish).await;
-            if let Err(Trouble::File(_)) = &finished {
+            if let Err(SaveError::File(_)) = &finished {
                 // Nobody goes on with a file that is whole and cannot have its name.
-                self.work.meter.lost(size);
-                self.with(Part::forget).await?;
+                self.work.progress.lost(size);
+                self.with(PartialFile::forget).await?;
             }
-            return Ok(Saved { size, is_kept: false, sha256: finished? });
+            return Ok(SaveOutcome { size, is_kept: false, sha256: finished? });
         };
 
         let is_over =
-            matches!(&trouble, Trouble::File(failure) if !failure.details.contains_key("bytes_saved"));
+            matches!(&trouble, SaveError::File(failure) if !failure.details.contains_key("bytes_saved"));
         if is_over {
-            self.work.meter.lost(size);
-            self.with(Part::forget).await?;
+            self.work.progress.lost(size);
+            self.with(PartialFile::forget).await?;
         }
 
         Err(trouble)
     }
 
-    fn check_size(&self, total: Option<u64>) -> Result<(), Trouble> {
+    fn check_size(&self, total: Option<u64>) -> Result<(), SaveError> {
         match (self.target.size, total) {
             (Some(listed), Some(total)) if listed != total => {
                 let what = format!("it is said to have {listed} bytes, and has {total}");
-                Err(Trouble::File(self.bad(&what)))
+                Err(SaveError::File(self.bad(&what)))
             }
             _ => Ok(()),
         }
@@ -259,8 +267,8 @@ impl Saving {
     /// Works on the file in a thread where that may take its time.
     async fn with<T: Send + 'static>(
         &mut self,
-        work: impl FnOnce(&mut Part) -> io::Result<T> + Send + 'static,
-    ) -> Result<T, Trouble> {
+        work: impl FnOnce(&mut PartialFile) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, SaveError> {
         let Some(mut part) = self.part.take() else {
             return Err(trouble(&self.target.path, &io::Error::other("it was left alone by its thread")));
         };
@@ -282,21 +290,21 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send
 }
 
 /// What an error of the file system means for the other files.
-fn trouble(path: &str, error: &io::Error) -> Trouble {
+fn trouble(path: &str, error: &io::Error) -> SaveError {
     use io::ErrorKind::{
         AlreadyExists, IsADirectory, NotADirectory, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem,
         StorageFull,
     };
     match error.kind() {
         _ if is_escape(error) => {
-            Trouble::File(file_error(path, "leads out of the destination through a link"))
+            SaveError::File(file_error(path, "leads out of the destination through a link"))
         }
-        AlreadyExists => Trouble::File(file_error(path, "has come into being meanwhile").hint(OVERWRITE)),
-        IsADirectory => Trouble::File(file_error(path, "is a directory")),
-        NotADirectory => Trouble::File(file_error(path, "would lie below a file that is there already")),
+        AlreadyExists => SaveError::File(file_error(path, "has come into being meanwhile").hint(OVERWRITE)),
+        IsADirectory => SaveError::File(file_error(path, "is a directory")),
+        NotADirectory => SaveError::File(file_error(path, "would lie below a file that is there already")),
         PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull => {
-            Trouble::Disk(unwritable(path, error))
+            SaveError::Disk(write_error(path, error))
         }
-        _ => Trouble::File(unwritable(path, error)),
+        _ => SaveError::File(write_error(path, error)),
     }
 }

@@ -12,7 +12,7 @@ use cap_std::{
     fs::{Dir, Metadata},
 };
 
-use super::{FilesRoot, file_error, name, sha256, unreadable, unwritable};
+use super::{FilesRoot, file_error, file_name, read_error, sha256, write_error};
 use crate::failure::Failure;
 
 /// Where files are to be saved; nothing has been made yet.
@@ -28,14 +28,14 @@ pub struct Destination {
 
 /// An open directory.
 #[derive(Clone, Debug)]
-pub struct Directory {
+pub struct OpenDirectory {
     dir: Arc<Dir>,
     path: PathBuf,
 }
 
 /// The place of a file in an open directory.
 #[derive(Clone, Debug)]
-pub struct Spot {
+pub struct FileSlot {
     /// The directory that the file itself lies in.
     pub dir: Arc<Dir>,
     /// Last segment.
@@ -62,14 +62,14 @@ impl FilesRoot {
         let wanted = root.join(wanted);
         // What exists of it is resolved: a root has several names where links lead to it.
         let existing = wanted.ancestors().find(|part| part.exists()).unwrap_or(root);
-        let resolved = existing.canonicalize().map_err(|error| unreadable(name, &error))?;
+        let resolved = existing.canonicalize().map_err(|error| read_error(name, &error))?;
 
         self.inside(name, &resolved)?;
         let new = wanted.strip_prefix(existing).unwrap_or(Path::new(""));
 
         for part in new.components() {
             let part = part.as_os_str().to_string_lossy();
-            if let Some(problem) = name::problem_of_segment(&part) {
+            if let Some(problem) = file_name::segment_problem(&part) {
                 return Err(file_error(name, &format!("cannot be made: it {problem}")));
             }
         }
@@ -91,13 +91,13 @@ impl Destination {
     ///
     /// # Errors
     /// `file_error`: it cannot be made, is none, or a link on the way to it leaves the root.
-    pub fn open(&self) -> Result<Directory, Failure> {
+    pub fn open(&self) -> Result<OpenDirectory, Failure> {
         let (dir, path) = match &self.root {
             None => self.open_anywhere(),
             Some(root) => self.open_below(root),
         }
         .map_err(|error| self.unusable(&error))?;
-        Ok(Directory { dir: Arc::new(dir), path: path.canonicalize().unwrap_or(path) })
+        Ok(OpenDirectory { dir: Arc::new(dir), path: path.canonicalize().unwrap_or(path) })
     }
 
     fn open_anywhere(&self) -> io::Result<(Dir, PathBuf)> {
@@ -120,19 +120,19 @@ impl Destination {
             io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
                 file_error(&self.shown, "is not a directory")
             }
-            _ => unwritable(&self.shown, error),
+            _ => write_error(&self.shown, error),
         }
     }
 }
 
-impl Directory {
+impl OpenDirectory {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The place of a file of that relative name; its directories are made.
-    pub fn spot(&self, name: &str) -> io::Result<Spot> {
+    pub fn slot(&self, name: &str) -> io::Result<FileSlot> {
         let (parent, last) =
             name.rsplit_once('/').map_or((None, name), |(parent, last)| (Some(parent), last));
         let dir = match parent {
@@ -149,11 +149,11 @@ impl Directory {
             }
         };
 
-        Ok(Spot { dir, name: last.to_owned(), shown: name.to_owned() })
+        Ok(FileSlot { dir, name: last.to_owned(), shown: name.to_owned() })
     }
 }
 
-impl Spot {
+impl FileSlot {
     /// What is there already; a link is not followed.
     pub fn existing(&self) -> io::Result<Option<Metadata>> {
         match self.dir.symlink_metadata(&self.name) {

@@ -15,49 +15,49 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Begun, Errand, Meter, Uploaded};
+use super::{FinishedUpload, UploadIds, UploadJob, UploadProgress};
 use crate::{
     failure::{Code, Failure},
-    tools::{caller::CallerContext, files::over},
+    tools::{caller::CallerContext, files::sleep_until},
 };
 
 /// Most uploads that are remembered, with their ends; the oldest finished ones go first.
 const MOST: usize = 100;
 
 /// How an upload ended.
-type Outcome = Result<Uploaded, Failure>;
+type UploadOutcome = Result<FinishedUpload, Failure>;
 
 /// An upload in a task of its own.
 #[derive(Clone, Debug)]
-pub struct Background {
-    meter: Arc<Meter>,
-    outcome: watch::Receiver<Option<Outcome>>,
+pub struct BackgroundUpload {
+    progress: Arc<UploadProgress>,
+    outcome: watch::Receiver<Option<UploadOutcome>>,
     is_noted: Arc<AtomicBool>,
-    begun: Arc<Mutex<Option<Begun>>>,
+    begun: Arc<Mutex<Option<UploadIds>>>,
     /// Which upload it is: an equal one is not begun beside it.
     identity: String,
     /// How many wait for it now.
     waiting: Arc<AtomicUsize>,
     cancelled: CancellationToken,
     /// How often somebody who waits is told how far it has come.
-    telling: Duration,
+    progress_interval: Duration,
 }
 
 /// Cancels an upload whose last caller goes before its end, unless we go ourselves.
-struct Guard<'a> {
-    upload: &'a Background,
+struct WaiterGuard<'a> {
+    upload: &'a BackgroundUpload,
     leaving: &'a CancellationToken,
     is_armed: bool,
 }
 
-impl<'a> Guard<'a> {
-    fn new(upload: &'a Background, leaving: &'a CancellationToken) -> Self {
+impl<'a> WaiterGuard<'a> {
+    fn new(upload: &'a BackgroundUpload, leaving: &'a CancellationToken) -> Self {
         upload.waiting.fetch_add(1, Relaxed);
         Self { upload, leaving, is_armed: true }
     }
 }
 
-impl Drop for Guard<'_> {
+impl Drop for WaiterGuard<'_> {
     fn drop(&mut self) {
         let is_last = self.upload.waiting.fetch_sub(1, Relaxed) == 1;
         if self.is_armed && is_last && !self.leaving.is_cancelled() {
@@ -66,42 +66,46 @@ impl Drop for Guard<'_> {
     }
 }
 
-impl Background {
+impl BackgroundUpload {
     /// Runs an errand to its end, whoever waits.
-    pub fn spawn(errand: Errand) -> Self {
+    pub fn spawn(job: UploadJob) -> Self {
         let (sender, outcome) = watch::channel(None);
-        let (meter, cancelled) = (Arc::clone(errand.meter()), errand.cancelled().clone());
-        let (is_noted, begun) = (Arc::clone(&errand.is_noted), Arc::clone(&errand.begun));
-        let (identity, telling) = (errand.identity(), errand.counter.pace.telling);
+        let (progress, cancelled) = (Arc::clone(job.progress()), job.cancelled().clone());
+        let (is_noted, begun) = (Arc::clone(&job.is_noted), Arc::clone(&job.begun));
+        let (identity, progress_interval) = (job.identity(), job.counter.timing.progress_interval);
 
         tokio::spawn(async move {
-            let ended = errand.run().await;
+            let ended = job.run().await;
             // Nobody may have asked.
             sender.send_replace(Some(ended));
         });
         let waiting = Arc::default();
 
-        Self { meter, outcome, is_noted, begun, identity, waiting, cancelled, telling }
+        Self { progress, outcome, is_noted, begun, identity, waiting, cancelled, progress_interval }
     }
 
     /// What the service calls it, once it has begun there.
-    pub fn begun(&self) -> Option<Begun> {
+    pub fn begun(&self) -> Option<UploadIds> {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// How far it has come.
-    pub fn meter(&self) -> &Meter {
-        &self.meter
+    pub fn progress(&self) -> &UploadProgress {
+        &self.progress
     }
 
     /// Waits for the end, as long as `patience` lasts. Whoever drops this future before cancels the upload, unless somebody
     /// else waits for it too.
-    pub async fn finished(&self, audience: &CallerContext, patience: Option<Duration>) -> Option<Outcome> {
-        let mut guard = Guard::new(self, &audience.leaving);
+    pub async fn finished(
+        &self,
+        audience: &CallerContext,
+        patience: Option<Duration>,
+    ) -> Option<UploadOutcome> {
+        let mut guard = WaiterGuard::new(self, &audience.leaving);
         let end = patience.map(|patience| Instant::now() + patience);
         let ended = tokio::select! {
             ended = self.ended() => Some(ended),
-            () = over(end) => None,
+            () = sleep_until(end) => None,
             () = self.tell(audience) => None,
         };
 
@@ -110,7 +114,7 @@ impl Background {
         ended
     }
 
-    async fn ended(&self) -> Outcome {
+    async fn ended(&self) -> UploadOutcome {
         let mut outcome = self.outcome.clone();
         let ended = outcome.wait_for(Option::is_some).await;
         ended.ok().and_then(|ended| ended.clone()).unwrap_or_else(|| Err(ended_early()))
@@ -118,11 +122,11 @@ impl Background {
 
     /// Tells how far it has come, again and again: hosts give up on who says nothing. Does not end.
     async fn tell(&self, audience: &CallerContext) {
-        let mut ticks = tokio::time::interval(self.telling);
+        let mut ticks = tokio::time::interval(self.progress_interval);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            audience.watcher.progress(self.meter.sent(), self.meter.total(), &self.meter.told());
+            audience.watcher.progress(self.progress.sent(), self.progress.total(), &self.progress.describe());
         }
     }
 
@@ -147,14 +151,14 @@ fn ended_early() -> Failure {
 
 /// Uploads that were begun, by their tokens.
 #[derive(Debug, Default)]
-pub struct Uploads(Mutex<BTreeMap<String, Background>>);
+pub struct BackgroundUploads(Mutex<BTreeMap<String, BackgroundUpload>>);
 
-impl Uploads {
+impl BackgroundUploads {
     /// Begins an upload, unless an equal one is under way; gives its token.
-    pub fn begin(&self, errand: Errand) -> (String, Background) {
+    pub fn begin(&self, job: UploadJob) -> (String, BackgroundUpload) {
         let mut uploads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let identity = errand.identity();
-        let is_equal = |one: &Background| {
+        let identity = job.identity();
+        let is_equal = |one: &BackgroundUpload| {
             one.identity == identity && !one.is_finished() && !one.cancelled.is_cancelled()
         };
         if let Some((token, upload)) = uploads.iter().find(|(_, one)| is_equal(one)) {
@@ -162,7 +166,7 @@ impl Uploads {
         }
 
         let (token, upload) =
-            (format!("upload_{}", uuid::Uuid::now_v7().simple()), Background::spawn(errand));
+            (format!("upload_{}", uuid::Uuid::now_v7().simple()), BackgroundUpload::spawn(job));
         while uploads.len() >= MOST {
             // Tokens begin with the time: the first is the oldest.
             let Some(oldest) =
@@ -179,7 +183,7 @@ impl Uploads {
     }
 
     /// The upload of a token.
-    pub fn find(&self, token: &str) -> Result<Background, Failure> {
+    pub fn find(&self, token: &str) -> Result<BackgroundUpload, Failure> {
         let uploads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         uploads.get(token).cloned().ok_or_else(|| {
             Failure::new(Code::NotFound, "upload_build: this `upload_token` is not of an upload of this server")
@@ -191,6 +195,6 @@ impl Uploads {
     pub async fn leave(&self) {
         let uploads: Vec<_> =
             self.0.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
-        futures_util::future::join_all(uploads.iter().map(Background::leave)).await;
+        futures_util::future::join_all(uploads.iter().map(BackgroundUpload::leave)).await;
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{Pace, Uploads, provenance::Job};
+use super::{BackgroundUploads, UploadTiming, provenance::CiJob};
 use crate::{client::Storage, failure::Failure, tools::files::FilesRoot};
 
 /// Configuration of the tools that read or write local files.
@@ -15,9 +15,9 @@ pub struct FilesConfig {
     /// PEM file of certificates that are trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
     /// The CI job that this process is part of.
-    pub job: Option<Job>,
+    pub job: Option<CiJob>,
     /// Pauses and time limits of uploads.
-    pub pace: Pace,
+    pub timing: UploadTiming,
 }
 
 /// What tools need that work with files.
@@ -29,18 +29,25 @@ pub struct FileServices {
     /// The way to presigned addresses.
     pub storage: Arc<Storage>,
     /// The CI job that we are a part of.
-    pub job: Option<Job>,
+    pub job: Option<CiJob>,
     /// How patient uploads are.
-    pub pace: Pace,
+    pub timing: UploadTiming,
     /// Uploads that go on by themselves.
-    pub uploads: Uploads,
+    pub uploads: BackgroundUploads,
 }
 
 impl FileServices {
     /// File services with this configuration.
     pub fn new(config: FilesConfig) -> Self {
-        let FilesConfig { root, state, ca_file, job, pace } = config;
-        Self { root, state, storage: Arc::new(Storage::new(ca_file)), job, pace, uploads: Uploads::default() }
+        let FilesConfig { root, state, ca_file, job, timing } = config;
+        Self {
+            root,
+            state,
+            storage: Arc::new(Storage::new(ca_file)),
+            job,
+            timing,
+            uploads: BackgroundUploads::default(),
+        }
     }
 
     /// The files root of a person at the command line: as it is set, else every directory that the person names.

@@ -15,21 +15,22 @@ use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    plan::{Flow, Plan, fits},
-    source::Source,
+    plan::{UploadMode, UploadPlan, fits},
+    source_file::SourceFile,
 };
-use crate::tools::files::{Held, Unheld, hexadecimal, hold};
+use crate::tools::files::{LockError, LockedFile, hexadecimal, lock_file};
 
 /// What is uploaded.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct JournalHeader {
     /// For people.
     pub(super) path: PathBuf,
     pub(super) size: u64,
     /// What another content of the file would have otherwise.
     pub(super) stamp: String,
     /// Digest of what the caller asked for.
-    pub(super) wish: String,
+    #[serde(alias = "wish")]
+    pub(super) request_digest: String,
     pub(super) build_id: String,
     pub(super) upload_id: String,
     pub(super) object_key: String,
@@ -39,41 +40,41 @@ pub(super) struct Head {
 
 /// A part that the storage host has.
 #[derive(Debug, Serialize, Deserialize)]
-struct Done {
+struct JournalPart {
     part_number: u64,
     etag: String,
 }
 
 /// The `ETag`s of finished parts by their numbers.
-pub(super) type Tags = BTreeMap<u64, String>;
+pub(super) type PartEtags = BTreeMap<u64, String>;
 
 /// An unfinished upload on disk. The file is locked while the upload is under way.
 #[derive(Debug)]
-pub(super) struct Journal {
+pub(super) struct UploadJournal {
     path: PathBuf,
     file: File,
 }
 
 /// Why there is no journal.
 #[derive(Debug)]
-pub(super) enum Unkept {
+pub(super) enum JournalError {
     /// Another upload keeps it: this one, as far as it says so.
-    Busy(Option<Box<Head>>),
+    Busy(Option<Box<JournalHeader>>),
     /// It cannot be kept.
     Not,
 }
 
-impl From<std::io::Error> for Unkept {
+impl From<std::io::Error> for JournalError {
     fn from(_: std::io::Error) -> Self {
         Self::Not
     }
 }
 
-impl Head {
-    pub(super) fn plan(&self) -> Plan {
+impl JournalHeader {
+    pub(super) fn plan(&self) -> UploadPlan {
         let (upload_id, part_size, total_parts) = (self.upload_id.clone(), self.part_size, self.total_parts);
-        let flow = Flow::Parts { upload_id, part_size, total_parts };
-        Plan { build_id: self.build_id.clone(), object_key: self.object_key.clone(), flow }
+        let flow = UploadMode::Parts { upload_id, part_size, total_parts };
+        UploadPlan { build_id: self.build_id.clone(), object_key: self.object_key.clone(), flow }
     }
 
     /// Whether it can be followed at all.
@@ -83,17 +84,17 @@ impl Head {
     }
 }
 
-impl Journal {
+impl UploadJournal {
     /// Opens the journal of a file, a service and a project, and what it says.
     ///
     /// # Errors
     /// It cannot be kept, or another upload keeps it.
     pub(super) fn open(
         directory: &Path,
-        source: &Source,
+        source: &SourceFile,
         service: &str,
         project: &str,
-    ) -> Result<(Self, Option<(Head, Tags)>), Unkept> {
+    ) -> Result<(Self, Option<(JournalHeader, PartEtags)>), JournalError> {
         std::fs::create_dir_all(directory)?;
         let path = directory.join(name_of(source, service, project));
         let mut options = OpenOptions::new();
@@ -103,16 +104,16 @@ impl Journal {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
 
         let named = || path.symlink_metadata().map(Metadata::from_just_metadata);
-        let Held { mut file, is_locked: true } =
-            hold(|| options.open(&path), named).map_err(|unheld| match unheld {
-                Unheld::Busy => {
+        let LockedFile { mut file, is_locked: true } =
+            lock_file(|| options.open(&path), named).map_err(|unheld| match unheld {
+                LockError::Busy => {
                     let others = std::fs::read(&path).ok().and_then(|bytes| read(&bytes));
-                    Unkept::Busy(others.map(|(head, _)| Box::new(head)))
+                    JournalError::Busy(others.map(|(head, _)| Box::new(head)))
                 }
-                Unheld::Io(error) => error.into(),
+                LockError::Io(error) => error.into(),
             })?
         else {
-            return Err(Unkept::Not);
+            return Err(JournalError::Not);
         };
 
         let mut bytes = Vec::new();
@@ -127,14 +128,14 @@ impl Journal {
     }
 
     /// Begins anew.
-    pub(super) fn begin(&mut self, head: &Head) -> std::io::Result<()> {
+    pub(super) fn begin(&mut self, head: &JournalHeader) -> std::io::Result<()> {
         self.file.set_len(0)?;
         self.line(head)
     }
 
     /// A part has been taken.
     pub(super) fn done(&mut self, part_number: u64, etag: &str) -> std::io::Result<()> {
-        self.line(&Done { part_number, etag: etag.to_owned() })
+        self.line(&JournalPart { part_number, etag: etag.to_owned() })
     }
 
     fn line(&mut self, entry: &impl Serialize) -> std::io::Result<()> {
@@ -150,10 +151,10 @@ impl Journal {
     }
 }
 
-fn read(bytes: &[u8]) -> Option<(Head, Tags)> {
+fn read(bytes: &[u8]) -> Option<(JournalHeader, PartEtags)> {
     let mut lines = bytes.split(|byte| *byte == b'\n');
-    let head = serde_json::from_slice::<Head>(lines.next()?).ok().filter(Head::is_sound)?;
-    let done = lines.filter_map(|line| serde_json::from_slice::<Done>(line).ok());
+    let head = serde_json::from_slice::<JournalHeader>(lines.next()?).ok().filter(JournalHeader::is_sound)?;
+    let done = lines.filter_map(|line| serde_json::from_slice::<JournalPart>(line).ok());
     let done =
         done.filter(|done| (1..=head.total_parts).contains(&done.part_number) && !done.etag.is_empty());
     let tags = done.map(|done| (done.part_number, done.etag)).collect();
@@ -161,7 +162,7 @@ fn read(bytes: &[u8]) -> Option<(Head, Tags)> {
     Some((head, tags))
 }
 
-fn name_of(source: &Source, service: &str, project: &str) -> String {
+fn name_of(source: &SourceFile, service: &str, project: &str) -> String {
     let named = format!("{}\n{service}\n{project}", source.path().display());
     let digest = digest(&SHA256, named.as_bytes());
     format!("{}.jsonl", hexadecimal(digest))

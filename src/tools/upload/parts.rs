@@ -8,9 +8,9 @@ use std::{
 use tokio::task::{JoinError, JoinSet};
 
 use super::{
-    carrier::Carrier,
-    digest::Digest,
-    journal::{Journal, Tags},
+    file_digest::FileDigest,
+    journal::{PartEtags, UploadJournal},
+    part_uploader::PartUploader,
 };
 use crate::failure::{Code, Failure};
 
@@ -23,7 +23,7 @@ const ADDRESSES: u64 = 8;
 const MOST_ADDRESSES: u64 = 10;
 
 /// What one task has brought about.
-enum Step {
+enum PartEvent {
     /// Addresses of the next parts.
     Addresses(Vec<(u64, String)>),
     /// A part has been taken.
@@ -32,20 +32,20 @@ enum Step {
 
 /// Sends every part that `tags` does not have yet; gives the digest of the file, where the carrier makes one.
 pub(super) async fn send(
-    carrier: Arc<Carrier>,
-    tags: &mut Tags,
-    mut journal: Option<&mut Journal>,
+    part_uploader: Arc<PartUploader>,
+    tags: &mut PartEtags,
+    mut journal: Option<&mut UploadJournal>,
 ) -> Result<Option<String>, Failure> {
-    carrier.meter.found(tags.keys().map(|number| carrier.range(*number).length).sum());
-    let digest = carrier.hashes.then(|| Digest::of(&carrier.source));
-    let mut wanted = Wanted::new(carrier.plan.total_parts(), tags);
+    part_uploader.progress.found(tags.keys().map(|number| part_uploader.range(*number).length).sum());
+    let digest = part_uploader.hashes.then(|| FileDigest::of(&part_uploader.source));
+    let mut wanted = PendingParts::new(part_uploader.plan.total_parts(), tags);
     let (mut ready, mut tasks) = (VecDeque::new(), JoinSet::new());
     let (mut asking, mut sending) = (false, 0);
 
     loop {
         if ready.is_empty() && !asking && wanted.left > 0 {
-            let (carrier, numbers) = (Arc::clone(&carrier), wanted.next_few());
-            tasks.spawn(async move { carrier.addresses(numbers).await.map(Step::Addresses) });
+            let (part_uploader, numbers) = (Arc::clone(&part_uploader), wanted.next_few());
+            tasks.spawn(async move { part_uploader.addresses(numbers).await.map(PartEvent::Addresses) });
             asking = true;
         }
 
@@ -53,20 +53,22 @@ pub(super) async fn send(
             && let Some((number, address)) = ready.pop_front()
         {
             if let Some(digest) = &digest {
-                digest.reach(carrier.range(number).end());
+                digest.reach(part_uploader.range(number).end());
             }
-            let carrier = Arc::clone(&carrier);
-            tasks.spawn(async move { Ok(Step::Sent(number, carrier.send_part(number, address).await?)) });
+            let part_uploader = Arc::clone(&part_uploader);
+            tasks.spawn(async move {
+                Ok(PartEvent::Sent(number, part_uploader.send_part(number, address).await?))
+            });
             sending += 1;
         }
 
         let Some(ended) = tasks.join_next().await else { break };
         match ended.unwrap_or_else(|stopped| Err(interrupted(&stopped)))? {
-            Step::Addresses(addresses) => {
+            PartEvent::Addresses(addresses) => {
                 ready.extend(addresses);
                 asking = false;
             }
-            Step::Sent(number, tag) => {
+            PartEvent::Sent(number, tag) => {
                 note(&mut journal, number, &tag);
                 tags.insert(number, tag);
                 sending -= 1;
@@ -75,12 +77,12 @@ pub(super) async fn send(
     }
 
     match digest {
-        Some(digest) => digest.finish(carrier.source.size()).await.map(Some),
+        Some(digest) => digest.finish(part_uploader.source.size()).await.map(Some),
         None => Ok(None),
     }
 }
 
-fn note(journal: &mut Option<&mut Journal>, number: u64, tag: &str) {
+fn note(journal: &mut Option<&mut UploadJournal>, number: u64, tag: &str) {
     let Some(journal) = journal else { return };
     if let Err(error) = journal.done(number, tag) {
         tracing::warn!("the upload cannot be taken up again after an end: {error}");
@@ -92,14 +94,14 @@ fn interrupted(stopped: &JoinError) -> Failure {
 }
 
 /// Parts whose addresses nobody has asked for yet.
-struct Wanted {
+struct PendingParts {
     next: u64,
     left: u64,
     had: BTreeSet<u64>,
 }
 
-impl Wanted {
-    fn new(total: u64, tags: &Tags) -> Self {
+impl PendingParts {
+    fn new(total: u64, tags: &PartEtags) -> Self {
         let had: BTreeSet<_> = tags.keys().copied().collect();
         Self { next: 1, left: total.saturating_sub(had.len() as u64), had }
     }

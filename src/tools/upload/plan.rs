@@ -2,27 +2,27 @@
 
 use serde_json::Value;
 
-use super::body::Range;
+use super::part_body::ByteRange;
 use crate::failure::{Code, Failure};
 
 /// An opened upload.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct UploadPlan {
     pub(super) build_id: String,
     pub(super) object_key: String,
-    pub(super) flow: Flow,
+    pub(super) flow: UploadMode,
 }
 
 /// How the bytes travel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Flow {
+pub(super) enum UploadMode {
     /// In parts of `part_size` bytes, the last one shorter.
     Parts { upload_id: String, part_size: u64, total_parts: u64 },
     /// Whole, to this address.
     Whole { upload_url: String },
 }
 
-impl Plan {
+impl UploadPlan {
     /// Takes the answer to an initiation for a file of `size` bytes.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ impl Plan {
             None => text("upload_id").is_none(),
         };
         let flow = if is_whole {
-            Flow::Whole { upload_url: own("upload_url")? }
+            UploadMode::Whole { upload_url: own("upload_url")? }
         } else {
             let number = |name: &str| answer.get(name).and_then(Value::as_u64).ok_or_else(|| missing(name));
             let (part_size, total_parts) = (number("part_size")?, number("total_parts")?);
@@ -45,7 +45,7 @@ impl Plan {
                     "says {total_parts} parts of {part_size} bytes, which is not the file's {size} bytes"
                 )));
             }
-            Flow::Parts { upload_id: own("upload_id")?, part_size, total_parts }
+            UploadMode::Parts { upload_id: own("upload_id")?, part_size, total_parts }
         };
 
         Ok(Self { build_id: own("build_id")?, object_key: own("object_key")?, flow })
@@ -54,19 +54,19 @@ impl Plan {
     /// Number of parts.
     pub(super) fn total_parts(&self) -> u64 {
         match &self.flow {
-            Flow::Parts { total_parts, .. } => *total_parts,
-            Flow::Whole { .. } => 1,
+            UploadMode::Parts { total_parts, .. } => *total_parts,
+            UploadMode::Whole { .. } => 1,
         }
     }
 
     /// Where part `number`, from 1, lies in a file of `size` bytes.
-    pub(super) fn range(&self, number: u64, size: u64) -> Range {
+    pub(super) fn range(&self, number: u64, size: u64) -> ByteRange {
         let part_size = match &self.flow {
-            Flow::Parts { part_size, .. } => *part_size,
-            Flow::Whole { .. } => size,
+            UploadMode::Parts { part_size, .. } => *part_size,
+            UploadMode::Whole { .. } => size,
         };
         let offset = number.saturating_sub(1).saturating_mul(part_size).min(size);
-        Range { offset, length: part_size.min(size - offset) }
+        ByteRange { offset, length: part_size.min(size - offset) }
     }
 }
 

@@ -15,7 +15,7 @@ use tas_mcp::{
     tools::{
         caller::CallerContext,
         dispatcher::Dispatcher,
-        download::{Manner, Order, Report},
+        download::{DownloadOptions, DownloadReport, DownloadRequest},
         files::FilesRoot,
     },
 };
@@ -111,7 +111,7 @@ fn failures(report: &Value) -> Vec<(String, String, String)> {
 struct Direct {
     service: Service,
     root: TempDir,
-    manner: Manner,
+    options: DownloadOptions,
     audience: CallerContext,
     clock: Arc<Simulated>,
     key: &'static str,
@@ -123,7 +123,7 @@ impl Direct {
         Self {
             service: Service::start().await,
             root: tempfile::tempdir().expect("a directory"),
-            manner: Manner { pauses, ..Manner::default() },
+            options: DownloadOptions { pauses, ..DownloadOptions::default() },
             audience: CallerContext::silent(),
             clock: Simulated::alone(),
             key: keys::DEMO,
@@ -135,21 +135,21 @@ impl Direct {
     }
 
     /// Saves the file of that name of the failed run.
-    async fn save(&self, name: &str) -> Result<Report, Failure> {
-        let order = Order {
+    async fn save(&self, name: &str) -> Result<DownloadReport, Failure> {
+        let order = DownloadRequest {
             run_id: seed::RUN_FAILED.to_owned(),
             patterns: Some(vec![name.to_owned()]),
-            ..Order::default()
+            ..DownloadRequest::default()
         };
         self.run(order).await
     }
 
-    async fn run(&self, order: Order) -> Result<Report, Failure> {
+    async fn run(&self, order: DownloadRequest) -> Result<DownloadReport, Failure> {
         let settings = self.service.settings(self.key, &[]);
         let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(self.clock.clone());
         let root = FilesRoot::new(self.root.path()).expect("a directory");
         let destination = root.destination("out").expect("below the root");
-        order.run(dispatcher.gateway(), &destination, &self.manner, &self.audience).await
+        order.run(dispatcher.gateway(), &destination, &self.options, &self.audience).await
     }
 
     /// The bytes of a file of the failed run as they are served.

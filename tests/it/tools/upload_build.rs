@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tas_mcp::{
     sandbox::{Options, keys},
     settings::Settings,
-    tools::upload::Pace,
+    tools::upload::UploadTiming,
 };
 use tempfile::TempDir;
 
@@ -59,7 +59,7 @@ impl Scene {
     fn settings(&self, key: &str, more: &[(&str, &str)]) -> Settings {
         let [root, state] = [&self.root, &self.state].map(text_of);
         let own = [("TAS_FILES_ROOT", root.as_str()), ("TAS_STATE_DIR", state.as_str())];
-        self.service.settings(key, &[&own, more].concat()).with_pace(quick())
+        self.service.settings(key, &[&own, more].concat()).with_upload_timing(quick())
     }
 
     async fn host(&self) -> Host {
@@ -130,8 +130,8 @@ impl Scene {
 }
 
 /// Retries at once, and never out of patience.
-fn quick() -> Pace {
-    Pace { pauses: vec![Duration::from_millis(1); 4], ..Pace::default() }
+fn quick() -> UploadTiming {
+    UploadTiming { pauses: vec![Duration::from_millis(1); 4], ..UploadTiming::default() }
 }
 
 fn text_of(directory: &TempDir) -> String {

@@ -16,14 +16,14 @@ use tas_mcp::{
     sandbox::seed,
     tools::{
         caller::{CallerContext, ProgressSink},
-        download::{Disk, Manner, Order},
+        download::{Disk, DownloadOptions, DownloadRequest},
     },
 };
 
 use super::{Direct, NAMES, TOOL, all_of, files_below, names_below, open};
 
-fn whole_run() -> Order {
-    Order { run_id: seed::RUN_FAILED.to_owned(), ..Order::default() }
+fn whole_run() -> DownloadRequest {
+    DownloadRequest { run_id: seed::RUN_FAILED.to_owned(), ..DownloadRequest::default() }
 }
 
 #[tokio::test]
@@ -135,8 +135,8 @@ async fn without_room_the_call_ends_and_says_what_is_there_and_what_is_not() {
         let mut direct = Direct::new().await;
         // The video is written in pieces of 256 KiB.
         let small = Small { room: AtomicUsize::new(290_000), error };
-        direct.manner.disk = Arc::new(small);
-        let order = Order { patterns: Some(vec!["*.mp4".to_owned()]), ..whole_run() };
+        direct.options.disk = Arc::new(small);
+        let order = DownloadRequest { patterns: Some(vec!["*.mp4".to_owned()]), ..whole_run() };
         let failure = direct.run(order.clone()).await.expect_err("no room");
         assert_eq!(failure.code, Code::FileError);
         assert!(failure.message.starts_with(&format!("`recording.mp4` {said}")), "{failure}");
@@ -147,7 +147,7 @@ async fn without_room_the_call_ends_and_says_what_is_there_and_what_is_not() {
         // What a failed write has left is taken away again.
         let whole = direct.served("recording.mp4").await;
         assert!(left[".recording.mp4.part"] == whole[..256 * 1024]);
-        direct.manner.disk = Manner::default().disk;
+        direct.options.disk = DownloadOptions::default().disk;
         let before = direct.fetches().await.len();
         let report = direct.run(order).await.expect("room");
         assert_eq!(report.status, "downloaded");
@@ -173,7 +173,7 @@ impl Disk for Forgetful {
 #[tokio::test]
 async fn a_file_that_the_disk_does_not_keep_does_not_get_its_name() {
     let mut direct = Direct::new().await;
-    direct.manner.disk = Arc::new(Forgetful);
+    direct.options.disk = Arc::new(Forgetful);
     let failure = direct.save("agent.log").await.expect_err("no file");
     assert_eq!(failure.code, Code::FileError);
     assert!(failure.message.ends_with("cannot be written: the cable is out"), "{failure}");

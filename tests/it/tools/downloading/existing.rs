@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tas_mcp::{
     failure::Code,
     sandbox::{keys, seed},
-    tools::download::{Disk, Order},
+    tools::download::{Disk, DownloadRequest},
 };
 
 use super::{Direct, NAMES, TOOL, all_of, failures, files_below, names_below, open, player, served};
@@ -99,7 +99,7 @@ impl Disk for Other {
 #[tokio::test]
 async fn a_file_that_comes_into_being_meanwhile_is_not_overwritten() {
     let mut direct = Direct::new().await;
-    direct.manner.disk = Arc::new(Other(direct.out().join("agent.log")));
+    direct.options.disk = Arc::new(Other(direct.out().join("agent.log")));
 
     let failure = direct.save("agent.log").await.expect_err("no file");
 
@@ -127,10 +127,15 @@ impl Disk for Obstructing {
 async fn a_file_that_cannot_have_its_name_leaves_nothing() {
     for overwrite in [false, true] {
         let mut direct = Direct::new().await;
-        direct.manner.disk = Arc::new(Obstructing(direct.out().join("agent.log")));
+        direct.options.disk = Arc::new(Obstructing(direct.out().join("agent.log")));
 
         let patterns = Some(vec!["agent.log".to_owned()]);
-        let order = Order { run_id: seed::RUN_FAILED.to_owned(), patterns, overwrite, ..Order::default() };
+        let order = DownloadRequest {
+            run_id: seed::RUN_FAILED.to_owned(),
+            patterns,
+            overwrite,
+            ..DownloadRequest::default()
+        };
         let failure = direct.run(order).await.expect_err("no file");
 
         assert_eq!(failure.code, Code::FileError, "{failure}");
@@ -165,7 +170,12 @@ async fn an_unknown_time_is_the_same_only_to_somebody_who_replaces_nothing() {
     for overwrite in [false, true] {
         timeless(&direct).await;
         let patterns = Some(vec!["agent.log".to_owned()]);
-        let order = Order { run_id: seed::RUN_FAILED.to_owned(), patterns, overwrite, ..Order::default() };
+        let order = DownloadRequest {
+            run_id: seed::RUN_FAILED.to_owned(),
+            patterns,
+            overwrite,
+            ..DownloadRequest::default()
+        };
         let report = direct.run(order).await.expect("a report");
         assert_eq!(report.files[0].kept, !overwrite);
         assert_eq!(files_below(&direct.out())["agent.log"] == mine, !overwrite);

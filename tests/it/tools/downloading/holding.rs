@@ -8,7 +8,7 @@ use std::{
 };
 
 use cap_std::fs::Metadata;
-use tas_mcp::tools::files::{Unheld, hold};
+use tas_mcp::tools::files::{LockError, lock_file};
 
 fn opened(path: &Path) -> io::Result<File> {
     File::options().read(true).append(true).create(true).open(path)
@@ -36,12 +36,12 @@ async fn the_file_that_is_held_is_the_one_that_has_the_name() {
             Ok(file)
         };
 
-        let mut held = hold(open, || named(&path)).expect("a file");
+        let mut held = lock_file(open, || named(&path)).expect("a file");
         held.file.write_all(b"mine").expect("room");
 
         assert_eq!((held.is_locked, opens.get()), (true, 2));
         assert_eq!(fs::read(&path).expect("a file"), b"mine");
-        assert!(matches!(hold(|| opened(&path), || named(&path)), Err(Unheld::Busy)));
+        assert!(matches!(lock_file(|| opened(&path), || named(&path)), Err(LockError::Busy)));
     }
 }
 
@@ -50,5 +50,5 @@ async fn a_name_that_goes_on_changing_is_somebody_elses() {
     let root = tempfile::tempdir().expect("a directory");
     let path = root.path().join("one");
     let open = || opened(&path).and_then(|file| fs::remove_file(&path).map(|()| file));
-    assert!(matches!(hold(open, || named(&path)), Err(Unheld::Busy)));
+    assert!(matches!(lock_file(open, || named(&path)), Err(LockError::Busy)));
 }

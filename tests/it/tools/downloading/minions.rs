@@ -9,7 +9,7 @@ use tas_mcp::{
     tools::{
         caller::CallerContext,
         dispatcher::Dispatcher,
-        download::{Manner, MinionOrder},
+        download::{DownloadOptions, InstallerRequest},
         files::FilesRoot,
     },
 };
@@ -200,10 +200,10 @@ async fn it_goes_on_where_it_broke_with_a_fresh_address() {
     let dispatcher = Dispatcher::new(service.settings(keys::DEMO, &[]).tools_config());
     let storage = &dispatcher.files().expect("usable settings").storage;
     let destination = FilesRoot::new(root.path()).expect("a directory").destination("tools").expect("below");
-    let manner = Manner { pauses: vec![Duration::ZERO; 4].into(), ..Manner::default() };
-    let order = MinionOrder { project: None, platform: MinionPlatform::Linux, overwrite: false };
+    let options = DownloadOptions { pauses: vec![Duration::ZERO; 4].into(), ..DownloadOptions::default() };
+    let order = InstallerRequest { project: None, platform: MinionPlatform::Linux, overwrite: false };
     let saved = order
-        .run(dispatcher.gateway(), storage, &destination, &manner, &CallerContext::silent())
+        .run(dispatcher.gateway(), storage, &destination, &options, &CallerContext::silent())
         .await
         .expect("a file");
 

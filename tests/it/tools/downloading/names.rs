@@ -1,7 +1,7 @@
 //! Names that the service chooses are taken as they are, or refused.
 
 use serde_json::{Value, json};
-use tas_mcp::{sandbox::seed, tools::files::name};
+use tas_mcp::{sandbox::seed, tools::files::file_name};
 
 use super::{TOOL, all_of, failures, files_below, names_below, open, player, served};
 use crate::support::{host::Host, service::Service};
@@ -66,7 +66,7 @@ const HIDDEN: [(&str, &str); 4] = [
 #[tokio::test]
 async fn names_with_what_nobody_sees_are_not_written() {
     for (name, reason) in HIDDEN {
-        assert_eq!(name::problem(name), Some(reason), "{name:?}");
+        assert_eq!(file_name::path_problem(name), Some(reason), "{name:?}");
     }
 
     let (service, root, mut host) = open().await;
@@ -132,7 +132,7 @@ fn names_that_people_choose_are_names() {
         &long,
     ] {
         let is_windows_only = cfg!(windows) && fine.contains('?');
-        assert_eq!(name::problem(fine).is_some(), is_windows_only, "{fine}");
+        assert_eq!(file_name::path_problem(fine).is_some(), is_windows_only, "{fine}");
     }
 }
 

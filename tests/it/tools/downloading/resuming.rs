@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tas_mcp::{
     failure::{Code, Failure},
     sandbox::{keys, seed},
-    tools::download::Order,
+    tools::download::DownloadRequest,
 };
 
 use super::{Direct, files_below, names_below};
@@ -77,7 +77,8 @@ async fn an_etag_without_quotes_continues_a_file_too() {
     direct.fault(HOST, json!({"cut": 1_000})).await;
 
     let patterns = Some(vec![LOG.to_owned()]);
-    let order = Order { run_id: seed::ARENA_RUN_FAILED.to_owned(), patterns, ..Order::default() };
+    let order =
+        DownloadRequest { run_id: seed::ARENA_RUN_FAILED.to_owned(), patterns, ..DownloadRequest::default() };
     let report = direct.run(order).await.expect("a report");
 
     assert_eq!(direct.fetches().await, ["knowledge 200", "knowledge 206"]);
@@ -245,7 +246,7 @@ async fn a_file_that_is_gone_in_between_is_a_failure_of_its_own() {
     direct.fault(STORAGE, json!({"cut": 1_000})).await;
     direct.fault(STORAGE, json!({"status": 404, "after": false})).await;
 
-    let order = Order { run_id: seed::RUN_FAILED.to_owned(), ..Order::default() };
+    let order = DownloadRequest { run_id: seed::RUN_FAILED.to_owned(), ..DownloadRequest::default() };
     let report = direct.run(order).await.expect("a report");
 
     assert_eq!((report.status, report.file_count, report.failed.len()), ("incomplete", 3, 1));

@@ -29,7 +29,7 @@ async fn failing(initiation: Value, parts: Value) -> (Value, Vec<String>) {
     let (root, state) = (super::text_of(&scene.root), super::text_of(&scene.state));
     let own =
         [("TAS_FILES_ROOT", root.as_str()), ("TAS_STATE_DIR", state.as_str()), ("TAS_PROJECT_ID", "demo")];
-    let settings = stub.settings(keys::DEMO, &own).with_pace(super::quick());
+    let settings = stub.settings(keys::DEMO, &own).with_upload_timing(super::quick());
     let error = Host::open(&settings).await.fail("upload_build", json!({"path": "game.apk"})).await;
 
     assert_eq!(scene.journals(), [""; 0], "{error}");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tas_mcp::{sandbox::keys, tools::upload::Pace};
+use tas_mcp::{sandbox::keys, tools::upload::UploadTiming};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
     process::{Child, ChildStdin},
@@ -200,8 +200,8 @@ async fn an_upload_that_cannot_be_cancelled_is_told_of_and_can_go_on() {
 }
 
 /// A pace that gives up soon what the service does not answer.
-fn hasty() -> Pace {
-    Pace { freeing: Duration::from_millis(50), ..super::quick() }
+fn hasty() -> UploadTiming {
+    UploadTiming { cancel_limit: Duration::from_millis(50), ..super::quick() }
 }
 
 #[tokio::test]
@@ -211,7 +211,7 @@ async fn an_upload_is_given_up_soon_whatever_the_service_does() {
     scene.service.fault(json!({"operation": "complete_build_upload", "status": 400})).await;
     scene.service.fault(json!({"operation": "cancel_build_upload", "delay_ms": 60_000, "times": 50})).await;
 
-    let settings = scene.settings(keys::DEMO, &[]).with_pace(hasty());
+    let settings = scene.settings(keys::DEMO, &[]).with_upload_timing(hasty());
     let error = Host::open(&settings).await.fail("upload_build", json!({"path": "game.apk"})).await;
     let remains = error["details"]["upload"].as_str().unwrap_or_default();
 
@@ -226,7 +226,7 @@ async fn a_completion_is_not_waited_for_long_once_it_is_cancelled() {
     scene.write("game.apk", &bytes(2_500));
     scene.service.fault(json!({"operation": "complete_build_upload", "delay_ms": 60_000, "times": 50})).await;
 
-    let mut host = Host::open(&scene.settings(keys::DEMO, &[]).with_pace(hasty())).await;
+    let mut host = Host::open(&scene.settings(keys::DEMO, &[]).with_upload_timing(hasty())).await;
     let call = json!({"name": "upload_build", "arguments": {"path": "game.apk"}});
     let call = host.start("tools/call", call).await;
     while !scene.service.writes().await.iter().any(|line| line.contains("/upload/complete")) {}
@@ -240,7 +240,7 @@ async fn a_completion_is_not_waited_for_long_once_it_is_cancelled() {
 
 #[test]
 fn space_is_freed_within_seconds_or_left() {
-    assert_eq!(Pace::default().freeing, Duration::from_secs(12));
+    assert_eq!(UploadTiming::default().cancel_limit, Duration::from_secs(12));
 }
 
 /// Nothing has happened then: there is nothing to look for.

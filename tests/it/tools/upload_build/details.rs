@@ -121,7 +121,7 @@ async fn a_detached_checkout_has_the_branch_of_its_job() {
 fn job_of(variables: &[(&str, &str)]) -> (Value, Option<String>) {
     let value =
         |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-    let job = provenance::job(value).expect("a job");
+    let job = provenance::detect_ci_job(value).expect("a job");
     (job.ci, job.branch)
 }
 
@@ -205,8 +205,8 @@ fn a_job_that_says_little_is_told_as_far_as_it_goes() {
 
 #[test]
 fn without_variables_there_is_no_job() {
-    assert_eq!(provenance::job(|_| None), None);
-    assert_eq!(provenance::job(|name| (name == "CI").then(String::new)), None);
+    assert_eq!(provenance::detect_ci_job(|_| None), None);
+    assert_eq!(provenance::detect_ci_job(|name| (name == "CI").then(String::new)), None);
 }
 
 /// Signs whatever it is given, and says so when it is asked.

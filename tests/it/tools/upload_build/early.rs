@@ -58,7 +58,7 @@ async fn an_early_refusal_is_not_waited_after() {
     let (root, state) = (text_of(&scene.root), text_of(&scene.state));
     let own =
         [("TAS_FILES_ROOT", root.as_str()), ("TAS_STATE_DIR", state.as_str()), ("TAS_PROJECT_ID", "demo")];
-    let mut host = Host::open(&stub.settings(keys::DEMO, &own).with_pace(quick())).await;
+    let mut host = Host::open(&stub.settings(keys::DEMO, &own).with_upload_timing(quick())).await;
     let arguments = json!({"path": "game.apk", "checksum": false});
     let failing = host.fail("upload_build", arguments);
     let error = tokio::time::timeout(Duration::from_secs(20), failing).await.expect("it ends at once");

@@ -120,8 +120,11 @@ async fn a_part_that_stalls_starts_anew() {
     scene.write("game.apk", &file);
     hold_parts(&scene.service, 2).await;
 
-    let pace = tas_mcp::tools::upload::Pace { stalled: std::time::Duration::from_millis(200), ..quick() };
-    let settings = scene.settings(tas_mcp::sandbox::keys::DEMO, &[]).with_pace(pace);
+    let timing = tas_mcp::tools::upload::UploadTiming {
+        stall_limit: std::time::Duration::from_millis(200),
+        ..quick()
+    };
+    let settings = scene.settings(tas_mcp::sandbox::keys::DEMO, &[]).with_upload_timing(timing);
     let mut host = crate::support::host::Host::open(&settings).await;
     let call =
         host.start("tools/call", json!({"name": "upload_build", "arguments": {"path": "game.apk"}})).await;
@@ -140,7 +143,7 @@ async fn a_part_that_stalls_starts_anew() {
 /// Specification, Multipart build upload.
 #[test]
 fn a_failed_part_waits_1_2_4_and_8_seconds() {
-    let pauses = tas_mcp::tools::upload::Pace::default().pauses;
+    let pauses = tas_mcp::tools::upload::UploadTiming::default().pauses;
     assert_eq!(pauses, [1, 2, 4, 8].map(std::time::Duration::from_secs));
 }
 
@@ -151,8 +154,8 @@ async fn the_pauses_are_kept() {
     scene.service.fault(json!({"operation": "put_part", "status": 500, "times": 2})).await;
 
     let pauses = [40, 80].map(std::time::Duration::from_millis).to_vec();
-    let pace = tas_mcp::tools::upload::Pace { pauses, ..quick() };
-    let settings = scene.settings(tas_mcp::sandbox::keys::DEMO, &[]).with_pace(pace);
+    let timing = tas_mcp::tools::upload::UploadTiming { pauses, ..quick() };
+    let settings = scene.settings(tas_mcp::sandbox::keys::DEMO, &[]).with_upload_timing(timing);
     let build = crate::support::host::Host::open(&settings)
         .await
         .succeed("upload_build", json!({"path": "game.apk"}))

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tas_mcp::{sandbox::keys, tools::upload::Pace};
+use tas_mcp::{sandbox::keys, tools::upload::UploadTiming};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use super::{PART, Scene, bytes, quick, text};
@@ -15,8 +15,8 @@ async fn told(meta: Value) -> (Vec<Value>, Value) {
     scene.write("game.apk", &bytes(12 * PART));
     scene.service.fault(json!({"operation": "put_part", "delay_ms": 60, "times": 12})).await;
 
-    let pace = Pace { telling: Duration::from_millis(5), ..quick() };
-    let mut host = Host::open(&scene.settings(keys::DEMO, &[]).with_pace(pace)).await;
+    let timing = UploadTiming { progress_interval: Duration::from_millis(5), ..quick() };
+    let mut host = Host::open(&scene.settings(keys::DEMO, &[]).with_upload_timing(timing)).await;
     let call = json!({"name": "upload_build", "arguments": {"path": "game.apk"}, "_meta": meta});
     let call = host.start("tools/call", call).await;
     let mut told = Vec::new();
@@ -117,7 +117,7 @@ async fn a_host_on_standard_input_is_told_once_a_second_at_most() {
 
 #[test]
 fn who_waits_is_told_every_second() {
-    assert_eq!(Pace::default().telling, Duration::from_secs(1));
+    assert_eq!(UploadTiming::default().progress_interval, Duration::from_secs(1));
 }
 
 /// A host that hears nothing for a while gives up.
@@ -127,8 +127,8 @@ async fn an_upload_that_does_not_move_is_told_of_too() {
     scene.write("game.apk", &bytes(3 * PART));
     super::hold_parts(&scene.service, 0).await;
 
-    let pace = Pace { telling: Duration::from_millis(5), ..quick() };
-    let mut host = Host::open(&scene.settings(keys::DEMO, &[]).with_pace(pace)).await;
+    let timing = UploadTiming { progress_interval: Duration::from_millis(5), ..quick() };
+    let mut host = Host::open(&scene.settings(keys::DEMO, &[]).with_upload_timing(timing)).await;
     let meta = json!({"progressToken": "p"});
     let call = json!({"name": "upload_build", "arguments": {"path": "game.apk"}, "_meta": meta});
     let call = host.start("tools/call", call).await;

@@ -4,7 +4,7 @@ use serde_json::json;
 use tas_mcp::{
     sandbox::{keys, seed},
     service::api::builds::BuildPlatform,
-    tools::upload::platform_of,
+    tools::upload::platform_from_file_name,
 };
 
 use super::{Scene, bytes};
@@ -80,11 +80,11 @@ fn the_platform_follows_from_the_name_of_the_file() {
     ];
 
     for (name, platform) in known {
-        assert_eq!(platform_of(name), Some(platform), "{name}");
+        assert_eq!(platform_from_file_name(name), Some(platform), "{name}");
     }
 
     for name in ["a", "apk", "a.app", "a.zip", "a.tar.gz", "a.apk.zip", ""] {
-        assert_eq!(platform_of(name), None, "{name}");
+        assert_eq!(platform_from_file_name(name), None, "{name}");
     }
 }
 

@@ -36,7 +36,7 @@ async fn upload(trusted: bool) -> (Result<Value, Value>, Vec<String>) {
     ];
     own.extend(trusted.then(|| ("TAS_CA_FILE", storage.authority())));
 
-    let mut host = Host::open(&stub.settings(keys::DEMO, &own).with_pace(quick())).await;
+    let mut host = Host::open(&stub.settings(keys::DEMO, &own).with_upload_timing(quick())).await;
     let arguments = json!({"path": "game.apk"});
     let outcome = if trusted {
         Ok(host.succeed("upload_build", arguments).await)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tas_mcp::{sandbox::keys, tools::upload::Pace};
+use tas_mcp::{sandbox::keys, tools::upload::UploadTiming};
 
 use super::{Scene, bytes, hold_parts, quick, sha256, text};
 use crate::support::host::Host;
@@ -16,8 +16,8 @@ async fn hurried() -> (Scene, Host) {
     let scene = Scene::open().await;
     scene.write("game.apk", &bytes(2_500));
     hold_parts(&scene.service, 0).await;
-    let pace = Pace { patience: PATIENCE, ..quick() };
-    let host = Host::open(&scene.settings(keys::DEMO, &[]).with_pace(pace)).await;
+    let timing = UploadTiming { wait_limit: PATIENCE, ..quick() };
+    let host = Host::open(&scene.settings(keys::DEMO, &[]).with_upload_timing(timing)).await;
     (scene, host)
 }
 
@@ -115,7 +115,7 @@ async fn a_caller_that_gives_up_waiting_cancels_the_upload() {
 
 #[tokio::test]
 async fn calls_wait_for_45_seconds_by_themselves() {
-    assert_eq!(Pace::default().patience, Duration::from_secs(45));
+    assert_eq!(UploadTiming::default().wait_limit, Duration::from_secs(45));
 }
 
 #[tokio::test]

@@ -14,27 +14,27 @@ use crate::{
 
 /// The files of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Listing {
+pub(super) struct RunListing {
     pub(super) run_id: String,
     pub(super) state: String,
-    pub(super) players: Vec<Player>,
+    pub(super) players: Vec<ListedPlayer>,
 }
 
 /// A player of the run.
 #[derive(Clone, Debug)]
-pub(super) struct Player {
+pub(super) struct ListedPlayer {
     /// `<run>-<player>`
     pub(super) id: String,
     /// From 1.
     pub(super) number: u64,
-    pub(super) files: Vec<Listed>,
+    pub(super) files: Vec<ListedFile>,
     /// Files that are listed without a name.
     pub(super) nameless: usize,
 }
 
 /// A file as it is listed. Nothing of it can be trusted.
 #[derive(Clone, Debug)]
-pub(super) struct Listed {
+pub(super) struct ListedFile {
     pub(super) filename: String,
     pub(super) url: Option<String>,
     pub(super) size: Option<u64>,
@@ -48,7 +48,11 @@ pub(super) fn split(id: &str) -> (&str, Option<u64>) {
 }
 
 /// Asks for the run. That confirms its project too.
-pub(super) async fn read(gateway: &Gateway, project: Option<&str>, run_id: &str) -> Result<Listing, Failure> {
+pub(super) async fn read(
+    gateway: &Gateway,
+    project: Option<&str>,
+    run_id: &str,
+) -> Result<RunListing, Failure> {
     let entry = catalog::find(GetRun::NAME)
         .ok_or_else(|| Failure::new(Code::NotFound, "there is no operation `get_run`"))?;
     let mut arguments = Fields::from_iter([("run_id".to_owned(), json!(run_id))]);
@@ -61,20 +65,20 @@ pub(super) async fn read(gateway: &Gateway, project: Option<&str>, run_id: &str)
     let run = reply.value();
     let players = run.get("players").and_then(Value::as_array).into_iter().flatten();
 
-    Ok(Listing {
+    Ok(RunListing {
         run_id: run_id.to_owned(),
         state: text(run, "state").unwrap_or_default(),
         players: (1..).zip(players).map(|(place, one)| player(run_id, place, one)).collect(),
     })
 }
 
-fn player(run_id: &str, place: u64, player: &Value) -> Player {
+fn player(run_id: &str, place: u64, player: &Value) -> ListedPlayer {
     let number = player.get("player_number").and_then(Value::as_u64).unwrap_or(place);
     let id = text(player, "id").unwrap_or_else(|| format!("{run_id}-{number}"));
     let artifacts = player.get("artifacts").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let listed = |file: &Value| {
         let uploaded = text(file, "uploaded_at").or_else(|| text(file, "uploaded"));
-        Some(Listed {
+        Some(ListedFile {
             filename: text(file, "filename")?,
             url: text(file, "url"),
             size: file.get("size").and_then(Value::as_u64),
@@ -85,7 +89,7 @@ fn player(run_id: &str, place: u64, player: &Value) -> Player {
     let files: Vec<_> = artifacts.iter().filter_map(listed).collect();
     let nameless = artifacts.len() - files.len();
 
-    Player { id, number, files, nameless }
+    ListedPlayer { id, number, files, nameless }
 }
 
 fn text(value: &Value, name: &str) -> Option<String> {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::Disk;
 use crate::{
     client::ResumeFrom,
-    tools::files::{Spot, Unheld, hold, sha256},
+    tools::files::{FileSlot, LockError, lock_file, sha256},
 };
 
 /// Endings of the names of a file that is not whole, and of what is known of it.
@@ -27,7 +27,7 @@ pub(super) fn is_taken(segment: &str) -> bool {
 
 /// Which file the bytes are of.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
-struct Known {
+struct PartialFileTag {
     /// As the service wrote it.
     etag: Option<String>,
     /// Bytes of the whole file.
@@ -36,28 +36,28 @@ struct Known {
 
 /// A file that is not whole yet, held by this call alone.
 #[derive(Debug)]
-pub(super) struct Part {
-    spot: Spot,
+pub(super) struct PartialFile {
+    slot: FileSlot,
     file: File,
-    known: Known,
+    known: PartialFileTag,
     pub(super) length: u64,
 }
 
-impl Part {
+impl PartialFile {
     /// What is there of the file, or nothing yet. `size` is how long it has to become, where that is known.
-    pub(super) fn open(spot: Spot, size: Option<u64>) -> Result<Self, Unheld> {
-        let name = part_name(&spot);
+    pub(super) fn open(slot: FileSlot, size: Option<u64>) -> Result<Self, LockError> {
+        let name = part_name(&slot);
         // Nothing is written through a link.
-        if spot.dir.symlink_metadata(&name).is_ok_and(|found| !found.is_file()) {
-            spot.dir.remove_file(&name)?;
+        if slot.dir.symlink_metadata(&name).is_ok_and(|found| !found.is_file()) {
+            slot.dir.remove_file(&name)?;
         }
 
         let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).clone();
-        let open = || spot.dir.open_with(&name, &options).map(cap_std::fs::File::into_std);
+        let open = || slot.dir.open_with(&name, &options).map(cap_std::fs::File::into_std);
         // Some file systems have no locks: only a lock of somebody else counts.
-        let file = hold(open, || spot.dir.symlink_metadata(&name))?.file;
+        let file = lock_file(open, || slot.dir.symlink_metadata(&name))?.file;
         let length = file.metadata()?.len();
-        let mut part = Self { spot, file, known: Known::default(), length };
+        let mut part = Self { slot, file, known: PartialFileTag::default(), length };
 
         part.known = part.read_known().unwrap_or_default();
         let is_of_it = size.is_none() || part.known.size == size;
@@ -90,11 +90,11 @@ impl Part {
     /// Begins anew with a file of which this is known.
     pub(super) fn begin(&mut self, etag: Option<&str>, size: Option<u64>) -> io::Result<()> {
         self.forget()?;
-        self.known = Known { etag: etag.map(str::to_owned), size };
+        self.known = PartialFileTag { etag: etag.map(str::to_owned), size };
 
         if self.known.has_strong_tag() {
             let known = serde_json::to_vec(&self.known)?;
-            self.spot.dir.write(tag_name(&self.spot), known)?;
+            self.slot.dir.write(tag_name(&self.slot), known)?;
         }
 
         Ok(())
@@ -102,8 +102,8 @@ impl Part {
 
     /// Nothing is there any more.
     pub(super) fn forget(&mut self) -> io::Result<()> {
-        self.known = Known::default();
-        remove(&self.spot, &tag_name(&self.spot))?;
+        self.known = PartialFileTag::default();
+        remove(&self.slot, &tag_name(&self.slot))?;
         self.file.set_len(0)?;
         self.length = 0;
         Ok(())
@@ -142,17 +142,17 @@ impl Part {
             return Err(error);
         }
 
-        let spot = &self.spot;
-        let part = part_name(spot);
+        let slot = &self.slot;
+        let part = part_name(slot);
 
         if replaces {
-            spot.dir.rename(&part, &spot.dir, &spot.name)?;
+            slot.dir.rename(&part, &slot.dir, &slot.name)?;
         } else {
-            name_anew(spot, &part)?;
+            name_anew(slot, &part)?;
         }
 
         // The file has its name: what is left beside it is no failure of it.
-        drop(remove(spot, &tag_name(spot)));
+        drop(remove(slot, &tag_name(slot)));
 
         Ok(())
     }
@@ -163,32 +163,32 @@ impl Part {
         sha256(&self.file)
     }
 
-    fn read_known(&self) -> Option<Known> {
+    fn read_known(&self) -> Option<PartialFileTag> {
         const LONGEST: u64 = 4_096;
 
-        let name = tag_name(&self.spot);
-        if !self.spot.dir.symlink_metadata(&name).ok()?.is_file() {
+        let name = tag_name(&self.slot);
+        if !self.slot.dir.symlink_metadata(&name).ok()?.is_file() {
             return None;
         }
 
         let mut text = Vec::new();
-        self.spot.dir.open(&name).ok()?.take(LONGEST).read_to_end(&mut text).ok()?;
+        self.slot.dir.open(&name).ok()?.take(LONGEST).read_to_end(&mut text).ok()?;
 
         serde_json::from_slice(&text).ok()
     }
 }
 
-impl Drop for Part {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         if self.length == 0 {
             // Nobody can go on with nothing.
-            drop(remove(&self.spot, &tag_name(&self.spot)));
-            drop(remove(&self.spot, &part_name(&self.spot)));
+            drop(remove(&self.slot, &tag_name(&self.slot)));
+            drop(remove(&self.slot, &part_name(&self.slot)));
         }
     }
 }
 
-impl Known {
+impl PartialFileTag {
     /// Whether the tag says that every byte is the same: otherwise nothing can be continued.
     fn has_strong_tag(&self) -> bool {
         self.etag.as_deref().is_some_and(|tag| !tag.is_empty() && !tag.starts_with("W/"))
@@ -196,31 +196,31 @@ impl Known {
 }
 
 /// A link fails where the name is taken, which a rename does not.
-fn name_anew(spot: &Spot, part: &str) -> io::Result<()> {
-    match spot.dir.hard_link(part, &spot.dir, &spot.name) {
+fn name_anew(slot: &FileSlot, part: &str) -> io::Result<()> {
+    match slot.dir.hard_link(part, &slot.dir, &slot.name) {
         Ok(()) => {
             // Both names are of the same file now.
-            drop(remove(spot, part));
+            drop(remove(slot, part));
             Ok(())
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
         // There are file systems without links.
-        Err(_) if spot.existing()?.is_none() => spot.dir.rename(part, &spot.dir, &spot.name),
+        Err(_) if slot.existing()?.is_none() => slot.dir.rename(part, &slot.dir, &slot.name),
         Err(_) => Err(io::ErrorKind::AlreadyExists.into()),
     }
 }
 
-fn remove(spot: &Spot, name: &str) -> io::Result<()> {
-    match spot.dir.remove_file(name) {
+fn remove(slot: &FileSlot, name: &str) -> io::Result<()> {
+    match slot.dir.remove_file(name) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
 }
 
-fn part_name(spot: &Spot) -> String {
-    format!(".{}{PART}", spot.name)
+fn part_name(slot: &FileSlot) -> String {
+    format!(".{}{PART}", slot.name)
 }
 
-fn tag_name(spot: &Spot) -> String {
-    format!(".{}{TAG}", spot.name)
+fn tag_name(slot: &FileSlot) -> String {
+    format!(".{}{TAG}", slot.name)
 }

@@ -12,7 +12,7 @@ use cap_std::{
     fs::{Dir, Metadata},
 };
 
-use super::{FilesRoot, file_error, is_escape, unreadable};
+use super::{FilesRoot, file_error, is_escape, read_error};
 use crate::failure::Failure;
 
 /// An open file, and where its name can be looked up again.
@@ -39,7 +39,7 @@ impl FilesRoot {
             if is_escape(&error) {
                 return file_error(name, "leads out of the files root through a link");
             }
-            unreadable(name, &error)
+            read_error(name, &error)
         };
 
         let opened = opened.map_err(refused)?;

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{
-    Errand, Opened, Stage, cancelled,
-    counter::is_passing,
-    journal::Tags,
-    plan::{Flow, Plan},
+    OpenUpload, UploadJob, UploadStage, cancelled,
+    journal::PartEtags,
+    plan::{UploadMode, UploadPlan},
+    session::is_passing,
 };
 use crate::{
     failure::{Code, Failure},
@@ -23,7 +23,7 @@ use crate::{
 const BUILT: [&str; 3] = ["OK", "UNHEALTHY", "ready"];
 
 /// What became of an upload that was given up.
-enum Remains {
+enum CancelOutcome {
     Nothing,
     /// The service had no such upload any more.
     Unknown,
@@ -31,12 +31,12 @@ enum Remains {
     Space(Failure),
 }
 
-impl Errand {
+impl UploadJob {
     /// Completes the upload. When the answer gets lost, it is asked for again; an upload that is no more then has become
     /// the build. So may one that is cancelled in between.
-    pub(super) async fn complete(&self, plan: &Plan, tags: &Tags) -> Result<(), Failure> {
+    pub(super) async fn complete(&self, plan: &UploadPlan, tags: &PartEtags) -> Result<(), Failure> {
         let mut arguments = json!({"build_id": plan.build_id});
-        if let (Flow::Parts { upload_id, .. }, Value::Object(fields)) = (&plan.flow, &mut arguments) {
+        if let (UploadMode::Parts { upload_id, .. }, Value::Object(fields)) = (&plan.flow, &mut arguments) {
             let parts = tags.iter().map(|(number, tag)| json!({"part_number": number, "etag": tag}));
             fields.insert("upload_id".to_owned(), json!(upload_id));
             fields.insert("object_key".to_owned(), json!(plan.object_key));
@@ -55,7 +55,7 @@ impl Errand {
     async fn soon<T>(&self, call: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         let late = async {
             self.counter.cancelled.cancelled().await;
-            tokio::time::sleep(self.counter.pace.freeing).await;
+            tokio::time::sleep(self.counter.timing.cancel_limit).await;
         };
         tokio::select! {
             outcome = call => outcome,
@@ -67,7 +67,7 @@ impl Errand {
     ///
     /// # Errors
     /// Nobody can say.
-    pub(super) async fn is_built(&self, plan: &Plan) -> Result<bool, Failure> {
+    pub(super) async fn is_built(&self, plan: &UploadPlan) -> Result<bool, Failure> {
         match self.counter.insist(GetBuild::NAME, json!({"build_id": plan.build_id})).await {
             Ok(build) => {
                 let status = build.get("status").and_then(Value::as_str).unwrap_or_default();
@@ -79,15 +79,15 @@ impl Errand {
     }
 
     /// Frees what the service holds for an upload that will not be finished; says in the failure what came of that.
-    pub(super) async fn give_up(&self, opened: Opened, failure: Failure) -> Failure {
-        if opened.stage != Stage::Begun {
+    pub(super) async fn give_up(&self, opened: OpenUpload, failure: Failure) -> Failure {
+        if opened.stage != UploadStage::UploadIds {
             return failure;
         }
 
         let remains = self.remains_of(&opened.plan).await;
         match (opened.journal, &remains) {
             // What has changed is another file.
-            (Some(_), Remains::Space(_)) if failure.code != Code::FileError => {
+            (Some(_), CancelOutcome::Space(_)) if failure.code != Code::FileError => {
                 let failure = told(&opened.plan, remains, failure);
                 also(
                     failure,
@@ -95,7 +95,7 @@ impl Errand {
                 )
             }
             // The next upload of the file finds it, and cancels what it tells of.
-            (Some(_), Remains::Space(_)) => told(&opened.plan, remains, failure),
+            (Some(_), CancelOutcome::Space(_)) => told(&opened.plan, remains, failure),
             (journal, _) => {
                 if let Some(journal) = journal {
                     journal.remove();
@@ -112,36 +112,38 @@ impl Errand {
             return failure.hint("space may be reserved until the upload times out; tell the person");
         };
         let flow = match text("upload_id") {
-            Some(upload_id) => Flow::Parts { upload_id, part_size: 1, total_parts: 1 },
-            None => Flow::Whole { upload_url: String::new() },
+            Some(upload_id) => UploadMode::Parts { upload_id, part_size: 1, total_parts: 1 },
+            None => UploadMode::Whole { upload_url: String::new() },
         };
-        let plan = Plan { build_id, object_key, flow };
+        let plan = UploadPlan { build_id, object_key, flow };
 
         told(&plan, self.remains_of(&plan).await, failure)
     }
 
     /// Cancels an upload that somebody else may have ended.
-    pub(super) async fn discard(&self, plan: &Plan) -> Result<(), Failure> {
+    pub(super) async fn discard(&self, plan: &UploadPlan) -> Result<(), Failure> {
         match self.remains_of(plan).await {
-            Remains::Nothing | Remains::Unknown => Ok(()),
-            Remains::Space(failure) => Err(failure),
+            CancelOutcome::Nothing | CancelOutcome::Unknown => Ok(()),
+            CancelOutcome::Space(failure) => Err(failure),
         }
     }
 
-    async fn remains_of(&self, plan: &Plan) -> Remains {
+    async fn remains_of(&self, plan: &UploadPlan) -> CancelOutcome {
         let mut arguments = json!({"build_id": plan.build_id, "object_key": plan.object_key});
-        if let (Flow::Parts { upload_id, .. }, Value::Object(fields)) = (&plan.flow, &mut arguments) {
+        if let (UploadMode::Parts { upload_id, .. }, Value::Object(fields)) = (&plan.flow, &mut arguments) {
             fields.insert("upload_id".to_owned(), json!(upload_id));
         }
 
-        let (leaving, limit) = (self.counter.leaving(), self.counter.pace.freeing);
+        let (leaving, limit) = (self.counter.leaving(), self.counter.timing.cancel_limit);
         match tokio::time::timeout(limit, leaving.insist(CancelBuildUpload::NAME, arguments)).await {
-            Ok(Ok(_)) => Remains::Nothing,
-            Ok(Err(failure)) if matches!(failure.code, Code::NotFound | Code::Rejected) => Remains::Unknown,
-            Ok(Err(failure)) => Remains::Space(failure),
+            Ok(Ok(_)) => CancelOutcome::Nothing,
+            Ok(Err(failure)) if matches!(failure.code, Code::NotFound | Code::Rejected) => {
+                CancelOutcome::Unknown
+            }
+            Ok(Err(failure)) => CancelOutcome::Space(failure),
             Err(_) => {
                 let message = format!("the service did not answer within {} s", limit.as_secs());
-                Remains::Space(Failure::new(Code::Timeout, message))
+                CancelOutcome::Space(Failure::new(Code::Timeout, message))
             }
         }
     }
@@ -164,11 +166,13 @@ fn known(failure: Failure) -> Failure {
     failure
 }
 
-fn told(plan: &Plan, remains: Remains, failure: Failure) -> Failure {
+fn told(plan: &UploadPlan, remains: CancelOutcome, failure: Failure) -> Failure {
     let failure = failure.detail("build_id", plan.build_id.as_str());
     match remains {
-        Remains::Nothing => known(failure).detail("upload", "cancelled: nothing remains at the service"),
-        Remains::Unknown => {
+        CancelOutcome::Nothing => {
+            known(failure).detail("upload", "cancelled: nothing remains at the service")
+        }
+        CancelOutcome::Unknown => {
             let hint = match failure.code {
                 Code::OutcomeUnknown => "the build may be complete: look with `get_build`",
                 _ => {
@@ -177,7 +181,7 @@ fn told(plan: &Plan, remains: Remains, failure: Failure) -> Failure {
             };
             also(failure, hint).detail("upload", "the service has no such upload any more")
         }
-        Remains::Space(error) => {
+        CancelOutcome::Space(error) => {
             let text =
                 format!("could not be cancelled ({error}): its space remains reserved until it times out");
             failure.detail("upload", text)

@@ -1,4 +1,4 @@
-//! From a file and a few words to an [`Errand`].
+//! From a file and a few words to an [`UploadJob`].
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -6,7 +6,10 @@ use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Errand, FileServices, Meter, Source, counter::UploadSession, platform_of, provenance};
+use super::{
+    FileServices, SourceFile, UploadJob, UploadProgress, platform_from_file_name, provenance,
+    session::UploadSession,
+};
 use crate::{
     call::gateway::Gateway,
     failure::Failure,
@@ -24,7 +27,7 @@ const MINUTES: std::ops::RangeInclusive<u64> = 60..=1_440;
 
 /// What is to be uploaded, and how.
 #[derive(Debug)]
-pub struct Order<'a> {
+pub struct UploadRequest<'a> {
     /// As the caller names the file.
     pub path: &'a str,
     /// Project, where the caller names one.
@@ -43,20 +46,20 @@ pub struct Order<'a> {
 
 /// What others see and do of an upload.
 #[derive(Clone, Debug)]
-pub struct Handle {
+pub struct UploadHandle {
     /// How far it has come.
-    pub meter: Arc<Meter>,
+    pub progress: Arc<UploadProgress>,
     /// Ends it when it is cancelled: the service frees what it holds for it.
     pub cancelled: CancellationToken,
 }
 
-impl Order<'_> {
+impl UploadRequest<'_> {
     /// Looks at the file, without holding it.
     ///
     /// # Errors
-    /// As [`Self::errand`].
-    pub fn check(&self, root: &FilesRoot) -> Result<Handle, Failure> {
-        let source = Source::open(root, self.path)?;
+    /// As [`Self::job`].
+    pub fn check(&self, root: &FilesRoot) -> Result<UploadHandle, Failure> {
+        let source = SourceFile::open(root, self.path)?;
         if !self.options.contains_key("platform") {
             platform(&source.file_name())?;
         }
@@ -67,13 +70,13 @@ impl Order<'_> {
     ///
     /// # Errors
     /// `file_error`; `invalid_arguments` when the file's name does not say the platform.
-    pub async fn errand(
+    pub async fn job(
         self,
         gateway: &Gateway,
         files: &FileServices,
         root: &FilesRoot,
-    ) -> Result<Errand, Failure> {
-        let source = Source::open(root, self.path)?;
+    ) -> Result<UploadJob, Failure> {
+        let source = SourceFile::open(root, self.path)?;
         let handle = handle(&source);
         self.filled(source, handle, gateway, files).await
     }
@@ -81,16 +84,16 @@ impl Order<'_> {
     /// The same for a file that was checked before.
     ///
     /// # Errors
-    /// As [`Self::errand`]; `file_error` when the file has another size now.
+    /// As [`Self::job`]; `file_error` when the file has another size now.
     pub async fn checked(
         self,
-        handle: Handle,
+        handle: UploadHandle,
         gateway: &Gateway,
         files: &FileServices,
         root: &FilesRoot,
-    ) -> Result<Errand, Failure> {
-        let source = Source::open(root, self.path)?;
-        if source.size() != handle.meter.total() {
+    ) -> Result<UploadJob, Failure> {
+        let source = SourceFile::open(root, self.path)?;
+        if source.size() != handle.progress.total() {
             return Err(source.changed());
         }
         self.filled(source, handle, gateway, files).await
@@ -98,11 +101,11 @@ impl Order<'_> {
 
     async fn filled(
         self,
-        source: Source,
-        handle: Handle,
+        source: SourceFile,
+        handle: UploadHandle,
         gateway: &Gateway,
         files: &FileServices,
-    ) -> Result<Errand, Failure> {
+    ) -> Result<UploadJob, Failure> {
         let mut arguments = self.options;
         let file_name = source.file_name();
 
@@ -114,27 +117,27 @@ impl Order<'_> {
         arguments.insert("file_name".to_owned(), json!(file_name));
         arguments.entry("multipart").or_insert(Value::Bool(true));
 
-        let wish = wish(&arguments);
+        let request_digest = request_digest(&arguments);
         let span = allow(&mut arguments, source.size());
 
         if self.fills_details {
             fill(&mut arguments, files, &source, self.method).await;
         }
 
-        Ok(Errand {
+        Ok(UploadJob {
             counter: UploadSession {
                 gateway: gateway.clone(),
                 project: self.project.map(str::to_owned),
-                pace: files.pace.clone(),
+                timing: files.timing.clone(),
                 end: Duration::ZERO,
                 cancelled: handle.cancelled,
             },
             storage: Arc::clone(&files.storage),
-            meter: handle.meter,
+            progress: handle.progress,
             source,
             span,
             arguments,
-            wish,
+            request_digest,
             state: files.state.as_ref().map(|state| state.join("uploads")),
             resumes: self.resumes,
             hashes: self.hashes,
@@ -144,8 +147,11 @@ impl Order<'_> {
     }
 }
 
-fn handle(source: &Source) -> Handle {
-    Handle { meter: Arc::new(Meter::new(source.size())), cancelled: CancellationToken::new() }
+fn handle(source: &SourceFile) -> UploadHandle {
+    UploadHandle {
+        progress: Arc::new(UploadProgress::new(source.size())),
+        cancelled: CancellationToken::new(),
+    }
 }
 
 /// Asks for the time that a slow line needs, where the caller asks for none and the service would give less; how long
@@ -165,18 +171,18 @@ fn allow(arguments: &mut Fields, size: u64) -> Duration {
 
 fn platform(file_name: &str) -> Result<Value, Failure> {
     let rule = || format!("is required: the name `{file_name}` does not say it");
-    let platform = platform_of(file_name).map(|platform| json!(platform));
+    let platform = platform_from_file_name(file_name).map(|platform| json!(platform));
     platform.ok_or_else(|| Failure::invalid_arguments("upload_build", &[Violation::new("platform", rule())]))
 }
 
 /// Digest of arguments, in whatever order they were given.
-fn wish(arguments: &Fields) -> String {
+fn request_digest(arguments: &Fields) -> String {
     let sorted: BTreeMap<_, _> = arguments.iter().collect();
     hexadecimal(digest(&SHA256, json!(sorted).to_string().as_bytes()))
 }
 
 /// Adds the parts of `details` that the caller left out.
-async fn fill(arguments: &mut Fields, files: &FileServices, source: &Source, method: &str) {
+async fn fill(arguments: &mut Fields, files: &FileServices, source: &SourceFile, method: &str) {
     let branch = files.job.as_ref().and_then(|job| job.branch.as_deref());
     let vcs = match source.path().parent() {
         Some(directory) => provenance::vcs(directory, branch).await,

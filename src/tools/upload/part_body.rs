@@ -14,7 +14,7 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::{runtime::Handle, sync::mpsc, task::JoinHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::{meter::Meter, source::Source};
+use super::{progress::UploadProgress, source_file::SourceFile};
 use crate::failure::Failure;
 
 /// Chunks that are read ahead.
@@ -22,12 +22,12 @@ const AHEAD: usize = 2;
 
 /// Where a part lies in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Range {
+pub(super) struct ByteRange {
     pub(super) offset: u64,
     pub(super) length: u64,
 }
 
-impl Range {
+impl ByteRange {
     /// The first byte after it.
     pub(super) fn end(self) -> u64 {
         self.offset + self.length
@@ -39,23 +39,27 @@ impl Range {
 pub(super) struct PartBody {
     chunks: mpsc::Receiver<Bytes>,
     left: u64,
-    meter: Arc<Meter>,
+    progress: Arc<UploadProgress>,
     gone: Arc<AtomicU64>,
     unwanted: CancellationToken,
 }
 
 /// What is known of a body while it is sent.
 #[derive(Debug)]
-pub(super) struct Sending {
+pub(super) struct PartTransfer {
     reading: JoinHandle<Result<(), Failure>>,
-    meter: Arc<Meter>,
+    progress: Arc<UploadProgress>,
     gone: Arc<AtomicU64>,
     /// Ends the reading: a connection that nobody reads from may hold the body for long.
     unwanted: DropGuard,
 }
 
 /// Starts to read a part; the body gives its bytes.
-pub(super) fn open(source: &Source, range: Range, meter: &Arc<Meter>) -> (PartBody, Sending) {
+pub(super) fn open(
+    source: &SourceFile,
+    range: ByteRange,
+    progress: &Arc<UploadProgress>,
+) -> (PartBody, PartTransfer) {
     let (sender, chunks) = mpsc::channel(AHEAD);
     let (source, unwanted) = (source.clone(), CancellationToken::new());
     let (ended, runtime) = (unwanted.clone(), Handle::current());
@@ -70,15 +74,15 @@ pub(super) fn open(source: &Source, range: Range, meter: &Arc<Meter>) -> (PartBo
     let body = PartBody {
         chunks,
         left: range.length,
-        meter: Arc::clone(meter),
+        progress: Arc::clone(progress),
         gone: Arc::clone(&gone),
         unwanted: unwanted.clone(),
     };
 
-    (body, Sending { reading, meter: Arc::clone(meter), gone, unwanted: unwanted.drop_guard() })
+    (body, PartTransfer { reading, progress: Arc::clone(progress), gone, unwanted: unwanted.drop_guard() })
 }
 
-impl Sending {
+impl PartTransfer {
     /// Bytes that have gone.
     pub(super) fn gone(&self) -> u64 {
         self.gone.load(Relaxed)
@@ -87,7 +91,7 @@ impl Sending {
     /// The part was not taken: its bytes have to be sent again. Says why the file could not be read, if that is why.
     pub(super) async fn failed(self) -> Option<Failure> {
         drop(self.unwanted);
-        self.meter.take_back(self.gone.load(Relaxed));
+        self.progress.take_back(self.gone.load(Relaxed));
         self.reading.await.ok().and_then(Result::err)
     }
 }
@@ -95,28 +99,28 @@ impl Sending {
 /// The file has fewer bytes than it had.
 #[derive(Debug, thiserror::Error)]
 #[error("the file could not be read to its end")]
-pub(super) struct Cut;
+pub(super) struct FileTruncated;
 
 impl Body for PartBody {
     type Data = Bytes;
-    type Error = Cut;
+    type Error = FileTruncated;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, FileTruncated>>> {
         if self.left == 0 {
             return Poll::Ready(None);
         }
         if self.unwanted.is_cancelled() {
-            return Poll::Ready(Some(Err(Cut)));
+            return Poll::Ready(Some(Err(FileTruncated)));
         }
 
         self.chunks.poll_recv(context).map(|chunk| {
-            let Some(chunk) = chunk else { return Some(Err(Cut)) };
+            let Some(chunk) = chunk else { return Some(Err(FileTruncated)) };
             let size = chunk.len() as u64;
             self.left = self.left.saturating_sub(size);
-            self.meter.add(size);
+            self.progress.add(size);
             self.gone.fetch_add(size, Relaxed);
             Some(Ok(Frame::data(chunk)))
         })

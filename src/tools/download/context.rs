@@ -7,28 +7,28 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::{Manner, meter::Meter};
+use super::{DownloadOptions, progress::DownloadProgress};
 use crate::{
     backoff::jittered,
     call::gateway::Refusal,
     client::{DownloadStream, ResumeFrom},
     clock::Clock,
     failure::Failure,
-    tools::files::Directory,
+    tools::files::OpenDirectory,
 };
 
 /// Longest pause that is taken because the service asks for it, where the call itself has no end.
 const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
 
 /// Where a file comes from.
-pub(super) trait Origin: Sync {
+pub(super) trait DownloadSource: Sync {
     /// Opens it, once, from where `rest` begins.
     fn open(&self, rest: &ResumeFrom) -> impl Future<Output = Result<DownloadStream, Refusal>> + Send;
 }
 
 /// What a file has to become.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(super) struct DownloadTarget {
     /// Below the destination.
     pub(super) path: String,
     /// Bytes, where they are known.
@@ -43,10 +43,10 @@ pub(super) struct Target {
 
 /// What the files of one errand share.
 #[derive(Clone, Debug)]
-pub(super) struct Work {
-    pub(super) directory: Directory,
-    pub(super) manner: Manner,
-    pub(super) meter: Arc<Meter>,
+pub(super) struct TransferContext {
+    pub(super) directory: OpenDirectory,
+    pub(super) options: DownloadOptions,
+    pub(super) progress: Arc<DownloadProgress>,
     pub(super) clock: Arc<dyn Clock>,
     /// When nobody waits any longer.
     pub(super) end: Option<Instant>,
@@ -54,7 +54,7 @@ pub(super) struct Work {
 
 /// A file in its place.
 #[derive(Clone, Debug)]
-pub(super) struct Saved {
+pub(super) struct SaveOutcome {
     pub(super) size: u64,
     /// It was there before.
     pub(super) is_kept: bool,
@@ -64,31 +64,35 @@ pub(super) struct Saved {
 
 /// Why a file is not in its place.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum SaveError {
     /// The other files may still come.
     File(Failure),
     /// No other file can be written either.
     Disk(Failure),
 }
 
-impl Work {
+impl TransferContext {
     /// Asks what is there, without taking it.
-    pub(super) async fn describe(&self, origin: &impl Origin, target: &mut Target) -> Result<(), Trouble> {
-        let mut pauses = self.manner.pauses.iter();
+    pub(super) async fn describe(
+        &self,
+        origin: &impl DownloadSource,
+        target: &mut DownloadTarget,
+    ) -> Result<(), SaveError> {
+        let mut pauses = self.options.pauses.iter();
         loop {
             let refusal = match origin.open(&ResumeFrom::default()).await {
                 Ok(arriving) => {
                     (target.size, target.modified) = (arriving.total, arriving.modified);
-                    self.meter.expect(arriving.total.unwrap_or_default());
+                    self.progress.expect(arriving.total.unwrap_or_default());
                     return Ok(());
                 }
                 Err(refusal) => refusal,
             };
             match pauses.next() {
                 Some(pause) if refusal.is_passing => {
-                    self.pause(*pause, refusal.wait, refusal.failure).await.map_err(Trouble::File)?;
+                    self.pause(*pause, refusal.wait, refusal.failure).await.map_err(SaveError::File)?;
                 }
-                _ => return Err(Trouble::File(refusal.failure)),
+                _ => return Err(SaveError::File(refusal.failure)),
             }
         }
     }

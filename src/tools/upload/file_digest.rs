@@ -7,7 +7,7 @@ use tokio::{
     task::{JoinHandle, spawn_blocking},
 };
 
-use super::source::Source;
+use super::source_file::SourceFile;
 use crate::{
     failure::{Code, Failure},
     tools::files::hexadecimal,
@@ -15,15 +15,15 @@ use crate::{
 
 /// A digest that is being made.
 #[derive(Debug)]
-pub(super) struct Digest {
+pub(super) struct FileDigest {
     /// How many bytes, from the start, are under way or have gone.
     reached: mpsc::UnboundedSender<u64>,
     made: JoinHandle<Result<String, Failure>>,
 }
 
-impl Digest {
+impl FileDigest {
     /// Begins.
-    pub(super) fn of(source: &Source) -> Self {
+    pub(super) fn of(source: &SourceFile) -> Self {
         let (reached, mut known) = mpsc::unbounded_channel();
         let source = source.clone();
         let made = spawn_blocking(move || {

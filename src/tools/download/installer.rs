@@ -14,11 +14,12 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
-    INTERVAL, LATE, Manner,
-    meter::Meter,
-    plan, tell,
+    DownloadOptions, INTERVAL, LATE,
+    context::{DownloadSource, DownloadTarget, SaveError, SaveOutcome, TransferContext},
+    plan,
+    progress::DownloadProgress,
+    tell,
     transfer::save,
-    work::{Origin, Saved, Target, Trouble, Work},
 };
 use crate::{
     call::gateway::{Gateway, Refusal},
@@ -33,13 +34,13 @@ use crate::{
     },
     tools::{
         caller::CallerContext,
-        files::{Destination, over},
+        files::{Destination, sleep_until},
     },
 };
 
 /// An installer, saved or not.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Installed {
+pub struct SavedInstaller {
     /// `downloaded`; `downloading`: the same call goes on where this one ended.
     pub status: &'static str,
     pub platform: MinionPlatform,
@@ -60,7 +61,7 @@ pub struct Installed {
 
 /// Which installer.
 #[derive(Clone, Debug)]
-pub struct MinionOrder {
+pub struct InstallerRequest {
     /// Project that the caller named.
     pub project: Option<String>,
     pub platform: MinionPlatform,
@@ -80,7 +81,7 @@ impl MinionPlatform {
     }
 }
 
-impl MinionOrder {
+impl InstallerRequest {
     /// Saves the installer. When the audience waits no longer, the rest is left to the next call.
     ///
     /// # Errors
@@ -91,43 +92,44 @@ impl MinionOrder {
         gateway: &Gateway,
         storage: &Arc<Storage>,
         destination: &Destination,
-        manner: &Manner,
+        options: &DownloadOptions,
         audience: &CallerContext,
-    ) -> Result<Installed, Failure> {
+    ) -> Result<SavedInstaller, Failure> {
         let end = audience.patience.map(|patience| Instant::now() + patience);
         let storage = Arc::clone(storage);
-        let origin = Released { gateway: gateway.clone(), storage, order: self, address: Mutex::default() };
+        let origin =
+            InstallerSource { gateway: gateway.clone(), storage, order: self, address: Mutex::default() };
         let address = origin.ask().await?;
         let name = file_name(&address)?;
 
         origin.remember(address);
         let directory = destination.open()?;
         let shown = directory.path().join(&name).display().to_string();
-        let meter = Arc::new(Meter::new(0));
+        let progress = Arc::new(DownloadProgress::new(0));
         let replaces = origin.order.overwrite;
-        let target = Target { path: name, size: None, modified: None, replaces, hashes: true };
-        let (counted, clock) = (Arc::clone(&meter), Arc::clone(gateway.clock()));
-        let work = Work { directory, manner: manner.clone(), meter: counted, clock, end };
-        let saved = waited(save(&origin, target, work), &meter, audience, end).await;
+        let target = DownloadTarget { path: name, size: None, modified: None, replaces, hashes: true };
+        let (counted, clock) = (Arc::clone(&progress), Arc::clone(gateway.clock()));
+        let work = TransferContext { directory, options: options.clone(), progress: counted, clock, end };
+        let saved = waited(save(&origin, target, work), &progress, audience, end).await;
         let platform = origin.order.platform;
 
         match saved {
-            None => Ok(Installed::late(platform, shown, &meter)),
-            Some(Err(Trouble::File(failure) | Trouble::Disk(failure))) => Err(failure),
-            Some(Ok(saved)) => Ok(Installed::of(platform, shown, saved)),
+            None => Ok(SavedInstaller::late(platform, shown, &progress)),
+            Some(Err(SaveError::File(failure) | SaveError::Disk(failure))) => Err(failure),
+            Some(Ok(saved)) => Ok(SavedInstaller::of(platform, shown, saved)),
         }
     }
 }
 
-impl Installed {
-    fn of(platform: MinionPlatform, path: String, saved: Saved) -> Self {
-        let Saved { size, is_kept: kept, sha256 } = saved;
+impl SavedInstaller {
+    fn of(platform: MinionPlatform, path: String, saved: SaveOutcome) -> Self {
+        let SaveOutcome { size, is_kept: kept, sha256 } = saved;
         let (size, progress, hint) = (Some(size), None, None);
         Self { status: "downloaded", platform, path, size, sha256, kept, progress, hint }
     }
 
-    fn late(platform: MinionPlatform, path: String, meter: &Meter) -> Self {
-        let (progress, hint) = (Some(meter.told()), Some(LATE));
+    fn late(platform: MinionPlatform, path: String, progress: &DownloadProgress) -> Self {
+        let (progress, hint) = (Some(progress.describe()), Some(LATE));
         let (size, sha256, kept) = (None, None, false);
         Self { status: "downloading", platform, path, size, sha256, kept, progress, hint }
     }
@@ -136,7 +138,7 @@ impl Installed {
 /// Waits for a file, as long as the audience does, and tells it how far it has come.
 async fn waited<T>(
     saving: impl Future<Output = T>,
-    meter: &Meter,
+    progress: &DownloadProgress,
     audience: &CallerContext,
     end: Option<Instant>,
 ) -> Option<T> {
@@ -146,25 +148,25 @@ async fn waited<T>(
     loop {
         tokio::select! {
             saved = &mut saving => {
-                tell(meter, audience);
+                tell(progress, audience);
                 return Some(saved);
             }
-            () = over(end) => return None,
-            _ = ticks.tick() => tell(meter, audience),
+            () = sleep_until(end) => return None,
+            _ = ticks.tick() => tell(progress, audience),
         }
     }
 }
 
 /// An installer where the service says that it lies.
-struct Released {
+struct InstallerSource {
     gateway: Gateway,
     storage: Arc<Storage>,
-    order: MinionOrder,
+    order: InstallerRequest,
     /// An address that was not used yet: each is good for a while only.
     address: Mutex<Option<String>>,
 }
 
-impl Released {
+impl InstallerSource {
     /// A fresh address.
     async fn ask(&self) -> Result<String, Failure> {
         let entry = catalog::find(GetMinionDownload::NAME)
@@ -192,7 +194,7 @@ impl Released {
     }
 }
 
-impl Origin for Released {
+impl DownloadSource for InstallerSource {
     async fn open(&self, rest: &ResumeFrom) -> Result<DownloadStream, Refusal> {
         let address = match self.remembered() {
             Some(address) => address,

@@ -12,7 +12,7 @@ use crate::tools::files;
 
 /// Counts bytes; shared by the parts that are under way.
 #[derive(Debug)]
-pub struct Meter {
+pub struct UploadProgress {
     total: u64,
     /// Bytes of finished parts, and of those under way as far as they have gone.
     sent: AtomicU64,
@@ -25,7 +25,7 @@ pub struct Meter {
     started: OnceLock<Instant>,
 }
 
-impl Meter {
+impl UploadProgress {
     pub(super) fn new(total: u64) -> Self {
         let zero = || AtomicU64::new(0);
         let started = OnceLock::new();
@@ -77,8 +77,8 @@ impl Meter {
     }
 
     /// What a person reads: how much of how much, and how fast.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let (sent, took) = (self.sent(), self.started.get().map(Instant::elapsed).unwrap_or_default());
-        files::told(sent, self.total, sent.saturating_sub(self.found.load(Relaxed)), took)
+        files::format_progress(sent, self.total, sent.saturating_sub(self.found.load(Relaxed)), took)
     }
 }

@@ -6,7 +6,7 @@ use crate::fields::Fields;
 
 /// A CI system: its name, the variable that is set in its jobs, and what fills each field of `ci`, and the
 /// branch, there: names of variables in braces.
-struct System {
+struct CiSystem {
     name: &'static str,
     mark: &'static str,
     fields: &'static [(&'static str, &'static str)],
@@ -14,8 +14,8 @@ struct System {
     branch: &'static [&'static str],
 }
 
-const SYSTEMS: [System; 7] = [
-    System {
+const SYSTEMS: [CiSystem; 7] = [
+    CiSystem {
         name: "github-actions",
         mark: "GITHUB_ACTIONS",
         fields: &[
@@ -28,7 +28,7 @@ const SYSTEMS: [System; 7] = [
         ],
         branch: &["{GITHUB_HEAD_REF}", "{GITHUB_REF}"],
     },
-    System {
+    CiSystem {
         name: "gitlab-ci",
         mark: "GITLAB_CI",
         fields: &[
@@ -41,7 +41,7 @@ const SYSTEMS: [System; 7] = [
         ],
         branch: &["{CI_MERGE_REQUEST_SOURCE_BRANCH_NAME}", "{CI_COMMIT_BRANCH}"],
     },
-    System {
+    CiSystem {
         name: "jenkins",
         mark: "JENKINS_URL",
         fields: &[
@@ -53,7 +53,7 @@ const SYSTEMS: [System; 7] = [
         ],
         branch: &["{CHANGE_BRANCH}", "{GIT_BRANCH}", "{BRANCH_NAME}"],
     },
-    System {
+    CiSystem {
         name: "circleci",
         mark: "CIRCLECI",
         fields: &[
@@ -65,7 +65,7 @@ const SYSTEMS: [System; 7] = [
         ],
         branch: &["{CIRCLE_BRANCH}"],
     },
-    System {
+    CiSystem {
         name: "travis",
         mark: "TRAVIS",
         fields: &[
@@ -76,7 +76,7 @@ const SYSTEMS: [System; 7] = [
         ],
         branch: &["{TRAVIS_PULL_REQUEST_BRANCH}", "{TRAVIS_BRANCH}"],
     },
-    System {
+    CiSystem {
         name: "azure-pipelines",
         mark: "TF_BUILD",
         fields: &[
@@ -92,7 +92,7 @@ const SYSTEMS: [System; 7] = [
         ],
         branch: &["{SYSTEM_PULLREQUEST_SOURCEBRANCH}", "{BUILD_SOURCEBRANCH}"],
     },
-    System {
+    CiSystem {
         name: "bitrise",
         mark: "BITRISE_IO",
         fields: &[
@@ -107,7 +107,7 @@ const SYSTEMS: [System; 7] = [
 
 /// The CI job that we are a part of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Job {
+pub struct CiJob {
     /// The part `ci` of a build's details.
     pub ci: Value,
     /// The branch that it builds: its checkout is of a commit.
@@ -115,10 +115,10 @@ pub struct Job {
 }
 
 /// The job as `variable` tells it; `None` outside of CI.
-pub fn job(variable: impl Fn(&str) -> Option<String>) -> Option<Job> {
+pub fn detect_ci_job(variable: impl Fn(&str) -> Option<String>) -> Option<CiJob> {
     let filled = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
     let Some(system) = SYSTEMS.iter().find(|system| filled(system.mark).is_some()) else {
-        return filled("CI").map(|_| Job { ci: json!({"system": "custom"}), branch: None });
+        return filled("CI").map(|_| CiJob { ci: json!({"system": "custom"}), branch: None });
     };
     let mut ci = Fields::from_iter([("system".to_owned(), json!(system.name))]);
     let fields = system.fields.iter();
@@ -126,7 +126,7 @@ pub fn job(variable: impl Fn(&str) -> Option<String>) -> Option<Job> {
     ci.extend(fields.filter_map(|(field, form)| Some(((*field).to_owned(), json!(composed(form, filled)?)))));
     let branch = system.branch.iter().find_map(|form| branch(&composed(form, filled)?));
 
-    Some(Job { ci: Value::Object(ci), branch })
+    Some(CiJob { ci: Value::Object(ci), branch })
 }
 
 /// The text with the values of the variables; `None` where one is not set.

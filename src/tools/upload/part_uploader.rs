@@ -6,11 +6,11 @@ use reqwest::Body;
 use serde_json::{Value, json};
 
 use super::{
-    body::{self, Range},
-    counter::{RETRY_AFTER, UploadSession},
-    meter::Meter,
-    plan::{Flow, Plan},
-    source::Source,
+    part_body::{self, ByteRange},
+    plan::{UploadMode, UploadPlan},
+    progress::UploadProgress,
+    session::{RETRY_AFTER, UploadSession},
+    source_file::SourceFile,
 };
 use crate::{
     client::{Storage, StorageError},
@@ -26,26 +26,26 @@ const PART_NUMBER: &str = "part_number";
 
 /// What the parts of one upload need.
 #[derive(Debug)]
-pub(super) struct Carrier {
+pub(super) struct PartUploader {
     pub(super) counter: UploadSession,
-    pub(super) plan: Plan,
-    pub(super) source: Source,
+    pub(super) plan: UploadPlan,
+    pub(super) source: SourceFile,
     /// Whether the digest of the file is made meanwhile.
     pub(super) hashes: bool,
-    pub(super) meter: Arc<Meter>,
+    pub(super) progress: Arc<UploadProgress>,
     pub(super) storage: Arc<Storage>,
 }
 
-impl Carrier {
-    pub(super) fn range(&self, number: u64) -> Range {
+impl PartUploader {
+    pub(super) fn range(&self, number: u64) -> ByteRange {
         self.plan.range(number, self.source.size())
     }
 
     /// The addresses of parts, in the order asked for.
     pub(super) async fn addresses(&self, numbers: Vec<u64>) -> Result<Vec<(u64, String)>, Failure> {
         let upload_id = match &self.plan.flow {
-            Flow::Parts { upload_id, .. } => upload_id,
-            Flow::Whole { upload_url } => return Ok(vec![(1, upload_url.clone())]),
+            UploadMode::Parts { upload_id, .. } => upload_id,
+            UploadMode::Whole { upload_url } => return Ok(vec![(1, upload_url.clone())]),
         };
         let arguments =
             json!({"upload_id": upload_id, "object_key": self.plan.object_key, "part_numbers": numbers});
@@ -67,8 +67,8 @@ impl Carrier {
 
     /// Sends one part until the storage host has it; gives its `ETag`.
     pub(super) async fn send_part(&self, number: u64, mut address: String) -> Result<String, Failure> {
-        let (mut pauses, mut fresh) = (self.counter.pace.pauses(), 0);
-        let has_parts = matches!(self.plan.flow, Flow::Parts { .. });
+        let (mut pauses, mut fresh) = (self.counter.timing.pauses(), 0);
+        let has_parts = matches!(self.plan.flow, UploadMode::Parts { .. });
 
         loop {
             let error = match self.attempt(number, &address).await? {
@@ -96,11 +96,11 @@ impl Carrier {
 
     /// One attempt: the outer error is that of the file, the inner one that of the storage host.
     async fn attempt(&self, number: u64, address: &str) -> Result<Result<String, StorageError>, Failure> {
-        let (body, sending) = body::open(&self.source, self.range(number), &self.meter);
-        let limit = self.counter.pace.stalled;
+        let (body, sending) = part_body::open(&self.source, self.range(number), &self.progress);
+        let limit = self.counter.timing.stall_limit;
         let outcome = tokio::select! {
             outcome = self.storage.put(address, Body::wrap(body)) => outcome,
-            () = stalled(limit, || sending.gone()) => {
+            () = stall_limit(limit, || sending.gone()) => {
                 Err(StorageError::passing(format!("nothing was taken for {} s", limit.as_secs())))
             }
         };
@@ -132,7 +132,7 @@ fn address_of(number: u64, listed: &[Value]) -> Result<String, Failure> {
 }
 
 /// Ends when no byte has gone for a while.
-async fn stalled(limit: Duration, gone: impl Fn() -> u64) {
+async fn stall_limit(limit: Duration, gone: impl Fn() -> u64) {
     let mut last = gone();
     loop {
         tokio::time::sleep(limit).await;

@@ -9,7 +9,7 @@ use crate::tools::files;
 
 /// Counts bytes; shared by the files that are under way.
 #[derive(Debug)]
-pub(super) struct Meter {
+pub(super) struct DownloadProgress {
     total: AtomicU64,
     /// Bytes that are there.
     there: AtomicU64,
@@ -20,7 +20,7 @@ pub(super) struct Meter {
     started: Instant,
 }
 
-impl Meter {
+impl DownloadProgress {
     pub(super) fn new(total: u64) -> Self {
         let zero = AtomicU64::default;
         Self { total: total.into(), there: zero(), came: zero(), shown: zero(), started: Instant::now() }
@@ -58,7 +58,7 @@ impl Meter {
     }
 
     /// What a person reads: how much of how much, and how fast.
-    pub(super) fn told(&self) -> String {
-        files::told(self.there(), self.total(), self.came.load(Relaxed), self.started.elapsed())
+    pub(super) fn describe(&self) -> String {
+        files::format_progress(self.there(), self.total(), self.came.load(Relaxed), self.started.elapsed())
     }
 }

@@ -7,7 +7,7 @@ use cap_std::fs::Metadata;
 
 use crate::{
     failure::Failure,
-    tools::files::{FilesRoot, OpenFile, changed, file_error, unreadable, which},
+    tools::files::{FilesRoot, OpenFile, change_time, file_error, file_id, read_error},
 };
 
 /// Bytes that are read, hashed and sent at a time.
@@ -15,40 +15,40 @@ pub(super) const CHUNK: usize = 256 * 1024;
 
 /// A regular file that is held open, and how it was when it was opened.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct SourceFile {
     file: OpenFile,
     /// As the caller wrote it.
     shown: String,
-    state: State,
+    state: FileState,
 }
 
 /// What is another one when somebody writes to a file, or puts another one in its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct State {
+struct FileState {
     size: u64,
     modified: Option<SystemTime>,
     changed: i128,
     #[cfg(unix)]
-    which: (u64, u64),
+    file_id: (u64, u64),
     #[cfg(not(unix))]
-    which: Option<SystemTime>,
+    file_id: Option<SystemTime>,
 }
 
-impl State {
+impl FileState {
     fn of(found: &Metadata) -> Self {
         let modified = found.modified().ok().map(cap_std::time::SystemTime::into_std);
-        Self { size: found.len(), modified, changed: changed(found), which: which(found) }
+        Self { size: found.len(), modified, changed: change_time(found), file_id: file_id(found) }
     }
 }
 
-impl Source {
+impl SourceFile {
     /// The file of that name below the root.
     ///
     /// # Errors
     /// `file_error`: missing, unreadable, empty, no regular file, or outside the root.
     pub fn open(root: &FilesRoot, name: &str) -> Result<Self, Failure> {
         let file = root.open(name)?;
-        let state = State::of(&file.metadata().map_err(|error| unreadable(name, &error))?);
+        let state = FileState::of(&file.metadata().map_err(|error| read_error(name, &error))?);
         if state.size == 0 {
             return Err(file_error(name, "is empty").hint("the service takes no empty build"));
         }
@@ -81,7 +81,7 @@ impl Source {
     /// Fails when the file is not as it was at first, or another one has its name.
     pub fn unchanged(&self) -> Result<(), Failure> {
         for now in [self.file.named(), self.file.metadata()] {
-            if State::of(&now.map_err(|error| self.lost(&error))?) != self.state {
+            if FileState::of(&now.map_err(|error| self.lost(&error))?) != self.state {
                 return Err(self.changed());
             }
         }
@@ -126,7 +126,7 @@ impl Source {
         match error.kind() {
             ErrorKind::NotFound => file_error(&self.shown, "vanished while it was uploaded")
                 .hint("upload it again when nothing moves it any more"),
-            _ => unreadable(&self.shown, error),
+            _ => read_error(&self.shown, error),
         }
     }
 

@@ -19,7 +19,7 @@ const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
 const FORBIDDEN: &[char] = if cfg!(windows) { &[':', '<', '>', '"', '|', '?', '*'] } else { &[] };
 
 /// Why a relative name, with `/` between its directories, cannot be one of a file here.
-pub fn problem(name: &str) -> Option<&'static str> {
+pub fn path_problem(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         return Some("is empty");
     }
@@ -30,11 +30,11 @@ pub fn problem(name: &str) -> Option<&'static str> {
         return Some("is absolute");
     }
 
-    name.split('/').find_map(problem_of_segment)
+    name.split('/').find_map(segment_problem)
 }
 
 /// Why the name of one file or directory cannot be one here.
-pub fn problem_of_segment(name: &str) -> Option<&'static str> {
+pub fn segment_problem(name: &str) -> Option<&'static str> {
     let has = |is: fn(char) -> bool| name.chars().any(is);
     Some(match name {
         "" => "has an empty segment",

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{cancelled, pace::Pace};
+use super::{cancelled, timing::UploadTiming};
 use crate::{
     call::gateway::Gateway,
     failure::{Code, Failure},
@@ -25,7 +25,7 @@ pub(super) struct UploadSession {
     pub(super) gateway: Gateway,
     /// `None`: it follows from the settings or the key.
     pub(super) project: Option<String>,
-    pub(super) pace: Pace,
+    pub(super) timing: UploadTiming,
     /// When the service ends the upload, by the clock of the gateway: no pause is longer than that.
     pub(super) end: Duration,
     /// Ends the pauses.
@@ -47,7 +47,7 @@ impl UploadSession {
     /// The same for the last words of an upload, which nobody waits for long.
     pub(super) fn leaving(&self) -> Self {
         let mut leaving = Self { cancelled: CancellationToken::new(), ..self.clone() };
-        leaving.allow(leaving.pace.freeing);
+        leaving.allow(leaving.timing.cancel_limit);
         leaving
     }
 
@@ -94,7 +94,7 @@ impl UploadSession {
             Value::Object(arguments) => arguments,
             _ => Fields::new(),
         };
-        let mut pauses = self.pace.pauses();
+        let mut pauses = self.timing.pauses();
 
         loop {
             let failure = match self.call(operation, arguments.clone()).await {
