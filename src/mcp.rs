@@ -155,7 +155,7 @@ impl Server {
         if let Some(outcome) = self.begun(tool, &arguments, context).await {
             return outcome;
         }
-        if tool.confirm.is_none() {
+        if tool.confirmation_question.is_none() {
             return Outcome::Ended(self.call(tool, arguments, context).await);
         }
 
@@ -189,7 +189,7 @@ impl Server {
     ) -> Result<Reply, Failure> {
         let stopped = |why: &str| {
             let failure = Failure::new(Code::Cancelled, format!("{}: {why}", tool.name));
-            match tool.in_doubt {
+            match tool.recovery_hint {
                 Some(advice) => failure.in_doubt(format!("it may have happened: {advice}")),
                 None => failure,
             }

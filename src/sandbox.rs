@@ -125,7 +125,7 @@ pub trait Answer<O: Operation> {
     const INVALID: Invalid = Invalid::Refused;
 
     /// Does what the operation asks, on behalf of `caller`.
-    fn answer(&mut self, operation: O, caller: &Caller) -> Result<Answered<O::Output>, Fault>;
+    fn answer(&mut self, operation: O, caller: &Caller) -> Result<Answered<O::Answer>, Fault>;
 }
 
 /// What the sandbox does with a request that breaks a rule. The contract has no 400 for some operations.

@@ -16,8 +16,9 @@ use crate::{
     fields::Fields,
     service::{
         catalog::{self, OperationEntry},
-        operation::{Access, Fallback},
+        operation::Fallback,
         request,
+        tool::Access,
     },
 };
 
@@ -58,7 +59,7 @@ impl CallContext<'_> {
         project: Option<&str>,
     ) -> Result<Answer, Failure> {
         let answer = self.send_once(entry, arguments, project).await?;
-        let Some(fallback) = entry.fallback.filter(|_| matches!(answer.status, 404 | 405)) else {
+        let Some(fallback) = entry.request.fallback.filter(|_| matches!(answer.status, 404 | 405)) else {
             return Ok(answer);
         };
 
@@ -170,16 +171,16 @@ fn request<'a>(
     target: String,
     body: Option<&'a [u8]>,
 ) -> Request<'a> {
-    let repeat = if (entry.repeatable)(arguments) { Repeat::Safe } else { Repeat::OnlyIfNotSent };
+    let repeat = if entry.is_repeatable(arguments) { Repeat::Safe } else { Repeat::OnlyIfNotSent };
     Request {
         operation: entry.name,
-        place: entry.place,
+        place: entry.request.url_base,
         has_key: entry.access != Access::NoKey,
-        method: entry.method.clone(),
+        method: entry.request.method.clone(),
         target,
         body,
         part: None,
         repeat,
-        in_doubt: entry.in_doubt,
+        in_doubt: entry.recovery_hint,
     }
 }

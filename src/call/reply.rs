@@ -27,7 +27,7 @@ pub use pictures::base64;
 
 /// Whether an answer is one of success, in the form of the operation.
 pub fn is_success(entry: &OperationEntry, answer: &Answer) -> bool {
-    match entry.form {
+    match entry.request.response_kind {
         ResponseKind::Json | ResponseKind::Status => answer.is_success(),
         ResponseKind::Redirect => (300..400).contains(&answer.status),
         // 416: the file has no byte at that place.
@@ -37,12 +37,12 @@ pub fn is_success(entry: &OperationEntry, answer: &Answer) -> bool {
 
 /// What kept a file from coming, other than a refusal of the service.
 pub fn obstacle(entry: &OperationEntry, answer: &Answer) -> Option<Failure> {
-    if entry.form == ResponseKind::File { file::refused(entry.name, answer) } else { None }
+    if entry.request.response_kind == ResponseKind::File { file::refused(entry.name, answer) } else { None }
 }
 
 /// Arguments of a second request, where `answer` is a part of a picture that has to be seen as a whole.
 pub fn whole_instead(entry: &OperationEntry, arguments: &Fields, answer: &Answer) -> Option<Fields> {
-    if entry.form == ResponseKind::File { file::whole(answer, arguments) } else { None }
+    if entry.request.response_kind == ResponseKind::File { file::whole(answer, arguments) } else { None }
 }
 
 /// What settings say of replies.
@@ -76,7 +76,7 @@ impl Reply {
     ) -> Result<Self, Failure> {
         let bad = |why: &str| bad(entry, answer, key, why);
         let mut taken = Vec::new();
-        let mut value = match entry.form {
+        let mut value = match entry.request.response_kind {
             ResponseKind::Json => serde_json::from_slice(&answer.body)
                 .map_err(|error| bad(&format!("is not JSON ({error})")))?,
             ResponseKind::Status => object_or_nothing(answer),
@@ -90,7 +90,7 @@ impl Reply {
             }
         };
 
-        let pictures = value.as_object_mut().zip(entry.pictures);
+        let pictures = value.as_object_mut().zip(entry.request.pictures);
         taken.extend(pictures.map(|(answer, pictures)| pictures::take(answer, pictures)).unwrap_or_default());
         clean(&mut value);
 
@@ -98,16 +98,16 @@ impl Reply {
         key.mask_fields(object);
         rename_tmsys(object, limits.tmsys_name);
 
-        if let Some(complete) = entry.complete {
+        if let Some(complete) = entry.request.fill_defaults {
             complete(object, arguments);
         }
 
-        if let Some(missing) = entry.essential.iter().find(|name| !object.contains_key(**name)) {
+        if let Some(missing) = entry.required_fields.iter().find(|name| !object.contains_key(**name)) {
             return Err(bad(&format!("lacks `{missing}`")));
         }
 
         let known = entry.output_schema().get("properties").and_then(Value::as_object);
-        let known = known.filter(|_| entry.form != ResponseKind::Status);
+        let known = known.filter(|_| entry.request.response_kind != ResponseKind::Status);
         if known.is_some_and(|known| !object.keys().any(|name| known.contains_key(name))) {
             return Err(bad("has none of the fields of this operation"));
         }
@@ -213,11 +213,12 @@ fn bad(entry: &OperationEntry, answer: &Answer, key: &ApiKey, why: &str) -> Fail
     let text = key.masked(String::from_utf8_lossy(&answer.body).into_owned());
     let failure = Failure::new(Code::BadResponse, format!("{}: the service's answer {why}", entry.name))
         .status(answer.status);
-    let failure = match entry.in_doubt {
+    let failure = match entry.recovery_hint {
         Some(advice) => failure.in_doubt(format!("the service took the request: {advice}")),
-        None => {
-            failure.hint(format!("{} may not be the address of the service", Host::of(entry.place).setting()))
-        }
+        None => failure.hint(format!(
+            "{} may not be the address of the service",
+            Host::of(entry.request.url_base).setting()
+        )),
     };
 
     if text.is_empty() { failure } else { failure.detail("service_error", quotation(&text)) }

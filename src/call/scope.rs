@@ -119,12 +119,13 @@ impl Scope {
 
 /// Whether requests of the operation name a project at all.
 fn goes_to_project(entry: &OperationEntry) -> bool {
-    matches!(entry.place, UrlBase::Project | UrlBase::NamedProject) || entry.names_project()
+    matches!(entry.request.url_base, UrlBase::Project | UrlBase::NamedProject)
+        || entry.request.names_project()
 }
 
 /// Whether they have to, whatever the key.
 fn needs_project(entry: &OperationEntry) -> bool {
-    entry.place == UrlBase::NamedProject || entry.names_project()
+    entry.request.url_base == UrlBase::NamedProject || entry.request.names_project()
 }
 
 /// Says what a call that would have changed something did about it.

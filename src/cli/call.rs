@@ -51,8 +51,9 @@ pub(super) fn subcommand(tool: ToolEntry) -> Command {
     let properties = tool.input_schema().get("properties").and_then(Value::as_object).unwrap_or(&none);
     let flags = properties.iter().map(|(name, schema)| flag(name, told(schema)));
     let project = flag(PROJECT_ID, "Project, where no id decides it and the settings name none".to_owned());
-    let fields = tool.takes_fields.then(|| flag(FIELDS, "Only these fields, dotted: `test.name`".to_owned()));
-    let yes = tool.confirm.map(|_| {
+    let fields =
+        tool.takes_fields().then(|| flag(FIELDS, "Only these fields, dotted: `test.name`".to_owned()));
+    let yes = tool.confirmation_question.map(|_| {
         Arg::new(YES)
             .long(YES)
             .action(ArgAction::SetTrue)
@@ -168,7 +169,7 @@ pub(super) fn arguments(tool: &Tool, matches: &ArgMatches) -> anyhow::Result<Res
 
     let names =
         tool.input_schema().get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
-    let fields = tool.takes_fields.then_some(FIELDS);
+    let fields = tool.takes_fields().then_some(FIELDS);
 
     for name in names.map(String::as_str).chain([PROJECT_ID]).chain(fields) {
         // A command may leave a flag out.
@@ -178,7 +179,7 @@ pub(super) fn arguments(tool: &Tool, matches: &ArgMatches) -> anyhow::Result<Res
         arguments.insert(name.to_owned(), value);
     }
 
-    if tool.confirm.is_some() && matches.get_flag(YES) {
+    if tool.confirmation_question.is_some() && matches.get_flag(YES) {
         arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
     }
 

@@ -11,7 +11,7 @@ use crate::{
     call::gateway::Gateway,
     client::KeyKind,
     failure::{Code, Failure},
-    service::operation::Toolset,
+    service::tool::Toolset,
     settings::Settings,
     tools::catalog::ToolEntry,
 };

@@ -9,7 +9,7 @@ use super::{Exit, complain, table::Table};
 use crate::{
     failure::{Code, Failure},
     mcp::published_tool,
-    service::{operation::Tier, tool::Tool},
+    service::tool::{Tier, Tool},
     settings::Settings,
     tools::catalog,
 };

@@ -17,10 +17,10 @@ pub fn published(tool: &tool::Tool, is_global: bool) -> Tool {
     let properties = input.entry("properties").or_insert_with(|| json!({}));
 
     if let Value::Object(properties) = properties {
-        if tool.confirm.is_some() {
+        if tool.confirmation_question.is_some() {
             properties.insert(CONFIRM.to_owned(), json!({"type": "boolean"}));
         }
-        if tool.takes_fields {
+        if tool.takes_fields() {
             properties.insert(FIELDS.to_owned(), json!({"type": "string"}));
         }
         if is_global {

@@ -3,7 +3,7 @@
 use http::{HeaderMap, StatusCode};
 
 use super::{Caller, Conditions, Fault, seed};
-use crate::service::operation::Access;
+use crate::service::tool::Access;
 
 /// Keys of the sandbox. They are no secrets.
 pub mod keys {

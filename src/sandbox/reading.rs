@@ -28,9 +28,11 @@ const REQUIRED: &str = "Required";
 pub(super) fn fields(entry: &Endpoint, path: Fields, query: &str, body: &[u8]) -> Result<Fields, Fault> {
     let mut fields = query_fields(entry.input_schema(), query);
     // What belongs in the body does not count elsewhere, and what is ours is not the service's.
-    fields.retain(|name, _| !entry.is_in_body(name) && !entry.own_arguments.contains(&name.as_str()));
+    fields.retain(|name, _| {
+        !entry.request.is_in_body(name) && !entry.request.own_arguments.contains(&name.as_str())
+    });
 
-    let has_body = entry.has_body() || !(entry.body.is_empty() || body.is_empty());
+    let has_body = entry.request.has_body() || !(entry.request.body_fields.is_empty() || body.is_empty());
     if has_body {
         // What a query says is text; what is wrong with it shows below.
         check(entry.input_schema(), &mut fields, Mode::Query);
@@ -39,11 +41,11 @@ pub(super) fn fields(entry: &Endpoint, path: Fields, query: &str, body: &[u8]) -
             Err(_) if entry.invalid == Invalid::Ignored => Fields::new(),
             body => body.map_err(|rule| entry.invalid.refuse(rule))?,
         };
-        fields.extend(body.into_iter().filter(|(name, _)| entry.is_in_body(name)));
+        fields.extend(body.into_iter().filter(|(name, _)| entry.request.is_in_body(name)));
     }
 
     fields.extend(path);
-    let mode = match (has_body, entry.closed) {
+    let mode = match (has_body, entry.request.denies_unknown_fields) {
         (false, _) => Mode::Query,
         (true, false) => Mode::Body,
         (true, true) => Mode::ClosedBody,
@@ -88,7 +90,7 @@ fn fixed_text(rule: &Rule) -> Option<&'static str> {
 
 fn refusal(entry: &Endpoint, violation: &Violation) -> String {
     let rule = if violation.rule == "is required" { REQUIRED } else { &violation.rule };
-    match (violation.path.as_str(), entry.wrapper) {
+    match (violation.path.as_str(), entry.request.wrapper) {
         ("", _) => rule.to_owned(),
         (path, Some(wrapper)) => format!("invalid request: {wrapper}.{path}: {rule}"),
         (path, None) => format!("invalid request: {path}: {rule}"),
@@ -97,7 +99,7 @@ fn refusal(entry: &Endpoint, violation: &Violation) -> String {
 
 /// The fields of a body that holds them in an object.
 fn unwrapped(entry: &OperationEntry, mut body: Fields) -> Result<Fields, String> {
-    let Some(wrapper) = entry.wrapper else { return Ok(body) };
+    let Some(wrapper) = entry.request.wrapper else { return Ok(body) };
     match body.shift_remove(wrapper) {
         Some(Value::Object(fields)) => Ok(fields),
         Some(_) => Err(format!("invalid request: {wrapper}: must be an object")),

@@ -23,9 +23,9 @@ use crate::{
     fields::Fields,
     service::{
         catalog::OperationEntry,
-        operation::{Access, PROJECT, TMSYS, UrlBase},
+        operation::{PROJECT, TMSYS, UrlBase},
         request::encoded,
-        tool::PROJECT_ID,
+        tool::{Access, PROJECT_ID},
     },
 };
 
@@ -36,8 +36,8 @@ const LARGEST_BODY: usize = 16 * 1024 * 1024;
 pub(super) fn router(service: &Arc<Service>) -> Router {
     let mut router = Router::new();
     for entry in endpoints() {
-        let path = entry.path.replace(TMSYS, &encoded(&service.options.tmsys_name));
-        let Ok(method) = MethodFilter::try_from(entry.method.clone()) else { continue };
+        let path = entry.request.path.replace(TMSYS, &encoded(&service.options.tmsys_name));
+        let Ok(method) = MethodFilter::try_from(entry.request.method.clone()) else { continue };
 
         for prefix in prefixes(&entry) {
             let service = Arc::clone(service);
@@ -63,7 +63,7 @@ pub(super) fn router(service: &Arc<Service>) -> Router {
 /// Where the path of an operation begins. Without a key only the path can say the project.
 fn prefixes(entry: &OperationEntry) -> Vec<String> {
     let below_project = format!("{BASE}/project/{PROJECT}");
-    match entry.place {
+    match entry.request.url_base {
         UrlBase::Project | UrlBase::NamedProject if entry.access == Access::NoKey => vec![below_project],
         UrlBase::Project | UrlBase::NamedProject => vec![below_project, BASE.to_owned()],
         UrlBase::Base => vec![BASE.to_owned()],
@@ -122,5 +122,5 @@ async fn under_order(service: &Service, call: &Call, order: &Order) -> Response 
 
 fn unreadable(entry: &OperationEntry, path: &str) -> Fields {
     let named = path.starts_with(&format!("{BASE}/project/")).then_some(PROJECT_ID);
-    entry.path_fields().chain(named).map(|name| (name.to_owned(), Value::from("\u{fffd}"))).collect()
+    entry.request.path_fields().chain(named).map(|name| (name.to_owned(), Value::from("\u{fffd}"))).collect()
 }

@@ -22,9 +22,9 @@ use super::{
 use crate::{
     fields::Fields,
     service::{
-        operation::{Access, UrlBase},
+        operation::UrlBase,
         request,
-        tool::PROJECT_ID,
+        tool::{Access, PROJECT_ID},
     },
 };
 
@@ -162,7 +162,7 @@ impl Service {
             return Some(project.to_owned());
         }
 
-        let run = text("run_id").filter(|_| call.entry.place == UrlBase::Knowledge)?;
+        let run = text("run_id").filter(|_| call.entry.request.url_base == UrlBase::Knowledge)?;
         let owner = self.world().project_with_run(run);
         // A run that nobody has is missing, whoever asks.
         let asker = access::key_of(&call.head.headers).filter(|key| key.is_of_organization());

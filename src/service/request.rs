@@ -7,8 +7,8 @@ use crate::{
     fields::Fields,
     service::{
         api::artifacts::DEFAULT_PART,
-        catalog::{OperationEntry, placeholder},
-        operation::{ResponseKind, TMSYS, UrlBase},
+        catalog::OperationEntry,
+        operation::{Placeholder, ResponseKind, TMSYS, UrlBase, placeholder},
         schema::KNOWN,
     },
     text::shown_name,
@@ -80,24 +80,27 @@ pub fn layout(operation: &OperationEntry, arguments: &Fields, tmsys: &str) -> Re
     let mut violations = Vec::new();
     let mut path = String::new();
 
-    for segment in operation.path.split('/').skip(1) {
+    for segment in operation.request.path.split('/').skip(1) {
         path.push('/');
         match placeholder(segment) {
             Some(_) if segment == TMSYS => path.push_str(&encoded(tmsys)),
-            Some((name, several)) => match path_value(arguments, name, several) {
-                Ok(text) => path.push_str(&text),
-                Err(rule) => violations.push(Violation::new(name, rule)),
-            },
+            Some(Placeholder { name, is_several_segments }) => {
+                match path_value(arguments, name, is_several_segments) {
+                    Ok(text) => path.push_str(&text),
+                    Err(rule) => violations.push(Violation::new(name, rule)),
+                }
+            }
             None => path.push_str(segment),
         }
     }
 
-    let in_path: Vec<_> = operation.path_fields().collect();
-    let travels = |name: &str| !in_path.contains(&name) && !operation.own_arguments.contains(&name);
+    let in_path: Vec<_> = operation.request.path_fields().collect();
+    let travels = |name: &str| !in_path.contains(&name) && !operation.request.own_arguments.contains(&name);
     let rest = arguments.iter().filter(|(name, _)| travels(name));
-    let (in_body, in_query): (Vec<_>, Vec<_>) = rest.partition(|(name, _)| operation.is_in_body(name));
+    let (in_body, in_query): (Vec<_>, Vec<_>) =
+        rest.partition(|(name, _)| operation.request.is_in_body(name));
     let query = query(in_query.into_iter());
-    let body = (operation.has_body() || !in_body.is_empty()).then(|| body(operation, in_body, tmsys));
+    let body = (operation.request.has_body() || !in_body.is_empty()).then(|| body(operation, in_body, tmsys));
 
     if path.len() + query.len() > LONGEST_TARGET {
         let longest =
@@ -108,8 +111,8 @@ pub fn layout(operation: &OperationEntry, arguments: &Fields, tmsys: &str) -> Re
         ));
     }
 
-    let place = operation.place;
-    let part = (operation.form == ResponseKind::File).then(|| part(arguments));
+    let place = operation.request.url_base;
+    let part = (operation.request.response_kind == ResponseKind::File).then(|| part(arguments));
 
     if violations.is_empty() { Ok(Layout { place, path, query, body, part }) } else { Err(violations) }
 }
@@ -157,7 +160,7 @@ fn part(arguments: &Fields) -> Part {
 fn body(operation: &OperationEntry, fields: Vec<(&String, &Value)>, tmsys: &str) -> Vec<u8> {
     let mut fields: Fields = fields.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     rename(operation, &mut fields, "tmsys", tmsys);
-    let body = match operation.wrapper {
+    let body = match operation.request.wrapper {
         Some(wrapper) => Fields::from_iter([(wrapper.to_owned(), Value::Object(fields))]),
         None => fields,
     };

@@ -14,19 +14,19 @@ use crate::{
 };
 
 /// `upload_build`
-pub static UPLOAD_BUILD: CompositeEntry = CompositeEntry::of::<UploadBuild>();
+pub static UPLOAD_BUILD: CompositeEntry = CompositeEntry::new::<UploadBuild>();
 
 /// `wait_for_completion`
-pub static WAIT_FOR_COMPLETION: CompositeEntry = CompositeEntry::of::<WaitForCompletion>();
+pub static WAIT_FOR_COMPLETION: CompositeEntry = CompositeEntry::new::<WaitForCompletion>();
 
 /// `summarize_results`
-pub static SUMMARIZE_RESULTS: CompositeEntry = CompositeEntry::of::<SummarizeResults>();
+pub static SUMMARIZE_RESULTS: CompositeEntry = CompositeEntry::new::<SummarizeResults>();
 
 /// `download_run_files`
-pub static DOWNLOAD_RUN_FILES: CompositeEntry = CompositeEntry::of::<DownloadRunFiles>();
+pub static DOWNLOAD_RUN_FILES: CompositeEntry = CompositeEntry::new::<DownloadRunFiles>();
 
 /// `download_minion`
-pub static DOWNLOAD_MINION: CompositeEntry = CompositeEntry::of::<DownloadMinion>();
+pub static DOWNLOAD_MINION: CompositeEntry = CompositeEntry::new::<DownloadMinion>();
 
 /// The composite tools, in the order in which hosts list them.
 pub static COMPOSITE_TOOLS: [&CompositeEntry; 5] =

@@ -1,6 +1,6 @@
 //! Tools that are more than one request: they are built here from operations, files and time.
 
-use std::{ops::Deref, sync::OnceLock};
+use std::ops::Deref;
 
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
@@ -9,13 +9,7 @@ use serde_json::Value;
 
 use crate::{
     failure::{Code, Failure},
-    fields::Fields,
-    service::{
-        operation::{Access, Effect, Tier, Toolset},
-        rule::Rule,
-        schema,
-        tool::Tool,
-    },
+    service::tool::{Tool, ToolInfo},
     tools::context::ToolContext,
 };
 
@@ -33,33 +27,16 @@ pub use wait_for_completion::WaitForCompletion;
 
 /// A tool that is built here. The struct is its arguments; its doc comment is the description that a model reads.
 pub trait CompositeTool: DeserializeOwned + JsonSchema + Send + 'static {
+    /// Properties of the tool.
+    const TOOL: ToolInfo;
     /// Name of the tool.
-    const NAME: &'static str;
-    /// Title for people.
-    const TITLE: &'static str;
-    /// What calling it does to the service.
-    const EFFECT: Effect;
-    /// Set of tools that it belongs to.
-    const TOOLSET: Toolset;
-    /// Whether it is offered by default.
-    const TIER: Tier;
-    /// What the key has to allow.
-    const ACCESS: Access;
-    /// Rules between its arguments.
-    const RULES: &'static [Rule] = &[];
-    /// What to do when nobody knows whether a call happened.
-    const IN_DOUBT: Option<&'static str> = None;
-    /// For arguments that are irreversible or costly: what would happen, for a person to agree to first.
-    const CONFIRM: Option<fn(&Fields) -> Option<String>> = None;
-    /// Fields that every answer has.
-    const ESSENTIAL: &'static [&'static str] = &[];
-    /// Whether hosts that show pages have one for the answer.
-    const VIEW: bool = false;
-    /// What it answers.
-    type Output: Serialize + JsonSchema + 'static;
+    const NAME: &'static str = Self::TOOL.name;
+
+    /// The answer.
+    type Answer: Serialize + JsonSchema + 'static;
 
     /// Does it. Dropping the future ends it.
-    fn run(self, desk: ToolContext) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
+    fn run(self, desk: ToolContext) -> impl Future<Output = Result<Self::Answer, Failure>> + Send;
 }
 
 /// A [`CompositeTool`] without its type.
@@ -78,29 +55,8 @@ impl Deref for CompositeEntry {
 
 impl CompositeEntry {
     /// The entry of the tool `T`.
-    pub const fn of<T: CompositeTool>() -> Self {
-        Self {
-            tool: Tool {
-                name: T::NAME,
-                title: T::TITLE,
-                effect: T::EFFECT,
-                toolset: T::TOOLSET,
-                tier: T::TIER,
-                access: T::ACCESS,
-                rules: T::RULES,
-                own_rules: &[],
-                essential: T::ESSENTIAL,
-                confirm: T::CONFIRM,
-                in_doubt: T::IN_DOUBT,
-                takes_fields: T::EFFECT.is_read_only(),
-                has_pictures: false,
-                has_view: T::VIEW,
-                input: schema::input::<T>,
-                output: schema::output::<T::Output>,
-                schemas: OnceLock::new(),
-            },
-            run: |desk| Box::pin(run::<T>(desk)),
-        }
+    pub const fn new<T: CompositeTool>() -> Self {
+        Self { tool: Tool::new::<T, T::Answer>(T::TOOL, false), run: |desk| Box::pin(run::<T>(desk)) }
     }
 
     /// Does it, with checked arguments.

@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    service::{
-        operation::{Tier, Toolset},
-        tool::Tool,
-    },
+    service::tool::{Tier, Tool, Toolset},
     text::nearest,
     tools::catalog::{self, ToolEntry},
 };

@@ -41,8 +41,8 @@ impl Ready {
 
         let mut violations = Vec::new();
         let requested = take_project(arguments, &mut violations);
-        let confirmed = tool.confirm.is_some() && take_confirmation(arguments, &mut violations);
-        let wanted = if tool.takes_fields { take_fields(tool, arguments, &mut violations) } else { None };
+        let confirmed = tool.confirmation_question.is_some() && take_confirmation(arguments, &mut violations);
+        let wanted = if tool.takes_fields() { take_fields(tool, arguments, &mut violations) } else { None };
 
         violations.extend(arguments::check(tool.input_schema(), arguments, Mode::Arguments));
         for rule in tool.rules.iter().chain(tool.own_rules) {
@@ -117,7 +117,7 @@ fn take_fields(tool: &Tool, arguments: &mut Fields, violations: &mut Vec<Violati
 
 /// The refusal of a call that a person has to agree to, if it is one.
 fn confirmation(tool: &Tool, arguments: &Fields) -> Option<Failure> {
-    let what = (tool.confirm?)(arguments)?;
+    let what = (tool.confirmation_question?)(arguments)?;
     let failure = Failure::new(Code::ConfirmationRequired, format!("{} {what}", tool.name));
     Some(failure.hint("nothing was sent: ask the person, then call again with `confirm: true`"))
 }

@@ -97,10 +97,14 @@ impl Gateway {
 
 /// Where a call would be seen; `None`: it may be sent as often as anybody likes.
 fn left_by(entry: &OperationEntry, arguments: &Fields) -> Option<&'static DuplicateCheck> {
-    if (entry.repeatable)(arguments) {
+    if entry.is_repeatable(arguments) {
         return None;
     }
-    entry.traces.iter().find(|trace| trace.with.is_none_or(|name| arguments.contains_key(name)))
+    entry
+        .request
+        .duplicate_checks
+        .iter()
+        .find(|trace| trace.when_given.is_none_or(|name| arguments.contains_key(name)))
 }
 
 /// Whether looking may work the next time.
@@ -121,12 +125,12 @@ impl Ready {
             let message = format!("looking with `{with}` failed: {failure}");
             Failure { message, ..failure }
         };
-        match trace.look {
+        match trace.probe {
             Probe::List(list) => {
                 let found = self.listed(&list, prepared, since).await;
                 found.map(Seen::of).map_err(|failure| failed(failure, list.list))
             }
-            Probe::Again { argument, value, found } => {
+            Probe::Repeat { argument, value, found } => {
                 let mut again = prepared.clone();
                 again.arguments.insert(argument.to_owned(), Value::Bool(value));
                 let reply = self.sent(again).await;
@@ -134,7 +138,7 @@ impl Ready {
                 let is_found = reply.value().get(found) == Some(&Value::Bool(true));
                 Ok(if is_found { Seen::Records(vec![reply.value().clone()]) } else { Seen::Done(reply) })
             }
-            Probe::Nowhere(what) => {
+            Probe::Unavailable(what) => {
                 Err(Failure::new(Code::NotFound, format!("nothing in the service shows {what}")))
             }
         }

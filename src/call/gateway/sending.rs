@@ -33,7 +33,7 @@ pub(super) struct Prepared<'a> {
 /// The ids that identify the project of a call.
 pub(super) fn ids(entry: &OperationEntry, arguments: &Fields) -> Vec<ResultId> {
     // Artifacts belong to players of runs.
-    let of_players = entry.place == UrlBase::Knowledge;
+    let of_players = entry.request.url_base == UrlBase::Knowledge;
     owned_ids(arguments).into_iter().map(|id| if of_players { id.without_player() } else { id }).collect()
 }
 
@@ -50,7 +50,7 @@ impl Ready {
         let ids = ids(entry, &arguments);
         let project = self.scope.resolve(&call, entry, requested.as_deref(), &ids).await?;
 
-        if let Some(project) = project.as_ref().filter(|_| entry.names_project()) {
+        if let Some(project) = project.as_ref().filter(|_| entry.request.names_project()) {
             arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
         }
 

@@ -137,7 +137,7 @@ impl ReplySource<'_> {
     /// How to get what is missing, where `kept_records` of a list are left.
     fn advice(self, kept_records: Option<usize>) -> String {
         let tool = match self {
-            Self::Call(tool) => Some(tool).filter(|tool| tool.takes_fields),
+            Self::Call(tool) => Some(tool).filter(|tool| tool.takes_fields()),
             Self::Resource(tool) => {
                 return format!(
                     "this is longer than a reply may be: call `{}` with `fields` for parts of it",

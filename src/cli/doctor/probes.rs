@@ -52,7 +52,7 @@ pub(super) async fn try_all(gateway: &Gateway, settings: &Settings) -> Vec<Probe
     let mut probes = Vec::new();
     for (name, argument, value) in PROBES {
         let Some(entry) = catalog::find(name).filter(|entry| is_served(entry, settings)) else { continue };
-        let of_no_project = entry.place == UrlBase::Base;
+        let of_no_project = entry.request.url_base == UrlBase::Base;
         let projects = if of_no_project { &[None][..] } else { &projects };
         for project in projects {
             let arguments = Fields::from_iter([(argument.to_owned(), json!(value))]);
@@ -67,7 +67,7 @@ pub(super) async fn try_all(gateway: &Gateway, settings: &Settings) -> Vec<Probe
 fn is_served(entry: &OperationEntry, settings: &Settings) -> bool {
     let has_knowledge =
         settings.tools_config().is_ok_and(|config| config.call.client.knowledge_url.is_some());
-    entry.place != UrlBase::Knowledge || has_knowledge
+    entry.request.url_base != UrlBase::Knowledge || has_knowledge
 }
 
 async fn probe(

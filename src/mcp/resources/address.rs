@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{TEMPLATES, Template};
 use crate::{
     fields::Fields,
-    service::{catalog::placeholder, tool::PROJECT_ID},
+    service::{operation::placeholder, tool::PROJECT_ID},
 };
 
 /// What a URI stands for.
@@ -44,7 +44,7 @@ fn matched(template: &'static Template, path: &[String]) -> Option<Fields> {
 
     let mut arguments = Fields::new();
     for (expected, given) in expected.into_iter().zip(path) {
-        match placeholder(expected).and_then(|(name, _)| template.variable(name)) {
+        match placeholder(expected).and_then(|found| template.variable(found.name)) {
             Some(variable) => {
                 arguments.insert(variable.argument.to_owned(), Value::from(given.as_str()));
             }

@@ -1,7 +1,6 @@
 //! Files that the players of runs leave behind (supplement 12).
 #![expect(missing_docs, reason = "the service's own names speak for themselves")]
 
-use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,8 +9,9 @@ use super::{Id, live::DeliveredPicture};
 use crate::{
     fields::Fields,
     service::{
-        operation::{Access, Effect, Operation, ResponseKind, Tier, Toolset, UrlBase},
+        operation::{Operation, RequestInfo, ResponseKind, UrlBase},
         rule::Rule,
+        tool::{ToolInfo, Toolset},
     },
     violation::Violation,
 };
@@ -24,19 +24,14 @@ pub struct ListRunArtifacts {
 }
 
 impl Operation for ListRunArtifacts {
-    const NAME: &'static str = "list_run_artifacts";
-    const TITLE: &'static str = "List the artifacts of a player";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/runs/{run_id}/artifacts";
-    const PLACE: UrlBase = UrlBase::Knowledge;
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Artifacts;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::Permission("project:read-runs");
-    const OWN_RULES: &'static [Rule] = &[Rule::Custom(is_of_player)];
-    const ESSENTIAL: &'static [&'static str] = &["artifacts"];
-    const COMPLETE: Option<fn(&mut Fields, &Fields)> = Some(complete);
-    type Output = ArtifactListing;
+    const TOOL: ToolInfo =
+        ToolInfo::reads("list_run_artifacts", "List the artifacts of a player", Toolset::Artifacts)
+            .needs("project:read-runs")
+            .own_rules(&[Rule::Custom(is_of_player)])
+            .requires_fields(&["artifacts"]);
+    const REQUEST: RequestInfo =
+        RequestInfo::get("/runs/{run_id}/artifacts").below(UrlBase::Knowledge).fills_defaults(complete);
+    type Answer = ArtifactListing;
 }
 
 /// Reads a file that a player of a run left, such as a log or a report: text in parts, PNG and JPEG as images; of other files only size and type.
@@ -61,19 +56,14 @@ const LONGEST_PART: u64 = 1_000_000;
 pub const DEFAULT_PART: u64 = 16_000;
 
 impl Operation for GetRunArtifact {
-    const NAME: &'static str = "get_run_artifact";
-    const TITLE: &'static str = "Read an artifact";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/runs/{run_id}/artifacts/{*filename}";
-    const PLACE: UrlBase = UrlBase::Knowledge;
-    const OWN_ARGUMENTS: &'static [&'static str] = &["offset", "length"];
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Artifacts;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::Permission("project:read-runs");
-    const OWN_RULES: &'static [Rule] = &[Rule::Custom(is_of_player)];
-    const FORM: ResponseKind = ResponseKind::File;
-    type Output = ArtifactPart;
+    const TOOL: ToolInfo = ToolInfo::reads("get_run_artifact", "Read an artifact", Toolset::Artifacts)
+        .needs("project:read-runs")
+        .own_rules(&[Rule::Custom(is_of_player)]);
+    const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}/artifacts/{*filename}")
+        .below(UrlBase::Knowledge)
+        .own_arguments(&["offset", "length"])
+        .responds_with(ResponseKind::File);
+    type Answer = ArtifactPart;
 }
 
 /// The id of a run is not that of one of its players, whose numbers begin with 1 here (supplement 1.8).

@@ -4,12 +4,14 @@
     reason = "the service's own names speak for themselves; paging fields are described by their types"
 )]
 
-use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Id, ListPage, Open, Page, PageSize, SortOrder};
-use crate::service::operation::{Access, Effect, Operation, Tier, Toolset};
+use crate::service::{
+    operation::{Operation, RequestInfo},
+    tool::{ToolInfo, Toolset},
+};
 
 /// Lists the bugs detected in one run, reviewed or not.
 ///
@@ -21,15 +23,11 @@ pub struct ListRunBugs {
 }
 
 impl Operation for ListRunBugs {
-    const NAME: &'static str = "list_run_bugs";
-    const TITLE: &'static str = "List the bugs of a run";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/runs/{run_id}/bugs";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Bugs;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:read-runs");
-    type Output = RunBugPage;
+    const TOOL: ToolInfo = ToolInfo::reads("list_run_bugs", "List the bugs of a run", Toolset::Bugs)
+        .core()
+        .needs("project:read-runs");
+    const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}/bugs");
+    type Answer = RunBugPage;
 }
 
 /// Lists the project's reviewed bugs: those that a person has confirmed.
@@ -68,16 +66,12 @@ pub enum Severity {
 }
 
 impl Operation for ListBugs {
-    const NAME: &'static str = "list_bugs";
-    const TITLE: &'static str = "List reviewed bugs";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/bugs";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Bugs;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:read-runs");
-    const ESSENTIAL: &'static [&'static str] = &["data"];
-    type Output = ListPage<Bug>;
+    const TOOL: ToolInfo = ToolInfo::reads("list_bugs", "List reviewed bugs", Toolset::Bugs)
+        .core()
+        .needs("project:read-runs")
+        .requires_fields(&["data"]);
+    const REQUEST: RequestInfo = RequestInfo::get("/bugs");
+    type Answer = ListPage<Bug>;
 }
 
 /// Shows one reviewed bug with every occurrence: run, player, step and turn in which it was seen.
@@ -88,15 +82,10 @@ pub struct GetBug {
 }
 
 impl Operation for GetBug {
-    const NAME: &'static str = "get_bug";
-    const TITLE: &'static str = "Get a reviewed bug";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/bugs/{bug_id}";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Bugs;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:read-runs");
-    type Output = BugDetail;
+    const TOOL: ToolInfo =
+        ToolInfo::reads("get_bug", "Get a reviewed bug", Toolset::Bugs).core().needs("project:read-runs");
+    const REQUEST: RequestInfo = RequestInfo::get("/bugs/{bug_id}");
+    type Answer = BugDetail;
 }
 
 /// The bugs of a run, in one page.

@@ -4,7 +4,6 @@
     reason = "the service's own names speak for themselves; paging fields are described by their types"
 )]
 
-use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,7 +11,10 @@ use serde_json::Value;
 use super::{ListPage, Open, Page, PageSize, Uuid};
 use crate::{
     fields::Fields,
-    service::operation::{Access, Effect, Operation, Tier, Toolset},
+    service::{
+        operation::{Operation, RequestInfo},
+        tool::{ToolInfo, Toolset},
+    },
 };
 
 /// Lists the uploaded builds of the app: the `build_id` of a start.
@@ -49,16 +51,12 @@ pub enum BuildPlatform {
 }
 
 impl Operation for ListBuilds {
-    const NAME: &'static str = "list_builds";
-    const TITLE: &'static str = "List builds";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/builds";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Builds;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:manage-build-storage");
-    const ESSENTIAL: &'static [&'static str] = &["data"];
-    type Output = ListPage<Build>;
+    const TOOL: ToolInfo = ToolInfo::reads("list_builds", "List builds", Toolset::Builds)
+        .core()
+        .needs("project:manage-build-storage")
+        .requires_fields(&["data"]);
+    const REQUEST: RequestInfo = RequestInfo::get("/builds");
+    type Answer = ListPage<Build>;
 }
 
 /// Shows one build and where it comes from: commit, branch, CI job, app version.
@@ -69,15 +67,11 @@ pub struct GetBuild {
 }
 
 impl Operation for GetBuild {
-    const NAME: &'static str = "get_build";
-    const TITLE: &'static str = "Get a build";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/builds/{build_id}";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Builds;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:manage-build-storage");
-    type Output = BuildDetail;
+    const TOOL: ToolInfo = ToolInfo::reads("get_build", "Get a build", Toolset::Builds)
+        .core()
+        .needs("project:manage-build-storage");
+    const REQUEST: RequestInfo = RequestInfo::get("/builds/{build_id}");
+    type Answer = BuildDetail;
 }
 
 /// Deletes a build and its file for good.
@@ -90,17 +84,13 @@ pub struct DeleteBuild {
 }
 
 impl Operation for DeleteBuild {
-    const NAME: &'static str = "delete_build";
-    const TITLE: &'static str = "Delete a build";
-    const METHOD: Method = Method::DELETE;
-    const PATH: &'static str = "/builds/{build_id}";
-    const EFFECT: Effect = Effect::Deletes;
-    const TOOLSET: Toolset = Toolset::Builds;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:manage-build-storage");
-    const IN_DOUBT: Option<&'static str> = Some("look with `get_build`: `not_found` means that it is gone");
-    const CONFIRM: Option<fn(&Fields) -> Option<String>> = Some(for_good);
-    type Output = DeletedBuild;
+    const TOOL: ToolInfo = ToolInfo::deletes("delete_build", "Delete a build", Toolset::Builds)
+        .core()
+        .needs("project:manage-build-storage")
+        .recovery_hint("look with `get_build`: `not_found` means that it is gone")
+        .asks_confirmation(for_good);
+    const REQUEST: RequestInfo = RequestInfo::delete("/builds/{build_id}");
+    type Answer = DeletedBuild;
 }
 
 /// Nothing brings a build back (supplement 10.3).

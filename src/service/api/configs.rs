@@ -4,12 +4,14 @@
     reason = "the service's own names speak for themselves; paging fields are described by their types"
 )]
 
-use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ListPage, Page, PageSize};
-use crate::service::operation::{Access, Effect, Operation, Tier, Toolset};
+use crate::service::{
+    operation::{Operation, RequestInfo},
+    tool::{ToolInfo, Toolset},
+};
 
 /// Lists the devices and platforms that tests can run on: the `deployment_config_id` of a start.
 ///
@@ -21,16 +23,13 @@ pub struct ListDeploymentConfigs {
 }
 
 impl Operation for ListDeploymentConfigs {
-    const NAME: &'static str = "list_deployment_configs";
-    const TITLE: &'static str = "List deployment configs";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/deployment-configs";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Configs;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:view-configs");
-    const ESSENTIAL: &'static [&'static str] = &["data"];
-    type Output = ListPage<DeploymentConfig>;
+    const TOOL: ToolInfo =
+        ToolInfo::reads("list_deployment_configs", "List deployment configs", Toolset::Configs)
+            .core()
+            .needs("project:view-configs")
+            .requires_fields(&["data"]);
+    const REQUEST: RequestInfo = RequestInfo::get("/deployment-configs");
+    type Answer = ListPage<DeploymentConfig>;
 }
 
 /// Lists the agent configs: which AI player plays a run, the `agent_config_id` of a start.
@@ -41,16 +40,11 @@ pub struct ListAgentConfigs {
 }
 
 impl Operation for ListAgentConfigs {
-    const NAME: &'static str = "list_agent_configs";
-    const TITLE: &'static str = "List agent configs";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/agent-configs";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Configs;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::Permission("project:view-configs");
-    const ESSENTIAL: &'static [&'static str] = &["data"];
-    type Output = ListPage<AgentConfig>;
+    const TOOL: ToolInfo = ToolInfo::reads("list_agent_configs", "List agent configs", Toolset::Configs)
+        .needs("project:view-configs")
+        .requires_fields(&["data"]);
+    const REQUEST: RequestInfo = RequestInfo::get("/agent-configs");
+    type Answer = ListPage<AgentConfig>;
 }
 
 /// Lists the kinds of credentials that players of a test can use, such as shop accounts; never the secrets.
@@ -63,16 +57,12 @@ pub struct ListCredentialKinds {
 }
 
 impl Operation for ListCredentialKinds {
-    const NAME: &'static str = "list_credential_kinds";
-    const TITLE: &'static str = "List credential kinds";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/credential-kinds";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Configs;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::Permission("project:view-configs");
-    const ESSENTIAL: &'static [&'static str] = &["data"];
-    type Output = ListPage<CredentialKind>;
+    const TOOL: ToolInfo =
+        ToolInfo::reads("list_credential_kinds", "List credential kinds", Toolset::Configs)
+            .needs("project:view-configs")
+            .requires_fields(&["data"]);
+    const REQUEST: RequestInfo = RequestInfo::get("/credential-kinds");
+    type Answer = ListPage<CredentialKind>;
 }
 
 /// Which AI player plays a run.

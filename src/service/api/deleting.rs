@@ -1,7 +1,6 @@
 //! Deleting tests, test plans and shared steps, for good (supplement 4.5, 6.5, 8).
 #![expect(missing_docs, reason = "the service's own names speak for themselves")]
 
-use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,7 +8,10 @@ use serde_json::Value;
 use super::{Id, Uuid};
 use crate::{
     fields::Fields,
-    service::operation::{Access, Effect, Operation, Tier, Toolset},
+    service::{
+        operation::{Operation, RequestInfo},
+        tool::{ToolInfo, Toolset},
+    },
 };
 
 /// Deletes a saved test for good.
@@ -28,19 +30,13 @@ pub struct DeleteTest {
 }
 
 impl Operation for DeleteTest {
-    const NAME: &'static str = "delete_test";
-    const TITLE: &'static str = "Delete a test";
-    const METHOD: Method = Method::DELETE;
-    const PATH: &'static str = "/tests/{test_id}";
-    const BODY: &'static [&'static str] = &["delete_associated_jobs", "force_delete"];
-    const EFFECT: Effect = Effect::Deletes;
-    const TOOLSET: Toolset = Toolset::Tests;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::Permission("project:edit-tests");
-    const IN_DOUBT: Option<&'static str> =
-        Some("look with `get_test` before you call again: `not_found` means that it happened");
-    const CONFIRM: Option<fn(&Fields) -> Option<String>> = Some(|arguments| Some(losing_a_test(arguments)));
-    type Output = Deleted;
+    const TOOL: ToolInfo = ToolInfo::deletes("delete_test", "Delete a test", Toolset::Tests)
+        .needs("project:edit-tests")
+        .recovery_hint("look with `get_test` before you call again: `not_found` means that it happened")
+        .asks_confirmation(|arguments| Some(losing_a_test(arguments)));
+    const REQUEST: RequestInfo =
+        RequestInfo::delete("/tests/{test_id}").body_fields(&["delete_associated_jobs", "force_delete"]);
+    type Answer = Deleted;
 }
 
 /// Deletes a test plan for good. Its tests stay.
@@ -51,19 +47,12 @@ pub struct DeleteTestPlan {
 }
 
 impl Operation for DeleteTestPlan {
-    const NAME: &'static str = "delete_test_plan";
-    const TITLE: &'static str = "Delete a test plan";
-    const METHOD: Method = Method::DELETE;
-    const PATH: &'static str = "/test-plans/{test_plan_id}";
-    const EFFECT: Effect = Effect::Deletes;
-    const TOOLSET: Toolset = Toolset::Plans;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::Permission("project:edit-tests");
-    const IN_DOUBT: Option<&'static str> =
-        Some("look with `get_test_plan` before you call again: `not_found` means that it happened");
-    const CONFIRM: Option<fn(&Fields) -> Option<String>> =
-        Some(|arguments| Some(losing("test plan", "test_plan_id", arguments)));
-    type Output = Deleted;
+    const TOOL: ToolInfo = ToolInfo::deletes("delete_test_plan", "Delete a test plan", Toolset::Plans)
+        .needs("project:edit-tests")
+        .recovery_hint("look with `get_test_plan` before you call again: `not_found` means that it happened")
+        .asks_confirmation(|arguments| Some(losing("test plan", "test_plan_id", arguments)));
+    const REQUEST: RequestInfo = RequestInfo::delete("/test-plans/{test_plan_id}");
+    type Answer = Deleted;
 }
 
 /// Deletes a shared step collection for good.
@@ -76,19 +65,14 @@ pub struct DeleteSharedStep {
 }
 
 impl Operation for DeleteSharedStep {
-    const NAME: &'static str = "delete_shared_step";
-    const TITLE: &'static str = "Delete a shared step";
-    const METHOD: Method = Method::DELETE;
-    const PATH: &'static str = "/shared-steps/{shared_step_id}";
-    const EFFECT: Effect = Effect::Deletes;
-    const TOOLSET: Toolset = Toolset::Steps;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::Permission("project:edit-tests");
-    const IN_DOUBT: Option<&'static str> =
-        Some("look with `get_shared_step` before you call again: `not_found` means that it happened");
-    const CONFIRM: Option<fn(&Fields) -> Option<String>> =
-        Some(|arguments| Some(losing("shared step", "shared_step_id", arguments)));
-    type Output = Deleted;
+    const TOOL: ToolInfo = ToolInfo::deletes("delete_shared_step", "Delete a shared step", Toolset::Steps)
+        .needs("project:edit-tests")
+        .recovery_hint(
+            "look with `get_shared_step` before you call again: `not_found` means that it happened",
+        )
+        .asks_confirmation(|arguments| Some(losing("shared step", "shared_step_id", arguments)));
+    const REQUEST: RequestInfo = RequestInfo::delete("/shared-steps/{shared_step_id}");
+    type Answer = Deleted;
 }
 
 fn losing_a_test(arguments: &Fields) -> String {

@@ -4,13 +4,15 @@
     reason = "the service's own names speak for themselves; paging fields are described by their types"
 )]
 
-use http::Method;
 use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Id, ListPage, Page, PageSize, SortOrder, Uuid};
-use crate::service::operation::{Access, Effect, Fallback, Operation, Tier, Toolset};
+use crate::service::{
+    operation::{Fallback, Operation, RequestInfo},
+    tool::{ToolInfo, Toolset},
+};
 
 /// Lists test-plan executions with counts of passed, failed and running tests, newest first.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -43,16 +45,12 @@ pub enum ExecutionSort {
 }
 
 impl Operation for ListTestPlanExecutions {
-    const NAME: &'static str = "list_test_plan_executions";
-    const TITLE: &'static str = "List plan executions";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/test-plan-executions";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Plans;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::Permission("project:read-runs");
-    const ESSENTIAL: &'static [&'static str] = &["data"];
-    type Output = ListPage<TestPlanExecution>;
+    const TOOL: ToolInfo =
+        ToolInfo::reads("list_test_plan_executions", "List plan executions", Toolset::Plans)
+            .needs("project:read-runs")
+            .requires_fields(&["data"]);
+    const REQUEST: RequestInfo = RequestInfo::get("/test-plan-executions");
+    type Answer = ListPage<TestPlanExecution>;
 }
 
 /// Shows how far a test-plan execution is: status and counts by verdict.
@@ -65,20 +63,15 @@ pub struct GetTestPlanExecution {
 }
 
 impl Operation for GetTestPlanExecution {
-    const NAME: &'static str = "get_test_plan_execution";
-    const TITLE: &'static str = "Get a plan execution";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/test-plan-executions/{test_plan_execution_id}";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Plans;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::Permission("project:read-runs");
-    const FALLBACK: Option<Fallback> = Some(Fallback {
-        list: ListTestPlanExecutions::NAME,
-        argument: "test_plan_execution_id",
-        field: "id",
-    });
-    type Output = TestPlanExecution;
+    const TOOL: ToolInfo = ToolInfo::reads("get_test_plan_execution", "Get a plan execution", Toolset::Plans)
+        .needs("project:read-runs");
+    const REQUEST: RequestInfo = RequestInfo::get("/test-plan-executions/{test_plan_execution_id}")
+        .falls_back_to(Fallback {
+            list: ListTestPlanExecutions::NAME,
+            argument: "test_plan_execution_id",
+            field: "id",
+        });
+    type Answer = TestPlanExecution;
 }
 
 /// An execution of a test plan.

@@ -4,7 +4,6 @@
     reason = "the service's own names speak for themselves; paging fields are described by their types"
 )]
 
-use http::Method;
 use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,8 +12,9 @@ use super::{Id, Uuid};
 use crate::{
     fields::Fields,
     service::{
-        operation::{Access, DuplicateCheck, Effect, Operation, Probe, Tier, Toolset},
+        operation::{DuplicateCheck, Operation, Probe, RequestInfo},
         rule::Rule,
+        tool::{ToolInfo, Toolset},
     },
     violation::Violation,
 };
@@ -43,44 +43,43 @@ pub struct ExportTmsysRun {
 }
 
 impl Operation for ExportTmsysRun {
-    const NAME: &'static str = "export_tmsys_run";
-    const TITLE: &'static str = "Export results to the test-management system";
-    const METHOD: Method = Method::POST;
-    const PATH: &'static str = "/runs/export/{tmsys}";
-    const EFFECT: Effect = Effect::Creates;
-    const TOOLSET: Toolset = Toolset::Exports;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:operate-runs");
-    const RULES: &'static [Rule] = &[
+    const TOOL: ToolInfo = ToolInfo::creates(
+        "export_tmsys_run",
+        "Export results to the test-management system",
+        Toolset::Exports,
+    )
+    .core()
+    .needs("project:operate-runs")
+    .rules(&[
         Rule::ExactlyOne(&["multiplayer_run_id", "multiplayer_run_ids", "test_plan_execution_id"]),
         Rule::Custom(check_name),
-    ];
-    const CLOSED: bool = true;
-    const ESSENTIAL: &'static [&'static str] = &["success"];
-    const IN_DOUBT: Option<&'static str> = Some(
+    ])
+    .requires_fields(&["success"])
+    .recovery_hint(
         "an execution can be exported again with `force_new_run: false`, which finds an existing entry; for runs \
          look in the test-management system before you call again",
     );
-    // Nothing that reads shows exports; that of an execution is answered instead of repeated (specification, POST
-    // runs/export), and made if there is none.
-    const DUPLICATE_CHECKS: &'static [DuplicateCheck] = &[
-        DuplicateCheck {
-            with: Some("test_plan_execution_id"),
-            look: Probe::Again { argument: "force_new_run", value: false, found: "already_exported" },
-            advice: "use it",
-        },
-        DuplicateCheck {
-            with: None,
-            look: Probe::Nowhere("an export of runs"),
-            advice: "ask the person to look in the test-management system",
-        },
-    ];
-    type Output = ExportResult;
-
-    fn repeatable(arguments: &Fields) -> bool {
-        arguments.contains_key("test_plan_execution_id")
-            && arguments.get("force_new_run") == Some(&Value::Bool(false))
-    }
+    const REQUEST: RequestInfo = RequestInfo::post("/runs/export/{tmsys}")
+        .denies_unknown_fields()
+        // No operation lists exports. With `force_new_run: false` the service returns the existing export of an
+        // execution, and creates one only if there is none (specification, POST runs/export).
+        .duplicate_checks(&[
+            DuplicateCheck {
+                when_given: Some("test_plan_execution_id"),
+                probe: Probe::Repeat { argument: "force_new_run", value: false, found: "already_exported" },
+                advice: "use it",
+            },
+            DuplicateCheck {
+                when_given: None,
+                probe: Probe::Unavailable("an export of runs"),
+                advice: "ask the person to look in the test-management system",
+            },
+        ])
+        .repeatable_if(|arguments| {
+            arguments.contains_key("test_plan_execution_id")
+                && arguments.get("force_new_run") == Some(&Value::Bool(false))
+        });
+    type Answer = ExportResult;
 }
 
 /// Longest name of a remote entry, in characters after trimming (specification, Limits).

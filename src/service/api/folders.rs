@@ -4,7 +4,6 @@
     reason = "the service's own names speak for themselves; paging fields are described by their types"
 )]
 
-use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,8 +12,9 @@ use super::{ListPage, Page, PageSize, Uuid};
 use crate::{
     fields::Fields,
     service::{
-        operation::{Access, DuplicateCheck, Effect, FieldMatch, ListProbe, Operation, Probe, Tier, Toolset},
+        operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo},
         rule::Rule,
+        tool::{ToolInfo, Toolset},
     },
     violation::Violation,
 };
@@ -29,16 +29,11 @@ pub struct ListTestFolders {
 }
 
 impl Operation for ListTestFolders {
-    const NAME: &'static str = "list_test_folders";
-    const TITLE: &'static str = "List test folders";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/test-folders";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Tests;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::AnyKey;
-    const ESSENTIAL: &'static [&'static str] = &["data"];
-    type Output = ListPage<TestFolder>;
+    const TOOL: ToolInfo = ToolInfo::reads("list_test_folders", "List test folders", Toolset::Tests)
+        .core()
+        .requires_fields(&["data"]);
+    const REQUEST: RequestInfo = RequestInfo::get("/test-folders");
+    type Answer = ListPage<TestFolder>;
 }
 
 /// Creates one folder in the test repository.
@@ -59,53 +54,47 @@ pub struct CreateTestFolder {
 }
 
 impl Operation for CreateTestFolder {
-    const NAME: &'static str = "create_test_folder";
-    const TITLE: &'static str = "Create a test folder";
-    const METHOD: Method = Method::POST;
-    const PATH: &'static str = "/test-folders";
-    const WRAPPER: Option<&'static str> = Some("test_folder");
-    const EFFECT: Effect = Effect::Creates;
-    const TOOLSET: Toolset = Toolset::Tests;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:edit-tests");
-    const RULES: &'static [Rule] =
-        &[Rule::Custom(check_name), Rule::Excludes("parent_path", "parent_folder_id")];
-    const IN_DOUBT: Option<&'static str> = Some("look with `list_test_folders` before you call again");
-    const DUPLICATE_CHECKS: &'static [DuplicateCheck] = &[
-        DuplicateCheck {
-            with: Some("parent_folder_id"),
-            look: Probe::List(ListProbe {
-                same: &[
-                    FieldMatch::of("name", "name"),
-                    FieldMatch::of("parent_folder_id", "parent_folder_id"),
-                ],
-                ..FOLDERS
-            }),
-            advice: "use it",
-        },
-        DuplicateCheck {
-            with: None,
-            look: Probe::List(ListProbe {
-                same: &[
-                    FieldMatch::of("name", "name"),
-                    FieldMatch::of("parent_path", "parent_path").or_null("/"),
-                ],
-                ..FOLDERS
-            }),
-            advice: "use it",
-        },
-    ];
-    type Output = CreatedTestFolder;
+    const TOOL: ToolInfo = ToolInfo::creates("create_test_folder", "Create a test folder", Toolset::Tests)
+        .core()
+        .needs("project:edit-tests")
+        .rules(&[Rule::Custom(check_name), Rule::Excludes("parent_path", "parent_folder_id")])
+        .recovery_hint("look with `list_test_folders` before you call again");
+    const REQUEST: RequestInfo =
+        RequestInfo::post("/test-folders").wrapped_in("test_folder").duplicate_checks(&[
+            DuplicateCheck {
+                when_given: Some("parent_folder_id"),
+                probe: Probe::List(ListProbe {
+                    matches: &[
+                        FieldMatch::new("name", "name"),
+                        FieldMatch::new("parent_folder_id", "parent_folder_id"),
+                    ],
+                    ..FOLDERS
+                }),
+                advice: "use it",
+            },
+            DuplicateCheck {
+                when_given: None,
+                probe: Probe::List(ListProbe {
+                    matches: &[
+                        FieldMatch::new("name", "name"),
+                        FieldMatch::new("parent_path", "parent_path").or_null("/"),
+                    ],
+                    ..FOLDERS
+                }),
+                advice: "use it",
+            },
+        ]);
+    type Answer = CreatedTestFolder;
 }
 
 /// The folders among which a new one is.
 const FOLDERS: ListProbe = ListProbe {
     list: ListTestFolders::NAME,
-    narrowed: &[],
+    filters: &[],
     newest_first: &[],
-    same: &[],
-    made: Some("created_at"),
-    told: &["id", "path", "created_at"],
+    matches: &[],
+    created_at: Some("created_at"),
+    shown_fields: &["id", "path", "created_at"],
 };
 
 fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {

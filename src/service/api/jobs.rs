@@ -4,12 +4,14 @@
     reason = "the service's own names speak for themselves; paging fields are described by their types"
 )]
 
-use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ListPage, Open, Page, PageSize, Uuid};
-use crate::service::operation::{Access, Effect, Operation, Tier, Toolset};
+use crate::service::{
+    operation::{Operation, RequestInfo},
+    tool::{ToolInfo, Toolset},
+};
 
 /// Lists jobs, queued ones included, with their runs: one per attempt.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -35,16 +37,11 @@ pub enum JobStatusFilter {
 }
 
 impl Operation for ListJobs {
-    const NAME: &'static str = "list_jobs";
-    const TITLE: &'static str = "List jobs";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/jobs";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Runs;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::Permission("project:read-runs");
-    const ESSENTIAL: &'static [&'static str] = &["data"];
-    type Output = ListPage<Job>;
+    const TOOL: ToolInfo = ToolInfo::reads("list_jobs", "List jobs", Toolset::Runs)
+        .needs("project:read-runs")
+        .requires_fields(&["data"]);
+    const REQUEST: RequestInfo = RequestInfo::get("/jobs");
+    type Answer = ListPage<Job>;
 }
 
 /// Shows a started job, whether it has finished, and its runs.
@@ -57,15 +54,10 @@ pub struct GetJob {
 }
 
 impl Operation for GetJob {
-    const NAME: &'static str = "get_job";
-    const TITLE: &'static str = "Get a job";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/jobs/{job_id}";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Runs;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:read-runs");
-    type Output = Job;
+    const TOOL: ToolInfo =
+        ToolInfo::reads("get_job", "Get a job", Toolset::Runs).core().needs("project:read-runs");
+    const REQUEST: RequestInfo = RequestInfo::get("/jobs/{job_id}");
+    type Answer = Job;
 }
 
 /// A job (supplement 3.2).

@@ -1,12 +1,14 @@
 //! Knowledge files of a project, an agent or a test (specification, Knowledge file; supplement 13).
 #![expect(missing_docs, reason = "the service's own names speak for themselves")]
 
-use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Id;
-use crate::service::operation::{Access, Effect, Operation, Tier, Toolset, UrlBase};
+use crate::service::{
+    operation::{Operation, RequestInfo, UrlBase},
+    tool::{ToolInfo, Toolset},
+};
 
 /// Lists the knowledge files that agents read: of the project, and of an agent and a test where these are given.
 ///
@@ -21,17 +23,12 @@ pub struct ListKnowledgeFiles {
 }
 
 impl Operation for ListKnowledgeFiles {
-    const NAME: &'static str = "list_knowledge_files";
-    const TITLE: &'static str = "List knowledge files";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/file-storage/{project_id}";
-    const PLACE: UrlBase = UrlBase::Knowledge;
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Knowledge;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::AnyKey;
-    const ESSENTIAL: &'static [&'static str] = &["sections"];
-    type Output = KnowledgeListing;
+    const TOOL: ToolInfo =
+        ToolInfo::reads("list_knowledge_files", "List knowledge files", Toolset::Knowledge)
+            .core()
+            .requires_fields(&["sections"]);
+    const REQUEST: RequestInfo = RequestInfo::get("/file-storage/{project_id}").below(UrlBase::Knowledge);
+    type Answer = KnowledgeListing;
 }
 
 /// Lists the knowledge files that every run of the project sees, and no others.
@@ -41,17 +38,15 @@ pub struct ListProjectKnowledgeFiles {
 }
 
 impl Operation for ListProjectKnowledgeFiles {
-    const NAME: &'static str = "list_project_knowledge_files";
-    const TITLE: &'static str = "List a project's knowledge files";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/file-storage/{project_id}/project";
-    const PLACE: UrlBase = UrlBase::Knowledge;
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Knowledge;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::AnyKey;
-    const ESSENTIAL: &'static [&'static str] = &["files"];
-    type Output = KnowledgeScopeListing;
+    const TOOL: ToolInfo = ToolInfo::reads(
+        "list_project_knowledge_files",
+        "List a project's knowledge files",
+        Toolset::Knowledge,
+    )
+    .requires_fields(&["files"]);
+    const REQUEST: RequestInfo =
+        RequestInfo::get("/file-storage/{project_id}/project").below(UrlBase::Knowledge);
+    type Answer = KnowledgeScopeListing;
 }
 
 /// Lists the knowledge files that only runs with one agent see.
@@ -63,17 +58,12 @@ pub struct ListAgentKnowledgeFiles {
 }
 
 impl Operation for ListAgentKnowledgeFiles {
-    const NAME: &'static str = "list_agent_knowledge_files";
-    const TITLE: &'static str = "List an agent's knowledge files";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/file-storage/{project_id}/agent/{agent_id}";
-    const PLACE: UrlBase = UrlBase::Knowledge;
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Knowledge;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::AnyKey;
-    const ESSENTIAL: &'static [&'static str] = &["files"];
-    type Output = KnowledgeScopeListing;
+    const TOOL: ToolInfo =
+        ToolInfo::reads("list_agent_knowledge_files", "List an agent's knowledge files", Toolset::Knowledge)
+            .requires_fields(&["files"]);
+    const REQUEST: RequestInfo =
+        RequestInfo::get("/file-storage/{project_id}/agent/{agent_id}").below(UrlBase::Knowledge);
+    type Answer = KnowledgeScopeListing;
 }
 
 /// Lists the knowledge files that only runs of one test see.
@@ -85,17 +75,15 @@ pub struct ListTestCaseKnowledgeFiles {
 }
 
 impl Operation for ListTestCaseKnowledgeFiles {
-    const NAME: &'static str = "list_test_case_knowledge_files";
-    const TITLE: &'static str = "List a test's knowledge files";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/file-storage/{project_id}/test_case/{test_case_id}";
-    const PLACE: UrlBase = UrlBase::Knowledge;
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Knowledge;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::AnyKey;
-    const ESSENTIAL: &'static [&'static str] = &["files"];
-    type Output = KnowledgeScopeListing;
+    const TOOL: ToolInfo = ToolInfo::reads(
+        "list_test_case_knowledge_files",
+        "List a test's knowledge files",
+        Toolset::Knowledge,
+    )
+    .requires_fields(&["files"]);
+    const REQUEST: RequestInfo =
+        RequestInfo::get("/file-storage/{project_id}/test_case/{test_case_id}").below(UrlBase::Knowledge);
+    type Answer = KnowledgeScopeListing;
 }
 
 /// Adds `metadata` to each file that has some; default false.

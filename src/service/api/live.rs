@@ -1,13 +1,15 @@
 //! What a run does right now (supplement 2.5).
 #![expect(missing_docs, reason = "the service's own names speak for themselves")]
 
-use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Id, Open};
-use crate::service::operation::{Access, Effect, Operation, Pictures, Tier, Toolset};
+use crate::service::{
+    operation::{Operation, Pictures, RequestInfo},
+    tool::{ToolInfo, Toolset},
+};
 
 /// Shows what each player of a run does right now: current step, game state, and a screenshot as an image.
 ///
@@ -22,16 +24,11 @@ pub struct GetLiveRun {
 }
 
 impl Operation for GetLiveRun {
-    const NAME: &'static str = "get_live_run";
-    const TITLE: &'static str = "Look at a running run";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/runs/{run_id}/live";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Runs;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::Permission("project:read-runs");
-    const PICTURES: Option<Pictures> = Some(Pictures { list: "players", field: "screenshot" });
-    type Output = LiveRun;
+    const TOOL: ToolInfo =
+        ToolInfo::reads("get_live_run", "Look at a running run", Toolset::Runs).needs("project:read-runs");
+    const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}/live")
+        .with_pictures(Pictures { list: "players", field: "screenshot" });
+    type Answer = LiveRun;
 }
 
 /// A run at a moment.

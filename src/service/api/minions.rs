@@ -1,11 +1,13 @@
 //! Installers of Minions, the helper agents (specification, GET minions/download; supplement 14).
 #![expect(missing_docs, reason = "the service's own names speak for themselves")]
 
-use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::service::operation::{Access, Effect, Operation, ResponseKind, Tier, Toolset, UrlBase};
+use crate::service::{
+    operation::{Operation, RequestInfo, ResponseKind, UrlBase},
+    tool::{ToolInfo, Toolset},
+};
 
 /// Gets the address of the latest Minion installer: the helper agent on a test machine. Nothing is downloaded.
 ///
@@ -27,17 +29,13 @@ pub enum MinionPlatform {
 }
 
 impl Operation for GetMinionDownload {
-    const NAME: &'static str = "get_minion_download";
-    const TITLE: &'static str = "Get the Minion installer's address";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/minions/download";
-    const PLACE: UrlBase = UrlBase::Base;
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Minions;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:manage-minions");
-    const FORM: ResponseKind = ResponseKind::Redirect;
-    type Output = Installer;
+    const TOOL: ToolInfo =
+        ToolInfo::reads("get_minion_download", "Get the Minion installer's address", Toolset::Minions)
+            .core()
+            .needs("project:manage-minions");
+    const REQUEST: RequestInfo =
+        RequestInfo::get("/minions/download").below(UrlBase::Base).responds_with(ResponseKind::Redirect);
+    type Answer = Installer;
 }
 
 /// Where an installer lies.

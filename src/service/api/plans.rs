@@ -4,15 +4,15 @@
     reason = "the service's own names speak for themselves; paging fields are described by their types"
 )]
 
-use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ListPage, Open, Page, PageSize, SortOrder, Uuid, refuse};
 use crate::service::{
-    operation::{Access, DuplicateCheck, Effect, FieldMatch, ListProbe, Operation, Probe, Tier, Toolset},
+    operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo},
     rule::Rule,
     schema::passed_through,
+    tool::{ToolInfo, Toolset},
 };
 
 /// Lists the project's test plans by name, with the number of their tests.
@@ -38,16 +38,12 @@ pub enum TestPlanSort {
 }
 
 impl Operation for ListTestPlans {
-    const NAME: &'static str = "list_test_plans";
-    const TITLE: &'static str = "List test plans";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/test-plans";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Plans;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:read-runs");
-    const ESSENTIAL: &'static [&'static str] = &["data"];
-    type Output = ListPage<TestPlanSummary>;
+    const TOOL: ToolInfo = ToolInfo::reads("list_test_plans", "List test plans", Toolset::Plans)
+        .core()
+        .needs("project:read-runs")
+        .requires_fields(&["data"]);
+    const REQUEST: RequestInfo = RequestInfo::get("/test-plans");
+    type Answer = ListPage<TestPlanSummary>;
 }
 
 /// Shows one test plan: its tests with retries, and its extra deployment slots.
@@ -60,15 +56,10 @@ pub struct GetTestPlan {
 }
 
 impl Operation for GetTestPlan {
-    const NAME: &'static str = "get_test_plan";
-    const TITLE: &'static str = "Get a test plan";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/test-plans/{test_plan_id}";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Plans;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:read-runs");
-    type Output = TestPlan;
+    const TOOL: ToolInfo =
+        ToolInfo::reads("get_test_plan", "Get a test plan", Toolset::Plans).core().needs("project:read-runs");
+    const REQUEST: RequestInfo = RequestInfo::get("/test-plans/{test_plan_id}");
+    type Answer = TestPlan;
 }
 
 /// Creates a test plan: saved tests in an order, each with its retries.
@@ -81,29 +72,23 @@ pub struct CreateTestPlan {
 }
 
 impl Operation for CreateTestPlan {
-    const NAME: &'static str = "create_test_plan";
-    const TITLE: &'static str = "Create a test plan";
-    const METHOD: Method = Method::POST;
-    const PATH: &'static str = "/test-plans";
-    const WRAPPER: Option<&'static str> = Some("test_plan");
-    const EFFECT: Effect = Effect::Creates;
-    const TOOLSET: Toolset = Toolset::Plans;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::Permission("project:edit-tests");
-    const IN_DOUBT: Option<&'static str> = Some("look with `list_test_plans` before you call again");
-    const DUPLICATE_CHECKS: &'static [DuplicateCheck] = &[DuplicateCheck {
-        with: None,
-        look: Probe::List(ListProbe {
-            list: ListTestPlans::NAME,
-            narrowed: &[],
-            newest_first: &[("sort_by", "created_at"), ("sort_order", "desc")],
-            same: &[FieldMatch::of("name", "name"), FieldMatch::of("id", "id")],
-            made: Some("created_at"),
-            told: &["id", "name", "created_at"],
-        }),
-        advice: "use it",
-    }];
-    type Output = TestPlan;
+    const TOOL: ToolInfo = ToolInfo::creates("create_test_plan", "Create a test plan", Toolset::Plans)
+        .needs("project:edit-tests")
+        .recovery_hint("look with `list_test_plans` before you call again");
+    const REQUEST: RequestInfo =
+        RequestInfo::post("/test-plans").wrapped_in("test_plan").duplicate_checks(&[DuplicateCheck {
+            when_given: None,
+            probe: Probe::List(ListProbe {
+                list: ListTestPlans::NAME,
+                filters: &[],
+                newest_first: &[("sort_by", "created_at"), ("sort_order", "desc")],
+                matches: &[FieldMatch::new("name", "name"), FieldMatch::new("id", "id")],
+                created_at: Some("created_at"),
+                shown_fields: &["id", "name", "created_at"],
+            }),
+            advice: "use it",
+        }]);
+    type Answer = TestPlan;
 }
 
 /// Changes a test plan: its name, or which tests it has, in which order and with how many retries.
@@ -120,21 +105,17 @@ pub struct UpdateTestPlan {
 }
 
 impl Operation for UpdateTestPlan {
-    const NAME: &'static str = "update_test_plan";
-    const TITLE: &'static str = "Update a test plan";
-    const METHOD: Method = Method::PATCH;
-    const PATH: &'static str = "/test-plans/{test_plan_id}";
-    const EFFECT: Effect = Effect::Replaces;
-    const TOOLSET: Toolset = Toolset::Plans;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:edit-tests");
-    const RULES: &'static [Rule] = &[Rule::Custom(|arguments, violations| {
-        refuse(arguments, "patch", &["id"], "cannot be changed", violations);
-        let read_only = ["slots", "default_slot_name"];
-        refuse(arguments, "patch", &read_only, "is read-only through the API", violations);
-    })];
-    const IN_DOUBT: Option<&'static str> = Some("look with `get_test_plan` before you call again");
-    type Output = TestPlan;
+    const TOOL: ToolInfo = ToolInfo::replaces("update_test_plan", "Update a test plan", Toolset::Plans)
+        .core()
+        .needs("project:edit-tests")
+        .rules(&[Rule::Custom(|arguments, violations| {
+            refuse(arguments, "patch", &["id"], "cannot be changed", violations);
+            let read_only = ["slots", "default_slot_name"];
+            refuse(arguments, "patch", &read_only, "is read-only through the API", violations);
+        })])
+        .recovery_hint("look with `get_test_plan` before you call again");
+    const REQUEST: RequestInfo = RequestInfo::patch("/test-plans/{test_plan_id}");
+    type Answer = TestPlan;
 }
 
 // No doc comment: the fields that hold it say what it is for.

@@ -4,12 +4,14 @@
     reason = "the service's own names speak for themselves; paging fields are described by their types"
 )]
 
-use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Id, ListPage, Open, Page, PageSize, Uuid};
-use crate::service::operation::{Access, Effect, Operation, Tier, Toolset};
+use crate::service::{
+    operation::{Operation, RequestInfo},
+    tool::{ToolInfo, Toolset},
+};
 
 /// Lists test runs with their state and result.
 ///
@@ -41,16 +43,12 @@ pub enum RunStateFilter {
 }
 
 impl Operation for ListRuns {
-    const NAME: &'static str = "list_runs";
-    const TITLE: &'static str = "List runs";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/runs";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Runs;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:read-runs");
-    const ESSENTIAL: &'static [&'static str] = &["data"];
-    type Output = ListPage<Run>;
+    const TOOL: ToolInfo = ToolInfo::reads("list_runs", "List runs", Toolset::Runs)
+        .core()
+        .needs("project:read-runs")
+        .requires_fields(&["data"]);
+    const REQUEST: RequestInfo = RequestInfo::get("/runs");
+    type Answer = ListPage<Run>;
 }
 
 /// Shows one test run in full: result, players, steps with reports and expected results, artifacts.
@@ -63,16 +61,10 @@ pub struct GetRun {
 }
 
 impl Operation for GetRun {
-    const NAME: &'static str = "get_run";
-    const TITLE: &'static str = "Get a run";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/runs/{run_id}";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Runs;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:read-runs");
-    const VIEW: bool = true;
-    type Output = RunDetail;
+    const TOOL: ToolInfo =
+        ToolInfo::reads("get_run", "Get a run", Toolset::Runs).core().needs("project:read-runs").with_view();
+    const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}");
+    type Answer = RunDetail;
 }
 
 /// Stops queued or running jobs at once, with all their runs.
@@ -86,16 +78,12 @@ pub struct StopRuns {
 }
 
 impl Operation for StopRuns {
-    const NAME: &'static str = "stop_runs";
-    const TITLE: &'static str = "Stop the runs of jobs";
-    const METHOD: Method = Method::POST;
-    const PATH: &'static str = "/runs/stop";
-    const EFFECT: Effect = Effect::Stops;
-    const TOOLSET: Toolset = Toolset::Runs;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:operate-runs");
-    const IN_DOUBT: Option<&'static str> = Some("look with `get_job` before you call again");
-    type Output = StopRunsResponse;
+    const TOOL: ToolInfo = ToolInfo::stops("stop_runs", "Stop the runs of jobs", Toolset::Runs)
+        .core()
+        .needs("project:operate-runs")
+        .recovery_hint("look with `get_job` before you call again");
+    const REQUEST: RequestInfo = RequestInfo::post("/runs/stop");
+    type Answer = StopRunsResponse;
 }
 
 /// A run, list form (supplement 2.2).

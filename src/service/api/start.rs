@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 
-use http::Method;
 use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,9 +14,10 @@ use super::{Open, Uuid, executions::ListTestPlanExecutions, jobs::ListJobs};
 use crate::{
     fields::Fields,
     service::{
-        operation::{Access, DuplicateCheck, Effect, FieldMatch, ListProbe, Operation, Probe, Tier, Toolset},
+        operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo},
         rule::Rule,
         schema::OR_TYPE,
+        tool::{ToolInfo, Toolset},
     },
     violation::Violation,
 };
@@ -61,57 +61,59 @@ pub struct StartRun {
 }
 
 impl Operation for StartRun {
-    const NAME: &'static str = "start_run";
-    const TITLE: &'static str = "Start a run";
-    const METHOD: Method = Method::POST;
-    const PATH: &'static str = "/runs";
-    const EFFECT: Effect = Effect::Creates;
-    const TOOLSET: Toolset = Toolset::Runs;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:operate-runs");
-    const RULES: &'static [Rule] = &[
-        Rule::ExactlyOne(&["multiplayer_test_id", "test_plan_id", "instructions"]),
-        Rule::AtLeastOne(&["deployment_config_id", "player_deployment_configs"]),
-        Rule::Needs("build_id", "deployment_config_id"),
-        Rule::Needs("player_deployment_configs", "multiplayer_test_id"),
-        Rule::Needs("retries", "multiplayer_test_id"),
-        Rule::Needs("instances", "multiplayer_test_id"),
-        ON_ALL_DEVICES,
-        Rule::WhenTrue(
-            "run_on_all_configured_devices",
-            &[Rule::Excludes("run_on_all_configured_devices", "player_deployment_configs")],
-        ),
-        Rule::Custom(|arguments, violations| numbered("player_deployment_configs", arguments, violations)),
-        Rule::Custom(check_options),
-    ];
-    const OWN_RULES: &'static [Rule] =
-        &[Rule::Needs("name", "instructions"), Rule::NeedsTrue("template_data", "render_templates")];
-    const IN_DOUBT: Option<&'static str> = Some("look with `list_jobs` before you call again");
-    const DUPLICATE_CHECKS: &'static [DuplicateCheck] = &[
-        DuplicateCheck { with: Some("test_plan_id"), ..EXECUTIONS },
-        DuplicateCheck {
-            with: Some("multiplayer_test_id"),
-            look: Probe::List(ListProbe {
-                narrowed: &["multiplayer_test_id"],
-                same: &[FieldMatch::of("build_id", "build_id"), FieldMatch::of("tags", "additional_tags")],
-                ..JOBS
+    const TOOL: ToolInfo = ToolInfo::creates("start_run", "Start a run", Toolset::Runs)
+        .core()
+        .needs("project:operate-runs")
+        .rules(&[
+            Rule::ExactlyOne(&["multiplayer_test_id", "test_plan_id", "instructions"]),
+            Rule::AtLeastOne(&["deployment_config_id", "player_deployment_configs"]),
+            Rule::Needs("build_id", "deployment_config_id"),
+            Rule::Needs("player_deployment_configs", "multiplayer_test_id"),
+            Rule::Needs("retries", "multiplayer_test_id"),
+            Rule::Needs("instances", "multiplayer_test_id"),
+            ON_ALL_DEVICES,
+            Rule::WhenTrue(
+                "run_on_all_configured_devices",
+                &[Rule::Excludes("run_on_all_configured_devices", "player_deployment_configs")],
+            ),
+            Rule::Custom(|arguments, violations| {
+                numbered("player_deployment_configs", arguments, violations)
             }),
-            advice: WAIT,
-        },
+            Rule::Custom(check_options),
+        ])
+        .own_rules(&[
+            Rule::Needs("name", "instructions"),
+            Rule::NeedsTrue("template_data", "render_templates"),
+        ])
+        .recovery_hint("look with `list_jobs` before you call again")
+        .asks_confirmation(on_every_device);
+    const REQUEST: RequestInfo = RequestInfo::post("/runs").duplicate_checks(&[
+        DuplicateCheck { when_given: Some("test_plan_id"), ..EXECUTIONS },
         DuplicateCheck {
-            with: None,
-            look: Probe::List(ListProbe {
-                same: &[
-                    FieldMatch::of("test_name", "name").or(EPHEMERAL_NAME),
-                    FieldMatch::of("tags", "additional_tags"),
+            when_given: Some("multiplayer_test_id"),
+            probe: Probe::List(ListProbe {
+                filters: &["multiplayer_test_id"],
+                matches: &[
+                    FieldMatch::new("build_id", "build_id"),
+                    FieldMatch::new("tags", "additional_tags"),
                 ],
                 ..JOBS
             }),
             advice: WAIT,
         },
-    ];
-    const CONFIRM: Option<fn(&Fields) -> Option<String>> = Some(on_every_device);
-    type Output = StartRunResponse;
+        DuplicateCheck {
+            when_given: None,
+            probe: Probe::List(ListProbe {
+                matches: &[
+                    FieldMatch::new("test_name", "name").or_default(EPHEMERAL_NAME),
+                    FieldMatch::new("tags", "additional_tags"),
+                ],
+                ..JOBS
+            }),
+            advice: WAIT,
+        },
+    ]);
+    type Answer = StartRunResponse;
 }
 
 /// Starts a test plan with a deployment config per slot (cross-platform plans).
@@ -142,31 +144,27 @@ pub struct StartTestPlanRun {
 }
 
 impl Operation for StartTestPlanRun {
-    const NAME: &'static str = "start_test_plan_run";
-    const TITLE: &'static str = "Start a test plan with slot configs";
-    const METHOD: Method = Method::POST;
-    const PATH: &'static str = "/test-plans/{test_plan_id}/runs";
-    const EFFECT: Effect = Effect::Creates;
-    const TOOLSET: Toolset = Toolset::Plans;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:operate-runs");
-    const RULES: &'static [Rule] = &[
-        Rule::AtLeastOne(&["deployment_config_id", "slot_deployment_configs"]),
-        Rule::Needs("build_id", "deployment_config_id"),
-        ON_ALL_DEVICES,
-        Rule::WhenTrue(
-            "run_on_all_configured_devices",
-            &[Rule::Excludes("run_on_all_configured_devices", "slot_deployment_configs")],
-        ),
-        Rule::Custom(check_slots),
-        Rule::Custom(check_options),
-    ];
-    const OWN_RULES: &'static [Rule] = &[Rule::NeedsTrue("template_data", "render_templates")];
-    const IN_DOUBT: Option<&'static str> =
-        Some("look with `list_test_plan_executions` before you call again");
-    const DUPLICATE_CHECKS: &'static [DuplicateCheck] = &[EXECUTIONS];
-    const CONFIRM: Option<fn(&Fields) -> Option<String>> = Some(on_every_device);
-    type Output = StartRunResponse;
+    const TOOL: ToolInfo =
+        ToolInfo::creates("start_test_plan_run", "Start a test plan with slot configs", Toolset::Plans)
+            .core()
+            .needs("project:operate-runs")
+            .rules(&[
+                Rule::AtLeastOne(&["deployment_config_id", "slot_deployment_configs"]),
+                Rule::Needs("build_id", "deployment_config_id"),
+                ON_ALL_DEVICES,
+                Rule::WhenTrue(
+                    "run_on_all_configured_devices",
+                    &[Rule::Excludes("run_on_all_configured_devices", "slot_deployment_configs")],
+                ),
+                Rule::Custom(check_slots),
+                Rule::Custom(check_options),
+            ])
+            .own_rules(&[Rule::NeedsTrue("template_data", "render_templates")])
+            .recovery_hint("look with `list_test_plan_executions` before you call again")
+            .asks_confirmation(on_every_device);
+    const REQUEST: RequestInfo =
+        RequestInfo::post("/test-plans/{test_plan_id}/runs").duplicate_checks(&[EXECUTIONS]);
+    type Answer = StartRunResponse;
 }
 
 /// Name of a one-off test that is given none (specification, POST runs).
@@ -178,23 +176,23 @@ const WAIT: &str = "wait for it with `wait_for_completion`";
 /// The jobs of a start.
 const JOBS: ListProbe = ListProbe {
     list: ListJobs::NAME,
-    narrowed: &[],
+    filters: &[],
     newest_first: &[],
-    same: &[],
-    made: Some("created_at"),
-    told: &["job_id", "test_name", "status", "created_at"],
+    matches: &[],
+    created_at: Some("created_at"),
+    shown_fields: &["job_id", "test_name", "status", "created_at"],
 };
 
 /// The execution that the start of a plan makes.
 const EXECUTIONS: DuplicateCheck = DuplicateCheck {
-    with: None,
-    look: Probe::List(ListProbe {
+    when_given: None,
+    probe: Probe::List(ListProbe {
         list: ListTestPlanExecutions::NAME,
-        narrowed: &["test_plan_id"],
+        filters: &["test_plan_id"],
         newest_first: &[("sort_by", "start_time"), ("sort_order", "desc")],
-        same: &[FieldMatch::of("build_id", "build_id")],
-        made: Some("started_at"),
-        told: &["id", "test_plan_name", "status", "started_at"],
+        matches: &[FieldMatch::new("build_id", "build_id")],
+        created_at: Some("started_at"),
+        shown_fields: &["id", "test_plan_name", "status", "started_at"],
     }),
     advice: WAIT,
 };

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,9 +13,10 @@ use super::{
 };
 use crate::{
     service::{
-        operation::{Access, DuplicateCheck, Effect, FieldMatch, ListProbe, Operation, Probe, Tier, Toolset},
+        operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo},
         rule::Rule,
         schema::passed_through,
+        tool::{ToolInfo, Toolset},
     },
     violation::Violation,
 };
@@ -35,32 +35,27 @@ pub struct CreateSharedStep {
 }
 
 impl Operation for CreateSharedStep {
-    const NAME: &'static str = "create_shared_step";
-    const TITLE: &'static str = "Create a shared step collection";
-    const METHOD: Method = Method::POST;
-    const PATH: &'static str = "/shared-steps";
-    const WRAPPER: Option<&'static str> = Some("shared_step");
-    const EFFECT: Effect = Effect::Creates;
-    const TOOLSET: Toolset = Toolset::Steps;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::Permission("project:edit-tests");
-    const RULES: &'static [Rule] = &[Rule::Custom(|arguments, violations| {
-        managed(arguments.get("steps_by_key"), "steps_by_key", violations);
-    })];
-    const IN_DOUBT: Option<&'static str> = Some("look with `list_shared_steps` before you call again");
-    const DUPLICATE_CHECKS: &'static [DuplicateCheck] = &[DuplicateCheck {
-        with: None,
-        look: Probe::List(ListProbe {
-            list: ListSharedSteps::NAME,
-            narrowed: &[],
-            newest_first: &[],
-            same: &[FieldMatch::of("name", "name"), FieldMatch::of("id", "id")],
-            made: Some("created_at"),
-            told: &["id", "name", "created_at"],
-        }),
-        advice: "use it",
-    }];
-    type Output = SharedStep;
+    const TOOL: ToolInfo =
+        ToolInfo::creates("create_shared_step", "Create a shared step collection", Toolset::Steps)
+            .needs("project:edit-tests")
+            .rules(&[Rule::Custom(|arguments, violations| {
+                managed(arguments.get("steps_by_key"), "steps_by_key", violations);
+            })])
+            .recovery_hint("look with `list_shared_steps` before you call again");
+    const REQUEST: RequestInfo =
+        RequestInfo::post("/shared-steps").wrapped_in("shared_step").duplicate_checks(&[DuplicateCheck {
+            when_given: None,
+            probe: Probe::List(ListProbe {
+                list: ListSharedSteps::NAME,
+                filters: &[],
+                newest_first: &[],
+                matches: &[FieldMatch::new("name", "name"), FieldMatch::new("id", "id")],
+                created_at: Some("created_at"),
+                shown_fields: &["id", "name", "created_at"],
+            }),
+            advice: "use it",
+        }]);
+    type Answer = SharedStep;
 }
 
 /// Changes a shared step collection; every test that refers to it changes with it.
@@ -78,23 +73,24 @@ pub struct UpdateSharedStep {
 }
 
 impl Operation for UpdateSharedStep {
-    const NAME: &'static str = "update_shared_step";
-    const TITLE: &'static str = "Update a shared step collection";
-    const METHOD: Method = Method::PATCH;
-    const PATH: &'static str = "/shared-steps/{shared_step_id}";
-    const EFFECT: Effect = Effect::Replaces;
-    const TOOLSET: Toolset = Toolset::Steps;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:edit-tests");
-    const RULES: &'static [Rule] = &[Rule::Custom(|arguments, violations| {
+    const TOOL: ToolInfo = ToolInfo::replaces(
+        "update_shared_step",
+        "Update a shared step collection",
+        Toolset::Steps,
+    )
+    .core()
+    .needs("project:edit-tests")
+    .rules(&[Rule::Custom(|arguments, violations| {
         refuse(arguments, "patch", &["id", "is_shared"], "cannot be changed", violations);
         refuse(arguments, "patch", &OF_COLLECTIONS, MANAGED, violations);
         let steps = arguments.get("patch").and_then(|patch| patch.get("steps_by_key"));
         managed(steps, "patch.steps_by_key", violations);
-    })];
-    const IN_DOUBT: Option<&'static str> =
-        Some("look with `get_shared_step` before you call again: its `version` is one higher if it happened");
-    type Output = SharedStep;
+    })])
+    .recovery_hint(
+        "look with `get_shared_step` before you call again: its `version` is one higher if it happened",
+    );
+    const REQUEST: RequestInfo = RequestInfo::patch("/shared-steps/{shared_step_id}");
+    type Answer = SharedStep;
 }
 
 /// Why a field that the service manages is refused.

@@ -6,12 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Id, ListPage, Open, Page, PageSize, ReadVersion};
-use crate::service::operation::{Access, Effect, Operation, Tier, Toolset};
+use crate::service::{
+    operation::{Operation, RequestInfo},
+    tool::{ToolInfo, Toolset},
+};
 
 /// Lists the shared step collections: steps that several tests have in common.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -21,16 +23,10 @@ pub struct ListSharedSteps {
 }
 
 impl Operation for ListSharedSteps {
-    const NAME: &'static str = "list_shared_steps";
-    const TITLE: &'static str = "List shared steps";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/shared-steps";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Steps;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::AnyKey;
-    const ESSENTIAL: &'static [&'static str] = &["data"];
-    type Output = ListPage<SharedStepSummary>;
+    const TOOL: ToolInfo =
+        ToolInfo::reads("list_shared_steps", "List shared steps", Toolset::Steps).requires_fields(&["data"]);
+    const REQUEST: RequestInfo = RequestInfo::get("/shared-steps");
+    type Answer = ListPage<SharedStepSummary>;
 }
 
 /// Shows one shared step collection: its steps in order, and its version.
@@ -42,15 +38,10 @@ pub struct GetSharedStep {
 }
 
 impl Operation for GetSharedStep {
-    const NAME: &'static str = "get_shared_step";
-    const TITLE: &'static str = "Get a shared step collection";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/shared-steps/{shared_step_id}";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Steps;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::AnyKey;
-    type Output = SharedStep;
+    const TOOL: ToolInfo =
+        ToolInfo::reads("get_shared_step", "Get a shared step collection", Toolset::Steps).core();
+    const REQUEST: RequestInfo = RequestInfo::get("/shared-steps/{shared_step_id}");
+    type Answer = SharedStep;
 }
 
 /// A shared step collection, list form.

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,9 +14,10 @@ use super::{
 use crate::{
     fields::Fields,
     service::{
-        operation::{Access, DuplicateCheck, Effect, FieldMatch, ListProbe, Operation, Probe, Tier, Toolset},
+        operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo},
         rule::Rule,
         schema::passed_through,
+        tool::{ToolInfo, Toolset},
     },
     violation::Violation,
 };
@@ -45,56 +45,51 @@ pub struct CreateTest {
 }
 
 impl Operation for CreateTest {
-    const NAME: &'static str = "create_test";
-    const TITLE: &'static str = "Create a test";
-    const METHOD: Method = Method::POST;
-    const PATH: &'static str = "/tests";
-    const QUERY: &'static [&'static str] =
-        &["include_shared_collection_steps", "shared_collection_steps_mode"];
-    const EFFECT: Effect = Effect::Creates;
-    const TOOLSET: Toolset = Toolset::Tests;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:edit-tests");
-    const RULES: &'static [Rule] = &[
-        Rule::Excludes("folder_path", "folder_id"),
-        Rule::Custom(|arguments, violations| check_content("test", arguments, violations)),
-    ];
-    const IN_DOUBT: Option<&'static str> = Some("look with `list_tests` before you call again");
-    const DUPLICATE_CHECKS: &'static [DuplicateCheck] = &[
-        DuplicateCheck {
-            with: Some("folder_id"),
-            look: Probe::List(ListProbe { narrowed: &["folder_id"], ..TESTS }),
-            advice: USE,
-        },
-        DuplicateCheck {
-            with: Some("folder_path"),
-            look: Probe::List(ListProbe { narrowed: &["folder_path"], ..TESTS }),
-            advice: USE,
-        },
-        DuplicateCheck {
-            with: None,
-            look: Probe::List(ListProbe {
-                same: &[
-                    FieldMatch::of("name", "test.name"),
-                    FieldMatch::of("id", "test.id"),
-                    FieldMatch::of("folder_path", "folder_path").or_null("/"),
-                ],
-                ..TESTS
-            }),
-            advice: USE,
-        },
-    ];
-    type Output = TestCase;
+    const TOOL: ToolInfo = ToolInfo::creates("create_test", "Create a test", Toolset::Tests)
+        .core()
+        .needs("project:edit-tests")
+        .rules(&[
+            Rule::Excludes("folder_path", "folder_id"),
+            Rule::Custom(|arguments, violations| check_content("test", arguments, violations)),
+        ])
+        .recovery_hint("look with `list_tests` before you call again");
+    const REQUEST: RequestInfo = RequestInfo::post("/tests")
+        .query_fields(&["include_shared_collection_steps", "shared_collection_steps_mode"])
+        .duplicate_checks(&[
+            DuplicateCheck {
+                when_given: Some("folder_id"),
+                probe: Probe::List(ListProbe { filters: &["folder_id"], ..TESTS }),
+                advice: USE,
+            },
+            DuplicateCheck {
+                when_given: Some("folder_path"),
+                probe: Probe::List(ListProbe { filters: &["folder_path"], ..TESTS }),
+                advice: USE,
+            },
+            DuplicateCheck {
+                when_given: None,
+                probe: Probe::List(ListProbe {
+                    matches: &[
+                        FieldMatch::new("name", "test.name"),
+                        FieldMatch::new("id", "test.id"),
+                        FieldMatch::new("folder_path", "folder_path").or_null("/"),
+                    ],
+                    ..TESTS
+                }),
+                advice: USE,
+            },
+        ]);
+    type Answer = TestCase;
 }
 
 /// The tests among which a new one is; the list does not say when they were made (supplement 6.1).
 const TESTS: ListProbe = ListProbe {
     list: ListTests::NAME,
-    narrowed: &[],
+    filters: &[],
     newest_first: &[],
-    same: &[FieldMatch::of("name", "test.name"), FieldMatch::of("id", "test.id")],
-    made: None,
-    told: &["id", "name", "folder_path"],
+    matches: &[FieldMatch::new("name", "test.name"), FieldMatch::new("id", "test.id")],
+    created_at: None,
+    shown_fields: &["id", "name", "folder_path"],
 };
 
 /// What to do with a test that was made after all, or was there before.
@@ -127,25 +122,22 @@ pub struct UpdateTest {
 }
 
 impl Operation for UpdateTest {
-    const NAME: &'static str = "update_test";
-    const TITLE: &'static str = "Update a test";
-    const METHOD: Method = Method::PATCH;
-    const PATH: &'static str = "/tests/{test_id}";
-    const QUERY: &'static [&'static str] = &["include_shared_collection_steps"];
-    const EFFECT: Effect = Effect::Replaces;
-    const TOOLSET: Toolset = Toolset::Tests;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:edit-tests");
-    const RULES: &'static [Rule] = &[
-        Rule::Excludes("folder_path", "folder_id"),
-        Rule::Custom(|arguments, violations| {
-            refuse(arguments, "patch", &["id"], "cannot be changed", violations);
-            check_content("patch", arguments, violations);
-        }),
-    ];
-    const IN_DOUBT: Option<&'static str> =
-        Some("look with `get_test` before you call again: its `version` is one higher if it happened");
-    type Output = TestCase;
+    const TOOL: ToolInfo = ToolInfo::replaces("update_test", "Update a test", Toolset::Tests)
+        .core()
+        .needs("project:edit-tests")
+        .rules(&[
+            Rule::Excludes("folder_path", "folder_id"),
+            Rule::Custom(|arguments, violations| {
+                refuse(arguments, "patch", &["id"], "cannot be changed", violations);
+                check_content("patch", arguments, violations);
+            }),
+        ])
+        .recovery_hint(
+            "look with `get_test` before you call again: its `version` is one higher if it happened",
+        );
+    const REQUEST: RequestInfo =
+        RequestInfo::patch("/tests/{test_id}").query_fields(&["include_shared_collection_steps"]);
+    type Answer = TestCase;
 }
 
 /// What happens to collection items that cannot be resolved.

@@ -6,14 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Id, ListPage, Open, Page, PageSize, ReadVersion, steps::StepBody};
 use crate::service::{
-    operation::{Access, Effect, Operation, Tier, Toolset},
+    operation::{Operation, RequestInfo},
     rule::Rule,
+    tool::{ToolInfo, Toolset},
 };
 
 /// Finds saved tests and their ids, all of them or those of one folder.
@@ -29,17 +29,12 @@ pub struct ListTests {
 }
 
 impl Operation for ListTests {
-    const NAME: &'static str = "list_tests";
-    const TITLE: &'static str = "List tests";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/tests";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Tests;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::AnyKey;
-    const RULES: &'static [Rule] = &[Rule::Excludes("folder_path", "folder_id")];
-    const ESSENTIAL: &'static [&'static str] = &["data"];
-    type Output = ListPage<TestSummary>;
+    const TOOL: ToolInfo = ToolInfo::reads("list_tests", "List tests", Toolset::Tests)
+        .core()
+        .rules(&[Rule::Excludes("folder_path", "folder_id")])
+        .requires_fields(&["data"]);
+    const REQUEST: RequestInfo = RequestInfo::get("/tests");
+    type Answer = ListPage<TestSummary>;
 }
 
 /// Shows a saved test in full: players, their steps in order, expected results, time budget, version.
@@ -55,15 +50,9 @@ pub struct GetTest {
 }
 
 impl Operation for GetTest {
-    const NAME: &'static str = "get_test";
-    const TITLE: &'static str = "Get a test";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/tests/{test_id}";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Tests;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::AnyKey;
-    type Output = TestCase;
+    const TOOL: ToolInfo = ToolInfo::reads("get_test", "Get a test", Toolset::Tests).core();
+    const REQUEST: RequestInfo = RequestInfo::get("/tests/{test_id}");
+    type Answer = TestCase;
 }
 
 /// A saved test, list form.

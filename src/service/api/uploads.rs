@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 
-use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,11 +16,11 @@ use crate::{
     fields::Fields,
     service::{
         operation::{
-            Access, DuplicateCheck, Effect, FieldMatch, ListProbe, Operation, Probe, ResponseKind, Tier,
-            Toolset, UrlBase,
+            DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo, ResponseKind, UrlBase,
         },
         rule::Rule,
         schema::passed_through,
+        tool::{ToolInfo, Toolset},
     },
     violation::Violation,
 };
@@ -101,42 +100,40 @@ impl JsonSchema for Tag {
 }
 
 impl Operation for InitiateBuildUpload {
-    const NAME: &'static str = "initiate_build_upload";
-    const TITLE: &'static str = "Begin a build upload";
-    const METHOD: Method = Method::POST;
-    const PATH: &'static str = "/builds/upload";
-    const PLACE: UrlBase = UrlBase::NamedProject;
-    const PROJECT_IN_BODY: bool = true;
-    const EFFECT: Effect = Effect::Creates;
-    const TOOLSET: Toolset = Toolset::Builds;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:manage-build-storage");
-    const OWN_RULES: &'static [Rule] = &[Rule::NeedsTrue("deletion_policy", "auto_delete")];
-    const ESSENTIAL: &'static [&'static str] = &["build_id"];
-    const IN_DOUBT: Option<&'static str> =
-        Some("space may be reserved until the upload times out; call again to begin another upload");
-    const DUPLICATE_CHECKS: &'static [DuplicateCheck] = &[DuplicateCheck {
-        with: None,
-        look: Probe::List(ListProbe {
-            list: ListBuilds::NAME,
-            narrowed: &["platform"],
-            newest_first: &[],
-            same: &[
-                FieldMatch::of("name", "name"),
-                FieldMatch::of("file_name", "file_name"),
-                FieldMatch::of("file_size", "file_size"),
-            ],
-            made: Some("created_at"),
-            told: &["id", "name", "status", "created_at"],
-        }),
-        advice: "its upload cannot be taken up without the `upload_id`",
-    }];
-    const CONFIRM: Option<fn(&Fields) -> Option<String>> = Some(in_place_of_others);
-    type Output = BuildUpload;
+    const TOOL: ToolInfo =
+        ToolInfo::creates("initiate_build_upload", "Begin a build upload", Toolset::Builds)
+            .core()
+            .needs("project:manage-build-storage")
+            .own_rules(&[Rule::NeedsTrue("deletion_policy", "auto_delete")])
+            .requires_fields(&["build_id"])
+            .recovery_hint(
+                "space may be reserved until the upload times out; call again to begin another upload",
+            )
+            .asks_confirmation(automatic_deletion_question);
+    const REQUEST: RequestInfo = RequestInfo::post("/builds/upload")
+        .below(UrlBase::NamedProject)
+        .with_project_in_body()
+        .duplicate_checks(&[DuplicateCheck {
+            when_given: None,
+            probe: Probe::List(ListProbe {
+                list: ListBuilds::NAME,
+                filters: &["platform"],
+                newest_first: &[],
+                matches: &[
+                    FieldMatch::new("name", "name"),
+                    FieldMatch::new("file_name", "file_name"),
+                    FieldMatch::new("file_size", "file_size"),
+                ],
+                created_at: Some("created_at"),
+                shown_fields: &["id", "name", "status", "created_at"],
+            }),
+            advice: "its upload cannot be taken up without the `upload_id`",
+        }]);
+    type Answer = BuildUpload;
 }
 
 /// What `auto_delete` deletes does not come back.
-fn in_place_of_others(arguments: &Fields) -> Option<String> {
+pub fn automatic_deletion_question(arguments: &Fields) -> Option<String> {
     let deletes = arguments.get("auto_delete") == Some(&Value::Bool(true));
     deletes.then(|| "deletes other builds for good if the storage is full".to_owned())
 }
@@ -155,17 +152,13 @@ pub struct GetBuildUploadParts {
 }
 
 impl Operation for GetBuildUploadParts {
-    const NAME: &'static str = "get_build_upload_parts";
-    const TITLE: &'static str = "Get addresses of upload parts";
-    const METHOD: Method = Method::GET;
-    const PATH: &'static str = "/builds/upload/parts";
-    const PLACE: UrlBase = UrlBase::NamedProject;
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Builds;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::NoKey;
-    const ESSENTIAL: &'static [&'static str] = &["upload_urls"];
-    type Output = UploadPartUrls;
+    const TOOL: ToolInfo =
+        ToolInfo::reads("get_build_upload_parts", "Get addresses of upload parts", Toolset::Builds)
+            .core()
+            .without_key()
+            .requires_fields(&["upload_urls"]);
+    const REQUEST: RequestInfo = RequestInfo::get("/builds/upload/parts").below(UrlBase::NamedProject);
+    type Answer = UploadPartUrls;
 }
 
 /// Completes a build upload, so that the build can be started.
@@ -192,26 +185,24 @@ pub struct CompletedPart {
 }
 
 impl Operation for CompleteBuildUpload {
-    const NAME: &'static str = "complete_build_upload";
-    const TITLE: &'static str = "Complete a build upload";
-    const METHOD: Method = Method::POST;
-    const PATH: &'static str = "/builds/upload/complete";
-    const EFFECT: Effect = Effect::Creates;
-    const TOOLSET: Toolset = Toolset::Builds;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:manage-build-storage");
-    const RULES: &'static [Rule] = &[
-        Rule::Needs("upload_id", "parts"),
-        Rule::Needs("upload_id", "object_key"),
-        Rule::Needs("parts", "upload_id"),
-        Rule::Needs("parts", "object_key"),
-        Rule::Custom(check_numbers),
-    ];
-    const OWN_RULES: &'static [Rule] = &[Rule::Custom(check_etags)];
-    const IN_DOUBT: Option<&'static str> =
-        Some("look with `get_build`: the build is there if it happened; if not, complete it again");
-    const FORM: ResponseKind = ResponseKind::Status;
-    type Output = CompletedUpload;
+    const TOOL: ToolInfo =
+        ToolInfo::creates("complete_build_upload", "Complete a build upload", Toolset::Builds)
+            .core()
+            .needs("project:manage-build-storage")
+            .rules(&[
+                Rule::Needs("upload_id", "parts"),
+                Rule::Needs("upload_id", "object_key"),
+                Rule::Needs("parts", "upload_id"),
+                Rule::Needs("parts", "object_key"),
+                Rule::Custom(check_numbers),
+            ])
+            .own_rules(&[Rule::Custom(check_etags)])
+            .recovery_hint(
+                "look with `get_build`: the build is there if it happened; if not, complete it again",
+            );
+    const REQUEST: RequestInfo =
+        RequestInfo::post("/builds/upload/complete").responds_with(ResponseKind::Status);
+    type Answer = CompletedUpload;
 }
 
 /// Gives a build upload up and frees its space and parts at once.
@@ -224,16 +215,12 @@ pub struct CancelBuildUpload {
 }
 
 impl Operation for CancelBuildUpload {
-    const NAME: &'static str = "cancel_build_upload";
-    const TITLE: &'static str = "Cancel a build upload";
-    const METHOD: Method = Method::DELETE;
-    const PATH: &'static str = "/builds/upload";
-    const EFFECT: Effect = Effect::Stops;
-    const TOOLSET: Toolset = Toolset::Builds;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:manage-build-storage");
-    const IN_DOUBT: Option<&'static str> = Some("call again: `not_found` means that it is gone");
-    type Output = CancelledUpload;
+    const TOOL: ToolInfo = ToolInfo::stops("cancel_build_upload", "Cancel a build upload", Toolset::Builds)
+        .core()
+        .needs("project:manage-build-storage")
+        .recovery_hint("call again: `not_found` means that it is gone");
+    const REQUEST: RequestInfo = RequestInfo::delete("/builds/upload");
+    type Answer = CancelledUpload;
 }
 
 /// The parts with the number that each should have: from 1, in ascending order, none missing.

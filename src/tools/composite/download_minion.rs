@@ -8,7 +8,7 @@ use crate::{
     failure::Failure,
     service::{
         api::minions::MinionPlatform,
-        operation::{Access, Effect, Tier, Toolset},
+        tool::{ToolInfo, Toolset},
     },
     tools::{
         context::ToolContext,
@@ -31,15 +31,12 @@ pub struct DownloadMinion {
 }
 
 impl CompositeTool for DownloadMinion {
-    const NAME: &'static str = "download_minion";
-    const TITLE: &'static str = "Download the Minion installer";
-    const EFFECT: Effect = Effect::Replaces;
-    const TOOLSET: Toolset = Toolset::Minions;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::Permission("project:manage-minions");
-    const IN_DOUBT: Option<&'static str> = Some("look whether the file is there");
-    const ESSENTIAL: &'static [&'static str] = &["status"];
-    type Output = SavedInstaller;
+    const TOOL: ToolInfo =
+        ToolInfo::replaces("download_minion", "Download the Minion installer", Toolset::Minions)
+            .needs("project:manage-minions")
+            .requires_fields(&["status"])
+            .recovery_hint("look whether the file is there");
+    type Answer = SavedInstaller;
 
     async fn run(self, desk: ToolContext) -> Result<SavedInstaller, Failure> {
         let platform = platform(self.platform)?;

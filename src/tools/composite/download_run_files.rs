@@ -10,8 +10,8 @@ use crate::{
     fields::Fields,
     service::{
         api::Id,
-        operation::{Access, Effect, Tier, Toolset},
         rule::Rule,
+        tool::{ToolInfo, Toolset},
     },
     tools::{
         context::ToolContext,
@@ -51,20 +51,17 @@ pub struct FileChoice {
 }
 
 impl CompositeTool for DownloadRunFiles {
-    const NAME: &'static str = "download_run_files";
-    const TITLE: &'static str = "Download the files of a run";
-    const EFFECT: Effect = Effect::Replaces;
-    const TOOLSET: Toolset = Toolset::Artifacts;
-    const TIER: Tier = Tier::Extra;
-    const ACCESS: Access = Access::Permission("project:read-runs");
-    const RULES: &'static [Rule] = &[
-        Rule::Excludes("files", "players"),
-        Rule::Excludes("files", "patterns"),
-        Rule::Custom(files_are_of_the_run),
-    ];
-    const IN_DOUBT: Option<&'static str> = Some("call again: files that are there are not fetched again");
-    const ESSENTIAL: &'static [&'static str] = &["status"];
-    type Output = DownloadReport;
+    const TOOL: ToolInfo =
+        ToolInfo::replaces("download_run_files", "Download the files of a run", Toolset::Artifacts)
+            .needs("project:read-runs")
+            .rules(&[
+                Rule::Excludes("files", "players"),
+                Rule::Excludes("files", "patterns"),
+                Rule::Custom(files_are_of_the_run),
+            ])
+            .requires_fields(&["status"])
+            .recovery_hint("call again: files that are there are not fetched again");
+    type Answer = DownloadReport;
 
     async fn run(self, desk: ToolContext) -> Result<DownloadReport, Failure> {
         let destination = desk.files.root()?.destination(&self.destination_dir)?;

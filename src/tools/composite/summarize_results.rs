@@ -9,9 +9,9 @@ use crate::{
     failure::{Code, Failure},
     service::{
         api::{Id, Uuid},
-        operation::{Access, Effect, Tier, Toolset},
         result_kind::{ResultId, ResultKind},
         rule::Rule,
+        tool::{ToolInfo, Toolset},
     },
     tools::{
         context::ToolContext,
@@ -32,19 +32,16 @@ pub struct SummarizeResults {
 }
 
 impl CompositeTool for SummarizeResults {
-    const NAME: &'static str = "summarize_results";
-    const TITLE: &'static str = "Summarize results";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Runs;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:read-runs");
-    const RULES: &'static [Rule] = &[Rule::ExactlyOne(&[
-        ResultKind::Run.argument(),
-        ResultKind::Job.argument(),
-        ResultKind::Execution.argument(),
-    ])];
-    const VIEW: bool = true;
-    type Output = Summary;
+    const TOOL: ToolInfo = ToolInfo::reads("summarize_results", "Summarize results", Toolset::Runs)
+        .core()
+        .needs("project:read-runs")
+        .rules(&[Rule::ExactlyOne(&[
+            ResultKind::Run.argument(),
+            ResultKind::Job.argument(),
+            ResultKind::Execution.argument(),
+        ])])
+        .with_view();
+    type Answer = Summary;
 
     async fn run(self, desk: ToolContext) -> Result<Summary, Failure> {
         let request = Request {

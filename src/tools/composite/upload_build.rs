@@ -12,11 +12,11 @@ use crate::{
     service::{
         api::{
             builds::BuildPlatform,
-            uploads::{BuildOptions, InitiateBuildUpload},
+            uploads::{BuildOptions, automatic_deletion_question},
         },
-        operation::{Access, Effect, Operation, Tier, Toolset},
         rule::Rule,
         schema,
+        tool::{ToolInfo, Toolset},
     },
     tools::{
         context::ToolContext,
@@ -79,18 +79,17 @@ impl From<FinishedUpload> for BuildUpload {
 }
 
 impl CompositeTool for UploadBuild {
-    const NAME: &'static str = "upload_build";
-    const TITLE: &'static str = "Upload a build";
-    const EFFECT: Effect = Effect::Creates;
-    const TOOLSET: Toolset = Toolset::Builds;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:manage-build-storage");
-    const RULES: &'static [Rule] =
-        &[Rule::ExactlyOne(&["path", "upload_token"]), Rule::NeedsTrue("deletion_policy", "auto_delete")];
-    const IN_DOUBT: Option<&'static str> = Some("look with `list_builds` before you upload it again");
-    const CONFIRM: Option<fn(&Fields) -> Option<String>> = InitiateBuildUpload::CONFIRM;
-    const ESSENTIAL: &'static [&'static str] = &["status"];
-    type Output = BuildUpload;
+    const TOOL: ToolInfo = ToolInfo::creates("upload_build", "Upload a build", Toolset::Builds)
+        .core()
+        .needs("project:manage-build-storage")
+        .rules(&[
+            Rule::ExactlyOne(&["path", "upload_token"]),
+            Rule::NeedsTrue("deletion_policy", "auto_delete"),
+        ])
+        .requires_fields(&["status"])
+        .recovery_hint("look with `list_builds` before you upload it again")
+        .asks_confirmation(automatic_deletion_question);
+    type Answer = BuildUpload;
 
     async fn run(self, desk: ToolContext) -> Result<BuildUpload, Failure> {
         let files = &desk.files;

@@ -11,9 +11,9 @@ use crate::{
     failure::{Code, Failure},
     service::{
         api::{Id, Uuid},
-        operation::{Access, Effect, Tier, Toolset},
         result_kind::{ResultId, ResultKind},
         rule::Rule,
+        tool::{ToolInfo, Toolset},
     },
     tools::{
         context::ToolContext,
@@ -44,19 +44,16 @@ pub struct WaitForCompletion {
 }
 
 impl CompositeTool for WaitForCompletion {
-    const NAME: &'static str = "wait_for_completion";
-    const TITLE: &'static str = "Wait for runs to finish";
-    const EFFECT: Effect = Effect::Reads;
-    const TOOLSET: Toolset = Toolset::Runs;
-    const TIER: Tier = Tier::Core;
-    const ACCESS: Access = Access::Permission("project:read-runs");
-    const RULES: &'static [Rule] = &[Rule::ExactlyOne(&[
-        ResultKind::Job.argument(),
-        "job_ids",
-        ResultKind::Run.argument(),
-        ResultKind::Execution.argument(),
-    ])];
-    type Output = Completion;
+    const TOOL: ToolInfo = ToolInfo::reads("wait_for_completion", "Wait for runs to finish", Toolset::Runs)
+        .core()
+        .needs("project:read-runs")
+        .rules(&[Rule::ExactlyOne(&[
+            ResultKind::Job.argument(),
+            "job_ids",
+            ResultKind::Run.argument(),
+            ResultKind::Execution.argument(),
+        ])]);
+    type Answer = Completion;
 
     async fn run(self, desk: ToolContext) -> Result<Completion, Failure> {
         let wait = Wait {

@@ -81,7 +81,7 @@ impl UploadSession {
             arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
         }
 
-        if entry.confirm.is_some() {
+        if entry.confirmation_question.is_some() {
             arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
         }
 

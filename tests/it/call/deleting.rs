@@ -176,8 +176,8 @@ async fn deletions_are_extras_that_change_something_and_say_that_they_destroy() 
     for (tool, ..) in deletions() {
         let entry = tas_mcp::service::catalog::find(tool).expect("a tool");
         assert!(entry.effect.is_destructive() && entry.effect.is_idempotent(), "{tool}");
-        assert_eq!(entry.tier, tas_mcp::service::operation::Tier::Extra, "{tool}");
-        assert!(entry.confirm.is_some(), "{tool}");
+        assert_eq!(entry.tier, tas_mcp::service::tool::Tier::Extra, "{tool}");
+        assert!(entry.confirmation_question.is_some(), "{tool}");
     }
 
     let (_service, mut host) = open(&[("TAS_READ_ONLY", "true")]).await;

@@ -5,7 +5,7 @@ use std::{fmt::Write, fs, path::Path};
 use serde_json::Value;
 use tas_mcp::{
     cli,
-    service::operation::{Access, Tier},
+    service::tool::{Access, Tier},
     settings::{self, SETTINGS},
     tools::catalog,
 };

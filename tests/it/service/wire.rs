@@ -9,8 +9,9 @@ use tas_mcp::{
     service::{
         arguments::{self, Mode},
         catalog::{OPERATIONS, OperationEntry},
-        operation::{Access, UrlBase},
+        operation::UrlBase,
         request::{self, Layout, layout},
+        tool::Access,
     },
 };
 
@@ -51,18 +52,18 @@ fn both() -> impl Iterator<Item = (&'static OperationEntry, &'static Operation)>
 /// Schema of the object that holds the fields of a body.
 fn holder(entry: &OperationEntry, operation: &Operation) -> Option<&'static Value> {
     let body = operation.body?;
-    Some(entry.wrapper.map_or(body, |wrapper| resolved(&body["properties"][wrapper])))
+    Some(entry.request.wrapper.map_or(body, |wrapper| resolved(&body["properties"][wrapper])))
 }
 
 /// The fields that a body holds.
 fn unwrapped(entry: &OperationEntry, body: &Value) -> Option<Fields> {
-    entry.wrapper.map_or(body, |wrapper| &body[wrapper]).as_object().cloned()
+    entry.request.wrapper.map_or(body, |wrapper| &body[wrapper]).as_object().cloned()
 }
 
 /// The body that holds the fields.
 fn wrapped(entry: &OperationEntry, fields: Fields) -> Value {
     let fields = Value::Object(fields);
-    entry.wrapper.map_or(fields.clone(), |wrapper| json!({wrapper: fields}))
+    entry.request.wrapper.map_or(fields.clone(), |wrapper| json!({wrapper: fields}))
 }
 
 fn laid_out(entry: &OperationEntry, arguments: &Fields) -> Layout {
@@ -89,7 +90,7 @@ fn text(value: &Value) -> String {
 /// A value for each placeholder of the path, the project among them where the path names it.
 fn path_sample(entry: &OperationEntry, operation: &Operation) -> Fields {
     let mut sample = operation.sample("path");
-    if entry.names_project() && entry.path.contains(tas_mcp::service::operation::PROJECT) {
+    if entry.request.names_project() && entry.request.path.contains(tas_mcp::service::operation::PROJECT) {
         sample.insert("project_id".to_owned(), json!(PROJECT));
     }
     sample
@@ -103,7 +104,7 @@ fn path_on_wire(operation: &Operation) -> String {
 #[test]
 fn methods_are_those_of_the_contract() {
     for (entry, operation) in both() {
-        assert_eq!(entry.method.as_str(), operation.method, "{}", entry.name);
+        assert_eq!(entry.request.method.as_str(), operation.method, "{}", entry.name);
     }
 }
 
@@ -124,7 +125,7 @@ fn paths_are_those_of_the_contract() {
     for (entry, operation) in both() {
         let layout = laid_out(entry, &path_sample(entry, operation));
         let path = path_on_wire(operation);
-        let in_project = matches!(entry.place, UrlBase::Project | UrlBase::NamedProject);
+        let in_project = matches!(entry.request.url_base, UrlBase::Project | UrlBase::NamedProject);
         let prefix = if in_project { format!("/project/{PROJECT}") } else { String::new() };
         assert_eq!(layout.target(Some(PROJECT)), format!("{prefix}{path}"), "{}", entry.name);
         assert_eq!(layout.target(None), path, "{}", entry.name);
@@ -144,7 +145,7 @@ fn every_query_parameter_of_the_contract_travels_as_the_contract_says() {
         assert_eq!(pairs(&layout.target(Some(PROJECT))), expected, "{}", entry.name);
         assert_eq!(url(&layout.target(None)).path(), format!("/api/v1{}", path_on_wire(operation)));
 
-        let body = entry.has_body().then(|| wrapped(entry, Fields::new()).to_string().into_bytes());
+        let body = entry.request.has_body().then(|| wrapped(entry, Fields::new()).to_string().into_bytes());
 
         assert_eq!(layout.body, body, "{}", entry.name);
     }
@@ -162,7 +163,7 @@ fn every_request_example_of_the_contract_travels_unchanged() {
 
             let project = arguments.shift_remove("project_id");
 
-            assert_eq!(project.is_some(), entry.project_in_body, "{} {name}", entry.name);
+            assert_eq!(project.is_some(), entry.request.project_in_body, "{} {name}", entry.name);
 
             let given = arguments.clone();
             let mut broken = arguments::check(entry.input_schema(), &mut arguments, Mode::Arguments);
@@ -178,7 +179,7 @@ fn every_request_example_of_the_contract_travels_unchanged() {
             let layout = laid_out(entry, &arguments);
             // A body that a request may lack is left out when nothing is in it.
             let body_sent = layout.body.unwrap_or_else(|| {
-                assert!(!entry.has_body(), "{} {name}", entry.name);
+                assert!(!entry.request.has_body(), "{} {name}", entry.name);
                 b"{}".to_vec()
             });
             let sent: Value = serde_json::from_slice(&body_sent).unwrap();
@@ -238,7 +239,7 @@ fn a_body_of_a_deletion_is_there_when_something_is_in_it() {
 fn a_hostile_id_is_one_segment_or_refused() {
     let endless = "a".repeat(1 << 20);
     for (entry, operation) in both() {
-        for field in entry.path_fields().filter(|field| *field != "filename") {
+        for field in entry.request.path_fields().filter(|field| *field != "filename") {
             for hostile in HOSTILE.into_iter().chain([endless.as_str()]) {
                 let mut arguments = path_sample(entry, operation);
                 let harmless = url(&laid_out(entry, &arguments).target(Some(PROJECT)));
@@ -313,7 +314,7 @@ fn arguments_of_our_own_do_not_travel() {
     let mut own = 0;
     for (entry, operation) in both() {
         let plain = laid_out(entry, &path_sample(entry, operation));
-        for name in entry.own_arguments {
+        for name in entry.request.own_arguments {
             let mut arguments = path_sample(entry, operation);
             arguments.insert((*name).to_owned(), json!(1));
             let layout = laid_out(entry, &arguments);
@@ -337,7 +338,7 @@ fn ids_that_cannot_be_a_segment_are_refused() {
 
 #[test]
 fn a_hostile_query_value_stays_one_value() {
-    for (entry, operation) in both().filter(|(entry, _)| !entry.has_body()) {
+    for (entry, operation) in both().filter(|(entry, _)| !entry.request.has_body()) {
         for parameter in operation.parameters_in("query") {
             let name = parameter["name"].as_str().unwrap();
             for hostile in HOSTILE {

@@ -1,7 +1,7 @@
 //! Which tools are offered.
 
 use tas_mcp::{
-    service::operation::{Tier, Toolset},
+    service::tool::{Tier, Toolset},
     tools::catalog,
 };
 

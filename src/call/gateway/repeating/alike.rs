@@ -18,7 +18,7 @@ pub(super) fn is_alike(same: &[FieldMatch], record: &Value, shown: &Fields) -> b
     same.iter().all(|same| {
         let wanted = argument(shown, same.argument).cloned().or(same.default.map(Value::from));
         let held = match record.get(same.field) {
-            Some(Value::Null) => same.null.map(Value::from),
+            Some(Value::Null) => same.null_value.map(Value::from),
             held => held.cloned(),
         };
         wanted.zip(held).is_none_or(|(wanted, held)| says(same.field, &held, &wanted))

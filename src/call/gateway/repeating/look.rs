@@ -75,7 +75,7 @@ impl Since {
 
     /// Whether somebody was told this record already.
     fn knows(&self, list: &ListProbe, record: &Value) -> bool {
-        let id = list.told.first().and_then(|name| record.get(*name)?.as_str());
+        let id = list.shown_fields.first().and_then(|name| record.get(*name)?.as_str());
         id.is_some_and(|id| self.given.contains(&id.to_ascii_lowercase()))
     }
 }
@@ -137,7 +137,7 @@ impl Ready {
             let reply = Reply::new(entry, &asked, &answer, &call.key, &self.within())?;
             let page = Page::read(reply.value(), number).ok_or_else(|| no_page(entry.name))?;
             let may_be = |record: &&Value| {
-                let is_like = is_new(list, record, start) && is_alike(list.same, record, &shown);
+                let is_like = is_new(list, record, start) && is_alike(list.matches, record, &shown);
                 is_like && !since.knows(list, record)
             };
 
@@ -160,12 +160,12 @@ fn asked(list: &ListProbe, arguments: &Fields, page: usize) -> Fields {
     let paging = [("page".to_owned(), json!(page)), ("page_size".to_owned(), json!(PAGE_SIZE))];
     let order = list.newest_first.iter().map(|(name, value)| ((*name).to_owned(), json!(value)));
     let narrowed =
-        list.narrowed.iter().filter_map(|name| Some(((*name).to_owned(), arguments.get(*name)?.clone())));
+        list.filters.iter().filter_map(|name| Some(((*name).to_owned(), arguments.get(*name)?.clone())));
     paging.into_iter().chain(order).chain(narrowed).collect()
 }
 
 fn made(list: &ListProbe, record: &Value) -> Option<Timestamp> {
-    record.get(list.made?)?.as_str()?.parse().ok()
+    record.get(list.created_at?)?.as_str()?.parse().ok()
 }
 
 /// A record that does not say when it was made may be new.
@@ -185,5 +185,5 @@ fn is_past(list: &ListProbe, records: &[Value], since: Timestamp) -> bool {
 
 fn told(list: &ListProbe, record: &Value) -> Value {
     let field = |name: &&str| Some(((*name).to_owned(), record.get(*name)?.clone()));
-    Value::Object(list.told.iter().filter_map(field).collect())
+    Value::Object(list.shown_fields.iter().filter_map(field).collect())
 }

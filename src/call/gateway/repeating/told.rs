@@ -57,8 +57,8 @@ pub(super) fn found_again(
     found: &[Value],
     ago: Ago,
 ) -> Failure {
-    let undated = match trace.look {
-        Probe::List(list) if list.made.is_none() => {
+    let undated = match trace.probe {
+        Probe::List(list) if list.created_at.is_none() => {
             ", or it was there before: the list does not say since when"
         }
         _ => "",
@@ -80,12 +80,12 @@ pub(super) fn found_again(
 pub(super) fn unseen(entry: &OperationEntry, trace: &DuplicateCheck, failure: &Failure, ago: Ago) -> Failure {
     let message =
         format!("{}: not sent: the outcome of the equal call of {ago} is unknown, and {failure}", entry.name);
-    let advice = match trace.look {
+    let advice = match trace.probe {
         Probe::List(list) => format!("look with `{}`", list.list),
-        Probe::Again { argument, value, .. } => {
+        Probe::Repeat { argument, value, .. } => {
             format!("call with `{argument}: {value}`, which never does it twice")
         }
-        Probe::Nowhere(_) => trace.advice.to_owned(),
+        Probe::Unavailable(_) => trace.advice.to_owned(),
     };
 
     let more = if passes(failure) {
@@ -95,8 +95,8 @@ pub(super) fn unseen(entry: &OperationEntry, trace: &DuplicateCheck, failure: &F
     };
     let unseen = Failure::new(Code::OutcomeUnknown, message).hint(format!("{advice}{more}"));
 
-    match trace.look {
-        Probe::Nowhere(_) => unseen,
+    match trace.probe {
+        Probe::Unavailable(_) => unseen,
         _ => unseen.detail("looking_failed", json!(failure.code)),
     }
 }

@@ -3,10 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::{
     sandbox::keys,
-    service::{
-        operation::{Tier, Toolset},
-        tool::Tool,
-    },
+    service::tool::{Tier, Tool, Toolset},
     tools::catalog,
 };
 

@@ -4,9 +4,8 @@ use serde_json::Value;
 use tas_mcp::{
     mcp::published_tool,
     service::{
-        operation::Tier,
         schema::{HIDDEN, OR_TYPE, published},
-        tool::Tool,
+        tool::{Tier, Tool},
     },
     tools::catalog::{self, ToolEntry},
 };

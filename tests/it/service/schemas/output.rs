@@ -65,11 +65,11 @@ fn essential_fields_are_required_by_the_contract_and_nothing_else_is() {
         let output = output(entry);
         super::input::walk(entry.name, &output, &mut |place, schema| {
             let required = schema.get("required").map_or(json!([]), Clone::clone);
-            let essential = if place == entry.name { json!(entry.essential) } else { json!([]) };
+            let essential = if place == entry.name { json!(entry.required_fields) } else { json!([]) };
             assert_eq!(required, essential, "{place}");
         });
 
-        for field in entry.essential {
+        for field in entry.required_fields {
             assert!(output["properties"].get(field).is_some(), "{}: {field}", entry.name);
             for (status, answer) in Contract::load().operation(entry.name).successes() {
                 let required = |one: &&'static Value| {
@@ -99,7 +99,9 @@ fn every_field_of_the_contract_is_described() {
 #[test]
 fn every_answer_that_the_contract_allows_keeps_the_output_schema() {
     let mut judged = 0;
-    let is_json = |entry: &&OperationEntry| matches!(entry.form, ResponseKind::Json | ResponseKind::Status);
+    let is_json = |entry: &&OperationEntry| {
+        matches!(entry.request.response_kind, ResponseKind::Json | ResponseKind::Status)
+    };
 
     for entry in OPERATIONS.iter().filter(is_json) {
         let ours = jsonschema::draft202012::new(&output(entry)).unwrap();

@@ -32,7 +32,7 @@ fn documented(entry: &OperationEntry, operation: &Operation) -> Vec<(String, &'s
 
     if let Some(body) = holder(entry, operation) {
         // The gateway names the project in such a body.
-        let ours = |name: &str| !(entry.project_in_body && name == "project_id");
+        let ours = |name: &str| !(entry.request.project_in_body && name == "project_id");
         for (name, schema) in members(&body["properties"]).filter(|(name, _)| ours(name)) {
             arguments.push((name.to_owned(), resolved(schema), is_required(body, name)));
         }
@@ -60,9 +60,9 @@ fn every_parameter_and_property_of_the_contract_is_an_argument_and_vice_versa() 
         let ours = names(properties(entry.input_schema()).keys().map(String::as_str));
         // What is ours shapes the request or the reply, and is no parameter of the service.
         let theirs = documented.iter().map(|(name, ..)| name.as_str());
-        let expected = names(theirs.chain(entry.own_arguments.iter().copied()));
+        let expected = names(theirs.chain(entry.request.own_arguments.iter().copied()));
         assert_eq!(ours, expected, "{}", entry.name);
-        assert!(documented.iter().all(|(name, ..)| !entry.own_arguments.contains(&name.as_str())));
+        assert!(documented.iter().all(|(name, ..)| !entry.request.own_arguments.contains(&name.as_str())));
     }
 }
 
@@ -81,7 +81,7 @@ fn required_arguments_are_those_of_the_contract() {
 fn path_fields_are_the_placeholders_of_the_contract() {
     for (entry, operation) in both() {
         let placeholders: Vec<_> = operation.parameters_in("path").map(argument).collect();
-        let ours = entry.path_fields().filter(|field| *field != "project_id");
+        let ours = entry.request.path_fields().filter(|field| *field != "project_id");
         assert_eq!(ours.collect::<Vec<_>>(), placeholders, "{}", entry.name);
     }
 }
@@ -91,9 +91,9 @@ fn the_project_is_in_the_path_where_the_contract_has_it() {
     let mut elsewhere = 0;
     for (entry, operation) in both() {
         let named = operation.parameters.iter().any(|parameter| parameter["name"] == "projectId");
-        let below = matches!(entry.place, UrlBase::Project | UrlBase::NamedProject);
-        assert_eq!(named, below || entry.path.contains(PROJECT), "{}", entry.name);
-        assert_eq!(operation.elsewhere, entry.place == UrlBase::Knowledge, "{}", entry.name);
+        let below = matches!(entry.request.url_base, UrlBase::Project | UrlBase::NamedProject);
+        assert_eq!(named, below || entry.request.path.contains(PROJECT), "{}", entry.name);
+        assert_eq!(operation.elsewhere, entry.request.url_base == UrlBase::Knowledge, "{}", entry.name);
         elsewhere += usize::from(operation.elsewhere);
     }
 
@@ -104,7 +104,7 @@ fn the_project_is_in_the_path_where_the_contract_has_it() {
 fn a_value_has_several_segments_where_the_contract_says_so() {
     for (entry, operation) in both() {
         for parameter in operation.parameters_in("path") {
-            let several = entry.path.contains(&format!("{{*{}}}", argument(parameter)));
+            let several = entry.request.path.contains(&format!("{{*{}}}", argument(parameter)));
             assert_eq!(several, parameter["x-multi-segment"] == true, "{}", entry.name);
         }
     }
@@ -127,7 +127,7 @@ fn headers_are_no_arguments() {
 fn bodies_are_closed_where_the_contract_closes_them() {
     for (entry, operation) in both() {
         let closed = operation.body.is_some_and(|body| body["additionalProperties"] == false);
-        assert_eq!(entry.closed, closed, "{}", entry.name);
+        assert_eq!(entry.request.denies_unknown_fields, closed, "{}", entry.name);
     }
 }
 
@@ -249,7 +249,7 @@ fn a_body_holds_its_fields_in_an_object_where_the_contract_says_so() {
     let mut wrapped = 0;
     for (entry, operation) in both() {
         let Some(body) = operation.body else {
-            assert_eq!(entry.wrapper, None, "{}", entry.name);
+            assert_eq!(entry.request.wrapper, None, "{}", entry.name);
             continue;
         };
         let properties: Vec<_> = members(&body["properties"]).collect();
@@ -259,7 +259,7 @@ fn a_body_holds_its_fields_in_an_object_where_the_contract_says_so() {
             _ => None,
         };
 
-        assert_eq!(entry.wrapper, only, "{}", entry.name);
+        assert_eq!(entry.request.wrapper, only, "{}", entry.name);
 
         wrapped += usize::from(only.is_some_and(|name| is_required(body, name)));
     }
