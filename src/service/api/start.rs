@@ -77,7 +77,7 @@ impl Operation for StartRun {
                 &[Rule::Excludes("run_on_all_configured_devices", "player_deployment_configs")],
             ),
             Rule::Custom(|arguments, violations| {
-                numbered("player_deployment_configs", arguments, violations)
+                numbered("player_deployment_configs", arguments, violations);
             }),
             Rule::Custom(check_options),
         ])
