@@ -1,20 +1,42 @@
-//! What the protocol asks of the server, request by request.
+//! Answers the requests of the protocol.
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
-        CompleteRequestParams, CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult,
-        ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
-        InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-        ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
-        UpdateTaskParams,
+        CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+        CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
+        GetPromptResponse, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+        ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
     },
     service::RequestContext,
 };
 
-use super::{CACHE_MS, Outcome, Server, implementation, is_modern, resources, stamp, success, tasks, view};
+use super::{
+    call_tool::CallResponse,
+    listed_tool::find_offered_tool,
+    prompts, report_view, resources,
+    result_metadata::{
+        CacheableResult as _, STATIC_LIFETIME_MS, add_server_info, add_server_info_for, server_info,
+    },
+    server::Server,
+    tasks,
+    tool_result::tool_result,
+};
+
+/// The methods of this server that take parameters, except those of tasks.
+const METHODS: [&str; 9] = [
+    "tools/call",
+    "tools/list",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "server/discover",
+];
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
@@ -24,16 +46,16 @@ impl ServerHandler for Server {
             .enable_prompts()
             .enable_completions()
             .build();
-        view::announce(&mut capabilities, &self.0.selection);
 
-        if self.offers_tasks() {
+        report_view::declare(&mut capabilities, &self.state.config.selection);
+        if self.state.tasks.is_offered() {
             tasks::declare(&mut capabilities);
         }
 
         ServerConfig::new(capabilities)
-            .with_server_info(implementation())
+            .with_server_info(server_info())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
-            .with_instructions(self.0.instructions.clone())
+            .with_instructions(self.state.instructions.clone())
     }
 
     async fn initialize(
@@ -43,17 +65,18 @@ impl ServerHandler for Server {
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
-        // Only a request of the newest revision can become a task.
+        // Revisions with `initialize` have no tasks.
         tasks::withdraw(&mut result.capabilities);
         Ok(result)
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
-        // The instructions name the project of the settings.
-        let scope = if self.0.project.is_some() { CacheScope::Private } else { CacheScope::Public };
+        // In project scope the instructions name the project.
+        let scope = if self.state.config.is_global() { CacheScope::Public } else { CacheScope::Private };
+
         Ok(DiscoverResult::from_server_info(versions, self.get_info())
-            .with_ttl_ms(CACHE_MS)
+            .with_ttl_ms(STATIC_LIFETIME_MS)
             .with_cache_scope(scope))
     }
 
@@ -62,15 +85,9 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        one_page(request)?;
-        let mut list = ListToolsResult::with_all_items(self.tools().to_vec());
-
-        if is_modern(&context) {
-            list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
-            stamp(&mut list.meta);
-        }
-
-        Ok(list)
+        refuse_cursor(request)?;
+        let list = ListToolsResult::with_all_items(self.state.published_tools().to_vec());
+        Ok(list.for_request(&context, STATIC_LIFETIME_MS, CacheScope::Public))
     }
 
     async fn call_tool(
@@ -78,31 +95,28 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool = self.offered(&request.name)?;
-        let mut result = match self.call_or_ask(tool, request, &context).await {
-            Outcome::Asks(mut question) => {
-                stamp(&mut question.meta);
-                return Ok((*question).into());
-            }
-            Outcome::Task(mut task) => {
-                stamp(&mut task.meta);
-                return Ok((*task).into());
-            }
-            Outcome::Ended(Ok(reply)) => success(reply, self.0.max_reply_chars, &tool),
-            Outcome::Ended(Err(failure)) => {
-                CallToolResult::error(vec![ContentBlock::text(failure.to_json())])
-            }
-        };
+        let config = &self.state.config;
+        let tool = find_offered_tool(&config.selection, &request.name)?;
 
-        if is_modern(&context) {
-            stamp(&mut result.meta);
+        match self.state.call_or_ask(tool, request, &context).await {
+            CallResponse::InputRequired(mut question) => {
+                add_server_info(&mut question.meta);
+                Ok((*question).into())
+            }
+            CallResponse::Task(mut task) => {
+                add_server_info(&mut task.meta);
+                Ok((*task).into())
+            }
+            CallResponse::Ended(outcome) => {
+                let mut result = tool_result(outcome, config.max_reply_chars, tool.tool());
+                add_server_info_for(&context, &mut result.meta);
+                Ok(result.into())
+            }
         }
-
-        Ok(result.into())
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools().iter().find(|tool| tool.name == name).cloned()
+        self.state.published_tools().iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn get_task(
@@ -110,7 +124,9 @@ impl ServerHandler for Server {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        self.task(&request.task_id, &context).await
+        let mut result = self.state.tasks.get(&request.task_id, &context).await?;
+        add_server_info_for(&context, &mut result.meta);
+        Ok(result)
     }
 
     async fn update_task(
@@ -118,7 +134,7 @@ impl ServerHandler for Server {
         request: UpdateTaskParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.acknowledge(&request.task_id)
+        self.state.tasks.acknowledge(&request.task_id)
     }
 
     async fn cancel_task(
@@ -126,7 +142,7 @@ impl ServerHandler for Server {
         request: CancelTaskParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.cancel(&request.task_id).await
+        self.state.tasks.cancel(&request.task_id).await
     }
 
     async fn list_resources(
@@ -134,18 +150,14 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        one_page(request)?;
-        let mut listed = resources::settled(&self.0.selection, self.0.project.as_deref());
-        listed.extend(view::listed(&self.0.selection));
+        refuse_cursor(request)?;
+        let config = &self.state.config;
+        let mut resources = resources::list(config);
+        resources.extend(report_view::resource(&config.selection));
 
-        let mut list = ListResourcesResult::with_all_items(listed);
-        if is_modern(&context) {
-            // It names the project of the settings.
-            list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Private);
-            stamp(&mut list.meta);
-        }
-
-        Ok(list)
+        // The URIs name the project of the settings.
+        let list = ListResourcesResult::with_all_items(resources);
+        Ok(list.for_request(&context, STATIC_LIFETIME_MS, CacheScope::Private))
     }
 
     async fn list_resource_templates(
@@ -153,15 +165,10 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        one_page(request)?;
-        let mut list = ListResourceTemplatesResult::with_all_items(resources::templates(&self.0.selection));
-
-        if is_modern(&context) {
-            list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
-            stamp(&mut list.meta);
-        }
-
-        Ok(list)
+        refuse_cursor(request)?;
+        let templates = resources::list_templates(&self.state.config.selection);
+        let list = ListResourceTemplatesResult::with_all_items(templates);
+        Ok(list.for_request(&context, STATIC_LIFETIME_MS, CacheScope::Public))
     }
 
     async fn read_resource(
@@ -169,10 +176,13 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        match view::read(&request.uri, &self.0.selection, &context) {
-            Some(view) => Ok(view.into()),
-            None => self.read(&request.uri, &context).await.map(Into::into),
+        let config = &self.state.config;
+        if let Some(page) = report_view::read(&request.uri, &config.selection, &context) {
+            return Ok(page.into());
         }
+
+        let record = resources::read(&request.uri, config, &self.state.tool_caller, &context).await?;
+        Ok(record.into())
     }
 
     async fn list_prompts(
@@ -180,15 +190,9 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        one_page(request)?;
-        let mut list = ListPromptsResult::with_all_items(self.listed_prompts());
-
-        if is_modern(&context) {
-            list = list.with_ttl_ms(CACHE_MS).with_cache_scope(CacheScope::Public);
-            stamp(&mut list.meta);
-        }
-
-        Ok(list)
+        refuse_cursor(request)?;
+        let list = ListPromptsResult::with_all_items(prompts::list(&self.state.config));
+        Ok(list.for_request(&context, STATIC_LIFETIME_MS, CacheScope::Public))
     }
 
     async fn get_prompt(
@@ -196,10 +200,8 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let mut result = self.prompt(request)?;
-        if is_modern(&context) {
-            stamp(&mut result.meta);
-        }
+        let mut result = prompts::get(request, &self.state.config)?;
+        add_server_info_for(&context, &mut result.meta);
         Ok(result.into())
     }
 
@@ -208,36 +210,24 @@ impl ServerHandler for Server {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let mut result = self.completed(request).await?;
-        if is_modern(&context) {
-            stamp(&mut result.meta);
-        }
+        let state = &self.state;
+        let mut result =
+            state.completer.complete(request, &state.config, state.tool_caller.gateway()).await?;
+        add_server_info_for(&context, &mut result.meta);
         Ok(result)
     }
 
-    /// The library takes a known method with malformed parameters for an unknown one.
+    /// Answers a request that the library cannot decode. The library treats a known method with malformed parameters
+    /// as an unknown method.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        const KNOWN: [&str; 9] = [
-            "tools/call",
-            "tools/list",
-            "resources/list",
-            "resources/templates/list",
-            "resources/read",
-            "prompts/list",
-            "prompts/get",
-            "completion/complete",
-            "server/discover",
-        ];
-
         let method = request.method;
-        let is_known = KNOWN.contains(&method.as_str())
-            || (self.offers_tasks() && tasks::METHODS.contains(&method.as_str()));
+        let is_task_method = || self.state.tasks.is_offered() && tasks::METHODS.contains(&method.as_str());
 
-        Err(if is_known {
+        Err(if METHODS.contains(&method.as_str()) || is_task_method() {
             ErrorData::invalid_params(format!("invalid params for {method}"), None)
         } else {
             ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
@@ -245,8 +235,8 @@ impl ServerHandler for Server {
     }
 }
 
-/// Every list has one page, so that a cursor is none of ours.
-fn one_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+/// Refuses a request for another page: every list of this server has one page, so that no cursor is valid.
+fn refuse_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor) {
         Some(_) => Err(ErrorData::invalid_params("unknown cursor: the list has one page", None)),
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! Progress of a call, for hosts that asked to be told.
+//! Progress notifications of a call, for requests with a progress token.
 
 use rmcp::{
     Peer, RoleServer,
@@ -9,71 +9,82 @@ use tokio::sync::mpsc;
 
 use crate::tools::caller::ProgressSink;
 
-/// Takes what there is to tell; [`ProgressForwarder`] sends it.
+/// Increment of the reported value if a report has the same value as the report before: the protocol requires that
+/// the value increases with each notification.
+const SMALLEST_INCREMENT: f64 = 0.0001;
+
+/// What one notification says.
+#[derive(Debug)]
+struct ProgressReport {
+    done: u64,
+    total: u64,
+    message: String,
+}
+
+/// The end of the channel that a tool reports to.
 #[derive(Debug)]
 pub(super) struct ProgressSender {
-    sender: mpsc::UnboundedSender<(u64, u64, String)>,
-    is_wanted: bool,
+    reports: mpsc::UnboundedSender<ProgressReport>,
+    is_requested: bool,
 }
 
 impl ProgressSink for ProgressSender {
-    fn progress(&self, done: u64, total: u64, told: &str) {
-        // A call that has ended tells nothing more.
-        drop(self.sender.send((done, total, told.to_owned())));
+    fn progress(&self, done: u64, total: u64, message: &str) {
+        // The forwarder is gone once the call has ended.
+        drop(self.reports.send(ProgressReport { done, total, message: message.to_owned() }));
     }
 
     fn is_there(&self) -> bool {
-        self.is_wanted
+        self.is_requested
     }
 }
 
-/// Sends notifications while the call is under way.
+/// The end of the channel that sends the reports to the host.
 #[derive(Debug)]
 pub(super) struct ProgressForwarder {
-    heard: mpsc::UnboundedReceiver<(u64, u64, String)>,
+    reports: mpsc::UnboundedReceiver<ProgressReport>,
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
-    /// What was told last; every value has to be more than the one before.
+    /// Value of the last notification.
     last: Option<f64>,
 }
 
-/// How much more is told where nothing more is done.
-const A_LITTLE: f64 = 0.0001;
-
-/// Both ends for one call.
-pub(super) fn of(context: &RequestContext<RoleServer>) -> (ProgressSender, ProgressForwarder) {
-    let (sender, heard) = mpsc::unbounded_channel();
+/// Creates the channel for the progress of one call.
+pub(super) fn progress_channel(context: &RequestContext<RoleServer>) -> (ProgressSender, ProgressForwarder) {
+    let (sender, receiver) = mpsc::unbounded_channel();
     let token = context.meta.get_progress_token();
+
     (
-        ProgressSender { sender, is_wanted: token.is_some() },
-        ProgressForwarder { heard, peer: context.peer.clone(), token, last: None },
+        ProgressSender { reports: sender, is_requested: token.is_some() },
+        ProgressForwarder { reports: receiver, peer: context.peer.clone(), token, last: None },
     )
 }
 
 impl ProgressForwarder {
-    /// Waits for `call`, and tells meanwhile. Nothing is told after its end.
-    pub(super) async fn until<T>(mut self, call: impl Future<Output = T>) -> T {
+    /// Waits for `call` and sends its reports meanwhile. Sends nothing after the end of the call.
+    pub(super) async fn forward_during<T>(mut self, call: impl Future<Output = T>) -> T {
         let mut call = std::pin::pin!(call);
         loop {
             tokio::select! {
-                ended = &mut call => return ended,
-                Some((done, total, told)) = self.heard.recv() => self.tell(done, total, told).await,
+                output = &mut call => return output,
+                Some(report) = self.reports.recv() => self.notify(report).await,
             }
         }
     }
 
     #[expect(clippy::cast_precision_loss, reason = "the protocol has no other number")]
-    async fn tell(&mut self, done: u64, total: u64, told: String) {
+    async fn notify(&mut self, report: ProgressReport) {
         let Some(token) = self.token.clone() else { return };
-        let done = self.last.map_or(done as f64, |last| (done as f64).max(last + A_LITTLE));
+        let done = report.done as f64;
+        let done = self.last.map_or(done, |last| done.max(last + SMALLEST_INCREMENT));
         self.last = Some(done);
 
-        let mut progress = ProgressNotificationParam::new(token, done);
-        progress.total = Some(total as f64);
-        progress.message = Some(told);
+        let mut notification = ProgressNotificationParam::new(token, done);
+        notification.total = Some(report.total as f64);
+        notification.message = Some(report.message);
 
-        if let Err(error) = self.peer.notify_progress(progress).await {
-            tracing::debug!("progress could not be told: {error}");
+        if let Err(error) = self.peer.notify_progress(notification).await {
+            tracing::debug!("a progress notification was not sent: {error}");
         }
     }
 }

@@ -85,7 +85,7 @@ impl Scene {
 
             if result["isError"] == true {
                 let code = answer["error"]["code"].as_str().expect("a code");
-                assert!(text.contains(&format!("ends as `{code}`")), "{tool}: {answer}");
+                assert!(text.contains(&format!("fails with `{code}`")), "{tool}: {answer}");
             }
 
             if answer["status"] != "timed_out" {

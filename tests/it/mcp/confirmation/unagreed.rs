@@ -110,9 +110,9 @@ async fn the_newest_revision_tells_them_apart_too() {
             costly(),
             json!({"requestState": "rs1.forged.state", "inputResponses": yes}),
             "invalid_arguments",
-            "anew",
+            "again",
         ),
-        (other, json!({"requestState": state, "inputResponses": yes}), "invalid_arguments", "anew"),
+        (other, json!({"requestState": state, "inputResponses": yes}), "invalid_arguments", "again"),
     ];
 
     for (arguments, more, code, hint) in cases {

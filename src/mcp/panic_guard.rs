@@ -1,4 +1,4 @@
-//! The server, whose every request is answered: a panic in one would leave its caller waiting for ever.
+//! Answers a request whose handler panics with an internal error. Without an answer its caller would wait for ever.
 
 use std::{borrow::Cow, panic::AssertUnwindSafe};
 
@@ -9,20 +9,22 @@ use rmcp::{
     service::{NotificationContext, RequestContext},
 };
 
-use super::Server;
+use super::server::Server;
 
-pub(super) struct Guarded(pub(super) Server);
+/// A server that answers every request, even if its handler panics.
+pub(super) struct PanicGuard(pub(super) Server);
 
-impl Service<RoleServer> for Guarded {
+impl Service<RoleServer> for PanicGuard {
     async fn handle_request(
         &self,
         request: ClientRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         let method = request.method().to_owned();
-        let answering = Box::pin(AssertUnwindSafe(self.0.handle_request(request, context)));
-        let answer = answering.catch_unwind().await;
-        answer.unwrap_or_else(|_| Err(ErrorData::internal_error(format!("{method}: internal error"), None)))
+        let handler = Box::pin(AssertUnwindSafe(self.0.handle_request(request, context)));
+
+        let result = handler.catch_unwind().await;
+        result.unwrap_or_else(|_| Err(ErrorData::internal_error(format!("{method}: internal error"), None)))
     }
 
     async fn handle_notification(

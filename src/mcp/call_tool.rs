@@ -1,0 +1,78 @@
+//! `tools/call`: a long wait becomes a task, a call that needs confirmation is asked about, every other call is made.
+
+use rmcp::{
+    RoleServer,
+    model::{CallToolRequestParams, CreateTaskResult, InputRequiredResult},
+    service::RequestContext,
+};
+use serde_json::{Value, json};
+
+use super::{
+    confirmation::{ConfirmationOutcome, RetriedCall},
+    server::ServerState,
+    tasks::TaskStart,
+};
+use crate::{
+    call::reply::Reply,
+    failure::{Code, Failure},
+    service::tool::CONFIRM,
+    tools::catalog::ToolEntry,
+};
+
+/// How a request to call a tool is answered.
+pub(super) enum CallResponse {
+    /// The call has ended.
+    Ended(Result<Reply, Failure>),
+    /// The host asks the person first and then repeats the call.
+    InputRequired(Box<InputRequiredResult>),
+    /// The call continues as a task.
+    Task(Box<CreateTaskResult>),
+}
+
+impl From<TaskStart> for CallResponse {
+    fn from(start: TaskStart) -> Self {
+        match start {
+            TaskStart::Created(task) => Self::Task(task),
+            TaskStart::Ended(outcome) => Self::Ended(outcome),
+        }
+    }
+}
+
+impl ServerState {
+    /// Calls `tool`. Creates a task for a long wait, and asks the person first if the call needs confirmation.
+    pub(super) async fn call_or_ask(
+        &self,
+        tool: ToolEntry,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> CallResponse {
+        let mut arguments = request.arguments.unwrap_or_default();
+        if let Some(response) = self.tasks.begin(tool, &arguments, context).await {
+            return response.into();
+        }
+        if tool.confirmation_question.is_none() {
+            return CallResponse::Ended(self.tool_caller.call(tool, arguments, context).await);
+        }
+
+        // A call that needs confirmation is refused before any request to the service.
+        let outcome = self.tool_caller.call(tool, arguments.clone(), context).await;
+        let failure = match outcome {
+            Err(failure) if failure.code == Code::ConfirmationRequired => failure,
+            outcome => return CallResponse::Ended(outcome),
+        };
+
+        let call = format!("{}:{}", tool.name, json!(arguments));
+        let retried = RetriedCall { state: request.request_state, answers: request.input_responses };
+        let now = self.tool_caller.gateway().clock().now();
+
+        match self.confirmer.ask(&call, &failure, retried, now, context).await {
+            ConfirmationOutcome::Confirmed => {
+                arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
+                CallResponse::Ended(self.tool_caller.call(tool, arguments, context).await)
+            }
+            ConfirmationOutcome::NotConfirmed(error) => CallResponse::Ended(Err(error.into_failure(failure))),
+            ConfirmationOutcome::InputRequired(question) => CallResponse::InputRequired(question),
+            ConfirmationOutcome::Unsupported => CallResponse::Ended(Err(failure)),
+        }
+    }
+}

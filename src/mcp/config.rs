@@ -1,0 +1,36 @@
+//! Configuration of the MCP layer.
+
+use std::time::Duration;
+
+use crate::{settings::Settings, tools::selection::Selection};
+
+/// Configuration of a [`Server`](super::Server).
+#[derive(Clone, Debug)]
+pub struct McpConfig {
+    /// Project that all calls go to; `None` in global scope, where each call names its project.
+    pub project: Option<String>,
+    /// The offered tools.
+    pub selection: Selection,
+    /// Maximum length of a reply, in characters.
+    pub max_reply_chars: usize,
+    /// Maximum time that a call waits for work of the service, such as a run, if the host shows no progress.
+    pub wait_limit: Duration,
+}
+
+impl McpConfig {
+    /// Returns whether the server works in global scope.
+    pub(super) fn is_global(&self) -> bool {
+        self.project.is_none()
+    }
+}
+
+impl From<&Settings> for McpConfig {
+    fn from(settings: &Settings) -> Self {
+        Self {
+            project: settings.project().map(str::to_owned),
+            selection: settings.selection(),
+            max_reply_chars: settings.max_reply_chars(),
+            wait_limit: settings.upload_timing().wait_limit,
+        }
+    }
+}

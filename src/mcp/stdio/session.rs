@@ -1,0 +1,61 @@
+//! One session on standard input and output.
+
+use std::time::Duration;
+
+use rmcp::{
+    ServiceExt as _,
+    service::{QuitReason, ServerInitializeError},
+};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::transport::StdioTransport;
+use crate::mcp::{panic_guard::PanicGuard, server::Server};
+
+/// How long the last answers may take to be written after a shutdown.
+const SHUTDOWN_LIMIT: Duration = Duration::from_millis(300);
+
+/// Serves MCP on these streams until the input ends or [`Server::shutdown_token`] is cancelled.
+///
+/// # Errors
+/// The error that has ended the session. The end of the input is no error.
+pub async fn serve_stdio<R, W>(server: Server, input: R, output: W) -> anyhow::Result<()>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let shutdown = server.shutdown_token().clone();
+    let shutdown_limit = async {
+        shutdown.cancelled().await;
+        tokio::time::sleep(SHUTDOWN_LIMIT).await;
+    };
+
+    tokio::select! {
+        outcome = run_session(server, input, output) => outcome,
+        () = shutdown_limit => Ok(()),
+    }
+}
+
+async fn run_session<R, W>(server: Server, input: R, output: W) -> anyhow::Result<()>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let shutdown = server.shutdown_token().clone();
+    let transport = StdioTransport::new(input, output, shutdown.clone());
+    let service = PanicGuard(server.clone());
+
+    let session = match service.serve_with_ct(transport, shutdown).await {
+        Ok(session) => session,
+        // The host disconnected before its first request, which is no error of the server.
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
+        Err(error) => return Err(anyhow::Error::new(error)),
+    };
+
+    let reason = session.waiting().await?;
+    drop(tokio::time::timeout(SHUTDOWN_LIMIT, server.cancel_unfinished_uploads()).await);
+
+    match reason {
+        QuitReason::JoinError(error) => Err(error.into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,153 @@
+//! The transport on standard input and output. It answers or skips input that would end the session of the library.
+
+use std::{io::Error, time::Duration};
+
+use rmcp::{
+    RoleServer,
+    model::{ClientRequest, ErrorData, JsonRpcMessage},
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, BufReader},
+    task::JoinHandle,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    line_buffer::{LineBuffer, MAX_LINE_BYTES, ReadLine},
+    writer::MessageWriter,
+};
+use crate::mcp::message::{InvalidMessage, decode};
+
+/// How long calls may continue after the end of the input. A script such as `printf ... | tas-mcp` ends its input at
+/// once and still expects answers.
+const END_OF_INPUT_GRACE: Duration = Duration::from_millis(500);
+
+/// Capacity of the input buffer, in bytes.
+const INPUT_CAPACITY: usize = 32 * 1024;
+
+/// The transport on standard input and output.
+pub(super) struct StdioTransport<R, W> {
+    reader: BufReader<R>,
+    buffer: LineBuffer,
+    /// Whether the host has begun a session. Before that, only requests are passed on.
+    is_session_open: bool,
+    writer: MessageWriter<W>,
+    /// The task that answers an invalid message. It is a task because the library may drop the future of `receive` at
+    /// any time, which must not cut the answer.
+    error_answer: Option<JoinHandle<()>>,
+    shutdown: CancellationToken,
+}
+
+impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTransport<R, W> {
+    pub(super) fn new(input: R, output: W, shutdown: CancellationToken) -> Self {
+        Self {
+            reader: BufReader::with_capacity(INPUT_CAPACITY, input),
+            buffer: LineBuffer::default(),
+            is_session_open: false,
+            writer: MessageWriter::new(output),
+            error_answer: None,
+            shutdown,
+        }
+    }
+
+    /// Reads the next line that is not empty. Returns `None` at the end of the input.
+    async fn read_message(&mut self) -> Option<Result<RxJsonRpcMessage<RoleServer>, Box<InvalidMessage>>> {
+        loop {
+            let read = self.buffer.read(&mut self.reader).await;
+            let message = match read {
+                Ok(ReadLine::Complete) if self.buffer.line().is_empty() => None,
+                Ok(ReadLine::Complete) => Some(decode(self.buffer.line())),
+                Ok(ReadLine::TooLong) => Some(Err(Box::new(line_too_long()))),
+                Ok(ReadLine::EndOfInput) => return None,
+                Err(error) => {
+                    tracing::error!("standard input cannot be read: {error}");
+                    return None;
+                }
+            };
+
+            self.buffer.clear();
+            if message.is_some() {
+                return message;
+            }
+        }
+    }
+
+    /// Returns whether the library gets the message. The library ends the session if its first message is not a
+    /// request, but some hosts begin with `notifications/cancelled` after a discovery request has timed out.
+    fn accept(&mut self, message: &RxJsonRpcMessage<RoleServer>) -> bool {
+        if let JsonRpcMessage::Request(request) = message {
+            let is_probe =
+                matches!(request.request, ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_));
+            self.is_session_open |= !is_probe;
+            return true;
+        }
+        self.is_session_open
+    }
+
+    /// Starts to answer an invalid message.
+    fn answer_error(&mut self, invalid: InvalidMessage) {
+        let writer = self.writer.clone();
+        self.error_answer = Some(tokio::spawn(async move {
+            let answer = TxJsonRpcMessage::<RoleServer>::error(invalid.error, invalid.id);
+            // A host that has closed its input cannot be answered.
+            drop(writer.write(&answer).await);
+        }));
+    }
+
+    /// Stops the server after [`END_OF_INPUT_GRACE`], so that calls in progress can be answered.
+    fn stop_after_grace(&self) {
+        let shutdown = self.shutdown.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(END_OF_INPUT_GRACE).await;
+            shutdown.cancel();
+        });
+    }
+}
+
+impl<R, W> Transport<RoleServer> for StdioTransport<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Error>> + Send + 'static {
+        let writer = self.writer.clone();
+        async move { writer.write(&message).await }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            if let Some(answer) = &mut self.error_answer {
+                drop(answer.await);
+                self.error_answer = None;
+            }
+
+            let Some(message) = self.read_message().await else {
+                self.stop_after_grace();
+                return None;
+            };
+
+            match message {
+                Ok(message) if self.accept(&message) => return Some(message),
+                Ok(_) => tracing::debug!("skipped a message before the start of the session"),
+                Err(invalid) => self.answer_error(*invalid),
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Error> {
+        self.writer.close().await;
+        Ok(())
+    }
+}
+
+fn line_too_long() -> InvalidMessage {
+    let message = format!("the line is longer than {} MiB", MAX_LINE_BYTES / 1024 / 1024);
+    InvalidMessage { id: None, error: ErrorData::invalid_request(message, None) }
+}

@@ -1,0 +1,211 @@
+//! The requests about tasks.
+
+use std::time::Duration;
+
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{CreateTaskResult, DetailedTask, GetTaskResult, Task, TaskPayload, TaskStatus},
+    service::RequestContext,
+};
+use serde_json::Value;
+
+use super::{
+    poller::poll,
+    state::TaskState,
+    store::TaskStore,
+    token::{KEY_PURPOSE, TaskToken},
+};
+use crate::{
+    call::reply::Reply,
+    clock::Clock,
+    failure::Failure,
+    fields::Fields,
+    mcp::{
+        config::McpConfig,
+        listed_tool::{ListedTool as _, is_offered},
+        revision::is_stateless,
+        tool_caller::ToolCaller,
+        tool_result::tool_result,
+    },
+    tools::{
+        catalog::{ToolEntry, WAIT_FOR_COMPLETION},
+        composite::{CompositeTool as _, WaitForCompletion},
+        waiting::GRACE,
+    },
+};
+
+/// How a call that could become a task is answered.
+pub(in crate::mcp) enum TaskStart {
+    /// The call has become a task.
+    Created(Box<CreateTaskResult>),
+    /// The first poll has ended the wait.
+    Ended(Result<Reply, Failure>),
+}
+
+/// Creates tasks and answers requests about them.
+#[derive(Debug)]
+pub(in crate::mcp) struct TaskService {
+    caller: ToolCaller,
+    store: TaskStore,
+    max_reply_chars: usize,
+    is_offered: bool,
+}
+
+impl TaskService {
+    pub(in crate::mcp) fn new(caller: ToolCaller, config: &McpConfig) -> Self {
+        Self {
+            caller,
+            store: TaskStore::default(),
+            max_reply_chars: config.max_reply_chars,
+            is_offered: is_offered(&config.selection, WaitForCompletion::tool_entry),
+        }
+    }
+
+    /// Returns whether a call can become a task.
+    pub(in crate::mcp) fn is_offered(&self) -> bool {
+        self.is_offered
+    }
+
+    /// Creates a task for a long wait if the host supports tasks. Returns `None` if the call is to be answered.
+    ///
+    /// The service is polled once, so that a wait for something that is over, or that cannot be read, is answered.
+    pub(in crate::mcp) async fn begin(
+        &self,
+        tool: ToolEntry,
+        arguments: &Fields,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<TaskStart> {
+        if tool.name != WaitForCompletion::NAME || !supports_tasks(context) {
+            return None;
+        }
+
+        // The call itself reports invalid arguments.
+        let mut checked = arguments.clone();
+        self.caller.dispatcher().admit(&tool, &mut checked).ok()?;
+
+        let clock = self.caller.gateway().clock();
+        let token = TaskToken::new(arguments.clone(), &checked, clock.date());
+        if token.timeout() <= self.caller.wait_limit().saturating_sub(GRACE) {
+            return None;
+        }
+
+        let id = token.seal(&self.key()?)?;
+        let entry = self.store.entry(&id);
+        let mut state = entry.state.lock().await;
+        if let Some(outcome) = poll(&self.caller, &token, &mut state, context).await {
+            return Some(TaskStart::Ended(outcome));
+        }
+
+        let task = render(&id, &token, &state, &**clock);
+        Some(TaskStart::Created(Box::new(CreateTaskResult::new(task))))
+    }
+
+    /// Returns the task as it is now. Polls the service if a poll is due.
+    ///
+    /// # Errors
+    /// Invalid parameters if the id is unknown.
+    pub(in crate::mcp) async fn get(
+        &self,
+        id: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let token = self.open(id)?;
+        let entry = self.store.entry(id);
+        // Simultaneous requests share one poll.
+        let mut state = entry.state.lock().await;
+        let clock = self.caller.gateway().clock();
+        let pause = token.interval(clock.date()) / 2;
+
+        if state.result.is_none() && state.is_poll_due(clock.now(), pause) {
+            let poll = poll(&self.caller, &token, &mut state, context);
+            if let Some(outcome) = entry.cancellation.run_until_cancelled(poll).await.flatten() {
+                state.result = Some(self.payload(outcome));
+            }
+        }
+
+        if entry.cancellation.is_cancelled() {
+            self.mark_cancelled(id, &token, &mut state);
+        }
+
+        let payload = state.result.clone().unwrap_or(TaskPayload::Working);
+        let task = render(id, &token, &state, &**clock);
+        Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
+    }
+
+    /// Cancels a task. A task that has ended keeps its result.
+    ///
+    /// # Errors
+    /// Invalid parameters if the id is unknown.
+    pub(in crate::mcp) async fn cancel(&self, id: &str) -> Result<(), ErrorData> {
+        let token = self.open(id)?;
+        let entry = self.store.entry(id);
+        // A poll in progress ends and releases the lock of the state.
+        entry.cancellation.cancel();
+        self.mark_cancelled(id, &token, &mut *entry.state.lock().await);
+        Ok(())
+    }
+
+    /// Accepts the answers of `tasks/update`. A wait has no questions, and answers to unknown questions are ignored
+    /// (SEP-2663).
+    ///
+    /// # Errors
+    /// Invalid parameters if the id is unknown.
+    pub(in crate::mcp) fn acknowledge(&self, id: &str) -> Result<(), ErrorData> {
+        self.open(id).map(drop)
+    }
+
+    fn mark_cancelled(&self, id: &str, token: &TaskToken, state: &mut TaskState) {
+        if state.result.is_none() {
+            let date = self.caller.gateway().clock().date();
+            self.store.cancel(id, date, token.expires());
+            *state = TaskState::cancelled(date);
+        }
+    }
+
+    /// Opens a task id.
+    fn open(&self, id: &str) -> Result<TaskToken, ErrorData> {
+        let date = self.caller.gateway().clock().date();
+        let token = self.key().and_then(|key| TaskToken::open(id, &key));
+        token.filter(|token| token.is_valid(date)).ok_or_else(|| {
+            ErrorData::invalid_params("unknown task: the id is changed, expired or of another API key", None)
+        })
+    }
+
+    /// Returns the key that seals task ids, if the settings have a usable API key.
+    fn key(&self) -> Option<Vec<u8>> {
+        self.caller.gateway().derived_key(KEY_PURPOSE).ok()
+    }
+
+    /// Returns the result of a task: the result of the call, even if the tool failed (SEP-2663).
+    fn payload(&self, outcome: Result<Reply, Failure>) -> TaskPayload {
+        let result = tool_result(outcome, self.max_reply_chars, &WAIT_FOR_COMPLETION);
+        match serde_json::to_value(result) {
+            Ok(Value::Object(result)) => TaskPayload::Completed { result },
+            _ => TaskPayload::Completed { result: Fields::new() },
+        }
+    }
+}
+
+/// Returns whether the host accepts a task as answer. Hosts of older revisions may declare the extension too, but some
+/// of them treat a task as an invalid answer.
+fn supports_tasks(context: &RequestContext<RoleServer>) -> bool {
+    is_stateless(context) && context.client_capabilities().is_some_and(|client| client.supports_tasks())
+}
+
+/// Returns the task as hosts see it.
+fn render(id: &str, token: &TaskToken, state: &TaskState, clock: &dyn Clock) -> Task {
+    let milliseconds = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+    let created = token.started();
+    let updated = state.updated_at.unwrap_or(created);
+    let pause = state.paused_until.unwrap_or_default().saturating_sub(clock.now());
+    let interval = token.interval(clock.date()).max(pause);
+
+    let task = Task::new(id, TaskStatus::Working, created.to_string(), updated.to_string())
+        .with_ttl_ms(milliseconds(token.lifetime()))
+        .with_poll_interval_ms(milliseconds(interval));
+
+    match &state.status_message {
+        Some(message) => task.with_status_message(message),
+        None => task,
+    }
+}

@@ -1,0 +1,162 @@
+//! The id of a task: a sealed token that holds what is waited for and since when. The token is authentic, not secret.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use rmcp::model::{RequestStateCodec, SealOptions};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::{
+    fields::Fields,
+    tools::composite::{CompositeTool as _, WaitForCompletion},
+};
+
+/// Purpose of the derived key that seals the tokens.
+pub(super) const KEY_PURPOSE: &[u8] = b"tas-mcp task ids 1";
+
+/// Data that the seal is bound to besides the key.
+const ASSOCIATED_DATA: &[u8] = WaitForCompletion::NAME.as_bytes();
+
+/// How long a host can ask for a task after the end of its wait: a day and a night.
+const RETENTION: Duration = Duration::from_secs(36 * 60 * 60);
+
+/// Shortest and longest poll interval that is suggested to the host if the caller names none.
+const MIN_INTERVAL: Duration = Duration::from_secs(5);
+const MAX_INTERVAL: Duration = Duration::from_secs(30);
+
+/// The content of a task id.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct TaskToken {
+    /// The arguments of the call, as the host sent them.
+    #[serde(rename = "a")]
+    arguments: Fields,
+    /// Time of the call, in milliseconds since 1970.
+    #[serde(rename = "s")]
+    started: i64,
+    /// Duration of the wait, in seconds.
+    #[serde(rename = "t")]
+    timeout: u64,
+    /// Poll interval in seconds, if the caller names one.
+    #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
+    interval: Option<u64>,
+    /// Distinguishes equal calls.
+    #[serde(rename = "n")]
+    nonce: String,
+}
+
+impl TaskToken {
+    /// Creates the token of a call at the time `now`. `checked` are the arguments with the types of the schema.
+    pub(super) fn new(arguments: Fields, checked: &Fields, now: Timestamp) -> Self {
+        let seconds = |name: &str| checked.get(name).and_then(Value::as_u64);
+        Self {
+            arguments,
+            started: now.as_millisecond(),
+            timeout: seconds("timeout_seconds").unwrap_or_default(),
+            interval: seconds("poll_interval_seconds"),
+            nonce: Uuid::now_v7().simple().to_string(),
+        }
+    }
+
+    /// Returns the task id, sealed with `key`.
+    pub(super) fn seal(&self, key: &[u8]) -> Option<String> {
+        let options = SealOptions::new().associated_data(ASSOCIATED_DATA);
+        RequestStateCodec::try_new(key).ok()?.seal_json_with(self, &options).ok()
+    }
+
+    /// Opens a task id. Returns `None` unless the id was sealed with `key`.
+    pub(super) fn open(id: &str, key: &[u8]) -> Option<Self> {
+        RequestStateCodec::try_new(key).ok()?.open_json_with(id, ASSOCIATED_DATA).ok()
+    }
+
+    pub(super) fn arguments(&self) -> &Fields {
+        &self.arguments
+    }
+
+    pub(super) fn started(&self) -> Timestamp {
+        Timestamp::from_millisecond(self.started).unwrap_or_default()
+    }
+
+    pub(super) fn elapsed(&self, now: Timestamp) -> Duration {
+        Duration::try_from(now.duration_since(self.started())).unwrap_or_default()
+    }
+
+    /// Returns the duration of the wait.
+    pub(super) fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout)
+    }
+
+    /// Returns the rest of the wait.
+    pub(super) fn remaining(&self, now: Timestamp) -> Duration {
+        self.timeout().saturating_sub(self.elapsed(now))
+    }
+
+    /// Returns how long after the call a host can ask for the task.
+    pub(super) fn lifetime(&self) -> Duration {
+        self.timeout() + RETENTION
+    }
+
+    /// Returns the end of the lifetime.
+    pub(super) fn expires(&self) -> Timestamp {
+        let lifetime = SignedDuration::try_from(self.lifetime()).unwrap_or(SignedDuration::MAX);
+        self.started().checked_add(lifetime).unwrap_or(Timestamp::MAX)
+    }
+
+    /// Returns whether a host can still ask for the task.
+    pub(super) fn is_valid(&self, now: Timestamp) -> bool {
+        self.elapsed(now) <= self.lifetime()
+    }
+
+    /// Returns the poll interval that is suggested to the host. Unless the caller names an interval, it grows with the
+    /// age of the task.
+    pub(super) fn interval(&self, now: Timestamp) -> Duration {
+        let growing = || (self.elapsed(now) / 10).clamp(MIN_INTERVAL, MAX_INTERVAL);
+        self.interval.map_or_else(growing, Duration::from_secs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::TaskToken;
+    use crate::fields::Fields;
+
+    const START: Timestamp = Timestamp::constant(1_000_000, 0);
+
+    fn token(interval: Option<u64>) -> TaskToken {
+        let mut checked = Fields::from_iter([("timeout_seconds".to_owned(), json!(600))]);
+        checked.extend(interval.map(|seconds| ("poll_interval_seconds".to_owned(), json!(seconds))));
+        TaskToken::new(checked.clone(), &checked, START)
+    }
+
+    #[test]
+    fn the_suggested_interval_grows_with_the_age_of_the_task() {
+        for (age, interval) in [(0, 5), (100, 10), (299, 29), (5_000, 30)] {
+            let now = START + Duration::from_secs(age);
+            assert!(token(None).interval(now).as_secs().abs_diff(interval) < 1, "{age}");
+            assert_eq!(token(Some(7)).interval(now).as_secs(), 7);
+        }
+    }
+
+    #[test]
+    fn a_token_is_valid_until_the_end_of_its_lifetime() {
+        let lifetime = Duration::from_secs(600 + 36 * 60 * 60);
+
+        for (age, is_valid) in [(0, true), (lifetime.as_secs(), true), (lifetime.as_secs() + 1, false)] {
+            assert_eq!(token(None).is_valid(START + Duration::from_secs(age)), is_valid, "{age}");
+        }
+    }
+
+    #[test]
+    fn only_the_same_key_opens_an_id() {
+        let id = token(None).seal(&[1; 32]).expect("an id");
+
+        assert!(TaskToken::open(&id, &[1; 32]).is_some());
+        assert!(TaskToken::open(&id, &[2; 32]).is_none());
+    }
+}

@@ -1,0 +1,131 @@
+//! Calls of tools for requests of the host: cancellation, progress notifications and one log line per call.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use rmcp::{RoleServer, service::RequestContext};
+use tokio_util::sync::CancellationToken;
+
+use super::progress::progress_channel;
+use crate::{
+    call::{gateway::Gateway, reply::Reply},
+    failure::{Code, Failure},
+    fields::Fields,
+    service::tool::Tool,
+    tools::{
+        caller::{CallerContext, ProgressSink},
+        catalog::ToolEntry,
+        dispatcher::Dispatcher,
+    },
+};
+
+/// Calls tools for requests of the host. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(super) struct ToolCaller {
+    dispatcher: Dispatcher,
+    wait_limit: Duration,
+    /// Cancelled when the process shuts down or the host has disconnected.
+    shutdown: CancellationToken,
+}
+
+impl ToolCaller {
+    pub(super) fn new(dispatcher: Dispatcher, wait_limit: Duration) -> Self {
+        Self { dispatcher, wait_limit, shutdown: CancellationToken::new() }
+    }
+
+    pub(super) fn dispatcher(&self) -> &Dispatcher {
+        &self.dispatcher
+    }
+
+    pub(super) fn gateway(&self) -> &Gateway {
+        self.dispatcher.gateway()
+    }
+
+    /// Returns the maximum time that a call waits if the host shows no progress.
+    pub(super) fn wait_limit(&self) -> Duration {
+        self.wait_limit
+    }
+
+    /// Returns the token whose cancellation ends every call in progress.
+    pub(super) fn shutdown_token(&self) -> &CancellationToken {
+        &self.shutdown
+    }
+
+    /// Calls a tool and sends its progress to the host meanwhile.
+    ///
+    /// # Errors
+    /// Every failure of the tool, and `cancelled` if the host cancels the request or the server stops.
+    pub(super) async fn call(
+        &self,
+        tool: ToolEntry,
+        arguments: Fields,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Reply, Failure> {
+        let (sender, forwarder) = progress_channel(context);
+        let caller = self.caller_context(Arc::new(sender), self.wait_limit);
+        // Boxed, because every generic function below would hold the large future once more.
+        let call = Box::pin(self.dispatcher.call_tool(tool, arguments, caller));
+        let call = forwarder.forward_during(call);
+        self.run_until_cancelled(tool, call, context).await
+    }
+
+    /// Calls a tool that waits, but lets it poll the service only once. `progress` receives the progress.
+    ///
+    /// # Errors
+    /// As [`Self::call`].
+    pub(super) async fn poll_once(
+        &self,
+        tool: ToolEntry,
+        arguments: Fields,
+        progress: Arc<dyn ProgressSink>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Reply, Failure> {
+        let caller = self.caller_context(progress, Duration::ZERO);
+        let call = Box::pin(self.dispatcher.call_tool(tool, arguments, caller));
+        self.run_until_cancelled(tool, call, context).await
+    }
+
+    fn caller_context(&self, progress: Arc<dyn ProgressSink>, wait_limit: Duration) -> CallerContext {
+        CallerContext { watcher: progress, patience: Some(wait_limit), leaving: self.shutdown.clone() }
+    }
+
+    /// Waits for `call`, until the host cancels the request or the server stops, and logs the outcome.
+    async fn run_until_cancelled(
+        &self,
+        tool: ToolEntry,
+        call: impl Future<Output = Result<Reply, Failure>>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Reply, Failure> {
+        let started = Instant::now();
+
+        let outcome = tokio::select! {
+            outcome = call => outcome,
+            () = context.ct.cancelled() => Err(cancelled(tool.tool(), "cancelled by the caller")),
+            () = self.shutdown.cancelled() => Err(cancelled(tool.tool(), "the server is stopping")),
+        };
+
+        log_outcome(tool.tool(), &outcome, started);
+        outcome
+    }
+}
+
+/// Returns the failure of a call that was interrupted. A request that changes something may have reached the service.
+fn cancelled(tool: &Tool, reason: &str) -> Failure {
+    let failure = Failure::new(Code::Cancelled, format!("{}: {reason}", tool.name));
+    match tool.recovery_hint {
+        Some(advice) => failure.in_doubt(format!("it may have happened: {advice}")),
+        None => failure,
+    }
+}
+
+/// Logs how a call ended. No other place logs the outcome of a call.
+fn log_outcome(tool: &Tool, outcome: &Result<Reply, Failure>, started: Instant) {
+    let (tool, duration_ms) = (tool.name, started.elapsed().as_millis());
+    if let Err(failure) = outcome {
+        tracing::info!(tool, duration_ms, code = ?failure.code, status = failure.status, "{failure}");
+    } else {
+        tracing::info!(tool, duration_ms, "call answered");
+    }
+}

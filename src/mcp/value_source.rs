@@ -1,0 +1,18 @@
+//! The records whose ids complete an argument of a prompt or a variable of a resource template.
+
+/// Where the values of an argument come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum ValueSource {
+    Projects,
+    Runs,
+    Bugs,
+    TestPlans,
+    Executions,
+    /// Executions that another execution can be compared with.
+    ComparableExecutions,
+    SharedSteps,
+    Agents,
+    Tests,
+    Builds,
+    DeploymentConfigs,
+}
