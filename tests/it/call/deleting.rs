@@ -117,7 +117,7 @@ async fn a_host_that_can_ask_asks_what_would_be_lost() {
             let call = host.start("tools/call", json!({"name": tool, "arguments": arguments})).await;
             let question = host.receive().await;
 
-            assert_eq!(question["params"]["message"], format!("{tool} {lost}. Shall it be done?"));
+            assert_eq!(question["params"]["message"], format!("{tool} {lost}. Do you agree?"));
 
             let answer = json!({"action": "accept", "content": {"confirm": agrees}});
             host.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer})).await;

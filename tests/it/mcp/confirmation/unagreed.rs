@@ -26,10 +26,10 @@ async fn a_person_who_says_no_and_a_host_that_fails_are_told_apart() {
         (json!({"result": {"action": "decline"}}), "did not agree"),
         (json!({"result": {"action": "accept", "content": {"confirm": false}}}), "did not agree"),
         (json!({"result": {"action": "cancel"}}), "closed the question"),
-        (json!({"result": {"action": "accept"}}), "brought no answer"),
+        (json!({"result": {"action": "accept"}}), "returned no answer"),
         (json!({"error": {"code": -32601, "message": "no such window"}}), "failed to ask"),
         (json!({"error": {"code": "none"}}), "failed to ask"),
-        (json!({"result": {"action": "dance"}}), "brought no answer"),
+        (json!({"result": {"action": "dance"}}), "returned no answer"),
     ];
     for (mut answer, hint) in cases {
         let service = Service::start().await;
@@ -77,7 +77,7 @@ async fn no_answer_in_time_is_no_refusal() {
 
     let error = error(&host.answer(call).await["result"]);
 
-    assert_eq!(told(&error), ("timeout", "nothing was sent: call again, and the person is asked anew"));
+    assert_eq!(told(&error), ("timeout", "nothing was sent: call again to ask the person again"));
     assert!(
         error["message"].as_str().is_some_and(|said| said.ends_with("no answer within 600 s")),
         "{error}"
@@ -105,7 +105,7 @@ async fn the_newest_revision_tells_them_apart_too() {
             "confirmation_required",
             "did not agree",
         ),
-        (costly(), json!({"requestState": state}), "confirmation_required", "brought no answer"),
+        (costly(), json!({"requestState": state}), "confirmation_required", "returned no answer"),
         (
             costly(),
             json!({"requestState": "rs1.forged.state", "inputResponses": yes}),

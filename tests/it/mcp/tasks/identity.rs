@@ -121,7 +121,7 @@ async fn to_cancel_ends_the_watching_alone() {
     let task = scene.get(&id).await;
 
     assert_eq!(task["status"], "cancelled", "{task}");
-    assert!(task["statusMessage"].as_str().is_some_and(|said| said.contains("the runs go on")), "{task}");
+    assert!(task["statusMessage"].as_str().is_some_and(|said| said.contains("the runs continue")), "{task}");
     assert_eq!(scene.service.requests().await.len(), requests);
     assert_eq!(scene.get(&other).await["status"], "working");
 
