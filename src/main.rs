@@ -1,11 +1,15 @@
-//! Command line of tas-mcp: arguments, settings, logs, subcommand.
+//! The process: parses the arguments, reads the settings, starts the logs and runs a subcommand.
 
-use std::{io::Write, net::SocketAddr, process::ExitCode};
+use std::{
+    io::{ErrorKind, Write as _},
+    net::SocketAddr,
+    process::ExitCode,
+};
 
-use anyhow::Context;
+use anyhow::Context as _;
 use clap::ArgMatches;
 use tas_mcp::{
-    cli::{self, Exit, Signals},
+    cli::{self, ExitStatus, TerminationSignals},
     demo,
     mcp::{self, Server},
     sandbox::{self, Options, Sandbox, keys},
@@ -19,44 +23,39 @@ fn main() -> ExitCode {
 
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return fail(&error.into()),
+        Err(error) => return report_error(&error.into()),
     };
     let outcome = runtime.block_on(run(&matches, settings));
-    // A blocked read of standard input must not keep the process.
+    // A pending read of standard input cannot be cancelled and must not delay the end of the process.
     runtime.shutdown_background();
 
     match outcome {
-        Ok(exit) => ExitCode::from(exit as u8),
-        Err(error) => fail(&error),
+        Ok(status) => ExitCode::from(status as u8),
+        Err(error) => report_error(&error),
     }
 }
 
-async fn run(matches: &ArgMatches, mut settings: Settings) -> anyhow::Result<Exit> {
+/// Runs the subcommand, or the server if there is none.
+async fn run(matches: &ArgMatches, mut settings: Settings) -> anyhow::Result<ExitStatus> {
+    // The sandbox runs until this variable is dropped.
     let _sandbox = if settings.wants_sandbox() { Some(embed_sandbox(&mut settings).await?) } else { None };
-    match matches.subcommand() {
-        Some(("tools", matches)) => return cli::tools(matches, &settings),
-        Some(("call", matches)) => return cli::call(matches, &settings).await,
-        Some(("run", matches)) => return Box::pin(cli::start(matches, &settings)).await,
-        Some(("wait", matches)) => return Box::pin(cli::wait(matches, &settings)).await,
-        Some(("report", matches)) => return Box::pin(cli::report(matches, &settings)).await,
-        Some(("download", matches)) => return Box::pin(cli::download(matches, &settings)).await,
-        Some(("upload", matches)) => return cli::upload(matches, &settings).await,
-        Some(("doctor", matches)) => return cli::doctor(matches, &settings).await,
-        Some(("completions", matches)) => cli::completions(matches, cli::program()),
-        Some(("demo", _)) => demo::run().await,
-        Some(("sandbox", matches)) => serve_sandbox(matches, &settings).await,
-        _ => Box::pin(serve(&settings)).await,
-    }?;
 
-    Ok(Exit::Done)
+    match matches.subcommand() {
+        None => Box::pin(serve(&settings)).await?,
+        Some(("demo", _)) => demo::run().await?,
+        Some(("sandbox", matches)) => serve_sandbox(matches, &settings).await?,
+        Some((name, matches)) => return Box::pin(cli::run_subcommand(name, matches, &settings)).await,
+    }
+
+    Ok(ExitStatus::Success)
 }
 
-/// Serves MCP on standard input and output, as hosts start it.
+/// Serves MCP on standard input and output until the host closes the input or a signal arrives.
 async fn serve(settings: &Settings) -> anyhow::Result<()> {
     let server = Server::from_settings(settings);
     let stopping = server.shutdown_token().clone();
     tokio::spawn(async move {
-        terminated().await;
+        TerminationSignals::new().next().await;
         stopping.cancel();
     });
 
@@ -65,7 +64,7 @@ async fn serve(settings: &Settings) -> anyhow::Result<()> {
     Box::pin(mcp::serve_stdio(server, input, output)).await
 }
 
-/// Starts a sandbox on a free loopback port and points the settings at it.
+/// Starts a sandbox on a free loopback port, and changes the settings so that they use it.
 async fn embed_sandbox(settings: &mut Settings) -> anyhow::Result<Sandbox> {
     let options = Options { tmsys_name: settings.tmsys_name().to_owned(), ..Options::default() };
     let sandbox = sandbox::start(SocketAddr::from(([127, 0, 0, 1], 0)), options, None).await?;
@@ -73,43 +72,38 @@ async fn embed_sandbox(settings: &mut Settings) -> anyhow::Result<Sandbox> {
     Ok(sandbox)
 }
 
-/// Serves the sandbox by itself until it is told to end.
+/// Serves the sandbox alone until a signal arrives.
 async fn serve_sandbox(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<()> {
-    let listen = *matches.get_one::<SocketAddr>("listen").context("no address")?;
-    let speed = *matches.get_one::<f64>("speed").context("no speed")?;
-    let part_size = *matches.get_one::<u64>("part-size").context("no part size")?;
+    let listen = *matches.get_one::<SocketAddr>("listen").context("the address is missing")?;
+    let speed = *matches.get_one::<f64>("speed").context("the speed is missing")?;
+    let part_size = *matches.get_one::<u64>("part-size").context("the part size is missing")?;
     let options = Options { speed, tmsys_name: settings.tmsys_name().to_owned(), part_size };
     let sandbox =
         sandbox::start(listen, options, None).await.with_context(|| format!("cannot listen on {listen}"))?;
 
     writeln!(std::io::stdout(), "{}", sandbox.guide())?;
-    terminated().await;
+    TerminationSignals::new().next().await;
 
     Ok(())
 }
 
-/// Waits for the request to end.
-async fn terminated() {
-    Signals::new().next().await;
-}
-
-/// Logs go to standard error: standard output belongs to the protocol.
+/// Starts the logs. They are written to standard error, because standard output belongs to the protocol.
 fn start_logging(settings: &Settings) {
     use tracing_subscriber::{
         filter::LevelFilter, filter::Targets, layer::SubscriberExt, util::SubscriberInitExt,
     };
 
-    // An unusable filter is reported with the other settings.
+    // An unusable filter is reported together with the other settings.
     let filter = settings::log_filter(settings.log())
         .unwrap_or_else(|_| Targets::new().with_default(LevelFilter::WARN));
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     tracing_subscriber::registry().with(lines).with(filter).init();
 }
 
-fn fail(error: &anyhow::Error) -> ExitCode {
-    let is_unread = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
-    if error.downcast_ref::<std::io::Error>().is_some_and(is_unread) {
-        // Who reads our output has enough of it, such as `head`.
+/// Prints an error and returns the exit code. A closed pipe is not an error: a reader such as `head` has read enough.
+fn report_error(error: &anyhow::Error) -> ExitCode {
+    let io_error = error.downcast_ref::<std::io::Error>();
+    if io_error.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe) {
         return ExitCode::SUCCESS;
     }
 

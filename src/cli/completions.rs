@@ -1,28 +1,28 @@
-//! `tas-mcp completions`: what shells need to complete commands, tools and their arguments.
+//! `tas-mcp completions`: prints a script with which a shell completes commands, tools and arguments.
 
-use std::io::Write;
+use std::io::Write as _;
 
-use anyhow::Context;
+use anyhow::Context as _;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
 
-/// The command.
-pub fn command() -> Command {
+use super::{command_error::CommandError, exit_status::ExitStatus};
+
+/// Returns the definition of the command.
+pub(super) fn command() -> Command {
     let shell = Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(Shell));
-    Command::new("completions")
-        .about("Prints a script that completes this command line in a shell")
-        .arg(shell)
+    Command::new("completions").about("Prints a completion script for a shell").arg(shell)
 }
 
-/// Prints the completions of `program`, the whole command line.
-pub fn run(matches: &ArgMatches, mut program: Command) -> anyhow::Result<()> {
-    let shell = *matches.get_one::<Shell>("shell").context("no shell is named")?;
+/// Prints the completion script of `program`.
+pub(super) fn run(matches: &ArgMatches, mut program: Command) -> Result<ExitStatus, CommandError> {
+    let shell = *matches.get_one::<Shell>("shell").context("the shell is missing")?;
     let name = program.get_name().to_owned();
-    // Made as a whole first: a generator panics where its reader has enough.
-    let mut script = Vec::new();
 
+    // The generator panics if it cannot write, so it writes to memory and not to a pipe that may be closed.
+    let mut script = Vec::new();
     clap_complete::generate(shell, &mut program, name, &mut script);
     std::io::stdout().write_all(&script)?;
 
-    Ok(())
+    Ok(ExitStatus::Success)
 }

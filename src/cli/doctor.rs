@@ -1,141 +1,76 @@
-//! `tas-mcp doctor`: what is set, what is offered, which hosts can be reached, and what the key may do. Changes nothing;
-//! holds no secret, so that it can be copied into a report.
-
-use std::io::Write as _;
-
-use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde::Serialize;
-
-use super::{Exit, tools::tokens};
-use crate::{
-    call::gateway::Gateway,
-    client::KeyKind,
-    failure::{Code, Failure},
-    service::tool::Toolset,
-    settings::Settings,
-    tools::catalog::ToolEntry,
-};
+//! `tas-mcp doctor`: shows the settings and checks the service.
+//!
+//! The command shows which settings are set, which tools are offered, whether the hosts can be reached, and what the
+//! key permits. It changes nothing at the service. The output contains no secret, so it can be copied into a bug report.
 
 mod hosts;
+mod offered_tools;
 mod probes;
+mod report;
 mod text;
 
-use self::{hosts::Host, probes::Probe};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 
-/// The command.
-pub fn command() -> Command {
+use self::{offered_tools::OfferedTools, report::Report};
+use super::{
+    command_error::CommandError,
+    exit_status::ExitStatus,
+    output::{print_line, print_text},
+};
+use crate::{call::gateway::Gateway, client::KeyKind, settings::Settings};
+
+/// Flag that prints JSON.
+const JSON: &str = "json";
+
+/// Returns the definition of the command.
+pub(super) fn command() -> Command {
+    let json = Arg::new(JSON).long(JSON).action(ArgAction::SetTrue);
     Command::new("doctor")
-        .about("Says what is set and whether the service can be used, without changing anything")
-        .after_help(Exit::HELP)
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("As JSON"))
+        .about("Shows the settings and checks whether the service can be used, without changing anything")
+        .after_help(ExitStatus::HELP)
+        .arg(json.help("Print JSON"))
 }
 
-/// Everything that was found out.
-#[derive(Serialize)]
-struct Report {
-    version: &'static str,
-    settings: Vec<Found>,
-    /// Project of project scope; `None`: global scope.
-    project: Option<String>,
-    key: Option<&'static str>,
-    tools: Tools,
-    /// What makes the settings unusable.
-    problem: Option<Failure>,
-    hosts: Vec<Host>,
-    probes: Vec<Probe>,
-}
-
-/// A setting that is set.
-#[derive(Serialize)]
-struct Found {
-    setting: &'static str,
-    value: String,
-    origin: String,
-}
-
-/// What hosts are offered, and what it costs them.
-#[derive(Serialize)]
-struct Tools {
-    offered: usize,
-    tokens: usize,
-    sets: Vec<Offered>,
-}
-
-/// The offered tools of one set.
-#[derive(Serialize)]
-struct Offered {
-    set: &'static str,
-    tools: Vec<&'static str>,
-    tokens: usize,
-}
-
-/// Runs the command.
-pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
-    let report = examine(settings).await;
-    let mut output = anstream::stdout();
-
-    if matches.get_flag("json") {
-        writeln!(output, "{}", serde_json::to_string_pretty(&report)?)?;
+/// Prints the report.
+pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
+    let report = examine(settings).await?;
+    if matches.get_flag(JSON) {
+        print_line(serde_json::to_string_pretty(&report)?)?;
     } else {
-        write!(output, "{}", text::of(&report)?)?;
+        print_text(text::render(&report))?;
     }
 
-    Ok(report.verdict())
+    Ok(report.exit_status())
 }
 
-async fn examine(settings: &Settings) -> Report {
-    let gateway = Gateway::new(settings.tools_config().map(|config| config.call));
-    let problem = gateway.settings_failure().cloned();
-    let hosts = if problem.is_none() { hosts::reach_all(&gateway, settings).await } else { Vec::new() };
-    let is_there = hosts.first().is_some_and(|main| main.reached.is_some());
-    let probes = if is_there { probes::try_all(&gateway, settings).await } else { Vec::new() };
+/// Collects the report. Sends requests only if the settings are usable.
+async fn examine(settings: &Settings) -> serde_json::Result<Report> {
+    let config = settings.tools_config();
+    let urls = config
+        .as_ref()
+        .ok()
+        .map(|config| (config.call.client.base_url.clone(), config.call.client.knowledge_url.clone()));
+    let gateway = Gateway::new(config.map(|config| config.call));
 
-    Report {
+    let (mut hosts, mut probes) = (Vec::new(), Vec::new());
+    if let Some((base_url, knowledge_url)) = urls {
+        hosts = hosts::reach_all(&gateway, &base_url, knowledge_url.as_ref()).await;
+        if hosts.first().is_some_and(|main| main.reached.is_some()) {
+            probes = probes::run_all(&gateway, settings, knowledge_url.is_some()).await;
+        }
+    }
+
+    Ok(Report {
         version: env!("CARGO_PKG_VERSION"),
-        settings: settings.found().into_iter().map(Found::from).collect(),
+        settings: settings.shown_values(),
         project: settings.project().map(str::to_owned),
         key: gateway.key_kind().map(|kind| match kind {
             KeyKind::Project => "key of a project",
             KeyKind::Organization => "key of an organization",
         }),
-        tools: tools(settings),
-        problem,
+        tools: OfferedTools::from_settings(settings)?,
+        problem: gateway.settings_failure().cloned(),
         hosts,
         probes,
-    }
-}
-
-impl Report {
-    /// Usable if anything could be read; else what stands in the way.
-    fn verdict(&self) -> Exit {
-        if self.probes.iter().any(|probe| probe.failure.is_none()) {
-            return Exit::Done;
-        }
-
-        let of_hosts = self.hosts.iter().filter_map(|host| host.failure.as_ref());
-        let of_probes = self.probes.iter().filter_map(|probe| probe.failure.as_ref());
-        let failure = self.problem.iter().chain(of_hosts).chain(of_probes).next();
-
-        failure.map_or(Code::NotConfigured, |failure| failure.code).into()
-    }
-}
-
-impl From<(&'static str, &str, &str)> for Found {
-    fn from((setting, value, origin): (&'static str, &str, &str)) -> Self {
-        Self { setting, value: value.to_owned(), origin: origin.to_owned() }
-    }
-}
-
-fn tools(settings: &Settings) -> Tools {
-    let is_global = settings.project().is_none();
-    let selection = settings.selection();
-    let cost = |entry: &ToolEntry| tokens(entry.tool(), is_global).unwrap_or_default();
-    let sets = Toolset::ALL.iter().map(|set| {
-        let offered: Vec<_> = selection.tools().filter(|tool| tool.toolset == *set).collect();
-        let tokens = offered.iter().map(cost).sum();
-        Offered { set: set.name(), tools: offered.iter().map(|tool| tool.name).collect(), tokens }
-    });
-    let sets: Vec<_> = sets.filter(|set| !set.tools.is_empty()).collect();
-
-    Tools { offered: selection.tools().count(), tokens: sets.iter().map(|set| set.tokens).sum(), sets }
+    })
 }

@@ -1,4 +1,6 @@
-//! `tas-mcp run`: starts a test or a plan; with `--wait` it ends as the verdicts say.
+//! `tas-mcp run`: starts a test or a plan. With `--wait` the exit status reports the verdicts.
+
+mod start_reply;
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,137 +8,152 @@ use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Command, parser::ValueSource, value_parser};
 use serde_json::Value;
 
-mod started;
-
-use self::started::Started;
+use self::start_reply::StartReply;
 use super::{
-    Exit, call, complain,
-    live::Live,
-    new_file::NewFile,
-    verdicts::{self, Ending},
-    wait::TIMEOUT_S,
+    command_error::CommandError,
+    confirmation::call_with_confirmation,
+    dispatcher::build_dispatcher,
+    exit_status::ExitStatus,
+    output::print_reply,
+    tool_arguments::{self, read_arguments, wants_json},
+    wait::MAX_TIMEOUT_S,
+    wait_progress::WaitProgress,
+    wait_result::{self, JUNIT, WaitResult},
 };
 use crate::{
+    call::reply::Reply,
     failure::{Code, Failure},
     fields::Fields,
     service::{
         api::start::{StartRun, StartTestPlanRun},
-        operation::Operation as _,
+        catalog::ListedOperation as _,
         tool::PROJECT_ID,
     },
     settings::Settings,
-    tools::{
-        caller::CallerContext,
-        catalog::{self, ToolEntry},
-        dispatcher::Dispatcher,
-        waiting::Wait,
-    },
+    tools::{caller::CallerContext, catalog::ToolEntry, dispatcher::Dispatcher, waiting::Wait},
 };
 
-/// Flags of waiting.
 const WAIT: &str = "wait";
 const TIMEOUT: &str = "timeout-seconds";
-const JUNIT: &str = "junit";
 
-/// Positional argument: the test or the plan.
+/// Positional argument: the id of the test or plan.
 const SUBJECT: &str = "subject";
 
-/// What is started: word of the command, tool, and argument of the tool that names it.
-const STARTS: [(&str, &str, &str); 2] =
-    [("test", StartRun::NAME, "multiplayer_test_id"), ("plan", StartTestPlanRun::NAME, "test_plan_id")];
+/// A subcommand that starts something.
+struct StartCommand {
+    /// Name of the subcommand.
+    word: &'static str,
+    tool: ToolEntry,
+    /// Argument of the tool that takes the id.
+    id_argument: &'static str,
+}
 
-/// The command. Its subcommands are made only when it is used.
-pub fn command() -> Command {
-    let about = "Starts a test or a plan; with --wait it ends as the verdicts say";
-    Command::new("run").about(about).after_help(Exit::HELP_OF_WAITING).defer(|command| {
+impl StartCommand {
+    fn all() -> [Self; 2] {
+        let (run, plan_run) = (StartRun::entry(), StartTestPlanRun::entry());
+        [
+            Self { word: "test", tool: ToolEntry::Operation(run), id_argument: "multiplayer_test_id" },
+            Self { word: "plan", tool: ToolEntry::Operation(plan_run), id_argument: "test_plan_id" },
+        ]
+    }
+
+    fn command(&self) -> Command {
+        let subject = Arg::new(SUBJECT).value_name(format!("{}_ID", self.word.to_uppercase()));
+        tool_arguments::command(self.tool)
+            .name(self.word)
+            .after_help(ExitStatus::WAIT_HELP)
+            .arg(subject.help(format!("Id of the {}", self.word)))
+    }
+}
+
+/// Returns the definition of the command. Its subcommands are built only when the command is used.
+pub(super) fn command() -> Command {
+    let about = "Starts a test or a plan; with --wait the exit code reports the verdicts";
+    Command::new("run").about(about).after_help(ExitStatus::WAIT_HELP).defer(|command| {
         let wait = Arg::new(WAIT).long(WAIT).action(ArgAction::SetTrue);
         let timeout = Arg::new(TIMEOUT)
             .long(TIMEOUT)
             .value_name("N")
-            .value_parser(value_parser!(u64).range(1..=TIMEOUT_S));
+            .value_parser(value_parser!(u64).range(1..=MAX_TIMEOUT_S))
+            .default_value("7200");
+
         command
             .subcommand_required(true)
             .subcommand_value_name("test|plan")
             .arg_required_else_help(true)
-            .arg(wait.global(true).help("Wait until everything is over, and print the verdicts"))
-            .arg(timeout.global(true).default_value("7200").help("How long to wait"))
-            .arg(verdicts::flag().global(true).help("JUnit XML of the verdicts, for CI; with --wait"))
-            .subcommands(
-                STARTS.iter().filter_map(|(word, tool, _)| Some(subcommand(word, catalog::find_tool(tool)?))),
-            )
+            .arg(wait.global(true).help("Wait until everything has finished, and print the verdicts"))
+            .arg(timeout.global(true).help("Maximum time to wait"))
+            .arg(wait_result::junit_flag().global(true).help("Write the verdicts as JUnit XML; needs --wait"))
+            .subcommands(StartCommand::all().iter().map(StartCommand::command))
     })
 }
 
-fn subcommand(word: &'static str, tool: ToolEntry) -> Command {
-    let subject = Arg::new(SUBJECT).value_name(format!("{}_ID", word.to_uppercase()));
-    let command = call::subcommand(tool).name(word).after_help(Exit::HELP_OF_WAITING);
-    command.arg(subject.help(format!("Id of the {word}")))
-}
+/// Starts the test or plan. With `--wait`, waits for it and prints the verdicts.
+pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
+    let (word, matches) = matches.subcommand().context("the subcommand is missing")?;
+    let start = StartCommand::all().into_iter().find(|start| start.word == word);
+    let start = start.context("the subcommand is unknown")?;
+    check_wait_flags(matches)?;
+    let mut arguments = read_arguments(start.tool.tool(), matches)?;
+    let junit = wait_result::junit_file(matches)?;
 
-/// Runs the command.
-pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
-    let (word, matches) = matches.subcommand().context("nothing is named")?;
-    let start = STARTS.iter().find(|(known, ..)| *known == word).context("nothing is named")?;
-    let tool = catalog::find_tool(start.1).context("there is no such tool")?;
-    let (mut arguments, report) = match read(tool, matches)? {
-        Ok(read) => read,
-        Err(failure) => return Ok(complain(&failure)),
-    };
-
-    if let Some(subject) = matches.get_one::<String>(SUBJECT) {
-        arguments.insert(start.2.to_owned(), Value::from(subject.as_str()));
+    if let Some(id) = matches.get_one::<String>(SUBJECT) {
+        arguments.insert(start.id_argument.to_owned(), Value::from(id.as_str()));
     }
+    let project = named_project(&arguments);
+    let dispatcher = build_dispatcher(settings);
+    let reply = call_with_confirmation(&dispatcher, start.tool, arguments).await?;
 
-    let dispatcher = Dispatcher::new(settings.tools_config());
-    let project = arguments.get(PROJECT_ID).and_then(Value::as_str).map(str::to_owned);
-    let reply = match call::confirmed(&dispatcher, tool, arguments).await? {
-        Ok(reply) => reply,
-        Err(failure) => return Ok(complain(&failure)),
-    };
-    let raw = call::wants_json(matches);
+    let raw = wants_json(matches);
     if !matches.get_flag(WAIT) {
-        return call::print(&reply, raw);
+        print_reply(&reply, raw)?;
+        return Ok(ExitStatus::Success);
     }
-
+    let timeout = Duration::from_secs(*matches.get_one::<u64>(TIMEOUT).unwrap_or(&MAX_TIMEOUT_S));
     let project = project.or_else(|| reply.project().map(str::to_owned));
-    let timeout = Duration::from_secs(*matches.get_one::<u64>(TIMEOUT).unwrap_or(&TIMEOUT_S));
-    let started = reply.value().clone();
-    let (target, named) = match Started(&started).target() {
-        Ok(target) => target,
-        Err(failure) => {
-            let failure = failure.detail("started", started);
-            return Ok(complain(&failure.hint("`list_jobs` shows what was started, if anything was")));
-        }
-    };
+    let result = wait(&dispatcher, &reply, project.clone(), timeout).await?;
 
-    let wait = Wait { target, named, project: project.clone(), timeout, interval: None };
-    let audience = CallerContext { watcher: Arc::new(Live::new()), ..CallerContext::silent() };
+    result.output(dispatcher.gateway(), project.as_deref(), junit, raw).await
+}
 
-    match wait.run(dispatcher.gateway(), &audience).await {
-        Ok(completion) => {
-            // The display ends before the table begins.
-            drop(audience);
-            let not_started = Started(&started).not_started();
-            let ending = Ending { completion, not_started, started: Some(started) };
-            ending.told(dispatcher.gateway(), project.as_deref(), report, raw).await
+/// Returns the project in the arguments of a tool.
+fn named_project(arguments: &Fields) -> Option<String> {
+    arguments.get(PROJECT_ID).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// Checks that the flags of a wait are used only with `--wait`.
+fn check_wait_flags(matches: &ArgMatches) -> Result<(), Failure> {
+    let is_given = |flag: &&str| matches.value_source(flag) == Some(ValueSource::CommandLine);
+    match [JUNIT, TIMEOUT].into_iter().find(is_given) {
+        Some(flag) if !matches.get_flag(WAIT) => {
+            let failure = Failure::new(Code::InvalidArguments, format!("`--{flag}` needs `--{WAIT}`"));
+            Err(failure.hint("nothing was sent"))
         }
-        Err(failure) => {
-            let failure = failure.detail("started", started);
-            Ok(complain(&failure.hint("it was started: go on with `tas-mcp wait`")))
-        }
+        _ => Ok(()),
     }
 }
 
-type Read = (Fields, Option<NewFile>);
+/// Waits for everything that the start in `reply` has started.
+async fn wait(
+    dispatcher: &Dispatcher,
+    reply: &Reply,
+    project: Option<String>,
+    timeout: Duration,
+) -> Result<WaitResult, Failure> {
+    let started = reply.value().clone();
+    let start_reply = StartReply(&started);
+    let (target, named) = start_reply.target().map_err(|failure| {
+        failure
+            .detail("started", started.clone())
+            .hint("`list_jobs` shows the jobs that were started, if any")
+    })?;
 
-fn read(tool: ToolEntry, matches: &ArgMatches) -> anyhow::Result<Result<Read, Failure>> {
-    let is_given = |flag: &str| matches.value_source(flag) == Some(ValueSource::CommandLine);
-    if let Some(flag) = [JUNIT, TIMEOUT].into_iter().find(|flag| is_given(flag) && !matches.get_flag(WAIT)) {
-        let failure = Failure::new(Code::InvalidArguments, format!("`--{flag}` needs `--{WAIT}`"));
-        return Ok(Err(failure.hint("nothing was sent")));
-    }
+    let wait = Wait { target, named, project, timeout, interval: None };
+    let caller = CallerContext { watcher: Arc::new(WaitProgress::new()), ..CallerContext::silent() };
+    let completion = wait.run(dispatcher.gateway(), &caller).await.map_err(|failure| {
+        failure.detail("started", started.clone()).hint("the start succeeded: continue with `tas-mcp wait`")
+    })?;
 
-    let arguments = call::arguments(tool.tool(), matches)?;
-
-    Ok(arguments.and_then(|arguments| Ok((arguments, verdicts::report(matches)?))))
+    let not_started = start_reply.not_started();
+    Ok(WaitResult { completion, not_started, started: Some(started) })
 }

@@ -1,82 +1,74 @@
-//! `tas-mcp tools`: the catalog, as people look through it.
-
-use std::io::Write;
+//! `tas-mcp tools`: lists the tools, or shows one of them.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde_json::Value;
 
-use super::{Exit, complain, table::Table};
+use super::{
+    command_error::CommandError,
+    exit_status::ExitStatus,
+    output::{print_line, print_text},
+    table::Table,
+    token_estimate::estimate_tokens,
+    tool_lookup::find_tool,
+};
 use crate::{
-    failure::{Code, Failure},
     mcp::published_tool,
     service::tool::{Tier, Tool},
     settings::Settings,
     tools::catalog,
 };
 
-/// Bytes that make a token, about: an estimate without a tokenizer.
-const BYTES_PER_TOKEN: usize = 4;
+/// Name of the tool to show.
+const NAME: &str = "name";
 
-/// The command.
-pub fn command() -> Command {
+/// Flag that prints JSON.
+const JSON: &str = "json";
+
+/// Returns the definition of the command.
+pub(super) fn command() -> Command {
+    let name = Arg::new(NAME).value_name("NAME").help("Show only this tool");
+    let json = Arg::new(JSON).long(JSON).action(ArgAction::SetTrue);
+
     Command::new("tools")
-        .about("Lists the tools, or shows one with its schemas")
-        .arg(Arg::new("name").value_name("NAME").help("Show this tool only"))
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("As JSON, the way hosts see them"))
+        .about("Lists the tools, or shows one tool with its schemas")
+        .arg(name)
+        .arg(json.help("Print JSON in the form that hosts receive"))
 }
 
-/// Runs the command.
-pub fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
+/// Prints the tools.
+pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let is_global = settings.project().is_none();
-    let name = matches.get_one::<String>("name").map(String::as_str);
-    let found = match name.map(|name| catalog::find_tool(name).ok_or(name)).transpose() {
-        Ok(found) => found,
-        Err(unknown) => return Ok(complain(&unknown_tool(unknown))),
-    };
-    let tools: Vec<_> =
-        catalog::tools().filter(|tool| found.is_none_or(|found| found.name == tool.name)).collect();
-    let mut output = anstream::stdout();
 
-    if matches.get_flag("json") || found.is_some() {
-        let shown: Vec<_> = tools.iter().map(|tool| published_tool(tool.tool(), is_global)).collect();
-        let shown =
-            if found.is_some() { serde_json::to_value(shown.first())? } else { serde_json::to_value(shown)? };
-        writeln!(output, "{shown:#}")?;
+    if let Some(name) = matches.get_one::<String>(NAME) {
+        let tool = published_tool(find_tool(name)?.tool(), is_global);
+        print_line(format_args!("{:#}", serde_json::to_value(tool)?))?;
+    } else if matches.get_flag(JSON) {
+        let tools: Vec<_> = catalog::tools().map(|tool| published_tool(tool.tool(), is_global)).collect();
+        print_line(format_args!("{:#}", serde_json::to_value(tools)?))?;
     } else {
-        let mut table = Table::new(["tool", "set", "tier", "offered", "annotations", "tokens", "permission"]);
-        for tool in tools {
-            table.row(row(tool.tool(), settings, is_global)?);
-        }
-        write!(output, "{table}")?;
+        print_text(overview(settings, is_global)?)?;
     }
 
-    Ok(Exit::Done)
+    Ok(ExitStatus::Success)
 }
 
-fn row(tool: &Tool, settings: &Settings, is_global: bool) -> anyhow::Result<[String; 7]> {
-    let word = |yes: bool, word: &str| if yes { word.to_owned() } else { String::new() };
+fn overview(settings: &Settings, is_global: bool) -> serde_json::Result<Table> {
+    let selection = settings.selection();
+    let mut table = Table::new(["tool", "set", "tier", "offered", "annotations", "tokens", "permission"]);
+    for tool in catalog::tools() {
+        table.add_row(row(tool.tool(), selection.offers(tool.tool()), is_global)?);
+    }
+
+    Ok(table)
+}
+
+fn row(tool: &Tool, is_offered: bool, is_global: bool) -> serde_json::Result<[String; 7]> {
     Ok([
         tool.name.to_owned(),
         tool.toolset.name().to_owned(),
         if tool.tier == Tier::Core { "core" } else { "extra" }.to_owned(),
-        word(settings.selection().offers(tool), "yes"),
+        if is_offered { "yes" } else { "" }.to_owned(),
         tool.effect.to_string(),
-        tokens(tool, is_global)?.to_string(),
+        estimate_tokens(tool, is_global)?.to_string(),
         tool.access.to_string(),
     ])
-}
-
-/// What the tool costs in every conversation: name, description and input schema.
-pub(super) fn tokens(tool: &Tool, is_global: bool) -> serde_json::Result<usize> {
-    let tool = serde_json::to_value(published_tool(tool, is_global))?;
-    let size = |field: &str| tool.get(field).map_or(0, |value: &Value| value.to_string().len());
-    Ok((size("name") + size("description") + size("inputSchema")).div_ceil(BYTES_PER_TOKEN))
-}
-
-pub(super) fn unknown_tool(name: &str) -> Failure {
-    let failure = Failure::new(Code::InvalidArguments, format!("there is no tool `{name}`"));
-    match catalog::nearest_name(name) {
-        Some(nearest) => failure.hint(format!("did you mean `{nearest}`?")),
-        None => failure.hint("`tas-mcp tools` lists them"),
-    }
 }

@@ -1,15 +1,17 @@
-//! `tas-mcp wait`: waits for what was started, and ends as its verdicts say.
+//! `tas-mcp wait`: waits for jobs, a run or an execution. The exit status reports the verdicts.
 
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use clap::{ArgMatches, Command};
 use serde_json::{Value, json};
 
 use super::{
-    Exit, call, complain,
-    live::Live,
-    verdicts::{self, Ending},
+    command_error::CommandError,
+    dispatcher::build_dispatcher,
+    exit_status::ExitStatus,
+    tool_arguments::{self, read_arguments, wants_json},
+    wait_progress::WaitProgress,
+    wait_result::{self, WaitResult},
 };
 use crate::{
     fields::Fields,
@@ -20,71 +22,65 @@ use crate::{
     settings::Settings,
     tools::{
         caller::CallerContext,
-        catalog,
-        composite::{CompositeTool as _, WaitForCompletion},
-        dispatcher::Dispatcher,
+        catalog::{ToolEntry, WAIT_FOR_COMPLETION},
     },
 };
 
-/// Seconds that are waited where nobody says: the most.
-pub(super) const TIMEOUT_S: u64 = 7_200;
+/// Maximum and default of the time to wait, in seconds.
+pub(super) const MAX_TIMEOUT_S: u64 = 7_200;
 
 /// Arguments of the tool.
 const TIMEOUT: &str = "timeout_seconds";
 const JOB: &str = ResultKind::Job.argument();
 const JOBS: &str = "job_ids";
 
-/// The command. Its flags are made only when it is used.
-pub fn command() -> Command {
-    let about = "Waits until jobs, a run or a plan execution are over, and prints the verdicts";
-    Command::new("wait").about(about).after_help(Exit::HELP_OF_WAITING).defer(|command| {
-        let Some(tool) = catalog::find_tool(WaitForCompletion::NAME) else { return command };
-        let flags = call::subcommand(tool);
-        let flags = flags.get_arguments().filter(|flag| flag.get_id() != FIELDS).cloned();
+/// Returns the definition of the command. Its flags are built only when the command is used.
+pub(super) fn command() -> Command {
+    let about = "Waits until jobs, a run or a plan execution have finished, and prints the verdicts";
+    Command::new("wait").about(about).after_help(ExitStatus::WAIT_HELP).defer(|command| {
+        let tool_command = tool_arguments::command(tool());
+        let flags = tool_command.get_arguments().filter(|flag| flag.get_id() != FIELDS).cloned();
+
         command
             .args(flags)
-            .arg(verdicts::flag())
+            .arg(wait_result::junit_flag())
             .mut_arg(TIMEOUT, |flag| flag.help("1-7200, default 7200"))
-            .mut_arg(JOB, |flag| flag.help("From a start; may be repeated"))
-            .mut_arg(ResultKind::Run.argument(), |flag| flag.help("Instead of a job"))
+            .mut_arg(JOB, |flag| flag.help("Job id from a start; may be repeated"))
+            .mut_arg(ResultKind::Run.argument(), |flag| flag.help("Run id, instead of a job"))
             .mut_arg(ResultKind::Execution.argument(), |flag| {
-                flag.help("Instead of a job: from the start of a plan")
+                flag.help("Execution id from the start of a plan, instead of a job")
             })
     })
 }
 
-/// Runs the command.
-pub async fn run(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<Exit> {
-    let tool = catalog::find_tool(WaitForCompletion::NAME).context("there is no such tool")?;
-    let mut arguments = match call::arguments(tool.tool(), matches)? {
-        Ok(arguments) => arguments,
-        Err(failure) => return Ok(complain(&failure)),
-    };
-    complete(&mut arguments);
-
-    let report = match verdicts::report(matches) {
-        Ok(report) => report,
-        Err(failure) => return Ok(complain(&failure)),
-    };
+/// Waits and prints the verdicts.
+pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
+    let mut arguments = read_arguments(tool().tool(), matches)?;
+    adapt_to_command_line(&mut arguments);
+    let junit = wait_result::junit_file(matches)?;
     let project = arguments.get(PROJECT_ID).and_then(Value::as_str).map(str::to_owned);
-    let dispatcher = Dispatcher::new(settings.tools_config());
-    let audience = CallerContext { watcher: Arc::new(Live::new()), ..CallerContext::silent() };
-    let reply = match dispatcher.call_tool(tool, arguments, audience).await {
-        Ok(reply) => reply,
-        Err(failure) => return Ok(complain(&failure)),
-    };
-    let completion = serde_json::from_value(reply.value().clone())?;
-    let ending = Ending { completion, started: None, not_started: Vec::new() };
 
-    ending.told(dispatcher.gateway(), project.as_deref(), report, call::wants_json(matches)).await
+    let dispatcher = build_dispatcher(settings);
+    let caller = CallerContext { watcher: Arc::new(WaitProgress::new()), ..CallerContext::silent() };
+    let reply = dispatcher.call_tool(tool(), arguments, caller).await?;
+
+    let completion = serde_json::from_value(reply.value().clone())?;
+    let result = WaitResult { completion, started: None, not_started: Vec::new() };
+
+    result.output(dispatcher.gateway(), project.as_deref(), junit, wants_json(matches)).await
 }
 
-/// What people mean: several jobs, and waiting to the end.
-fn complete(arguments: &mut Fields) {
+fn tool() -> ToolEntry {
+    ToolEntry::Composite(&WAIT_FOR_COMPLETION)
+}
+
+/// Adapts the arguments of the tool to the command line: `--job-id` may be repeated, and the default of the time limit
+/// is its maximum.
+fn adapt_to_command_line(arguments: &mut Fields) {
     if arguments.get(JOB).is_some_and(Value::is_array)
         && let Some(jobs) = arguments.shift_remove(JOB)
     {
         arguments.insert(JOBS.to_owned(), jobs);
     }
-    arguments.entry(TIMEOUT).or_insert(json!(TIMEOUT_S));
+    arguments.entry(TIMEOUT).or_insert(json!(MAX_TIMEOUT_S));
 }

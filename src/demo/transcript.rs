@@ -1,6 +1,6 @@
-//! What the demo tells: coloured on a terminal, plain in a pipe.
+//! The output of the demo: coloured on a terminal, plain in a pipe.
 
-use std::io::Write;
+use std::io::Write as _;
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
@@ -9,63 +9,68 @@ use serde_json::Value;
 const TITLE: Style = Style::new().bold();
 const STEP: Style = AnsiColor::Cyan.on_default().bold();
 const CALL: Style = Style::new().dimmed();
-const REFUSED: Style = AnsiColor::Yellow.on_default();
-const DONE: Style = AnsiColor::Green.on_default().bold();
+const REFUSAL: Style = AnsiColor::Yellow.on_default();
+const SUCCESS: Style = AnsiColor::Green.on_default().bold();
 
-/// Longest value of an argument that is shown whole, in characters.
-const LONGEST_VALUE: usize = 60;
+/// Maximum length of an argument in the output, in characters.
+const MAX_VALUE_CHARS: usize = 60;
 
+/// Writer of the output. Numbers the steps.
 pub(super) struct Transcript {
     output: AutoStream<std::io::Stdout>,
     steps: usize,
 }
 
 impl Transcript {
+    /// Returns a transcript on standard output.
     pub(super) fn new() -> Self {
         Self { output: anstream::stdout(), steps: 0 }
     }
 
+    /// Prints the title.
     pub(super) fn title(&mut self, text: &str) {
-        self.line(TITLE, text);
+        self.print_line(TITLE, text);
     }
 
-    pub(super) fn said(&mut self, text: &str) {
-        self.line(Style::new(), text);
+    /// Prints plain text.
+    pub(super) fn text(&mut self, text: &str) {
+        self.print_line(Style::new(), text);
     }
 
-    /// Begins a step: what the assistant wants.
+    /// Starts a step with the intention of the assistant.
     pub(super) fn step(&mut self, text: &str) {
         self.steps += 1;
         let text = format!("\n{}. {text}", self.steps);
-        self.line(STEP, &text);
+        self.print_line(STEP, &text);
     }
 
-    /// The call of a tool.
+    /// Prints the call of a tool.
     pub(super) fn call(&mut self, tool: &str, arguments: &Value) {
         let arguments = arguments.as_object().into_iter().flatten().map(|(name, value)| {
-            let value: String = value.to_string().chars().take(LONGEST_VALUE).collect();
+            let value: String = value.to_string().chars().take(MAX_VALUE_CHARS).collect();
             format!("{name}: {value}")
         });
         let text = format!("   > {tool}({})", arguments.collect::<Vec<_>>().join(", "));
-        self.line(CALL, &text);
+        self.print_line(CALL, &text);
     }
 
-    /// Something that the answer shows.
-    pub(super) fn found(&mut self, text: &str) {
-        self.line(Style::new(), &format!("     {text}"));
+    /// Prints a fact from a reply.
+    pub(super) fn result(&mut self, text: &str) {
+        self.print_line(Style::new(), &format!("     {text}"));
     }
 
-    /// A refusal that was to be expected.
-    pub(super) fn refused(&mut self, text: &str) {
-        self.line(REFUSED, &format!("     {text}"));
+    /// Prints an expected refusal.
+    pub(super) fn refusal(&mut self, text: &str) {
+        self.print_line(REFUSAL, &format!("     {text}"));
     }
 
+    /// Prints the last line.
     pub(super) fn end(&mut self, text: &str) {
-        self.line(DONE, &format!("\n{text}"));
+        self.print_line(SUCCESS, &format!("\n{text}"));
     }
 
-    fn line(&mut self, style: Style, text: &str) {
-        // A reader that has gone away misses the rest of the story, nothing else.
+    fn print_line(&mut self, style: Style, text: &str) {
+        // If standard output is closed, the demo still checks all steps.
         drop(writeln!(self.output, "{style}{text}{style:#}"));
     }
 }

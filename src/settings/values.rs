@@ -1,62 +1,106 @@
-//! What the text of a setting means, and what is wrong with it.
+//! The values of the settings as text, with their origins.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, fmt};
 
-use crate::service::request::encoded;
+use clap::ArgMatches;
 
-/// Longest limit of one request, in seconds: hosts give up a call after 60.
-const LONGEST_TIMEOUT_S: u64 = 45;
+use super::{definitions::SETTINGS, setting::Setting};
 
-pub(super) fn project_id(text: &str) -> Result<String, String> {
-    if text == "." || text == ".." || encoded(text).len() > 300 {
-        return Err("is not a project id".to_owned());
+/// Values of the settings by name, not parsed yet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Values(BTreeMap<&'static str, Value>);
+
+/// Text of a setting, and its origin.
+#[derive(Clone)]
+pub(super) struct Value {
+    text: String,
+    origin: Origin,
+}
+
+/// Origin of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The command line.
+    Flag(&'static str),
+    /// The environment.
+    Variable(&'static str),
+    /// The embedded sandbox, which provides its addresses and a key.
+    Sandbox,
+}
+
+impl Values {
+    /// Returns the values of the flags in `matches`, and for the other settings the values that `variable` returns.
+    /// An empty value counts as not set.
+    pub(super) fn from_sources(matches: &ArgMatches, variable: impl Fn(&str) -> Option<String>) -> Self {
+        let mut values = Self::default();
+        for setting in SETTINGS {
+            let from_flag = || Some((flag_text(setting, matches)?, Origin::Flag(setting.flag)));
+            let from_variable = || Some((variable(setting.variable)?, Origin::Variable(setting.variable)));
+            let is_filled = |(text, _): &(String, Origin)| !text.trim().is_empty();
+
+            if let Some((text, origin)) =
+                from_flag().filter(is_filled).or_else(|| from_variable().filter(is_filled))
+            {
+                values.set(setting, text, origin);
+            }
+        }
+
+        values
     }
-    Ok(text.to_owned())
-}
 
-pub(super) fn project_ids(text: &str) -> Result<Vec<String>, String> {
-    text.split(',').map(str::trim).filter(|id| !id.is_empty()).map(project_id).collect()
-}
+    /// Sets the value of `setting`, in place of an earlier one.
+    pub(super) fn set(&mut self, setting: &Setting, text: impl Into<String>, origin: Origin) {
+        self.0.insert(setting.name(), Value { text: text.into(), origin });
+    }
 
-pub(super) fn readable_certificates(path: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(path);
-    crate::client::certificates(&path).map(|_| path)
-}
+    /// Returns whether `setting` has a value.
+    pub(super) fn contains(&self, setting: &Setting) -> bool {
+        self.0.contains_key(setting.name())
+    }
 
-pub(super) fn tmsys_name(text: &str) -> Result<String, String> {
-    let word = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-    if word { Ok(text.to_owned()) } else { Err("must be lower-case letters, digits and `_` only".to_owned()) }
-}
+    /// Returns the value of `setting` without surrounding spaces.
+    pub(super) fn text(&self, setting: &Setting) -> Option<&str> {
+        self.0.get(setting.name()).map(Value::text)
+    }
 
-pub(super) fn timeout(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|seconds| (1..=LONGEST_TIMEOUT_S).contains(seconds));
-    seconds
-        .map(Duration::from_secs)
-        .ok_or_else(|| format!("must be a whole number from 1 to {LONGEST_TIMEOUT_S}"))
-}
+    /// Returns the origin of the value of `setting`.
+    pub(super) fn origin(&self, setting: &Setting) -> Option<Origin> {
+        self.0.get(setting.name()).map(|value| value.origin)
+    }
 
-pub(super) fn asks_first(text: &str) -> Result<bool, String> {
-    match text {
-        "ask" => Ok(true),
-        "never" => Ok(false),
-        _ => Err("must be `ask` or `never`".to_owned()),
+    /// Returns the names, texts and origins of all values.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, &str, Origin)> {
+        self.0.iter().map(|(name, value)| (*name, value.text(), value.origin))
     }
 }
 
-pub(super) fn max_reply_chars(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| (2_000..=1_000_000).contains(number));
-    number.ok_or_else(|| "must be a whole number from 2000 to 1000000".to_owned())
-}
-
-pub(super) fn boolean(text: &str) -> Result<bool, String> {
-    match text.to_ascii_lowercase().as_str() {
-        "true" | "1" | "yes" | "on" => Ok(true),
-        "false" | "0" | "no" | "off" => Ok(false),
-        _ => Err("must be true or false".to_owned()),
+impl Value {
+    fn text(&self) -> &str {
+        self.text.trim()
     }
 }
 
-/// Parses a log filter.
-pub fn log_filter(text: &str) -> Result<tracing_subscriber::filter::Targets, String> {
-    text.parse().map_err(|error| format!("is not a log filter: {error}"))
+impl fmt::Debug for Value {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The text is left out, because one of the values is the API key.
+        formatter.debug_struct("Value").field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => write!(formatter, "flag --{flag}"),
+            Self::Variable(variable) => write!(formatter, "variable {variable}"),
+            Self::Sandbox => formatter.write_str("the embedded sandbox"),
+        }
+    }
+}
+
+fn flag_text(setting: &Setting, matches: &ArgMatches) -> Option<String> {
+    match setting.flag {
+        "" => None,
+        flag if setting.is_switch() => matches.get_flag(flag).then(|| "true".to_owned()),
+        flag => matches.get_one::<String>(flag).cloned(),
+    }
 }

@@ -80,7 +80,11 @@ async fn everything_that_is_wrong_is_said_at_once() {
     let not_set = "not set".to_owned();
     let expected = [
         ["TAS_BASE_URL".to_owned(), not_set.clone(), "is not set".to_owned()],
-        ["TAS_API_KEY".to_owned(), not_set, "is not set, and neither is TAS_API_KEY_FILE".to_owned()],
+        [
+            "TAS_API_KEY".to_owned(),
+            not_set,
+            "is not set, and `TAS_API_KEY_FILE` is not set either".to_owned(),
+        ],
     ];
 
     assert_eq!(nothing, expected);
@@ -90,12 +94,12 @@ async fn everything_that_is_wrong_is_said_at_once() {
         ("TAS_API_KEY", "svc_secret svc_secret"),
         ("TAS_PROJECT_ID", ".."),
         ("TAS_PROJECTS", "demo,."),
+        ("TAS_TOOLSETS", "runs,bugz"),
+        ("TAS_READ_ONLY", "perhaps"),
         ("TAS_CA_FILE", "/nowhere/ca.pem"),
         ("TAS_TMSYS_NAME", "Acme Rail"),
         ("TAS_TIMEOUT_S", "46"),
         ("TAS_LOG", "tas_mcp=loud"),
-        ("TAS_TOOLSETS", "runs,bugz"),
-        ("TAS_READ_ONLY", "perhaps"),
     ];
 
     let found = problems(&settings(&wrong)).await;
@@ -108,7 +112,7 @@ async fn everything_that_is_wrong_is_said_at_once() {
 #[tokio::test]
 async fn each_setting_says_what_it_takes() {
     let (seconds, word) =
-        ("must be a whole number from 1 to 45", "must be lower-case letters, digits and `_` only");
+        ("must be a whole number from 1 to 45", "must contain only lower-case letters, digits and `_`");
     let characters = "has characters that no key has (a line break, a space or a control character?)";
 
     for (name, value, problem) in [
@@ -141,7 +145,9 @@ async fn a_placeholder_that_was_not_expanded_is_called_that() {
         if name == "TAS_API_KEY_FILE" {
             variables.retain(|(name, _)| *name != "TAS_API_KEY");
         }
-        let problem = format!("still reads `{shown}`: the client that started this server did not expand it");
+        let problem = format!(
+            "still contains the placeholder `{shown}`, which the client that started this server did not replace"
+        );
         let expected = [name.to_owned(), format!("variable {name}"), problem];
         assert_eq!(problems(&settings(&variables)).await, [expected], "{name}={value}");
     }

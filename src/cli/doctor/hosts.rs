@@ -1,4 +1,4 @@
-//! Whether the hosts of the service can be reached.
+//! Checks whether the hosts of the service can be reached.
 
 use serde::Serialize;
 
@@ -7,17 +7,17 @@ use crate::{
     client::{HostUrl, Reached, proxy_of},
     failure::Failure,
     service::operation::UrlBase,
-    settings::Settings,
 };
 
-/// How far clocks may be apart, in seconds, before presigned addresses and limits go wrong.
+/// Maximum difference between the clocks, in seconds. A larger difference invalidates presigned addresses and time
+/// limits.
 pub(super) const CLOCK_TOLERANCE_S: i64 = 120;
 
-/// A host of the service.
+/// Result of the check of one host.
 #[derive(Serialize)]
-pub(super) struct Host {
+pub(super) struct HostCheck {
     pub(super) name: &'static str,
-    /// `None`: not set.
+    /// URL of the host; `None` if it is not set.
     pub(super) address: Option<String>,
     pub(super) proxy: Option<String>,
     pub(super) tls: Option<&'static str>,
@@ -25,42 +25,49 @@ pub(super) struct Host {
     pub(super) failure: Option<Failure>,
 }
 
-impl Host {
-    /// Whether the host's clock and ours are too far apart.
-    pub(super) fn has_other_time(&self) -> bool {
+impl HostCheck {
+    /// Returns whether the clock of the host differs too much from the clock of this machine.
+    pub(super) fn has_wrong_clock(&self) -> bool {
         let ahead = self.reached.as_ref().and_then(|reached| reached.clock_ahead_s);
         ahead.is_some_and(|ahead| ahead.abs() > CLOCK_TOLERANCE_S)
     }
 }
 
-/// Asks both hosts, side by side.
-pub(super) async fn reach_all(gateway: &Gateway, settings: &Settings) -> Vec<Host> {
-    let Ok(config) = settings.tools_config() else { return Vec::new() };
+/// Checks both hosts at the same time.
+pub(super) async fn reach_all(
+    gateway: &Gateway,
+    base_url: &HostUrl,
+    knowledge_url: Option<&HostUrl>,
+) -> Vec<HostCheck> {
     let (main, knowledge) = tokio::join!(
-        reach(gateway, "main", UrlBase::Base, Some(&config.call.client.base_url)),
-        reach(gateway, "knowledge", UrlBase::Knowledge, config.call.client.knowledge_url.as_ref()),
+        reach(gateway, "main", UrlBase::Base, Some(base_url)),
+        reach(gateway, "knowledge", UrlBase::Knowledge, knowledge_url),
     );
     vec![main, knowledge]
 }
 
-async fn reach(gateway: &Gateway, name: &'static str, place: UrlBase, url: Option<&HostUrl>) -> Host {
-    let outcome = gateway.check_host(place).await;
-    let (reached, failure) = match outcome {
+async fn reach(gateway: &Gateway, name: &'static str, url_base: UrlBase, url: Option<&HostUrl>) -> HostCheck {
+    let (reached, failure) = match gateway.check_host(url_base).await {
         None => (None, None),
         Some(Ok(reached)) => (Some(reached), None),
         Some(Err(failure)) => (None, Some(failure)),
     };
-    let tls = |url: &HostUrl| {
-        let is_verified = reached.is_some() && !url.is_plain();
-        if url.is_plain() { Some("none: loopback") } else { is_verified.then_some("certificate verified") }
-    };
 
-    Host {
+    HostCheck {
         name,
         address: url.map(|url| url.as_str().to_owned()),
         proxy: url.and_then(proxy_of),
-        tls: url.and_then(tls),
+        tls: url.and_then(|url| describe_tls(url, reached.is_some())),
         reached,
         failure,
+    }
+}
+
+/// Describes the encryption of the connection; `None` if it is not known because the host was not reached.
+fn describe_tls(url: &HostUrl, is_reached: bool) -> Option<&'static str> {
+    match (url.is_plain(), is_reached) {
+        (true, _) => Some("none: loopback"),
+        (false, true) => Some("certificate verified"),
+        (false, false) => None,
     }
 }

@@ -1,4 +1,4 @@
-//! What the key may do, as far as reading shows it.
+//! Checks what the key permits, as far as reading operations show it.
 
 use std::time::Instant;
 
@@ -14,63 +14,62 @@ use crate::{
             builds::ListBuilds, configs::ListDeploymentConfigs, knowledge::ListProjectKnowledgeFiles,
             minions::GetMinionDownload, runs::ListRuns, tests::ListTests,
         },
-        catalog::{self, OperationEntry},
-        operation::{Operation, UrlBase},
+        catalog::{ListedOperation as _, OperationEntry},
+        operation::UrlBase,
         tool::PROJECT_ID,
     },
     settings::Settings,
 };
 
-/// Operations that show what the key may do, with arguments that keep the answer small.
-const PROBES: [(&str, &str, &str); 6] = [
-    (ListTests::NAME, "page_size", "1"),
-    (ListRuns::NAME, "page_size", "1"),
-    (ListDeploymentConfigs::NAME, "page_size", "1"),
-    (ListBuilds::NAME, "page_size", "1"),
-    (ListProjectKnowledgeFiles::NAME, "include_metadata", "false"),
-    (GetMinionDownload::NAME, "platform", "linux-x86_64"),
-];
-
-/// One thing that was tried.
+/// One call that shows whether the key permits an operation.
 #[derive(Serialize)]
 pub(super) struct Probe {
     pub(super) operation: &'static str,
-    /// What the operation asks of a key.
+    /// Permission that the operation requires.
     pub(super) needs: String,
     pub(super) project: Option<String>,
     pub(super) milliseconds: u128,
     pub(super) failure: Option<Failure>,
 }
 
-/// Tries every probe in every project that is known.
-pub(super) async fn try_all(gateway: &Gateway, settings: &Settings) -> Vec<Probe> {
+/// Returns the operations to call, each with an argument that keeps the answer small.
+fn probed_operations() -> [(&'static OperationEntry, &'static str, &'static str); 6] {
+    [
+        (ListTests::entry(), "page_size", "1"),
+        (ListRuns::entry(), "page_size", "1"),
+        (ListDeploymentConfigs::entry(), "page_size", "1"),
+        (ListBuilds::entry(), "page_size", "1"),
+        (ListProjectKnowledgeFiles::entry(), "include_metadata", "false"),
+        (GetMinionDownload::entry(), "platform", "linux-x86_64"),
+    ]
+}
+
+/// Calls every operation in every known project, and operations without a project once.
+pub(super) async fn run_all(gateway: &Gateway, settings: &Settings, has_knowledge_host: bool) -> Vec<Probe> {
     let mut projects: Vec<_> = settings.listed_projects().into_iter().map(Some).collect();
     if projects.is_empty() || settings.project().is_some() {
+        // The key or the settings determine the project.
         projects = vec![None];
     }
 
     let mut probes = Vec::new();
-    for (name, argument, value) in PROBES {
-        let Some(entry) = catalog::find(name).filter(|entry| is_served(entry, settings)) else { continue };
-        let of_no_project = entry.request.url_base == UrlBase::Base;
-        let projects = if of_no_project { &[None][..] } else { &projects };
+    for (entry, argument, value) in probed_operations() {
+        if entry.request.url_base == UrlBase::Knowledge && !has_knowledge_host {
+            continue;
+        }
+
+        let has_project = entry.request.url_base != UrlBase::Base;
+        let projects = if has_project { &projects } else { &[None][..] };
         for project in projects {
             let arguments = Fields::from_iter([(argument.to_owned(), json!(value))]);
-            probes.push(probe(gateway, entry, arguments, project.clone()).await);
+            probes.push(run_probe(gateway, entry, arguments, project.clone()).await);
         }
     }
 
     probes
 }
 
-/// Whether there is an address for it: the knowledge host is an option.
-fn is_served(entry: &OperationEntry, settings: &Settings) -> bool {
-    let has_knowledge =
-        settings.tools_config().is_ok_and(|config| config.call.client.knowledge_url.is_some());
-    entry.request.url_base != UrlBase::Knowledge || has_knowledge
-}
-
-async fn probe(
+async fn run_probe(
     gateway: &Gateway,
     entry: &'static OperationEntry,
     mut arguments: Fields,

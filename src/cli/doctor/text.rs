@@ -1,78 +1,88 @@
-//! The report, for people.
-
-use std::fmt::{Error, Write as _};
+//! The report as text.
 
 use serde_json::json;
 
-use super::{Host, Probe, Report, hosts::CLOCK_TOLERANCE_S};
-use crate::cli::table::Table;
+use super::{
+    hosts::{CLOCK_TOLERANCE_S, HostCheck},
+    offered_tools::OfferedTools,
+    probes::Probe,
+    report::Report,
+};
+use crate::{cli::table::Table, failure::Failure, settings::SettingValue};
 
-/// Permissions that only a change would show.
-const UNTOLD: &str = "not tried, since only a change shows them: project:operate-runs, project:edit-tests";
+/// Note about the permissions that no reading operation needs.
+const UNCHECKED_PERMISSIONS: &str =
+    "not checked, because only a change requires them: project:operate-runs, project:edit-tests";
 
-/// The report in tables.
-pub(super) fn of(report: &Report) -> Result<String, Error> {
-    let mut text = format!("tas-mcp {}\n\n", report.version);
-    let mut set = Table::new(["setting", "value", "from"]);
-
-    for one in &report.settings {
-        set.row([one.setting.to_owned(), one.value.clone(), one.origin.clone()]);
-    }
-
-    writeln!(text, "{set}")?;
-    let scope = report.project.as_ref().map_or("global".to_owned(), |project| format!("project `{project}`"));
-    writeln!(text, "scope: {scope}")?;
-    writeln!(text, "key:   {}", report.key.unwrap_or("none"))?;
-
+/// Returns the report as tables and messages.
+pub(super) fn render(report: &Report) -> String {
     let tools = &report.tools;
-    writeln!(
-        text,
-        "tools: {} offered, about {} tokens in every conversation\n",
-        tools.offered, tools.tokens
-    )?;
+    let scope = report.project.as_ref().map_or("global".to_owned(), |project| format!("project `{project}`"));
+    let mut sections = vec![
+        format!("tas-mcp {}\n", report.version),
+        format!(
+            "{}\nscope: {scope}\nkey:   {}\ntools: {} offered, about {} tokens in every conversation\n",
+            settings_table(&report.settings),
+            report.key.unwrap_or("none"),
+            tools.offered,
+            tools.tokens,
+        ),
+        toolset_table(tools).to_string(),
+    ];
 
-    let mut sets = Table::new(["set", "tools", "tokens"]);
-    for set in &tools.sets {
-        sets.row([set.set.to_owned(), set.tools.len().to_string(), set.tokens.to_string()]);
-    }
-
-    writeln!(text, "{sets}")?;
     if let Some(problem) = &report.problem {
-        writeln!(text, "unusable: {problem}")?;
-        return Ok(text);
+        sections.push(format!("unusable: {problem}\n"));
+        return sections.join("\n");
     }
 
-    writeln!(text, "{}", hosts(&report.hosts))?;
+    sections.push(host_table(&report.hosts).to_string());
     if !report.probes.is_empty() {
-        writeln!(text, "{}{UNTOLD}", probes(&report.probes))?;
+        sections.push(format!("{}{UNCHECKED_PERMISSIONS}\n", probe_table(&report.probes)));
     }
+    sections.extend(report.hosts.iter().filter(|host| host.has_wrong_clock()).map(clock_message));
+    sections.extend(report.check_failures().map(failure_message));
 
-    complaints(&mut text, report)?;
-
-    Ok(text)
+    sections.join("\n")
 }
 
-fn probes(probes: &[Probe]) -> Table {
-    let mut table = Table::new(["tried", "needs", "project", "ms", "outcome"]);
-    for probe in probes {
-        let outcome = probe
-            .failure
-            .as_ref()
-            .map_or("ok".to_owned(), |failure| json!(failure.code).as_str().unwrap_or_default().to_owned());
-        let (operation, needs) = (probe.operation.to_owned(), probe.needs.clone());
-        let project = probe.project.clone().unwrap_or_default();
-        table.row([operation, needs, project, probe.milliseconds.to_string(), outcome]);
+fn settings_table(settings: &[SettingValue]) -> Table {
+    let mut table = Table::new(["setting", "value", "from"]);
+    for setting in settings {
+        table.add_row([setting.setting, &setting.value, &setting.origin]);
     }
 
     table
 }
 
-fn hosts(hosts: &[Host]) -> Table {
-    let mut table = Table::new(["host", "address", "proxy", "TLS", "answered", "ms", "clock"]);
+fn toolset_table(tools: &OfferedTools) -> Table {
+    let mut table = Table::new(["set", "tools", "tokens"]);
+    for set in &tools.sets {
+        table.add_row([set.set.to_owned(), set.tools.len().to_string(), set.tokens.to_string()]);
+    }
+
+    table
+}
+
+fn probe_table(probes: &[Probe]) -> Table {
+    let mut table = Table::new(["checked", "needs", "project", "ms", "outcome"]);
+    for probe in probes {
+        let outcome = match &probe.failure {
+            None => "ok".to_owned(),
+            Some(failure) => json!(failure.code).as_str().unwrap_or_default().to_owned(),
+        };
+        let project = probe.project.as_deref().unwrap_or_default();
+        table.add_row([probe.operation, &probe.needs, project, &probe.milliseconds.to_string(), &outcome]);
+    }
+
+    table
+}
+
+fn host_table(hosts: &[HostCheck]) -> Table {
+    let mut table = Table::new(["host", "address", "proxy", "TLS", "status", "ms", "clock"]);
     for host in hosts {
         let reached = host.reached.as_ref();
         let clock = reached.and_then(|reached| reached.clock_ahead_s).map(|ahead| format!("{ahead:+} s"));
-        table.row([
+        table.add_row([
             host.name.to_owned(),
             host.address.clone().unwrap_or("not set".to_owned()),
             host.proxy.clone().unwrap_or("none".to_owned()),
@@ -86,27 +96,12 @@ fn hosts(hosts: &[Host]) -> Table {
     table
 }
 
-/// What went wrong, with what to do.
-fn complaints(text: &mut String, report: &Report) -> Result<(), Error> {
-    let late = report.hosts.iter().filter(|host| host.has_other_time());
-    for host in late {
-        let limit = CLOCK_TOLERANCE_S;
-        writeln!(
-            text,
-            "\nthe clocks of this machine and of the {} host are more than {limit} s apart",
-            host.name
-        )?;
-    }
+fn clock_message(host: &HostCheck) -> String {
+    let (limit, name) = (CLOCK_TOLERANCE_S, host.name);
+    format!("the clocks of this machine and of the {name} host differ by more than {limit} s\n")
+}
 
-    let of_hosts = report.hosts.iter().filter_map(|host| host.failure.as_ref());
-    let of_probes = report.probes.iter().filter_map(|probe| probe.failure.as_ref());
-
-    for failure in of_hosts.chain(of_probes) {
-        writeln!(text, "\n{failure}")?;
-        if let Some(hint) = &failure.hint {
-            writeln!(text, "  {hint}")?;
-        }
-    }
-
-    Ok(())
+fn failure_message(failure: &Failure) -> String {
+    let hint = failure.hint.as_ref().map(|hint| format!("  {hint}\n")).unwrap_or_default();
+    format!("{failure}\n{hint}")
 }

@@ -150,7 +150,7 @@ async fn it_starts_lists_and_explains_without_any_setting() {
     assert!(answer(1)["result"]["tools"].as_array().is_some_and(|tools| !tools.is_empty()));
 
     let text = answer(2)["result"]["content"][0]["text"].as_str().expect("text");
-    for said in ["not_configured", "variable TAS_BASE_URL", "${BASE_URL}", "did not expand", "TAS_API_KEY"] {
+    for said in ["not_configured", "variable TAS_BASE_URL", "${BASE_URL}", "did not replace", "TAS_API_KEY"] {
         assert!(text.contains(said), "{said}: {text}");
     }
 }

@@ -58,7 +58,10 @@ async fn an_unusable_address_is_named_with_the_reason() {
             "`https://knowledge.example` must not have a query or fragment",
         ),
         ("knowledge.example", "is not an address: relative URL without a base"),
-        ("${KNOWLEDGE}", "still reads `${KNOWLEDGE}`: the client that started this server did not expand it"),
+        (
+            "${KNOWLEDGE}",
+            "still contains the placeholder `${KNOWLEDGE}`, which the client that started this server did not replace",
+        ),
     ] {
         let expected = [NAME.to_owned(), format!("variable {NAME}"), problem.to_owned()];
         assert_eq!(problems(&settings(&good_but(NAME, value))).await, [expected], "{value}");

@@ -50,7 +50,7 @@ async fn images_become_files_and_nothing_is_overwritten() {
 
     assert_eq!((code, &error["code"]), (Some(2), &json!("invalid_arguments")));
     assert!(
-        error["message"].as_str().is_some_and(|said| said.ends_with("already has `image-1.png`")),
+        error["message"].as_str().is_some_and(|said| said.ends_with("already contains `image-1.png`")),
         "{error}"
     );
     assert_eq!(fs::read(&path).expect("a file"), b"changed");

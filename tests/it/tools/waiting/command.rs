@@ -119,7 +119,7 @@ async fn a_pipe_gets_json_and_the_log_the_table_and_the_progress() {
 
     assert_eq!(lines[0], "1 of 1 finished");
     assert!(lines[1].starts_with("verdict") && lines[2].starts_with("FAILED"), "{said}");
-    assert_eq!(lines[3..], ["0 of 1 passed", &format!("why: tas-mcp report {JOB_FAILED}")]);
+    assert_eq!(lines[3..], ["0 of 1 passed", &format!("details: tas-mcp report {JOB_FAILED}")]);
 }
 
 #[tokio::test]

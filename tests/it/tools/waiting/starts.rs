@@ -118,7 +118,7 @@ async fn a_start_that_names_nothing_is_a_broken_answer() {
     let error = &said["error"];
 
     assert_eq!((exit, &error["code"]), (Some(3), &json!("bad_response")));
-    assert_eq!(error["message"], "the start names no job");
+    assert_eq!(error["message"], "the answer to the start contains no job");
     assert_eq!(error["details"]["started"]["message"], "started");
     assert_eq!(service.requests().await, ["POST /runs 201"]);
 }

@@ -1,7 +1,7 @@
-//! How far a wait is, while it goes on: a bar on a terminal, else a line whenever something changes. On standard error.
+//! Shows the progress of a wait on standard error: a bar on a terminal, otherwise a line for every change.
 
 use std::{
-    io::{IsTerminal, Write as _},
+    io::{IsTerminal as _, Write as _},
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -10,15 +10,19 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::tools::caller::ProgressSink;
 
-/// Shows progress.
+/// Interval at which the spinner moves.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Display of the progress of a wait.
 #[derive(Debug)]
-pub(super) enum Live {
+pub(super) enum WaitProgress {
     Bar(ProgressBar),
-    /// What was said last.
+    /// The line that was printed last.
     Lines(Mutex<String>),
 }
 
-impl Live {
+impl WaitProgress {
+    /// Returns a display that suits standard error.
     pub(super) fn new() -> Self {
         if !std::io::stderr().is_terminal() {
             return Self::Lines(Mutex::default());
@@ -26,33 +30,33 @@ impl Live {
 
         let style = ProgressStyle::with_template("{spinner} {elapsed_precise} [{bar:20}] {wide_msg}");
         let bar = ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.enable_steady_tick(Duration::from_millis(200));
+        bar.enable_steady_tick(TICK);
 
         Self::Bar(bar)
     }
 }
 
-impl ProgressSink for Live {
-    fn progress(&self, done: u64, total: u64, told: &str) {
+impl ProgressSink for WaitProgress {
+    fn progress(&self, done: u64, total: u64, message: &str) {
         match self {
             Self::Bar(bar) => {
                 bar.set_length(total);
                 bar.set_position(done);
-                bar.set_message(told.to_owned());
+                bar.set_message(message.to_owned());
             }
             Self::Lines(last) => {
                 let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-                if *last != told {
-                    told.clone_into(&mut last);
-                    // Nothing is left to say it to when standard error is gone.
-                    drop(writeln!(anstream::stderr(), "{told}"));
+                if *last != message {
+                    message.clone_into(&mut last);
+                    // If standard error is closed, the wait continues without progress messages.
+                    drop(writeln!(anstream::stderr(), "{message}"));
                 }
             }
         }
     }
 }
 
-impl Drop for Live {
+impl Drop for WaitProgress {
     fn drop(&mut self) {
         if let Self::Bar(bar) = self {
             bar.finish_and_clear();

@@ -1,19 +1,20 @@
-//! A session with the real server: this binary as a child, JSON-RPC over its standard streams.
+//! An MCP client that runs the real server: this binary as a child process, with JSON-RPC over its standard streams.
+#![expect(clippy::indexing_slicing, reason = "an index into a JSON value returns null for a missing field")]
 
 use std::process::Stdio;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines},
     process::{Child, ChildStdin, ChildStdout, Command},
 };
 
-/// Revision that is asked for: what most hosts speak.
+/// Protocol revision that the client requests. Most hosts speak it.
 const REVISION: &str = "2025-11-25";
 
-/// A connected host.
-pub(super) struct Session {
+/// A client that is connected to a server process.
+pub(super) struct McpClient {
     server: Child,
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
@@ -22,12 +23,11 @@ pub(super) struct Session {
     last_id: u64,
 }
 
-impl Session {
-    /// Starts the server with these variables and no other settings.
+impl McpClient {
+    /// Starts the server with these variables and no other settings, and initializes the session.
     pub(super) async fn start(environment: &[(&str, String)]) -> Result<Self> {
-        let binary = std::env::current_exe().context("the server's binary cannot be found")?;
+        let binary = std::env::current_exe().context("the path of this program cannot be found")?;
         let mut command = Command::new(binary);
-
         for setting in crate::settings::SETTINGS.iter().filter(|setting| !setting.variable.is_empty()) {
             command.env_remove(setting.variable);
         }
@@ -38,20 +38,20 @@ impl Session {
         let mut server = command.spawn().context("the server cannot be started")?;
         let input = server.stdin.take().context("the server has no input")?;
         let output = BufReader::new(server.stdout.take().context("the server has no output")?).lines();
-        let mut session =
+        let mut client =
             Self { server, input, output, revision: String::new(), tools: Vec::new(), last_id: 0 };
 
-        session.initialize().await?;
+        client.initialize().await?;
 
-        Ok(session)
+        Ok(client)
     }
 
     async fn initialize(&mut self) -> Result<()> {
-        let client = json!({"name": "demo", "version": env!("CARGO_PKG_VERSION")});
-        let parameters = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": client});
+        let client_info = json!({"name": "demo", "version": env!("CARGO_PKG_VERSION")});
+        let parameters = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": client_info});
         let result = self.request("initialize", parameters).await?;
-
         result["protocolVersion"].as_str().context("no revision")?.clone_into(&mut self.revision);
+
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
 
         let list = self.request("tools/list", json!({})).await?;
@@ -60,19 +60,21 @@ impl Session {
         Ok(())
     }
 
+    /// Returns the protocol revision that the server has selected.
     pub(super) fn revision(&self) -> &str {
         &self.revision
     }
 
+    /// Returns the tools that the server offers.
     pub(super) fn tools(&self) -> &[Value] {
         &self.tools
     }
 
-    /// Calls a tool: its structured content, or the error that it answered.
+    /// Calls a tool. Returns the structured content of its result, or the error in its result.
     pub(super) async fn call(&mut self, tool: &str, arguments: Value) -> Result<Result<Value, Value>> {
         let result = self.request("tools/call", json!({"name": tool, "arguments": arguments})).await?;
         if result["isError"] == true {
-            let text = result["content"][0]["text"].as_str().context("an error without words")?;
+            let text = result["content"][0]["text"].as_str().context("an error without text")?;
             let error: Value = serde_json::from_str(text)?;
             return Ok(Err(error["error"].clone()));
         }
@@ -80,7 +82,7 @@ impl Session {
         Ok(Ok(result["structuredContent"].clone()))
     }
 
-    /// Closes the input, and waits for the server to end by itself.
+    /// Closes the input and waits until the server has ended by itself.
     pub(super) async fn end(mut self) -> Result<()> {
         drop(self.input);
         let status = self.server.wait().await?;
@@ -93,12 +95,10 @@ impl Session {
         let id = self.last_id;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": parameters})).await?;
 
+        // Notifications that arrive before the response are skipped.
         loop {
-            let line = self
-                .output
-                .next_line()
-                .await?
-                .with_context(|| format!("the server ended during {method}"))?;
+            let line = self.output.next_line().await?;
+            let line = line.with_context(|| format!("the server ended during {method}"))?;
             let message: Value = serde_json::from_str(&line)?;
             if message["id"] == id {
                 ensure!(message["error"].is_null(), "{method}: {}", message["error"]);

@@ -1,0 +1,46 @@
+//! Asks the person at the terminal before a costly or irreversible call.
+
+use std::io::{IsTerminal as _, Result, Write as _};
+
+use serde_json::Value;
+
+use super::command_error::CommandError;
+use crate::{
+    call::reply::Reply,
+    failure::{Code, Failure},
+    fields::Fields,
+    service::tool::CONFIRM,
+    tools::{caller::CallerContext, catalog::ToolEntry, dispatcher::Dispatcher},
+};
+
+/// Returns whether `failure` asks for a confirmation and the person at the terminal confirms. Without a terminal
+/// nobody can confirm.
+pub(super) fn is_confirmed(failure: &Failure) -> Result<bool> {
+    let is_question = failure.code == Code::ConfirmationRequired;
+    if !is_question || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(false);
+    }
+
+    write!(anstream::stderr(), "{failure}. Continue? [y/N] ")?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// Calls a tool. If the tool requires a confirmation and the person at the terminal confirms, calls it again.
+pub(super) async fn call_with_confirmation(
+    dispatcher: &Dispatcher,
+    tool: ToolEntry,
+    mut arguments: Fields,
+) -> std::result::Result<Reply, CommandError> {
+    let outcome = dispatcher.call_tool(tool, arguments.clone(), CallerContext::silent()).await;
+    let Err(failure) = outcome else { return Ok(outcome?) };
+    if !is_confirmed(&failure)? {
+        return Err(failure.into());
+    }
+
+    arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
+
+    Ok(dispatcher.call_tool(tool, arguments, CallerContext::silent()).await?)
+}

@@ -1,0 +1,14 @@
+//! Builds the dispatcher that commands call tools with.
+
+use crate::{settings::Settings, tools::dispatcher::Dispatcher};
+
+/// Returns a dispatcher with these settings. If the settings are unusable, every call fails, and the hint tells how to
+/// set them on the command line instead of in the configuration of a host.
+pub(super) fn build_dispatcher(settings: &Settings) -> Dispatcher {
+    let config = settings.tools_config().map_err(|failure| {
+        failure.hint(
+            "set them as flags or variables, which `tas-mcp --help` lists; `--sandbox` works without settings",
+        )
+    });
+    Dispatcher::new(config)
+}

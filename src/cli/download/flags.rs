@@ -1,0 +1,38 @@
+//! The flags that both subcommands have.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
+
+use crate::{
+    failure::Failure,
+    tools::{dispatcher::Dispatcher, files::Destination},
+};
+
+const TO: &str = "to";
+
+/// Switch that permits the replacement of existing files.
+pub(super) const OVERWRITE: &str = "overwrite";
+
+/// Returns the flag for the directory.
+pub(super) fn to_flag(help: &'static str) -> Arg {
+    Arg::new(TO).long(TO).value_name("DIR").value_parser(value_parser!(PathBuf)).help(help)
+}
+
+/// Returns the switch that permits the replacement of existing files.
+pub(super) fn overwrite_flag(help: &'static str) -> Arg {
+    Arg::new(OVERWRITE).long(OVERWRITE).action(ArgAction::SetTrue).help(help)
+}
+
+/// Returns the directory to save files in.
+///
+/// # Errors
+/// The failure of unusable settings, or of a directory that must not be used.
+pub(super) fn destination(
+    matches: &ArgMatches,
+    dispatcher: &Dispatcher,
+    default: &str,
+) -> Result<Destination, Failure> {
+    let directory = matches.get_one::<PathBuf>(TO).map(|path| path.to_string_lossy().into_owned());
+    dispatcher.files()?.root_at_terminal().destination(directory.as_deref().unwrap_or(default))
+}

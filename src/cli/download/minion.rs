@@ -1,0 +1,84 @@
+//! `tas-mcp download minion`: saves the Minion installer.
+
+use std::sync::Arc;
+
+use clap::{Arg, ArgMatches, Command};
+use serde_json::Value;
+
+use super::flags::{OVERWRITE, destination, overwrite_flag, to_flag};
+use crate::{
+    cli::{
+        command_error::CommandError, download_progress::DownloadProgress, exit_status::ExitStatus,
+        output::print_json_or_table, table::Table,
+    },
+    failure::Failure,
+    service::api::minions::MinionPlatform,
+    text::nearest,
+    tools::{
+        caller::CallerContext,
+        composite::minion_platform,
+        dispatcher::Dispatcher,
+        download::{DownloadOptions, InstallerRequest, SavedInstaller},
+    },
+    violation::Violation,
+};
+
+const PLATFORM: &str = "platform";
+
+/// The platforms that have an installer.
+const PLATFORMS: [&str; 3] = ["windows-x86_64", "linux-x86_64", "darwin-aarch64"];
+
+/// Returns the definition of the command.
+pub(super) fn command() -> Command {
+    let platform = Arg::new(PLATFORM).long(PLATFORM).value_name("P");
+    Command::new("minion")
+        .about("Saves the latest installer of a Minion, the helper agent of a test machine")
+        .after_help(ExitStatus::HELP)
+        .arg(
+            platform.help(
+                "windows-x86_64, linux-x86_64 or darwin-aarch64. Default: the platform of this machine",
+            ),
+        )
+        .arg(to_flag("Directory, created if missing. Default: the working directory"))
+        .arg(overwrite_flag("Replace another file of the same name"))
+}
+
+/// Downloads the installer and prints its path.
+pub(super) async fn run(
+    matches: &ArgMatches,
+    dispatcher: &Dispatcher,
+    progress: &DownloadProgress,
+) -> Result<ExitStatus, CommandError> {
+    let named = matches.get_one::<String>(PLATFORM).map(|name| parse_platform(name)).transpose()?;
+    let platform = minion_platform(named)?;
+    let destination = destination(matches, dispatcher, ".")?;
+    let storage = &dispatcher.files()?.storage;
+    let request = InstallerRequest { project: None, platform, overwrite: matches.get_flag(OVERWRITE) };
+
+    let caller = CallerContext { watcher: Arc::new(progress.clone()), ..CallerContext::silent() };
+    let outcome =
+        request.run(dispatcher.gateway(), storage, &destination, &DownloadOptions::default(), &caller).await;
+    progress.clear();
+
+    let installer = outcome.map_err(CommandError::AfterRequests)?;
+    print_json_or_table(&installer, &table(&installer))?;
+
+    Ok(ExitStatus::Success)
+}
+
+fn parse_platform(name: &str) -> Result<MinionPlatform, Failure> {
+    serde_json::from_value(Value::from(name)).map_err(|_| {
+        let nearest = nearest(name, PLATFORMS.into_iter());
+        let suggestion = nearest.map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default();
+        let rule = format!("must be one of {}{suggestion}", PLATFORMS.join(", "));
+
+        Failure::invalid_arguments("download minion", &[Violation::new(PLATFORM, rule)])
+    })
+}
+
+fn table(installer: &SavedInstaller) -> Table {
+    let mut table = Table::new(["file", "bytes", "sha256"]);
+    let size = installer.size.map(|size| size.to_string()).unwrap_or_default();
+    table.add_row([installer.path.clone(), size, installer.sha256.clone().unwrap_or_default()]);
+    table
+}

@@ -1,0 +1,33 @@
+//! Shows the progress of a download.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::tools::caller::ProgressSink;
+
+/// Progress bar of a download on standard error. Shows nothing if standard error is not a terminal.
+#[derive(Clone, Debug)]
+pub(super) struct DownloadProgress(ProgressBar);
+
+impl DownloadProgress {
+    /// Returns a bar whose length is not known yet.
+    pub(super) fn new() -> Self {
+        let bar = ProgressBar::no_length();
+        if let Ok(style) = ProgressStyle::with_template("{wide_bar} {msg}") {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+
+    /// Removes the bar from the terminal.
+    pub(super) fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl ProgressSink for DownloadProgress {
+    fn progress(&self, done: u64, total: u64, message: &str) {
+        self.0.set_length(total);
+        self.0.set_position(done);
+        self.0.set_message(message.to_owned());
+    }
+}

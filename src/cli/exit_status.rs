@@ -1,0 +1,62 @@
+//! The exit status of a command.
+
+use crate::failure::Code;
+
+/// Result of a command, with the number that the process exits with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// The command succeeded.
+    Success = 0,
+    /// The service refused a request, or the output could not be written.
+    Rejected = 1,
+    /// The arguments or settings are invalid. No writing request was sent.
+    InvalidInput = 2,
+    /// The service cannot be reached, or its answer cannot be used.
+    Unavailable = 3,
+    /// A writing request was sent and not answered, so its effect is unknown.
+    OutcomeUnknown = 4,
+    /// Everything has finished, and at least one verdict is not SUCCESS.
+    NotPassed = 10,
+    /// The time limit of a wait passed before everything had finished.
+    TimedOut = 11,
+}
+
+impl ExitStatus {
+    /// Help text about the exit codes of commands that send requests.
+    pub(super) const HELP: &'static str = "Exit codes: 0 success, 1 refused by the service or a file could not be written, 2 invalid arguments or settings (no writing request was sent), 3 service unavailable, 4 outcome unknown";
+
+    /// Help text about the exit codes of commands that wait.
+    pub(super) const WAIT_HELP: &'static str = "Exit codes: 0 every verdict is SUCCESS, 10 at least one is not, 11 not everything finished in time; 1 refused by the service or a file could not be written, 2 invalid arguments or settings (no writing request was sent), 3 service unavailable, 4 outcome unknown";
+
+    /// Returns the status for a failure that occurred after requests had been sent. A `file_error` then concerns a file
+    /// that the command writes, and not an invalid argument.
+    pub(super) fn after_requests(code: Code) -> Self {
+        if code == Code::FileError { Self::Rejected } else { code.into() }
+    }
+}
+
+impl From<Code> for ExitStatus {
+    fn from(code: Code) -> Self {
+        match code {
+            Code::InvalidArguments
+            | Code::NotConfigured
+            | Code::ProjectRequired
+            | Code::ProjectScopeMismatch
+            | Code::FileError
+            | Code::ConfirmationRequired => Self::InvalidInput,
+            Code::ServiceUnavailable | Code::BadResponse | Code::Timeout => Self::Unavailable,
+            Code::OutcomeUnknown => Self::OutcomeUnknown,
+            Code::ProjectNotResolved
+            | Code::Unauthenticated
+            | Code::PermissionDenied
+            | Code::FeatureDisabled
+            | Code::NotFound
+            | Code::Conflict
+            | Code::QuotaExceeded
+            | Code::TooLarge
+            | Code::RateLimited
+            | Code::Rejected
+            | Code::Cancelled => Self::Rejected,
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Finds a tool by the name that a person typed.
+
+use crate::{
+    failure::{Code, Failure},
+    tools::catalog::{self, ToolEntry},
+};
+
+/// Returns the tool with this name.
+///
+/// # Errors
+/// `invalid_arguments` with the most similar name.
+pub(super) fn find_tool(name: &str) -> Result<ToolEntry, Failure> {
+    catalog::find_tool(name).ok_or_else(|| {
+        let failure = Failure::new(Code::InvalidArguments, format!("there is no tool `{name}`"));
+        match catalog::nearest_name(name) {
+            Some(nearest) => failure.hint(format!("did you mean `{nearest}`?")),
+            None => failure.hint("`tas-mcp tools` lists the tools"),
+        }
+    })
+}

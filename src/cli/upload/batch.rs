@@ -1,0 +1,124 @@
+//! The files of one command, and the upload of each file.
+
+use std::sync::Arc;
+
+use clap::ArgMatches;
+use serde_json::Value;
+
+use super::{
+    file_names::expand_names,
+    flags::{FILES, NAME, NO_CHECKSUM, NO_FILL_DETAILS, RESUME, tool_arguments},
+};
+use crate::{
+    cli::{command_error::CommandError, confirmation::is_confirmed},
+    failure::{Code, Failure},
+    fields::Fields,
+    service::tool::CONFIRM,
+    tools::{
+        catalog::UPLOAD_BUILD,
+        composite::UploadBuild,
+        dispatcher::Dispatcher,
+        files::FilesRoot,
+        upload::{FileServices, FinishedUpload, UploadHandle, UploadRequest},
+    },
+};
+
+/// What all files of a command have in common.
+struct Batch<'a> {
+    matches: &'a ArgMatches,
+    dispatcher: &'a Dispatcher,
+    files: &'a FileServices,
+    root: FilesRoot,
+    options: Fields,
+    project: Option<String>,
+}
+
+/// The upload of one file. The file is opened when its upload starts, because a process may have only a limited number
+/// of open files.
+pub(super) struct FileUpload<'a> {
+    pub(super) path: String,
+    pub(super) handle: UploadHandle,
+    batch: Arc<Batch<'a>>,
+}
+
+impl Batch<'_> {
+    fn request<'b>(&'b self, path: &'b str) -> UploadRequest<'b> {
+        UploadRequest {
+            path,
+            project: self.project.as_deref(),
+            options: self.options.clone(),
+            fills_details: !self.matches.get_flag(NO_FILL_DETAILS),
+            method: "cli",
+            resumes: self.matches.get_flag(RESUME),
+            hashes: !self.matches.get_flag(NO_CHECKSUM),
+        }
+    }
+}
+
+impl FileUpload<'_> {
+    /// Uploads the file. Returns its path and the outcome.
+    pub(super) async fn run(self) -> (String, Result<FinishedUpload, Failure>) {
+        let Self { path, handle, batch } = self;
+        let request = batch.request(&path);
+        let job = request.checked(handle, batch.dispatcher.gateway(), batch.files, &batch.root).await;
+        let outcome = match job {
+            Ok(job) => job.run().await,
+            Err(failure) => Err(failure),
+        };
+
+        (path, outcome)
+    }
+}
+
+/// Checks everything that can be checked without a request, for all files.
+///
+/// # Errors
+/// All failures of the checks.
+pub(super) fn prepare_uploads<'a>(
+    matches: &'a ArgMatches,
+    dispatcher: &'a Dispatcher,
+) -> Result<Vec<FileUpload<'a>>, CommandError> {
+    let files = dispatcher.files()?;
+    let root = files.root_for_person()?;
+    let names = matches.get_many::<String>(FILES).into_iter().flatten();
+    let paths = expand_names(&root, names).map_err(CommandError::Failures)?;
+    if paths.len() > 1 && matches.contains_id(NAME) {
+        let message = format!("upload: `--{NAME}` is for a single file, but there are {}", paths.len());
+        return Err(Failure::new(Code::InvalidArguments, message).hint("nothing was sent").into());
+    }
+
+    let (options, project) = check_options(matches, dispatcher, &paths)?;
+    let batch = Arc::new(Batch { matches, dispatcher, files, root, options, project });
+    let (mut uploads, mut failures) = (Vec::new(), Vec::new());
+    for path in paths {
+        match batch.request(&path).check(&batch.root) {
+            Ok(handle) => uploads.push(FileUpload { path, handle, batch: Arc::clone(&batch) }),
+            Err(failure) => failures.push(failure.detail("path", path)),
+        }
+    }
+
+    if failures.is_empty() { Ok(uploads) } else { Err(CommandError::Failures(failures)) }
+}
+
+/// Returns the checked options of all files, and the project. Asks the person at the terminal if a confirmation is
+/// required.
+fn check_options(
+    matches: &ArgMatches,
+    dispatcher: &Dispatcher,
+    paths: &[String],
+) -> Result<(Fields, Option<String>), CommandError> {
+    let tool = &UPLOAD_BUILD.tool;
+    let given = tool_arguments(matches, paths);
+    let mut checked = given.clone();
+    let mut outcome = dispatcher.admit(tool, &mut checked);
+
+    if let Err(failure) = &outcome
+        && is_confirmed(failure)?
+    {
+        checked = given;
+        checked.insert(CONFIRM.to_owned(), Value::Bool(true));
+        outcome = dispatcher.admit(tool, &mut checked);
+    }
+
+    Ok((UploadBuild::options(checked), outcome?))
+}

@@ -1,0 +1,77 @@
+//! Prints the outcomes of the uploads.
+
+use serde_json::{Value, json};
+
+use crate::{
+    cli::{
+        exit_status::ExitStatus,
+        failure_output::{print_failure, print_failure_after_requests},
+        output::{print_line, print_text, prints_json},
+        table::Table,
+    },
+    failure::Failure,
+    fields::Fields,
+    tools::{composite::BuildUpload, upload::FinishedUpload},
+};
+
+/// The outcomes of the uploads that have ended.
+pub(super) struct Outcomes {
+    prints_json: bool,
+    /// The builds, for a terminal.
+    table: Table,
+    status: ExitStatus,
+    printed: anyhow::Result<()>,
+}
+
+impl Outcomes {
+    /// Returns an empty collection.
+    pub(super) fn new() -> Self {
+        let table = Table::new(["FILE", "BUILD", "BYTES", "SECONDS"]);
+        Self { prints_json: prints_json(false), table, status: ExitStatus::Success, printed: Ok(()) }
+    }
+
+    /// Adds the outcome of an upload. The first failure determines the exit status.
+    pub(super) fn add(&mut self, path: String, outcome: Result<FinishedUpload, Failure>) {
+        match outcome {
+            Ok(build) if self.prints_json => {
+                // If standard output is closed, the other uploads continue.
+                if let Err(error) = print_build(&path, build) {
+                    self.printed = Err(error);
+                }
+            }
+            Ok(build) => {
+                let (size, seconds) = (build.size.to_string(), format!("{:.1}", build.seconds));
+                self.table.add_row([path, build.build_id, size, seconds]);
+            }
+            Err(failure) => {
+                let status = print_failure_after_requests(&failure.detail("path", path));
+                if self.status == ExitStatus::Success {
+                    self.status = status;
+                }
+            }
+        }
+    }
+
+    /// Records the failure that ended the command before all uploads had ended.
+    pub(super) fn stop(&mut self, failure: &Failure) {
+        self.status = print_failure(failure);
+    }
+
+    /// Prints the table on a terminal, and returns the exit status.
+    pub(super) fn finish(self) -> anyhow::Result<ExitStatus> {
+        self.printed?;
+        if !self.prints_json && !self.table.is_empty() {
+            print_text(&self.table)?;
+        }
+        Ok(self.status)
+    }
+}
+
+fn print_build(path: &str, build: FinishedUpload) -> anyhow::Result<()> {
+    let mut line = Fields::from_iter([("path".to_owned(), json!(path))]);
+    if let Value::Object(fields) = serde_json::to_value(BuildUpload::from(build))? {
+        line.extend(fields);
+    }
+    print_line(Value::Object(line))?;
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! Builds the configuration of each lower layer from the values.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{
+    definitions::{
+        BASE_URL, CA_FILE, CONFIRM, FILES_ROOT, KNOWLEDGE_URL, LOG, MAX_REPLY_CHARS, PROJECT_ID, PROJECTS,
+        READ_ONLY, STATE_DIR, TIMEOUT_S, TMSYS_NAME, TOOLSETS,
+    },
+    parse,
+    parser::Parser,
+    problem::Problem,
+    values::Values,
+};
+use crate::{
+    call::config::CallConfig,
+    client::{ClientConfig, HostUrl, KeySource},
+    tools::{
+        config::ToolsConfig,
+        files::FilesRoot,
+        selection::Selection,
+        upload::{FilesConfig, UploadTiming, provenance::CiJob},
+    },
+};
+
+/// Default time limit of one request.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Default maximum length of a reply, in characters. Hosts cut or refuse longer replies.
+pub(super) const DEFAULT_MAX_REPLY_CHARS: usize = 20_000;
+
+/// Default word for the test-management system.
+pub(super) const DEFAULT_TMSYS_NAME: &str = "tmsys";
+
+/// Builds the configuration of the tools and of the layers below them.
+///
+/// # Errors
+/// Every problem with the values.
+pub(super) fn tools_config(
+    values: &Values,
+    ci_job: Option<&CiJob>,
+    upload_timing: &UploadTiming,
+) -> Result<ToolsConfig, Vec<Problem>> {
+    let mut parser = Parser::new(values);
+    let key = parser.key_source();
+    let masked_key = key.as_ref().and_then(|key| key.key().ok());
+    let ca_file = parser.optional(&CA_FILE, parse::certificate_file);
+
+    let client = client_config(&mut parser, key, ca_file.clone());
+    let call = call_config(&mut parser, client);
+    let files = files_config(&mut parser, ca_file, ci_job, upload_timing);
+    check_other_settings(&mut parser);
+
+    match call {
+        Some(call) if parser.is_ok() => Ok(ToolsConfig { call, files }),
+        _ => Err(parser.into_problems(masked_key.as_ref())),
+    }
+}
+
+fn client_config(
+    parser: &mut Parser<'_>,
+    key: Option<KeySource>,
+    ca_file: Option<PathBuf>,
+) -> Option<ClientConfig> {
+    let base_url = parser.required(&BASE_URL, HostUrl::main);
+    let knowledge_url = parser.optional(&KNOWLEDGE_URL, HostUrl::parse);
+    let timeout = parser.optional(&TIMEOUT_S, parse::timeout).unwrap_or(DEFAULT_TIMEOUT);
+
+    Some(ClientConfig { base_url: base_url?, knowledge_url, key: key?, ca_file, timeout })
+}
+
+/// Returns the configuration of calls around the configuration `client`. Parses every value even if `client` is
+/// missing, so that all problems are found.
+fn call_config(parser: &mut Parser<'_>, client: Option<ClientConfig>) -> Option<CallConfig> {
+    let project = parser.optional(&PROJECT_ID, parse::project_id);
+    let projects = parser.optional(&PROJECTS, parse::project_ids).unwrap_or_default();
+    let tmsys_name = parser.optional(&TMSYS_NAME, parse::tmsys_name);
+    let max_reply_chars = parser.optional(&MAX_REPLY_CHARS, parse::max_reply_chars);
+    let asks_first = parser.optional(&CONFIRM, parse::asks_first).unwrap_or(true);
+    let read_only = parser.optional(&READ_ONLY, parse::boolean).unwrap_or(false);
+
+    Some(CallConfig {
+        client: client?,
+        project,
+        projects,
+        tmsys_name: tmsys_name.unwrap_or_else(|| DEFAULT_TMSYS_NAME.to_owned()),
+        max_reply_chars: max_reply_chars.unwrap_or(DEFAULT_MAX_REPLY_CHARS),
+        asks_first,
+        read_only,
+    })
+}
+
+fn files_config(
+    parser: &mut Parser<'_>,
+    ca_file: Option<PathBuf>,
+    ci_job: Option<&CiJob>,
+    upload_timing: &UploadTiming,
+) -> FilesConfig {
+    let root = parser.optional(&FILES_ROOT, |path| FilesRoot::new(Path::new(path)));
+    let state = parser.optional(&STATE_DIR, |path| Ok(PathBuf::from(path))).or_else(default_state_directory);
+
+    FilesConfig { root, state, ca_file, job: ci_job.cloned(), timing: upload_timing.clone() }
+}
+
+/// Parses the values that no configuration contains, so that their problems are reported too.
+fn check_other_settings(parser: &mut Parser<'_>) {
+    parser.optional(&LOG, |text| parse::log_filter(text).map(drop));
+    parser.optional(&TOOLSETS, |words| Selection::parse(words, false).map_err(|error| error.to_string()));
+}
+
+/// Returns the directory in which programs of this user keep their state.
+fn default_state_directory() -> Option<PathBuf> {
+    dirs::state_dir().or_else(dirs::data_local_dir).map(|directory| directory.join("tas-mcp"))
+}

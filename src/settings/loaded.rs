@@ -1,0 +1,153 @@
+//! The settings of this process.
+
+use clap::ArgMatches;
+use serde::Serialize;
+
+use super::{
+    configs::{self, DEFAULT_MAX_REPLY_CHARS, DEFAULT_TMSYS_NAME},
+    definitions::{
+        API_KEY, API_KEY_FILE, BASE_URL, KNOWLEDGE_URL, LOG, MAX_REPLY_CHARS, PROJECT_ID, PROJECTS,
+        READ_ONLY, SANDBOX, TMSYS_NAME, TOOLSETS,
+    },
+    parse,
+    problem::not_configured,
+    values::{Origin, Values},
+};
+use crate::{
+    failure::Failure,
+    tools::{
+        config::ToolsConfig,
+        selection::Selection,
+        upload::{
+            UploadTiming,
+            provenance::{self, CiJob},
+        },
+    },
+};
+
+/// The settings as they were given. A value is parsed when it is used.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    values: Values,
+    ci_job: Option<CiJob>,
+    upload_timing: UploadTiming,
+}
+
+/// A setting that is set, as `doctor` shows it.
+#[derive(Debug, Serialize)]
+pub struct SettingValue {
+    /// Name of the setting.
+    pub setting: &'static str,
+    /// The value; `[set]` for the API key, `[unusable]` for a value that cannot be parsed.
+    pub value: String,
+    /// Origin of the value.
+    pub origin: String,
+}
+
+impl Settings {
+    /// Reads the settings from the command line and the environment. A flag overrides a variable.
+    pub fn read(matches: &ArgMatches) -> Self {
+        #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+        Self::from_sources(matches, |variable| std::env::var(variable).ok())
+    }
+
+    /// Reads the settings from the command line and from `variable`, which returns the value of an environment
+    /// variable.
+    pub fn from_sources(matches: &ArgMatches, variable: impl Fn(&str) -> Option<String>) -> Self {
+        Self {
+            ci_job: provenance::detect_ci_job(&variable),
+            values: Values::from_sources(matches, variable),
+            upload_timing: UploadTiming::default(),
+        }
+    }
+
+    /// Replaces the pauses and time limits of uploads.
+    #[must_use]
+    pub fn with_upload_timing(self, upload_timing: UploadTiming) -> Self {
+        Self { upload_timing, ..self }
+    }
+
+    /// Returns the pauses and time limits of uploads.
+    pub fn upload_timing(&self) -> &UploadTiming {
+        &self.upload_timing
+    }
+
+    /// Replaces the URLs by those of an embedded sandbox. `key` is used unless another key is set.
+    pub fn use_sandbox(&mut self, base_url: &str, knowledge_url: &str, key: &str) {
+        self.values.set(&BASE_URL, base_url, Origin::Sandbox);
+        self.values.set(&KNOWLEDGE_URL, knowledge_url, Origin::Sandbox);
+
+        if !self.values.contains(&API_KEY) && !self.values.contains(&API_KEY_FILE) {
+            self.values.set(&API_KEY, key, Origin::Sandbox);
+        }
+    }
+
+    /// Returns the settings that are set, with their origins. The API key is not shown. A value that cannot be parsed
+    /// is not shown either, because it may be a key that was given as the value of another setting.
+    pub fn shown_values(&self) -> Vec<SettingValue> {
+        let problems =
+            configs::tools_config(&self.values, None, &self.upload_timing).err().unwrap_or_default();
+        let is_unusable = |name: &str| problems.iter().any(|problem| problem.setting == name);
+
+        let values = self.values.iter().map(|(setting, text, origin)| {
+            let value = match setting {
+                _ if setting == API_KEY.name() => "[set]",
+                _ if is_unusable(setting) => "[unusable]",
+                _ => text,
+            };
+            SettingValue { setting, value: value.to_owned(), origin: origin.to_string() }
+        });
+
+        values.collect()
+    }
+
+    /// Returns the projects in which ids are looked up with an organization key.
+    pub fn listed_projects(&self) -> Vec<String> {
+        self.values.text(&PROJECTS).and_then(|text| parse::project_ids(text).ok()).unwrap_or_default()
+    }
+
+    /// Returns whether the server uses an embedded sandbox.
+    pub fn wants_sandbox(&self) -> bool {
+        self.values.contains(&SANDBOX)
+    }
+
+    /// Returns the log filter.
+    pub fn log(&self) -> &str {
+        self.values.text(&LOG).unwrap_or("warn")
+    }
+
+    /// Returns the word of the deployment for the test-management system.
+    pub fn tmsys_name(&self) -> &str {
+        self.values.text(&TMSYS_NAME).unwrap_or(DEFAULT_TMSYS_NAME)
+    }
+
+    /// Returns the maximum length of a reply, in characters.
+    pub fn max_reply_chars(&self) -> usize {
+        let text = self.values.text(&MAX_REPLY_CHARS);
+        text.and_then(|text| parse::max_reply_chars(text).ok()).unwrap_or(DEFAULT_MAX_REPLY_CHARS)
+    }
+
+    /// Returns the project of project scope; `None` in global scope.
+    pub fn project(&self) -> Option<&str> {
+        self.values.text(&PROJECT_ID).filter(|value| parse::placeholder(value).is_none())
+    }
+
+    /// Returns the tools that are offered. If the setting cannot be parsed, the default tools are offered;
+    /// [`Self::tools_config`] reports the problem.
+    pub fn selection(&self) -> Selection {
+        // A value that is neither yes nor no means read-only, so that a typing error does not permit changes.
+        let read_only = self.values.text(&READ_ONLY).is_some_and(|text| parse::boolean(text).unwrap_or(true));
+        let words = self.values.text(&TOOLSETS).unwrap_or("default");
+
+        Selection::parse(words, read_only).unwrap_or_else(|_| Selection::default_tools(read_only))
+    }
+
+    /// Returns the configuration of the tools and of the layers below them.
+    ///
+    /// # Errors
+    /// One `not_configured` failure that lists every problem.
+    pub fn tools_config(&self) -> Result<ToolsConfig, Failure> {
+        configs::tools_config(&self.values, self.ci_job.as_ref(), &self.upload_timing)
+            .map_err(|problems| not_configured(&problems))
+    }
+}
