@@ -9,14 +9,15 @@ use super::{
     parts::{config, ends, minutes_ago, step, test},
 };
 use crate::{
-    sandbox::{
-        plans::{Item, Plan},
-        project::{Dialect, Project},
-        script::Ending,
-        tests::{
-            Kind::{Discovery, Verification},
-            Step,
+    sandbox::model::{
+        dialect::Dialect,
+        outcome::RunResult,
+        project::Project,
+        saved_test::{
+            ScriptedStep,
+            TestKind::{Discovery, Verification},
         },
+        test_plan::{PlanItem, SavedPlan},
     },
     service::api::Open,
 };
@@ -41,7 +42,7 @@ pub(in crate::sandbox) fn project() -> Project {
     project
 }
 
-fn duel() -> Vec<Step> {
+fn duel() -> Vec<ScriptedStep> {
     vec![step("Meet in a duel", &["The duel starts"], 40_000, "The duel started.").of(ARENA_STEPS_DUEL)]
 }
 
@@ -74,18 +75,19 @@ fn add_tests(project: &mut Project) {
     let explore = vec![step("Explore the Rooftops map", &[], 150_000, "Nothing stood out.")];
     let folder = Some(ARENA_FOLDER_MATCHES);
 
-    for test in [
-        test(ARENA_TEST_PASSES, "Training range", Verification, None, training).tagged(&["ranked"]),
-        test(ARENA_TEST_FAILS, "Capture the flag", Verification, folder, flags).ending(vec![
-            ends(Ending::Failed, 2, "The game closed when the third flag was taken.").finds(ARENA_BUG, 2, 48),
-        ]),
-        test(ARENA_TEST_TWO_PLAYERS, "Duel", Verification, folder, duel()).with(duel()).ending(vec![ends(
-            Ending::Blocked,
-            1,
-            "No opponent was found.",
-        )]),
-        test(ARENA_TEST_DISCOVERY, "Explore the Rooftops", Discovery, folder, explore),
-    ] {
+    for test in
+        [
+            test(ARENA_TEST_PASSES, "Training range", Verification, None, training).tagged(&["ranked"]),
+            test(ARENA_TEST_FAILS, "Capture the flag", Verification, folder, flags).result(vec![
+                ends(RunResult::Failed, 2, "The game closed when the third flag was taken.")
+                    .finds(ARENA_BUG, 2, 48),
+            ]),
+            test(ARENA_TEST_TWO_PLAYERS, "Duel", Verification, folder, duel())
+                .with(duel())
+                .result(vec![ends(RunResult::Blocked, 1, "No opponent was found.")]),
+            test(ARENA_TEST_DISCOVERY, "Explore the Rooftops", Discovery, folder, explore),
+        ]
+    {
         project.add_test(test);
     }
 }
@@ -104,9 +106,13 @@ fn add_configs(project: &mut Project) {
 }
 
 fn add_plan(project: &mut Project) {
-    let item =
-        |test: &str, retries| Item { test: test.to_owned(), retries, more: Open::new(), slots: Vec::new() };
-    let plan = Plan {
+    let item = |test: &str, retries| PlanItem {
+        test: test.to_owned(),
+        retries,
+        more: Open::new(),
+        slots: Vec::new(),
+    };
+    let plan = SavedPlan {
         id: ARENA_PLAN.to_owned(),
         name: "Ranked season".to_owned(),
         items: vec![item(ARENA_TEST_PASSES, 0), item(ARENA_TEST_FAILS, 1)],

@@ -7,9 +7,9 @@ use super::{
     parts::{minutes_ago, owned},
 };
 use crate::{
-    sandbox::{
-        bugs::{Bug, Review},
-        clock::Moment,
+    sandbox::model::{
+        bug::{Bug, BugReview},
+        moment::Moment,
         project::Project,
     },
     service::api::bugs::Severity,
@@ -34,10 +34,13 @@ fn bug(id: &str, severity: Severity, category: &str, title: &str, texts: [&str; 
 impl Bug {
     fn reviewed(self, by: &str, at: Moment, comment: Option<&str>) -> Self {
         let (by, comment) = (by.to_owned(), comment.map(ToOwned::to_owned));
-        Self { review: Some(Review { at, by, comment, archived: false, suppress_reporting: false }), ..self }
+        Self {
+            review: Some(BugReview { at, by, comment, archived: false, suppress_reporting: false }),
+            ..self
+        }
     }
 
-    fn with_review(mut self, change: impl Fn(&mut Review)) -> Self {
+    fn with_review(mut self, change: impl Fn(&mut BugReview)) -> Self {
         self.review.iter_mut().for_each(change);
         self
     }

@@ -10,7 +10,7 @@ use super::{
     parts::{minutes_ago, owned},
 };
 use crate::{
-    sandbox::{builds::Build, project::Project},
+    sandbox::model::{build::Build, project::Project},
     service::api::Open,
 };
 

@@ -12,9 +12,10 @@ use super::{
     suite,
 };
 use crate::{
-    sandbox::{
-        plans::{Item, Plan},
-        project::{Dialect, Project},
+    sandbox::model::{
+        dialect::Dialect,
+        project::Project,
+        test_plan::{PlanItem, SavedPlan},
     },
     service::api::Open,
 };
@@ -107,14 +108,14 @@ fn add_private_configs(project: &mut Project) {
 }
 
 fn add_plans(project: &mut Project) {
-    let item = |test: &str, retries, slots: &[usize]| Item {
+    let item = |test: &str, retries, slots: &[usize]| PlanItem {
         test: test.to_owned(),
         retries,
         more: Open::new(),
         slots: slots.to_vec(),
     };
 
-    let smoke = Plan {
+    let smoke = SavedPlan {
         id: PLAN_SMOKE.to_owned(),
         name: "Release smoke".to_owned(),
         items: vec![
@@ -132,7 +133,7 @@ fn add_plans(project: &mut Project) {
         more: Open::new(),
     };
 
-    let cross_platform = Plan {
+    let cross_platform = SavedPlan {
         id: PLAN_CROSS_PLATFORM.to_owned(),
         name: "Cross-play party".to_owned(),
         items: vec![item(TEST_TWO_PLAYERS, 1, &[1, 2]), item(TEST_THREE_PLAYERS, 0, &[1, 2, 3])],

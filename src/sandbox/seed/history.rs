@@ -14,10 +14,10 @@ use super::{
     TEST_BLOCKED, TEST_DISCOVERY, TEST_ERRORS, TEST_FAILS, TEST_FLAKY, TEST_PASSES, TEST_SKIPPED, TEST_TASK,
     TEST_THREE_PLAYERS, TEST_TWO_PLAYERS, parts::minutes_ago, past::Past, suite,
 };
-use crate::sandbox::{
-    clock::{Millis, Moment},
-    ids::Ids,
-    jobs::Stop,
+use crate::sandbox::model::{
+    ids::IdSource,
+    job::JobStop,
+    moment::{Millis, Moment},
     project::Project,
 };
 
@@ -28,7 +28,7 @@ const UNNAMED: u64 = 1 << 40;
 
 /// Adds the jobs and executions of `demo`, oldest first.
 pub(super) fn add_demo(project: &mut Project) {
-    let mut ids = Ids::after(UNNAMED);
+    let mut ids = IdSource::after(UNNAMED);
     add_old_failure(project, &mut ids);
     add_nightly(project, &mut ids);
     add_completed_execution(project, &mut ids);
@@ -37,7 +37,7 @@ pub(super) fn add_demo(project: &mut Project) {
 }
 
 /// A run of an earlier version of a test, with the bug that has since been archived.
-fn add_old_failure(project: &mut Project, ids: &mut Ids) {
+fn add_old_failure(project: &mut Project, ids: &mut IdSource) {
     let (job, run) = (ids.uuid(), ids.run());
     project.add_job(&Past::new(&job, &run, TEST_PASSES, CONFIG_PHONES, minutes_ago(10 * DAY)));
     if let Some(job) = project.jobs.get_mut(&job) {
@@ -45,7 +45,7 @@ fn add_old_failure(project: &mut Project, ids: &mut Ids) {
     }
 }
 
-fn add_nightly(project: &mut Project, ids: &mut Ids) {
+fn add_nightly(project: &mut Project, ids: &mut IdSource) {
     let nightly = |test, hour: Millis| {
         let past = Past::new("", "", test, CONFIG_PHONES, minutes_ago(2 * DAY + 60 * hour));
         Past {
@@ -67,7 +67,7 @@ fn add_nightly(project: &mut Project, ids: &mut Ids) {
     }
 }
 
-fn add_completed_execution(project: &mut Project, ids: &mut Ids) {
+fn add_completed_execution(project: &mut Project, ids: &mut IdSource) {
     let created = minutes_ago(DAY + 240);
     project.add_execution(EXECUTION_COMPLETED, PLAN_SMOKE, BUILD_ANDROID_EARLIER, created, "Dana Reyes");
 
@@ -86,7 +86,7 @@ fn add_completed_execution(project: &mut Project, ids: &mut Ids) {
     project.add_job(&of_plan(&job, &run, TEST_DISCOVERY, 0));
 }
 
-fn add_last_night(project: &mut Project, ids: &mut Ids) {
+fn add_last_night(project: &mut Project, ids: &mut IdSource) {
     let two = Past {
         build: Some(BUILD_WINDOWS),
         ..Past::new("", RUN_TWO_PLAYERS, TEST_TWO_PLAYERS, CONFIG_WINDOWS, minutes_ago(330))
@@ -116,7 +116,7 @@ fn add_last_night(project: &mut Project, ids: &mut Ids) {
     });
 
     if let Some(job) = project.jobs.get_mut(JOB_STOPPED) {
-        job.stopped = Some(Stop { at: stopped + 62_000, key: "key_demo".to_owned() });
+        job.stopped = Some(JobStop { at: stopped + 62_000, key: "key_demo".to_owned() });
     }
 
     project.add_job(&Past::new(
@@ -129,7 +129,7 @@ fn add_last_night(project: &mut Project, ids: &mut Ids) {
 }
 
 /// What is under way at the start clock.
-fn add_present(project: &mut Project, ids: &mut Ids) {
+fn add_present(project: &mut Project, ids: &mut IdSource) {
     let created = Moment::START - 190_000;
     project.add_execution(EXECUTION_IN_PROGRESS, PLAN_SMOKE, BUILD_ANDROID, created, "Ilir Hoxha");
 
@@ -178,7 +178,7 @@ fn add_present(project: &mut Project, ids: &mut Ids) {
 pub(super) fn add_arena(project: &mut Project) {
     let created = minutes_ago(400);
     let past = Past { build: Some(ARENA_BUILD_LINUX), ..Past::new("", "", "", ARENA_CONFIG_LINUX, created) };
-    let mut ids = Ids::after(2 * UNNAMED);
+    let mut ids = IdSource::after(2 * UNNAMED);
     let job = ids.uuid();
 
     project.add_job(&Past {

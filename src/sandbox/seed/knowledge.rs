@@ -1,15 +1,15 @@
 //! Knowledge files of the projects.
 
 use super::{AGENT_CAREFUL, ARENA_AGENT, ARENA_TEST_FAILS, TEST_FAILS, parts::minutes_ago};
-use crate::sandbox::{
-    clock::Millis,
-    knowledge::{Scope, Stored},
+use crate::sandbox::model::{
+    knowledge::{KnowledgeScope, StoredKnowledgeFile},
+    moment::Millis,
     project::Project,
 };
 
 impl Project {
-    fn add_knowledge(&mut self, scope: &Scope, path: &str, minutes: Millis, content: &str) {
-        self.knowledge.push(Stored {
+    fn add_knowledge(&mut self, scope: &KnowledgeScope, path: &str, minutes: Millis, content: &str) {
+        self.knowledge.push(StoredKnowledgeFile {
             scope: scope.clone(),
             path: path.to_owned(),
             content: content.to_owned(),
@@ -20,7 +20,7 @@ impl Project {
 
 /// Adds the files of `demo`. [`super::AGENT_CURIOUS`] and [`super::TEST_PASSES`] have none.
 pub(super) fn add_demo(project: &mut Project) {
-    let scope = &Scope::Project;
+    let scope = &KnowledgeScope::Project;
     project.add_knowledge(scope, "overview.md", 40_000, "# Emberfall\n\nAn adventure in seven worlds.\n");
     project.add_knowledge(
         scope,
@@ -42,7 +42,7 @@ pub(super) fn add_demo(project: &mut Project) {
         r#"{"summary": "How many lanterns each level of world 1 has."}"#,
     );
 
-    let careful = &Scope::Agent(AGENT_CAREFUL.to_owned());
+    let careful = &KnowledgeScope::Agent(AGENT_CAREFUL.to_owned());
     project.add_knowledge(careful, "habits.txt", 15_000, "Read every dialog to its end before going on.\n");
     project.add_knowledge(
         careful,
@@ -51,7 +51,7 @@ pub(super) fn add_demo(project: &mut Project) {
         r#"{"description": "Habits of the careful agent", "summary": "Never skips a dialog.", "keywords": ["dialogs"]}"#,
     );
 
-    let fails = &Scope::TestCase(TEST_FAILS.to_owned());
+    let fails = &KnowledgeScope::TestCase(TEST_FAILS.to_owned());
     project.add_knowledge(
         fails,
         "steps/known-trouble.md",
@@ -62,7 +62,7 @@ pub(super) fn add_demo(project: &mut Project) {
 
 /// Adds the files of `arena`.
 pub(super) fn add_arena(project: &mut Project) {
-    let scope = &Scope::Project;
+    let scope = &KnowledgeScope::Project;
     project.add_knowledge(scope, "maps/rooftops.md", 30_000, "# Rooftops\n\nThree flags, two zip lines.\n");
     project.add_knowledge(
         scope,
@@ -71,9 +71,9 @@ pub(super) fn add_arena(project: &mut Project) {
         r#"{"description": "The map Rooftops", "summary": "Where the flags and the zip lines are.", "keywords": ["map"]}"#,
     );
 
-    let agent = &Scope::Agent(ARENA_AGENT.to_owned());
+    let agent = &KnowledgeScope::Agent(ARENA_AGENT.to_owned());
     project.add_knowledge(agent, "tactics.txt", 12_000, "Take the high ground first.\n");
 
-    let test = &Scope::TestCase(ARENA_TEST_FAILS.to_owned());
+    let test = &KnowledgeScope::TestCase(ARENA_TEST_FAILS.to_owned());
     project.add_knowledge(test, "flags.txt", 11_000, "The third flag is behind the water tower.\n");
 }

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use crate::{
-    sandbox::{
-        clock::{Millis, Moment},
-        configs::{Config, Device},
-        content,
-        folders::Folder,
+    sandbox::model::{
+        device_config::{Device, DeviceConfig},
+        folder::Folder,
         ids,
+        moment::{Millis, Moment},
+        outcome::{BugFinding, RunResult, ScriptedOutcome},
         project::Project,
-        script::{Ending, Finding, Outcome},
-        tests::{CaseLink, Kind, Player, Step, Test},
+        saved_test::{CaseLink, SavedTest, ScriptedPlayer, ScriptedStep, TestKind},
+        test_content, written_content,
     },
     service::api::{
         Open,
@@ -26,18 +26,18 @@ pub(super) fn minutes_ago(minutes: Millis) -> Moment {
     Moment::START - minutes * 60_000
 }
 
-pub(super) fn step(goal: &str, expected: &[&str], lasts: Millis, report: &str) -> Step {
-    Step {
+pub(super) fn step(goal: &str, expected: &[&str], duration: Millis, report: &str) -> ScriptedStep {
+    ScriptedStep {
         id: String::new(),
         shared: None,
         goal: goal.to_owned(),
         expected: owned(expected),
-        lasts,
+        duration,
         report: report.to_owned(),
     }
 }
 
-impl Step {
+impl ScriptedStep {
     /// The step as one of a shared collection.
     pub(super) fn of(self, collection: &str) -> Self {
         Self { shared: Some(collection.to_owned()), ..self }
@@ -45,9 +45,9 @@ impl Step {
 }
 
 /// An outcome other than success, at a step (from 1) of the first player.
-pub(super) fn ends(ending: Ending, step: usize, report: &str) -> Outcome {
-    Outcome {
-        ending,
+pub(super) fn ends(result: RunResult, step: usize, report: &str) -> ScriptedOutcome {
+    ScriptedOutcome {
+        result,
         player: 0,
         step: step.saturating_sub(1),
         report: report.to_owned(),
@@ -55,7 +55,7 @@ pub(super) fn ends(ending: Ending, step: usize, report: &str) -> Outcome {
     }
 }
 
-impl Outcome {
+impl ScriptedOutcome {
     /// The same for another player (from 1).
     pub(super) fn of_player(self, player: usize) -> Self {
         Self { player: player.saturating_sub(1), ..self }
@@ -64,39 +64,45 @@ impl Outcome {
     /// Comes across a bug, at a step (from 1) of the same player.
     pub(super) fn finds(mut self, bug: &str, step: usize, turn: usize) -> Self {
         let (player, step) = (self.player, step.saturating_sub(1));
-        self.findings.push(Finding { bug: bug.to_owned(), player, step, turn });
+        self.findings.push(BugFinding { bug: bug.to_owned(), player, step, turn });
         self
     }
 }
 
 /// A test that passes.
-pub(super) fn test(id: &str, name: &str, kind: Kind, folder: Option<&str>, steps: Vec<Step>) -> Test {
-    Test {
+pub(super) fn test(
+    id: &str,
+    name: &str,
+    kind: TestKind,
+    folder: Option<&str>,
+    steps: Vec<ScriptedStep>,
+) -> SavedTest {
+    SavedTest {
         id: id.to_owned(),
         name: name.to_owned(),
         kind,
         folder: folder.map(ToOwned::to_owned),
         version: 3,
         tags: Vec::new(),
-        players: vec![Player { steps }],
-        script: vec![Outcome::passed()],
+        players: vec![ScriptedPlayer { steps }],
+        outcomes: vec![ScriptedOutcome::passed()],
         cases: Vec::new(),
         content: TestContent::default(),
     }
 }
 
-impl Test {
+impl SavedTest {
     pub(super) fn tagged(self, tags: &[&str]) -> Self {
         Self { tags: owned(tags), ..self }
     }
 
-    pub(super) fn ending(self, script: Vec<Outcome>) -> Self {
-        Self { script, ..self }
+    pub(super) fn result(self, outcomes: Vec<ScriptedOutcome>) -> Self {
+        Self { outcomes, ..self }
     }
 
     /// Adds a player.
-    pub(super) fn with(mut self, steps: Vec<Step>) -> Self {
-        self.players.push(Player { steps });
+    pub(super) fn with(mut self, steps: Vec<ScriptedStep>) -> Self {
+        self.players.push(ScriptedPlayer { steps });
         self
     }
 
@@ -120,13 +126,13 @@ pub(super) fn config(
     kind: &str,
     provider: Option<&str>,
     devices: &[(&str, &str)],
-) -> Config {
+) -> DeviceConfig {
     let device = |(label, os_version): &(&str, &str)| Device {
         label: (*label).to_owned(),
         os_version: (*os_version).to_owned(),
         works: true,
     };
-    Config {
+    DeviceConfig {
         id: id.to_owned(),
         name: name.to_owned(),
         description: None,
@@ -139,7 +145,7 @@ pub(super) fn config(
     }
 }
 
-impl Config {
+impl DeviceConfig {
     pub(super) fn described(self, description: &str) -> Self {
         Self { description: Some(description.to_owned()), ..self }
     }
@@ -178,20 +184,20 @@ impl Project {
     }
 
     /// Adds a test that was saved often enough to have its version, always the same.
-    pub(super) fn add_test(&mut self, mut test: Test) {
+    pub(super) fn add_test(&mut self, mut test: SavedTest) {
         for (number, player) in (1..).zip(&mut test.players) {
             name_steps(&test.id, number, player);
         }
 
-        test.content = content::written(&test);
-        let saved = |version| Arc::new(Test { version, ..test.clone() });
+        test.content = written_content::written(&test);
+        let saved = |version| Arc::new(SavedTest { version, ..test.clone() });
         self.test_versions.insert(test.id.clone(), (0..=test.version).map(saved).collect());
         self.tests.insert(test.id.clone(), Arc::new(test));
     }
 
     /// Adds a collection that was saved often enough to have its version, always the same.
-    pub(super) fn add_shared_step(&mut self, id: &str, name: &str, version: u32, steps: Vec<Step>) {
-        let mut player = Player { steps: steps.into_iter().map(|step| step.of(id)).collect() };
+    pub(super) fn add_shared_step(&mut self, id: &str, name: &str, version: u32, steps: Vec<ScriptedStep>) {
+        let mut player = ScriptedPlayer { steps: steps.into_iter().map(|step| step.of(id)).collect() };
         name_steps(id, 1, &mut player);
 
         let keys = (1..=player.steps.len()).map(|number| number.to_string());
@@ -205,7 +211,7 @@ impl Project {
             created_by: Some("Ilir Hoxha".to_owned()),
             steps: StepList {
                 step_order: keys.clone().collect(),
-                steps_by_key: keys.zip(player.steps.iter().map(content::body)).collect(),
+                steps_by_key: keys.zip(player.steps.iter().map(test_content::body)).collect(),
             },
             more: Open::new(),
         };
@@ -227,13 +233,13 @@ impl Project {
         self.credential_kinds.push(CredentialKind { id, name, description: None, exclusive });
     }
 
-    pub(super) fn add_config(&mut self, config: Config) {
+    pub(super) fn add_config(&mut self, config: DeviceConfig) {
         self.configs.insert(config.id.clone(), Arc::new(config));
     }
 }
 
 /// Gives the steps of a player their ids. Those of a collection have the same ones in every test.
-fn name_steps(owner: &str, number: usize, player: &mut Player) {
+fn name_steps(owner: &str, number: usize, player: &mut ScriptedPlayer) {
     let mut inside = 0;
     for (index, step) in (1..).zip(&mut player.steps) {
         inside = if step.shared.is_some() { inside + 1 } else { 0 };

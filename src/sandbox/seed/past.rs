@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::parts::owned;
-use crate::sandbox::{
-    clock::Moment,
-    executions::Execution,
-    jobs::{Job, Seat, Starter},
-    project::{Project, find},
+use crate::sandbox::model::{
+    execution::Execution,
+    job::{Job, PlayerDevice, Starter},
+    moment::Moment,
+    project::Project,
+    records::find,
 };
 
 impl Project {
@@ -20,7 +21,7 @@ impl Project {
             plan_name,
             build: find(&self.builds, build).cloned(),
             created,
-            by: Starter::Person(person.to_owned()),
+            started_by: Starter::Person(person.to_owned()),
         };
         self.executions.insert(execution.id.clone(), execution);
     }
@@ -31,7 +32,7 @@ impl Project {
         else {
             return;
         };
-        let seat = Seat {
+        let seat = PlayerDevice {
             config: Arc::clone(config),
             device: config.first_working().cloned(),
             build: past.build.and_then(|id| find(&self.builds, id).cloned()),
@@ -45,9 +46,9 @@ impl Project {
             stopped: None,
             retries: past.retries,
             tags: tags.collect(),
-            seats: vec![seat; test.players.len()],
+            player_devices: vec![seat; test.players.len()],
             execution: past.execution.map(ToOwned::to_owned),
-            by: past.person.map_or_else(
+            started_by: past.person.map_or_else(
                 || Starter::Key(format!("key_{}", self.id)),
                 |person| Starter::Person(person.to_owned()),
             ),

@@ -2,17 +2,19 @@
 
 use super::parts::{ends, step, test};
 use crate::sandbox::{
-    project::Project,
-    script::{Ending, Outcome},
+    model::{
+        outcome::{RunResult, ScriptedOutcome},
+        project::Project,
+        saved_test::{
+            SavedTest, ScriptedStep,
+            TestKind::{Discovery, Task, Verification},
+        },
+    },
     seed::{
         BUG_ACTIVE, BUG_ARCHIVED, BUG_AUDIO, BUG_CRITICAL, BUG_UNREVIEWED, BUG_VISUAL, FOLDER_LEVELS,
         FOLDER_MENUS, FOLDER_ONLINE, FOLDER_WORLD_1, FOLDER_WORLD_2, STEPS_SIGN_IN, STEPS_START_LEVEL,
         STEPS_UNUSED, TEST_BLOCKED, TEST_DISCOVERY, TEST_ERRORS, TEST_FAILS, TEST_FLAKY, TEST_PASSES,
         TEST_SKIPPED, TEST_TASK, TEST_THREE_PLAYERS, TEST_TWO_PLAYERS,
-    },
-    tests::{
-        Kind::{Discovery, Task, Verification},
-        Step, Test,
     },
 };
 
@@ -37,7 +39,7 @@ pub(super) fn add(project: &mut Project) {
     }
 }
 
-fn first_level() -> Vec<Step> {
+fn first_level() -> Vec<ScriptedStep> {
     vec![
         step(
             "Start level 1 from the title screen",
@@ -60,7 +62,7 @@ fn first_level() -> Vec<Step> {
     ]
 }
 
-fn boss() -> Vec<Step> {
+fn boss() -> Vec<ScriptedStep> {
     vec![
         step(
             "Enter the forge and approach the Cinder Golem",
@@ -83,14 +85,14 @@ fn boss() -> Vec<Step> {
     ]
 }
 
-fn season() -> Vec<Step> {
+fn season() -> Vec<ScriptedStep> {
     vec![
         step("Open the season page", &["The season banner is shown"], 21_000, "The page opened."),
         step("Claim the season reward", &["The reward is in the bag"], 26_000, "The reward was claimed."),
     ]
 }
 
-fn levels() -> Vec<Test> {
+fn levels() -> Vec<SavedTest> {
     vec![
         test(TEST_PASSES, "Finish the first level", Verification, Some(FOLDER_WORLD_1), first_level())
             .tagged(&["smoke"])
@@ -99,29 +101,29 @@ fn levels() -> Vec<Test> {
         test(TEST_FLAKY, "Beat the Cinder Golem", Verification, Some(FOLDER_WORLD_2), boss())
             .tagged(&["smoke", "boss"])
             .linked(12, 1077)
-            .ending(vec![
+            .result(vec![
                 ends(
-                    Ending::Timeout,
+                    RunResult::Timeout,
                     2,
                     "The golem stayed behind the pillar, out of reach; the time budget ran out.",
                 ),
-                Outcome::passed(),
+                ScriptedOutcome::passed(),
             ]),
         test(TEST_SKIPPED, "Claim the season reward", Verification, Some(FOLDER_LEVELS), season())
             .linked(11, 1050)
-            .ending(vec![ends(
-                Ending::Skipped,
+            .result(vec![ends(
+                RunResult::Skipped,
                 1,
                 "No season is active on this build; there is nothing to claim.",
             )]),
     ]
 }
 
-fn start_level() -> Vec<Step> {
+fn start_level() -> Vec<ScriptedStep> {
     vec![step("Start level 1", &["The level starts"], 28_500, "Level 1 started.").of(STEPS_START_LEVEL)]
 }
 
-fn pause() -> Vec<Step> {
+fn pause() -> Vec<ScriptedStep> {
     let own = [
         step(
             "Pause the game with the button at the top right",
@@ -139,37 +141,37 @@ fn pause() -> Vec<Step> {
     start_level().into_iter().chain(own).collect()
 }
 
-fn languages() -> Vec<Step> {
+fn languages() -> Vec<ScriptedStep> {
     vec![
         step("Switch to Japanese", &["The menu is in Japanese"], 24_000, "The menu switched to Japanese."),
         step("Switch to Arabic", &["The menu is mirrored"], 27_500, "The menu was mirrored."),
     ]
 }
 
-fn shop() -> Vec<Step> {
+fn shop() -> Vec<ScriptedStep> {
     vec![
         step("Open the shop", &[], 24_000, "The shop opened on the lantern tab."),
         step("Buy {{item}} and equip it", &[], 36_500, "Bought for 80 embers and equipped."),
     ]
 }
 
-fn menus() -> Vec<Test> {
+fn menus() -> Vec<SavedTest> {
     vec![
         test(TEST_FAILS, "Pause and resume", Verification, Some(FOLDER_MENUS), pause())
             .tagged(&["smoke", "hud"])
             .linked(12, 1063)
             .linked_to_lost(12, 1043)
-            .ending(vec![
-                ends(Ending::Failed, 2, "Three taps on the pause button had no effect; the game went on and the lantern burnt out.")
+            .result(vec![
+                ends(RunResult::Failed, 2, "Three taps on the pause button had no effect; the game went on and the lantern burnt out.")
                     .finds(BUG_ACTIVE, 2, 37),
             ]),
         test(TEST_ERRORS, "Switch every language", Verification, Some(FOLDER_MENUS), languages())
-            .ending(vec![ends(Ending::Error, 2, "The game process ended while the fonts were loading.")]),
+            .result(vec![ends(RunResult::Error, 2, "The game process ended while the fonts were loading.")]),
         test(TEST_TASK, "Buy an item in the shop", Task, Some(FOLDER_MENUS), shop()).tagged(&["shop"]).linked(12, 1090),
     ]
 }
 
-fn sign_in() -> Vec<Step> {
+fn sign_in() -> Vec<ScriptedStep> {
     vec![
         step(
             "Sign in with the test account",
@@ -181,7 +183,7 @@ fn sign_in() -> Vec<Step> {
     ]
 }
 
-fn cloud() -> Vec<Step> {
+fn cloud() -> Vec<ScriptedStep> {
     let own = step(
         "Restore the cloud save",
         &["Level 7 is unlocked"],
@@ -191,14 +193,14 @@ fn cloud() -> Vec<Step> {
     sign_in().into_iter().chain([own]).collect()
 }
 
-fn leave_session() -> Vec<Step> {
+fn leave_session() -> Vec<ScriptedStep> {
     vec![
         step("Open the session menu", &["The menu opens"], 8_000, "The menu opened."),
         step("Leave the session", &["The title screen appears"], 14_000, "Back on the title screen."),
     ]
 }
 
-fn host() -> Vec<Step> {
+fn host() -> Vec<ScriptedStep> {
     vec![
         step(
             "Open a private session",
@@ -210,19 +212,19 @@ fn host() -> Vec<Step> {
     ]
 }
 
-fn guest(how: &str) -> Vec<Step> {
+fn guest(how: &str) -> Vec<ScriptedStep> {
     vec![
         step(how, &["The lobby shows everyone"], 34_000, "Joined; everyone is in the lobby."),
         step("Light the beacon together", &["Both lanterns light it"], 49_500, "The beacon burns."),
     ]
 }
 
-fn online() -> Vec<Test> {
+fn online() -> Vec<SavedTest> {
     vec![
         test(TEST_BLOCKED, "Restore a cloud save", Verification, Some(FOLDER_ONLINE), cloud())
             .linked(13, 1101)
-            .ending(vec![ends(
-                Ending::Blocked,
+            .result(vec![ends(
+                RunResult::Blocked,
                 2,
                 "The save service answers \"maintenance\"; nothing can be restored.",
             )]),
@@ -235,9 +237,9 @@ fn online() -> Vec<Test> {
             .with(guest("Join from the console"))
             .tagged(&["coop", "cross-play"])
             .linked(13, 1111)
-            .ending(vec![
+            .result(vec![
                 ends(
-                    Ending::Failed,
+                    RunResult::Failed,
                     2,
                     "The guest on the phone fell through the bridge and never reached the beacon.",
                 )
@@ -247,7 +249,7 @@ fn online() -> Vec<Test> {
     ]
 }
 
-fn discovery() -> Test {
+fn discovery() -> SavedTest {
     let steps = vec![step(
         "Explore the Ashen Woods and look for anything that is broken",
         &[],
@@ -255,7 +257,7 @@ fn discovery() -> Test {
         "Walked every path of the woods; four things stood out.",
     )];
 
-    let found = Outcome::passed()
+    let found = ScriptedOutcome::passed()
         .finds(BUG_CRITICAL, 1, 14)
         .finds(BUG_AUDIO, 1, 33)
         .finds(BUG_VISUAL, 1, 58)
@@ -263,12 +265,12 @@ fn discovery() -> Test {
 
     test(TEST_DISCOVERY, "Explore the Ashen Woods", Discovery, None, steps)
         .tagged(&["exploration"])
-        .ending(vec![found])
+        .result(vec![found])
 }
 
 /// The first level as it was when its icons still overlapped.
-pub(super) fn first_level_of_old(test: &Test) -> Test {
-    let ending =
-        ends(Ending::Failed, 2, "The lantern icon covers the spark counter.").finds(BUG_ARCHIVED, 2, 19);
-    Test { version: 1, script: vec![ending], ..test.clone() }
+pub(super) fn first_level_of_old(test: &SavedTest) -> SavedTest {
+    let result =
+        ends(RunResult::Failed, 2, "The lantern icon covers the spark counter.").finds(BUG_ARCHIVED, 2, 19);
+    SavedTest { version: 1, outcomes: vec![result], ..test.clone() }
 }

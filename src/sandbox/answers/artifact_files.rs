@@ -1,0 +1,150 @@
+//! The files that the players of a run leave behind. They are derived from the run and never stored.
+
+use std::fmt::Write;
+
+use axum::body::Bytes;
+use serde_json::json;
+
+use crate::{
+    sandbox::{
+        answers::{
+            api_error::ApiError,
+            artifact_file::{ArtifactFile, FileContent},
+            picture,
+            run_view::{RUN_NOT_FOUND, RunView, find_run},
+        },
+        model::{
+            ids::{etag, hash},
+            moment::Millis,
+            project::Project,
+            saved_test::ScriptedStep,
+            step_span::StepSpan,
+            world::World,
+        },
+    },
+    service::api::runs::{RunArtifactRef, RunPlayer},
+};
+
+/// Duration of one turn of a player in the log.
+const TURN: Millis = 200;
+
+/// Content type of the files that the storage host serves in place of the knowledge host.
+pub(super) const STORAGE_TYPE: &str = "video/mp4";
+
+impl RunView<'_> {
+    /// Returns the files of a player. There are none before the run is completed.
+    fn files(&self, player: &RunPlayer, steps: &[ScriptedStep], spans: &[StepSpan]) -> Vec<ArtifactFile> {
+        if !self.is_completed() {
+            return Vec::new();
+        }
+
+        let seed = hash(&[&player.id]);
+        let [red, green, blue, ..] = seed.to_le_bytes();
+        let in_memory = |bytes: Vec<u8>| FileContent::InMemory(Bytes::from(bytes));
+        let report = json!({
+            "player": player.id, "test": self.job.test.name, "result": player.result,
+            "steps": self.step_records(steps, spans),
+        });
+        let recording = FileContent::Generated { seed, size: 300_000 + seed % 100_000 };
+        let log = self.log(player, steps, spans).into_bytes();
+        let report = format!("{report:#}\n").into_bytes();
+        let picture = picture::plain_colour(96, 54, [red, green, blue]);
+
+        let files = [
+            ("recording.mp4", STORAGE_TYPE, recording),
+            ("agent.log", "text/plain; charset=utf-8", in_memory(log)),
+            ("deliverables/report.json", "application/json", in_memory(report)),
+            ("screenshots/end.png", "image/png", in_memory(picture)),
+        ];
+        let with_etag = |(name, content_type, content)| {
+            let etag = etag(self.project.dialect, &[&player.id, name]);
+            ArtifactFile { name, content_type, etag, content }
+        };
+
+        files.map(with_etag).into()
+    }
+
+    /// Returns the log of a player: each step with its turns, and the result.
+    fn log(&self, player: &RunPlayer, steps: &[ScriptedStep], spans: &[StepSpan]) -> String {
+        let mut log = format!("{} {} plays “{}”\n", self.attempt.created, player.id, self.job.test.name);
+        let mut write_line = |line: std::fmt::Arguments<'_>| {
+            // Writing to a string cannot fail.
+            writeln!(log, "{line}").unwrap_or_default();
+        };
+
+        for (number, (step, span)) in (1..).zip(steps.iter().zip(spans)) {
+            let (Some(start), Some(end)) = (span.start, span.end) else { continue };
+            write_line(format_args!("{start} step {number}: {}", step.goal));
+
+            for turn in 1..=(end - start) / TURN {
+                let screen = hash(&[&player.id, &step.id, &turn.to_string()]);
+                write_line(format_args!(
+                    "{number}.{turn} looked at screen {screen:016x} … tapped, waited, looked again"
+                ));
+            }
+
+            let result = span.result.map_or("-", |result| result.name());
+            write_line(format_args!("{end} step {number} ended: {result}"));
+        }
+
+        let result = player.result.as_deref().unwrap_or("-");
+        write_line(format_args!("{} result: {result}", self.attempt.ended));
+
+        log
+    }
+
+    /// Returns the files of a player as its run refers to them.
+    pub(super) fn artifact_refs(
+        &self,
+        player: &RunPlayer,
+        steps: &[ScriptedStep],
+        spans: &[StepSpan],
+        knowledge_url: &str,
+    ) -> Vec<RunArtifactRef> {
+        let reference = |file: ArtifactFile| RunArtifactRef {
+            filename: file.name.to_owned(),
+            url: artifact_url(knowledge_url, &player.id, file.name),
+            size: file.content.size(),
+            uploaded_at: self.attempt.ended.to_string(),
+        };
+
+        self.files(player, steps, spans).into_iter().map(reference).collect()
+    }
+}
+
+/// Returns the URL of a file on the knowledge host.
+pub(super) fn artifact_url(knowledge_url: &str, player: &str, name: &str) -> String {
+    format!("{knowledge_url}/runs/{player}/artifacts/{name}")
+}
+
+impl World {
+    /// Returns the files of the player with the id `player`, and when they were uploaded.
+    ///
+    /// # Errors
+    ///
+    /// Returns a 404 if the project has no such player.
+    pub(super) fn player_files(
+        &self,
+        project: &Project,
+        player: &str,
+    ) -> Result<(Vec<ArtifactFile>, String), ApiError> {
+        let not_found = || ApiError::not_found(RUN_NOT_FOUND);
+        let (run, _) = player.rsplit_once('-').ok_or_else(not_found)?;
+        let (job, attempt) = find_run(project, run, self.now)?;
+        let view = RunView { project, job, attempt: &attempt, now: self.now };
+
+        let files_if_player = |record: RunPlayer, steps: &[ScriptedStep], spans: &[StepSpan]| {
+            (record.id == player).then(|| view.files(&record, steps, spans))
+        };
+        let files = view.map_players(files_if_player).into_iter().flatten().next().ok_or_else(not_found)?;
+
+        Ok((files, attempt.ended.to_string()))
+    }
+
+    /// Returns a file of a player of any project.
+    pub(crate) fn artifact_file(&self, player: &str, name: &str) -> Option<ArtifactFile> {
+        let project = self.project_with_run(player)?;
+        let (files, _) = self.player_files(self.projects().get(&project)?, player).ok()?;
+        files.into_iter().find(|file| file.name == name)
+    }
+}

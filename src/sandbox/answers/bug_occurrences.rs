@@ -1,0 +1,61 @@
+//! answers/bug_occurrences.
+
+use crate::{
+    sandbox::{
+        answers::filters::word,
+        model::{
+            attempt::RunAttempt,
+            bug::{Bug, BugReview},
+            ids::occurrence,
+            job::Job,
+            moment::Moment,
+            outcome::BugFinding,
+            project::Project,
+        },
+    },
+    service::api::bugs::BugOccurrence,
+};
+
+impl Project {
+    pub(crate) fn reviewed_bugs(&self, now: Moment) -> Vec<(&Bug, &BugReview, Vec<BugOccurrence>)> {
+        let runs = self.runs(now);
+        let reviewed = self.bugs.values().filter_map(|bug| Some((bug, bug.review.as_ref()?)));
+        let occurrences = |bug: &Bug, review: &BugReview| {
+            let of_run = |(job, attempt): &(&Job, RunAttempt)| self.occurrences(bug, review, job, attempt);
+            runs.iter().flat_map(of_run).collect()
+        };
+
+        reviewed.map(|(bug, review)| (bug, review, occurrences(bug, review))).collect()
+    }
+
+    fn occurrences(
+        &self,
+        bug: &Bug,
+        review: &BugReview,
+        job: &Job,
+        attempt: &RunAttempt,
+    ) -> Vec<BugOccurrence> {
+        let plan = job.execution.as_ref().and_then(|id| self.executions.get(id));
+        let occurrence_of = |finding: &BugFinding, at: Moment| BugOccurrence {
+            id: occurrence(&attempt.id, finding),
+            multiplayer_run_id: attempt.id.clone(),
+            player_index: finding.player,
+            test_step: finding.step + 1,
+            turn: finding.turn,
+            detected_at: at.to_string(),
+            reviewed_at: Some(review.at.to_string()),
+            reviewed_by: Some(review.by.clone()),
+            review_comment: review.comment.clone(),
+            title: bug.title.clone(),
+            test_name: Some(job.test.name.clone()),
+            test_version: Some(job.test.version),
+            test_plan_name: plan.map(|execution| execution.plan_name.clone()),
+            severity: word(bug.severity),
+            category: bug.category.clone(),
+        };
+
+        let findings = attempt.findings(review.at).filter(|(finding, _)| finding.bug == bug.id);
+
+        findings.map(|(finding, at)| occurrence_of(finding, *at)).collect()
+    }
+}

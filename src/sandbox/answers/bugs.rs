@@ -1,0 +1,150 @@
+//! Bugs of runs, and bugs that a person has reviewed (specification, Bug; supplement 2.5, 9).
+
+use crate::{
+    sandbox::{
+        answers::{
+            answer::{Answer, InvalidRequestPolicy},
+            answered::Answered,
+            api_error::ApiError,
+            caller::Caller,
+            filters::{matches_id, word},
+            pages,
+            run_view::{self, find_run},
+        },
+        model::{
+            bug::{Bug, BugReview},
+            ids::occurrence,
+            moment::Moment,
+            outcome::BugFinding,
+            project::Project,
+            world::World,
+        },
+    },
+    service::api::{
+        ListPage, SortOrder,
+        bugs::{self, BugDetail, BugStatusFilter, GetBug, ListBugs, ListRunBugs, RunBug, RunBugPage},
+    },
+};
+
+impl Answer<ListRunBugs> for World {
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(run_view::RUN_NOT_FOUND);
+
+    fn answer(&mut self, request: ListRunBugs, caller: &Caller) -> Result<Answered<RunBugPage>, ApiError> {
+        let project = self.project(caller)?;
+        let (_, attempt) = find_run(project, &request.run_id.0, self.now)?;
+        let bugs = attempt.findings(self.now).filter_map(|(finding, at)| {
+            let bug = project.bugs.get(&finding.bug)?;
+            Some(bug.detected(finding, *at, occurrence(&attempt.id, finding)))
+        });
+
+        Ok(RunBugPage { page: pages::single_page(bugs.collect()), bug_occurrences: None }.into())
+    }
+}
+
+impl Answer<ListBugs> for World {
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
+
+    fn answer(
+        &mut self,
+        request: ListBugs,
+        caller: &Caller,
+    ) -> Result<Answered<ListPage<bugs::Bug>>, ApiError> {
+        let project = self.project(caller)?;
+        bug_review(project)?;
+
+        let mut bugs: Vec<_> = project.reviewed_bugs(self.now);
+        bugs.retain(|(bug, review, _)| wants(&request, bug, review));
+
+        match request.sort_by.as_deref() {
+            Some("severity") => bugs.sort_by_key(|(bug, ..)| bug.severity),
+            Some("occurrence_count") => bugs.sort_by_key(|(.., occurrences)| occurrences.len()),
+            _ => bugs.sort_by_key(|(_, review, _)| review.at),
+        }
+
+        let bugs = pages::ordered(bugs, request.sort_order.unwrap_or(SortOrder::Desc));
+
+        Ok(pages::page(bugs, request.page, request.page_size, |(bug, review, occurrences)| {
+            bug.summary(project, review, occurrences.len())
+        })
+        .into())
+    }
+}
+
+impl Answer<GetBug> for World {
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound("bug not found");
+
+    fn answer(&mut self, request: GetBug, caller: &Caller) -> Result<Answered<BugDetail>, ApiError> {
+        let project = self.project(caller)?;
+        bug_review(project)?;
+
+        let bugs = project.reviewed_bugs(self.now).into_iter();
+        let (bug, review, occurrences) = { bugs }
+            .find(|(bug, ..)| bug.id == request.bug_id.0)
+            .ok_or_else(|| ApiError::not_found("bug not found"))?;
+
+        Ok(BugDetail { bug: bug.summary(project, review, occurrences.len()), occurrences }.into())
+    }
+}
+
+fn bug_review(project: &Project) -> Result<(), ApiError> {
+    if project.bug_review {
+        Ok(())
+    } else {
+        Err(ApiError::forbidden("bug review is not enabled for this project"))
+    }
+}
+
+fn wants(request: &ListBugs, bug: &Bug, review: &BugReview) -> bool {
+    let status = match request.status.unwrap_or(BugStatusFilter::Active) {
+        BugStatusFilter::Active => !review.archived,
+        BugStatusFilter::Archived => review.archived,
+        BugStatusFilter::All => true,
+    };
+    let has = |text: &str, search: &str| text.to_lowercase().contains(&search.to_lowercase());
+    let found = request.search.as_deref().is_none_or(|search| {
+        [&bug.title, &bug.description, &bug.reproduction_steps].iter().any(|text| has(text, search))
+    });
+    let severity = request.severity.is_none_or(|severity| severity == bug.severity);
+
+    status && found && severity && matches_id(request.category.as_deref(), Some(&bug.category))
+}
+
+impl Bug {
+    fn detected(&self, finding: &BugFinding, at: Moment, id: String) -> RunBug {
+        RunBug {
+            id,
+            bug_id: self.id.clone(),
+            title: self.title.clone(),
+            description: Some(self.description.clone()),
+            category: self.category.clone(),
+            severity: word(self.severity),
+            confidence: self.confidence.clone(),
+            reproduction_steps: Some(self.reproduction_steps.clone()),
+            player_number: finding.player,
+            test_step: finding.step + 1,
+            turn: finding.turn,
+            detected_at: at.to_string(),
+            details: self.details.clone(),
+        }
+    }
+
+    fn summary(&self, project: &Project, review: &BugReview, occurrence_count: usize) -> bugs::Bug {
+        bugs::Bug {
+            id: self.id.clone(),
+            project_id: project.id.clone(),
+            title: self.title.clone(),
+            description: self.description.clone(),
+            reproduction_steps: self.reproduction_steps.clone(),
+            severity: word(self.severity),
+            category: self.category.clone(),
+            confidence: self.confidence.clone(),
+            tags: self.tags.clone(),
+            details: self.details.clone(),
+            status: review.status().to_owned(),
+            suppress_reporting: review.suppress_reporting,
+            occurrence_count,
+            created_at: review.at.to_string(),
+            created_by: Some(review.by.clone()),
+        }
+    }
+}

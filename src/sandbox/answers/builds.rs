@@ -1,0 +1,84 @@
+//! Builds in build storage (supplement 10).
+
+use crate::{
+    sandbox::{
+        answers::{
+            answer::{Answer, InvalidRequestPolicy},
+            answered::Answered,
+            api_error::ApiError,
+            caller::Caller,
+            filters::{has_all_tags, matches_id, word},
+            pages,
+        },
+        model::{build::Build, project::Project, records::find, world::World},
+    },
+    service::api::{
+        ListPage,
+        builds::{self, BuildDetail, DeleteBuild, DeletedBuild, GetBuild, ListBuilds},
+    },
+};
+
+/// The text of the service for a build that it does not know.
+pub(crate) const NOT_FOUND: &str = "build not found";
+
+impl Build {
+    fn shown(&self, project: &Project) -> builds::Build {
+        builds::Build {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            platform: self.platform.clone(),
+            file_name: self.file_name.clone(),
+            status: self.status.clone(),
+            file_size: self.file_size,
+            pinned: self.pinned,
+            sdk: self.sdk,
+            tags: self.tags.clone(),
+            created_at: self.created.to_string(),
+            last_used: project.last_use(&self.id).map(|at| at.to_string()),
+            description: self.description.clone(),
+        }
+    }
+
+    fn is_wanted(&self, request: &ListBuilds) -> bool {
+        request.pinned.is_none_or(|pinned| pinned == self.pinned)
+            && request.sdk.is_none_or(|sdk| sdk == self.sdk)
+            && matches_id(request.status.as_deref(), Some(&self.status))
+            && matches_id(request.platform.map(word).as_deref(), Some(&self.platform))
+            && has_all_tags(&self.tags, request.tags.as_deref())
+    }
+}
+
+impl Answer<ListBuilds> for World {
+    fn answer(
+        &mut self,
+        request: ListBuilds,
+        caller: &Caller,
+    ) -> Result<Answered<ListPage<builds::Build>>, ApiError> {
+        let project = self.project(caller)?;
+        let wanted = project.builds.values().filter(|build| build.is_wanted(&request));
+        let builds = pages::newest_first(wanted, |build| build.created);
+        Ok(pages::page(builds, request.page, request.page_size, |build| build.shown(project)).into())
+    }
+}
+
+impl Answer<GetBuild> for World {
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
+
+    fn answer(&mut self, request: GetBuild, caller: &Caller) -> Result<Answered<BuildDetail>, ApiError> {
+        let project = self.project(caller)?;
+        let build =
+            find(&project.builds, &request.build_id.0).ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
+        Ok(BuildDetail { build: build.shown(project), details: build.details.clone() }.into())
+    }
+}
+
+impl Answer<DeleteBuild> for World {
+    fn answer(&mut self, request: DeleteBuild, caller: &Caller) -> Result<Answered<DeletedBuild>, ApiError> {
+        let project = self.project_mut(caller)?;
+        let build =
+            find(&project.builds, &request.build_id.0).ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
+        let id = build.id.clone();
+        project.delete_build(&id);
+        Ok(DeletedBuild { message: "build deleted successfully".to_owned() }.into())
+    }
+}

@@ -1,0 +1,44 @@
+//! answers/ephemeral_test.
+
+use std::sync::Arc;
+
+use crate::{
+    sandbox::model::{
+        ids,
+        outcome::ScriptedOutcome,
+        saved_test::{SavedTest, ScriptedPlayer, ScriptedStep, TestKind},
+    },
+    service::api::tests::TestContent,
+};
+
+/// Name of an ephemeral test that was given none.
+const EPHEMERAL_NAME: &str = "[api] ephemeral test";
+
+/// Tag that every ephemeral run carries first.
+pub(crate) const EPHEMERAL_TAG: &str = "api";
+
+/// How long an ephemeral test takes, in milliseconds.
+const EPHEMERAL_MS: i64 = 45_000;
+
+pub(crate) fn ephemeral_test(id: String, name: Option<String>, instructions: String) -> Arc<SavedTest> {
+    let step = ScriptedStep {
+        id: ids::step(&[&id]),
+        goal: instructions,
+        shared: None,
+        expected: Vec::new(),
+        duration: EPHEMERAL_MS,
+        report: "Carried out as instructed.".to_owned(),
+    };
+    Arc::new(SavedTest {
+        id,
+        name: name.unwrap_or_else(|| EPHEMERAL_NAME.to_owned()),
+        kind: TestKind::Task,
+        folder: None,
+        version: 1,
+        tags: Vec::new(),
+        players: vec![ScriptedPlayer { steps: vec![step] }],
+        outcomes: vec![ScriptedOutcome::passed()],
+        cases: Vec::new(),
+        content: TestContent::default(),
+    })
+}

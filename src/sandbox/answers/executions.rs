@@ -1,0 +1,149 @@
+//! Executions of test plans (supplement 5).
+
+use serde_json::json;
+
+use crate::{
+    sandbox::{
+        answers::{
+            answer::{Answer, InvalidRequestPolicy},
+            answered::Answered,
+            api_error::ApiError,
+            caller::Caller,
+            filters::{matches_id, word},
+            pages,
+        },
+        model::{
+            execution::Execution,
+            job::Job,
+            moment::{Moment, duration_ms},
+            outcome::RunResult,
+            project::Project,
+            records::find,
+            timeline::{JobStatus, Timeline},
+            world::World,
+        },
+    },
+    service::api::{
+        ListPage, SortOrder,
+        executions::{
+            ExecutionSort, ExecutionStatus, GetTestPlanExecution, ListTestPlanExecutions, TestPlanExecution,
+            TestStatus,
+        },
+    },
+};
+
+/// The text of the service for an execution that it does not know.
+pub(crate) const NOT_FOUND: &str = "test plan execution not found";
+
+impl Answer<ListTestPlanExecutions> for World {
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
+
+    fn answer(
+        &mut self,
+        request: ListTestPlanExecutions,
+        caller: &Caller,
+    ) -> Result<Answered<ListPage<TestPlanExecution>>, ApiError> {
+        let project = self.project(caller)?;
+        let executions = project.executions.values();
+        let mut executions: Vec<_> = executions
+            .map(|execution| (execution, execution.shown(project, self.now)))
+            .filter(|(execution, shown)| wants(&request, execution, shown))
+            .collect();
+
+        match request.sort_by.unwrap_or(ExecutionSort::StartTime) {
+            ExecutionSort::StartTime => executions.sort_by_key(|(execution, _)| execution.created),
+            ExecutionSort::TestPlanName => {
+                executions.sort_by(|(one, _), (other, _)| one.plan_name.cmp(&other.plan_name));
+            }
+            ExecutionSort::BuildName => {
+                executions.sort_by(|(_, one), (_, other)| one.build_name.cmp(&other.build_name));
+            }
+        }
+
+        let executions = pages::ordered(executions, request.sort_order.unwrap_or(SortOrder::Desc));
+
+        Ok(pages::page(executions, request.page, request.page_size, |(_, shown)| shown).into())
+    }
+}
+
+impl Answer<GetTestPlanExecution> for World {
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
+
+    fn answer(
+        &mut self,
+        request: GetTestPlanExecution,
+        caller: &Caller,
+    ) -> Result<Answered<TestPlanExecution>, ApiError> {
+        let project = self.project(caller)?;
+        let execution = find(&project.executions, &request.test_plan_execution_id.0);
+        let execution = execution.ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
+        Ok(execution.shown(project, self.now).into())
+    }
+}
+
+fn wants(request: &ListTestPlanExecutions, execution: &Execution, shown: &TestPlanExecution) -> bool {
+    let status = request.status.is_none_or(|status| shown.status == word(status));
+    status
+        && matches_id(request.test_plan_id.as_ref().map(|id| id.0.as_str()), Some(&execution.plan))
+        && matches_id(request.build_id.as_ref().map(|id| id.0.as_str()), shown.build_id.as_deref())
+}
+
+impl Execution {
+    fn shown(&self, project: &Project, now: Moment) -> TestPlanExecution {
+        let jobs: Vec<_> = project.jobs_of(&self.id).map(|job| (job, Timeline::from_job(job))).collect();
+        let started = jobs
+            .iter()
+            .filter_map(|(_, timeline)| timeline.attempts(now).next())
+            .map(|attempt| attempt.created)
+            .min();
+        let status = status(&jobs, now);
+        let completed = (status == ExecutionStatus::Completed)
+            .then(|| jobs.iter().map(|(_, timeline)| timeline.completed).max())
+            .flatten();
+
+        TestPlanExecution {
+            id: self.id.clone(),
+            test_plan_id: Some(self.plan.clone()),
+            test_plan_name: Some(self.plan_name.clone()),
+            build_id: self.build.as_ref().map(|build| build.id.clone()),
+            build_name: self.build.as_ref().map(|build| build.name.clone()),
+            status: word(status),
+            started_at: started.map(|at| at.to_string()),
+            completed_at: completed.map(|at| at.to_string()),
+            started_by: json!(self.started_by.to_initiator()),
+            total_tests: jobs.len(),
+            test_status: counts(&jobs, now),
+            duration_ms: completed.zip(started).map(|(completed, started)| duration_ms(completed - started)),
+        }
+    }
+}
+
+fn status(jobs: &[(&Job, Timeline)], now: Moment) -> ExecutionStatus {
+    let all = |status| jobs.iter().all(|(_, timeline)| timeline.status(now) == status);
+    if all(JobStatus::Completed) {
+        ExecutionStatus::Completed
+    } else if all(JobStatus::Queued) {
+        ExecutionStatus::Queued
+    } else {
+        ExecutionStatus::InProgress
+    }
+}
+
+fn counts(jobs: &[(&Job, Timeline)], now: Moment) -> TestStatus {
+    let mut counts = TestStatus::default();
+    for (job, timeline) in jobs {
+        let last = timeline.attempts(now).next_back().map(|attempt| attempt.result);
+        let last = last.or(job.stopped.is_some().then_some(RunResult::Stopped));
+        let count = match (timeline.status(now), last) {
+            (JobStatus::Queued, _) => &mut counts.queued,
+            (JobStatus::Completed, Some(RunResult::Success)) => &mut counts.passed,
+            (JobStatus::Completed, Some(RunResult::Skipped)) => &mut counts.skipped,
+            (JobStatus::Completed, Some(RunResult::Stopped)) => &mut counts.stopped,
+            (JobStatus::Completed, _) => &mut counts.failed,
+            _ => &mut counts.running,
+        };
+        *count += 1;
+    }
+
+    counts
+}

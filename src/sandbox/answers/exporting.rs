@@ -1,0 +1,119 @@
+//! Export to the test-management system (specification, POST runs/export; supplement 2.7).
+
+use http::StatusCode;
+
+use crate::{
+    sandbox::{
+        answers::{
+            answer::Answer, answered::Answered, api_error::ApiError, caller::Caller, executions,
+            run_view::find_run,
+        },
+        model::{
+            attempt::RunAttempt, export_batch::ExportBatch, job::Job, moment::Moment, progress::RunProgress,
+            project::Project, records::find, timeline::Timeline, world::World,
+        },
+    },
+    service::api::exports::{ExportResult, ExportTmsysRun},
+};
+
+/// Text of the service while an export of the same execution is in progress (supplement 1.5).
+const IN_PROGRESS: &str = "an export for this test plan is already in progress";
+
+/// The three sources of an export.
+enum ExportSource {
+    Run(String),
+    Runs(Vec<String>),
+    Execution(String),
+}
+
+impl ExportSource {
+    fn of(request: &ExportTmsysRun) -> Option<Self> {
+        let run = request.multiplayer_run_id.as_ref().map(|id| Self::Run(id.0.clone()));
+        let runs = request.multiplayer_run_ids.as_ref();
+        let runs = runs.map(|ids| Self::Runs(ids.iter().map(|id| id.0.clone()).collect()));
+        let execution = request.test_plan_execution_id.as_ref();
+        run.or(runs).or(execution.map(|id| Self::Execution(id.0.to_ascii_lowercase())))
+    }
+
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Run(_) => "single_run",
+            Self::Runs(_) => "multiple_runs",
+            Self::Execution(_) => "test_plan",
+        }
+    }
+
+    fn execution(&self) -> Option<String> {
+        match self {
+            Self::Execution(id) => Some(id.clone()),
+            Self::Run(_) | Self::Runs(_) => None,
+        }
+    }
+
+    /// The completed runs of this source.
+    fn runs<'a>(&self, project: &'a Project, now: Moment) -> Result<Vec<(&'a Job, RunAttempt)>, ApiError> {
+        let ids = match self {
+            Self::Run(id) => std::slice::from_ref(id),
+            Self::Runs(ids) => ids.as_slice(),
+            Self::Execution(id) => return last_completed(project, id, now),
+        };
+        let runs: Vec<_> = ids.iter().map(|id| find_run(project, id, now)).collect::<Result<_, _>>()?;
+
+        match runs.iter().find(|(_, run)| run.progress(now) != RunProgress::Completed) {
+            Some((_, run)) => Err(ApiError::invalid(format!("run is not completed: {}", run.id))),
+            None => Ok(runs),
+        }
+    }
+}
+
+/// The last completed run of each job of an execution.
+fn last_completed<'a>(
+    project: &'a Project,
+    execution: &str,
+    now: Moment,
+) -> Result<Vec<(&'a Job, RunAttempt)>, ApiError> {
+    if find(&project.executions, execution).is_none() {
+        return Err(ApiError::not_found(executions::NOT_FOUND));
+    }
+
+    let done = |job: &Job| {
+        let attempts = Timeline::from_job(job).into_attempts(now);
+        attempts.filter(|run| run.progress(now) == RunProgress::Completed).last()
+    };
+    Ok(project.jobs_of(execution).filter_map(|job| Some((job, done(job)?))).collect())
+}
+
+impl Answer<ExportTmsysRun> for World {
+    fn answer(
+        &mut self,
+        request: ExportTmsysRun,
+        caller: &Caller,
+    ) -> Result<Answered<ExportResult>, ApiError> {
+        let project = self.project(caller)?;
+        if !project.integration {
+            return Err(ApiError::forbidden("integration is not enabled"));
+        }
+
+        let source = ExportSource::of(&request).ok_or_else(|| ApiError::invalid("no source"))?;
+        let runs = source.runs(project, self.now)?;
+        let name = request.custom_run_name.map(|name| name.trim().to_owned());
+        let mut batch = ExportBatch::new(source.name(), source.execution(), name);
+
+        for (job, run) in &runs {
+            batch.add(job, run);
+        }
+
+        if let Some(execution) = &batch.execution {
+            if self.test_management.is_busy_with(execution) {
+                return Err(ApiError::new(StatusCode::CONFLICT, IN_PROGRESS));
+            }
+            let earlier =
+                self.test_management.earlier(execution).filter(|_| request.force_new_run == Some(false));
+            if let Some(earlier) = earlier {
+                return Ok(earlier.into());
+            }
+        }
+
+        Ok(self.test_management.submit(batch).into())
+    }
+}

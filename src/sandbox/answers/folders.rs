@@ -1,0 +1,160 @@
+//! Folders of the test repository (specification, Test folder; supplement 7).
+
+use std::sync::Arc;
+
+use crate::{
+    sandbox::{
+        answers::{
+            answer::{Answer, InvalidRequestPolicy},
+            answered::Answered,
+            api_error::ApiError,
+            caller::Caller,
+            pages::page,
+        },
+        model::{
+            dialect::Dialect,
+            folder::{Folder, ROOT, child_of, normal, parent_of},
+            project::Project,
+            records::find,
+            world::World,
+        },
+    },
+    service::api::{
+        ListPage,
+        folders::{CreateTestFolder, CreatedTestFolder, ListTestFolders, TestFolder},
+    },
+};
+
+impl Folder {
+    /// The last segment of the path.
+    fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The path of the parent; [`ROOT`] at the top.
+    fn parent_path(&self) -> &str {
+        parent_of(&self.path)
+    }
+
+    fn shown(&self, dialect: Dialect) -> TestFolder {
+        let parent_path = Some(self.parent_path()).filter(|path| *path != ROOT || dialect == Dialect::Upper);
+        TestFolder {
+            id: self.id.clone(),
+            name: self.name().to_owned(),
+            path: self.path.clone(),
+            parent_path: parent_path.map(ToOwned::to_owned),
+            parent_folder_id: self.parent.clone(),
+            description: self.description.clone(),
+            tags: self.tags.clone(),
+            created_at: self.created.to_string(),
+            modified_at: self.created.to_string(),
+            created_by_name: Some(self.created_by.clone()),
+            modified_by_name: None,
+        }
+    }
+}
+
+impl Answer<ListTestFolders> for World {
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
+
+    fn answer(
+        &mut self,
+        request: ListTestFolders,
+        caller: &Caller,
+    ) -> Result<Answered<ListPage<TestFolder>>, ApiError> {
+        let project = self.project(caller)?;
+        let mut folders: Vec<_> = project.folders.values().collect();
+        folders.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(page(folders, request.page, request.page_size, |folder| folder.shown(project.dialect)).into())
+    }
+}
+
+impl Answer<CreateTestFolder> for World {
+    fn answer(
+        &mut self,
+        request: CreateTestFolder,
+        caller: &Caller,
+    ) -> Result<Answered<CreatedTestFolder>, ApiError> {
+        let project = self.project(caller)?;
+        let parent = parent(project, &request)?;
+        let missing = missing_paths(project, &parent);
+        if !missing.is_empty() && request.create_intermediate_parents != Some(true) {
+            return Err(ApiError::not_found("parent folder not found"));
+        }
+        if missing.iter().any(|path| !is_name(path.rsplit('/').next().unwrap_or_default())) {
+            return Err(ApiError::invalid("invalid folder name"));
+        }
+
+        let path = child_of(&parent, &request.name);
+        if project.folder_at(&path).is_some() {
+            return Err(ApiError::conflict("a folder with this name already exists"));
+        }
+
+        for parent in &missing {
+            self.add_folder(parent, None, Vec::new(), caller)?;
+        }
+
+        let folder = self.add_folder(&path, request.description, request.tags.unwrap_or_default(), caller)?;
+
+        Ok(Answered::created(CreatedTestFolder {
+            id: folder.id.clone(),
+            name: folder.name().to_owned(),
+            path: folder.path.clone(),
+            parent_folder_id: folder.parent.clone(),
+            parent_path: Some(folder.parent_path().to_owned()),
+            created_intermediate_paths: missing,
+            description: folder.description.clone(),
+            tags: folder.tags.clone(),
+        }))
+    }
+}
+
+/// The path in which a folder is to be created.
+fn parent(project: &Project, request: &CreateTestFolder) -> Result<String, ApiError> {
+    let Some(id) = &request.parent_folder_id else {
+        return Ok(normal(request.parent_path.as_deref().unwrap_or(ROOT)).to_owned());
+    };
+    let parent = find(&project.folders, &id.0);
+    parent.map(|parent| parent.path.clone()).ok_or_else(|| ApiError::not_found("parent folder not found"))
+}
+
+/// The folders on the way to `path` that are not there, from the top.
+fn missing_paths(project: &Project, path: &str) -> Vec<String> {
+    let mut missing = Vec::new();
+    let mut path = path;
+
+    while path != ROOT && project.folder_at(path).is_none() {
+        missing.push(path.to_owned());
+        path = parent_of(path);
+    }
+
+    missing.reverse();
+
+    missing
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.trim() == name
+}
+
+impl World {
+    /// Adds a folder whose parent is there.
+    fn add_folder(
+        &mut self,
+        path: &str,
+        description: Option<String>,
+        tags: Vec<String>,
+        caller: &Caller,
+    ) -> Result<Arc<Folder>, ApiError> {
+        let (id, created) = (self.ids.uuid(), self.now);
+        let project = self.project_mut(caller)?;
+        let parent = project.folder_at(parent_of(path)).map(|parent| parent.id.clone());
+        let (path, created_by) = (path.to_owned(), caller.key_id.to_owned());
+        let folder =
+            Arc::new(Folder { id: id.clone(), path, parent, description, tags, created, created_by });
+
+        project.folders.insert(id, Arc::clone(&folder));
+
+        Ok(folder)
+    }
+}

@@ -1,0 +1,131 @@
+//! Jobs (supplement 3).
+
+use crate::{
+    sandbox::{
+        answers::{
+            answer::Answer,
+            answered::Answered,
+            api_error::ApiError,
+            caller::Caller,
+            filters::{has_all_tags, matches_id},
+            pages,
+        },
+        model::{
+            attempt::RunAttempt,
+            dialect::Dialect,
+            job::{Job, Starter},
+            moment::Moment,
+            progress::RunProgress,
+            project::Project,
+            records::find,
+            timeline::{JobStatus, Timeline},
+            world::World,
+        },
+    },
+    service::api::{
+        ListPage,
+        jobs::{self, GetJob, JobRun, JobStatusFilter, ListJobs, Retries},
+    },
+};
+
+impl Answer<ListJobs> for World {
+    fn answer(
+        &mut self,
+        request: ListJobs,
+        caller: &Caller,
+    ) -> Result<Answered<ListPage<jobs::Job>>, ApiError> {
+        let project = self.project(caller)?;
+        let matching = project.jobs.values().filter(|job| matches(&request, job, self.now));
+        let jobs = pages::newest_first(matching, |job| job.created);
+
+        Ok(pages::page(jobs, request.page, request.page_size, |job| job.to_record(project, self.now)).into())
+    }
+}
+
+impl Answer<GetJob> for World {
+    fn answer(&mut self, request: GetJob, caller: &Caller) -> Result<Answered<jobs::Job>, ApiError> {
+        let project = self.project(caller)?;
+        let job =
+            find(&project.jobs, &request.job_id.0).ok_or_else(|| ApiError::not_found("job not found"))?;
+
+        Ok(job.to_record(project, self.now).into())
+    }
+}
+
+/// Returns whether a job passes every filter of the request.
+fn matches(request: &ListJobs, job: &Job, now: Moment) -> bool {
+    let execution = request.test_plan_execution_id.as_ref().map(|id| id.0.as_str());
+    let test = request.multiplayer_test_id.as_ref().map(|id| id.0.as_str());
+
+    matches_id(execution, job.execution.as_deref())
+        && matches_id(test, Some(&job.test.id))
+        && has_all_tags(&job.tags, request.tags.as_deref())
+        && has_status(job, request.status.unwrap_or(JobStatusFilter::All), now)
+}
+
+fn has_status(job: &Job, filter: JobStatusFilter, now: Moment) -> bool {
+    let status = || Timeline::from_job(job).status(now);
+    match filter {
+        JobStatusFilter::All => true,
+        JobStatusFilter::Queued => status() == JobStatus::Queued,
+        JobStatusFilter::Completed => status() == JobStatus::Completed,
+        JobStatusFilter::Running => !matches!(status(), JobStatus::Queued | JobStatus::Completed),
+    }
+}
+
+impl Job {
+    fn to_record(&self, project: &Project, now: Moment) -> jobs::Job {
+        let timeline = Timeline::from_job(self);
+        let status = timeline.status(now);
+        let is_completed = status == JobStatus::Completed;
+        let runs: Vec<_> =
+            timeline.attempts(now).map(|attempt| self.run_record(attempt, project.dialect, now)).collect();
+        // The first run is no retry.
+        let used_retries = u8::try_from(runs.len().saturating_sub(1)).unwrap_or(u8::MAX);
+
+        jobs::Job {
+            job_id: self.id.clone(),
+            project_id: project.id.clone(),
+            status: status.name().to_owned(),
+            created_at: self.created.to_string(),
+            completed_at: is_completed.then(|| timeline.completed.to_string()),
+            multiplayer_test_id: Some(self.test.id.clone()),
+            test_name: Some(self.test.name.clone()),
+            platform: self.platform(),
+            build_id: self.build().map(|build| build.id.clone()),
+            test_plan_execution_id: self.execution.clone(),
+            queue_rejection_reason: self.rejection.clone().filter(|_| is_completed),
+            templating_enabled: self.template_data.is_some(),
+            template_data: self.template_data.clone(),
+            stopped_by: self.stopped.as_ref().map(|stop| Starter::Key(stop.key.clone()).to_initiator().value),
+            tags: self.tags.clone(),
+            retries: Some(Retries {
+                total: self.retries,
+                remaining: self.retries.saturating_sub(used_retries),
+            }),
+            runs,
+        }
+    }
+
+    /// Returns the kind of the first player's device, or its label if the config has several devices.
+    fn platform(&self) -> Option<String> {
+        let first = self.player_devices.first()?;
+        let label = first.device.as_ref().filter(|_| first.config.multi_device).map(|device| &device.label);
+
+        Some(label.unwrap_or(&first.config.kind).clone())
+    }
+
+    fn run_record(&self, attempt: &RunAttempt, dialect: Dialect, now: Moment) -> JobRun {
+        let progress = attempt.progress(now);
+        let is_completed = progress == RunProgress::Completed;
+
+        JobRun {
+            multiplayer_run_id: attempt.id.clone(),
+            state: Some(dialect.state(progress.name())),
+            result: is_completed.then(|| attempt.result.name().to_owned()),
+            started_at: attempt.started.filter(|at| *at <= now).map(|at| at.to_string()),
+            completed_at: is_completed.then(|| attempt.ended.to_string()),
+            players: Some(self.test.players.len()),
+        }
+    }
+}

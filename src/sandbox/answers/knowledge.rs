@@ -1,0 +1,148 @@
+//! Knowledge files of a project, its agents and its tests (specification, Knowledge file; supplement 13).
+
+use crate::{
+    sandbox::{
+        answers::{
+            answer::{Answer, InvalidRequestPolicy},
+            answered::Answered,
+            api_error::ApiError,
+            caller::Caller,
+        },
+        model::{
+            dialect::Dialect,
+            ids::etag,
+            knowledge::{KnowledgeScope, StoredKnowledgeFile},
+            project::Project,
+            world::World,
+        },
+    },
+    service::api::knowledge::{
+        IncludeMetadata, KnowledgeFile, KnowledgeListing, KnowledgeMetadata, KnowledgeScopeListing,
+        KnowledgeSection, ListAgentKnowledgeFiles, ListKnowledgeFiles, ListProjectKnowledgeFiles,
+        ListTestCaseKnowledgeFiles,
+    },
+};
+
+impl StoredKnowledgeFile {
+    fn directory_and_name(&self) -> (&str, &str) {
+        let start = self.path.rfind('/').map_or(0, |slash| slash + 1);
+        self.path.split_at(start)
+    }
+
+    fn is_hidden(&self) -> bool {
+        self.directory_and_name().1.starts_with('.')
+    }
+
+    fn shown(&self, dialect: Dialect, metadata: Option<KnowledgeMetadata>) -> KnowledgeFile {
+        KnowledgeFile {
+            filename: self.directory_and_name().1.to_owned(),
+            path: self.path.clone(),
+            size: self.content.len() as u64,
+            uploaded: self.uploaded.to_string(),
+            etag: etag(dialect, &[&self.path, &self.content]),
+            metadata,
+        }
+    }
+}
+
+impl Project {
+    /// The files of a scope by path, with what is written about them where that is wanted.
+    fn knowledge_files(
+        &self,
+        scope: &KnowledgeScope,
+        with_metadata: Option<IncludeMetadata>,
+    ) -> Vec<KnowledgeFile> {
+        let in_scope = self.knowledge.iter().filter(|file| file.scope == *scope);
+        let mut files: Vec<_> = in_scope.filter(|file| !file.is_hidden()).collect();
+        files.sort_by_key(|file| &file.path);
+        let is_wanted = with_metadata.unwrap_or_default().0;
+        let metadata = |file| is_wanted.then(|| self.metadata_of(file)).flatten();
+        files.into_iter().map(|file| file.shown(self.dialect, metadata(file))).collect()
+    }
+
+    fn metadata_of(&self, file: &StoredKnowledgeFile) -> Option<KnowledgeMetadata> {
+        let (directory, name) = file.directory_and_name();
+        let sidecar = format!("{directory}.{name}.meta.json");
+        let sidecar = self.knowledge.iter().find(|one| one.scope == file.scope && one.path == sidecar)?;
+        serde_json::from_str(&sidecar.content).ok()
+    }
+
+    fn knowledge_of(
+        &self,
+        scope: &KnowledgeScope,
+        with_metadata: Option<IncludeMetadata>,
+    ) -> Answered<KnowledgeScopeListing> {
+        let files = self.knowledge_files(scope, with_metadata);
+        KnowledgeScopeListing {
+            project_id: self.id.clone(),
+            scope: scope.name().to_owned(),
+            agent_id: scope.id().filter(|_| matches!(scope, KnowledgeScope::Agent(_))),
+            test_case_id: scope.id().filter(|_| matches!(scope, KnowledgeScope::TestCase(_))),
+            count: files.len(),
+            files,
+        }
+        .into()
+    }
+}
+
+impl Answer<ListKnowledgeFiles> for World {
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
+
+    fn answer(
+        &mut self,
+        request: ListKnowledgeFiles,
+        caller: &Caller,
+    ) -> Result<Answered<KnowledgeListing>, ApiError> {
+        let project = self.project(caller)?;
+        let agent = request.agent_id.map(|id| KnowledgeScope::Agent(id.0));
+        let test = request.test_case_id.map(|id| KnowledgeScope::TestCase(id.0));
+        let scopes = std::iter::once(KnowledgeScope::Project).chain(agent).chain(test);
+        let section = |scope: KnowledgeScope| {
+            let files = project.knowledge_files(&scope, request.include_metadata);
+            KnowledgeSection { scope: scope.name().to_owned(), id: scope.id(), count: files.len(), files }
+        };
+        let sections: Vec<_> = scopes.map(section).collect();
+        let count = sections.iter().map(|section| section.count).sum();
+
+        Ok(KnowledgeListing { project_id: project.id.clone(), count, sections }.into())
+    }
+}
+
+impl Answer<ListProjectKnowledgeFiles> for World {
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
+
+    fn answer(
+        &mut self,
+        request: ListProjectKnowledgeFiles,
+        caller: &Caller,
+    ) -> Result<Answered<KnowledgeScopeListing>, ApiError> {
+        Ok(self.project(caller)?.knowledge_of(&KnowledgeScope::Project, request.include_metadata))
+    }
+}
+
+impl Answer<ListAgentKnowledgeFiles> for World {
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
+
+    fn answer(
+        &mut self,
+        request: ListAgentKnowledgeFiles,
+        caller: &Caller,
+    ) -> Result<Answered<KnowledgeScopeListing>, ApiError> {
+        Ok(self
+            .project(caller)?
+            .knowledge_of(&KnowledgeScope::Agent(request.agent_id.0), request.include_metadata))
+    }
+}
+
+impl Answer<ListTestCaseKnowledgeFiles> for World {
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
+
+    fn answer(
+        &mut self,
+        request: ListTestCaseKnowledgeFiles,
+        caller: &Caller,
+    ) -> Result<Answered<KnowledgeScopeListing>, ApiError> {
+        let scope = KnowledgeScope::TestCase(request.test_case_id.0);
+        Ok(self.project(caller)?.knowledge_of(&scope, request.include_metadata))
+    }
+}

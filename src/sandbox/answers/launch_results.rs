@@ -1,0 +1,62 @@
+//! answers/launch_results.
+
+use http::StatusCode;
+use serde_json::json;
+
+use crate::{
+    fields::Fields,
+    sandbox::{
+        answers::answered::Answered,
+        model::{device_config::Device, dialect::Dialect},
+    },
+    service::api::start::{DeviceResult, StartRunResponse},
+};
+
+pub(crate) fn started(device: &Device, job_ids: &[String]) -> DeviceResult {
+    let data = Fields::from_iter([("job_ids".to_owned(), json!(job_ids))]);
+    DeviceResult {
+        device_label: device.label.clone(),
+        ok: true,
+        status: Some(StatusCode::CREATED.as_u16()),
+        message: Some("queued".to_owned()),
+        error: None,
+        data: Some(data),
+    }
+}
+
+pub(crate) fn not_started(device: &Device, dialect: Dialect) -> DeviceResult {
+    let text = Some("device could not be started".to_owned());
+    let (message, error) = if dialect == Dialect::Upper { (text, None) } else { (None, text) };
+    let status = Some(StatusCode::INTERNAL_SERVER_ERROR.as_u16());
+    DeviceResult { device_label: device.label.clone(), ok: false, status, message, error, data: None }
+}
+
+/// The multi-device answer: its rows, their counts, and the status that follows from them.
+pub(crate) fn counted(
+    body: StartRunResponse,
+    rows: Vec<DeviceResult>,
+    ephemeral: bool,
+) -> Answered<StartRunResponse> {
+    let requested = rows.len();
+    let started = rows.iter().filter(|row| row.ok).count();
+    let status = match started {
+        0 => StatusCode::INTERNAL_SERVER_ERROR,
+        all if all == requested => StatusCode::CREATED,
+        _ => StatusCode::MULTI_STATUS,
+    };
+    let (results, device_runs) = if ephemeral { (None, Some(rows)) } else { (Some(rows), None) };
+    let body = StartRunResponse {
+        ok: Some(started > 0),
+        message: None,
+        test_id: body.test_id.filter(|_| started > 0),
+        requested_count: Some(requested),
+        started_count: Some(started),
+        successful_count: (!ephemeral).then_some(started),
+        failed_count: Some(requested - started),
+        results,
+        device_runs,
+        ..body
+    };
+
+    Answered::json(status, body)
+}

@@ -1,0 +1,119 @@
+//! What a run does at the moment of the request (supplement 2.5).
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::json;
+
+use crate::{
+    sandbox::{
+        answers::{
+            answer::{Answer, InvalidRequestPolicy},
+            answered::Answered,
+            api_error::ApiError,
+            caller::Caller,
+            picture,
+            run_view::{RunView, find_run},
+        },
+        model::{
+            job::PlayerDevice,
+            moment::{Millis, Moment},
+            progress::RunProgress,
+            saved_test::ScriptedStep,
+            step_span::StepSpan,
+            world::World,
+        },
+    },
+    service::api::{
+        Open,
+        live::{AgentStep, GetLiveRun, LivePlayer, LiveRun, LiveTest, Screenshot},
+    },
+};
+
+/// Duration of one turn of an agent.
+const TURN: Millis = 5_000;
+
+impl Answer<GetLiveRun> for World {
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
+
+    fn answer(&mut self, request: GetLiveRun, caller: &Caller) -> Result<Answered<LiveRun>, ApiError> {
+        let (project, now) = (self.project(caller)?, self.now);
+        let (job, attempt) = find_run(project, &request.run_id.0, now)?;
+        let view = RunView { project, job, attempt: &attempt, now };
+
+        let with_screenshot = request.include_screenshot.unwrap_or(true);
+        let players = job.test.players.iter().zip(&attempt.players).enumerate();
+        let players = players
+            .map(|(index, (player, spans))| view.live_player(index, &player.steps, spans, with_screenshot));
+
+        Ok(LiveRun {
+            multiplayer_run_id: attempt.id.clone(),
+            state: project.dialect.state(view.progress().name()),
+            test: Some(LiveTest { id: job.test.id.clone(), name: job.test.name.clone() }),
+            players: players.collect(),
+        }
+        .into())
+    }
+}
+
+impl RunView<'_> {
+    /// Returns the live state of a player. The screenshot ends with the run, the last step of the agent stays.
+    fn live_player(
+        &self,
+        index: usize,
+        steps: &[ScriptedStep],
+        spans: &[StepSpan],
+        with_screenshot: bool,
+    ) -> LivePlayer {
+        let id = format!("{}-{}", self.attempt.id, index + 1);
+        let is_live = self.progress() == RunProgress::Running;
+        let running_step = spans.iter().position(|span| span.progress(self.now) == RunProgress::Running);
+        let running_step = running_step.filter(|_| is_live);
+        let device = self.job.player_devices.get(index);
+
+        LivePlayer {
+            player_number: index,
+            current_run_id: is_live.then(|| id.clone()),
+            composite_run_id: id,
+            current_step: running_step.map(|step| json!(step + 1)),
+            game_state: running_step
+                .and_then(|step| self.game_state(device?, steps.get(step)?, spans.get(step)?)),
+            screenshot: (is_live && with_screenshot).then(|| self.screenshot(device, spans)),
+            last_agent_step: self.last_turn(spans),
+        }
+    }
+
+    /// Returns the state of the game. Only a build with the SDK of the service reports the state.
+    fn game_state(&self, device: &PlayerDevice, step: &ScriptedStep, span: &StepSpan) -> Option<Open> {
+        let has_sdk = device.build.as_ref().is_some_and(|build| build.sdk);
+        let started = span.start.filter(|_| has_sdk)?;
+        let state = [("objective", json!(step.goal)), ("elapsed_ms", json!(self.now - started))];
+
+        Some(state.map(|(name, value)| (name.to_owned(), value)).into_iter().collect())
+    }
+
+    /// Returns the screen of a device, which shows how many steps are completed.
+    fn screenshot(&self, device: Option<&PlayerDevice>, spans: &[StepSpan]) -> Screenshot {
+        let is_phone = device.is_some_and(|device| device.config.is_mobile());
+        let completed = spans.iter().filter(|span| span.progress(self.now) == RunProgress::Completed).count();
+
+        Screenshot {
+            data: BASE64_STANDARD.encode(picture::screen(is_phone, completed, spans.len())),
+            mime_type: "image/png".to_owned(),
+            encoding: "base64".to_owned(),
+        }
+    }
+
+    /// Returns the latest turn of the agent. Returns `None` before the first step.
+    fn last_turn(&self, spans: &[StepSpan]) -> Option<AgentStep> {
+        let started = spans.iter().find_map(|span| span.start).filter(|at| *at <= self.now)?;
+        let executed = spans.iter().filter(|span| span.start.is_some());
+        let ended: Moment = executed.filter_map(|span| span.end).max()?;
+        let turn = (self.now.min(ended) - started) / TURN;
+
+        Some(AgentStep {
+            agent: json!("player"),
+            step: json!(turn),
+            save_data: json!({}),
+            start_time: json!((started + turn * TURN).to_string()),
+        })
+    }
+}

@@ -1,0 +1,28 @@
+//! Installers of Minions (specification, GET minions/download).
+
+use http::{HeaderValue, StatusCode};
+
+use crate::{
+    sandbox::{
+        answers::{
+            answer::Answer, answered::Answered, api_error::ApiError, caller::Caller, filters::word,
+            presigned_url,
+        },
+        model::world::World,
+    },
+    service::api::minions::{GetMinionDownload, Installer},
+};
+
+/// How long an address is valid, in seconds (specification, Limits).
+const VALIDITY_S: u32 = 24 * 60 * 60;
+
+impl Answer<GetMinionDownload> for World {
+    fn answer(&mut self, request: GetMinionDownload, _: &Caller) -> Result<Answered<Installer>, ApiError> {
+        let file = format!("minion-2.8.1-{}.zip", word(request.platform));
+        let installer = format!("{}{}/minions/{file}", self.knowledge_url, presigned_url::STORAGE_PREFIX);
+        let address = presigned_url::sign(&installer, self.now, VALIDITY_S);
+        let location = HeaderValue::from_str(&address)
+            .map_err(|error| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
+        Ok(Answered::redirect(StatusCode::TEMPORARY_REDIRECT, location))
+    }
+}

@@ -1,0 +1,53 @@
+//! Pages of lists (supplement 1.3).
+
+use std::cmp::Reverse;
+
+use crate::{
+    sandbox::model::moment::Moment,
+    service::api::{ListPage, Page, PageSize, Pagination, SortOrder},
+};
+
+/// The asked page of `records`, each shown by `show`.
+pub(crate) fn page<R, T, const DEFAULT: usize>(
+    records: Vec<R>,
+    page: Option<Page>,
+    size: Option<PageSize<DEFAULT>>,
+    show: impl Fn(R) -> T,
+) -> ListPage<T> {
+    let (page, size) = (page.unwrap_or_default().0, size.unwrap_or_default().0.max(1));
+    let total = records.len();
+    let data = records.into_iter().skip(page.saturating_mul(size)).take(size).map(show).collect();
+    ListPage { data, pagination: pagination(page, size, total) }
+}
+
+/// Everything in one page.
+pub(crate) fn single_page<T>(data: Vec<T>) -> ListPage<T> {
+    let total = data.len();
+    ListPage { data, pagination: pagination(0, total.max(20), total) }
+}
+
+/// Records with the latest first; of those made at one moment, the last.
+pub(crate) fn newest_first<R>(oldest_first: impl Iterator<Item = R>, made: impl Fn(&R) -> Moment) -> Vec<R> {
+    let mut records: Vec<_> = oldest_first.collect();
+    records.reverse();
+    records.sort_by_key(|record| Reverse(made(record)));
+    records
+}
+
+/// Turns ascending records round when a descending order is asked for.
+pub(crate) fn ordered<R>(mut ascending: Vec<R>, order: SortOrder) -> Vec<R> {
+    if order == SortOrder::Desc {
+        ascending.reverse();
+    }
+    ascending
+}
+
+fn pagination(page: usize, size: usize, total: usize) -> Pagination {
+    let number = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
+    Pagination {
+        page: number(page),
+        page_size: number(size),
+        total_count: number(total),
+        total_pages: number(total.div_ceil(size)),
+    }
+}

@@ -1,0 +1,35 @@
+//! Patches: objects are merged, everything else is replaced.
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::{sandbox::answers::api_error::ApiError, service::api::Open};
+
+/// The record with the patch merged into it; 400 when that is no such record any more.
+pub(crate) fn patched<T: Serialize + DeserializeOwned>(record: &T, patch: Open) -> Result<T, ApiError> {
+    let invalid = |error: serde_json::Error| ApiError::invalid(format!("invalid request: patch: {error}"));
+    let mut value = serde_json::to_value(record).map_err(invalid)?;
+    merge(&mut value, Value::Object(patch));
+    serde_json::from_value(value).map_err(invalid)
+}
+
+/// Merges objects at every depth. `null` takes a member away: the service may as well store it (supplement 17).
+fn merge(value: &mut Value, patch: Value) {
+    let Value::Object(patch) = patch else {
+        *value = patch;
+        return;
+    };
+
+    if !value.is_object() {
+        *value = Value::Object(Open::new());
+    }
+
+    let Value::Object(object) = value else { return };
+    for (name, change) in patch {
+        if change.is_null() {
+            object.shift_remove(&name);
+        } else {
+            merge(object.entry(name).or_insert(Value::Null), change);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Presigned addresses of the storage host. They work without a key until they expire.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use jiff::fmt::strtime;
+
+use crate::sandbox::model::moment::{Millis, Moment};
+
+/// Path prefix of the storage host.
+pub(crate) const STORAGE_PREFIX: &str = "/storage";
+
+/// Format of `X-Amz-Date`.
+const DATE_FORMAT: &str = "%Y%m%dT%H%M%SZ";
+
+/// Returns `address` with a signature that is valid for `seconds` from `now` on.
+pub(super) fn sign(address: &str, now: Moment, seconds: u32) -> String {
+    let date = now.timestamp().strftime(DATE_FORMAT).to_string();
+    let signature = signature(path_of(address), &date, &seconds.to_string());
+
+    format!("{address}?X-Amz-Date={date}&X-Amz-Expires={seconds}&X-Amz-Signature={signature}")
+}
+
+/// Returns whether the query is a valid signature of `path` that has not expired.
+pub(crate) fn is_valid(path: &str, query: &str, now: Moment) -> bool {
+    let value = |wanted: &str| {
+        let pairs = form_urlencoded::parse(query.as_bytes());
+        pairs.filter(|(name, _)| name == wanted).map(|(_, value)| value).last().unwrap_or_default()
+    };
+    let (date, seconds) = (value("X-Amz-Date"), value("X-Amz-Expires"));
+    let expires = expiry(&date, &seconds);
+
+    value("X-Amz-Signature") == signature(path, &date, &seconds) && expires.is_some_and(|at| now < at)
+}
+
+fn expiry(date: &str, seconds: &str) -> Option<Moment> {
+    let signed = strtime::parse(DATE_FORMAT, date).ok()?.to_datetime().ok()?;
+    let signed = signed.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp();
+    let validity = seconds.parse::<Millis>().ok()?.checked_mul(1_000)?;
+
+    Some(Moment::from(signed) + validity)
+}
+
+/// Returns the signature. It protects nothing: it only makes other addresses invalid.
+fn signature(path: &str, date: &str, seconds: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    ("sandbox", path, date, seconds).hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+/// Returns the path of an absolute URL.
+fn path_of(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    rest.find('/').and_then(|start| rest.get(start..)).unwrap_or("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_is_valid_for_its_path_until_it_expires() {
+        let signed = sign("http://host/storage/file", Moment::START, 60);
+        let (_, query) = signed.split_once('?').unwrap();
+
+        assert!(is_valid("/storage/file", query, Moment::START + 59_999));
+        assert!(!is_valid("/storage/file", query, Moment::START + 60_000));
+        assert!(!is_valid("/storage/other", query, Moment::START));
+        assert!(!is_valid("/storage/file", &query.replace("=60", "=61"), Moment::START));
+    }
+}

@@ -1,0 +1,159 @@
+//! Shared step collections (specification, Shared step collection; supplement 8).
+
+use std::sync::Arc;
+
+use crate::{
+    sandbox::{
+        answers::{
+            answer::{Answer, InvalidRequestPolicy},
+            answered::Answered,
+            api_error::{ApiError, check_version},
+            caller::Caller,
+            pages::page,
+            patch::patched,
+        },
+        model::{ids, project::Project, records::at_version, test_content, world::World},
+    },
+    service::api::{
+        ListPage, Open,
+        step_writing::{CreateSharedStep, UpdateSharedStep},
+        steps::{GetSharedStep, ListSharedSteps, SharedStep, SharedStepSummary, StepList},
+    },
+};
+
+/// The text of the service for a collection that it does not know.
+pub(crate) const NOT_FOUND: &str = "shared step not found";
+
+/// Longest id that is made of a name.
+const LONGEST_ID: usize = 60;
+
+impl Answer<ListSharedSteps> for World {
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
+
+    fn answer(
+        &mut self,
+        request: ListSharedSteps,
+        caller: &Caller,
+    ) -> Result<Answered<ListPage<SharedStepSummary>>, ApiError> {
+        let collections = self.project(caller)?.shared_steps.values().collect();
+        Ok(page(collections, request.page, request.page_size, |collection| summary(collection)).into())
+    }
+}
+
+fn summary(collection: &SharedStep) -> SharedStepSummary {
+    SharedStepSummary {
+        id: collection.id.clone(),
+        project_id: collection.project_id.clone(),
+        name: collection.name.clone(),
+        steps_count: collection.steps.step_order.len(),
+        created_at: collection.created_at.clone(),
+        created_by: collection.created_by.clone(),
+    }
+}
+
+impl Answer<GetSharedStep> for World {
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
+
+    fn answer(&mut self, request: GetSharedStep, caller: &Caller) -> Result<Answered<SharedStep>, ApiError> {
+        let project = self.project(caller)?;
+        let (records, versions) = (&project.shared_steps, &project.shared_step_versions);
+        let found = at_version(records, versions, &request.shared_step_id.0, request.version);
+        Ok(shown(found.ok_or_else(|| ApiError::not_found(NOT_FOUND))?).into())
+    }
+}
+
+/// The collection as readers see it.
+pub(crate) fn shown(collection: &SharedStep) -> SharedStep {
+    let mut collection = collection.clone();
+    collection.steps.steps_by_key.values_mut().for_each(test_content::derive);
+    collection
+}
+
+impl Answer<CreateSharedStep> for World {
+    fn answer(
+        &mut self,
+        request: CreateSharedStep,
+        caller: &Caller,
+    ) -> Result<Answered<SharedStep>, ApiError> {
+        let now = self.now;
+        let project = self.project_mut(caller)?;
+        let id = match request.id {
+            Some(id) if id.is_empty() || project.shared_steps.contains_key(&id) => {
+                return Err(ApiError::invalid("a shared step with this id already exists"));
+            }
+            Some(id) => id,
+            None => free_id(project, &request.name),
+        };
+
+        let collection = SharedStep {
+            id,
+            project_id: project.id.clone(),
+            name: request.name,
+            version: 0,
+            is_shared: true,
+            created_at: Some(now.to_string()),
+            created_by: Some(caller.key_id.to_owned()),
+            steps: StepList { steps_by_key: request.steps_by_key, step_order: request.step_order },
+            more: Open::new(),
+        };
+
+        project.save_shared_step(collection).map(Answered::created)
+    }
+}
+
+impl Answer<UpdateSharedStep> for World {
+    fn answer(
+        &mut self,
+        request: UpdateSharedStep,
+        caller: &Caller,
+    ) -> Result<Answered<SharedStep>, ApiError> {
+        let project = self.project_mut(caller)?;
+        let before = project.shared_steps.get(&request.shared_step_id.0);
+        let before = Arc::clone(before.ok_or_else(|| ApiError::not_found(NOT_FOUND))?);
+
+        check_version(request.expected_version, before.version)?;
+        let after = patched(&*before, request.patch)?;
+        let saved = project.save_shared_step(SharedStep {
+            version: before.version + 1,
+            name: after.name,
+            steps: after.steps,
+            more: after.more,
+            ..SharedStep::clone(&before)
+        })?;
+
+        project.follow(&saved.id);
+
+        Ok(saved.into())
+    }
+}
+
+/// An id made of the name, of the form that the specification shows.
+fn free_id(project: &Project, name: &str) -> String {
+    let letter =
+        |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };
+    let id: String = format!("ssc_{name}").chars().take(LONGEST_ID).map(letter).collect();
+    let numbered = (2..).map(|number| format!("{id}_{number}"));
+    let mut ids = std::iter::once(id.clone()).chain(numbered);
+    ids.find(|id| !project.shared_steps.contains_key(id)).unwrap_or(id)
+}
+
+impl Project {
+    /// Saves a version of a collection, and shows it.
+    fn save_shared_step(&mut self, mut collection: SharedStep) -> Result<SharedStep, ApiError> {
+        let StepList { steps_by_key, step_order } = &mut collection.steps;
+        if let Some(key) = step_order.iter().find(|key| !steps_by_key.contains_key(*key)) {
+            return Err(ApiError::invalid(format!("unknown key in step_order: {key}")));
+        }
+
+        let version = collection.version.to_string();
+        for (key, step) in steps_by_key {
+            step.test_step_id.get_or_insert_with(|| ids::step(&[&collection.id, key, &version]));
+        }
+
+        let saved = Arc::new(collection);
+        self.shared_step_versions.entry(saved.id.clone()).or_default().push(Arc::clone(&saved));
+        self.shared_steps.insert(saved.id.clone(), Arc::clone(&saved));
+
+        Ok(shown(&saved))
+    }
+}

@@ -1,0 +1,158 @@
+//! What a start asks for, resolved and checked (specification, POST runs; supplement 2.1, 4.6).
+
+use std::sync::Arc;
+
+use crate::{
+    sandbox::{
+        answers::{
+            answer::Answer,
+            answered::Answered,
+            api_error::ApiError,
+            caller::Caller,
+            ephemeral_test::{EPHEMERAL_TAG, ephemeral_test},
+            launch::{JobTemplate, Launch, LaunchSubject, LaunchTarget},
+            plans,
+            targets::{all_devices_of, own_devices, player_targets, slot_builds, slot_targets, target},
+            templates::{rendered_works, template_data},
+        },
+        model::{
+            project::Project,
+            records::find,
+            saved_test::SavedTest,
+            test_plan::{PlanItem, SavedPlan},
+            world::World,
+        },
+    },
+    service::api::{
+        Uuid,
+        start::{StartRun, StartRunResponse, StartTestPlanRun},
+    },
+};
+
+impl Answer<StartRun> for World {
+    fn answer(&mut self, request: StartRun, caller: &Caller) -> Result<Answered<StartRunResponse>, ApiError> {
+        let ephemeral_id = self.ids.uuid();
+        let project = self.project(caller)?;
+        let subject = subject(project, &request)?;
+
+        known_agent_config(project, request.agent_config_id.as_ref())?;
+        let default = target(project, request.deployment_config_id.as_ref(), request.build_id.as_ref())?;
+        let mut tags = request.additional_tags.unwrap_or_default();
+        let (subject, works) = match subject {
+            RequestedSubject::Saved(test) => {
+                let own = request.player_deployment_configs.unwrap_or_default();
+                let targets = player_targets(project, &test, default.as_ref(), &own)?;
+                (
+                    LaunchSubject::Saved,
+                    vec![JobTemplate { test, retries: request.retries.unwrap_or(0), targets }],
+                )
+            }
+            RequestedSubject::Plan(plan) => {
+                let works = plan_works(project, &plan, |_, _| default.clone());
+                (LaunchSubject::Plan(plan), works)
+            }
+            RequestedSubject::Instructions(instructions) => {
+                tags.retain(|tag| tag != EPHEMERAL_TAG);
+                tags.insert(0, EPHEMERAL_TAG.to_owned());
+                let test = ephemeral_test(ephemeral_id, request.name, instructions);
+                let targets = default.iter().cloned().collect();
+                (LaunchSubject::Ephemeral, vec![JobTemplate { test, retries: 0, targets }])
+            }
+        };
+
+        let all_devices_of = all_devices_of(request.run_on_all_configured_devices, default.as_ref())?;
+        own_devices(&works)?;
+
+        let template_data = template_data(request.render_templates, request.template_data);
+        let launch = Launch {
+            subject,
+            works: rendered_works(works, template_data.as_ref()),
+            instances: request.instances.unwrap_or(1),
+            tags,
+            template_data,
+            slot_builds: None,
+            all_devices_of,
+        };
+
+        self.launch(&launch, caller)
+    }
+}
+
+impl Answer<StartTestPlanRun> for World {
+    fn answer(
+        &mut self,
+        request: StartTestPlanRun,
+        caller: &Caller,
+    ) -> Result<Answered<StartRunResponse>, ApiError> {
+        let project = self.project(caller)?;
+        let plan = found_plan(project, &request.test_plan_id)?;
+        known_agent_config(project, request.agent_config_id.as_ref())?;
+
+        let default = target(project, request.deployment_config_id.as_ref(), request.build_id.as_ref())?;
+        let own = request.slot_deployment_configs.unwrap_or_default();
+        let slots = slot_targets(project, &plan, default.as_ref(), &own)?;
+        let works = plan_works(project, &plan, |item, player| slots.get(&item.slot(player)).cloned());
+        let all_devices_of = all_devices_of(request.run_on_all_configured_devices, default.as_ref())?;
+
+        own_devices(&works)?;
+        let template_data = template_data(request.render_templates, request.template_data);
+        let launch = Launch {
+            subject: LaunchSubject::Plan(plan),
+            works: rendered_works(works, template_data.as_ref()),
+            instances: 1,
+            tags: request.additional_tags.unwrap_or_default(),
+            template_data,
+            slot_builds: slot_builds(&slots),
+            all_devices_of,
+        };
+
+        self.launch(&launch, caller)
+    }
+}
+
+/// What is to be started.
+enum RequestedSubject {
+    Saved(Arc<SavedTest>),
+    Plan(Arc<SavedPlan>),
+    Instructions(String),
+}
+
+fn subject(project: &Project, request: &StartRun) -> Result<RequestedSubject, ApiError> {
+    if let Some(id) = &request.multiplayer_test_id {
+        let test = find(&project.tests, &id.0).cloned();
+        return test
+            .map(RequestedSubject::Saved)
+            .ok_or_else(|| ApiError::not_found("multiplayer test not found"));
+    }
+
+    if let Some(id) = &request.test_plan_id {
+        return found_plan(project, id).map(RequestedSubject::Plan);
+    }
+
+    Ok(RequestedSubject::Instructions(request.instructions.clone().unwrap_or_default()))
+}
+
+fn found_plan(project: &Project, id: &Uuid) -> Result<Arc<SavedPlan>, ApiError> {
+    find(&project.plans, &id.0).cloned().ok_or_else(|| ApiError::not_found(plans::NOT_FOUND))
+}
+
+fn known_agent_config(project: &Project, id: Option<&Uuid>) -> Result<(), ApiError> {
+    let known = |id: &Uuid| find(&project.agent_configs, &id.0).is_some();
+    match id.filter(|id| !known(id)) {
+        Some(id) => Err(ApiError::invalid(format!("unknown agent config: {}", id.0))),
+        None => Ok(()),
+    }
+}
+
+fn plan_works(
+    project: &Project,
+    plan: &SavedPlan,
+    target: impl Fn(&PlanItem, usize) -> Option<LaunchTarget>,
+) -> Vec<JobTemplate> {
+    let work = |item: &PlanItem| {
+        let test = Arc::clone(find(&project.tests, &item.test)?);
+        let targets = (0..test.players.len()).filter_map(|player| target(item, player)).collect();
+        Some(JobTemplate { test, retries: u8::try_from(item.retries).unwrap_or(u8::MAX), targets })
+    };
+    plan.items.iter().filter_map(work).collect()
+}

@@ -1,0 +1,166 @@
+//! On what the players of a start play: configs, builds and slots, resolved and checked.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::{
+    fields::Fields,
+    sandbox::{
+        answers::{
+            api_error::ApiError,
+            launch::{JobTemplate, LaunchTarget},
+        },
+        model::{
+            device_config::DeviceConfig,
+            project::Project,
+            records::find,
+            saved_test::SavedTest,
+            test_plan::{DEFAULT_SLOT, PlanItem, SavedPlan},
+        },
+    },
+    service::api::{Uuid, start::TargetDeploymentConfig},
+};
+
+type Targets = BTreeMap<String, TargetDeploymentConfig>;
+
+/// The target that a config and a build name. Without a build, build storage deploys the newest that fits.
+pub(crate) fn target(
+    project: &Project,
+    config: Option<&Uuid>,
+    build: Option<&Uuid>,
+) -> Result<Option<LaunchTarget>, ApiError> {
+    let Some(id) = config else { return Ok(None) };
+    let unknown = || ApiError::invalid(format!("unknown deployment config: {}", id.0));
+    let config = Arc::clone(find(&project.configs, &id.0).ok_or_else(unknown)?);
+    let build = match build {
+        None => project.newest_build(&config.kind).filter(|_| config.takes_builds()),
+        Some(_) if !config.takes_builds() => {
+            return Err(ApiError::invalid(format!(
+                "build_id works only with build storage, which is not the build source of deployment config: {}",
+                id.0
+            )));
+        }
+        Some(build) => {
+            let unknown = || ApiError::invalid(format!("unknown build: {}", build.0));
+            Some(find(&project.builds, &build.0).ok_or_else(unknown)?)
+        }
+    };
+
+    let build = build.cloned();
+
+    Ok(Some(LaunchTarget { config, build }))
+}
+
+/// The target of each player: its own, else the default; every player has one.
+pub(crate) fn player_targets(
+    project: &Project,
+    test: &SavedTest,
+    default: Option<&LaunchTarget>,
+    own: &Targets,
+) -> Result<Vec<LaunchTarget>, ApiError> {
+    let players = test.players.len();
+    let within = |key: &str| key.parse::<usize>().is_ok_and(|number| (1..=players).contains(&number));
+    if let Some(key) = own.keys().find(|key| !within(key)) {
+        return Err(ApiError::invalid(format!("unknown player: {key}, the test has {players}")));
+    }
+
+    let (mut targets, mut missing) = (Vec::new(), Vec::new());
+    for number in (1..=players).map(|number| number.to_string()) {
+        match own.get(&number) {
+            Some(named) => targets.extend(named_target(project, named)?),
+            None if default.is_some() => targets.extend(default.cloned()),
+            None => missing.push(number),
+        }
+    }
+
+    covered("players", &missing)?;
+
+    Ok(targets)
+}
+
+fn named_target(project: &Project, named: &TargetDeploymentConfig) -> Result<Option<LaunchTarget>, ApiError> {
+    target(project, Some(&named.deployment_config_id), named.build_id.as_ref())
+}
+
+/// The target of each slot; every slot that a player uses has one.
+pub(crate) fn slot_targets(
+    project: &Project,
+    plan: &SavedPlan,
+    default: Option<&LaunchTarget>,
+    own: &Targets,
+) -> Result<BTreeMap<usize, LaunchTarget>, ApiError> {
+    let mut targets: BTreeMap<_, _> =
+        default.cloned().map(|target| (DEFAULT_SLOT, target)).into_iter().collect();
+    for (key, named) in own {
+        let slot = key.parse::<usize>().ok();
+        let known = |slot: &usize| *slot == DEFAULT_SLOT || plan.slots.iter().any(|(index, _)| index == slot);
+        let slot = slot.filter(known).ok_or_else(|| ApiError::invalid(format!("unknown slot: {key}")))?;
+        targets.extend(named_target(project, named)?.map(|target| (slot, target)));
+    }
+
+    let mut used: Vec<_> = plan.items.iter().flat_map(|item| used_slots(project, item)).collect();
+    used.sort_unstable();
+    used.dedup();
+
+    let missing: Vec<_> =
+        used.iter().filter(|slot| !targets.contains_key(slot)).map(ToString::to_string).collect();
+    covered("slots", &missing)?;
+
+    Ok(targets)
+}
+
+fn used_slots(project: &Project, item: &PlanItem) -> Vec<usize> {
+    let players = find(&project.tests, &item.test).map_or(0, |test| test.players.len());
+    (0..players).map(|player| item.slot(player)).collect()
+}
+
+fn covered(what: &str, missing: &[String]) -> Result<(), ApiError> {
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::invalid(format!("missing deployment config for {what}: {}", missing.join(", "))))
+}
+
+/// Every player on a private device needs one of its own.
+pub(crate) fn own_devices(works: &[JobTemplate]) -> Result<(), ApiError> {
+    for work in works {
+        let mut taken = Vec::new();
+        for (index, target) in work.targets.iter().enumerate().filter(|(_, target)| target.config.private) {
+            for device in &target.config.devices {
+                if taken.contains(&&device.label) {
+                    let player = index + 1;
+                    let text = format!(
+                        "private device {} is already used, player {player} needs its own",
+                        device.label
+                    );
+                    return Err(ApiError::invalid(text));
+                }
+                taken.push(&device.label);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The config on all of whose devices to run, if that is asked for.
+pub(crate) fn all_devices_of(
+    request: Option<bool>,
+    default: Option<&LaunchTarget>,
+) -> Result<Option<Arc<DeviceConfig>>, ApiError> {
+    let Some(target) = default.filter(|_| request == Some(true)) else { return Ok(None) };
+    if target.config.is_mobile() && target.config.multi_device {
+        Ok(Some(Arc::clone(&target.config)))
+    } else {
+        let text =
+            "run_on_all_configured_devices needs a mobile deployment config with multi-device runs enabled";
+        Err(ApiError::invalid(text))
+    }
+}
+
+/// The build of each extra slot that resolved to one.
+pub(crate) fn slot_builds(slots: &BTreeMap<usize, LaunchTarget>) -> Option<Fields> {
+    let extra = slots.iter().filter(|(slot, _)| **slot != DEFAULT_SLOT);
+    let builds: Fields = extra
+        .filter_map(|(slot, target)| Some((slot.to_string(), target.build.as_ref()?.id.clone().into())))
+        .collect();
+    Some(builds).filter(|builds| !builds.is_empty())
+}

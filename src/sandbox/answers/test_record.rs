@@ -1,0 +1,47 @@
+//! answers/test_record.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    sandbox::{
+        answers::shared_steps,
+        model::{
+            project::Project,
+            records::find,
+            saved_test::SavedTest,
+            test_content::{COLLECTION, derive},
+        },
+    },
+    service::api::tests::{TestCase, TestContent},
+};
+
+/// The test as readers see it, with or without the steps of its collections.
+pub(crate) fn shown(project: &Project, test: &SavedTest, with_collections: bool) -> TestCase {
+    let mut content = test.content.clone();
+    let items = content.players_by_key.values_mut().filter_map(|player| player.items_by_key.as_mut());
+
+    for item in items.flat_map(BTreeMap::values_mut) {
+        derive(&mut item.step);
+        let collection =
+            item.collection_id.as_deref().filter(|_| with_collections && item.r#type == COLLECTION);
+        if let Some(collection) = collection.and_then(|id| find(&project.shared_steps, id)) {
+            let steps = shared_steps::shown(collection).steps;
+            (item.steps_by_key, item.step_order) = (Some(steps.steps_by_key), Some(steps.step_order));
+        }
+    }
+
+    case(project, test, content)
+}
+
+/// The record of a test with this content.
+pub(crate) fn case(project: &Project, test: &SavedTest, content: TestContent) -> TestCase {
+    TestCase {
+        id: test.id.clone(),
+        project_id: project.id.clone(),
+        name: test.name.clone(),
+        version: test.version,
+        tags: test.tags.clone(),
+        test_type: test.kind.name().to_owned(),
+        content,
+    }
+}

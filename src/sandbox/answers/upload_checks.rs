@@ -1,0 +1,48 @@
+//! answers/upload_checks.
+
+use crate::{
+    sandbox::model::{
+        blob_store::Blob,
+        pending_upload::{MultipartLayout, PendingUpload},
+    },
+    service::api::uploads::CompletedPart,
+};
+
+/// Checks that a single-part upload has its file, whole.
+pub(crate) fn check_file(upload: &PendingUpload) -> Result<(), String> {
+    let Some(piece) = upload.parts.get(&1) else { return Err("the file has not been uploaded".to_owned()) };
+    check_size("the file", piece, upload.build.file_size)
+}
+
+/// Checks that the parts are those that have arrived, all of them, and make up the file. Their order is a rule.
+pub(crate) fn check_parts(upload: &PendingUpload, parts: &[CompletedPart]) -> Result<(), String> {
+    let Some(MultipartLayout { part_size, total_parts, .. }) = upload.multipart.as_ref() else {
+        return Ok(());
+    };
+    if parts.len() as u64 != *total_parts {
+        return Err(format!("{} parts are named, the upload has {total_parts}", parts.len()));
+    }
+
+    for CompletedPart { part_number, etag } in parts {
+        let part = format!("part {part_number}");
+        let Some(piece) = upload.parts.get(part_number) else {
+            return Err(format!("{part} has not been uploaded"));
+        };
+        if etag.trim_matches('"') != piece.etag {
+            return Err(format!("{part}: the etag is not that of what was uploaded"));
+        }
+
+        // The last part is what the others leave.
+        let earlier = part_size.saturating_mul(part_number - 1);
+        check_size(&part, piece, (*part_size).min(upload.build.file_size.saturating_sub(earlier)))?;
+    }
+
+    Ok(())
+}
+
+fn check_size(what: &str, piece: &Blob, expected: u64) -> Result<(), String> {
+    if piece.size == expected {
+        return Ok(());
+    }
+    Err(format!("{what} has {} bytes instead of {expected}", piece.size))
+}

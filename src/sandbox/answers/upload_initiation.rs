@@ -1,0 +1,149 @@
+//! Uploading a build: initiate, addresses of parts, complete, cancel (specification, Multipart build upload; supplement
+//! 10.4 to 10.7).
+
+use http::StatusCode;
+use serde_json::json;
+
+use crate::{
+    sandbox::{
+        answers::{
+            answer::Answer, answered::Answered, api_error::ApiError, caller::Caller, filters::word,
+            presigned_url,
+        },
+        model::{
+            build::Build,
+            dialect::Dialect,
+            moment::{Millis, Moment},
+            pending_upload::{MultipartLayout, PendingUpload},
+            project::Project,
+            world::World,
+        },
+    },
+    service::api::uploads::{BuildUpload, DeletionPolicy, InitiateBuildUpload},
+};
+
+/// From here on a file goes in parts (supplement 10.4).
+const LEAST_MULTIPART: u64 = 3_000_000_000;
+
+/// Largest file (supplement 10.4).
+const LARGEST: u64 = 5_000_000_000_000;
+
+/// Most parts of a file: the parts of larger ones are larger, as on storage hosts.
+const MOST_PARTS: u64 = 10_000;
+
+/// How long an address to PUT to is valid, in seconds (specification, Limits).
+const VALIDITY_S: u32 = 60 * 60;
+
+impl Answer<InitiateBuildUpload> for World {
+    fn answer(
+        &mut self,
+        request: InitiateBuildUpload,
+        caller: &Caller,
+    ) -> Result<Answered<BuildUpload>, ApiError> {
+        check_project(request.project_id.as_deref(), caller)?;
+        let in_parts = request.multipart.unwrap_or(request.file_size >= LEAST_MULTIPART);
+        if request.file_size > LARGEST || (!in_parts && request.file_size >= LEAST_MULTIPART) {
+            return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "File too large"));
+        }
+
+        let policy = request.options.deletion_policy.unwrap_or(DeletionPolicy::LeastRecent);
+        let project = self.project_mut(caller)?;
+
+        if request.options.auto_delete == Some(true) {
+            project.make_room(request.file_size, policy);
+        }
+
+        check_quota(project, request.file_size)?;
+        let upload = self.upload_of(request, caller, in_parts);
+        let shown = self.shown(&upload, caller)?;
+
+        self.project_mut(caller)?.storage.uploads.insert(upload.build.id.clone(), upload);
+
+        Ok(shown.into())
+    }
+}
+
+/// The specification has the project in the body too.
+fn check_project(named: Option<&str>, caller: &Caller) -> Result<(), ApiError> {
+    match named {
+        Some(named) if named == caller.project => Ok(()),
+        Some(_) => Err(ApiError::invalid("invalid request: project_id: must be the project of the path")),
+        None => Err(ApiError::invalid("invalid request: project_id: Required")),
+    }
+}
+
+fn check_quota(project: &Project, needed: u64) -> Result<(), ApiError> {
+    let (used, capacity) = (project.used_storage(), project.storage.capacity);
+    if used.saturating_add(needed) <= capacity {
+        return Ok(());
+    }
+
+    let details = json!({"used": used, "capacity": capacity, "needed": needed});
+    let body = json!({"error": "Storage capacity exceeded", "code": "QUOTA_EXCEEDED", "details": details});
+
+    Err(ApiError { status: StatusCode::PAYMENT_REQUIRED, body })
+}
+
+impl World {
+    fn upload_of(&mut self, request: InitiateBuildUpload, caller: &Caller, in_parts: bool) -> PendingUpload {
+        let id = self.ids.uuid();
+        let object_key = format!("{}/builds/{id}/{}", caller.project, request.file_name);
+        let multipart = in_parts.then(|| {
+            let part_size = self.part_size.max(request.file_size.div_ceil(MOST_PARTS));
+            let total_parts = request.file_size.div_ceil(part_size);
+            MultipartLayout { upload_id: format!("upl_{}", self.ids.run()), part_size, total_parts }
+        });
+        let minutes = request.options.upload_timeout.unwrap_or(if in_parts { 60 } else { 10 });
+        let ends = self.now + Millis::from(minutes) * 60_000;
+
+        PendingUpload { build: build(request, id, self.now), object_key, multipart, ends, parts: [].into() }
+    }
+
+    /// The answer to an initiation. A project of the lower dialect answers as the specification does, without
+    /// `upload_type`.
+    fn shown(&self, upload: &PendingUpload, caller: &Caller) -> Result<BuildUpload, ApiError> {
+        let says_type = self.project(caller)?.dialect == Dialect::Upper;
+        let kind = if upload.multipart.is_some() { "multipart" } else { "single-part" };
+        let begun = BuildUpload {
+            build_id: upload.build.id.clone(),
+            object_key: upload.object_key.clone(),
+            upload_type: (says_type || upload.multipart.is_none()).then(|| kind.to_owned()),
+            ..BuildUpload::default()
+        };
+
+        Ok(match &upload.multipart {
+            Some(MultipartLayout { upload_id, part_size, total_parts }) => BuildUpload {
+                upload_id: Some(upload_id.clone()),
+                total_parts: Some(*total_parts),
+                part_size: Some(*part_size),
+                ..begun
+            },
+            None => BuildUpload { upload_url: Some(self.address(&upload.build.id, "file")), ..begun },
+        })
+    }
+
+    /// An address to PUT to.
+    pub(crate) fn address(&self, build: &str, what: &str) -> String {
+        let address =
+            format!("{}{}/builds/{build}/{what}", self.knowledge_url, presigned_url::STORAGE_PREFIX);
+        presigned_url::sign(&address, self.now, VALIDITY_S)
+    }
+}
+
+/// The build as it will be.
+fn build(request: InitiateBuildUpload, id: String, now: Moment) -> Build {
+    Build {
+        id,
+        name: request.name,
+        platform: word(request.platform),
+        file_name: request.file_name,
+        file_size: request.file_size,
+        status: "uploading".to_owned(),
+        pinned: false,
+        sdk: false,
+        tags: request.options.tags.unwrap_or_default().into_iter().map(|tag| tag.0).collect(),
+        created: now,
+        description: request.options.description,
+        details: request.options.details,
+    }
+}

@@ -1,0 +1,149 @@
+//! Authentication: the keys of the sandbox, their projects and permissions (specification, Authentication).
+
+use http::HeaderMap;
+
+use crate::{
+    sandbox::{
+        answers::{
+            api_error::ApiError,
+            caller::{Caller, FileConditions},
+        },
+        http::keys,
+        seed,
+    },
+    service::operation::Access,
+};
+
+/// Header that contains the key.
+const HEADER: &str = "X-Api-Key";
+
+/// Every permission of the specification.
+const ALL_PERMISSIONS: &[&str] = &[
+    "project:read-runs",
+    "project:operate-runs",
+    "project:manage-build-storage",
+    "project:edit-tests",
+    "project:view-configs",
+    "project:manage-minions",
+];
+
+/// The keys of every sandbox.
+static KEYS: [SandboxKey; 7] = [
+    SandboxKey::valid(keys::DEMO, "key_demo", Some(seed::DEMO_PROJECT), ALL_PERMISSIONS),
+    SandboxKey::valid(keys::ARENA, "key_arena", Some(seed::ARENA_PROJECT), ALL_PERMISSIONS),
+    SandboxKey::valid(keys::ORGANIZATION, "key_organization", None, ALL_PERMISSIONS),
+    SandboxKey::valid(
+        keys::READ_ONLY,
+        "key_read_only",
+        Some(seed::DEMO_PROJECT),
+        &["project:read-runs", "project:view-configs"],
+    ),
+    SandboxKey {
+        state: KeyState::Expired,
+        ..SandboxKey::valid(keys::EXPIRED, "key_expired", Some(seed::DEMO_PROJECT), ALL_PERMISSIONS)
+    },
+    SandboxKey {
+        state: KeyState::Disabled,
+        ..SandboxKey::valid(keys::DISABLED, "key_disabled", Some(seed::DEMO_PROJECT), ALL_PERMISSIONS)
+    },
+    SandboxKey::valid(keys::POWERLESS, "key_powerless", Some(seed::DEMO_PROJECT), &[]),
+];
+
+/// A key of the sandbox.
+pub(super) struct SandboxKey {
+    secret: &'static str,
+    /// Id of the key in records and in the request log.
+    id: &'static str,
+    /// `None`: an organization key.
+    project: Option<&'static str>,
+    permissions: &'static [&'static str],
+    state: KeyState,
+}
+
+#[derive(Clone, Copy)]
+enum KeyState {
+    Valid,
+    Expired,
+    Disabled,
+}
+
+impl SandboxKey {
+    const fn valid(
+        secret: &'static str,
+        id: &'static str,
+        project: Option<&'static str>,
+        permissions: &'static [&'static str],
+    ) -> Self {
+        Self { secret, id, project, permissions, state: KeyState::Valid }
+    }
+
+    /// Returns whether this is an organization key.
+    pub(super) const fn is_of_organization(&self) -> bool {
+        self.project.is_none()
+    }
+
+    /// Returns the project of a request: `named` in its path, else the project of the key.
+    fn project_for(&self, named: Option<&str>) -> Result<String, ApiError> {
+        match (self.project, named) {
+            (None, None) => {
+                Err(ApiError::unauthorized("Organization API keys need a route with /project/{projectId}"))
+            }
+            (None, Some(named)) => Ok(named.to_owned()),
+            (Some(own), Some(named)) if own != named => {
+                Err(ApiError::forbidden("API key does not match the project"))
+            }
+            (Some(own), _) => Ok(own.to_owned()),
+        }
+    }
+
+    fn check_state(&self) -> Result<(), ApiError> {
+        match self.state {
+            KeyState::Expired => Err(ApiError::forbidden("API key expired")),
+            KeyState::Disabled => Err(ApiError::forbidden("API key is disabled")),
+            KeyState::Valid => Ok(()),
+        }
+    }
+}
+
+/// Returns the key of a request, whatever its state. Returns `None` for a key that the sandbox does not have.
+pub(super) fn find_key(headers: &HeaderMap) -> Option<&'static SandboxKey> {
+    let sent = headers.get(HEADER)?.as_bytes();
+    KEYS.iter().find(|key| key.secret.as_bytes() == sent)
+}
+
+/// Returns the id of the key of a request: `unknown` for a key that the sandbox does not have.
+pub(super) fn key_id(headers: &HeaderMap) -> Option<&'static str> {
+    headers.get(HEADER).map(|_| find_key(headers).map_or("unknown", |key| key.id))
+}
+
+/// Returns the caller of a request to `project`, which is `None` if the path names no project.
+///
+/// # Errors
+///
+/// Returns a 401 or a 403 if the key is missing, unknown, expired or disabled, belongs to another project, or lacks
+/// the permission that `access` requires.
+pub(super) fn authorize(
+    headers: &HeaderMap,
+    project: Option<&str>,
+    access: Access,
+) -> Result<Caller, ApiError> {
+    let conditions = FileConditions::from_headers(headers);
+    if let (Access::NoKey, Some(project)) = (access, project) {
+        return Ok(Caller { project: project.to_owned(), key_id: "none", conditions });
+    }
+    if headers.get(HEADER).is_none_or(http::HeaderValue::is_empty) {
+        return Err(ApiError::unauthorized("API key required"));
+    }
+
+    let key = find_key(headers).ok_or_else(|| ApiError::unauthorized("Invalid API key"))?;
+    key.check_state()?;
+    let project = key.project_for(project)?;
+
+    if let Access::Permission(permission) = access
+        && !key.permissions.contains(&permission)
+    {
+        return Err(ApiError::forbidden(format!("API key missing required permission: {permission}")));
+    }
+
+    Ok(Caller { project, key_id: key.id, conditions })
+}

@@ -1,0 +1,196 @@
+//! Faults that a test or a person injects into the next requests.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use axum::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    sandbox::http::{
+        faulty_body::{filler, overstate_length},
+        reply::{BufferedReply, ConnectionReset},
+    },
+    service::catalog,
+};
+
+/// Name of a PUT of a part or of a whole file to the storage host, in faults and in the request log.
+pub(super) const PUT_PART: &str = "put_part";
+
+/// Name of a GET of a file from the storage host, in faults and in the request log.
+pub(super) const GET_FILE: &str = "get_file";
+
+/// Number of bytes by which a truncated answer overstates its length.
+const OVERSTATED: usize = 1_024;
+
+/// A fault for some requests.
+///
+/// A fault with a status, body, content type, `reset`, `truncate` or `bytes` replaces the answer of the operation.
+/// A fault with only a delay or headers lets the operation answer.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct InjectedFault {
+    /// The operation to which the fault applies; all operations if absent. `put_part` and `get_file` are the
+    /// requests to the storage host.
+    operation: Option<String>,
+    status: Option<u16>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    /// A string is sent unchanged, any other value as JSON.
+    body: Option<Value>,
+    content_type: Option<String>,
+    #[serde(default)]
+    delay_ms: u64,
+    /// Closes the connection without an answer.
+    #[serde(default)]
+    reset: bool,
+    /// States a longer body than is sent, and closes the connection.
+    #[serde(default)]
+    truncate: bool,
+    /// Length of a body of filler bytes.
+    bytes: Option<u64>,
+    /// Number of bytes of the operation's own answer after which the connection is closed.
+    cut: Option<usize>,
+    /// Executes the operation before the fault applies.
+    #[serde(default)]
+    pub(super) after: bool,
+    /// How many requests the fault still applies to.
+    #[serde(default = "once")]
+    pub(super) times: u32,
+    /// Cancelled to end the delay.
+    #[serde(skip)]
+    pub(super) release: CancellationToken,
+}
+
+const fn once() -> u32 {
+    1
+}
+
+impl InjectedFault {
+    /// Returns what is wrong with the description of the fault.
+    pub(super) fn violation(&self) -> Option<String> {
+        let is_known = |name: &str| [PUT_PART, GET_FILE].contains(&name) || catalog::find(name).is_some();
+        if let Some(name) = self.operation.as_deref().filter(|name| !is_known(name)) {
+            return Some(format!("operation: `{name}` is not in the catalog"));
+        }
+        if self.status.is_some_and(|status| !(200..600).contains(&status)) {
+            return Some("status: must be from 200 to 599".to_owned());
+        }
+
+        let invalid = self.headers.iter().find(|(name, value)| parse_header(name, value).is_none());
+        if let Some((name, _)) = invalid {
+            return Some(format!("headers: `{name}` is not a header"));
+        }
+
+        let content_type = self.content_type.as_deref();
+        let is_invalid = content_type.is_some_and(|text| HeaderValue::from_str(text).is_err());
+
+        is_invalid.then(|| "content_type: is not a header value".to_owned())
+    }
+
+    /// Returns whether the fault applies to `operation`.
+    pub(super) fn applies_to(&self, operation: &str) -> bool {
+        self.operation.as_deref().is_none_or(|name| name == operation)
+    }
+
+    /// Returns whether the fault replaces the answer of the operation.
+    pub(super) fn replaces(&self) -> bool {
+        self.reset
+            || self.truncate
+            || self.status.is_some()
+            || self.body.is_some()
+            || self.content_type.is_some()
+            || self.bytes.is_some()
+    }
+
+    /// Returns whether the connection is closed without an answer.
+    pub(super) fn resets(&self) -> bool {
+        self.reset
+    }
+
+    /// Returns the status of the answer, if the fault sets one.
+    pub(super) fn status(&self) -> Option<StatusCode> {
+        self.status.and_then(|status| StatusCode::from_u16(status).ok())
+    }
+
+    /// Waits for the delay of the fault, or until the delay is released.
+    pub(super) async fn wait(&self) {
+        let delay = Duration::from_millis(self.delay_ms);
+        // The timeout is the normal end of the delay.
+        drop(tokio::time::timeout(delay, self.release.cancelled()).await);
+    }
+
+    /// Returns the response to send. `reply` is the reply of the operation, if the operation was executed.
+    pub(super) fn apply(&self, reply: Option<BufferedReply>) -> Response {
+        if self.reset {
+            let mut response = Response::new(Body::empty());
+            response.extensions_mut().insert(ConnectionReset);
+            return response;
+        }
+
+        let mut reply = reply.unwrap_or_else(|| self.default_reply());
+        if let Some(status) = self.status() {
+            reply.status = status;
+        }
+        if let Some(body) = &self.body {
+            reply.body = body_text(body).into();
+        }
+
+        let full_length = reply.body.len();
+        if let Some(cut) = self.cut {
+            reply.body.truncate(cut);
+        }
+
+        let mut response = reply.into_response();
+        self.spoil_length(&mut response, full_length);
+        self.set_headers(response.headers_mut());
+
+        response
+    }
+
+    /// Replaces the body with filler, or makes the response state a wrong length, as far as the fault says so.
+    fn spoil_length(&self, response: &mut Response, full_length: usize) {
+        if let Some(bytes) = self.bytes {
+            *response.body_mut() = filler(bytes);
+            response.headers_mut().remove(header::CONTENT_LENGTH);
+        }
+
+        if self.truncate {
+            overstate_length(response, full_length + OVERSTATED);
+        } else if self.cut.is_some() {
+            overstate_length(response, full_length);
+        }
+    }
+
+    /// Returns the reply in place of an operation that is not executed.
+    fn default_reply(&self) -> BufferedReply {
+        let status = self.status().unwrap_or(StatusCode::OK);
+        if status.is_client_error() || status.is_server_error() {
+            BufferedReply::error(status, status.canonical_reason().unwrap_or("injected fault"))
+        } else {
+            BufferedReply::json(status, &json!({}))
+        }
+    }
+
+    fn set_headers(&self, headers: &mut HeaderMap) {
+        let content_type = self.content_type.iter().map(|text| ("content-type", text));
+        let named = self.headers.iter().map(|(name, value)| (name.as_str(), value));
+
+        for (name, value) in content_type.chain(named).filter_map(|(name, value)| parse_header(name, value)) {
+            headers.insert(name, value);
+        }
+    }
+}
+
+fn parse_header(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {
+    Some((name.parse().ok()?, value.parse().ok()?))
+}
+
+fn body_text(body: &Value) -> String {
+    body.as_str().map_or_else(|| body.to_string(), ToOwned::to_owned)
+}

@@ -1,0 +1,47 @@
+//! A reply that is complete in memory, so that it can be observed or changed before it is sent.
+
+use axum::{
+    body::{Body, Bytes},
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::sandbox::answers::answered::HeaderList;
+
+/// Marks a response in place of which the connection is closed (an extension of the response).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ConnectionReset;
+
+/// A reply that is complete in memory.
+#[derive(Debug)]
+pub(super) struct BufferedReply {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderList,
+    pub(super) body: Bytes,
+}
+
+impl BufferedReply {
+    /// Creates a reply with a JSON body.
+    pub(super) fn json(status: StatusCode, body: &Value) -> Self {
+        let content_type = HeaderValue::from_static("application/json");
+        Self { status, headers: vec![(header::CONTENT_TYPE, content_type)], body: body.to_string().into() }
+    }
+
+    /// Creates a reply with the general error body.
+    pub(super) fn error(status: StatusCode, error: &str) -> Self {
+        Self::json(status, &json!({"error": error}))
+    }
+
+    /// Returns the `Content-Type` header.
+    pub(super) fn content_type(&self) -> Option<String> {
+        let (_, content_type) = self.headers.iter().find(|(name, _)| name == header::CONTENT_TYPE)?;
+        content_type.to_str().ok().map(str::to_owned)
+    }
+}
+
+impl IntoResponse for BufferedReply {
+    fn into_response(self) -> Response {
+        (self.status, HeaderMap::from_iter(self.headers), Body::from(self.body)).into_response()
+    }
+}

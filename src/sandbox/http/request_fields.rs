@@ -1,0 +1,129 @@
+//! Reads a request as the fields of its operation: path, query and body, checked by the schema and the rules.
+
+use http::StatusCode;
+use serde_json::Value;
+
+use crate::{
+    fields::Fields,
+    sandbox::{
+        answers::{answer::InvalidRequestPolicy, api_error::ApiError, endpoints::Endpoint},
+        http::query::query_fields,
+    },
+    service::{
+        arguments::{Mode, check},
+        catalog::OperationEntry,
+        rule::Rule,
+    },
+    violation::Violation,
+};
+
+/// Error texts of the service for certain rules (supplement 1.5).
+const FIXED_TEXTS: &[([&str; 2], &str)] = &[
+    (["folder_path", "folder_id"], "supply either folder_path or folder_id, not both"),
+    (["parent_path", "parent_folder_id"], "supply either parent_path or parent_folder_id, not both"),
+];
+
+/// Error text of the service for a missing field (supplement 1.5).
+const REQUIRED: &str = "Required";
+
+/// Returns the checked fields of a request. `path` contains the decoded values of the path.
+///
+/// # Errors
+///
+/// Returns the first violation, as the operation's policy for invalid requests says.
+pub(super) fn read(endpoint: &Endpoint, path: Fields, query: &str, body: &[u8]) -> Result<Fields, ApiError> {
+    let mut fields = query_fields(endpoint.input_schema(), query);
+    // The service ignores body fields in a query, and the arguments that only the tool has.
+    fields.retain(|name, _| !endpoint.is_in_body(name) && !endpoint.own_arguments.contains(&name.as_str()));
+
+    let has_body = endpoint.has_body() || !(endpoint.body.is_empty() || body.is_empty());
+    if has_body {
+        // Query values are text. They are converted before the body is added, whose values have JSON types.
+        // Violations are ignored here, because the complete fields are checked below.
+        check(endpoint.input_schema(), &mut fields, Mode::Query);
+        fields.extend(read_body(endpoint, body)?);
+    }
+
+    fields.extend(path);
+    let mode = match (has_body, endpoint.closed) {
+        (false, _) => Mode::Query,
+        (true, false) => Mode::Body,
+        (true, true) => Mode::ClosedBody,
+    };
+    let mut violations = check_fields(endpoint, &mut fields, mode);
+
+    if endpoint.on_invalid == InvalidRequestPolicy::Ignore {
+        for violation in violations {
+            fields.shift_remove(violation.path.split('.').next().unwrap_or_default());
+        }
+        violations = check_fields(endpoint, &mut fields, mode);
+    }
+
+    match violations.into_iter().next() {
+        Some(violation) => Err(endpoint.on_invalid.error(error_text(endpoint, &violation))),
+        None => Ok(fields),
+    }
+}
+
+/// Creates the error for a body that exceeds the limit.
+pub(super) fn too_large() -> ApiError {
+    ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "request body too large")
+}
+
+/// Returns the fields of the body that the operation has there.
+fn read_body(endpoint: &Endpoint, body: &[u8]) -> Result<Fields, ApiError> {
+    let fields = match parse_object(body).and_then(|body| unwrap_body(endpoint, body)) {
+        Err(_) if endpoint.on_invalid == InvalidRequestPolicy::Ignore => Fields::new(),
+        fields => fields.map_err(|rule| endpoint.on_invalid.error(rule))?,
+    };
+
+    Ok(fields.into_iter().filter(|(name, _)| endpoint.is_in_body(name)).collect())
+}
+
+/// Checks fields against the schema and the rules of an operation.
+fn check_fields(entry: &OperationEntry, fields: &mut Fields, mode: Mode) -> Vec<Violation> {
+    let mut violations = check(entry.input_schema(), fields, mode);
+    for rule in entry.rules {
+        let earlier = violations.len();
+        rule.check(fields, &mut violations);
+
+        if let (Some(text), Some(violation)) = (fixed_text(rule), violations.get_mut(earlier)) {
+            *violation = Violation::new("", text);
+        }
+    }
+
+    violations
+}
+
+fn fixed_text(rule: &Rule) -> Option<&'static str> {
+    let names = rule.names();
+    FIXED_TEXTS.iter().find(|(fixed, _)| fixed.as_slice() == names.as_slice()).map(|(_, text)| *text)
+}
+
+/// Returns the error text of the service for a violation.
+fn error_text(endpoint: &Endpoint, violation: &Violation) -> String {
+    let rule = if violation.rule == "is required" { REQUIRED } else { &violation.rule };
+    match (violation.path.as_str(), endpoint.wrapper) {
+        ("", _) => rule.to_owned(),
+        (path, Some(wrapper)) => format!("invalid request: {wrapper}.{path}: {rule}"),
+        (path, None) => format!("invalid request: {path}: {rule}"),
+    }
+}
+
+/// Returns the fields in the wrapper object of a body, or the body if the operation has no wrapper.
+fn unwrap_body(entry: &OperationEntry, mut body: Fields) -> Result<Fields, String> {
+    let Some(wrapper) = entry.wrapper else { return Ok(body) };
+    match body.shift_remove(wrapper) {
+        Some(Value::Object(fields)) => Ok(fields),
+        Some(_) => Err(format!("invalid request: {wrapper}: must be an object")),
+        None => Err(format!("invalid request: {wrapper}: {REQUIRED}")),
+    }
+}
+
+fn parse_object(body: &[u8]) -> Result<Fields, String> {
+    match serde_json::from_slice(body) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err("invalid request: the body must be a JSON object".to_owned()),
+        Err(error) => Err(format!("invalid request: the body is not JSON: {error}")),
+    }
+}

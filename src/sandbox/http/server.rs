@@ -1,0 +1,121 @@
+//! Listening and serving. The server uses hyper below axum, because an injected reset closes the connection without
+//! a response.
+
+use std::{io, net::SocketAddr, sync::Arc};
+
+use axum::{Router, body::Body};
+use http::{Request, Response};
+use hyper::{body::Incoming, server::conn::http1, service::Service as _};
+use hyper_util::{rt::TokioIo, service::TowerToHyperService};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::{AbortHandle, JoinSet},
+};
+
+use crate::sandbox::{
+    http::{exchange::Observer, guide, reply::ConnectionReset, routes, state::SandboxState},
+    options::Options,
+};
+
+/// Starts a sandbox that listens on `listen`. Port 0 selects a free port.
+pub async fn start(listen: SocketAddr, options: Options, observer: Option<Observer>) -> io::Result<Sandbox> {
+    let listener = TcpListener::bind(listen).await?;
+    let address = listener.local_addr()?;
+    let state = Arc::new(SandboxState::new(address, options, observer));
+    let router = routes::router(&state);
+    let accept_task = tokio::spawn(accept(listener, router)).abort_handle();
+
+    Ok(Sandbox { state, accept_task })
+}
+
+/// A running sandbox. Dropping it closes every connection and removes the bytes of uploads.
+pub struct Sandbox {
+    state: Arc<SandboxState>,
+    accept_task: AbortHandle,
+}
+
+impl Sandbox {
+    /// Returns the address on which the sandbox listens.
+    pub fn address(&self) -> SocketAddr {
+        self.state.address
+    }
+
+    /// Returns the base URL of the main API.
+    pub fn base_url(&self) -> String {
+        self.state.base_url()
+    }
+
+    /// Returns the URL of the knowledge host.
+    pub fn knowledge_url(&self) -> String {
+        self.state.knowledge_url()
+    }
+
+    /// Returns a text for people: URLs, keys, ids and commands to try.
+    pub fn guide(&self) -> String {
+        guide::text(&self.state)
+    }
+
+    /// Advances the simulated time.
+    pub fn advance(&self, seconds: f64) {
+        self.state.world().advance(seconds);
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        self.accept_task.abort();
+        self.state.blob_store.close();
+    }
+}
+
+impl std::fmt::Debug for Sandbox {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Sandbox").field("address", &self.address()).finish_non_exhaustive()
+    }
+}
+
+/// Accepts connections until the task is aborted, which also closes the connections.
+async fn accept(listener: TcpListener, router: Router) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(serve(stream, router.clone()));
+                }
+                // For example, no file descriptor is free. A connection that closes frees one.
+                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
+            },
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+/// Serves the requests of one connection.
+async fn serve(stream: TcpStream, router: Router) {
+    // Without this option, small answers wait for a full packet. If it cannot be set, answers are only slower.
+    drop(stream.set_nodelay(true));
+
+    let router = TowerToHyperService::new(router);
+    let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+        let response = router.call(request);
+        async move {
+            match response.await {
+                Ok(response) => error_if_reset(response),
+                Err(never) => match never {},
+            }
+        }
+    });
+
+    // Errors of a connection are the client's: it may close the connection at any time.
+    drop(http1::Builder::new().keep_alive(true).serve_connection(TokioIo::new(stream), service).await);
+}
+
+/// Returns an error for a response that is marked as a reset, so that hyper closes the connection.
+fn error_if_reset(response: Response<Body>) -> io::Result<Response<Body>> {
+    if response.extensions().get::<ConnectionReset>().is_some() {
+        Err(io::ErrorKind::ConnectionReset.into())
+    } else {
+        Ok(response)
+    }
+}

@@ -1,0 +1,34 @@
+//! The state of the sandbox, without HTTP: projects and their records, ids, simulated time, and the bytes of builds.
+
+pub(super) mod attempt;
+pub(super) mod blob_store;
+pub(super) mod bug;
+pub(super) mod build;
+pub(super) mod build_storage;
+pub(super) mod clock;
+pub(super) mod device_config;
+pub(super) mod dialect;
+pub(super) mod execution;
+pub(super) mod export_batch;
+pub(super) mod folder;
+pub(super) mod ids;
+pub(super) mod job;
+pub(super) mod knowledge;
+pub(super) mod moment;
+pub(super) mod outcome;
+pub(super) mod pending_upload;
+pub(super) mod players;
+pub(super) mod progress;
+pub(super) mod project;
+pub(super) mod project_builds;
+pub(super) mod project_folders;
+pub(super) mod project_runs;
+pub(super) mod records;
+pub(super) mod saved_test;
+pub(super) mod step_span;
+pub(super) mod test_content;
+pub(super) mod test_management;
+pub(super) mod test_plan;
+pub(super) mod timeline;
+pub(super) mod world;
+pub(super) mod written_content;

@@ -1,0 +1,34 @@
+//! The storage of a project's builds: its capacity, the uploads under way and the bytes of finished builds.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use indexmap::IndexMap;
+
+use crate::sandbox::model::{blob_store::Blob, moment::Moment, pending_upload::PendingUpload};
+
+/// Bytes that a project may store unless it says otherwise.
+const CAPACITY: u64 = 10_000_000_000_000;
+
+/// The storage of one project.
+#[derive(Debug)]
+pub(crate) struct BuildStorage {
+    /// In bytes.
+    pub(crate) capacity: u64,
+    /// Unfinished uploads by build id.
+    pub(crate) uploads: IndexMap<String, PendingUpload>,
+    /// The bytes of uploaded builds by build id, in order.
+    pub(crate) contents: BTreeMap<String, Vec<Arc<Blob>>>,
+}
+
+impl Default for BuildStorage {
+    fn default() -> Self {
+        Self { capacity: CAPACITY, uploads: IndexMap::new(), contents: BTreeMap::new() }
+    }
+}
+
+impl BuildStorage {
+    /// Ends the uploads whose time has passed: space and parts go with them.
+    pub(crate) fn end_expired(&mut self, now: Moment) {
+        self.uploads.retain(|_, upload| now < upload.ends);
+    }
+}

@@ -1,0 +1,16 @@
+//! model/execution.
+
+use std::sync::Arc;
+
+use crate::sandbox::model::{build::Build, job::Starter, moment::Moment};
+
+/// A started plan.
+#[derive(Debug)]
+pub(crate) struct Execution {
+    pub(crate) id: String,
+    pub(crate) plan: String,
+    pub(crate) plan_name: String,
+    pub(crate) build: Option<Arc<Build>>,
+    pub(crate) created: Moment,
+    pub(crate) started_by: Starter,
+}

@@ -1,0 +1,89 @@
+//! Jobs (supplement 3).
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::{
+    fields::Fields,
+    sandbox::model::{
+        build::Build,
+        device_config::{Device, DeviceConfig},
+        ids,
+        moment::Moment,
+        saved_test::SavedTest,
+    },
+    service::api::{Open, runs::Initiator},
+};
+
+/// A job as it was requested, and whether it was stopped. The timeline of the job follows from these facts.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) id: String,
+    /// Id of the run of the first attempt.
+    pub(crate) first_run: String,
+    /// The test as it was when the job was created.
+    pub(crate) test: Arc<SavedTest>,
+    pub(crate) created: Moment,
+    pub(crate) stopped: Option<JobStop>,
+    pub(crate) retries: u8,
+    pub(crate) tags: Vec<String>,
+    /// What each player plays on.
+    pub(crate) player_devices: Vec<PlayerDevice>,
+    pub(crate) execution: Option<String>,
+    pub(crate) started_by: Starter,
+    /// `None`: templates are not rendered.
+    pub(crate) template_data: Option<Open>,
+    /// Why the job never leaves the queue.
+    pub(crate) rejection: Option<String>,
+}
+
+/// When a job was stopped, and with which key.
+#[derive(Debug)]
+pub(crate) struct JobStop {
+    pub(crate) at: Moment,
+    pub(crate) key: String,
+}
+
+/// The device and the build of one player.
+#[derive(Clone, Debug)]
+pub(crate) struct PlayerDevice {
+    pub(crate) config: Arc<DeviceConfig>,
+    /// `None`: the config has no working device.
+    pub(crate) device: Option<Device>,
+    pub(crate) build: Option<Arc<Build>>,
+}
+
+/// Who started a job.
+#[derive(Clone, Debug)]
+pub(crate) enum Starter {
+    /// An API key, by its id.
+    Key(String),
+    /// A person, by name.
+    Person(String),
+}
+
+impl Starter {
+    /// Returns the starter as records show it.
+    pub(crate) fn to_initiator(&self) -> Initiator {
+        let (kind, name, value) = match self {
+            Self::Key(id) => ("api", "key_id", id),
+            Self::Person(person) => ("user", "name", person),
+        };
+
+        Initiator { r#type: kind.to_owned(), value: Fields::from_iter([(name.to_owned(), json!(value))]) }
+    }
+}
+
+impl Job {
+    /// Returns the build of the first player.
+    pub(crate) fn build(&self) -> Option<&Arc<Build>> {
+        self.player_devices.first()?.build.as_ref()
+    }
+
+    /// Returns whether an attempt of this job has, or may still get, the run id `run`.
+    pub(crate) fn may_have_run(&self, run: &str) -> bool {
+        let is_later_run = |attempt| ids::later_run(&self.first_run, attempt) == run;
+        self.first_run == run || (1..=usize::from(self.retries)).any(is_later_run)
+    }
+}

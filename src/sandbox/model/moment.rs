@@ -1,0 +1,72 @@
+//! Simulated time: it starts at a fixed moment, runs at a chosen speed and can be advanced.
+
+use std::{
+    fmt,
+    ops::{Add, Sub},
+};
+
+use jiff::Timestamp;
+
+/// A span of simulated time in milliseconds.
+pub(crate) type Millis = i64;
+
+/// A point in simulated time, in milliseconds since 1970. Written as the service writes timestamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment(i64);
+
+impl Moment {
+    /// 2026-03-02T09:15:00Z, when every sandbox starts.
+    pub(crate) const START: Self = Self(1_772_442_900_000);
+
+    /// Long before the end of the calendar, so that spans can be added without a check.
+    pub(crate) const LATEST: Self = Self(200_000_000_000_000);
+}
+
+impl Moment {
+    /// The same point in the calendar.
+    pub(crate) fn timestamp(self) -> Timestamp {
+        Timestamp::from_millisecond(self.0).unwrap_or(Timestamp::MAX)
+    }
+}
+
+impl From<Timestamp> for Moment {
+    fn from(time: Timestamp) -> Self {
+        Self(time.as_millisecond())
+    }
+}
+
+impl Add<Millis> for Moment {
+    type Output = Self;
+    fn add(self, span: Millis) -> Self {
+        Self(self.0.saturating_add(span))
+    }
+}
+
+impl Sub<Millis> for Moment {
+    type Output = Self;
+    fn sub(self, span: Millis) -> Self {
+        Self(self.0.saturating_sub(span))
+    }
+}
+
+impl Sub for Moment {
+    type Output = Millis;
+    fn sub(self, earlier: Self) -> Millis {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = self.timestamp();
+        let form =
+            if self.0 % 1_000 == 0 { "%Y-%m-%dT%H:%M:%S+00:00" } else { "%Y-%m-%dT%H:%M:%S.%3f+00:00" };
+        write!(formatter, "{}", time.strftime(form))
+    }
+}
+
+/// Length of a span as records show it.
+#[expect(clippy::cast_precision_loss, reason = "spans are far shorter than 2^52 milliseconds")]
+pub(crate) fn duration_ms(span: Millis) -> f64 {
+    span as f64
+}

@@ -1,0 +1,32 @@
+//! model/progress.
+
+use crate::sandbox::model::moment::Moment;
+
+/// Progress of a run, a player or a step (supplement 2.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunProgress {
+    Initializing,
+    Running,
+    Completed,
+}
+
+impl RunProgress {
+    /// The service's word.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Initializing => "INITIALIZING",
+            Self::Running => "RUNNING",
+            Self::Completed => "COMPLETED",
+        }
+    }
+
+    pub(crate) fn between(start: Option<Moment>, end: Option<Moment>, now: Moment) -> Self {
+        if end.is_some_and(|end| end <= now) {
+            Self::Completed
+        } else if start.is_some_and(|start| start <= now) {
+            Self::Running
+        } else {
+            Self::Initializing
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! model/project_folders.
+
+use std::sync::Arc;
+
+use crate::sandbox::model::{
+    folder::{Folder, ROOT},
+    project::Project,
+    records::find,
+};
+
+impl Project {
+    /// The folder of that path.
+    pub(crate) fn folder_at(&self, path: &str) -> Option<&Arc<Folder>> {
+        self.folders.values().find(|folder| folder.path == path)
+    }
+
+    /// The path of a folder; [`ROOT`] without one.
+    pub(crate) fn folder_path(&self, folder: Option<&str>) -> &str {
+        folder.and_then(|id| find(&self.folders, id)).map_or(ROOT, |folder| &folder.path)
+    }
+}

@@ -1,0 +1,29 @@
+//! The jobs and runs of a project.
+
+use crate::sandbox::model::{
+    attempt::RunAttempt, job::Job, moment::Moment, project::Project, timeline::Timeline,
+};
+
+impl Project {
+    /// Returns the jobs of an execution, in the order of the plan.
+    pub(crate) fn jobs_of(&self, execution: &str) -> impl Iterator<Item = &Job> {
+        self.jobs.values().filter(move |job| job.execution.as_deref() == Some(execution))
+    }
+
+    /// Returns every run that exists at `now`, with its job. The oldest job comes first.
+    pub(crate) fn runs(&self, now: Moment) -> Vec<(&Job, RunAttempt)> {
+        self.jobs
+            .values()
+            .flat_map(|job| Timeline::from_job(job).into_attempts(now).map(move |run| (job, run)))
+            .collect()
+    }
+
+    /// Returns the run with `id` and its job, if the run exists at `now`.
+    pub(crate) fn run_by_id(&self, id: &str, now: Moment) -> Option<(&Job, RunAttempt)> {
+        let jobs = self.jobs.values().filter(|job| job.may_have_run(id));
+        let mut runs =
+            jobs.flat_map(|job| Timeline::from_job(job).into_attempts(now).map(move |run| (job, run)));
+
+        runs.find(|(_, run)| run.id == id)
+    }
+}
