@@ -1,4 +1,4 @@
-//! options.
+//! Options of a sandbox.
 
 /// Usual size of a part (supplement 10.4).
 const PART_SIZE: u64 = 104_857_600;

@@ -68,9 +68,9 @@ mod tests {
         let whole = content.read(&(0..100));
 
         assert_eq!(whole.len(), 100);
-        for span in [0..8, 3..4, 7..23, 99..100] {
-            let slice = whole.slice(span.start as usize..span.end as usize);
-            assert_eq!(content.read(&span), slice, "{span:?}");
+        for (start, end) in [(0, 8), (3, 4), (7, 23), (99, 100)] {
+            let part = content.read(&(start as u64..end as u64));
+            assert_eq!(part, whole.slice(start..end), "{start}..{end}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! answers/bug_occurrences.
+//! The occurrences of reviewed bugs.
 
 use crate::{
     sandbox::{

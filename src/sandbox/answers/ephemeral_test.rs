@@ -1,4 +1,4 @@
-//! answers/ephemeral_test.
+//! Ephemeral tests: tests of one start, made of instructions.
 
 use std::sync::Arc;
 

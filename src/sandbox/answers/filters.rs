@@ -1,4 +1,4 @@
-//! answers/filters.
+//! Filters of lists (supplement 1.3).
 
 use serde::Serialize;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! answers/launch.
+//! A start whose configs, builds and tests are resolved.
 
 use std::sync::Arc;
 

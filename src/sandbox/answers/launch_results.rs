@@ -1,4 +1,4 @@
-//! answers/launch_results.
+//! The result of a start on several devices.
 
 use http::StatusCode;
 use serde_json::json;

@@ -16,7 +16,7 @@ const BACKGROUND: u8 = 40;
 
 /// Returns a PNG file of one colour (red, green, blue).
 pub(super) fn plain_colour(width: u32, height: u32, colour: [u8; 3]) -> Vec<u8> {
-    encode(RgbImage::from_pixel(width, height, Rgb(colour)).into())
+    encode(&RgbImage::from_pixel(width, height, Rgb(colour)).into())
 }
 
 /// Returns a PNG file of a screen with a bar in its lower half, whose length shows `done` of `total` steps.
@@ -29,10 +29,10 @@ pub(super) fn screen(is_phone: bool, done: usize, total: usize) -> Vec<u8> {
         Luma([if is_bar { BAR } else { BACKGROUND }])
     });
 
-    encode(screen.into())
+    encode(&screen.into())
 }
 
-fn encode(image: DynamicImage) -> Vec<u8> {
+fn encode(image: &DynamicImage) -> Vec<u8> {
     let mut file = Cursor::new(Vec::new());
     // Writing to memory does not fail, and PNG has both colour types and these sizes.
     image.write_to(&mut file, ImageFormat::Png).unwrap_or_default();

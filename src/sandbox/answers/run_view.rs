@@ -1,4 +1,4 @@
-//! answers/run_view.
+//! The view of a run that records are made of (supplement 2.2, 2.3).
 
 use std::sync::Arc;
 

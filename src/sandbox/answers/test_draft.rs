@@ -31,7 +31,7 @@ impl TestDraft<'_> {
     /// The test, when everything about it is right.
     pub(crate) fn finished(self, project: &Project) -> Result<SavedTest, ApiError> {
         let TestCase { id, name, version, tags, test_type, mut content, .. } = self.case;
-        let kind = TestKind::named(&test_type)
+        let kind = TestKind::from_name(&test_type)
             .ok_or_else(|| ApiError::invalid(format!("invalid request: test_type: {test_type}")))?;
         check_budget(kind, &mut content)?;
         check_collections(project, self.unknown.unwrap_or_default(), &mut content)?;

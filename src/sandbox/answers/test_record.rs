@@ -1,4 +1,4 @@
-//! answers/test_record.
+//! Records of tests, as readers see them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! answers/tests.
+//! Saved tests (supplement 6).
 
 use crate::{
     sandbox::{

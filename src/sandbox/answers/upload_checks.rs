@@ -1,4 +1,4 @@
-//! answers/upload_checks.
+//! Checks of the bytes of a finished upload (supplement 10.6).
 
 use crate::{
     sandbox::model::{

@@ -1,4 +1,4 @@
-//! answers/uploads.
+//! Part addresses, completion and cancellation of build uploads (specification, Multipart build upload; supplement 10.5 to 10.7).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! model/bug.
+//! Bugs of the game, and their review by people (specification, Bug).
 
 use crate::{fields::Fields, sandbox::model::moment::Moment, service::api::bugs::Severity};
 

@@ -1,4 +1,4 @@
-//! model/build.
+//! Builds in build storage (supplement 10).
 
 use crate::{sandbox::model::moment::Moment, service::api::Open};
 

@@ -1,4 +1,4 @@
-//! model/clock.
+//! The simulated clock: it starts at a fixed moment, runs at a chosen speed and can be advanced.
 
 use std::time::Instant;
 
@@ -8,22 +8,23 @@ use crate::sandbox::model::moment::{Millis, Moment};
 #[derive(Debug)]
 pub(crate) struct SimulatedClock {
     speed: f64,
+    /// Simulated time at `since`, plus what the clock was advanced by.
     base: Moment,
     since: Instant,
 }
 
 impl SimulatedClock {
-    /// A clock at [`Moment::START`] that runs `speed` times as fast as real time.
+    /// Creates a clock at [`Moment::START`] that runs `speed` times as fast as real time.
     pub(crate) fn new(speed: f64) -> Self {
         Self { speed: speed.max(0.0), base: Moment::START, since: Instant::now() }
     }
 
-    /// The present moment.
+    /// Returns the current simulated time.
     pub(crate) fn now(&self) -> Moment {
         (self.base + millis(self.since.elapsed().as_secs_f64() * self.speed)).min(Moment::LATEST)
     }
 
-    /// Moves the clock ahead.
+    /// Advances the clock.
     pub(crate) fn advance(&mut self, seconds: f64) {
         self.base = (self.base + millis(seconds.max(0.0))).min(Moment::LATEST);
     }

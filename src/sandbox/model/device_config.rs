@@ -1,4 +1,4 @@
-//! model/deployment_config.
+//! Deployment configs: where and on what tests run (supplement 11).
 
 /// Build source of configs that take a `build_id`.
 const BUILD_STORAGE: &str = "build-storage";

@@ -1,6 +1,6 @@
-//! model/dialect.
+//! The two documented forms of answers.
 
-/// Which of the documented forms the answers of a project have (supplement 1.7).
+/// The form of the answers of a project (supplement 1.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// Upper-case states, platforms with `kind` and `config`, failure texts in `message`.
@@ -10,7 +10,7 @@ pub(crate) enum Dialect {
 }
 
 impl Dialect {
-    /// A state as this project writes it.
+    /// Returns a state in the letter case of this dialect.
     pub(crate) fn state(self, state: &str) -> String {
         match self {
             Self::Upper => state.to_ascii_uppercase(),

@@ -1,4 +1,4 @@
-//! model/execution.
+//! Executions of test plans (supplement 5).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! model/export_batch.
+//! The results that an export sends to the test-management system.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! model/folder.
+//! Folders of the test repository (supplement 7).
 
 use crate::sandbox::model::moment::Moment;
 

@@ -1,68 +1,69 @@
-//! Ids of new records. They come from a counter, so that the same calls give the same ids.
+//! Ids of records. They come from a counter or from hashes, so that the same calls give the same ids.
 
 use uuid::Builder;
 
 use crate::sandbox::model::{dialect::Dialect, outcome::BugFinding};
 
-/// Letters and digits of run ids (supplement 1.7).
+/// Characters of run ids (supplement 1.7).
 const DIGITS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
 /// Length of real run ids (supplement 1.7).
 const RUN_ID_LENGTH: usize = 11;
 
-/// Length of the changing part of occurrence ids.
+/// Length of the variable part of occurrence ids.
 const OCCURRENCE_LENGTH: usize = 6;
 
-/// Length of the changing part of step ids.
+/// Length of the variable part of step ids.
 const STEP_LENGTH: usize = 8;
 
 /// Source of new ids.
 #[derive(Debug, Default)]
 pub(crate) struct IdSource {
-    made: u64,
+    /// Number of ids that were created.
+    count: u64,
 }
 
 impl IdSource {
-    /// A source that goes on after `made` ids.
-    pub(crate) const fn after(made: u64) -> Self {
-        Self { made }
+    /// Creates a source that continues after `count` ids.
+    pub(crate) const fn after(count: u64) -> Self {
+        Self { count }
     }
 
-    /// A new UUID.
+    /// Returns a new UUID.
     pub(crate) fn uuid(&mut self) -> String {
         let bytes = (u128::from(self.next()) << 64) | u128::from(self.next());
         Builder::from_random_bytes(bytes.to_be_bytes()).into_uuid().to_string()
     }
 
-    /// A new run id.
+    /// Returns a new run id.
     pub(crate) fn run(&mut self) -> String {
         letters(self.next(), RUN_ID_LENGTH)
     }
 
     fn next(&mut self) -> u64 {
-        self.made += 1;
-        mixed(self.made)
+        self.count += 1;
+        mix(self.count)
     }
 }
 
-/// The id of a later attempt of the job whose first run is `first`.
+/// Returns the run id of a retry of the job whose first run is `first`.
 pub(crate) fn later_run(first: &str, attempt: usize) -> String {
     letters(hash(&[first, &attempt.to_string()]), RUN_ID_LENGTH)
 }
 
-/// The id of an occurrence of a bug in a run.
+/// Returns the id of an occurrence of a bug in a run.
 pub(crate) fn occurrence(run: &str, finding: &BugFinding) -> String {
     let BugFinding { bug, player, step, turn } = finding;
-    let place = format!("{player} {step} {turn}");
-    format!("occ_{}", letters(hash(&[run, bug, &place]), OCCURRENCE_LENGTH))
+    let position = format!("{player} {step} {turn}");
+    format!("occ_{}", letters(hash(&[run, bug, &position]), OCCURRENCE_LENGTH))
 }
 
-/// The id of the step that the words identify.
+/// Returns the id of the step that `words` identify.
 pub(crate) fn step(words: &[&str]) -> String {
     format!("step_{}", letters(hash(words), STEP_LENGTH))
 }
 
-/// The `ETag` of what the words identify, with or without quotes (supplement 1.7).
+/// Returns the `ETag` of the content that `words` identify, with or without quotes (supplement 1.7).
 pub(crate) fn etag(dialect: Dialect, words: &[&str]) -> String {
     let tag = format!("{:016x}{:016x}", hash(words), hash(&[&words.concat(), "etag"]));
     match dialect {
@@ -71,23 +72,22 @@ pub(crate) fn etag(dialect: Dialect, words: &[&str]) -> String {
     }
 }
 
-/// A number that depends on nothing but the words.
+/// Returns a number that depends only on `words`.
 pub(crate) fn hash(words: &[&str]) -> u64 {
     // FNV-1a: short, and the same on every platform.
     let bytes = words.iter().flat_map(|word| word.bytes().chain([0]));
-    mixed(
-        bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)),
-    )
+    mix(bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)))
 }
 
-/// Spreads consecutive numbers over the whole range (splitmix64).
-fn mixed(number: u64) -> u64 {
+/// Distributes consecutive numbers over the whole range (splitmix64).
+fn mix(number: u64) -> u64 {
     let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)
 }
 
+/// Encodes a number with [`DIGITS`].
 fn letters(mut number: u64, length: usize) -> String {
     let base = DIGITS.len() as u64;
     let mut text = String::with_capacity(length);

@@ -1,4 +1,4 @@
-//! model/knowledge.
+//! Knowledge files of a project, its agents and its tests (supplement 13).
 
 use crate::sandbox::model::moment::Moment;
 

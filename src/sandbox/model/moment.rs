@@ -1,4 +1,4 @@
-//! Simulated time: it starts at a fixed moment, runs at a chosen speed and can be advanced.
+//! Points and spans of simulated time.
 
 use std::{
     fmt,
@@ -18,12 +18,10 @@ impl Moment {
     /// 2026-03-02T09:15:00Z, when every sandbox starts.
     pub(crate) const START: Self = Self(1_772_442_900_000);
 
-    /// Long before the end of the calendar, so that spans can be added without a check.
+    /// The latest moment of a clock. It is far from the end of the calendar, so that spans can be added unchecked.
     pub(crate) const LATEST: Self = Self(200_000_000_000_000);
-}
 
-impl Moment {
-    /// The same point in the calendar.
+    /// Returns this moment as a timestamp.
     pub(crate) fn timestamp(self) -> Timestamp {
         Timestamp::from_millisecond(self.0).unwrap_or(Timestamp::MAX)
     }
@@ -65,7 +63,7 @@ impl fmt::Display for Moment {
     }
 }
 
-/// Length of a span as records show it.
+/// Returns the length of a span as records show it.
 #[expect(clippy::cast_precision_loss, reason = "spans are far shorter than 2^52 milliseconds")]
 pub(crate) fn duration_ms(span: Millis) -> f64 {
     span as f64

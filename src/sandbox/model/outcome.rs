@@ -1,19 +1,20 @@
-//! How attempts of a test end, as its script says.
+//! The scripted outcomes of a test: how its attempts end, and which bugs they detect.
 
 /// How an attempt ends.
 #[derive(Clone, Debug)]
 pub(crate) struct ScriptedOutcome {
     pub(crate) result: RunResult,
-    /// Index of the player who does not pass, and of the step.
+    /// Index of the player that does not pass.
     pub(crate) player: usize,
+    /// Index of the step that does not pass.
     pub(crate) step: usize,
-    /// What the agent reports there.
+    /// What the agent reports at that step.
     pub(crate) report: String,
     pub(crate) findings: Vec<BugFinding>,
 }
 
 impl ScriptedOutcome {
-    /// Everything passes.
+    /// Returns an outcome in which every step passes.
     pub(crate) const fn passed() -> Self {
         Self { result: RunResult::Success, player: 0, step: 0, report: String::new(), findings: Vec::new() }
     }
@@ -32,7 +33,7 @@ pub(crate) enum RunResult {
 }
 
 impl RunResult {
-    /// The service's word.
+    /// Returns the word of the service.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Success => "SUCCESS",
@@ -45,13 +46,13 @@ impl RunResult {
         }
     }
 
-    /// Whether the attempt was cut off, which a retry may follow; the others are verdicts.
+    /// Returns whether the attempt was cut off, so that a retry may follow. The other results are verdicts.
     pub(crate) const fn is_cut_off(self) -> bool {
         matches!(self, Self::Timeout | Self::Error | Self::Stopped)
     }
 }
 
-/// A bug that an attempt comes across. Player and step are indices.
+/// A bug that an attempt detects. Player and step are indices.
 #[derive(Clone, Debug)]
 pub(crate) struct BugFinding {
     pub(crate) bug: String,

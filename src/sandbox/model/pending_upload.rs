@@ -1,4 +1,4 @@
-//! model/pending_upload.
+//! Uploads of builds that are not complete.
 
 use std::{collections::BTreeMap, sync::Arc};
 

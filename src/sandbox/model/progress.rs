@@ -1,4 +1,4 @@
-//! model/progress.
+//! The progress of a run, a player or a step.
 
 use crate::sandbox::model::moment::Moment;
 
@@ -11,7 +11,7 @@ pub(crate) enum RunProgress {
 }
 
 impl RunProgress {
-    /// The service's word.
+    /// Returns the word of the service.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Initializing => "INITIALIZING",
@@ -20,6 +20,7 @@ impl RunProgress {
         }
     }
 
+    /// Returns the progress at `now` of what lasts from `start` to `end`. `None` means never.
     pub(crate) fn between(start: Option<Moment>, end: Option<Moment>, now: Moment) -> Self {
         if end.is_some_and(|end| end <= now) {
             Self::Completed

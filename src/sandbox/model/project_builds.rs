@@ -1,4 +1,4 @@
-//! model/project_builds.
+//! The builds of a project and their storage.
 
 use crate::{
     sandbox::model::{dialect::Dialect, moment::Moment, project::Project},

@@ -1,4 +1,4 @@
-//! model/project_folders.
+//! The folders of a project.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! model/records.
+//! Records by id, and their versions.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -6,28 +6,28 @@ use indexmap::IndexMap;
 
 use crate::service::api::ReadVersion;
 
-/// Records by id, in the order in which they were made.
+/// Records by id, in the order of their creation.
 pub(crate) type Records<T> = IndexMap<String, Arc<T>>;
 
-/// Every version of each record, the present one too, by id; the index is the version.
+/// Every version of each record by id, including the current one. The index is the version.
 pub(crate) type Versions<T> = BTreeMap<String, Vec<Arc<T>>>;
 
-/// The record of that id. UUIDs are equal in either letter case.
+/// Returns the record with `id`. Letter case is ignored, because UUIDs are equal in either case.
 pub(crate) fn find<'a, T>(records: &'a IndexMap<String, T>, id: &str) -> Option<&'a T> {
     records.get(id).or_else(|| records.get(&id.to_ascii_lowercase()))
 }
 
-/// The asked version of the record of that id; the present one when none is asked for.
+/// Returns a version of the record with `id`, or the current version if `version` is `None`.
 pub(crate) fn at_version<'a, T>(
     records: &'a Records<T>,
     versions: &'a Versions<T>,
     id: &str,
     version: Option<ReadVersion>,
 ) -> Option<&'a Arc<T>> {
-    let (id, present) =
+    let (id, current) =
         records.get_key_value(id).or_else(|| records.get_key_value(&id.to_ascii_lowercase()))?;
     match version {
-        None => Some(present),
+        None => Some(current),
         Some(version) => versions.get(id)?.get(usize::try_from(version.0).ok()?),
     }
 }

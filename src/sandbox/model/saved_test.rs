@@ -1,4 +1,4 @@
-//! Saved tests (supplement 6).
+//! Saved tests, with a script of what happens when they run (supplement 6).
 
 use crate::{
     sandbox::model::{moment::Millis, outcome::ScriptedOutcome},
@@ -6,7 +6,7 @@ use crate::{
 };
 
 impl TestKind {
-    /// Least and most seconds when nothing is said (supplement 6.2).
+    /// Returns the default of the least and the most seconds (supplement 6.2).
     pub(crate) const fn default_budget(self) -> (Option<i64>, i64) {
         match self {
             Self::Verification => (None, 19_800),
@@ -16,21 +16,21 @@ impl TestKind {
     }
 }
 
-/// A test, and what happens when it is run.
+/// A test, and what happens when it runs.
 #[derive(Clone, Debug)]
 pub(crate) struct SavedTest {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) kind: TestKind,
-    /// `None`: at the root.
+    /// `None`: the test is at the root.
     pub(crate) folder: Option<String>,
     pub(crate) version: u32,
     pub(crate) tags: Vec<String>,
     pub(crate) players: Vec<ScriptedPlayer>,
-    /// Outcome of the first attempt, the second, ...; later attempts end like the last one.
+    /// Outcomes of the attempts in order. Further attempts end like the last one.
     pub(crate) outcomes: Vec<ScriptedOutcome>,
     pub(crate) cases: Vec<CaseLink>,
-    /// What people wrote, of which `players` and `cases` are made.
+    /// The content as it was written. `players` and `cases` are derived from it.
     pub(crate) content: TestContent,
 }
 
@@ -43,12 +43,12 @@ pub(crate) enum TestKind {
 }
 
 impl TestKind {
-    /// The kind that the service calls so.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    /// Returns the kind with this name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::Verification, Self::Discovery, Self::Task].into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The service's word.
+    /// Returns the word of the service.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Verification => "verification",
@@ -58,23 +58,23 @@ impl TestKind {
     }
 }
 
-/// A player of a test.
+/// A player of a test, with its steps.
 #[derive(Clone, Debug)]
 pub(crate) struct ScriptedPlayer {
     pub(crate) steps: Vec<ScriptedStep>,
 }
 
-/// A step of a player.
+/// A step of a player, with what happens in it.
 #[derive(Clone, Debug)]
 pub(crate) struct ScriptedStep {
     pub(crate) id: String,
-    /// The collection that it comes from.
+    /// Id of the shared collection that contains the step.
     pub(crate) shared: Option<String>,
     pub(crate) goal: String,
     pub(crate) expected: Vec<String>,
-    /// How long it takes.
+    /// How long the step takes.
     pub(crate) duration: Millis,
-    /// What the agent reports when all is well.
+    /// What the agent reports if the step passes.
     pub(crate) report: String,
 }
 
@@ -83,12 +83,12 @@ pub(crate) struct ScriptedStep {
 pub(crate) struct CaseLink {
     pub(crate) suite: u32,
     pub(crate) case: u64,
-    /// Whether the case still exists there.
+    /// Whether the test-management system still has the case.
     pub(crate) exists: bool,
 }
 
 impl SavedTest {
-    /// How attempt number `attempt` (from 0) ends.
+    /// Returns the outcome of attempt `attempt` (from 0).
     pub(crate) fn outcome(&self, attempt: usize) -> Option<&ScriptedOutcome> {
         self.outcomes.get(attempt).or(self.outcomes.last())
     }

@@ -1,4 +1,4 @@
-//! model/step_span.
+//! When the steps of a player are carried out, and how they end.
 
 use crate::sandbox::model::{
     moment::Moment, outcome::RunResult, progress::RunProgress, saved_test::ScriptedPlayer,
@@ -13,43 +13,51 @@ pub(crate) struct StepSpan {
 }
 
 impl StepSpan {
-    pub(crate) const NEVER: Self = Self { start: None, end: None, result: None };
+    const NEVER: Self = Self { start: None, end: None, result: None };
 
-    /// How far the step is.
+    const fn completed(start: Moment, end: Moment, result: RunResult) -> Self {
+        Self { start: Some(start), end: Some(end), result: Some(result) }
+    }
+
+    const fn skipped(at: Moment) -> Self {
+        Self { start: None, end: Some(at), result: Some(RunResult::Skipped) }
+    }
+
+    /// Returns the progress of the step.
     pub(crate) fn progress(&self, now: Moment) -> RunProgress {
         RunProgress::between(self.start, self.end, now)
     }
 }
 
-/// Returns when each step of a player is carried out, and how the step ends.
-pub(crate) fn spans(
+/// Returns the spans of a player's steps.
+///
+/// `verdict` is the step with a verdict other than success: the steps after it are skipped. `cut_off` is the moment at
+/// which the attempt is cut off: the step in progress ends there, and later steps are never reached.
+pub(super) fn step_spans(
     player: &ScriptedPlayer,
     verdict: Option<(usize, RunResult)>,
     started: Moment,
-    cut: Option<(Moment, RunResult)>,
+    cut_off: Option<(Moment, RunResult)>,
 ) -> Vec<StepSpan> {
-    let mut at = started;
+    let mut start = started;
     let mut spans = Vec::with_capacity(player.steps.len());
 
     for (index, step) in player.steps.iter().enumerate() {
-        let start = at;
         let end = start + step.duration;
-        spans.push(match (cut, verdict) {
-            (Some((cut, _)), _) if start >= cut => StepSpan::NEVER,
-            (_, Some((last, _))) if index > last => {
-                StepSpan { start: None, end: Some(start), result: Some(RunResult::Skipped) }
-            }
-            (Some((cut, result)), _) if end >= cut => {
-                StepSpan { start: Some(start), end: Some(cut), result: Some(result) }
-            }
-            (_, Some((last, verdict))) if index == last => {
-                StepSpan { start: Some(start), end: Some(end), result: Some(verdict) }
-            }
-            _ => StepSpan { start: Some(start), end: Some(end), result: Some(RunResult::Success) },
+        let is_skipped = verdict.is_some_and(|(last, _)| index > last);
+
+        spans.push(match (cut_off, verdict) {
+            (Some((cut_off, _)), _) if start >= cut_off => StepSpan::NEVER,
+            _ if is_skipped => StepSpan::skipped(start),
+            (Some((cut_off, result)), _) if end >= cut_off => StepSpan::completed(start, cut_off, result),
+            (_, Some((last, result))) if index == last => StepSpan::completed(start, end, result),
+            _ => StepSpan::completed(start, end, RunResult::Success),
         });
 
-        let skipped = verdict.is_some_and(|(last, _)| index > last);
-        at = if skipped { at } else { end };
+        // A skipped step takes no time.
+        if !is_skipped {
+            start = end;
+        }
     }
 
     spans

@@ -1,4 +1,4 @@
-//! model/test_plan.
+//! Test plans (supplement 4).
 
 use crate::{sandbox::model::moment::Moment, service::api::Open};
 

@@ -1,6 +1,6 @@
-//! What happens to a job, from its start to its end: a pure function of the job and the script of its test.
+//! The timeline of a job: a pure function of the job and the scripted outcomes of its test.
 //!
-//! A timeline is whole from the beginning. What is visible at a moment follows from it.
+//! A timeline covers the whole life of the job, including the future. Answers show the part that lies before `now`.
 
 use crate::sandbox::model::{
     attempt::{RunAttempt, STARTING},
@@ -8,22 +8,24 @@ use crate::sandbox::model::{
     moment::{Millis, Moment},
 };
 
-/// How long a job waits for a device.
+/// Time that a job waits for a device.
 const QUEUED: Millis = 10_000;
 
-/// How long a stopped job shows that it is being stopped.
+/// Time that a stopped job has the status `STOPPING`.
 const STOPPING: Millis = 2_000;
 
-/// How long a job cleans up after its last attempt.
+/// Time between the last attempt and the completion of a job.
 const CLEANING_UP: Millis = 5_000;
 
 /// Everything that happens to a job.
 #[derive(Debug)]
 pub(crate) struct Timeline {
-    begins: Moment,
+    /// When the job leaves the queue, unless it is stopped before.
+    dequeued: Moment,
     attempts: Vec<RunAttempt>,
-    /// End of the last attempt, or of the waiting when there is none.
-    over: Moment,
+    /// End of the last attempt, or of the time in the queue if there is no attempt.
+    ended: Moment,
+    /// Whether a stop ended the job.
     stopped: bool,
     /// When the job is completed.
     pub(crate) completed: Moment,
@@ -41,7 +43,7 @@ pub(crate) enum JobStatus {
 }
 
 impl JobStatus {
-    /// The service's word.
+    /// Returns the word of the service.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Queued => "QUEUED",
@@ -55,59 +57,57 @@ impl JobStatus {
 }
 
 impl Timeline {
-    /// The timeline of `job`.
+    /// Creates the timeline of `job`.
     pub(crate) fn from_job(job: &Job) -> Self {
         let stop = job.stopped.as_ref().map(|stop| stop.at);
-        let begins = job.created + QUEUED;
+        let dequeued = job.created + QUEUED;
         let mut attempts = Vec::new();
-        let mut next = job.rejection.is_none().then_some(begins);
+        let mut next = job.rejection.is_none().then_some(dequeued);
 
         while let Some(created) = next.filter(|at| stop.is_none_or(|stop| stop > *at)) {
             let attempt = RunAttempt::from_job(job, attempts.len(), created, stop);
-            let again = attempt.result.is_cut_off() && attempts.len() < usize::from(job.retries);
-            next = again.then_some(attempt.ended);
+            let is_retried = attempt.result.is_cut_off() && attempts.len() < usize::from(job.retries);
+            next = is_retried.then_some(attempt.ended);
             attempts.push(attempt);
         }
 
-        let waited = stop.map_or(begins, |stop| stop.min(begins));
-        let over = attempts.last().map_or(waited, |attempt| attempt.ended);
-        let stopped = stop == Some(over);
+        let left_queue = stop.map_or(dequeued, |stop| stop.min(dequeued));
+        let ended = attempts.last().map_or(left_queue, |attempt| attempt.ended);
+        let stopped = stop == Some(ended);
         let stopping = if stopped { STOPPING } else { 0 };
         let cleaning_up = if attempts.is_empty() { 0 } else { CLEANING_UP };
 
-        Self { begins, attempts, over, stopped, completed: over + stopping + cleaning_up }
+        Self { dequeued, attempts, ended, stopped, completed: ended + stopping + cleaning_up }
     }
 
-    /// State of the job.
+    /// Returns the status of the job at `now`.
     pub(crate) fn status(&self, now: Moment) -> JobStatus {
         if now >= self.completed {
             JobStatus::Completed
-        } else if now >= self.over {
-            if self.stopped && now < self.over + STOPPING {
-                JobStatus::Stopping
-            } else {
-                JobStatus::CleaningUp
-            }
-        } else if now < self.begins {
+        } else if self.stopped && now >= self.ended && now < self.ended + STOPPING {
+            JobStatus::Stopping
+        } else if now >= self.ended {
+            JobStatus::CleaningUp
+        } else if now < self.dequeued {
             JobStatus::Queued
-        } else if now < self.begins + STARTING {
+        } else if now < self.dequeued + STARTING {
             JobStatus::Starting
         } else {
             JobStatus::Running
         }
     }
 
-    /// Whether there is ever an attempt.
+    /// Returns whether the job has an attempt at any time.
     pub(crate) fn has_attempts(&self) -> bool {
         !self.attempts.is_empty()
     }
 
-    /// The attempts that there are by now, first to last.
+    /// Returns the attempts that exist at `now`, first to last.
     pub(crate) fn attempts(&self, now: Moment) -> impl DoubleEndedIterator<Item = &RunAttempt> {
         self.attempts.iter().filter(move |attempt| attempt.created <= now)
     }
 
-    /// [`Self::attempts`], to keep.
+    /// Returns the attempts that exist at `now` by value, first to last.
     pub(crate) fn into_attempts(self, now: Moment) -> impl Iterator<Item = RunAttempt> {
         self.attempts.into_iter().filter(move |attempt| attempt.created <= now)
     }

@@ -1,4 +1,4 @@
-//! model/written_content.
+//! The written content of a test that is described by its steps.
 
 use serde_json::json;
 
