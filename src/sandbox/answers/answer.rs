@@ -17,7 +17,7 @@ pub trait Answer<O: Operation> {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Refuse;
 
     /// Carries out `operation` for `caller` and returns the answer.
-    fn answer(&mut self, operation: O, caller: &Caller) -> Result<Answered<O::Output>, ApiError>;
+    fn answer(&mut self, operation: O, caller: &Caller) -> Result<Answered<O::Answer>, ApiError>;
 }
 
 /// What the sandbox does with a request that breaks a rule. The contract has no 400 for some operations.

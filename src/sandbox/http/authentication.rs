@@ -11,7 +11,7 @@ use crate::{
         http::keys,
         seed,
     },
-    service::operation::Access,
+    service::tool::Access,
 };
 
 /// Header that contains the key.

@@ -21,9 +21,9 @@ use crate::{
         },
     },
     service::{
-        operation::{Access, UrlBase},
+        operation::UrlBase,
         request,
-        tool::PROJECT_ID,
+        tool::{Access, PROJECT_ID},
     },
 };
 
@@ -104,7 +104,7 @@ impl SandboxState {
             return Some(project.to_owned());
         }
 
-        let run = text("run_id").filter(|_| request.endpoint.place == UrlBase::Knowledge)?;
+        let run = text("run_id").filter(|_| request.endpoint.request.url_base == UrlBase::Knowledge)?;
         let owner = self.world().project_with_run(run);
         if owner.is_some() {
             return owner;

@@ -77,5 +77,10 @@ async fn respond_with_fault(
 /// Returns path fields with the replacement character for a path that is not UTF-8. No record has such an id.
 fn undecodable_path(entry: &OperationEntry, path: &str) -> Fields {
     let project = path.starts_with(&format!("{BASE}/project/")).then_some(PROJECT_ID);
-    entry.path_fields().chain(project).map(|name| (name.to_owned(), Value::from("\u{fffd}"))).collect()
+    entry
+        .request
+        .path_fields()
+        .chain(project)
+        .map(|name| (name.to_owned(), Value::from("\u{fffd}")))
+        .collect()
 }

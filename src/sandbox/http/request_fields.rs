@@ -34,9 +34,12 @@ const REQUIRED: &str = "Required";
 pub(super) fn read(endpoint: &Endpoint, path: Fields, query: &str, body: &[u8]) -> Result<Fields, ApiError> {
     let mut fields = query_fields(endpoint.input_schema(), query);
     // The service ignores body fields in a query, and the arguments that only the tool has.
-    fields.retain(|name, _| !endpoint.is_in_body(name) && !endpoint.own_arguments.contains(&name.as_str()));
+    fields.retain(|name, _| {
+        !endpoint.request.is_in_body(name) && !endpoint.request.own_arguments.contains(&name.as_str())
+    });
 
-    let has_body = endpoint.has_body() || !(endpoint.body.is_empty() || body.is_empty());
+    let has_body =
+        endpoint.request.has_body() || !(endpoint.request.body_fields.is_empty() || body.is_empty());
     if has_body {
         // Query values are text. They are converted before the body is added, whose values have JSON types.
         // Violations are ignored here, because the complete fields are checked below.
@@ -45,7 +48,7 @@ pub(super) fn read(endpoint: &Endpoint, path: Fields, query: &str, body: &[u8]) 
     }
 
     fields.extend(path);
-    let mode = match (has_body, endpoint.closed) {
+    let mode = match (has_body, endpoint.request.denies_unknown_fields) {
         (false, _) => Mode::Query,
         (true, false) => Mode::Body,
         (true, true) => Mode::ClosedBody,
@@ -77,7 +80,7 @@ fn read_body(endpoint: &Endpoint, body: &[u8]) -> Result<Fields, ApiError> {
         fields => fields.map_err(|rule| endpoint.on_invalid.error(rule))?,
     };
 
-    Ok(fields.into_iter().filter(|(name, _)| endpoint.is_in_body(name)).collect())
+    Ok(fields.into_iter().filter(|(name, _)| endpoint.request.is_in_body(name)).collect())
 }
 
 /// Checks fields against the schema and the rules of an operation.
@@ -103,7 +106,7 @@ fn fixed_text(rule: &Rule) -> Option<&'static str> {
 /// Returns the error text of the service for a violation.
 fn error_text(endpoint: &Endpoint, violation: &Violation) -> String {
     let rule = if violation.rule == "is required" { REQUIRED } else { &violation.rule };
-    match (violation.path.as_str(), endpoint.wrapper) {
+    match (violation.path.as_str(), endpoint.request.wrapper) {
         ("", _) => rule.to_owned(),
         (path, Some(wrapper)) => format!("invalid request: {wrapper}.{path}: {rule}"),
         (path, None) => format!("invalid request: {path}: {rule}"),
@@ -112,7 +115,7 @@ fn error_text(endpoint: &Endpoint, violation: &Violation) -> String {
 
 /// Returns the fields in the wrapper object of a body, or the body if the operation has no wrapper.
 fn unwrap_body(entry: &OperationEntry, mut body: Fields) -> Result<Fields, String> {
-    let Some(wrapper) = entry.wrapper else { return Ok(body) };
+    let Some(wrapper) = entry.request.wrapper else { return Ok(body) };
     match body.shift_remove(wrapper) {
         Some(Value::Object(fields)) => Ok(fields),
         Some(_) => Err(format!("invalid request: {wrapper}: must be an object")),

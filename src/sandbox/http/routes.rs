@@ -22,8 +22,9 @@ use crate::{
     },
     service::{
         catalog::OperationEntry,
-        operation::{Access, PROJECT, TMSYS, UrlBase},
+        operation::{PROJECT, TMSYS, UrlBase},
         request::encoded,
+        tool::Access,
     },
 };
 
@@ -31,8 +32,8 @@ use crate::{
 pub(super) fn router(state: &Arc<SandboxState>) -> Router {
     let mut router = Router::new();
     for endpoint in endpoints() {
-        let path = endpoint.path.replace(TMSYS, &encoded(&state.options.tmsys_name));
-        let Ok(method) = MethodFilter::try_from(endpoint.method.clone()) else { continue };
+        let path = endpoint.request.path.replace(TMSYS, &encoded(&state.options.tmsys_name));
+        let Ok(method) = MethodFilter::try_from(endpoint.request.method.clone()) else { continue };
 
         for prefix in prefixes(&endpoint) {
             let state = Arc::clone(state);
@@ -58,7 +59,7 @@ pub(super) fn router(state: &Arc<SandboxState>) -> Router {
 /// Returns the prefixes under which an operation is served. Without a key, only the path can name the project.
 fn prefixes(entry: &OperationEntry) -> Vec<String> {
     let below_project = format!("{BASE}/project/{PROJECT}");
-    match entry.place {
+    match entry.request.url_base {
         UrlBase::Project | UrlBase::NamedProject if entry.access == Access::NoKey => vec![below_project],
         UrlBase::Project | UrlBase::NamedProject => vec![below_project, BASE.to_owned()],
         UrlBase::Base => vec![BASE.to_owned()],
