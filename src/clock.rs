@@ -1,4 +1,4 @@
-//! Time as a wait sees it. Tests put their own in its place, and wait for nothing.
+//! The clock that waits and timeouts use. Tests replace it, so that they do not sleep.
 
 use std::{fmt::Debug, time::Duration};
 
@@ -6,45 +6,46 @@ use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-/// Passes time.
+/// A source of time and of timers.
 pub trait Clock: Debug + Send + Sync {
-    /// Time since a fixed moment.
+    /// Returns the time since a fixed moment in the life of this process. It never goes backwards.
     fn now(&self) -> Duration;
 
-    /// What time it is, for what outlasts this process.
-    fn date(&self) -> Timestamp;
+    /// Returns the date and time, for values that outlive this process.
+    fn timestamp(&self) -> Timestamp;
 
-    /// Lets so much time pass.
-    fn pause(&self, span: Duration) -> BoxFuture<'_, ()>;
+    /// Completes after `span`: the caller has nothing else to do.
+    fn sleep(&self, span: Duration) -> BoxFuture<'_, ()>;
 
-    /// Rings when something else has taken so long.
-    fn alarm(&self, span: Duration) -> BoxFuture<'_, ()>;
+    /// Completes after `span`: limits how long the caller waits for something else. A test clock lets time pass in
+    /// [`Self::sleep`] only, so that work that is not waiting never times out.
+    fn timeout(&self, span: Duration) -> BoxFuture<'_, ()>;
 }
 
-/// The time of this machine.
+/// The clock of this machine.
 #[derive(Clone, Copy, Debug)]
-pub struct RealTime(Instant);
+pub struct SystemClock(Instant);
 
-impl Default for RealTime {
+impl Default for SystemClock {
     fn default() -> Self {
         Self(Instant::now())
     }
 }
 
-impl Clock for RealTime {
+impl Clock for SystemClock {
     fn now(&self) -> Duration {
         self.0.elapsed()
     }
 
-    fn date(&self) -> Timestamp {
+    fn timestamp(&self) -> Timestamp {
         Timestamp::now()
     }
 
-    fn pause(&self, span: Duration) -> BoxFuture<'_, ()> {
+    fn sleep(&self, span: Duration) -> BoxFuture<'_, ()> {
         Box::pin(tokio::time::sleep(span))
     }
 
-    fn alarm(&self, span: Duration) -> BoxFuture<'_, ()> {
-        self.pause(span)
+    fn timeout(&self, span: Duration) -> BoxFuture<'_, ()> {
+        self.sleep(span)
     }
 }

@@ -1,29 +1,34 @@
-//! What can go wrong in a call, in the form that callers see (`design.md` 3).
+//! The failure of a call: code, message and hint for callers, and typed facts for the program itself.
+
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{fields::Fields, violation::Violation};
 
-/// Longest quotation of the service's own words, in characters.
-const LONGEST_QUOTATION: usize = 1_000;
+/// Maximum length of a text of the service that a failure quotes, in characters.
+const MAX_QUOTE_CHARACTERS: usize = 1_000;
 
-/// Most violations that one failure lists.
-const MOST_VIOLATIONS: usize = 50;
+/// Maximum number of violations in `details`.
+const MAX_LISTED_VIOLATIONS: usize = 50;
 
-/// What kind of failure it is: callers branch on it.
+/// Maximum number of violations in the message.
+const MAX_NAMED_VIOLATIONS: usize = 3;
+
+/// Kind of a failure. Callers branch on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
-    /// Rejected before any request.
+    /// The arguments break rules of the tool. No request was sent.
     InvalidArguments,
     /// A setting is missing or unusable.
     NotConfigured,
-    /// Global scope, and nothing identifies the project.
+    /// The key belongs to an organization, and neither arguments nor settings identify the project.
     ProjectRequired,
-    /// The given ids were found in none of the projects asked.
+    /// None of the projects that were asked has the given ids.
     ProjectNotResolved,
-    /// The project asked for does not own the ids.
+    /// The ids belong to another project than the requested one.
     ProjectScopeMismatch,
     /// The key is missing, wrong, expired or disabled.
     Unauthenticated,
@@ -31,31 +36,31 @@ pub enum Code {
     PermissionDenied,
     /// The project lacks the feature or the integration.
     FeatureDisabled,
-    /// What was asked for does not exist.
+    /// The record or file does not exist.
     NotFound,
-    /// It exists in another state than the call needs.
+    /// The record is in a state that does not allow the call.
     Conflict,
     /// Storage or another quota is used up.
     QuotaExceeded,
-    /// The service does not take this much.
+    /// The request is larger than the service accepts.
     TooLarge,
-    /// Too many requests.
+    /// The service received too many requests.
     RateLimited,
-    /// Any other refusal of the service.
+    /// The service refused the call for any other reason.
     Rejected,
     /// The service cannot be reached, or failed.
     ServiceUnavailable,
-    /// A writing request was sent and no answer came.
+    /// A writing request was sent and no response came.
     OutcomeUnknown,
-    /// The answer cannot be one of this operation.
+    /// The response cannot be one of this operation.
     BadResponse,
-    /// A local file is missing, unreadable, outside the files root, changed meanwhile, or cannot be written.
+    /// A local file is missing, unreadable, outside the files root, was modified during the call, or cannot be written.
     FileError,
-    /// The call is irreversible or costly, and nobody has agreed to it.
+    /// The call is irreversible or costly, and no person has confirmed it.
     ConfirmationRequired,
-    /// The caller cancelled.
+    /// The caller cancelled the call.
     Cancelled,
-    /// The call's own limit passed.
+    /// The time limit of the call passed.
     Timeout,
 }
 
@@ -65,24 +70,39 @@ pub enum Code {
 pub struct Failure {
     /// Kind of the failure.
     pub code: Code,
-    /// What failed, and on what.
+    /// What failed, and on which input.
     pub message: String,
-    /// What to do next.
+    /// What the caller can do next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Status, when the service answered.
+    /// HTTP status, if the service responded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// More, for machines.
-    #[serde(skip_serializing_if = "no_fields")]
+    /// Further data for programs that call the tool. The program itself reads [`Self::facts`].
+    #[serde(skip_serializing_if = "has_no_fields")]
     pub details: Box<Fields>,
-    /// Whether what was asked for may have happened all the same; the hint says so.
+    /// Typed facts that decide what the program does next.
     #[serde(skip)]
-    pub is_in_doubt: bool,
+    pub facts: Box<FailureFacts>,
+}
+
+/// Facts about a failure that decide what the program does next. They are boxed, because most failures have none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FailureFacts {
+    /// How long the service asks to wait before the next request.
+    pub retry_after: Option<Duration>,
+    /// Whether the service may have performed the call although it failed.
+    pub is_uncertain: bool,
+    /// Project that owns the ids of the call, if it is not the requested one.
+    pub owning_project: Option<String>,
+    /// Bytes of an unfinished download that the next call continues from.
+    pub bytes_saved: Option<u64>,
+    /// Names of the settings that are missing or unusable.
+    pub unusable_settings: Vec<String>,
 }
 
 impl Failure {
-    /// A failure without hint or details.
+    /// Creates a failure without hint, status, details and facts.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -90,24 +110,25 @@ impl Failure {
             hint: None,
             status: None,
             details: Box::default(),
-            is_in_doubt: false,
+            facts: Box::default(),
         }
     }
 
-    /// Adds what to do next.
+    /// Sets the hint: what the caller can do next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Adds what to do next where what was asked for may have happened.
+    /// Marks the outcome of the call as uncertain, and sets the hint, which must tell how to find out.
     #[must_use]
-    pub fn in_doubt(self, hint: impl Into<String>) -> Self {
-        Self { is_in_doubt: true, ..self.hint(hint) }
+    pub fn uncertain(mut self, hint: impl Into<String>) -> Self {
+        self.facts.is_uncertain = true;
+        self.hint(hint)
     }
 
-    /// Adds the status of the service's answer.
+    /// Sets the HTTP status.
     #[must_use]
     pub fn status(mut self, status: u16) -> Self {
         self.status = Some(status);
@@ -121,50 +142,116 @@ impl Failure {
         self
     }
 
-    /// Arguments that break rules of the tool `tool`.
+    /// Sets how long the service asks to wait, as a fact and as the detail `retry_after_s`.
+    #[must_use]
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        self.facts.retry_after = Some(wait);
+        self.detail("retry_after_s", wait.as_secs())
+    }
+
+    /// Sets the project that owns the ids of the call, as a fact and as the detail `owning_project`.
+    #[must_use]
+    pub fn owning_project(mut self, project: &str) -> Self {
+        self.facts.owning_project = Some(project.to_owned());
+        self.detail("owning_project", project)
+    }
+
+    /// Sets the bytes of an unfinished download that are kept, as a fact and as the detail `bytes_saved`.
+    #[must_use]
+    pub fn bytes_saved(mut self, count: u64) -> Self {
+        self.facts.bytes_saved = Some(count);
+        self.detail("bytes_saved", count)
+    }
+
+    /// Creates the failure for arguments that break rules of the tool `tool`.
     pub fn invalid_arguments(tool: &str, violations: &[Violation]) -> Self {
-        let first = violations.iter().take(3).map(|one| match one.path.as_str() {
-            "" => one.rule.clone(),
-            path => format!("`{path}` {}", one.rule),
-        });
-        let first = first.collect::<Vec<_>>().join("; ");
-        let more = match violations.len().saturating_sub(3) {
+        let named = violations.iter().take(MAX_NAMED_VIOLATIONS).map(ToString::to_string);
+        let named = named.collect::<Vec<_>>().join("; ");
+        let more = match violations.len().saturating_sub(MAX_NAMED_VIOLATIONS) {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        let listed: Vec<_> = violations.iter().take(MOST_VIOLATIONS).collect();
+
+        let listed: Vec<_> = violations.iter().take(MAX_LISTED_VIOLATIONS).collect();
         let failure =
-            Self::new(Code::InvalidArguments, format!("invalid arguments for `{tool}`: {first}{more}"))
+            Self::new(Code::InvalidArguments, format!("invalid arguments for `{tool}`: {named}{more}"))
                 .hint("correct every violation in `details.violations` and call again; nothing was sent")
                 .detail("violations", json!(listed));
 
-        match violations.len().saturating_sub(MOST_VIOLATIONS) {
+        match violations.len().saturating_sub(MAX_LISTED_VIOLATIONS) {
             0 => failure,
             omitted => failure.detail("violations_omitted", omitted),
         }
     }
 
-    /// Whether an equal request that changes nothing may succeed the next time.
-    pub fn is_passing(&self) -> bool {
+    /// Returns whether an equal call that changes nothing may succeed later. This is the classification of a whole
+    /// call, after the retries of its requests (`client::RequestKind` classifies single requests).
+    pub fn is_transient(&self) -> bool {
         matches!(self.code, Code::ServiceUnavailable | Code::RateLimited | Code::Timeout | Code::BadResponse)
     }
 
-    /// The failure as callers read it: `{"error": {...}}`.
+    /// Returns the failure as callers read it: `{"error": {...}}`.
     pub fn to_json(&self) -> String {
         json!({"error": self}).to_string()
     }
 }
 
-#[expect(clippy::borrowed_box, reason = "serde hands the field over as it is")]
-fn no_fields(fields: &Box<Fields>) -> bool {
+#[expect(clippy::borrowed_box, reason = "serde passes a reference to the field, which is a box")]
+fn has_no_fields(fields: &Box<Fields>) -> bool {
     fields.is_empty()
 }
 
-/// The service's own words, cut at 1,000 characters.
-pub fn quotation(text: &str) -> String {
-    let mut quoted: String = text.chars().take(LONGEST_QUOTATION).collect();
-    if quoted.len() < text.len() {
-        quoted.push_str(" [cut]");
+/// Returns a text of the service for use in a failure, cut after 1,000 characters.
+pub fn quote(text: &str) -> String {
+    match text.char_indices().nth(MAX_QUOTE_CHARACTERS) {
+        Some((end, _)) => format!("{} [cut]", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
-    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fact_is_rendered_among_the_details() {
+        let failure =
+            Failure::new(Code::RateLimited, "too many requests").retry_after(Duration::from_secs(9));
+        let expected = json!({
+            "code": "rate_limited", "message": "too many requests", "details": {"retry_after_s": 9},
+        });
+
+        assert_eq!(json!(failure), expected);
+        assert_eq!(failure.facts.retry_after, Some(Duration::from_secs(9)));
+    }
+
+    #[test]
+    fn a_long_list_of_violations_is_cut() {
+        let violations: Vec<_> =
+            (0..52).map(|index| Violation::new(format!("job_ids.{index}"), "is empty")).collect();
+
+        for (count, message, omitted) in [
+            (1, "invalid arguments for `t`: `job_ids.0` is empty", None),
+            (
+                52,
+                "invalid arguments for `t`: `job_ids.0` is empty; `job_ids.1` is empty; `job_ids.2` is empty; and 49 more",
+                Some(json!(2)),
+            ),
+        ] {
+            let failure = Failure::invalid_arguments("t", violations.get(..count).unwrap_or_default());
+            assert_eq!(failure.message, message);
+            assert_eq!(failure.details.get("violations_omitted"), omitted.as_ref());
+        }
+    }
+
+    #[test]
+    fn a_quote_has_at_most_a_thousand_characters() {
+        for (text, expected) in [
+            ("é".repeat(1_000), "é".repeat(1_000)),
+            ("é".repeat(1_001), format!("{} [cut]", "é".repeat(1_000))),
+            (String::new(), String::new()),
+        ] {
+            assert_eq!(quote(&text), expected);
+        }
+    }
 }

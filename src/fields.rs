@@ -2,5 +2,5 @@
 
 use serde_json::{Map, Value};
 
-/// The arguments of a call, the fields of a request, or the fields of an answer.
+/// The arguments of a call, the fields of a request, or the fields of a response.
 pub type Fields = Map<String, Value>;

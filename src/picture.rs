@@ -1,7 +1,7 @@
-//! Pictures of the service as hosts take them: PNG or JPEG, of at most [`LONGEST_SIDE`] pixels a side.
+//! Images of the service in a form that MCP hosts accept: PNG or JPEG, with at most [`MAX_SIDE`] pixels a side.
 //!
-//! The bytes decide what a picture is, not what is said of them. Whatever they are, they cost a bounded amount of
-//! memory. Decoding takes the processor for up to some seconds: call [`deliverable`] where that holds up nobody.
+//! The bytes decide the format of an image, not the content type that the service states. Decoding takes a bounded amount
+//! of memory for any input, and up to some seconds of processor time: call [`prepare`] on a blocking thread.
 
 use std::io::Cursor;
 
@@ -11,19 +11,22 @@ use image::{
     imageops::FilterType,
 };
 
-/// Longest side of what is delivered, in pixels: models see no more.
-pub const LONGEST_SIDE: u32 = 1_568;
+/// Longest side of a delivered image, in pixels. Models scale larger images down themselves.
+pub const MAX_SIDE: u32 = 1_568;
 
-/// Longest side of what is decoded, in pixels.
-const LONGEST_DECODED_SIDE: u32 = 8_192;
+/// Longest side of an image that is decoded, in pixels.
+const MAX_DECODED_SIDE: u32 = 8_192;
 
-/// Most memory that decoding may take, in bytes.
-const MOST_MEMORY: u64 = 256 * 1024 * 1024;
+/// Memory limit of decoding, in bytes.
+const MAX_DECODING_MEMORY: u64 = 256 * 1024 * 1024;
 
-/// Quality of a JPEG that had to be made smaller, of 100.
+/// Quality of a JPEG that was scaled down, of 100.
 const JPEG_QUALITY: u8 = 80;
 
-/// A picture that can be delivered.
+/// Maximum length of a stated content type in a message, in characters.
+const MAX_CONTENT_TYPE_CHARACTERS: usize = 40;
+
+/// An image that can be delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// The file.
@@ -34,81 +37,88 @@ pub struct Picture {
     pub width: u32,
     /// Height of the file, in pixels.
     pub height: u32,
-    /// Width and height as they came, where it had to be made smaller.
+    /// Original width and height, if the image was scaled down.
     pub original: Option<(u32, u32)>,
 }
 
-/// Why a picture cannot be delivered.
+/// Why an image cannot be delivered.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
-    /// It is of another kind, or no picture.
-    #[error("it is neither PNG nor JPEG, and said to be `{0}`")]
-    Kind(String),
-    /// It would take too much to decode it.
-    #[error("it has more pixels than are decoded: {LONGEST_DECODED_SIDE} a side")]
+pub enum PictureError {
+    /// The file has another format, or is no image.
+    #[error("it is neither PNG nor JPEG; the stated content type is `{0}`")]
+    Format(String),
+    /// Decoding the image would exceed the limits.
+    #[error("it is too large to decode (limit: {MAX_DECODED_SIDE} pixels a side)")]
     TooLarge,
-    /// It ends too early, or contradicts itself.
-    #[error("it is broken")]
-    Broken(#[source] ImageError),
+    /// The file is incomplete or contradicts itself.
+    #[error("it is damaged")]
+    Damaged(#[source] ImageError),
 }
 
-impl From<ImageError> for Unusable {
+impl From<ImageError> for PictureError {
     fn from(error: ImageError) -> Self {
         match error {
             ImageError::Limits(_) => Self::TooLarge,
-            error => Self::Broken(error),
+            error => Self::Damaged(error),
         }
     }
 }
 
 impl Picture {
-    /// Ending of the name of a file with it.
+    /// Returns the extension of a file name for this image.
     pub fn extension(&self) -> &'static str {
         if self.mime_type == ImageFormat::Png.to_mime_type() { "png" } else { "jpg" }
     }
 }
 
-/// Whether a file that begins like this is one that can be delivered.
-pub fn is_known(beginning: &[u8]) -> bool {
+/// Returns whether a file that begins with these bytes is a PNG or a JPEG.
+pub fn is_supported(beginning: &[u8]) -> bool {
     matches!(image::guess_format(beginning), Ok(ImageFormat::Png | ImageFormat::Jpeg))
 }
 
-/// The picture in `data`, made smaller where it has to be. One that is small enough is passed on as it came, and its
-/// pixels are not looked at. `stated` is the type that the service gives it.
-pub fn deliverable(data: Bytes, stated: &str) -> Result<Picture, Unusable> {
+/// Returns the image in `data`, scaled down if a side is longer than [`MAX_SIDE`]. A smaller image is returned
+/// unchanged, without decoding its pixels.
+///
+/// # Errors
+/// The image has another format, is too large to decode, or is damaged. `content_type` is what the service states;
+/// it appears in the message only.
+pub fn prepare(data: Bytes, content_type: &str) -> Result<Picture, PictureError> {
     let Ok(format @ (ImageFormat::Png | ImageFormat::Jpeg)) = image::guess_format(&data) else {
-        return Err(Unusable::Kind(shortened(stated)));
+        return Err(PictureError::Format(printable(content_type)));
     };
-    let (width, height) = reader(&data, format).into_dimensions()?;
     let mime_type = format.to_mime_type();
-    if width.max(height) <= LONGEST_SIDE {
+
+    let (width, height) = limited_reader(&data, format).into_dimensions()?;
+    if width.max(height) <= MAX_SIDE {
         return Ok(Picture { data, mime_type, width, height, original: None });
     }
 
-    let smaller = reader(&data, format).decode()?.resize(LONGEST_SIDE, LONGEST_SIDE, FilterType::Triangle);
+    let scaled = limited_reader(&data, format).decode()?.resize(MAX_SIDE, MAX_SIDE, FilterType::Triangle);
 
     Ok(Picture {
-        data: encoded(&smaller, format)?.into(),
+        data: encode(&scaled, format)?.into(),
         mime_type,
-        width: smaller.width(),
-        height: smaller.height(),
+        width: scaled.width(),
+        height: scaled.height(),
         original: Some((width, height)),
     })
 }
 
-fn reader(data: &[u8], format: ImageFormat) -> ImageReader<Cursor<&[u8]>> {
-    let mut reader = ImageReader::with_format(Cursor::new(data), format);
+fn limited_reader(data: &[u8], format: ImageFormat) -> ImageReader<Cursor<&[u8]>> {
     let mut limits = Limits::no_limits();
-    limits.max_image_width = Some(LONGEST_DECODED_SIDE);
-    limits.max_image_height = Some(LONGEST_DECODED_SIDE);
-    limits.max_alloc = Some(MOST_MEMORY);
+    limits.max_image_width = Some(MAX_DECODED_SIDE);
+    limits.max_image_height = Some(MAX_DECODED_SIDE);
+    limits.max_alloc = Some(MAX_DECODING_MEMORY);
+
+    let mut reader = ImageReader::with_format(Cursor::new(data), format);
     reader.limits(limits);
 
     reader
 }
 
-fn encoded(image: &DynamicImage, format: ImageFormat) -> Result<Vec<u8>, ImageError> {
+fn encode(image: &DynamicImage, format: ImageFormat) -> Result<Vec<u8>, ImageError> {
     let mut file = Cursor::new(Vec::new());
+
     if format == ImageFormat::Jpeg {
         image.write_with_encoder(JpegEncoder::new_with_quality(&mut file, JPEG_QUALITY))?;
     } else {
@@ -118,8 +128,8 @@ fn encoded(image: &DynamicImage, format: ImageFormat) -> Result<Vec<u8>, ImageEr
     Ok(file.into_inner())
 }
 
-/// A stated type as a text shows it: the service may say anything.
-fn shortened(stated: &str) -> String {
-    const LONGEST: usize = 40;
-    stated.chars().filter(|one| one.is_ascii_graphic() && *one != '`').take(LONGEST).collect()
+/// Returns a stated content type for use in a message. The service may state any text.
+fn printable(content_type: &str) -> String {
+    let visible = content_type.chars().filter(|character| character.is_ascii_graphic() && *character != '`');
+    visible.take(MAX_CONTENT_TYPE_CHARACTERS).collect()
 }

@@ -1,5 +1,7 @@
 //! A broken rule of a call's arguments.
 
+use std::fmt;
+
 use serde::Serialize;
 
 /// One broken rule.
@@ -7,13 +9,22 @@ use serde::Serialize;
 pub struct Violation {
     /// Position in the arguments: dotted names and indices such as `job_ids.0`. Empty for the arguments as a whole.
     pub path: String,
-    /// The rule that does not hold at `path`.
+    /// The rule that does not hold at `path`, as the predicate of a sentence: "is required".
     pub rule: String,
 }
 
 impl Violation {
-    /// A violation of `rule` at `path`.
+    /// Creates a violation of `rule` at `path`.
     pub fn new(path: impl Into<String>, rule: impl Into<String>) -> Self {
         Self { path: path.into(), rule: rule.into() }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            return formatter.write_str(&self.rule);
+        }
+        write!(formatter, "`{}` {}", self.path, self.rule)
     }
 }

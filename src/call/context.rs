@@ -11,7 +11,10 @@ use crate::{
         paging::{self, PAGE_SIZE, Page, ScanEnd},
         reply,
     },
-    client::{self, Answer, ApiKey, Client, OpenError, Opened, Repeat, Request, ResumeFrom},
+    client::{
+        self, ApiKey, DownloadResponse, HttpRequest, HttpResponse, OpenError, RequestKind, ResumeFrom,
+        ServiceClient,
+    },
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -29,7 +32,7 @@ const MAX_FALLBACK_PAGES: u64 = 50;
 #[derive(Clone, Debug)]
 pub struct CallContext<'a> {
     /// Sends the requests.
-    pub client: &'a Client,
+    pub client: &'a ServiceClient,
     /// The key when the call began.
     pub key: ApiKey,
     /// When the call has to end.
@@ -57,7 +60,7 @@ impl CallContext<'_> {
         entry: &'static OperationEntry,
         arguments: &Fields,
         project: Option<&str>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<HttpResponse, Failure> {
         let answer = self.send_once(entry, arguments, project).await?;
         let Some(fallback) = entry.request.fallback.filter(|_| matches!(answer.status, 404 | 405)) else {
             return Ok(answer);
@@ -71,8 +74,8 @@ impl CallContext<'_> {
     }
 
     /// The answer of an operation as a failure, when it is not one of success.
-    pub fn refused(&self, entry: &'static OperationEntry, answer: &Answer) -> Failure {
-        client::refused(&request(entry, &Fields::new(), String::new(), None), answer, &self.key)
+    pub fn refused(&self, entry: &'static OperationEntry, answer: &HttpResponse) -> Failure {
+        client::refusal_failure(&request(entry, &Fields::new(), String::new(), None), answer, &self.key)
     }
 
     /// Sends an operation; any answer but one of success is a failure.
@@ -81,7 +84,7 @@ impl CallContext<'_> {
         entry: &'static OperationEntry,
         arguments: &Fields,
         project: Option<&str>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<HttpResponse, Failure> {
         let answer = self.send(entry, arguments, project).await?;
         if reply::is_success(entry, &answer) {
             return Ok(answer);
@@ -96,10 +99,10 @@ impl CallContext<'_> {
         arguments: &Fields,
         listed: Option<&str>,
         rest: &ResumeFrom,
-    ) -> Result<Opened, OpenError> {
+    ) -> Result<DownloadResponse, OpenError> {
         let layout = request::layout(entry, arguments, self.tmsys_name).map_err(|violations| OpenError {
             failure: Failure::invalid_arguments(entry.name, &violations),
-            is_passing: false,
+            is_transient: false,
         })?;
         let request = request(entry, arguments, layout.target(None), None);
         self.client.open(&request, listed, rest, &self.key).await
@@ -110,7 +113,7 @@ impl CallContext<'_> {
         entry: &'static OperationEntry,
         arguments: &Fields,
         project: Option<&str>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<HttpResponse, Failure> {
         let layout = request::layout(entry, arguments, self.tmsys_name)
             .map_err(|violations| Failure::invalid_arguments(entry.name, &violations))?;
         let mut request = request(entry, arguments, layout.target(project), layout.body.as_deref());
@@ -127,7 +130,7 @@ impl CallContext<'_> {
         fallback: Fallback,
         arguments: &Fields,
         project: Option<&str>,
-    ) -> Result<Option<Answer>, Failure> {
+    ) -> Result<Option<HttpResponse>, Failure> {
         let Some(list) = catalog::find(fallback.list) else { return Ok(None) };
         let id = arguments.get(fallback.argument);
 
@@ -144,7 +147,10 @@ impl CallContext<'_> {
             let body = serde_json::from_slice(&answer.body).unwrap_or_default();
             let page = Page::parse(list.name, body).map_err(|failure| failure.status(answer.status))?;
             if let Some(record) = page.records.iter().find(|record| record.get(fallback.field) == id) {
-                return Ok(ControlFlow::Break(Answer { body: Bytes::from(record.to_string()), ..answer }));
+                return Ok(ControlFlow::Break(HttpResponse {
+                    body: Bytes::from(record.to_string()),
+                    ..answer
+                }));
             }
 
             Ok(ControlFlow::Continue(page.records.is_empty() || page.is_last(number)))
@@ -168,19 +174,20 @@ impl CallContext<'_> {
 fn request<'a>(
     entry: &'static OperationEntry,
     arguments: &Fields,
-    target: String,
+    path_and_query: String,
     body: Option<&'a [u8]>,
-) -> Request<'a> {
-    let repeat = if entry.is_repeatable(arguments) { Repeat::Safe } else { Repeat::OnlyIfNotSent };
-    Request {
+) -> HttpRequest<'a> {
+    let kind =
+        if entry.is_repeatable(arguments) { RequestKind::Repeatable } else { RequestKind::NotRepeatable };
+    HttpRequest {
         operation: entry.name,
-        place: entry.request.url_base,
+        url_base: entry.request.url_base,
         has_key: entry.access != Access::NoKey,
         method: entry.request.method.clone(),
-        target,
+        path_and_query,
         body,
         part: None,
-        repeat,
-        in_doubt: entry.recovery_hint,
+        kind,
+        recovery_hint: entry.recovery_hint,
     }
 }

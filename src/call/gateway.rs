@@ -15,8 +15,8 @@ use self::repeating::Memory;
 
 use crate::{
     call::{config::CallConfig, reply::Reply, scope::Scope},
-    client::{Client, KeyKind, Reached},
-    clock::{Clock, RealTime},
+    client::{HostProbe, KeyKind, ServiceClient},
+    clock::{Clock, SystemClock},
     failure::Failure,
     fields::Fields,
     service::{catalog::OperationEntry, operation::UrlBase, result_kind::ResultId, tool::Tool},
@@ -31,7 +31,7 @@ pub struct Gateway {
 
 #[derive(Debug)]
 struct Ready {
-    client: Client,
+    client: ServiceClient,
     scope: Scope,
     service: String,
     tmsys_name: String,
@@ -51,10 +51,10 @@ impl Gateway {
             max_reply_chars: config.max_reply_chars,
             asks_first: config.asks_first,
             read_only: config.read_only,
-            client: Client::new(config.client),
+            client: ServiceClient::new(config.client),
             memory: Memory::default(),
         });
-        Self { ready: Arc::new(ready), clock: Arc::new(RealTime::default()) }
+        Self { ready: Arc::new(ready), clock: Arc::new(SystemClock::default()) }
     }
 
     /// With another time to wait in.
@@ -84,7 +84,7 @@ impl Gateway {
 
     /// A key for another purpose that everybody with the same API key has.
     pub(crate) fn derived_key(&self, purpose: &[u8]) -> Result<Vec<u8>, Failure> {
-        Ok(self.ready()?.client.key()?.derived(purpose))
+        Ok(self.ready()?.client.key()?.derive_key(purpose))
     }
 
     /// Address of the main API.
@@ -93,8 +93,8 @@ impl Gateway {
     }
 
     /// Asks whether the host of a place is there; `None` when it is not set.
-    pub async fn check_host(&self, place: UrlBase) -> Option<Result<Reached, Failure>> {
-        self.ready().ok()?.client.reach(place).await
+    pub async fn check_host(&self, place: UrlBase) -> Option<Result<HostProbe, Failure>> {
+        self.ready().ok()?.client.probe(place).await
     }
 
     /// The projects that are known without a request.

@@ -14,19 +14,19 @@ pub use budget::ReplySource;
 pub use selection::Selection;
 
 use crate::{
-    client::{Answer, ApiKey, Host},
-    failure::{Code, Failure, quotation},
+    client::{ApiKey, HttpResponse, ServiceHost},
+    failure::{Code, Failure, quote},
     fields::Fields,
     picture::Picture,
     service::{catalog::OperationEntry, operation::ResponseKind},
-    text::clean,
+    text::remove_hidden,
 };
 
 use pictures::Taken;
 pub use pictures::base64;
 
 /// Whether an answer is one of success, in the form of the operation.
-pub fn is_success(entry: &OperationEntry, answer: &Answer) -> bool {
+pub fn is_success(entry: &OperationEntry, answer: &HttpResponse) -> bool {
     match entry.request.response_kind {
         ResponseKind::Json | ResponseKind::Status => answer.is_success(),
         ResponseKind::Redirect => (300..400).contains(&answer.status),
@@ -36,12 +36,12 @@ pub fn is_success(entry: &OperationEntry, answer: &Answer) -> bool {
 }
 
 /// What kept a file from coming, other than a refusal of the service.
-pub fn obstacle(entry: &OperationEntry, answer: &Answer) -> Option<Failure> {
+pub fn obstacle(entry: &OperationEntry, answer: &HttpResponse) -> Option<Failure> {
     if entry.request.response_kind == ResponseKind::File { file::refused(entry.name, answer) } else { None }
 }
 
 /// Arguments of a second request, where `answer` is a part of a picture that has to be seen as a whole.
-pub fn whole_instead(entry: &OperationEntry, arguments: &Fields, answer: &Answer) -> Option<Fields> {
+pub fn whole_instead(entry: &OperationEntry, arguments: &Fields, answer: &HttpResponse) -> Option<Fields> {
     if entry.request.response_kind == ResponseKind::File { file::whole(answer, arguments) } else { None }
 }
 
@@ -70,7 +70,7 @@ impl Reply {
     pub fn new(
         entry: &OperationEntry,
         arguments: &Fields,
-        answer: &Answer,
+        answer: &HttpResponse,
         key: &ApiKey,
         limits: &ReplyLimits<'_>,
     ) -> Result<Self, Failure> {
@@ -92,7 +92,7 @@ impl Reply {
 
         let pictures = value.as_object_mut().zip(entry.request.pictures);
         taken.extend(pictures.map(|(answer, pictures)| pictures::take(answer, pictures)).unwrap_or_default());
-        clean(&mut value);
+        remove_hidden(&mut value);
 
         let Value::Object(object) = &mut value else { return Err(bad("is not a JSON object")) };
         key.mask_fields(object);
@@ -191,7 +191,7 @@ impl Reply {
 }
 
 /// The body where it is an object; what else it may be says nothing.
-fn object_or_nothing(answer: &Answer) -> Value {
+fn object_or_nothing(answer: &HttpResponse) -> Value {
     let body = serde_json::from_slice(&answer.body).ok().filter(Value::is_object);
     body.unwrap_or_else(|| Value::Object(Fields::new()))
 }
@@ -209,17 +209,17 @@ fn rename_tmsys(object: &mut Fields, tmsys_name: &str) {
     *object = renamed.collect();
 }
 
-fn bad(entry: &OperationEntry, answer: &Answer, key: &ApiKey, why: &str) -> Failure {
-    let text = key.masked(String::from_utf8_lossy(&answer.body).into_owned());
+fn bad(entry: &OperationEntry, answer: &HttpResponse, key: &ApiKey, why: &str) -> Failure {
+    let text = key.mask_text(String::from_utf8_lossy(&answer.body).into_owned());
     let failure = Failure::new(Code::BadResponse, format!("{}: the service's answer {why}", entry.name))
         .status(answer.status);
     let failure = match entry.recovery_hint {
-        Some(advice) => failure.in_doubt(format!("the service took the request: {advice}")),
+        Some(advice) => failure.uncertain(format!("the service took the request: {advice}")),
         None => failure.hint(format!(
             "{} may not be the address of the service",
-            Host::of(entry.request.url_base).setting()
+            ServiceHost::for_url_base(entry.request.url_base).setting()
         )),
     };
 
-    if text.is_empty() { failure } else { failure.detail("service_error", quotation(&text)) }
+    if text.is_empty() { failure } else { failure.detail("service_error", quote(&text)) }
 }

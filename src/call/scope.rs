@@ -160,7 +160,7 @@ fn scope_mismatch(requested: &str, owning: &str, message: String) -> Failure {
     Failure::new(Code::ProjectScopeMismatch, message)
         .status(409)
         .detail("requested_project", requested)
-        .detail("owning_project", owning)
+        .owning_project(owning)
 }
 
 /// None of the projects asked has one of the ids.

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use super::{HostUrl, KeySource};
 
-/// The hosts, the key and the limits that the client sends requests with.
+/// The hosts, the key and the limits of a [`super::ServiceClient`].
 #[derive(Debug)]
 pub struct ClientConfig {
     /// Address of the main API.

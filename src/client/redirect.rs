@@ -1,58 +1,68 @@
-//! Redirects of files to storage: followed without the key, and only to where requests may go.
+//! Redirects of files to the storage host: followed without the API key, and only to addresses that requests may be
+//! sent to.
 
 use http::{HeaderMap, StatusCode, header};
 use reqwest::{Response, Url};
 
-use super::{pools::Pools, transport::TransportError};
-use crate::client::{is_loopback, is_safe};
+use super::{
+    host_url::{ConnectionKind, is_safe},
+    http_clients::HttpClients,
+    http_response::header_text,
+    transport_error::TransportError,
+};
 
-/// Most redirects that are followed, one after the other.
-const MOST_REDIRECTS: usize = 3;
+/// Maximum number of redirects that are followed for one file.
+const MAX_REDIRECTS: usize = 3;
 
-/// The answer at the end of redirects.
-pub(super) struct Followed {
+/// The response at the end of a chain of redirects.
+pub(super) struct FinalResponse {
     pub(super) response: Response,
-    /// Whether it comes from elsewhere.
-    pub(super) is_elsewhere: bool,
-    /// Why it is a redirect still.
-    pub(super) obstacle: Option<String>,
+    /// Whether the response came from another address than the request was sent to.
+    pub(super) was_redirected: bool,
+    /// Why the last redirect was not followed, if the response is a redirect.
+    pub(super) redirect_error: Option<String>,
 }
 
-/// Follows redirects to a file, without the key; `headers` say which part of it is wanted.
-pub(super) async fn followed(
+/// Follows redirects to a file, without the API key. `headers` request the wanted part of the file.
+pub(super) async fn follow_redirects(
     mut response: Response,
     headers: &HeaderMap,
-    pools: &Pools,
-) -> Result<Followed, TransportError> {
-    let (mut redirects, mut obstacle) = (0, None);
-    while leads_on(response.status()) {
-        match target(&response) {
-            Ok(_) if redirects == MOST_REDIRECTS => {
-                obstacle = Some(format!("leads on after {MOST_REDIRECTS} redirects"));
+    http_clients: &HttpClients,
+) -> Result<FinalResponse, TransportError> {
+    let mut redirects = 0;
+    let mut redirect_error = None;
+
+    while is_redirect(response.status()) {
+        let target = match redirect_target(&response) {
+            Ok(_) if redirects == MAX_REDIRECTS => {
+                redirect_error = Some(format!("leads to another redirect after {MAX_REDIRECTS} redirects"));
                 break;
             }
-            Ok(target) => {
-                let pool = pools.of(target.scheme() == "http", is_loopback(&target))?;
-                response = pool.get(target).headers(headers.clone()).send().await?;
-                redirects += 1;
-            }
-            Err(why) => {
-                obstacle = Some(why);
+            Ok(target) => target,
+            Err(reason) => {
+                redirect_error = Some(reason);
                 break;
             }
-        }
+        };
+
+        let client = http_clients.get(ConnectionKind::from_url(&target))?;
+        response = client.get(target).headers(headers.clone()).send().await?;
+        redirects += 1;
     }
 
-    Ok(Followed { response, is_elsewhere: redirects > 0, obstacle })
+    Ok(FinalResponse { response, was_redirected: redirects > 0, redirect_error })
 }
 
-fn leads_on(status: StatusCode) -> bool {
+fn is_redirect(status: StatusCode) -> bool {
     status.is_redirection() && status != StatusCode::NOT_MODIFIED
 }
 
-/// Where a redirect leads, or why it is not followed. The query is not told: it may be as good as a key.
-fn target(response: &Response) -> Result<Url, String> {
-    let location = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
+/// Returns the address that a redirect leads to.
+///
+/// # Errors
+/// Describes why the redirect is not followed. The description leaves out the query, which may be a credential.
+fn redirect_target(response: &Response) -> Result<Url, String> {
+    let location = header_text(response.headers(), header::LOCATION);
     let location = location.ok_or("names no address in `Location`")?;
     let target = response.url().join(location).map_err(|_| "names no usable address in `Location`")?;
     if is_safe(&target) {

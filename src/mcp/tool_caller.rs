@@ -115,7 +115,7 @@ impl ToolCaller {
 fn cancelled(tool: &Tool, reason: &str) -> Failure {
     let failure = Failure::new(Code::Cancelled, format!("{}: {reason}", tool.name));
     match tool.recovery_hint {
-        Some(advice) => failure.in_doubt(format!("it may have happened: {advice}")),
+        Some(advice) => failure.uncertain(format!("it may have happened: {advice}")),
         None => failure,
     }
 }

@@ -13,7 +13,7 @@ use self::coercion::coerce;
 use crate::{
     fields::Fields,
     service::schema::{KNOWN, OR_TYPE},
-    text::{nearest, shown_name},
+    text::{most_similar, shorten_name},
     violation::Violation,
 };
 
@@ -178,7 +178,7 @@ impl Check<'_> {
 
 /// Says that a name is unknown, and which known one it is nearest to.
 fn unknown(name: &str, known: &Fields) -> String {
-    if let Some(nearest) = nearest(&shown_name(name), known.keys().map(String::as_str)) {
+    if let Some(nearest) = most_similar(&shorten_name(name), known.keys().map(String::as_str)) {
         return format!("is not an argument of this tool; the nearest is `{nearest}`");
     }
     let known: Vec<_> = known.keys().map(|name| format!("`{name}`")).collect();
@@ -230,6 +230,6 @@ pub fn is_uuid(text: &str) -> bool {
 }
 
 fn join(path: &str, name: &str) -> String {
-    let name = shown_name(name);
+    let name = shorten_name(name);
     if path.is_empty() { name } else { format!("{path}.{name}") }
 }

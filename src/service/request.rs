@@ -11,7 +11,7 @@ use crate::{
         operation::{Placeholder, ResponseKind, TMSYS, UrlBase, placeholder},
         schema::KNOWN,
     },
-    text::shown_name,
+    text::shorten_name,
     violation::Violation,
 };
 
@@ -106,7 +106,7 @@ pub fn layout(operation: &OperationEntry, arguments: &Fields, tmsys: &str) -> Re
         let longest =
             arguments.iter().max_by_key(|(_, value)| text_of(value).len()).map_or("", |(name, _)| name);
         violations.push(Violation::new(
-            shown_name(longest),
+            shorten_name(longest),
             format!("the request's address would exceed {LONGEST_TARGET} bytes"),
         ));
     }

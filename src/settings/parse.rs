@@ -34,7 +34,7 @@ pub(super) fn project_ids(text: &str) -> Result<Vec<String>, String> {
 /// Returns the path of a file if the file contains certificates.
 pub(super) fn certificate_file(path: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(path);
-    crate::client::certificates(&path).map(|_| path)
+    crate::client::read_certificates(&path).map(|_| path)
 }
 
 /// Parses the word for the test-management system, which becomes a part of paths and field names.

@@ -77,7 +77,7 @@ impl<'a> Parser<'a> {
 
         if let Some(key) = key {
             for problem in &mut self.problems {
-                problem.reason = key.masked(std::mem::take(&mut problem.reason));
+                problem.reason = key.mask_text(std::mem::take(&mut problem.reason));
             }
         }
 

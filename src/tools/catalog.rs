@@ -7,7 +7,7 @@ use crate::{
         catalog::{self, OPERATIONS, OperationEntry},
         tool::Tool,
     },
-    text::nearest,
+    text::most_similar,
     tools::composite::{
         CompositeEntry, DownloadMinion, DownloadRunFiles, SummarizeResults, UploadBuild, WaitForCompletion,
     },
@@ -74,5 +74,5 @@ pub fn find_tool(name: &str) -> Option<ToolEntry> {
 
 /// The name of the tool that resembles `name` most.
 pub fn nearest_name(name: &str) -> Option<&'static str> {
-    nearest(name, tools().map(|entry| entry.tool().name))
+    most_similar(name, tools().map(|entry| entry.tool().name))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     service::tool::{Tier, Tool, Toolset},
-    text::nearest,
+    text::most_similar,
     tools::catalog::{self, ToolEntry},
 };
 
@@ -94,7 +94,7 @@ fn unknown(word: &str) -> UnknownWord {
     let names = catalog::tools().map(|tool| tool.tool().name);
     let known = ["default", "all"].into_iter().chain(set_names()).chain(names);
     let word: String = word.chars().take(60).collect();
-    UnknownWord { nearest: nearest(&word, known), word }
+    UnknownWord { nearest: most_similar(&word, known), word }
 }
 
 fn set_names() -> Vec<&'static str> {

@@ -49,7 +49,7 @@ use self::{
     session::UploadSession,
 };
 use crate::{
-    client::Storage,
+    client::StorageClient,
     failure::{Code, Failure},
     fields::Fields,
 };
@@ -58,7 +58,7 @@ use crate::{
 #[derive(Debug)]
 pub struct UploadJob {
     counter: UploadSession,
-    storage: Arc<Storage>,
+    storage: Arc<StorageClient>,
     source: SourceFile,
     /// Arguments of `initiate_build_upload` but for the size and the project.
     arguments: Fields,

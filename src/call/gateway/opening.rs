@@ -7,7 +7,10 @@ use serde_json::{Value, json};
 use super::{Gateway, checking::Checked, sending::ids};
 use crate::{
     call::{context::CallContext, reply},
-    client::{Answer, DownloadStream, OpenError, Opened, ResumeFrom, has_expired},
+    client::{
+        DownloadResponse, DownloadStream, HttpResponse, OpenError, RequestKind, ResumeFrom,
+        reports_expired_address,
+    },
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -37,20 +40,20 @@ pub struct Refusal {
     /// What callers see.
     pub failure: Failure,
     /// Whether it may work the next time.
-    pub is_passing: bool,
+    pub is_transient: bool,
     /// How long to wait before that, where the service says so.
     pub wait: Option<Duration>,
 }
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
-        Self { failure, is_passing: false, wait: None }
+        Self { failure, is_transient: false, wait: None }
     }
 }
 
 impl From<OpenError> for Refusal {
     fn from(lost: OpenError) -> Self {
-        Self { failure: lost.failure, is_passing: lost.is_passing, wait: None }
+        Self { failure: lost.failure, is_transient: lost.is_transient, wait: None }
     }
 }
 
@@ -74,16 +77,16 @@ impl Gateway {
         ready.scope.resolve(&call, entry, requested.as_deref(), &ids(entry, &arguments)).await?;
 
         match call.open(entry, &arguments, artifact.url.as_deref(), rest).await? {
-            Opened::File(arriving) => Ok(arriving),
-            Opened::Other(answer) => Err(refusal(&call, entry, &answer)),
+            DownloadResponse::Stream(arriving) => Ok(arriving),
+            DownloadResponse::Other(answer) => Err(refusal(&call, entry, &answer)),
         }
     }
 }
 
-fn refusal(call: &CallContext<'_>, entry: &'static OperationEntry, answer: &Answer) -> Refusal {
+fn refusal(call: &CallContext<'_>, entry: &'static OperationEntry, answer: &HttpResponse) -> Refusal {
     let failure = reply::obstacle(entry, answer).unwrap_or_else(|| call.refused(entry, answer));
     // An address of the storage host is good for a while: the next request gets a fresh one.
-    let has_expired = answer.file.is_elsewhere && has_expired(answer.status, &answer.body);
-    let is_passing = has_expired || matches!(answer.status, 408 | 429 | 500 | 502 | 503 | 504);
-    Refusal { failure, is_passing, wait: answer.retry_after }
+    let has_expired = answer.file.was_redirected && reports_expired_address(answer.status, &answer.body);
+    let is_transient = has_expired || RequestKind::ServiceFile.is_transient_status(answer.status);
+    Refusal { failure, is_transient, wait: answer.retry_after }
 }

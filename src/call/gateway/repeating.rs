@@ -87,7 +87,7 @@ impl Gateway {
             attempt.makes(reply.value());
         }
 
-        if !outcome.as_ref().is_err_and(|failure| failure.is_in_doubt) {
+        if !outcome.as_ref().is_err_and(|failure| failure.facts.is_uncertain) {
             attempt.settle();
         }
 
@@ -110,7 +110,7 @@ fn left_by(entry: &OperationEntry, arguments: &Fields) -> Option<&'static Duplic
 /// Whether looking may work the next time.
 fn passes(failure: &Failure) -> bool {
     // An export under way comes to an end.
-    failure.is_passing() || failure.code == Code::Conflict
+    failure.is_transient() || failure.code == Code::Conflict
 }
 
 impl Ready {

@@ -11,8 +11,8 @@ use self::{
 };
 use super::pictures::Taken;
 use crate::{
-    client::{Answer, LONGEST_ANSWER},
-    failure::{Code, Failure, quotation},
+    client::{HttpResponse, MAX_RESPONSE_BYTES},
+    failure::{Code, Failure, quote},
     fields::Fields,
     picture,
     service::api::artifacts::DEFAULT_PART,
@@ -30,7 +30,7 @@ const SAVE: &str =
 
 /// The fields of [`crate::service::api::artifacts::ArtifactPart`] in a reply of at most `most` characters.
 pub(super) fn result(
-    answer: &Answer,
+    answer: &HttpResponse,
     arguments: &Fields,
     most: usize,
 ) -> Result<(Value, Option<Taken>), Failure> {
@@ -52,7 +52,7 @@ pub(super) fn result(
 }
 
 /// Arguments that ask for the whole of a picture of which `answer` is a part; `None`: nothing more is needed.
-pub(super) fn whole(answer: &Answer, arguments: &Fields) -> Option<Fields> {
+pub(super) fn whole(answer: &HttpResponse, arguments: &Fields) -> Option<Fields> {
     let asked = Asked::of(arguments);
     let is_wanted = matches!(answer.status, 200 | 206) && kind(answer, &asked) == Kind::Picture;
     if !is_wanted || is_long(answer) || is_whole(answer, &asked) {
@@ -61,16 +61,16 @@ pub(super) fn whole(answer: &Answer, arguments: &Fields) -> Option<Fields> {
 
     let mut arguments = arguments.clone();
     arguments.insert("offset".to_owned(), json!(0));
-    arguments.insert("length".to_owned(), json!(LONGEST_ANSWER));
+    arguments.insert("length".to_owned(), json!(MAX_RESPONSE_BYTES));
 
     Some(arguments)
 }
 
 /// What a file is: where its beginning is seen, that decides whether it is a picture.
-fn kind(answer: &Answer, asked: &Asked<'_>) -> Kind {
+fn kind(answer: &HttpResponse, asked: &Asked<'_>) -> Kind {
     let stated = Kind::of(answer.file.content_type.as_deref());
     match stated {
-        Kind::PerhapsText | Kind::Picture if asked.offset == 0 => match picture::is_known(&answer.body) {
+        Kind::PerhapsText | Kind::Picture if asked.offset == 0 => match picture::is_supported(&answer.body) {
             true => Kind::Picture,
             false if stated == Kind::Picture => Kind::Other,
             false => stated,
@@ -79,20 +79,20 @@ fn kind(answer: &Answer, asked: &Asked<'_>) -> Kind {
     }
 }
 
-fn is_long(answer: &Answer) -> bool {
-    answer.file.total.is_some_and(|total| total > LONGEST_ANSWER as u64)
+fn is_long(answer: &HttpResponse) -> bool {
+    answer.file.total.is_some_and(|total| total > MAX_RESPONSE_BYTES as u64)
 }
 
 /// Whether an answer holds the whole file.
-fn is_whole(answer: &Answer, asked: &Asked<'_>) -> bool {
+fn is_whole(answer: &HttpResponse, asked: &Asked<'_>) -> bool {
     let is_there = |total| total == answer.body.len() as u64;
     // Without a stated length it ends before the most that is read.
-    let ends = asked.length >= LONGEST_ANSWER && answer.body.len() < LONGEST_ANSWER;
+    let ends = asked.length >= MAX_RESPONSE_BYTES && answer.body.len() < MAX_RESPONSE_BYTES;
     asked.offset == 0 && answer.file.total.map_or(ends, is_there)
 }
 
 /// A picture, and where the answer has to speak of it.
-fn pictured(answer: &Answer, asked: &Asked<'_>) -> (Value, Option<Taken>) {
+fn pictured(answer: &HttpResponse, asked: &Asked<'_>) -> (Value, Option<Taken>) {
     let mut value = described(answer, asked);
     if let Value::Object(object) = &mut value {
         object.shift_remove("hint");
@@ -124,7 +124,7 @@ impl<'a> Asked<'a> {
 }
 
 /// Why a status of success is none, if so.
-fn unusable(answer: &Answer, asked: &Asked<'_>) -> Option<Failure> {
+fn unusable(answer: &HttpResponse, asked: &Asked<'_>) -> Option<Failure> {
     let bad = |why: String| {
         let message = format!("get_run_artifact: `{}`: {why}", asked.filename);
         Failure::new(Code::BadResponse, message).status(answer.status)
@@ -139,7 +139,7 @@ fn unusable(answer: &Answer, asked: &Asked<'_>) -> Option<Failure> {
     is_beyond.then(|| beyond(answer, asked))
 }
 
-fn beyond(answer: &Answer, asked: &Asked<'_>) -> Failure {
+fn beyond(answer: &HttpResponse, asked: &Asked<'_>) -> Failure {
     let size = answer.file.total.map_or("fewer".to_owned(), |total| total.to_string());
     let (filename, offset) = (asked.filename, asked.offset);
     let message = format!("get_run_artifact: `{filename}` has {size} bytes, and none at `offset` {offset}");
@@ -154,7 +154,7 @@ fn beyond(answer: &Answer, asked: &Asked<'_>) -> Failure {
 }
 
 /// A part of a text, in a reply of at most `most` characters.
-fn part(answer: &Answer, asked: &Asked<'_>, text: &Text<'_>, most: usize) -> Value {
+fn part(answer: &HttpResponse, asked: &Asked<'_>, text: &Text<'_>, most: usize) -> Value {
     let room = most.saturating_sub(RESERVE + escaped_length(asked.filename));
     let length = fitting(text.text, asked.length, room);
     let shown = text.text.get(..length).unwrap_or_default();
@@ -182,7 +182,7 @@ fn part(answer: &Answer, asked: &Asked<'_>, text: &Text<'_>, most: usize) -> Val
 }
 
 /// What there is to know of a file that is not shown.
-fn described(answer: &Answer, asked: &Asked<'_>) -> Value {
+fn described(answer: &HttpResponse, asked: &Asked<'_>) -> Value {
     json!({
         "filename": asked.filename,
         "content_type": header(answer.file.content_type.as_deref()),
@@ -197,9 +197,9 @@ fn header(text: Option<&str>) -> Option<String> {
 }
 
 /// Why a file did not come from where its host redirected to; `None` when the host itself refused it.
-pub(super) fn refused(operation: &str, answer: &Answer) -> Option<Failure> {
+pub(super) fn refused(operation: &str, answer: &HttpResponse) -> Option<Failure> {
     let fail = |code, what: String| Failure::new(code, format!("{operation}: {what}")).status(answer.status);
-    if let Some(why) = &answer.file.obstacle {
+    if let Some(why) = &answer.file.redirect_error {
         let failure = fail(Code::BadResponse, format!("the redirect to the file {why}"));
         return Some(failure.hint("call again later; if it stays so, the service has to be mended"));
     }
@@ -211,11 +211,11 @@ pub(super) fn refused(operation: &str, answer: &Answer) -> Option<Failure> {
         ));
     }
 
-    if !answer.file.is_elsewhere {
+    if !answer.file.was_redirected {
         return None;
     }
 
-    let words = quotation(String::from_utf8_lossy(&answer.body).trim());
+    let words = quote(String::from_utf8_lossy(&answer.body).trim());
     let (code, hint) = match answer.status {
         404 => (Code::NotFound, "the file is gone: see what there is with `list_run_artifacts`"),
         429 => (Code::RateLimited, "wait a minute before the next call"),

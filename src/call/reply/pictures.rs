@@ -141,7 +141,7 @@ fn picture_of(taken: &Taken) -> Result<Picture, String> {
         Data::File(data) => data.clone(),
     };
 
-    picture::deliverable(data, &taken.mime_type).map_err(|why| why.to_string())
+    picture::prepare(data, &taken.mime_type).map_err(|why| why.to_string())
 }
 
 fn shown(number: usize, picture: &Picture) -> Fields {

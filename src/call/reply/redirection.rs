@@ -6,14 +6,14 @@ use jiff::{SignedDuration, Timestamp, fmt::strtime};
 use reqwest::Url;
 use serde_json::{Value, json};
 
-use crate::client::{Answer, is_safe};
+use crate::client::{HttpResponse, is_safe};
 
 /// How long a download address is valid that does not say it itself (specification, GET minions/download).
 const VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The fields of [`crate::service::api::minions::Installer`]; `None` when the redirect leads nowhere, or
 /// where nothing should be downloaded from.
-pub(super) fn result(answer: &Answer) -> Option<Value> {
+pub(super) fn result(answer: &HttpResponse) -> Option<Value> {
     let location = Url::parse(answer.location.as_deref()?).ok().filter(is_safe)?;
     let expires = stated_expiry(&location).or_else(|| Timestamp::now().checked_add(VALIDITY).ok())?;
     let expires = expires.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();

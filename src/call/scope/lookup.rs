@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Scope, mismatch, not_resolved};
 use crate::{
     call::context::CallContext,
-    client::Answer,
+    client::HttpResponse,
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -257,7 +257,7 @@ async fn ask(call: &CallContext<'_>, id: &ResultId, project: Option<&str>) -> Re
     }
 }
 
-fn record(answer: &Answer) -> Option<Fields> {
+fn record(answer: &HttpResponse) -> Option<Fields> {
     match serde_json::from_slice(&answer.body) {
         Ok(Value::Object(record)) => Some(record),
         _ => None,

@@ -45,7 +45,7 @@ impl Session {
 
     pub(super) fn own_project(&self, key: &ApiKey) -> Option<String> {
         let learned = self.lock();
-        let (_, project) = learned.own.as_ref().filter(|(of, _)| of.is(key))?;
+        let (_, project) = learned.own.as_ref().filter(|(of, _)| of.is_same_as(key))?;
         Some(project.clone())
     }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{
     call::gateway::Gateway,
-    client::{HostUrl, Reached, proxy_of},
+    client::{HostProbe, HostUrl, proxy_for},
     failure::Failure,
     service::operation::UrlBase,
 };
@@ -21,7 +21,7 @@ pub(super) struct HostCheck {
     pub(super) address: Option<String>,
     pub(super) proxy: Option<String>,
     pub(super) tls: Option<&'static str>,
-    pub(super) reached: Option<Reached>,
+    pub(super) reached: Option<HostProbe>,
     pub(super) failure: Option<Failure>,
 }
 
@@ -56,7 +56,7 @@ async fn reach(gateway: &Gateway, name: &'static str, url_base: UrlBase, url: Op
     HostCheck {
         name,
         address: url.map(|url| url.as_str().to_owned()),
-        proxy: url.and_then(proxy_of),
+        proxy: url.and_then(proxy_for),
         tls: url.and_then(|url| describe_tls(url, reached.is_some())),
         reached,
         failure,

@@ -13,7 +13,7 @@ use crate::{
     },
     failure::Failure,
     service::api::minions::MinionPlatform,
-    text::nearest,
+    text::most_similar,
     tools::{
         caller::CallerContext,
         composite::minion_platform,
@@ -68,7 +68,7 @@ pub(super) async fn run(
 
 fn parse_platform(name: &str) -> Result<MinionPlatform, Failure> {
     serde_json::from_value(Value::from(name)).map_err(|_| {
-        let nearest = nearest(name, PLATFORMS.into_iter());
+        let nearest = most_similar(name, PLATFORMS.into_iter());
         let suggestion = nearest.map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default();
         let rule = format!("must be one of {}{suggestion}", PLATFORMS.join(", "));
 

@@ -80,7 +80,7 @@ impl Completer {
 
         let outcome = tokio::select! {
             outcome = read_candidates(source, gateway, project.as_deref()) => outcome,
-            () = clock.alarm(READ_LIMIT) => Err(read_timeout()),
+            () = clock.timeout(READ_LIMIT) => Err(read_timeout()),
         };
         let candidates = outcome.unwrap_or_else(|failure| {
             tracing::warn!(?source, code = ?failure.code, "no values to complete with: {failure}");

@@ -43,7 +43,7 @@ impl ConfirmationError {
             Self::Unanswered => required.hint(format!(
                 "the host returned no answer; nothing was sent: {ASK_AND_CONFIRM} `{CONFIRM}: true`"
             )),
-            Self::HostFailed(message) => required.detail("host_error", failure::quotation(&message)).hint(
+            Self::HostFailed(message) => required.detail("host_error", failure::quote(&message)).hint(
                 format!("the host failed to ask; nothing was sent: {ASK_AND_CONFIRM} `{CONFIRM}: true`"),
             ),
             Self::Late => {

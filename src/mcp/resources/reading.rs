@@ -5,7 +5,7 @@ use rmcp::{
     model::{CacheScope, ErrorCode, ReadResourceResult, ResourceContents},
     service::RequestContext,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::lookup::find;
 use crate::{
@@ -47,7 +47,7 @@ fn with_uri_hint(mut failure: Failure) -> Failure {
     failure.hint = match failure.code {
         Code::ProjectNotResolved => Some("check the id and the project in the address".to_owned()),
         Code::ProjectScopeMismatch => {
-            let owner = failure.details.get("owning_project").and_then(Value::as_str).unwrap_or_default();
+            let owner = failure.facts.owning_project.as_deref().unwrap_or_default();
             Some(format!("name the project `{owner}` in the address"))
         }
         _ => failure.hint,

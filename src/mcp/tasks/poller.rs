@@ -35,7 +35,7 @@ pub(super) async fn poll(
     }
 
     let clock = caller.gateway().clock();
-    let date = clock.date();
+    let date = clock.timestamp();
     let captured = progress.captured();
 
     state.polled_at = Some(clock.now());
@@ -56,7 +56,7 @@ pub(super) async fn poll(
             state.failures += 1;
             let failing_since = *state.failing_since.get_or_insert(clock.now());
             let is_lasting = is_lasting(state.failures, clock.now().saturating_sub(failing_since));
-            let can_continue = failure.is_passing() && !is_lasting && !is_time_over;
+            let can_continue = failure.is_transient() && !is_lasting && !is_time_over;
             state.status_message = Some(format!("the last poll failed: {failure}"));
             (!can_continue).then_some(Err(failure))
         }

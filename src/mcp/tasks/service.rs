@@ -84,7 +84,7 @@ impl TaskService {
         self.caller.dispatcher().admit(&tool, &mut checked).ok()?;
 
         let clock = self.caller.gateway().clock();
-        let token = TaskToken::new(arguments.clone(), &checked, clock.date());
+        let token = TaskToken::new(arguments.clone(), &checked, clock.timestamp());
         if token.timeout() <= self.caller.wait_limit().saturating_sub(GRACE) {
             return None;
         }
@@ -114,7 +114,7 @@ impl TaskService {
         // Simultaneous requests share one poll.
         let mut state = entry.state.lock().await;
         let clock = self.caller.gateway().clock();
-        let pause = token.interval(clock.date()) / 2;
+        let pause = token.interval(clock.timestamp()) / 2;
 
         if state.result.is_none() && state.is_poll_due(clock.now(), pause) {
             let poll = poll(&self.caller, &token, &mut state, context);
@@ -156,7 +156,7 @@ impl TaskService {
 
     fn mark_cancelled(&self, id: &str, token: &TaskToken, state: &mut TaskState) {
         if state.result.is_none() {
-            let date = self.caller.gateway().clock().date();
+            let date = self.caller.gateway().clock().timestamp();
             self.store.cancel(id, date, token.expires());
             *state = TaskState::cancelled(date);
         }
@@ -164,7 +164,7 @@ impl TaskService {
 
     /// Opens a task id.
     fn open(&self, id: &str) -> Result<TaskToken, ErrorData> {
-        let date = self.caller.gateway().clock().date();
+        let date = self.caller.gateway().clock().timestamp();
         let token = self.key().and_then(|key| TaskToken::open(id, &key));
         token.filter(|token| token.is_valid(date)).ok_or_else(|| {
             ErrorData::invalid_params("unknown task: the id is changed, expired or of another API key", None)
@@ -198,7 +198,7 @@ fn render(id: &str, token: &TaskToken, state: &TaskState, clock: &dyn Clock) -> 
     let created = token.started();
     let updated = state.updated_at.unwrap_or(created);
     let pause = state.paused_until.unwrap_or_default().saturating_sub(clock.now());
-    let interval = token.interval(clock.date()).max(pause);
+    let interval = token.interval(clock.timestamp()).max(pause);
 
     let task = Task::new(id, TaskStatus::Working, created.to_string(), updated.to_string())
         .with_ttl_ms(milliseconds(token.lifetime()))

@@ -15,7 +15,7 @@ use crate::sandbox::http::{
 };
 
 /// Longest answer that an injected fault changes, in bytes.
-const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
+const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Returns the response to a request into which `fault` is injected.
 pub(super) async fn respond_with_fault(fault: &InjectedFault, request: Request, next: Next) -> Response {
@@ -61,7 +61,7 @@ fn default_reply(fault: &InjectedFault) -> BufferedReply {
 /// Reads a response to its end.
 async fn buffer(response: Response) -> BufferedReply {
     let (head, body) = response.into_parts();
-    let body = to_bytes(body, LONGEST_ANSWER).await.unwrap_or_default();
+    let body = to_bytes(body, MAX_RESPONSE_BYTES).await.unwrap_or_default();
     let headers = head.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
 
     BufferedReply { status: head.status, headers, body }

@@ -89,7 +89,7 @@ impl TransferContext {
                 Err(refusal) => refusal,
             };
             match pauses.next() {
-                Some(pause) if refusal.is_passing => {
+                Some(pause) if refusal.is_transient => {
                     self.pause(*pause, refusal.wait, refusal.failure).await.map_err(SaveError::File)?;
                 }
                 _ => return Err(SaveError::File(refusal.failure)),
@@ -109,13 +109,13 @@ impl TransferContext {
     ) -> Result<(), Failure> {
         let left = self.end.map_or(LONGEST_WAIT, |end| end.saturating_duration_since(Instant::now()));
         if let Some(asked) = asked.filter(|asked| *asked > left) {
-            let asked = asked.as_secs();
+            let seconds = asked.as_secs();
             return Err(failure
-                .detail("retry_after_s", asked)
-                .hint(format!("it asks to wait {asked} s: make the same call again after that")));
+                .retry_after(asked)
+                .hint(format!("it asks to wait {seconds} s: make the same call again after that")));
         }
 
-        self.clock.pause(asked.unwrap_or_else(|| jittered(pause))).await;
+        self.clock.sleep(asked.unwrap_or_else(|| jittered(pause))).await;
 
         Ok(())
     }

@@ -23,8 +23,11 @@ use super::{
 };
 use crate::{
     call::gateway::{Gateway, Refusal},
-    client::{Answer, DownloadStream, Opened, ResumeFrom, Storage, StorageError, has_expired},
-    failure::{Code, Failure, quotation},
+    client::{
+        DownloadResponse, DownloadStream, HttpResponse, ResumeFrom, StorageClient, StorageError,
+        reports_expired_address,
+    },
+    failure::{Code, Failure, quote},
     fields::Fields,
     service::{
         api::minions::{GetMinionDownload, MinionPlatform},
@@ -90,7 +93,7 @@ impl InstallerRequest {
     pub async fn run(
         self,
         gateway: &Gateway,
-        storage: &Arc<Storage>,
+        storage: &Arc<StorageClient>,
         destination: &Destination,
         options: &DownloadOptions,
         audience: &CallerContext,
@@ -160,7 +163,7 @@ async fn waited<T>(
 /// An installer where the service says that it lies.
 struct InstallerSource {
     gateway: Gateway,
-    storage: Arc<Storage>,
+    storage: Arc<StorageClient>,
     order: InstallerRequest,
     /// An address that was not used yet: each is good for a while only.
     address: Mutex<Option<String>>,
@@ -201,42 +204,42 @@ impl DownloadSource for InstallerSource {
             None => self.ask().await?,
         };
         match self.storage.get(&address, rest).await {
-            Ok(Opened::File(arriving)) => Ok(arriving),
-            Ok(Opened::Other(answer)) => Err(refusal(&answer)),
+            Ok(DownloadResponse::Stream(arriving)) => Ok(arriving),
+            Ok(DownloadResponse::Other(answer)) => Err(refusal(&answer)),
             Err(error) => {
-                let (is_passing, wait) = match &error {
-                    StorageError::Passing { wait, .. } => (true, *wait),
+                let (is_transient, wait) = match &error {
+                    StorageError::Transient { retry_after, .. } => (true, *retry_after),
                     _ => (false, None),
                 };
-                let code = if is_passing { Code::ServiceUnavailable } else { Code::BadResponse };
+                let code = if is_transient { Code::ServiceUnavailable } else { Code::BadResponse };
                 let failure = Failure::new(code, format!("download_minion: {error}"));
-                Err(Refusal { failure: failure.hint("call again later"), is_passing, wait })
+                Err(Refusal { failure: failure.hint("call again later"), is_transient, wait })
             }
         }
     }
 }
 
 /// What the storage host has instead of the file.
-fn refusal(answer: &Answer) -> Refusal {
+fn refusal(answer: &HttpResponse) -> Refusal {
     let status = answer.status;
     let fail = |code, what: String| Failure::new(code, format!("download_minion: {what}")).status(status);
     let wait = answer.retry_after;
-    if let Some(why) = &answer.file.obstacle {
+    if let Some(why) = &answer.file.redirect_error {
         return fail(Code::BadResponse, format!("the redirect to the installer {why}")).into();
     }
 
-    let (code, is_passing) = match status {
-        _ if has_expired(status, &answer.body) => (Code::Rejected, true),
+    let (code, is_transient) = match status {
+        _ if reports_expired_address(status, &answer.body) => (Code::Rejected, true),
         404 => (Code::NotFound, false),
         429 => (Code::RateLimited, true),
         408 | 500.. => (Code::ServiceUnavailable, true),
         _ => (Code::Rejected, false),
     };
 
-    let words = quotation(String::from_utf8_lossy(&answer.body).trim());
+    let words = quote(String::from_utf8_lossy(&answer.body).trim());
     let failure = fail(code, format!("the storage host answered {status}")).hint("call again later");
 
-    Refusal { failure: failure.detail("service_error", words), is_passing, wait }
+    Refusal { failure: failure.detail("service_error", words), is_transient, wait }
 }
 
 /// The last segment of an address, where it can be the name of a file.

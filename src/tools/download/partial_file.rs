@@ -73,7 +73,7 @@ impl PartialFile {
     /// What is still wanted.
     pub(super) fn rest(&self) -> ResumeFrom {
         if self.known.has_strong_tag() {
-            ResumeFrom { from: self.length, tag: self.known.etag.clone() }
+            ResumeFrom { offset: self.length, etag: self.known.etag.clone() }
         } else {
             ResumeFrom::default()
         }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     call::gateway::Artifact,
-    failure::{Code, Failure, quotation},
+    failure::{Code, Failure, quote},
     tools::files::{file_error, file_name},
 };
 
@@ -155,7 +155,7 @@ fn check_players(order: &DownloadRequest, only: Option<u64>, listing: &RunListin
 }
 
 fn not_listed(name: &str) -> Failure {
-    let message = format!("`{}` is not among the files of that player", quotation(name));
+    let message = format!("`{}` is not among the files of that player", quote(name));
     Failure::new(Code::NotFound, message).hint("see what there is with `list_run_artifacts`")
 }
 

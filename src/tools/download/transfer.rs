@@ -135,10 +135,10 @@ impl FileTransfer {
         let rest = self.part.as_ref().map(PartialFile::rest).unwrap_or_default();
         let mut arriving = match origin.open(&rest).await {
             Ok(arriving) => arriving,
-            Err(refusal) if refusal.failure.status == Some(416) && rest.from > 0 => {
+            Err(refusal) if refusal.failure.status == Some(416) && rest.offset > 0 => {
                 return Err(AttemptError::Stale);
             }
-            Err(Refusal { failure, is_passing: true, wait }) => {
+            Err(Refusal { failure, is_transient: true, wait }) => {
                 return Err(AttemptError::Passing(failure, wait));
             }
             Err(Refusal { failure, .. }) => return Err(SaveError::File(failure).into()),
@@ -153,8 +153,8 @@ impl FileTransfer {
         self.target.modified = self.target.modified.or(arriving.modified);
 
         let (etag, total) = (arriving.etag.clone(), arriving.total);
-        let goes_on = rest.from > 0
-            && arriving.offset == rest.from
+        let goes_on = rest.offset > 0
+            && arriving.offset == rest.offset
             && self.part.as_ref().is_some_and(|part| part.is_of(etag.as_deref(), total));
 
         if !goes_on {
@@ -227,8 +227,7 @@ impl FileTransfer {
             return Ok(SaveOutcome { size, is_kept: false, sha256: finished? });
         };
 
-        let is_over =
-            matches!(&trouble, SaveError::File(failure) if !failure.details.contains_key("bytes_saved"));
+        let is_over = matches!(&trouble, SaveError::File(failure) if failure.facts.bytes_saved.is_none());
         if is_over {
             self.work.progress.lost(size);
             self.with(PartialFile::forget).await?;
@@ -254,9 +253,9 @@ impl FileTransfer {
 
     /// The failure of the last attempt. What came is kept where it can be continued.
     fn given_up(&self, failure: Failure) -> Failure {
-        match self.part.as_ref().map_or(0, |part| part.rest().from) {
+        match self.part.as_ref().map_or(0, |part| part.rest().offset) {
             0 => failure,
-            length => failure.detail("bytes_saved", length).hint("call again: it goes on where it ended"),
+            length => failure.bytes_saved(length).hint("call again: it goes on where it ended"),
         }
     }
 

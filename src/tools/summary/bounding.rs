@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{
     grouping::Group,
     outcome::{Bug, Failed, LeftOut, StepName, Summary},
-    texts::{LONGEST_ID, shortened},
+    texts::{LONGEST_ID, shorten_line},
     whole::Whole,
 };
 
@@ -144,12 +144,12 @@ fn keep_most(words: &mut BTreeMap<String, usize>, name: &str, left_out: &mut BTr
 fn failed(group: &Group, detail: Detail) -> Failed {
     let cause = &group.cause;
     let text = |text: &Option<String>, most| {
-        text.as_ref().map(|text| shortened(text, most)).filter(|text| !text.is_empty())
+        text.as_ref().map(|text| shorten_line(text, most)).filter(|text| !text.is_empty())
     };
     let has_step = cause.number.is_some() || cause.goal.is_some();
     let bug = |bug: &Bug| Bug {
-        id: bug.id.as_ref().map(|id| shortened(id, LONGEST_ID)),
-        title: shortened(&bug.title, detail.title),
+        id: bug.id.as_ref().map(|id| shorten_line(id, LONGEST_ID)),
+        title: shorten_line(&bug.title, detail.title),
         severity: bug.severity.clone(),
     };
 
@@ -171,7 +171,7 @@ fn failed(group: &Group, detail: Detail) -> Failed {
             .artifacts
             .iter()
             .take(detail.artifacts)
-            .map(|name| shortened(name, LONGEST_FILE))
+            .map(|name| shorten_line(name, LONGEST_FILE))
             .collect(),
     }
 }

@@ -9,7 +9,7 @@ use super::{
     case::{Case, rank},
     gathering::Subject,
     outcome::{Change, Comparison, With},
-    texts::{LONGEST_ID, LONGEST_WORD, shortened, test_name},
+    texts::{LONGEST_ID, LONGEST_WORD, shorten_line, test_name},
     whole::{builds, moment},
 };
 use crate::tools::waiting::item::text;
@@ -35,7 +35,7 @@ impl Ending {
 
     fn word(&self) -> String {
         match self {
-            Self::Failed(_, word) | Self::Passed(word) => shortened(word, LONGEST_WORD),
+            Self::Failed(_, word) | Self::Passed(word) => shorten_line(word, LONGEST_WORD),
             Self::Open(word) => (*word).to_owned(),
         }
     }
@@ -106,8 +106,8 @@ fn with(earlier: &Subject) -> With {
     let builds = builds(earlier);
     With {
         target_type: earlier.target.kind.target_type().to_owned(),
-        target_id: shortened(&earlier.target.id, LONGEST_ID),
-        started_at: started.map(|at| shortened(&at, LONGEST_WORD)),
+        target_id: shorten_line(&earlier.target.id, LONGEST_ID),
+        started_at: started.map(|at| shorten_line(&at, LONGEST_WORD)),
         build: builds.first().filter(|_| builds.len() == 1).cloned(),
     }
 }
@@ -143,7 +143,7 @@ fn sort(comparison: &mut Comparison, now: Option<&(Ending, &Case)>, then: Option
         test: test_name(case),
         verdict: now.map(|(ending, _)| ending.word()),
         was: then.map(|(ending, _)| ending.word()),
-        run_id: run.map(|id| shortened(id, LONGEST_ID)),
+        run_id: run.map(|id| shorten_line(id, LONGEST_ID)),
     });
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::{
     case::Case,
     outcome::Flaky,
-    texts::{LONGEST_ID, LONGEST_WORD, shortened, test_name},
+    texts::{LONGEST_ID, LONGEST_WORD, shorten_line, test_name},
 };
 
 /// Attempts that an entry names; a job has eleven at most (supplement 2.1).
@@ -19,8 +19,13 @@ pub(super) fn flaky(cases: &[Case]) -> Vec<Flaky> {
     });
     let entry = |case: &Case| Flaky {
         test: test_name(case),
-        run_id: case.item.run_id.as_ref().map(|id| shortened(id, LONGEST_ID)),
-        earlier: case.earlier.iter().take(MOST_ATTEMPTS).map(|word| shortened(word, LONGEST_WORD)).collect(),
+        run_id: case.item.run_id.as_ref().map(|id| shorten_line(id, LONGEST_ID)),
+        earlier: case
+            .earlier
+            .iter()
+            .take(MOST_ATTEMPTS)
+            .map(|word| shorten_line(word, LONGEST_WORD))
+            .collect(),
     };
 
     found.into_iter().map(entry).collect()

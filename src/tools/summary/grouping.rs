@@ -11,7 +11,7 @@ use super::{
     moments::order as order_of_moments,
     outcome::{Bug, TestName},
     signature::normalised,
-    texts::{LONGEST_ID, LONGEST_WORD, filled, shortened, test_name},
+    texts::{LONGEST_ID, LONGEST_WORD, filled, shorten_line, test_name},
 };
 use crate::{
     failure::{Code, Failure},
@@ -99,7 +99,7 @@ fn group(mut members: Vec<(&Case, Cause)>) -> Option<Group> {
     });
     let named = |id: fn(&Case) -> Option<&String>| {
         let ids = members.iter().filter_map(|(case, _)| id(case));
-        ids.take(MOST_IDS).map(|id| shortened(id, LONGEST_ID)).collect::<Vec<_>>()
+        ids.take(MOST_IDS).map(|id| shorten_line(id, LONGEST_ID)).collect::<Vec<_>>()
     };
     let run_ids = named(|case| case.item.run_id.as_ref());
     let job_ids = if run_ids.is_empty() { named(|case| case.item.job_id.as_ref()) } else { Vec::new() };
@@ -109,7 +109,7 @@ fn group(mut members: Vec<(&Case, Cause)>) -> Option<Group> {
 
     Some(Group {
         test: test_name(first),
-        verdict: shortened(&first.item.verdict()?, LONGEST_WORD),
+        verdict: shorten_line(&first.item.verdict()?, LONGEST_WORD),
         cause,
         count,
         run_ids,
@@ -146,7 +146,7 @@ fn bug(record: &Value) -> Bug {
     Bug {
         id: filled(record, "bug_id").or_else(|| filled(record, "id")),
         title: filled(record, "title").unwrap_or_default(),
-        severity: shortened(&severity.to_lowercase(), LONGEST_WORD),
+        severity: shorten_line(&severity.to_lowercase(), LONGEST_WORD),
     }
 }
 

@@ -138,7 +138,7 @@ pub(super) fn is_absent(failure: &Failure) -> bool {
 
 /// Whether it may be of what was asked for alone: something else may still be read.
 pub(super) fn is_partial(failure: &Failure) -> bool {
-    failure.is_passing() || is_absent(failure)
+    failure.is_transient() || is_absent(failure)
 }
 
 /// What lists are narrowed by.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{case::Case, outcome::TestName};
 use crate::tools::waiting::item::text;
 
-pub(super) use crate::{text::shortened, tools::waiting::item::LONGEST_NAME};
+pub(super) use crate::{text::shorten_line, tools::waiting::item::LONGEST_NAME};
 
 /// Longest texts of an answer, in characters.
 pub(super) const LONGEST_ID: usize = 64;
@@ -14,8 +14,8 @@ pub(super) const LONGEST_WORD: usize = 40;
 /// The test of a case, as the answer names it.
 pub(super) fn test_name(case: &Case) -> TestName {
     TestName {
-        name: shortened(case.name(), LONGEST_NAME),
-        id: case.test_id.as_ref().map(|id| shortened(id, LONGEST_ID)),
+        name: shorten_line(case.name(), LONGEST_NAME),
+        id: case.test_id.as_ref().map(|id| shorten_line(id, LONGEST_ID)),
     }
 }
 

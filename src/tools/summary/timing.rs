@@ -23,7 +23,7 @@ pub(super) async fn within<T>(reader: &Reader, audience: &CallerContext, work: i
         tokio::select! {
             biased;
             done = &mut work => return done,
-            () = clock.alarm(tick) => {}
+            () = clock.timeout(tick) => {}
         }
 
         left = left.map(|left| left.saturating_sub(tick));

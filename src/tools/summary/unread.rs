@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{outcome::Omission, texts::shortened};
+use super::{outcome::Omission, texts::shorten_line};
 use crate::failure::{Code, Failure};
 
 /// Ids that an entry names.
@@ -57,8 +57,8 @@ impl Notes {
             };
             let what = format!("{} {}{more}", first.what, named.join(", "));
             Some(Omission {
-                what: shortened(what.trim_end(), LONGEST_REASON),
-                why: shortened(&first.failure.message, LONGEST_REASON),
+                what: shorten_line(what.trim_end(), LONGEST_REASON),
+                why: shorten_line(&first.failure.message, LONGEST_REASON),
             })
         };
 

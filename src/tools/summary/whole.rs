@@ -13,7 +13,7 @@ use super::{
     grouping::{self, Group},
     moments::{earliest, latest},
     outcome::{BuildName, Summary},
-    texts::{LONGEST_ID, LONGEST_NAME, LONGEST_WORD, shortened},
+    texts::{LONGEST_ID, LONGEST_NAME, LONGEST_WORD, shorten_line},
 };
 use crate::{
     service::result_kind::ResultKind,
@@ -39,7 +39,7 @@ impl Whole {
         let [started_at, completed_at] = ["started_at", "completed_at"].map(|name| moment(&subject, name));
         let summary = Summary {
             target_type: subject.target.kind.target_type().to_owned(),
-            target_id: shortened(&subject.target.id, LONGEST_ID),
+            target_id: shorten_line(&subject.target.id, LONGEST_ID),
             name: name(&subject),
             state: if is_over { "completed" } else { "running" }.to_owned(),
             all_passed: is_known(&subject) && is_over && total > 0 && verdicts.get("SUCCESS") == Some(&total),
@@ -47,8 +47,8 @@ impl Whole {
             total,
             verdicts,
             duration_ms: duration(&subject, started_at.as_deref(), completed_at.as_deref()),
-            started_at: started_at.map(|at| shortened(&at, LONGEST_WORD)),
-            completed_at: completed_at.map(|at| shortened(&at, LONGEST_WORD)),
+            started_at: started_at.map(|at| shorten_line(&at, LONGEST_WORD)),
+            completed_at: completed_at.map(|at| shorten_line(&at, LONGEST_WORD)),
             build: builds.first().filter(|_| builds.len() == 1).cloned(),
             builds: if builds.len() > 1 { builds } else { Vec::new() },
             failures: Vec::new(),
@@ -85,7 +85,7 @@ fn counted(subject: &Subject) -> (usize, usize) {
 fn verdicts(subject: &Subject) -> BTreeMap<String, usize> {
     let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
     for verdict in subject.cases.iter().filter_map(|case| case.item.verdict()) {
-        *verdicts.entry(shortened(&verdict, LONGEST_WORD)).or_default() += 1;
+        *verdicts.entry(shorten_line(&verdict, LONGEST_WORD)).or_default() += 1;
     }
     if subject.cases.is_empty() { counts(subject) } else { verdicts }
 }
@@ -107,7 +107,7 @@ fn name(subject: &Subject) -> Option<String> {
             subject.cases.first().and_then(|case| case.item.test_name.clone())
         }
     };
-    name.map(|name| shortened(&name, LONGEST_NAME))
+    name.map(|name| shorten_line(&name, LONGEST_NAME))
 }
 
 /// When it began or ended: as its record says, else as its tests do.
@@ -146,8 +146,8 @@ pub(super) fn builds(subject: &Subject) -> Vec<BuildName> {
     }
 
     let build = |(id, names): (String, BTreeSet<String>)| BuildName {
-        id: shortened(&id, LONGEST_ID),
-        name: names.first().map(|name| shortened(name, LONGEST_NAME)),
+        id: shorten_line(&id, LONGEST_ID),
+        name: names.first().map(|name| shorten_line(name, LONGEST_NAME)),
     };
 
     known.into_values().map(build).collect()

@@ -6,7 +6,7 @@ use super::{
     OpenUpload, UploadJob, UploadStage, cancelled,
     journal::PartEtags,
     plan::{UploadMode, UploadPlan},
-    session::is_passing,
+    session::is_transient,
 };
 use crate::{
     failure::{Code, Failure},
@@ -45,7 +45,7 @@ impl UploadJob {
 
         let completing = self.counter.insist(CompleteBuildUpload::NAME, arguments);
         let Err(failure) = self.soon(completing).await else { return Ok(()) };
-        let is_in_doubt = matches!(failure.code, Code::NotFound | Code::Cancelled) || is_passing(&failure);
+        let is_in_doubt = matches!(failure.code, Code::NotFound | Code::Cancelled) || is_transient(&failure);
         let is_built = is_in_doubt && self.soon(self.is_built(plan)).await.unwrap_or_default();
 
         if is_built { Ok(()) } else { Err(failure) }
@@ -159,9 +159,10 @@ fn also(failure: Failure, advice: &str) -> Failure {
 }
 
 /// Nothing has happened: whoever advises to look for it is wrong.
-fn known(failure: Failure) -> Failure {
-    if failure.is_in_doubt || failure.code == Code::OutcomeUnknown {
-        return Failure { is_in_doubt: false, ..failure.hint("upload it again") };
+fn known(mut failure: Failure) -> Failure {
+    if failure.facts.is_uncertain || failure.code == Code::OutcomeUnknown {
+        failure.facts.is_uncertain = false;
+        return failure.hint("upload it again");
     }
     failure
 }

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use super::{BackgroundUploads, UploadTiming, provenance::CiJob};
-use crate::{client::Storage, failure::Failure, tools::files::FilesRoot};
+use crate::{client::StorageClient, failure::Failure, tools::files::FilesRoot};
 
 /// Configuration of the tools that read or write local files.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub struct FileServices {
     /// Where unfinished work is kept; `None`: nowhere.
     pub state: Option<PathBuf>,
     /// The way to presigned addresses.
-    pub storage: Arc<Storage>,
+    pub storage: Arc<StorageClient>,
     /// The CI job that we are a part of.
     pub job: Option<CiJob>,
     /// How patient uploads are.
@@ -43,7 +43,7 @@ impl FileServices {
         Self {
             root,
             state,
-            storage: Arc::new(Storage::new(ca_file)),
+            storage: Arc::new(StorageClient::new(ca_file)),
             job,
             timing,
             uploads: BackgroundUploads::default(),

@@ -9,11 +9,11 @@ use super::{
     part_body::{self, ByteRange},
     plan::{UploadMode, UploadPlan},
     progress::UploadProgress,
-    session::{RETRY_AFTER, UploadSession},
+    session::UploadSession,
     source_file::SourceFile,
 };
 use crate::{
-    client::{Storage, StorageError},
+    client::{StorageClient, StorageError},
     failure::{Code, Failure},
     service::{api::uploads::GetBuildUploadParts, operation::Operation as _},
 };
@@ -33,7 +33,7 @@ pub(super) struct PartUploader {
     /// Whether the digest of the file is made meanwhile.
     pub(super) hashes: bool,
     pub(super) progress: Arc<UploadProgress>,
-    pub(super) storage: Arc<Storage>,
+    pub(super) storage: Arc<StorageClient>,
 }
 
 impl PartUploader {
@@ -83,7 +83,7 @@ impl PartUploader {
                         address = another;
                     }
                 }
-                StorageError::Passing { .. } => {
+                StorageError::Transient { .. } => {
                     let failure = given_up(number, &error);
                     let Some(pause) = pauses.next() else { return Err(failure) };
                     tracing::debug!(number, "a part has to be sent again: {error}");
@@ -101,7 +101,7 @@ impl PartUploader {
         let outcome = tokio::select! {
             outcome = self.storage.put(address, Body::wrap(body)) => outcome,
             () = stall_limit(limit, || sending.gone()) => {
-                Err(StorageError::passing(format!("nothing was taken for {} s", limit.as_secs())))
+                Err(StorageError::transient(format!("nothing was taken for {} s", limit.as_secs())))
             }
         };
         if outcome.is_err()
@@ -146,16 +146,16 @@ async fn stall_limit(limit: Duration, gone: impl Fn() -> u64) {
 
 fn given_up(number: u64, error: &StorageError) -> Failure {
     let code = match error {
-        StorageError::Passing { .. } => Code::ServiceUnavailable,
+        StorageError::Transient { .. } => Code::ServiceUnavailable,
         StorageError::Refused { .. } | StorageError::Final(_) => Code::Rejected,
-        StorageError::Address(_) | StorageError::NoTag(_) => Code::BadResponse,
+        StorageError::Address(_) | StorageError::NoEtag(_) => Code::BadResponse,
     };
     let failure = Failure::new(code, format!("part {number} could not be stored: {error}"));
     let failure = failure.detail(PART_NUMBER, number);
 
     match error {
         StorageError::Refused { status, .. } => failure.status(*status),
-        StorageError::Passing { wait: Some(wait), .. } => failure.detail(RETRY_AFTER, wait.as_secs()),
+        StorageError::Transient { retry_after: Some(wait), .. } => failure.retry_after(*wait),
         _ => failure,
     }
 }

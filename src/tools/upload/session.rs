@@ -16,9 +16,6 @@ use crate::{
     },
 };
 
-/// Detail of a failure: seconds that the service asks to wait.
-pub(super) const RETRY_AFTER: &str = "retry_after_s";
-
 /// The way to the operations of one project.
 #[derive(Clone, Debug)]
 pub(super) struct UploadSession {
@@ -57,7 +54,7 @@ impl UploadSession {
     /// The failure itself when that is longer than there is time; `cancelled`.
     pub(super) async fn pause(&self, pause: Duration, failure: Failure) -> Result<(), Failure> {
         let clock = self.gateway.clock();
-        let asked = failure.details.get(RETRY_AFTER).and_then(Value::as_u64).map(Duration::from_secs);
+        let asked = failure.facts.retry_after;
         let left = self.end.saturating_sub(clock.now());
 
         if let Some(asked) = asked.filter(|asked| *asked > left) {
@@ -69,7 +66,7 @@ impl UploadSession {
         }
 
         tokio::select! {
-            () = clock.pause(asked.unwrap_or_default().max(pause)) => Ok(()),
+            () = clock.sleep(asked.unwrap_or_default().max(pause)) => Ok(()),
             () = self.cancelled.cancelled() => Err(cancelled()),
         }
     }
@@ -102,7 +99,7 @@ impl UploadSession {
                 Err(failure) => failure,
             };
             match pauses.next() {
-                Some(pause) if is_passing(&failure) => {
+                Some(pause) if is_transient(&failure) => {
                     tracing::debug!(operation, "called again: {failure}");
                     self.pause(pause, failure).await?;
                 }
@@ -113,7 +110,7 @@ impl UploadSession {
 }
 
 /// Whether it may go better the next time.
-pub(super) fn is_passing(failure: &Failure) -> bool {
+pub(super) fn is_transient(failure: &Failure) -> bool {
     matches!(
         failure.code,
         Code::ServiceUnavailable | Code::RateLimited | Code::Timeout | Code::OutcomeUnknown

@@ -80,7 +80,7 @@ impl Course {
             tokio::select! {
                 biased;
                 outcome = &mut looking => return Some(outcome),
-                () = self.clock.alarm(tick) => {}
+                () = self.clock.timeout(tick) => {}
             }
 
             left = left.saturating_sub(tick);
@@ -99,7 +99,7 @@ impl Course {
             self.failing_since = None;
             return Ok(());
         };
-        let passes = failure.is_passing();
+        let passes = failure.is_transient();
         tracing::info!("a look failed: {failure}");
         self.troubles.push(failure.clone());
         self.watcher.rest(self.asked_for());
@@ -117,7 +117,7 @@ impl Course {
     /// A failure as the end of the wait.
     fn given_up(&self, mut failure: Failure) -> Failure {
         let count = self.count();
-        if failure.is_passing() && count >= MOST_TROUBLES {
+        if failure.is_transient() && count >= MOST_TROUBLES {
             failure.message =
                 format!("wait_for_completion: {count} looks in a row failed: {}", failure.message);
             failure = failure.hint("the runs go on without you: call again with the same arguments later");
@@ -158,8 +158,7 @@ impl Course {
     /// How long the service asked to be left alone.
     fn asked_for(&self) -> Duration {
         let failure = self.troubles.last();
-        let seconds = failure.and_then(|failure| failure.details.get("retry_after_s")?.as_u64());
-        Duration::from_secs(seconds.unwrap_or_default())
+        failure.and_then(|failure| failure.facts.retry_after).unwrap_or_default()
     }
 
     /// Lets time pass, and tells at least every [`TELLING`].
@@ -167,7 +166,7 @@ impl Course {
         let mut left = span;
         while !left.is_zero() {
             let slice = left.min(TELLING);
-            self.clock.pause(slice).await;
+            self.clock.sleep(slice).await;
             left -= slice;
             tell(&*self.watcher, &self.told);
         }

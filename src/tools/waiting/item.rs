@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::text::shortened;
+use crate::text::shorten_line;
 
 /// Words for results (supplement 2.3). The service may have others: they are shown as they are.
 const RESULTS: [&str; 8] =
@@ -51,7 +51,7 @@ impl Item {
         Self {
             job_id: text(job, "job_id"),
             run_id: last.and_then(|run| text(run, "multiplayer_run_id")),
-            test_name: text(job, "test_name").map(|name| shortened(&name, LONGEST_NAME)),
+            test_name: text(job, "test_name").map(|name| shorten_line(&name, LONGEST_NAME)),
             platform: text(job, "platform"),
             result: last.filter(|_| is_over).and_then(|run| text(run, "result")),
             attempts: Some(runs.len()).filter(|attempts| *attempts > 1),
@@ -69,7 +69,7 @@ impl Item {
         Self {
             job_id: text(run, "job_id"),
             run_id: text(run, "multiplayer_run_id"),
-            test_name: name.map(|name| shortened(name, LONGEST_NAME)),
+            test_name: name.map(|name| shorten_line(name, LONGEST_NAME)),
             result: text(run, "result").filter(|_| is_over),
             status,
             ..Self::default()

@@ -36,7 +36,7 @@ impl Named {
     pub(super) async fn look(&mut self, counter: &ProjectClient) -> Result<(), Failure> {
         let failed = self.hidden.read_each(counter).await;
         let (passing, lost): (Vec<_>, Vec<_>) =
-            failed.into_iter().partition(|(_, failure)| failure.is_passing());
+            failed.into_iter().partition(|(_, failure)| failure.is_transient());
         self.hidden.leave_out(&lost);
         self.lost.extend(lost);
         passing.into_iter().next().map_or(Ok(()), |(_, failure)| Err(failure))

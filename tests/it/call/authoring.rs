@@ -120,7 +120,10 @@ async fn a_stale_version_is_a_conflict_that_names_both_versions() {
         });
         assert_eq!(error["details"], details);
         let hint = error["hint"].as_str().expect("a hint");
-        assert!(hint.contains("read it again") && hint.contains("merge") && hint.contains("retry"), "{hint}");
+        assert!(
+            hint.contains("read it again") && hint.contains("merge") && hint.contains("call again"),
+            "{hint}"
+        );
         let fresh = json!({id: of, "expected_version": latest, "patch": {"name": "Mine"}});
         assert_eq!(host.succeed(tool, fresh).await["version"], latest + 1);
     }

@@ -40,7 +40,7 @@ fn lost_before() -> Value {
 
 impl Session {
     async fn pass(&self, seconds: u64) {
-        self.clock.pause(Duration::from_secs(seconds)).await;
+        self.clock.sleep(Duration::from_secs(seconds)).await;
     }
 
     /// Calls a tool that meets a fault, and lets 12 seconds pass.

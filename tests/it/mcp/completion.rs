@@ -178,7 +178,7 @@ async fn typing_costs_one_request_and_a_pause_another() {
 
     assert_eq!(scene.service.requests().await.len(), 1);
 
-    scene.clock.pause(std::time::Duration::from_secs(10)).await;
+    scene.clock.sleep(std::time::Duration::from_secs(10)).await;
     scene.host.complete(template(RUN), "run", "huid").await;
 
     assert_eq!(scene.service.requests().await.len(), 2);
@@ -216,7 +216,7 @@ async fn projects_are_those_of_the_settings_of_the_session_and_of_the_key() {
     assert_eq!(scene.host.values(template(RUN), "project", "").await, [""; 0]);
 
     scene.host.succeed("list_runs", json!({"project_id": "arena"})).await;
-    scene.clock.pause(std::time::Duration::from_secs(10)).await;
+    scene.clock.sleep(std::time::Duration::from_secs(10)).await;
 
     assert_eq!(scene.host.values(template(RUN), "project", "").await, ["arena"]);
 }

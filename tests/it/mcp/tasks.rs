@@ -62,7 +62,7 @@ fn id(task: &Value) -> String {
 
 impl Scene {
     async fn pass(&self, seconds: u64) {
-        self.clock.pause(Duration::from_secs(seconds)).await;
+        self.clock.sleep(Duration::from_secs(seconds)).await;
     }
 
     /// The answer to a request of a host that can have tasks.

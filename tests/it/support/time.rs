@@ -49,7 +49,7 @@ impl Simulated {
     }
 
     /// Lets the machine sleep for so long, and nothing but its clock.
-    pub(crate) fn sleep(&self, span: Duration) {
+    pub(crate) fn suspend(&self, span: Duration) {
         *self.slept.lock().expect("no test panics here") += span;
         if let Some(service) = self.service.upgrade() {
             service.advance(span.as_secs_f64());
@@ -70,13 +70,13 @@ impl Clock for Simulated {
     }
 
     /// The sandbox begins at this time too.
-    fn date(&self) -> Timestamp {
+    fn timestamp(&self) -> Timestamp {
         let start: Timestamp = "2026-03-02T09:15:00Z".parse().expect("a time");
         let slept = *self.slept.lock().expect("no test panics here");
         start + SignedDuration::try_from(self.now() + slept).expect("a span")
     }
 
-    fn pause(&self, span: Duration) -> BoxFuture<'_, ()> {
+    fn sleep(&self, span: Duration) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.pauses.lock().expect("no test panics here").push(span);
             if self.stands_still.load(Ordering::Relaxed) {
@@ -87,7 +87,7 @@ impl Clock for Simulated {
         })
     }
 
-    fn alarm(&self, span: Duration) -> BoxFuture<'_, ()> {
+    fn timeout(&self, span: Duration) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             if !self.is_slow.load(Ordering::Relaxed) {
                 std::future::pending::<()>().await;

@@ -7,7 +7,7 @@ use crate::{client::ApiKey, fields::Fields, service::operation::FieldMatch, text
 /// Arguments as the service's records show them: records come without what hides in texts, and without the key.
 pub(super) fn as_shown(arguments: &Fields, key: &ApiKey) -> Fields {
     let mut shown = arguments.clone();
-    shown.values_mut().for_each(text::clean);
+    shown.values_mut().for_each(text::remove_hidden);
     key.mask_fields(&mut shown);
     shown
 }

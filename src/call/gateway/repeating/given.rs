@@ -11,7 +11,7 @@ const MOST: usize = 256;
 
 /// What a caller was given.
 #[derive(Debug)]
-struct Answer {
+struct HttpResponse {
     call: Call,
     ids: BTreeSet<String>,
     /// When it was told that they are there; `None`: the call itself has made them.
@@ -20,7 +20,7 @@ struct Answer {
 
 /// The latest answers, the oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Given(VecDeque<Answer>);
+pub(super) struct Given(VecDeque<HttpResponse>);
 
 impl Given {
     pub(super) fn add<'a>(
@@ -39,7 +39,7 @@ impl Given {
             self.0.pop_front();
         }
 
-        self.0.push_back(Answer { call: call.clone(), ids, told });
+        self.0.push_back(HttpResponse { call: call.clone(), ids, told });
     }
 
     /// The ids, in lower case, that an equal call has made, or that were there before this one was `sent`.

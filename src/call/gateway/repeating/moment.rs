@@ -15,7 +15,7 @@ pub(super) struct Moment {
 
 impl Moment {
     pub(super) fn now(clock: &dyn Clock) -> Self {
-        Self { passed: clock.now(), date: clock.date() }
+        Self { passed: clock.now(), date: clock.timestamp() }
     }
 
     /// How long this process has been awake since `earlier`.

@@ -149,7 +149,7 @@ async fn a_broken_picture_is_described_with_the_way_to_save_it() {
     for broken in [&large[..large.len() / 2], b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"] {
         let (_peer, mut host) = answering("200 OK\r\ncontent-type: image/png", broken).await;
         let (shown, images) = look(&mut host, file("a.png")).await;
-        assert_eq!((images.len(), &shown["picture"]), (0, &json!({"omitted": "it is broken"})));
+        assert_eq!((images.len(), &shown["picture"]), (0, &json!({"omitted": "it is damaged"})));
         assert!(shown["hint"].as_str().expect("a hint").contains("`download_run_files`"), "{shown}");
     }
 }

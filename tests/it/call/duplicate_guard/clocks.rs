@@ -13,7 +13,7 @@ async fn a_machine_that_slept_looks_back_over_its_sleep() {
     let mut scene = open().await;
     let before = scene.count("list_jobs").await;
     scene.lose("start_run", &start(), lost_after()).await;
-    scene.clock.sleep(Duration::from_secs(7_200));
+    scene.clock.suspend(Duration::from_secs(7_200));
 
     let error = scene.host.fail("start_run", start()).await;
 

@@ -58,7 +58,7 @@ async fn the_time_to_repeat_begins_when_the_caller_is_left_in_doubt() {
 
     let slow = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        scene.clock.pause(Duration::from_secs(40)).await;
+        scene.clock.sleep(Duration::from_secs(40)).await;
     };
     let (error, ()) = tokio::join!(scene.host.fail("start_run", start()), slow);
 

@@ -49,7 +49,7 @@ async fn the_bomb_is_armed() {
 
 #[tokio::test]
 async fn huge_dimensions_are_not_decoded() {
-    let word = json!("it has more pixels than are decoded: 8192 a side");
+    let word = json!("it is too large to decode (limit: 8192 pixels a side)");
     for (width, height, depth, colour) in
         [(60_000, 60_000, 8, 0), (8_193, 1, 8, 0), (1, i32::MAX.unsigned_abs(), 8, 6), (8_192, 8_192, 16, 6)]
     {
@@ -93,7 +93,7 @@ async fn broken_pictures_are_said_to_be_broken() {
     let large = noise(2_000, 20);
     for broken in [&b"\x89PNG\r\n\x1a\n"[..], b"\xff\xd8\xff", &large[..large.len() / 2], &bomb(0, 0, 8, 0)] {
         let found = omitted(screenshot(broken, "image/png")).await;
-        assert_eq!(found, "it is broken", "{} bytes", broken.len());
+        assert_eq!(found, "it is damaged", "{} bytes", broken.len());
     }
 }
 
@@ -114,7 +114,7 @@ async fn the_file_decides_what_it_is_and_not_the_type_that_is_stated() {
         (b"", "x` \u{202e}\nyes", "xyes"),
     ] {
         let found = omitted(screenshot(other, stated)).await;
-        assert_eq!(found, json!(format!("it is neither PNG nor JPEG, and said to be `{shown}`")));
+        assert_eq!(found, json!(format!("it is neither PNG nor JPEG; the stated content type is `{shown}`")));
     }
 }
 

@@ -121,7 +121,7 @@ async fn the_newest_revision_tells_them_apart_too() {
         assert!(told(&error).1.contains(hint), "{more}: {error}");
     }
 
-    clock.pause(Duration::from_secs(601)).await;
+    clock.sleep(Duration::from_secs(601)).await;
     let late = json!({"requestState": state, "inputResponses": yes});
 
     assert_eq!(told(&error(&modern_call(&mut host, &costly(), late).await)).0, "timeout");

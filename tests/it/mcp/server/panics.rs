@@ -33,17 +33,17 @@ impl Clock for Broken {
         Duration::ZERO
     }
 
-    fn date(&self) -> Timestamp {
+    fn timestamp(&self) -> Timestamp {
         assert!(self.is_mended.load(Ordering::Relaxed), "the clock is broken");
         Timestamp::UNIX_EPOCH
     }
 
-    fn pause(&self, _: Duration) -> BoxFuture<'_, ()> {
+    fn sleep(&self, _: Duration) -> BoxFuture<'_, ()> {
         panic!("the clock is broken")
     }
 
-    fn alarm(&self, span: Duration) -> BoxFuture<'_, ()> {
-        self.pause(span)
+    fn timeout(&self, span: Duration) -> BoxFuture<'_, ()> {
+        self.sleep(span)
     }
 }
 

@@ -44,7 +44,7 @@ async fn a_look_under_way_is_ended_and_the_task_is_cancelled() {
     let call = modern(json!({"name": TOOL, "arguments": arguments}), true);
     let task = id(&host.request("tools/call", call).await["result"]);
 
-    clock.pause(Duration::from_secs(60)).await;
+    clock.sleep(Duration::from_secs(60)).await;
     let of_task = || modern(json!({"taskId": task}), true);
     let get = host.start("tasks/get", of_task()).await;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    client::RETRY,
+    client::RETRY_POLICY,
     sandbox::seed::{EXECUTION_COMPLETED, RUN_FAILED},
 };
 
@@ -42,7 +42,7 @@ async fn a_run_or_its_bugs_that_cannot_be_read_leave_the_verdict() {
         [("get_run", 404, "run"), ("list_run_bugs", 403, "bugs of run"), ("get_run", 500, "run")]
     {
         let (service, mut host) = open().await;
-        let fault = json!({"operation": operation, "status": status, "times": RETRY.attempts});
+        let fault = json!({"operation": operation, "status": status, "times": RETRY_POLICY.attempts});
         service.fault(fault).await;
         let summary = host.succeed(TOOL, execution(EXECUTION_COMPLETED)).await;
         assert_eq!(summary["verdicts"], json!({"FAILED": 1, "SUCCESS": 3}));

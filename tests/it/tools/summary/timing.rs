@@ -28,15 +28,15 @@ impl Clock for Started {
         *self.now.lock().expect("no test panics here")
     }
 
-    fn date(&self) -> jiff::Timestamp {
+    fn timestamp(&self) -> jiff::Timestamp {
         jiff::Timestamp::UNIX_EPOCH
     }
 
-    fn pause(&self, span: Duration) -> BoxFuture<'_, ()> {
-        self.alarm(span)
+    fn sleep(&self, span: Duration) -> BoxFuture<'_, ()> {
+        self.timeout(span)
     }
 
-    fn alarm(&self, span: Duration) -> BoxFuture<'_, ()> {
+    fn timeout(&self, span: Duration) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let runs = self.runs.subscribe().wait_for(|runs| *runs).await.map(|runs| *runs);
             assert!(runs.is_ok_and(|runs| runs));

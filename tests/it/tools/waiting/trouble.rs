@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tas_mcp::{
     call::gateway::Gateway,
-    client::RETRY,
+    client::RETRY_POLICY,
     failure::Failure,
     sandbox::{
         keys,
@@ -23,7 +23,7 @@ use super::{Scene, TOOL, open};
 /// Lets so many looks at a job fail, with all their retries.
 async fn fail(scene: &Scene, looks: u32, status: u16) {
     let fault = json!({
-        "operation": "get_job", "status": status, "headers": {"retry-after": "0"}, "times": looks * RETRY.attempts,
+        "operation": "get_job", "status": status, "headers": {"retry-after": "0"}, "times": looks * RETRY_POLICY.attempts,
     });
     scene.service.fault(fault).await;
 }

@@ -91,15 +91,15 @@ impl Clock for Still {
         Duration::ZERO
     }
 
-    fn date(&self) -> jiff::Timestamp {
+    fn timestamp(&self) -> jiff::Timestamp {
         jiff::Timestamp::UNIX_EPOCH
     }
 
-    fn pause(&self, _: Duration) -> BoxFuture<'_, ()> {
+    fn sleep(&self, _: Duration) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 
-    fn alarm(&self, _: Duration) -> BoxFuture<'_, ()> {
+    fn timeout(&self, _: Duration) -> BoxFuture<'_, ()> {
         Box::pin(std::future::pending())
     }
 }

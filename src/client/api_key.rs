@@ -1,0 +1,157 @@
+//! The API key: its kind, and how it stays secret.
+
+use std::fmt;
+
+use http::HeaderValue;
+use ring::hmac;
+use serde_json::Value;
+
+use crate::fields::Fields;
+
+/// Text that masked output shows in place of the key.
+const MASK: &str = "[api key]";
+
+/// A text that no output shows: it has no `Display`, no serialization, and a `Debug` without content.
+#[derive(Clone)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Returns the text itself, for the one header that carries it.
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("[secret]")
+    }
+}
+
+/// Owner of a key (specification, Authentication).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyKind {
+    /// One project. The key works on every route.
+    Project,
+    /// All projects of an organization. The key works on project-scoped routes only.
+    Organization,
+}
+
+impl KeyKind {
+    /// Returns the kind of a key: `<word>_org_...` is an organization key, anything else is a project key.
+    fn from_key(key: &str) -> Self {
+        match key.split_once("_org_") {
+            Some((word, _)) if !word.contains('_') => Self::Organization,
+            _ => Self::Project,
+        }
+    }
+}
+
+/// A usable API key.
+#[derive(Clone, Debug)]
+pub struct ApiKey {
+    secret: Secret,
+    header: HeaderValue,
+    kind: KeyKind,
+}
+
+impl ApiKey {
+    /// Parses a key. Surrounding white space is ignored.
+    ///
+    /// # Errors
+    /// Describes why the text cannot be a key, without showing it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err("is empty".to_owned());
+        }
+
+        let unusable = "has characters that no key has (a line break, a space or a control character?)";
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(unusable.to_owned());
+        }
+
+        let mut header = HeaderValue::from_str(text).map_err(|_| unusable.to_owned())?;
+        header.set_sensitive(true);
+
+        Ok(Self { secret: Secret(text.to_owned()), header, kind: KeyKind::from_key(text) })
+    }
+
+    /// Returns the value of the header `X-Api-Key`, marked as sensitive.
+    pub(crate) fn header(&self) -> HeaderValue {
+        self.header.clone()
+    }
+
+    /// Derives a key for another purpose. The API key cannot be computed from it.
+    pub(crate) fn derive_key(&self, purpose: &[u8]) -> Vec<u8> {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, self.secret.expose().as_bytes());
+        hmac::sign(&key, purpose).as_ref().to_vec()
+    }
+
+    /// Returns whether `other` is the same key.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        self.secret.expose() == other.secret.expose()
+    }
+
+    /// Returns the owner of the key.
+    pub fn kind(&self) -> KeyKind {
+        self.kind
+    }
+
+    /// Returns `text` with every occurrence of the key masked.
+    pub fn mask_text(&self, text: String) -> String {
+        let key = self.secret.expose();
+        if text.contains(key) { text.replace(key, MASK) } else { text }
+    }
+
+    /// Masks the key in every string and field name of a parsed JSON value. Escapes cannot hide the key there, as they could
+    /// in JSON text.
+    pub fn mask_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.mask_text(std::mem::take(text)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_value(item)),
+            Value::Object(fields) => self.mask_fields(fields),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Masks the key in every string and field name of a JSON object.
+    pub fn mask_fields(&self, fields: &mut Fields) {
+        // Renaming fields rebuilds the object, which is rarely necessary.
+        if fields.keys().any(|name| name.contains(self.secret.expose())) {
+            let unmasked = std::mem::take(fields);
+            *fields = unmasked.into_iter().map(|(name, value)| (self.mask_text(name), value)).collect();
+        }
+
+        fields.values_mut().for_each(|value| self.mask_value(value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_kind_of_a_key_is_read_from_its_prefix() {
+        for (text, expected) in [
+            ("svc_abc", KeyKind::Project),
+            ("svc_org_abc", KeyKind::Organization),
+            ("svc_test_org_abc", KeyKind::Project),
+            ("org_abc", KeyKind::Project),
+        ] {
+            assert_eq!(ApiKey::parse(text).expect("a key").kind(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_key_is_masked_in_values_and_names() {
+        let key = ApiKey::parse("svc_abc").expect("a key");
+        let mut value = json!({"svc_abc": [{"a": "<svc_abc> svc_abc"}], "b": 1});
+
+        key.mask_value(&mut value);
+
+        assert_eq!(value, json!({"[api key]": [{"a": "<[api key]> [api key]"}], "b": 1}));
+    }
+}

@@ -1,0 +1,74 @@
+//! Checks of a host for `doctor`: whether it responds, through which proxy, and whether its clock agrees with the local
+//! clock. The checks do not send the API key.
+
+use std::time::{Duration, Instant};
+
+use http::{Method, header};
+use hyper_util::client::proxy::matcher::Matcher;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{
+    HostUrl, HttpRequest, RequestKind,
+    http_date::parse_http_date,
+    http_response::header_text,
+    transport::{Transport, limit_time},
+};
+use crate::{failure::Failure, service::operation::UrlBase};
+
+/// The response of a host to a request without a key.
+#[derive(Clone, Debug, Serialize)]
+pub struct HostProbe {
+    /// HTTP status. Any status proves that the host responds.
+    pub status: u16,
+    /// Time from the request to the head of the response.
+    pub milliseconds: u128,
+    /// How far the host's clock is ahead of the local clock, in seconds. Negative if it is behind.
+    pub clock_ahead_s: Option<i64>,
+}
+
+/// Returns the proxy that requests to `url` go through, without its credentials.
+pub fn proxy_for(url: &HostUrl) -> Option<String> {
+    if url.is_loopback() {
+        return None;
+    }
+
+    let address = url.as_str().parse().ok()?;
+    let proxy = Matcher::from_system().intercept(&address)?;
+    let scheme = proxy.uri().scheme_str().unwrap_or("http");
+    let host = proxy.uri().authority()?.as_str().rsplit('@').next().unwrap_or_default();
+
+    Some(format!("{scheme}://{host}"))
+}
+
+impl Transport {
+    /// Requests the address of the host itself.
+    pub(super) async fn probe(&self, url_base: UrlBase, limit: Duration) -> Result<HostProbe, Failure> {
+        let started = Instant::now();
+        let response = limit_time(limit, self.request_root()).await;
+        let response = response.map_err(|error| error.into_failure(&probe_request(url_base), None, 1))?;
+
+        let date = header_text(response.headers(), header::DATE).and_then(parse_http_date);
+
+        Ok(HostProbe {
+            status: response.status().as_u16(),
+            milliseconds: started.elapsed().as_millis(),
+            clock_ahead_s: date.map(|date| (date - Timestamp::now()).get_seconds()),
+        })
+    }
+}
+
+/// Returns the description of the request for the message of a failure.
+fn probe_request(url_base: UrlBase) -> HttpRequest<'static> {
+    HttpRequest {
+        operation: "doctor",
+        url_base,
+        has_key: false,
+        method: Method::GET,
+        path_and_query: String::new(),
+        part: None,
+        body: None,
+        kind: RequestKind::Repeatable,
+        recovery_hint: None,
+    }
+}

@@ -1,0 +1,116 @@
+//! HTTP clients with their connection pools, one for each kind of connection. Each is created when it is first used,
+//! because reading the system's certificates takes time.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+    time::Duration,
+};
+
+use reqwest::{Certificate, Client, redirect};
+
+use super::{
+    host_url::ConnectionKind,
+    transport_error::{TransportError, error_chain},
+};
+
+/// Time limit of opening a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Share of the request's time limit that opening a connection may take. A connection that does not open fails before the
+/// request does, so that it is certain that nothing was sent.
+const CONNECT_SHARE: f64 = 0.8;
+
+/// How long an idle connection is kept. The span is shorter than that of most servers, so that a request seldom meets a
+/// connection that the server is closing.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The HTTP clients for one host and the hosts that it redirects to.
+#[derive(Debug)]
+pub(super) struct HttpClients {
+    ca_file: Option<PathBuf>,
+    timeout: Duration,
+    plain: OnceLock<Client>,
+    loopback_tls: OnceLock<Client>,
+    remote_tls: OnceLock<Client>,
+}
+
+impl HttpClients {
+    /// Creates clients that trust the certificates of `ca_file` in addition to the system's. `timeout` is the time limit of
+    /// one request.
+    pub(super) fn new(ca_file: Option<PathBuf>, timeout: Duration) -> Self {
+        Self {
+            ca_file,
+            timeout,
+            plain: OnceLock::new(),
+            loopback_tls: OnceLock::new(),
+            remote_tls: OnceLock::new(),
+        }
+    }
+
+    /// Returns the client for this kind of connection.
+    pub(super) fn get(&self, kind: ConnectionKind) -> Result<&Client, TransportError> {
+        let slot = match kind {
+            ConnectionKind::Plain => &self.plain,
+            ConnectionKind::LoopbackTls => &self.loopback_tls,
+            ConnectionKind::RemoteTls => &self.remote_tls,
+        };
+        if let Some(client) = slot.get() {
+            return Ok(client);
+        }
+
+        let client = self.build(kind)?;
+
+        Ok(slot.get_or_init(|| client))
+    }
+
+    fn build(&self, kind: ConnectionKind) -> Result<Client, TransportError> {
+        // The installation fails only if a provider is installed already, which serves as well.
+        drop(rustls::crypto::ring::default_provider().install_default());
+
+        let mut builder = Client::builder()
+            .user_agent(concat!("tas-mcp/", env!("CARGO_PKG_VERSION")))
+            .redirect(redirect::Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT.min(self.timeout.mul_f64(CONNECT_SHARE)))
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .tcp_nodelay(true);
+
+        builder = match kind {
+            // Plain HTTP verifies no certificate: the system's certificates are not read.
+            ConnectionKind::Plain => builder.tls_certs_only([]),
+            ConnectionKind::LoopbackTls | ConnectionKind::RemoteTls => self.trust_ca_file(builder)?,
+        };
+        if kind != ConnectionKind::RemoteTls {
+            builder = builder.no_proxy();
+        }
+
+        builder.build().map_err(|error| TransportError::Setup(error_chain(&error)))
+    }
+
+    fn trust_ca_file(
+        &self,
+        builder: reqwest::ClientBuilder,
+    ) -> Result<reqwest::ClientBuilder, TransportError> {
+        let Some(path) = &self.ca_file else { return Ok(builder) };
+        let certificates = read_certificates(path).map_err(TransportError::Setup)?;
+
+        Ok(builder.tls_certs_merge(certificates))
+    }
+}
+
+/// Reads the certificates of a PEM file.
+///
+/// # Errors
+/// Describes why the file cannot be read or has no certificate.
+pub fn read_certificates(path: &Path) -> Result<Vec<Certificate>, String> {
+    let pem = std::fs::read(path).map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
+    let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| {
+        format!("`{}` has no usable certificate: {}", path.display(), error_chain(&error))
+    })?;
+
+    if certificates.is_empty() {
+        return Err(format!("`{}` has no certificate in PEM form", path.display()));
+    }
+
+    Ok(certificates)
+}

@@ -1,0 +1,84 @@
+//! A response of the service, before its content is interpreted.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use jiff::Timestamp;
+use reqwest::Url;
+
+use super::http_date::{parse_http_date, retry_after};
+
+/// A response of the service with its complete body.
+#[derive(Clone, Debug)]
+pub struct HttpResponse {
+    /// HTTP status.
+    pub status: u16,
+    /// Body, at most [`super::MAX_RESPONSE_BYTES`] bytes.
+    pub body: Bytes,
+    /// The header `Location` of a redirect, as an absolute address.
+    pub location: Option<String>,
+    /// How long the service asks to wait before the next request.
+    pub retry_after: Option<Duration>,
+    /// The header `Date`: the service's clock.
+    pub date: Option<Timestamp>,
+    /// Number of requests that were sent for this response.
+    pub attempts: u32,
+    /// Description of the file, if a file was requested.
+    pub file: FileMetadata,
+}
+
+/// Description of a file in the headers of a response.
+#[derive(Clone, Debug, Default)]
+pub struct FileMetadata {
+    /// `Content-Type`
+    pub content_type: Option<String>,
+    /// `ETag`, unchanged.
+    pub etag: Option<String>,
+    /// Size of the whole file in bytes, if the response states it.
+    pub total: Option<u64>,
+    /// Position of the body in the file.
+    pub offset: u64,
+    /// Whether the response came from another address, after redirects.
+    pub was_redirected: bool,
+    /// Why a redirect was not followed, if one was not.
+    pub redirect_error: Option<String>,
+}
+
+impl HttpResponse {
+    pub(super) fn new(status: u16, url: &Url, headers: &HeaderMap, body: Bytes) -> Self {
+        let file = FileMetadata {
+            content_type: header_text(headers, header::CONTENT_TYPE).map(str::to_owned),
+            etag: header_text(headers, header::ETAG).map(str::to_owned),
+            ..FileMetadata::default()
+        };
+
+        Self {
+            status,
+            body,
+            location: header_text(headers, header::LOCATION).map(|location| absolute(url, location)),
+            retry_after: retry_after(headers),
+            date: header_text(headers, header::DATE).and_then(parse_http_date),
+            attempts: 1,
+            file,
+        }
+    }
+
+    pub(super) fn with_attempts(self, attempts: u32) -> Self {
+        Self { attempts, ..self }
+    }
+
+    /// Returns whether the status is 2xx.
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+/// Returns the value of a header, if it is text.
+pub(super) fn header_text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok())
+}
+
+fn absolute(url: &Url, location: &str) -> String {
+    url.join(location).map_or_else(|_| location.to_owned(), Into::into)
+}

@@ -1,0 +1,111 @@
+//! The client of the service.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{
+    ApiKey, ClientConfig, HostProbe, HttpRequest, HttpResponse, KeySource, RETRY_POLICY, RetryPolicy,
+    ServiceHost, transport::Transport,
+};
+use crate::{
+    failure::{Code, Failure},
+    service::operation::UrlBase,
+};
+
+/// Time limit of [`ServiceClient::probe`].
+const PROBE_LIMIT: Duration = Duration::from_secs(10);
+
+/// Sends requests to the hosts of the service.
+#[derive(Debug)]
+pub struct ServiceClient {
+    key: KeySource,
+    main: Transport,
+    knowledge: Option<Transport>,
+    retry_policy: RetryPolicy,
+}
+
+impl ServiceClient {
+    /// Creates a client. It opens no connection before the first request.
+    pub fn new(config: ClientConfig) -> Self {
+        let ClientConfig { base_url, knowledge_url, key, ca_file, timeout } = config;
+        let transport = |url| Transport::new(url, ca_file.clone(), timeout);
+
+        Self {
+            key,
+            main: transport(base_url),
+            knowledge: knowledge_url.map(transport),
+            retry_policy: RETRY_POLICY,
+        }
+    }
+
+    /// Returns the current API key. A key in a file is read anew.
+    ///
+    /// # Errors
+    /// The file holds no usable key any more.
+    pub fn key(&self) -> Result<ApiKey, Failure> {
+        self.key.key().map_err(|problem| {
+            Failure::new(
+                Code::NotConfigured,
+                format!("the API key cannot be used: TAS_API_KEY_FILE {problem}"),
+            )
+            .hint("ask the person to put a valid key into that file; the next call reads it again")
+        })
+    }
+
+    /// Sends a request, and repeats it as the retry policy allows. Any status is a success here.
+    ///
+    /// # Errors
+    /// No response came within the allowed attempts and before `deadline`, or the host is not configured.
+    pub async fn send(
+        &self,
+        request: &HttpRequest<'_>,
+        key: &ApiKey,
+        deadline: Instant,
+    ) -> Result<HttpResponse, Failure> {
+        let transport = self.transport(request)?;
+        let mut attempt = 1;
+
+        loop {
+            let outcome = transport.send(request, key, deadline).await;
+            let pause = self.retry_policy.pause_after(attempt, request.kind, &outcome, deadline);
+
+            let Some(pause) = pause else {
+                return match outcome {
+                    Ok(response) => Ok(response.with_attempts(attempt)),
+                    Err(error) => Err(error.into_failure(request, Some(key), attempt)),
+                };
+            };
+
+            tracing::debug!(operation = request.operation, attempt, pause_ms = pause.as_millis(), "retrying");
+            tokio::time::sleep(pause).await;
+            attempt += 1;
+        }
+    }
+
+    /// Requests the address of a host without the key, to find out whether the host responds. Returns `None` if the host
+    /// is not configured.
+    pub async fn probe(&self, url_base: UrlBase) -> Option<Result<HostProbe, Failure>> {
+        let transport = self.transport_to(ServiceHost::for_url_base(url_base))?;
+        Some(transport.probe(url_base, PROBE_LIMIT).await)
+    }
+
+    /// Returns the transport to the host of a request.
+    pub(super) fn transport(&self, request: &HttpRequest<'_>) -> Result<&Transport, Failure> {
+        let host = ServiceHost::for_url_base(request.url_base);
+
+        self.transport_to(host).ok_or_else(|| {
+            let message = format!("{}: the setting {} is not set", request.operation, host.setting());
+            Failure::new(Code::NotConfigured, message).hint(
+                "ask the person for the address of the knowledge host, and to restart the server with that setting",
+            )
+        })
+    }
+
+    fn transport_to(&self, host: ServiceHost) -> Option<&Transport> {
+        match host {
+            ServiceHost::Main => Some(&self.main),
+            ServiceHost::Knowledge => self.knowledge.as_ref(),
+        }
+    }
+}

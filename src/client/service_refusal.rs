@@ -1,0 +1,239 @@
+//! Responses of the service that are not 2xx, as failures (specification, Errors; supplement 1.5).
+
+use serde_json::Value;
+
+use super::{ApiKey, HttpRequest, HttpResponse, KeyKind, ServiceHost, transport_failure::attempts_note};
+use crate::{
+    failure::{Code, Failure, quote},
+    fields::Fields,
+    service::operation::UrlBase,
+};
+
+/// The text of the specification before the name of a missing permission.
+const MISSING_PERMISSION: &str = "missing required permission:";
+
+/// Fields in which a multi-part response reports its parts (specification, POST runs).
+const PART_LISTS: [&str; 2] = ["results", "device_runs"];
+
+/// Hint for a record that was changed between reading and writing.
+const STALE_VERSION: &str = "the record was changed by somebody else and nothing was written: read it again, merge your change, and call again with its new `version`";
+
+/// Returns a refusal of the service as a failure. The text of the service is quoted, and the other fields of its body are
+/// kept in `details`.
+pub fn refusal_failure(request: &HttpRequest<'_>, response: &HttpResponse, key: &ApiKey) -> Failure {
+    let refusal = Refusal::read(request, response, key);
+    let mut failure = Failure::new(refusal.code(), refusal.message()).status(response.status);
+
+    failure = match refusal.hint() {
+        Some(Hint::Uncertain(hint)) => failure.uncertain(hint),
+        Some(Hint::Plain(hint)) => failure.hint(key.mask_text(hint)),
+        None => failure,
+    };
+
+    if let Some(text) = &refusal.text {
+        failure = failure.detail("service_error", text.as_str());
+    }
+    if let Some((_, permission)) = refusal.text().split_once(MISSING_PERMISSION) {
+        failure = failure.detail("required_permission", permission.trim());
+    }
+    if let Some(wait) = response.retry_after {
+        failure = failure.retry_after(wait);
+    }
+
+    for (name, value) in refusal.body {
+        // The text in `error` is the detail `service_error` already.
+        let is_repeated = name == "error" && value.is_string();
+        if !is_repeated && !failure.details.contains_key(&name) {
+            failure.details.insert(name, value);
+        }
+    }
+
+    failure
+}
+
+/// A response that is not 2xx, with its body parsed and the key masked.
+struct Refusal<'a> {
+    request: &'a HttpRequest<'a>,
+    response: &'a HttpResponse,
+    key_kind: KeyKind,
+    body: Fields,
+    /// The service's own text: `error`, else `message`.
+    text: Option<String>,
+    /// The field in which the response reports its parts, if there is one.
+    part_list: Option<&'static str>,
+}
+
+/// What the caller can do next.
+enum Hint {
+    Plain(String),
+    /// The call may have been performed.
+    Uncertain(String),
+}
+
+impl<'a> Refusal<'a> {
+    fn read(request: &'a HttpRequest<'a>, response: &'a HttpResponse, key: &ApiKey) -> Self {
+        let mut body = if let Ok(Value::Object(body)) = serde_json::from_slice(&response.body) {
+            body
+        } else {
+            let text = Value::from(String::from_utf8_lossy(&response.body));
+            Fields::from_iter([("error".to_owned(), text)])
+        };
+        key.mask_fields(&mut body);
+
+        let text = service_text(&body);
+        let part_list = PART_LISTS.into_iter().find(|name| is_filled_list(body.get(*name)));
+
+        Self { request, response, key_kind: key.kind(), body, text, part_list }
+    }
+
+    fn text(&self) -> &str {
+        self.text.as_deref().unwrap_or_default()
+    }
+
+    fn code(&self) -> Code {
+        code_for(self.response.status, self.text())
+    }
+
+    fn message(&self) -> String {
+        let explanation = match (&self.text, self.part_list) {
+            (Some(text), _) => text.clone(),
+            (None, Some(list)) => format!("no part of the request succeeded; see `details.{list}`"),
+            (None, None) => "without an explanation".to_owned(),
+        };
+        let attempts = attempts_note(self.response.attempts);
+        let (operation, status) = (self.request.operation, self.response.status);
+
+        format!("{operation}: the service answered {status}{attempts}: {explanation}")
+    }
+
+    fn hint(&self) -> Option<Hint> {
+        let code = self.code();
+
+        if self.part_list.is_some() {
+            return Some(Hint::Plain("read what each part reports before you call again".to_owned()));
+        }
+        if code == Code::Conflict && self.body.contains_key("latest_version") {
+            return Some(Hint::Plain(STALE_VERSION.to_owned()));
+        }
+        if let (Code::ServiceUnavailable, Some(advice)) = (code, self.request.recovery_hint) {
+            return Some(Hint::Uncertain(format!("it may have happened: {advice}")));
+        }
+
+        match code {
+            Code::RateLimited => Some(self.rate_limit_hint()),
+            Code::BadResponse => Some(self.wrong_address_hint()),
+            code => self.fixed_hint(code).map(str::to_owned),
+        }
+        .map(Hint::Plain)
+    }
+
+    fn fixed_hint(&self, code: Code) -> Option<&'static str> {
+        let is_organization_key = self.key_kind == KeyKind::Organization;
+
+        Some(match code {
+            Code::Unauthenticated if self.response.status == 403 => {
+                "the key has expired or is disabled: ask the person for another key, or to enable this one"
+            }
+            Code::Unauthenticated if self.request.url_base == UrlBase::Base && is_organization_key => {
+                "this operation may accept project keys only: ask the person for a project key, or for the file itself"
+            }
+            Code::Unauthenticated => {
+                "check TAS_API_KEY; an organization key needs a project (TAS_PROJECT_ID or `project_id`)"
+            }
+            Code::PermissionDenied if self.text().contains(MISSING_PERMISSION) => {
+                "ask the person for a key with this permission"
+            }
+            Code::PermissionDenied => "the key may belong to another project: check `project_id` and the key",
+            Code::FeatureDisabled => {
+                "the project does not have this feature; a project administrator can enable it"
+            }
+            Code::NotFound => {
+                "check the id and its kind: run, job, test and plan ids are not interchangeable"
+            }
+            Code::Conflict => "read the current state, then decide whether to call again",
+            Code::ServiceUnavailable => "call again later",
+            _ => return None,
+        })
+    }
+
+    fn rate_limit_hint(&self) -> String {
+        match self.response.retry_after {
+            Some(wait) => format!("wait {} s before the next call", wait.as_secs()),
+            None => "wait a minute before the next call, and call less often".to_owned(),
+        }
+    }
+
+    fn wrong_address_hint(&self) -> String {
+        let setting = ServiceHost::for_url_base(self.request.url_base).setting();
+
+        match &self.response.location {
+            Some(location) => format!(
+                "the service redirects to `{}`, which does not receive the key: {setting} must be the final address",
+                quote(location)
+            ),
+            None => format!("{setting} may not be the address of the service"),
+        }
+    }
+}
+
+/// Returns the explanation in the body of a refusal: `error`, else `message`.
+fn service_text(body: &Fields) -> Option<String> {
+    let texts = ["error", "message"].into_iter().filter_map(|name| body.get(name).and_then(Value::as_str));
+    texts.map(str::trim).find(|text| !text.is_empty()).map(quote)
+}
+
+fn is_filled_list(value: Option<&Value>) -> bool {
+    value.and_then(Value::as_array).is_some_and(|items| !items.is_empty())
+}
+
+/// Returns the kind of failure for a status and the service's own text. Status 403 has several meanings, which only the
+/// text tells apart.
+fn code_for(status: u16, text: &str) -> Code {
+    let text = text.to_ascii_lowercase();
+    let mentions = |words: &str| text.contains(words);
+
+    match status {
+        401 => Code::Unauthenticated,
+        402 => Code::QuotaExceeded,
+        403 if mentions(MISSING_PERMISSION) => Code::PermissionDenied,
+        403 if mentions("api key expired") || mentions("api key is disabled") => Code::Unauthenticated,
+        403 if mentions("not enabled") || mentions("disabled") || mentions("feature") => {
+            Code::FeatureDisabled
+        }
+        403 => Code::PermissionDenied,
+        404 => Code::NotFound,
+        409 => Code::Conflict,
+        413 => Code::TooLarge,
+        429 => Code::RateLimited,
+        500.. => Code::ServiceUnavailable,
+        ..=399 => Code::BadResponse,
+        _ => Code::Rejected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn status_and_text_decide_the_code() {
+        for (status, text, expected) in [
+            (307, "", Code::BadResponse),
+            (400, "", Code::Rejected),
+            (401, "", Code::Unauthenticated),
+            (402, "", Code::QuotaExceeded),
+            (403, "", Code::PermissionDenied),
+            (403, "Missing required permission: project:write", Code::PermissionDenied),
+            (403, "API key expired", Code::Unauthenticated),
+            (403, "API key is disabled", Code::Unauthenticated),
+            (403, "The integration is not enabled", Code::FeatureDisabled),
+            (404, "", Code::NotFound),
+            (409, "", Code::Conflict),
+            (413, "", Code::TooLarge),
+            (429, "", Code::RateLimited),
+            (503, "", Code::ServiceUnavailable),
+        ] {
+            assert_eq!(code_for(status, text), expected, "{status} {text}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The known name that a misspelled name most likely stands for.
+
+/// Similarity from which on a name is suggested; 1 means equal.
+const MIN_SIMILARITY: f64 = 0.72;
+
+/// Returns the candidate that is most similar to `name`, or `None` if no candidate is similar.
+pub fn most_similar<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .map(|candidate| (similarity(name, candidate), candidate))
+        .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .map(|(_, candidate)| candidate)
+}
+
+/// Returns the similarity of two names, from 0 to 1.
+fn similarity(one: &str, other: &str) -> f64 {
+    // `run_id` stands for `multiplayer_run_id` more likely than for any other name.
+    if ends_in_word(one, other) || ends_in_word(other, one) {
+        return 1.0;
+    }
+
+    strsim::jaro_winkler(one, other)
+}
+
+/// Returns whether `long` ends in `_` and `short`.
+fn ends_in_word(long: &str, short: &str) -> bool {
+    long.strip_suffix(short).is_some_and(|rest| rest.ends_with('_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_similar_name_is_found() {
+        let candidates = ["job_ids", "multiplayer_run_id", "project_id"];
+
+        for (name, expected) in [
+            ("jobs_id", Some("job_ids")),
+            ("run_id", Some("multiplayer_run_id")),
+            ("projectid", Some("project_id")),
+            ("zzz", None),
+            ("", None),
+        ] {
+            assert_eq!(most_similar(name, candidates.into_iter()), expected, "{name}");
+        }
+    }
+}
