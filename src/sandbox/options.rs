@@ -1,16 +1,16 @@
 //! Options of a sandbox.
 
-/// Usual size of a part (supplement 10.4).
+/// Default size of a part, in bytes (supplement 10.4).
 const PART_SIZE: u64 = 104_857_600;
 
 /// How a sandbox behaves.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Simulated seconds for each real one; 0: the clock stands still until it is advanced.
+    /// Simulated seconds per real second. With 0 the clock stands still until it is advanced.
     pub speed: f64,
     /// Word that the deployment uses for the test-management system (`TAS_TMSYS_NAME`).
     pub tmsys_name: String,
-    /// Bytes of each part of a build upload but the last.
+    /// Size of each part of a build upload except the last, in bytes.
     pub part_size: u64,
 }
 

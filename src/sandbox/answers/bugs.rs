@@ -50,10 +50,10 @@ impl Answer<ListBugs> for World {
         caller: &Caller,
     ) -> Result<Answered<ListPage<bugs::Bug>>, ApiError> {
         let project = self.project(caller)?;
-        bug_review(project)?;
+        check_bug_review(project)?;
 
         let mut bugs: Vec<_> = project.reviewed_bugs(self.now);
-        bugs.retain(|(bug, review, _)| wants(&request, bug, review));
+        bugs.retain(|(bug, review, _)| matches(&request, bug, review));
 
         match request.sort_by.as_deref() {
             Some("severity") => bugs.sort_by_key(|(bug, ..)| bug.severity),
@@ -61,7 +61,7 @@ impl Answer<ListBugs> for World {
             _ => bugs.sort_by_key(|(_, review, _)| review.at),
         }
 
-        let bugs = pages::ordered(bugs, request.sort_order.unwrap_or(SortOrder::Desc));
+        let bugs = pages::in_order(bugs, request.sort_order.unwrap_or(SortOrder::Desc));
 
         Ok(pages::page(bugs, request.page, request.page_size, |(bug, review, occurrences)| {
             bug.summary(project, review, occurrences.len())
@@ -75,7 +75,7 @@ impl Answer<GetBug> for World {
 
     fn answer(&mut self, request: GetBug, caller: &Caller) -> Result<Answered<BugDetail>, ApiError> {
         let project = self.project(caller)?;
-        bug_review(project)?;
+        check_bug_review(project)?;
 
         let bugs = project.reviewed_bugs(self.now).into_iter();
         let (bug, review, occurrences) = { bugs }
@@ -86,7 +86,7 @@ impl Answer<GetBug> for World {
     }
 }
 
-fn bug_review(project: &Project) -> Result<(), ApiError> {
+fn check_bug_review(project: &Project) -> Result<(), ApiError> {
     if project.bug_review {
         Ok(())
     } else {
@@ -94,7 +94,7 @@ fn bug_review(project: &Project) -> Result<(), ApiError> {
     }
 }
 
-fn wants(request: &ListBugs, bug: &Bug, review: &BugReview) -> bool {
+fn matches(request: &ListBugs, bug: &Bug, review: &BugReview) -> bool {
     let status = match request.status.unwrap_or(BugStatusFilter::Active) {
         BugStatusFilter::Active => !review.archived,
         BugStatusFilter::Archived => review.archived,

@@ -18,11 +18,11 @@ use crate::{
     },
 };
 
-/// The text of the service for a build that it does not know.
+/// Error text of the service for an unknown build.
 pub(crate) const NOT_FOUND: &str = "build not found";
 
 impl Build {
-    fn shown(&self, project: &Project) -> builds::Build {
+    fn to_record(&self, project: &Project) -> builds::Build {
         builds::Build {
             id: self.id.clone(),
             name: self.name.clone(),
@@ -39,7 +39,7 @@ impl Build {
         }
     }
 
-    fn is_wanted(&self, request: &ListBuilds) -> bool {
+    fn matches(&self, request: &ListBuilds) -> bool {
         request.pinned.is_none_or(|pinned| pinned == self.pinned)
             && request.sdk.is_none_or(|sdk| sdk == self.sdk)
             && matches_id(request.status.as_deref(), Some(&self.status))
@@ -55,9 +55,9 @@ impl Answer<ListBuilds> for World {
         caller: &Caller,
     ) -> Result<Answered<ListPage<builds::Build>>, ApiError> {
         let project = self.project(caller)?;
-        let wanted = project.builds.values().filter(|build| build.is_wanted(&request));
-        let builds = pages::newest_first(wanted, |build| build.created);
-        Ok(pages::page(builds, request.page, request.page_size, |build| build.shown(project)).into())
+        let matching = project.builds.values().filter(|build| build.matches(&request));
+        let builds = pages::newest_first(matching, |build| build.created);
+        Ok(pages::page(builds, request.page, request.page_size, |build| build.to_record(project)).into())
     }
 }
 
@@ -68,7 +68,7 @@ impl Answer<GetBuild> for World {
         let project = self.project(caller)?;
         let build =
             find(&project.builds, &request.build_id.0).ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
-        Ok(BuildDetail { build: build.shown(project), details: build.details.clone() }.into())
+        Ok(BuildDetail { build: build.to_record(project), details: build.details.clone() }.into())
     }
 }
 

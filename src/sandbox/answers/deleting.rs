@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl Answer<DeleteTest> for World {
-    // What cannot be read of the body asks for nothing: then less is deleted, not more.
+    // The fields of the body extend what is deleted. Without a readable body, less is deleted, never more.
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
 
     fn answer(&mut self, request: DeleteTest, caller: &Caller) -> Result<Answered<Deleted>, ApiError> {
@@ -35,7 +35,7 @@ impl Answer<DeleteTest> for World {
             return Err(ApiError::conflict("cannot delete tests with associated runs"));
         }
 
-        project.forget_test(&id);
+        project.remove_test(&id);
 
         Ok(deleted(id))
     }
@@ -76,13 +76,13 @@ fn deleted(id: String) -> Answered<Deleted> {
 }
 
 impl Project {
-    /// Whether there are runs of a test, or will be: a waiting job is as good as its run.
+    /// Returns whether a test has runs. A queued job counts, because it will have a run.
     fn has_runs_of(&self, test: &str) -> bool {
         self.jobs.values().any(|job| job.test.id == test && Timeline::from_job(job).has_attempts())
     }
 
-    /// Takes a test out of the repository and out of every plan. Its runs remember it as it was.
-    fn forget_test(&mut self, test: &str) {
+    /// Removes a test from the repository and from every plan. Its runs keep the test as it was.
+    fn remove_test(&mut self, test: &str) {
         self.tests.shift_remove(test);
         self.test_versions.remove(test);
         for plan in self.plans.values_mut().filter(|plan| plan.items.iter().any(|item| item.test == test)) {

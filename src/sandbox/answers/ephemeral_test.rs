@@ -11,13 +11,13 @@ use crate::{
     service::api::tests::TestContent,
 };
 
-/// Name of an ephemeral test that was given none.
+/// Default name of an ephemeral test.
 const EPHEMERAL_NAME: &str = "[api] ephemeral test";
 
-/// Tag that every ephemeral run carries first.
+/// First tag of every ephemeral run.
 pub(crate) const EPHEMERAL_TAG: &str = "api";
 
-/// How long an ephemeral test takes, in milliseconds.
+/// Duration of an ephemeral test, in milliseconds.
 const EPHEMERAL_MS: i64 = 45_000;
 
 pub(crate) fn ephemeral_test(id: String, name: Option<String>, instructions: String) -> Arc<SavedTest> {

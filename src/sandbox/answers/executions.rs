@@ -32,7 +32,7 @@ use crate::{
     },
 };
 
-/// The text of the service for an execution that it does not know.
+/// Error text of the service for an unknown execution.
 pub(crate) const NOT_FOUND: &str = "test plan execution not found";
 
 impl Answer<ListTestPlanExecutions> for World {
@@ -46,8 +46,8 @@ impl Answer<ListTestPlanExecutions> for World {
         let project = self.project(caller)?;
         let executions = project.executions.values();
         let mut executions: Vec<_> = executions
-            .map(|execution| (execution, execution.shown(project, self.now)))
-            .filter(|(execution, shown)| wants(&request, execution, shown))
+            .map(|execution| (execution, execution.to_record(project, self.now)))
+            .filter(|(execution, shown)| matches(&request, execution, shown))
             .collect();
 
         match request.sort_by.unwrap_or(ExecutionSort::StartTime) {
@@ -60,7 +60,7 @@ impl Answer<ListTestPlanExecutions> for World {
             }
         }
 
-        let executions = pages::ordered(executions, request.sort_order.unwrap_or(SortOrder::Desc));
+        let executions = pages::in_order(executions, request.sort_order.unwrap_or(SortOrder::Desc));
 
         Ok(pages::page(executions, request.page, request.page_size, |(_, shown)| shown).into())
     }
@@ -77,11 +77,11 @@ impl Answer<GetTestPlanExecution> for World {
         let project = self.project(caller)?;
         let execution = find(&project.executions, &request.test_plan_execution_id.0);
         let execution = execution.ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
-        Ok(execution.shown(project, self.now).into())
+        Ok(execution.to_record(project, self.now).into())
     }
 }
 
-fn wants(request: &ListTestPlanExecutions, execution: &Execution, shown: &TestPlanExecution) -> bool {
+fn matches(request: &ListTestPlanExecutions, execution: &Execution, shown: &TestPlanExecution) -> bool {
     let status = request.status.is_none_or(|status| shown.status == word(status));
     status
         && matches_id(request.test_plan_id.as_ref().map(|id| id.0.as_str()), Some(&execution.plan))
@@ -89,7 +89,7 @@ fn wants(request: &ListTestPlanExecutions, execution: &Execution, shown: &TestPl
 }
 
 impl Execution {
-    fn shown(&self, project: &Project, now: Moment) -> TestPlanExecution {
+    fn to_record(&self, project: &Project, now: Moment) -> TestPlanExecution {
         let jobs: Vec<_> = project.jobs_of(&self.id).map(|job| (job, Timeline::from_job(job))).collect();
         let started = jobs
             .iter()

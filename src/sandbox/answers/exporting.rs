@@ -19,7 +19,7 @@ use crate::{
 /// Text of the service while an export of the same execution is in progress (supplement 1.5).
 const IN_PROGRESS: &str = "an export for this test plan is already in progress";
 
-/// The three sources of an export.
+/// What is exported.
 enum ExportSource {
     Run(String),
     Runs(Vec<String>),
@@ -27,7 +27,7 @@ enum ExportSource {
 }
 
 impl ExportSource {
-    fn of(request: &ExportTmsysRun) -> Option<Self> {
+    fn from_request(request: &ExportTmsysRun) -> Option<Self> {
         let run = request.multiplayer_run_id.as_ref().map(|id| Self::Run(id.0.clone()));
         let runs = request.multiplayer_run_ids.as_ref();
         let runs = runs.map(|ids| Self::Runs(ids.iter().map(|id| id.0.clone()).collect()));
@@ -35,6 +35,7 @@ impl ExportSource {
         run.or(runs).or(execution.map(|id| Self::Execution(id.0.to_ascii_lowercase())))
     }
 
+    /// Returns the `export_type` of the result.
     const fn name(&self) -> &'static str {
         match self {
             Self::Run(_) => "single_run",
@@ -50,7 +51,7 @@ impl ExportSource {
         }
     }
 
-    /// The completed runs of this source.
+    /// Returns the completed runs of this source.
     fn runs<'a>(&self, project: &'a Project, now: Moment) -> Result<Vec<(&'a Job, RunAttempt)>, ApiError> {
         let ids = match self {
             Self::Run(id) => std::slice::from_ref(id),
@@ -66,7 +67,7 @@ impl ExportSource {
     }
 }
 
-/// The last completed run of each job of an execution.
+/// Returns the last completed run of each job of an execution.
 fn last_completed<'a>(
     project: &'a Project,
     execution: &str,
@@ -94,7 +95,7 @@ impl Answer<ExportTmsysRun> for World {
             return Err(ApiError::forbidden("integration is not enabled"));
         }
 
-        let source = ExportSource::of(&request).ok_or_else(|| ApiError::invalid("no source"))?;
+        let source = ExportSource::from_request(&request).ok_or_else(|| ApiError::invalid("no source"))?;
         let runs = source.runs(project, self.now)?;
         let name = request.custom_run_name.map(|name| name.trim().to_owned());
         let mut batch = ExportBatch::new(source.name(), source.execution(), name);
@@ -107,8 +108,10 @@ impl Answer<ExportTmsysRun> for World {
             if self.test_management.is_busy_with(execution) {
                 return Err(ApiError::new(StatusCode::CONFLICT, IN_PROGRESS));
             }
-            let earlier =
-                self.test_management.earlier(execution).filter(|_| request.force_new_run == Some(false));
+            let earlier = self
+                .test_management
+                .latest_export(execution)
+                .filter(|_| request.force_new_run == Some(false));
             if let Some(earlier) = earlier {
                 return Ok(earlier.into());
             }

@@ -13,7 +13,7 @@ use crate::{
         },
         model::{
             dialect::Dialect,
-            folder::{Folder, ROOT, child_of, normal, parent_of},
+            folder::{Folder, ROOT, child_of, normalize, parent_of},
             project::Project,
             records::find,
             world::World,
@@ -26,17 +26,17 @@ use crate::{
 };
 
 impl Folder {
-    /// The last segment of the path.
+    /// Returns the last segment of the path.
     fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The path of the parent; [`ROOT`] at the top.
+    /// Returns the path of the parent, or [`ROOT`].
     fn parent_path(&self) -> &str {
         parent_of(&self.path)
     }
 
-    fn shown(&self, dialect: Dialect) -> TestFolder {
+    fn to_record(&self, dialect: Dialect) -> TestFolder {
         let parent_path = Some(self.parent_path()).filter(|path| *path != ROOT || dialect == Dialect::Upper);
         TestFolder {
             id: self.id.clone(),
@@ -65,7 +65,7 @@ impl Answer<ListTestFolders> for World {
         let project = self.project(caller)?;
         let mut folders: Vec<_> = project.folders.values().collect();
         folders.sort_by(|one, other| one.path.cmp(&other.path));
-        Ok(page(folders, request.page, request.page_size, |folder| folder.shown(project.dialect)).into())
+        Ok(page(folders, request.page, request.page_size, |folder| folder.to_record(project.dialect)).into())
     }
 }
 
@@ -76,7 +76,7 @@ impl Answer<CreateTestFolder> for World {
         caller: &Caller,
     ) -> Result<Answered<CreatedTestFolder>, ApiError> {
         let project = self.project(caller)?;
-        let parent = parent(project, &request)?;
+        let parent = parent_path(project, &request)?;
         let missing = missing_paths(project, &parent);
         if !missing.is_empty() && request.create_intermediate_parents != Some(true) {
             return Err(ApiError::not_found("parent folder not found"));
@@ -109,16 +109,16 @@ impl Answer<CreateTestFolder> for World {
     }
 }
 
-/// The path in which a folder is to be created.
-fn parent(project: &Project, request: &CreateTestFolder) -> Result<String, ApiError> {
+/// Returns the path of the parent of a new folder.
+fn parent_path(project: &Project, request: &CreateTestFolder) -> Result<String, ApiError> {
     let Some(id) = &request.parent_folder_id else {
-        return Ok(normal(request.parent_path.as_deref().unwrap_or(ROOT)).to_owned());
+        return Ok(normalize(request.parent_path.as_deref().unwrap_or(ROOT)).to_owned());
     };
     let parent = find(&project.folders, &id.0);
     parent.map(|parent| parent.path.clone()).ok_or_else(|| ApiError::not_found("parent folder not found"))
 }
 
-/// The folders on the way to `path` that are not there, from the top.
+/// Returns the missing folders on the path to `path`, from the root.
 fn missing_paths(project: &Project, path: &str) -> Vec<String> {
     let mut missing = Vec::new();
     let mut path = path;
@@ -138,7 +138,7 @@ fn is_name(name: &str) -> bool {
 }
 
 impl World {
-    /// Adds a folder whose parent is there.
+    /// Adds a folder whose parent exists.
     fn add_folder(
         &mut self,
         path: &str,

@@ -33,7 +33,7 @@ impl StoredKnowledgeFile {
         self.directory_and_name().1.starts_with('.')
     }
 
-    fn shown(&self, dialect: Dialect, metadata: Option<KnowledgeMetadata>) -> KnowledgeFile {
+    fn to_record(&self, dialect: Dialect, metadata: Option<KnowledgeMetadata>) -> KnowledgeFile {
         KnowledgeFile {
             filename: self.directory_and_name().1.to_owned(),
             path: self.path.clone(),
@@ -46,7 +46,7 @@ impl StoredKnowledgeFile {
 }
 
 impl Project {
-    /// The files of a scope by path, with what is written about them where that is wanted.
+    /// Returns the files of a scope by path, with their metadata if requested.
     fn knowledge_files(
         &self,
         scope: &KnowledgeScope,
@@ -57,7 +57,7 @@ impl Project {
         files.sort_by_key(|file| &file.path);
         let is_wanted = with_metadata.unwrap_or_default().0;
         let metadata = |file| is_wanted.then(|| self.metadata_of(file)).flatten();
-        files.into_iter().map(|file| file.shown(self.dialect, metadata(file))).collect()
+        files.into_iter().map(|file| file.to_record(self.dialect, metadata(file))).collect()
     }
 
     fn metadata_of(&self, file: &StoredKnowledgeFile) -> Option<KnowledgeMetadata> {
@@ -67,7 +67,7 @@ impl Project {
         serde_json::from_str(&sidecar.content).ok()
     }
 
-    fn knowledge_of(
+    fn scope_listing(
         &self,
         scope: &KnowledgeScope,
         with_metadata: Option<IncludeMetadata>,
@@ -116,7 +116,7 @@ impl Answer<ListProjectKnowledgeFiles> for World {
         request: ListProjectKnowledgeFiles,
         caller: &Caller,
     ) -> Result<Answered<KnowledgeScopeListing>, ApiError> {
-        Ok(self.project(caller)?.knowledge_of(&KnowledgeScope::Project, request.include_metadata))
+        Ok(self.project(caller)?.scope_listing(&KnowledgeScope::Project, request.include_metadata))
     }
 }
 
@@ -130,7 +130,7 @@ impl Answer<ListAgentKnowledgeFiles> for World {
     ) -> Result<Answered<KnowledgeScopeListing>, ApiError> {
         Ok(self
             .project(caller)?
-            .knowledge_of(&KnowledgeScope::Agent(request.agent_id.0), request.include_metadata))
+            .scope_listing(&KnowledgeScope::Agent(request.agent_id.0), request.include_metadata))
     }
 }
 
@@ -143,6 +143,6 @@ impl Answer<ListTestCaseKnowledgeFiles> for World {
         caller: &Caller,
     ) -> Result<Answered<KnowledgeScopeListing>, ApiError> {
         let scope = KnowledgeScope::TestCase(request.test_case_id.0);
-        Ok(self.project(caller)?.knowledge_of(&scope, request.include_metadata))
+        Ok(self.project(caller)?.scope_listing(&scope, request.include_metadata))
     }
 }

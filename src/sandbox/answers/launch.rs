@@ -10,18 +10,18 @@ use crate::{
     service::api::{Open, start::StartRunResponse},
 };
 
-/// What a start has come to mean, once everything in it is resolved.
+/// A start whose configs, builds and tests are resolved.
 pub(crate) struct Launch {
     pub(crate) subject: LaunchSubject,
-    /// One job for each, per instance and device.
-    pub(crate) works: Vec<JobTemplate>,
+    /// The jobs to create, once per instance and device.
+    pub(crate) jobs: Vec<JobTemplate>,
     pub(crate) instances: u8,
     pub(crate) tags: Vec<String>,
     /// `None`: templates are not rendered.
     pub(crate) template_data: Option<Open>,
     /// Build of each extra slot.
     pub(crate) slot_builds: Option<Fields>,
-    /// The config on all of whose devices to run.
+    /// The config on all of whose devices the jobs run.
     pub(crate) all_devices_of: Option<Arc<DeviceConfig>>,
 }
 
@@ -32,15 +32,15 @@ pub(crate) enum LaunchSubject {
     Ephemeral,
 }
 
-/// A job to make.
+/// A job to create.
 pub(crate) struct JobTemplate {
     pub(crate) test: Arc<SavedTest>,
     pub(crate) retries: u8,
-    /// Where each player shall play.
+    /// Config and build of each player.
     pub(crate) targets: Vec<LaunchTarget>,
 }
 
-/// A config, and the build to deploy there.
+/// A config and the build to deploy.
 #[derive(Clone)]
 pub(crate) struct LaunchTarget {
     pub(crate) config: Arc<DeviceConfig>,
@@ -49,13 +49,13 @@ pub(crate) struct LaunchTarget {
 
 impl Launch {
     pub(crate) fn build(&self) -> Option<&Arc<Build>> {
-        self.works.first()?.targets.first()?.build.as_ref()
+        self.jobs.first()?.targets.first()?.build.as_ref()
     }
 
-    /// The answer of a start that made `job_ids`.
+    /// Returns the response to a start that created `job_ids`.
     pub(crate) fn response(&self, job_ids: Vec<String>, execution: Option<String>) -> StartRunResponse {
         let ephemeral = matches!(self.subject, LaunchSubject::Ephemeral);
-        let test_id = self.works.first().filter(|_| ephemeral).map(|work| work.test.id.clone());
+        let test_id = self.jobs.first().filter(|_| ephemeral).map(|job| job.test.id.clone());
 
         StartRunResponse {
             message: (!ephemeral).then(|| "queued".to_owned()),

@@ -1,4 +1,4 @@
-//! Making the jobs of a start, once or on every device of a config.
+//! Creates the jobs of a start, once or on every device of a config.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::{
             api_error::ApiError,
             caller::Caller,
             launch::{JobTemplate, Launch, LaunchSubject, LaunchTarget},
-            launch_results::{counted, not_started, started},
+            launch_results::{not_started, started, with_device_results},
         },
         model::{
             device_config::{Device, DeviceConfig},
@@ -21,11 +21,11 @@ use crate::{
     service::api::start::StartRunResponse,
 };
 
-/// Why a job without a device never leaves the queue.
+/// Rejection of a job without a working device.
 const NO_DEVICE: &str = "no_device_available";
 
 impl World {
-    /// Makes the jobs of a start.
+    /// Creates the jobs of a start.
     pub(crate) fn launch(
         &mut self,
         launch: &Launch,
@@ -42,10 +42,10 @@ impl World {
         launch: &Launch,
         caller: &Caller,
     ) -> Result<Answered<StartRunResponse>, ApiError> {
-        let execution = self.make_execution(launch, caller)?;
+        let execution = self.create_execution(launch, caller)?;
         let mut job_ids = Vec::new();
         for _ in 0..launch.instances {
-            job_ids.extend(self.make_jobs(launch, execution.as_deref(), None, caller)?);
+            job_ids.extend(self.create_jobs(launch, execution.as_deref(), None, caller)?);
         }
         Ok(Answered::created(launch.response(job_ids, execution)))
     }
@@ -58,13 +58,13 @@ impl World {
     ) -> Result<Answered<StartRunResponse>, ApiError> {
         let dialect = self.project(caller)?.dialect;
         let any = config.devices.iter().any(|device| device.works);
-        let execution = if any { self.make_execution(launch, caller)? } else { None };
+        let execution = if any { self.create_execution(launch, caller)? } else { None };
         let (mut job_ids, mut rows) = (Vec::new(), Vec::new());
 
         for _ in 0..launch.instances {
             for device in &config.devices {
                 if device.works {
-                    let made = self.make_jobs(launch, execution.as_deref(), Some(device), caller)?;
+                    let made = self.create_jobs(launch, execution.as_deref(), Some(device), caller)?;
                     rows.push(started(device, &made));
                     job_ids.extend(made);
                 } else {
@@ -75,11 +75,11 @@ impl World {
 
         let body = launch.response(job_ids, execution);
 
-        Ok(counted(body, rows, matches!(launch.subject, LaunchSubject::Ephemeral)))
+        Ok(with_device_results(body, rows, matches!(launch.subject, LaunchSubject::Ephemeral)))
     }
 
-    /// One job for each test, on `device` if one is given.
-    fn make_jobs(
+    /// Creates one job for each test, on `device` if it is given.
+    fn create_jobs(
         &mut self,
         launch: &Launch,
         execution: Option<&str>,
@@ -87,8 +87,8 @@ impl World {
         caller: &Caller,
     ) -> Result<Vec<String>, ApiError> {
         let mut made = Vec::new();
-        for work in &launch.works {
-            let job = self.job(launch, work, execution, device, caller);
+        for job_template in &launch.jobs {
+            let job = self.new_job(launch, job_template, execution, device, caller);
             made.push(job.id.clone());
             self.project_mut(caller)?.jobs.insert(job.id.clone(), job);
         }
@@ -96,31 +96,31 @@ impl World {
         Ok(made)
     }
 
-    fn job(
+    fn new_job(
         &mut self,
         launch: &Launch,
-        work: &JobTemplate,
+        job_template: &JobTemplate,
         execution: Option<&str>,
         device: Option<&Device>,
         caller: &Caller,
     ) -> Job {
-        let seat = |target: &LaunchTarget| PlayerDevice {
+        let player_device = |target: &LaunchTarget| PlayerDevice {
             config: Arc::clone(&target.config),
             device: device.or(target.config.first_working()).cloned(),
             build: target.build.clone(),
         };
-        let player_devices: Vec<_> = work.targets.iter().map(seat).collect();
+        let player_devices: Vec<_> = job_template.targets.iter().map(player_device).collect();
         let rejected = player_devices.iter().any(|seat| seat.device.is_none());
-        let tags = launch.tags.iter().filter(|tag| !work.test.tags.contains(tag));
+        let tags = launch.tags.iter().filter(|tag| !job_template.test.tags.contains(tag));
 
         Job {
             id: self.ids.uuid(),
             first_run: self.ids.run(),
-            test: Arc::clone(&work.test),
+            test: Arc::clone(&job_template.test),
             created: self.now,
             stopped: None,
-            retries: work.retries,
-            tags: work.test.tags.iter().chain(tags).cloned().collect(),
+            retries: job_template.retries,
+            tags: job_template.test.tags.iter().chain(tags).cloned().collect(),
             player_devices,
             execution: execution.map(ToOwned::to_owned),
             started_by: Starter::Key(caller.key_id.to_owned()),
@@ -129,7 +129,7 @@ impl World {
         }
     }
 
-    fn make_execution(&mut self, launch: &Launch, caller: &Caller) -> Result<Option<String>, ApiError> {
+    fn create_execution(&mut self, launch: &Launch, caller: &Caller) -> Result<Option<String>, ApiError> {
         let LaunchSubject::Plan(plan) = &launch.subject else { return Ok(None) };
         let id = self.ids.uuid();
         let execution = Execution {

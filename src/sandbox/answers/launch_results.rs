@@ -31,8 +31,8 @@ pub(crate) fn not_started(device: &Device, dialect: Dialect) -> DeviceResult {
     DeviceResult { device_label: device.label.clone(), ok: false, status, message, error, data: None }
 }
 
-/// The multi-device answer: its rows, their counts, and the status that follows from them.
-pub(crate) fn counted(
+/// Returns the response to a start on several devices: the result of each device, counts, and a status by the counts.
+pub(crate) fn with_device_results(
     body: StartRunResponse,
     rows: Vec<DeviceResult>,
     ephemeral: bool,

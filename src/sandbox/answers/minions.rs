@@ -13,7 +13,7 @@ use crate::{
     service::api::minions::{GetMinionDownload, Installer},
 };
 
-/// How long an address is valid, in seconds (specification, Limits).
+/// How long the address of an installer is valid, in seconds (specification, Limits).
 const VALIDITY_S: u32 = 24 * 60 * 60;
 
 impl Answer<GetMinionDownload> for World {
@@ -21,8 +21,7 @@ impl Answer<GetMinionDownload> for World {
         let file = format!("minion-2.8.1-{}.zip", word(request.platform));
         let installer = format!("{}{}/minions/{file}", self.knowledge_url, presigned_url::STORAGE_PREFIX);
         let address = presigned_url::sign(&installer, self.now, VALIDITY_S);
-        let location = HeaderValue::from_str(&address)
-            .map_err(|error| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
+        let location = HeaderValue::from_str(&address).map_err(|error| ApiError::internal(&error))?;
         Ok(Answered::redirect(StatusCode::TEMPORARY_REDIRECT, location))
     }
 }

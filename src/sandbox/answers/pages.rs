@@ -1,4 +1,4 @@
-//! Pages of lists (supplement 1.3).
+//! Pages and order of lists (supplement 1.3).
 
 use std::cmp::Reverse;
 
@@ -7,35 +7,38 @@ use crate::{
     service::api::{ListPage, Page, PageSize, Pagination, SortOrder},
 };
 
-/// The asked page of `records`, each shown by `show`.
+/// Returns the requested page of `records`, each converted by `to_record`.
 pub(crate) fn page<R, T, const DEFAULT: usize>(
     records: Vec<R>,
     page: Option<Page>,
     size: Option<PageSize<DEFAULT>>,
-    show: impl Fn(R) -> T,
+    to_record: impl Fn(R) -> T,
 ) -> ListPage<T> {
     let (page, size) = (page.unwrap_or_default().0, size.unwrap_or_default().0.max(1));
     let total = records.len();
-    let data = records.into_iter().skip(page.saturating_mul(size)).take(size).map(show).collect();
+    let data = records.into_iter().skip(page.saturating_mul(size)).take(size).map(to_record).collect();
     ListPage { data, pagination: pagination(page, size, total) }
 }
 
-/// Everything in one page.
+/// Returns all records in one page.
 pub(crate) fn single_page<T>(data: Vec<T>) -> ListPage<T> {
     let total = data.len();
     ListPage { data, pagination: pagination(0, total.max(20), total) }
 }
 
-/// Records with the latest first; of those made at one moment, the last.
-pub(crate) fn newest_first<R>(oldest_first: impl Iterator<Item = R>, made: impl Fn(&R) -> Moment) -> Vec<R> {
+/// Sorts records by creation, newest first. Among records of the same moment, the last comes first.
+pub(crate) fn newest_first<R>(
+    oldest_first: impl Iterator<Item = R>,
+    created: impl Fn(&R) -> Moment,
+) -> Vec<R> {
     let mut records: Vec<_> = oldest_first.collect();
     records.reverse();
-    records.sort_by_key(|record| Reverse(made(record)));
+    records.sort_by_key(|record| Reverse(created(record)));
     records
 }
 
-/// Turns ascending records round when a descending order is asked for.
-pub(crate) fn ordered<R>(mut ascending: Vec<R>, order: SortOrder) -> Vec<R> {
+/// Reverses ascending records if `order` is descending.
+pub(crate) fn in_order<R>(mut ascending: Vec<R>, order: SortOrder) -> Vec<R> {
     if order == SortOrder::Desc {
         ascending.reverse();
     }

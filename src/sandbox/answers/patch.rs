@@ -5,7 +5,11 @@ use serde_json::Value;
 
 use crate::{sandbox::answers::api_error::ApiError, service::api::Open};
 
-/// The record with the patch merged into it; 400 when that is no such record any more.
+/// Returns `record` with `patch` merged into it.
+///
+/// # Errors
+///
+/// Returns a 400 if the result is not a valid record.
 pub(crate) fn patched<T: Serialize + DeserializeOwned>(record: &T, patch: Open) -> Result<T, ApiError> {
     let invalid = |error: serde_json::Error| ApiError::invalid(format!("invalid request: patch: {error}"));
     let mut value = serde_json::to_value(record).map_err(invalid)?;
@@ -13,7 +17,7 @@ pub(crate) fn patched<T: Serialize + DeserializeOwned>(record: &T, patch: Open) 
     serde_json::from_value(value).map_err(invalid)
 }
 
-/// Merges objects at every depth. `null` takes a member away: the service may as well store it (supplement 17).
+/// Merges objects at every depth. `null` removes a member; the service may store it instead (supplement 17).
 fn merge(value: &mut Value, patch: Value) {
     let Value::Object(patch) = patch else {
         *value = patch;

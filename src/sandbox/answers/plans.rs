@@ -28,7 +28,7 @@ use crate::{
     },
 };
 
-/// The text of the service for a plan that it does not know.
+/// Error text of the service for an unknown plan.
 pub(crate) const NOT_FOUND: &str = "test plan not found";
 
 impl SavedPlan {
@@ -41,7 +41,7 @@ impl SavedPlan {
         }
     }
 
-    fn shown(&self, project: &Project) -> TestPlan {
+    fn to_record(&self, project: &Project) -> TestPlan {
         TestPlan {
             id: self.id.clone(),
             project_id: project.id.clone(),
@@ -81,7 +81,7 @@ impl Answer<ListTestPlans> for World {
             project.plans.values().filter(|plan| plan.matches(request.search.as_deref())).collect();
         plans.sort_by(|one, other| one.compare(other, request.sort_by.unwrap_or(TestPlanSort::Name)));
 
-        let plans = pages::ordered(plans, request.sort_order.unwrap_or(SortOrder::Asc));
+        let plans = pages::in_order(plans, request.sort_order.unwrap_or(SortOrder::Asc));
 
         Ok(pages::page(plans, request.page, request.page_size, |plan| TestPlanSummary {
             id: plan.id.clone(),
@@ -101,7 +101,7 @@ impl Answer<GetTestPlan> for World {
         let project = self.project(caller)?;
         let plan =
             find(&project.plans, &request.test_plan_id.0).ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
-        Ok(plan.shown(project).into())
+        Ok(plan.to_record(project).into())
     }
 }
 
@@ -132,10 +132,10 @@ impl Answer<CreateTestPlan> for World {
             more: Open::new(),
         };
 
-        let shown = plan.shown(project);
+        let record = plan.to_record(project);
         project.plans.insert(plan.id.clone(), Arc::new(plan));
 
-        Ok(Answered::created(shown))
+        Ok(Answered::created(record))
     }
 }
 
@@ -145,7 +145,7 @@ impl Answer<UpdateTestPlan> for World {
         let project = self.project_mut(caller)?;
         let plan =
             find(&project.plans, &request.test_plan_id.0).ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
-        let after = patched(&plan.shown(project), request.patch)?;
+        let after = patched(&plan.to_record(project), request.patch)?;
         let plan = SavedPlan {
             name: after.name,
             items: project.plan_items(after.test_items, &plan.items)?,
@@ -155,10 +155,10 @@ impl Answer<UpdateTestPlan> for World {
             ..SavedPlan::clone(plan)
         };
 
-        let shown = plan.shown(project);
+        let record = plan.to_record(project);
         project.plans.insert(plan.id.clone(), Arc::new(plan));
 
-        Ok(shown.into())
+        Ok(record.into())
     }
 }
 

@@ -21,10 +21,10 @@ use crate::{
     },
 };
 
-/// The text of the service for a collection that it does not know.
+/// Error text of the service for an unknown collection.
 pub(crate) const NOT_FOUND: &str = "shared step not found";
 
-/// Longest id that is made of a name.
+/// Longest id that is derived from a name.
 const LONGEST_ID: usize = 60;
 
 impl Answer<ListSharedSteps> for World {
@@ -58,12 +58,12 @@ impl Answer<GetSharedStep> for World {
         let project = self.project(caller)?;
         let (records, versions) = (&project.shared_steps, &project.shared_step_versions);
         let found = at_version(records, versions, &request.shared_step_id.0, request.version);
-        Ok(shown(found.ok_or_else(|| ApiError::not_found(NOT_FOUND))?).into())
+        Ok(to_record(found.ok_or_else(|| ApiError::not_found(NOT_FOUND))?).into())
     }
 }
 
-/// The collection as readers see it.
-pub(crate) fn shown(collection: &SharedStep) -> SharedStep {
+/// Returns a collection with its derived fields.
+pub(crate) fn to_record(collection: &SharedStep) -> SharedStep {
     let mut collection = collection.clone();
     collection.steps.steps_by_key.values_mut().for_each(test_content::derive);
     collection
@@ -82,7 +82,7 @@ impl Answer<CreateSharedStep> for World {
                 return Err(ApiError::invalid("a shared step with this id already exists"));
             }
             Some(id) => id,
-            None => free_id(project, &request.name),
+            None => unused_id(project, &request.name),
         };
 
         let collection = SharedStep {
@@ -121,14 +121,14 @@ impl Answer<UpdateSharedStep> for World {
             ..SharedStep::clone(&before)
         })?;
 
-        project.follow(&saved.id);
+        project.update_tests_of_collection(&saved.id);
 
         Ok(saved.into())
     }
 }
 
-/// An id made of the name, of the form that the specification shows.
-fn free_id(project: &Project, name: &str) -> String {
+/// Returns an unused id that is derived from the name, in the form of the specification.
+fn unused_id(project: &Project, name: &str) -> String {
     let letter =
         |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };
     let id: String = format!("ssc_{name}").chars().take(LONGEST_ID).map(letter).collect();
@@ -138,7 +138,7 @@ fn free_id(project: &Project, name: &str) -> String {
 }
 
 impl Project {
-    /// Saves a version of a collection, and shows it.
+    /// Saves a version of a collection and returns its record.
     fn save_shared_step(&mut self, mut collection: SharedStep) -> Result<SharedStep, ApiError> {
         let StepList { steps_by_key, step_order } = &mut collection.steps;
         if let Some(key) = step_order.iter().find(|key| !steps_by_key.contains_key(*key)) {
@@ -154,6 +154,6 @@ impl Project {
         self.shared_step_versions.entry(saved.id.clone()).or_default().push(Arc::clone(&saved));
         self.shared_steps.insert(saved.id.clone(), Arc::clone(&saved));
 
-        Ok(shown(&saved))
+        Ok(to_record(&saved))
     }
 }

@@ -1,4 +1,4 @@
-//! What a start asks for, resolved and checked (specification, POST runs; supplement 2.1, 4.6).
+//! Starts of tests, plans and instructions (specification, POST runs; supplement 2.1, 4.6).
 
 use std::sync::Arc;
 
@@ -12,8 +12,11 @@ use crate::{
             ephemeral_test::{EPHEMERAL_TAG, ephemeral_test},
             launch::{JobTemplate, Launch, LaunchSubject, LaunchTarget},
             plans,
-            targets::{all_devices_of, own_devices, player_targets, slot_builds, slot_targets, target},
-            templates::{rendered_works, template_data},
+            targets::{
+                all_devices_of, check_private_devices, player_targets, resolve_target, slot_builds,
+                slot_targets,
+            },
+            templates::{render_jobs, template_data},
         },
         model::{
             project::Project,
@@ -33,12 +36,13 @@ impl Answer<StartRun> for World {
     fn answer(&mut self, request: StartRun, caller: &Caller) -> Result<Answered<StartRunResponse>, ApiError> {
         let ephemeral_id = self.ids.uuid();
         let project = self.project(caller)?;
-        let subject = subject(project, &request)?;
+        let subject = resolve_subject(project, &request)?;
 
-        known_agent_config(project, request.agent_config_id.as_ref())?;
-        let default = target(project, request.deployment_config_id.as_ref(), request.build_id.as_ref())?;
+        check_agent_config(project, request.agent_config_id.as_ref())?;
+        let default =
+            resolve_target(project, request.deployment_config_id.as_ref(), request.build_id.as_ref())?;
         let mut tags = request.additional_tags.unwrap_or_default();
-        let (subject, works) = match subject {
+        let (subject, jobs) = match subject {
             RequestedSubject::Saved(test) => {
                 let own = request.player_deployment_configs.unwrap_or_default();
                 let targets = player_targets(project, &test, default.as_ref(), &own)?;
@@ -48,8 +52,8 @@ impl Answer<StartRun> for World {
                 )
             }
             RequestedSubject::Plan(plan) => {
-                let works = plan_works(project, &plan, |_, _| default.clone());
-                (LaunchSubject::Plan(plan), works)
+                let jobs = plan_jobs(project, &plan, |_, _| default.clone());
+                (LaunchSubject::Plan(plan), jobs)
             }
             RequestedSubject::Instructions(instructions) => {
                 tags.retain(|tag| tag != EPHEMERAL_TAG);
@@ -61,12 +65,12 @@ impl Answer<StartRun> for World {
         };
 
         let all_devices_of = all_devices_of(request.run_on_all_configured_devices, default.as_ref())?;
-        own_devices(&works)?;
+        check_private_devices(&jobs)?;
 
         let template_data = template_data(request.render_templates, request.template_data);
         let launch = Launch {
             subject,
-            works: rendered_works(works, template_data.as_ref()),
+            jobs: render_jobs(jobs, template_data.as_ref()),
             instances: request.instances.unwrap_or(1),
             tags,
             template_data,
@@ -85,20 +89,21 @@ impl Answer<StartTestPlanRun> for World {
         caller: &Caller,
     ) -> Result<Answered<StartRunResponse>, ApiError> {
         let project = self.project(caller)?;
-        let plan = found_plan(project, &request.test_plan_id)?;
-        known_agent_config(project, request.agent_config_id.as_ref())?;
+        let plan = find_plan(project, &request.test_plan_id)?;
+        check_agent_config(project, request.agent_config_id.as_ref())?;
 
-        let default = target(project, request.deployment_config_id.as_ref(), request.build_id.as_ref())?;
+        let default =
+            resolve_target(project, request.deployment_config_id.as_ref(), request.build_id.as_ref())?;
         let own = request.slot_deployment_configs.unwrap_or_default();
         let slots = slot_targets(project, &plan, default.as_ref(), &own)?;
-        let works = plan_works(project, &plan, |item, player| slots.get(&item.slot(player)).cloned());
+        let jobs = plan_jobs(project, &plan, |item, player| slots.get(&item.slot(player)).cloned());
         let all_devices_of = all_devices_of(request.run_on_all_configured_devices, default.as_ref())?;
 
-        own_devices(&works)?;
+        check_private_devices(&jobs)?;
         let template_data = template_data(request.render_templates, request.template_data);
         let launch = Launch {
             subject: LaunchSubject::Plan(plan),
-            works: rendered_works(works, template_data.as_ref()),
+            jobs: render_jobs(jobs, template_data.as_ref()),
             instances: 1,
             tags: request.additional_tags.unwrap_or_default(),
             template_data,
@@ -110,14 +115,14 @@ impl Answer<StartTestPlanRun> for World {
     }
 }
 
-/// What is to be started.
+/// What a request starts.
 enum RequestedSubject {
     Saved(Arc<SavedTest>),
     Plan(Arc<SavedPlan>),
     Instructions(String),
 }
 
-fn subject(project: &Project, request: &StartRun) -> Result<RequestedSubject, ApiError> {
+fn resolve_subject(project: &Project, request: &StartRun) -> Result<RequestedSubject, ApiError> {
     if let Some(id) = &request.multiplayer_test_id {
         let test = find(&project.tests, &id.0).cloned();
         return test
@@ -126,17 +131,17 @@ fn subject(project: &Project, request: &StartRun) -> Result<RequestedSubject, Ap
     }
 
     if let Some(id) = &request.test_plan_id {
-        return found_plan(project, id).map(RequestedSubject::Plan);
+        return find_plan(project, id).map(RequestedSubject::Plan);
     }
 
     Ok(RequestedSubject::Instructions(request.instructions.clone().unwrap_or_default()))
 }
 
-fn found_plan(project: &Project, id: &Uuid) -> Result<Arc<SavedPlan>, ApiError> {
+fn find_plan(project: &Project, id: &Uuid) -> Result<Arc<SavedPlan>, ApiError> {
     find(&project.plans, &id.0).cloned().ok_or_else(|| ApiError::not_found(plans::NOT_FOUND))
 }
 
-fn known_agent_config(project: &Project, id: Option<&Uuid>) -> Result<(), ApiError> {
+fn check_agent_config(project: &Project, id: Option<&Uuid>) -> Result<(), ApiError> {
     let known = |id: &Uuid| find(&project.agent_configs, &id.0).is_some();
     match id.filter(|id| !known(id)) {
         Some(id) => Err(ApiError::invalid(format!("unknown agent config: {}", id.0))),
@@ -144,15 +149,15 @@ fn known_agent_config(project: &Project, id: Option<&Uuid>) -> Result<(), ApiErr
     }
 }
 
-fn plan_works(
+fn plan_jobs(
     project: &Project,
     plan: &SavedPlan,
     target: impl Fn(&PlanItem, usize) -> Option<LaunchTarget>,
 ) -> Vec<JobTemplate> {
-    let work = |item: &PlanItem| {
+    let job_template = |item: &PlanItem| {
         let test = Arc::clone(find(&project.tests, &item.test)?);
         let targets = (0..test.players.len()).filter_map(|player| target(item, player)).collect();
         Some(JobTemplate { test, retries: u8::try_from(item.retries).unwrap_or(u8::MAX), targets })
     };
-    plan.items.iter().filter_map(work).collect()
+    plan.items.iter().filter_map(job_template).collect()
 }

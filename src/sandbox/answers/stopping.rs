@@ -75,7 +75,7 @@ fn stop(project: &mut Project, id: String, caller: &Caller, now: Moment) -> Stop
     StopResult { job_id: id, ok: true, status: StatusCode::OK.as_u16(), message, error: None }
 }
 
-/// A job that is being stopped already stays as it is.
+/// Marks a job as stopped. A job that is already stopped keeps its first mark.
 fn mark(job: &mut Job, caller: &Caller, now: Moment) {
     job.stopped.get_or_insert_with(|| JobStop { at: now, key: caller.key_id.to_owned() });
 }

@@ -1,4 +1,4 @@
-//! On what the players of a start play: configs, builds and slots, resolved and checked.
+//! Resolves and checks the configs, builds and slots of a start.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -22,8 +22,8 @@ use crate::{
 
 type Targets = BTreeMap<String, TargetDeploymentConfig>;
 
-/// The target that a config and a build name. Without a build, build storage deploys the newest that fits.
-pub(crate) fn target(
+/// Returns the target of a config and a build. Without a build, build storage deploys the newest suitable build.
+pub(crate) fn resolve_target(
     project: &Project,
     config: Option<&Uuid>,
     build: Option<&Uuid>,
@@ -50,7 +50,11 @@ pub(crate) fn target(
     Ok(Some(LaunchTarget { config, build }))
 }
 
-/// The target of each player: its own, else the default; every player has one.
+/// Returns the target of each player: its own, or the default.
+///
+/// # Errors
+///
+/// Returns a 400 if a player has no target.
 pub(crate) fn player_targets(
     project: &Project,
     test: &SavedTest,
@@ -72,16 +76,20 @@ pub(crate) fn player_targets(
         }
     }
 
-    covered("players", &missing)?;
+    check_none_missing("players", &missing)?;
 
     Ok(targets)
 }
 
 fn named_target(project: &Project, named: &TargetDeploymentConfig) -> Result<Option<LaunchTarget>, ApiError> {
-    target(project, Some(&named.deployment_config_id), named.build_id.as_ref())
+    resolve_target(project, Some(&named.deployment_config_id), named.build_id.as_ref())
 }
 
-/// The target of each slot; every slot that a player uses has one.
+/// Returns the target of each slot.
+///
+/// # Errors
+///
+/// Returns a 400 if a player uses a slot without a target.
 pub(crate) fn slot_targets(
     project: &Project,
     plan: &SavedPlan,
@@ -103,7 +111,7 @@ pub(crate) fn slot_targets(
 
     let missing: Vec<_> =
         used.iter().filter(|slot| !targets.contains_key(slot)).map(ToString::to_string).collect();
-    covered("slots", &missing)?;
+    check_none_missing("slots", &missing)?;
 
     Ok(targets)
 }
@@ -113,18 +121,20 @@ fn used_slots(project: &Project, item: &PlanItem) -> Vec<usize> {
     (0..players).map(|player| item.slot(player)).collect()
 }
 
-fn covered(what: &str, missing: &[String]) -> Result<(), ApiError> {
+fn check_none_missing(what: &str, missing: &[String]) -> Result<(), ApiError> {
     if missing.is_empty() {
         return Ok(());
     }
     Err(ApiError::invalid(format!("missing deployment config for {what}: {}", missing.join(", "))))
 }
 
-/// Every player on a private device needs one of its own.
-pub(crate) fn own_devices(works: &[JobTemplate]) -> Result<(), ApiError> {
-    for work in works {
+/// Checks that no two players of a test use the same private device.
+pub(crate) fn check_private_devices(jobs: &[JobTemplate]) -> Result<(), ApiError> {
+    for job_template in jobs {
         let mut taken = Vec::new();
-        for (index, target) in work.targets.iter().enumerate().filter(|(_, target)| target.config.private) {
+        for (index, target) in
+            job_template.targets.iter().enumerate().filter(|(_, target)| target.config.private)
+        {
             for device in &target.config.devices {
                 if taken.contains(&&device.label) {
                     let player = index + 1;
@@ -141,7 +151,7 @@ pub(crate) fn own_devices(works: &[JobTemplate]) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// The config on all of whose devices to run, if that is asked for.
+/// Returns the config on all of whose devices to run, if the request asks for it.
 pub(crate) fn all_devices_of(
     request: Option<bool>,
     default: Option<&LaunchTarget>,
@@ -156,7 +166,7 @@ pub(crate) fn all_devices_of(
     }
 }
 
-/// The build of each extra slot that resolved to one.
+/// Returns the build of each extra slot that has one.
 pub(crate) fn slot_builds(slots: &BTreeMap<usize, LaunchTarget>) -> Option<Fields> {
     let extra = slots.iter().filter(|(slot, _)| **slot != DEFAULT_SLOT);
     let builds: Fields = extra

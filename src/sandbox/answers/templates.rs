@@ -1,4 +1,4 @@
-//! Templates in the steps of tests (supplement 2.1).
+//! Template variables in the steps of tests (supplement 2.1).
 
 use std::sync::Arc;
 
@@ -10,19 +10,21 @@ use crate::{
     service::api::Open,
 };
 
-/// Values of the variables; `None` when templates are not to be rendered.
+/// Returns the values of the variables, or `None` if templates are not rendered.
 pub(crate) fn template_data(render: Option<bool>, data: Option<Open>) -> Option<Open> {
     (render == Some(true)).then(|| data.unwrap_or_default())
 }
 
-/// The works with their tests rendered, if they are to be.
-pub(crate) fn rendered_works(works: Vec<JobTemplate>, data: Option<&Open>) -> Vec<JobTemplate> {
-    let Some(data) = data else { return works };
-    works.into_iter().map(|work| JobTemplate { test: rendered(&work.test, data), ..work }).collect()
+/// Renders the tests of the jobs if there is data.
+pub(crate) fn render_jobs(jobs: Vec<JobTemplate>, data: Option<&Open>) -> Vec<JobTemplate> {
+    let Some(data) = data else { return jobs };
+    jobs.into_iter()
+        .map(|job_template| JobTemplate { test: render_test(&job_template.test, data), ..job_template })
+        .collect()
 }
 
-/// The test with the variables of its steps filled in.
-fn rendered(test: &Arc<SavedTest>, data: &Fields) -> Arc<SavedTest> {
+/// Returns a test with the variables of its steps replaced by their values.
+fn render_test(test: &Arc<SavedTest>, data: &Fields) -> Arc<SavedTest> {
     let mut test = SavedTest::clone(test);
     for step in test.players.iter_mut().flat_map(|player| &mut player.steps) {
         for (name, value) in data {

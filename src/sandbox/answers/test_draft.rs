@@ -1,4 +1,4 @@
-//! A test that is about to be saved: checks, and what the service fills in (supplement 6.2 to 6.4).
+//! Checks a test before it is saved and fills in defaults (supplement 6.2 to 6.4).
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -28,22 +28,28 @@ pub(crate) struct TestDraft<'a> {
 }
 
 impl TestDraft<'_> {
-    /// The test, when everything about it is right.
-    pub(crate) fn finished(self, project: &Project) -> Result<SavedTest, ApiError> {
+    /// Returns the test to save.
+    ///
+    /// # Errors
+    ///
+    /// Returns a 400 for the first rule that the test breaks.
+    pub(crate) fn finish(self, project: &Project) -> Result<SavedTest, ApiError> {
         let TestCase { id, name, version, tags, test_type, mut content, .. } = self.case;
         let kind = TestKind::from_name(&test_type)
             .ok_or_else(|| ApiError::invalid(format!("invalid request: test_type: {test_type}")))?;
         check_budget(kind, &mut content)?;
         check_collections(project, self.unknown.unwrap_or_default(), &mut content)?;
         check_orders(&content)?;
-        name_steps(&id, version, &mut content);
+        assign_step_ids(&id, version, &mut content);
 
         let before = self.before;
         let players = project.players(&name, &content, before.map_or(&[], |test| &test.players));
 
         Ok(SavedTest {
-            outcomes: before
-                .map_or_else(|| vec![ScriptedOutcome::passed()], |test| fitting(&test.outcomes, &players)),
+            outcomes: before.map_or_else(
+                || vec![ScriptedOutcome::passed()],
+                |test| adapt_outcomes(&test.outcomes, &players),
+            ),
             cases: test_content::linked_cases(&content, before.map_or(&[], |test| &test.cases)),
             folder: self.folder,
             id,
@@ -73,7 +79,7 @@ fn check_budget(kind: TestKind, content: &mut TestContent) -> Result<(), ApiErro
     Ok(())
 }
 
-/// Refuses collections that are not there, or leaves them out. Their steps are not the test's own.
+/// Refuses or removes unknown collections, as `mode` says. Steps of collections are not stored in the test.
 fn check_collections(
     project: &Project,
     mode: UnknownCollections,
@@ -103,7 +109,7 @@ fn check_collections(
     Ok(())
 }
 
-/// Every key of an order has to be there.
+/// Checks that every key of an order exists.
 fn check_orders(content: &TestContent) -> Result<(), ApiError> {
     let unknown = |what: &str, key: &str| ApiError::invalid(format!("unknown key in {what}: {key}"));
     if let Some(key) = content.player_order.iter().find(|key| !content.players_by_key.contains_key(*key)) {
@@ -121,8 +127,8 @@ fn check_orders(content: &TestContent) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Gives ids to the steps that have none yet.
-fn name_steps(test: &str, version: u32, content: &mut TestContent) {
+/// Assigns ids to steps without an id.
+fn assign_step_ids(test: &str, version: u32, content: &mut TestContent) {
     let version = version.to_string();
     for (player, one) in &mut content.players_by_key {
         for (key, item) in one.items_by_key.iter_mut().flatten() {
@@ -134,8 +140,8 @@ fn name_steps(test: &str, version: u32, content: &mut TestContent) {
     }
 }
 
-/// The script, as far as its steps are still there.
-fn fitting(outcomes: &[ScriptedOutcome], players: &[ScriptedPlayer]) -> Vec<ScriptedOutcome> {
+/// Returns the outcomes. An outcome at a step that no longer exists becomes a pass.
+fn adapt_outcomes(outcomes: &[ScriptedOutcome], players: &[ScriptedPlayer]) -> Vec<ScriptedOutcome> {
     let is_there = |outcome: &ScriptedOutcome| {
         players.get(outcome.player).is_some_and(|player| outcome.step < player.steps.len())
     };
@@ -147,13 +153,13 @@ fn fitting(outcomes: &[ScriptedOutcome], players: &[ScriptedPlayer]) -> Vec<Scri
 }
 
 impl Project {
-    /// Lets the tests that refer to a collection follow its change. Their versions stay.
-    pub(crate) fn follow(&mut self, collection: &str) {
+    /// Updates the tests that refer to a changed collection. The versions of the tests stay.
+    pub(crate) fn update_tests_of_collection(&mut self, collection: &str) {
         let tests = self.tests.values().filter(|test| test_content::refers_to(&test.content, collection));
         let changed = |test: &Arc<SavedTest>| {
             let players = self.players(&test.name, &test.content, &test.players);
             Arc::new(SavedTest {
-                outcomes: fitting(&test.outcomes, &players),
+                outcomes: adapt_outcomes(&test.outcomes, &players),
                 players,
                 ..SavedTest::clone(test)
             })

@@ -15,8 +15,8 @@ use crate::{
     service::api::tests::{TestCase, TestContent},
 };
 
-/// The test as readers see it, with or without the steps of its collections.
-pub(crate) fn shown(project: &Project, test: &SavedTest, with_collections: bool) -> TestCase {
+/// Returns the record of a test, with or without the steps of its collections.
+pub(crate) fn to_record(project: &Project, test: &SavedTest, with_collections: bool) -> TestCase {
     let mut content = test.content.clone();
     let items = content.players_by_key.values_mut().filter_map(|player| player.items_by_key.as_mut());
 
@@ -25,16 +25,16 @@ pub(crate) fn shown(project: &Project, test: &SavedTest, with_collections: bool)
         let collection =
             item.collection_id.as_deref().filter(|_| with_collections && item.r#type == COLLECTION);
         if let Some(collection) = collection.and_then(|id| find(&project.shared_steps, id)) {
-            let steps = shared_steps::shown(collection).steps;
+            let steps = shared_steps::to_record(collection).steps;
             (item.steps_by_key, item.step_order) = (Some(steps.steps_by_key), Some(steps.step_order));
         }
     }
 
-    case(project, test, content)
+    with_content(project, test, content)
 }
 
-/// The record of a test with this content.
-pub(crate) fn case(project: &Project, test: &SavedTest, content: TestContent) -> TestCase {
+/// Returns the record of a test with `content`.
+pub(crate) fn with_content(project: &Project, test: &SavedTest, content: TestContent) -> TestCase {
     TestCase {
         id: test.id.clone(),
         project_id: project.id.clone(),

@@ -15,7 +15,7 @@ use crate::{
             tests::NOT_FOUND,
         },
         model::{
-            folder::{ROOT, normal},
+            folder::{ROOT, normalize},
             project::Project,
             records::find,
             saved_test::{SavedTest, TestKind},
@@ -37,22 +37,22 @@ impl Answer<CreateTest> for World {
         let id = self.ids.uuid();
         let project = self.project_mut(caller)?;
         let folder = match request.folder_id {
-            Some(id) => known_folder(project, &id)?,
+            Some(id) => find_folder(project, &id)?,
             None => folder_at(project, request.folder_path.as_deref())?,
         };
         let case = new_case(project, id, request.test)?;
         let draft = TestDraft { case, folder, unknown: request.shared_collection_steps_mode, before: None };
-        let test = draft.finished(project)?;
-        let shown =
-            test_record::shown(project, &test, request.include_shared_collection_steps.unwrap_or(true));
+        let test = draft.finish(project)?;
+        let record =
+            test_record::to_record(project, &test, request.include_shared_collection_steps.unwrap_or(true));
 
         project.save_test(test);
 
-        Ok(Answered::created(shown))
+        Ok(Answered::created(record))
     }
 }
 
-/// The record of a new test, as far as it is given.
+/// Returns the record of a new test with the given fields.
 fn new_case(project: &Project, id: String, given: Open) -> Result<TestCase, ApiError> {
     let empty = TestCase {
         id,
@@ -80,43 +80,43 @@ impl Answer<UpdateTest> for World {
         check_version(request.expected_version, before.version)?;
 
         let folder = match (request.folder_id, request.folder_path) {
-            (Some(id), _) => known_folder(project, &id)?,
+            (Some(id), _) => find_folder(project, &id)?,
             (None, Some(path)) => folder_at(project, path.as_deref())?,
             (None, None) => before.folder.clone(),
         };
         let case = changed_case(project, before, request.patch)?;
         let unknown = request.shared_collection_steps_mode;
-        let test = TestDraft { case, folder, unknown, before: Some(before) }.finished(project)?;
-        let shown =
-            test_record::shown(project, &test, request.include_shared_collection_steps.unwrap_or(true));
+        let test = TestDraft { case, folder, unknown, before: Some(before) }.finish(project)?;
+        let record =
+            test_record::to_record(project, &test, request.include_shared_collection_steps.unwrap_or(true));
 
         project.save_test(test);
 
-        Ok(shown.into())
+        Ok(record.into())
     }
 }
 
-/// The record after a patch. Another kind of test has the time budget of its kind, unless one is given.
+/// Returns the record after a patch. A changed kind resets the time budget, unless the patch contains one.
 fn changed_case(project: &Project, before: &SavedTest, patch: Open) -> Result<TestCase, ApiError> {
     let mut content = before.content.clone();
     if patch.get("test_type").is_some_and(|kind| kind != before.kind.name()) {
         (content.min_seconds, content.max_seconds) = (None, None);
     }
 
-    let present = test_record::case(project, before, content);
+    let present = test_record::with_content(project, before, content);
     let case = patched(&present, patch)?;
 
     Ok(TestCase { id: present.id, project_id: present.project_id, version: before.version + 1, ..case })
 }
 
-fn known_folder(project: &Project, id: &str) -> Result<Option<String>, ApiError> {
+fn find_folder(project: &Project, id: &str) -> Result<Option<String>, ApiError> {
     let folder =
         find(&project.folders, id).ok_or_else(|| ApiError::invalid(format!("folder not found: {id}")))?;
     Ok(Some(folder.id.clone()))
 }
 
 fn folder_at(project: &Project, path: Option<&str>) -> Result<Option<String>, ApiError> {
-    let path = normal(path.unwrap_or(ROOT));
+    let path = normalize(path.unwrap_or(ROOT));
     if path == ROOT {
         return Ok(None);
     }

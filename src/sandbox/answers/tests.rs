@@ -10,7 +10,9 @@ use crate::{
             pages::page,
             test_record,
         },
-        model::{folder::normal, project::Project, records::at_version, saved_test::SavedTest, world::World},
+        model::{
+            folder::normalize, project::Project, records::at_version, saved_test::SavedTest, world::World,
+        },
     },
     service::api::{
         ListPage,
@@ -18,7 +20,7 @@ use crate::{
     },
 };
 
-/// The text of the service for a test that it does not know.
+/// Error text of the service for an unknown test.
 pub(crate) const NOT_FOUND: &str = "test not found";
 
 impl Answer<ListTests> for World {
@@ -35,7 +37,7 @@ impl Answer<ListTests> for World {
 
 fn in_folder(project: &Project, test: &SavedTest, request: &ListTests) -> bool {
     match (&request.folder_path, &request.folder_id) {
-        (Some(path), _) => project.folder_path(test.folder.as_deref()) == normal(path),
+        (Some(path), _) => project.folder_path(test.folder.as_deref()) == normalize(path),
         (None, Some(id)) => test.folder.as_deref().is_some_and(|folder| folder.eq_ignore_ascii_case(id)),
         (None, None) => true,
     }
@@ -58,6 +60,7 @@ impl Answer<GetTest> for World {
         let project = self.project(caller)?;
         let test = at_version(&project.tests, &project.test_versions, &request.test_id.0, request.version);
         let test = test.ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
-        Ok(test_record::shown(project, test, request.include_shared_collection_steps.unwrap_or(true)).into())
+        Ok(test_record::to_record(project, test, request.include_shared_collection_steps.unwrap_or(true))
+            .into())
     }
 }

@@ -8,13 +8,14 @@ use crate::{
     service::api::uploads::CompletedPart,
 };
 
-/// Checks that a single-part upload has its file, whole.
+/// Checks that the complete file of a single-part upload has arrived.
 pub(crate) fn check_file(upload: &PendingUpload) -> Result<(), String> {
     let Some(piece) = upload.parts.get(&1) else { return Err("the file has not been uploaded".to_owned()) };
     check_size("the file", piece, upload.build.file_size)
 }
 
-/// Checks that the parts are those that have arrived, all of them, and make up the file. Their order is a rule.
+/// Checks that `parts` are exactly the parts of the upload and that all bytes have arrived. A rule of the operation
+/// checks their order.
 pub(crate) fn check_parts(upload: &PendingUpload, parts: &[CompletedPart]) -> Result<(), String> {
     let Some(MultipartLayout { part_size, total_parts, .. }) = upload.multipart.as_ref() else {
         return Ok(());
@@ -32,7 +33,7 @@ pub(crate) fn check_parts(upload: &PendingUpload, parts: &[CompletedPart]) -> Re
             return Err(format!("{part}: the etag is not that of what was uploaded"));
         }
 
-        // The last part is what the others leave.
+        // The last part contains the rest of the file.
         let earlier = part_size.saturating_mul(part_number - 1);
         check_size(&part, piece, (*part_size).min(upload.build.file_size.saturating_sub(earlier)))?;
     }

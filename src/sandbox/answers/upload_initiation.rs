@@ -22,16 +22,16 @@ use crate::{
     service::api::uploads::{BuildUpload, DeletionPolicy, InitiateBuildUpload},
 };
 
-/// From here on a file goes in parts (supplement 10.4).
+/// Smallest file that is uploaded in parts by default, in bytes (supplement 10.4).
 const LEAST_MULTIPART: u64 = 3_000_000_000;
 
-/// Largest file (supplement 10.4).
+/// Largest file, in bytes (supplement 10.4).
 const LARGEST: u64 = 5_000_000_000_000;
 
-/// Most parts of a file: the parts of larger ones are larger, as on storage hosts.
+/// Most parts of a file. Larger files have larger parts, as on storage hosts.
 const MOST_PARTS: u64 = 10_000;
 
-/// How long an address to PUT to is valid, in seconds (specification, Limits).
+/// How long an upload address is valid, in seconds (specification, Limits).
 const VALIDITY_S: u32 = 60 * 60;
 
 impl Answer<InitiateBuildUpload> for World {
@@ -54,8 +54,8 @@ impl Answer<InitiateBuildUpload> for World {
         }
 
         check_quota(project, request.file_size)?;
-        let upload = self.upload_of(request, caller, in_parts);
-        let shown = self.shown(&upload, caller)?;
+        let upload = self.new_upload(request, caller, in_parts);
+        let shown = self.upload_record(&upload, caller)?;
 
         self.project_mut(caller)?.storage.uploads.insert(upload.build.id.clone(), upload);
 
@@ -63,7 +63,7 @@ impl Answer<InitiateBuildUpload> for World {
     }
 }
 
-/// The specification has the project in the body too.
+/// Checks the project of the body, which the specification requires in addition to the path.
 fn check_project(named: Option<&str>, caller: &Caller) -> Result<(), ApiError> {
     match named {
         Some(named) if named == caller.project => Ok(()),
@@ -85,7 +85,7 @@ fn check_quota(project: &Project, needed: u64) -> Result<(), ApiError> {
 }
 
 impl World {
-    fn upload_of(&mut self, request: InitiateBuildUpload, caller: &Caller, in_parts: bool) -> PendingUpload {
+    fn new_upload(&mut self, request: InitiateBuildUpload, caller: &Caller, in_parts: bool) -> PendingUpload {
         let id = self.ids.uuid();
         let object_key = format!("{}/builds/{id}/{}", caller.project, request.file_name);
         let multipart = in_parts.then(|| {
@@ -99,9 +99,8 @@ impl World {
         PendingUpload { build: build(request, id, self.now), object_key, multipart, ends, parts: [].into() }
     }
 
-    /// The answer to an initiation. A project of the lower dialect answers as the specification does, without
-    /// `upload_type`.
-    fn shown(&self, upload: &PendingUpload, caller: &Caller) -> Result<BuildUpload, ApiError> {
+    /// Returns the record of a new upload. The lower dialect omits `upload_type`, like the specification.
+    fn upload_record(&self, upload: &PendingUpload, caller: &Caller) -> Result<BuildUpload, ApiError> {
         let says_type = self.project(caller)?.dialect == Dialect::Upper;
         let kind = if upload.multipart.is_some() { "multipart" } else { "single-part" };
         let begun = BuildUpload {
@@ -118,19 +117,19 @@ impl World {
                 part_size: Some(*part_size),
                 ..begun
             },
-            None => BuildUpload { upload_url: Some(self.address(&upload.build.id, "file")), ..begun },
+            None => BuildUpload { upload_url: Some(self.upload_url(&upload.build.id, "file")), ..begun },
         })
     }
 
-    /// An address to PUT to.
-    pub(crate) fn address(&self, build: &str, what: &str) -> String {
+    /// Returns a presigned address for a file or a part.
+    pub(crate) fn upload_url(&self, build: &str, what: &str) -> String {
         let address =
             format!("{}{}/builds/{build}/{what}", self.knowledge_url, presigned_url::STORAGE_PREFIX);
         presigned_url::sign(&address, self.now, VALIDITY_S)
     }
 }
 
-/// The build as it will be.
+/// Returns the build that the upload creates.
 fn build(request: InitiateBuildUpload, id: String, now: Moment) -> Build {
     Build {
         id,

@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// The text of the service for an upload that it does not know, or no longer.
+/// Error text of the service for an unknown upload.
 const NOT_FOUND: &str = "Upload not found";
 
 impl Answer<GetBuildUploadParts> for World {
@@ -37,9 +37,9 @@ impl Answer<GetBuildUploadParts> for World {
         // There is no 404 here, and no 403.
         let unknown = || ApiError::invalid(NOT_FOUND);
         let uploads = &self.project(caller).map_err(|_| unknown())?.storage.uploads;
-        let is_meant =
+        let is_requested =
             |upload: &&PendingUpload| upload.matches(Some(&request.object_key.0), Some(&request.upload_id.0));
-        let upload = uploads.values().find(is_meant).ok_or_else(unknown)?;
+        let upload = uploads.values().find(is_requested).ok_or_else(unknown)?;
         let total = upload.multipart.as_ref().map_or(0, |multipart| multipart.total_parts);
         if let Some(number) = request.part_numbers.iter().find(|number| **number > total) {
             return Err(ApiError::invalid(format!(
@@ -49,7 +49,7 @@ impl Answer<GetBuildUploadParts> for World {
 
         let url = |number: &u64| PartUrl {
             part_number: *number,
-            url: self.address(&upload.build.id, &format!("parts/{}/{number}", request.upload_id.0)),
+            url: self.upload_url(&upload.build.id, &format!("parts/{}/{number}", request.upload_id.0)),
         };
 
         Ok(UploadPartUrls { upload_urls: request.part_numbers.iter().map(url).collect() }.into())
@@ -94,7 +94,7 @@ impl Project {
     /// Makes a build of a complete upload.
     fn finish(&mut self, upload: PendingUpload, now: Moment) {
         let PendingUpload { build, parts, .. } = upload;
-        let build = Build { status: self.status_of_builds().to_owned(), created: now, ..build };
+        let build = Build { status: self.ready_status().to_owned(), created: now, ..build };
         self.storage.contents.insert(build.id.clone(), parts.into_values().collect());
         self.builds.insert(build.id.clone(), Arc::new(build));
     }

@@ -1,4 +1,4 @@
-//! Where the bytes of builds lie: files in a temporary directory that goes with the sandbox.
+//! The bytes of builds: files in a temporary directory that is removed with the sandbox.
 
 use std::{
     fs, io,
@@ -13,10 +13,10 @@ use tempfile::{NamedTempFile, TempDir, TempPath};
 use tokio::{fs::File, io::AsyncWriteExt as _};
 use tokio_util::io::ReaderStream;
 
-/// How much is read from a file at once.
-const PIECE: usize = 64 * 1024;
+/// Size of the chunks in which a file is read.
+const CHUNK: usize = 64 * 1024;
 
-/// A directory for files, made when the first one is.
+/// A directory of files. It is created with the first file.
 #[derive(Debug, Default)]
 pub(crate) struct BlobStore(Mutex<StoreState>);
 
@@ -28,19 +28,19 @@ enum StoreState {
     Closed,
 }
 
-/// Bytes in a file, which goes with this value.
+/// Bytes in a file. The file is removed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Blob {
     path: TempPath,
     pub(crate) size: u64,
-    /// MD5 in hexadecimal, as storage hosts make an `ETag` of a part.
+    /// MD5 in hexadecimal, which storage hosts use as the `ETag` of a part.
     pub(crate) etag: String,
 }
 
 impl BlobStore {
-    /// Writes a body to a file as it comes.
+    /// Writes a body to a new file.
     pub(crate) async fn receive(&self, body: Body) -> io::Result<Blob> {
-        let (file, path) = self.file()?.into_parts();
+        let (file, path) = self.create_file()?.into_parts();
         let (mut file, mut chunks) = (File::from_std(file), body.into_data_stream());
         let (mut size, mut digest) = (0, Md5::new());
 
@@ -57,18 +57,18 @@ impl BlobStore {
         Ok(Blob { path, size, etag })
     }
 
-    /// The directory and the number of files in it, once there is one.
+    /// Returns the directory and the number of its files. Returns `None` before the first file.
     pub(crate) fn directory(&self) -> io::Result<Option<(PathBuf, usize)>> {
         let StoreState::Open(directory) = &*self.state() else { return Ok(None) };
         Ok(Some((directory.path().to_owned(), fs::read_dir(directory.path())?.count())))
     }
 
-    /// Removes everything, for good.
+    /// Removes the directory. Files cannot be created afterwards.
     pub(crate) fn close(&self) {
         *self.state() = StoreState::Closed;
     }
 
-    fn file(&self) -> io::Result<NamedTempFile> {
+    fn create_file(&self) -> io::Result<NamedTempFile> {
         let mut state = self.state();
         if matches!(*state, StoreState::Unused) {
             *state = StoreState::Open(TempDir::with_prefix("tas-mcp-sandbox-")?);
@@ -85,11 +85,11 @@ impl BlobStore {
     }
 }
 
-/// The bytes of several files, one after the other, read as they are sent.
+/// Returns a body of the bytes of several files. The files are read while the body is sent.
 pub(crate) fn stream_blobs(parts: Vec<Arc<Blob>>) -> Body {
     let opened = stream::iter(parts).then(|piece| async move {
         let path: PathBuf = piece.path.to_path_buf();
-        File::open(path).await.map(|file| ReaderStream::with_capacity(file, PIECE))
+        File::open(path).await.map(|file| ReaderStream::with_capacity(file, CHUNK))
     });
     Body::from_stream(opened.try_flatten())
 }

@@ -2,7 +2,7 @@
 
 use crate::{fields::Fields, sandbox::model::moment::Moment, service::api::bugs::Severity};
 
-/// A fault of the game that runs can come across.
+/// A fault of the game that runs can detect.
 #[derive(Debug)]
 pub(crate) struct Bug {
     pub(crate) id: String,
@@ -14,14 +14,14 @@ pub(crate) struct Bug {
     pub(crate) confidence: String,
     pub(crate) tags: Vec<String>,
     pub(crate) details: Option<Fields>,
-    /// `None`: nobody has confirmed it yet.
+    /// `None`: no person has reviewed the bug.
     pub(crate) review: Option<BugReview>,
 }
 
-/// A person's confirmation of a bug.
+/// A person's review of a bug.
 #[derive(Debug)]
 pub(crate) struct BugReview {
-    /// Everything detected until then was reviewed.
+    /// When the bug was reviewed. All occurrences up to then count as reviewed.
     pub(crate) at: Moment,
     pub(crate) by: String,
     pub(crate) comment: Option<String>,
@@ -30,6 +30,7 @@ pub(crate) struct BugReview {
 }
 
 impl BugReview {
+    /// Returns the word of the service for the status.
     pub(crate) const fn status(&self) -> &'static str {
         if self.archived { "archived" } else { "active" }
     }

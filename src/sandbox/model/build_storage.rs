@@ -1,4 +1,4 @@
-//! The storage of a project's builds: its capacity, the uploads under way and the bytes of finished builds.
+//! The storage of a project's builds: its capacity, its unfinished uploads and the bytes of its builds.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -6,13 +6,13 @@ use indexmap::IndexMap;
 
 use crate::sandbox::model::{blob_store::Blob, moment::Moment, pending_upload::PendingUpload};
 
-/// Bytes that a project may store unless it says otherwise.
+/// Default capacity of a project, in bytes.
 const CAPACITY: u64 = 10_000_000_000_000;
 
 /// The storage of one project.
 #[derive(Debug)]
 pub(crate) struct BuildStorage {
-    /// In bytes.
+    /// Capacity in bytes.
     pub(crate) capacity: u64,
     /// Unfinished uploads by build id.
     pub(crate) uploads: IndexMap<String, PendingUpload>,
@@ -27,7 +27,7 @@ impl Default for BuildStorage {
 }
 
 impl BuildStorage {
-    /// Ends the uploads whose time has passed: space and parts go with them.
+    /// Removes the uploads that have expired, with their parts and their reserved space.
     pub(crate) fn end_expired(&mut self, now: Moment) {
         self.uploads.retain(|_, upload| now < upload.ends);
     }

@@ -1,9 +1,9 @@
 //! Deployment configs: where and on what tests run (supplement 11).
 
-/// Build source of configs that take a `build_id`.
+/// Build source of configs that accept a `build_id`.
 const BUILD_STORAGE: &str = "build-storage";
 
-/// Where and on what tests run.
+/// A deployment config: where and on what tests run.
 #[derive(Debug)]
 pub(crate) struct DeviceConfig {
     pub(crate) id: String,
@@ -13,9 +13,9 @@ pub(crate) struct DeviceConfig {
     pub(crate) pinned: bool,
     pub(crate) provider: Option<String>,
     pub(crate) devices: Vec<Device>,
-    /// A device that one player at a time can use.
+    /// Whether only one player at a time can use a device.
     pub(crate) private: bool,
-    /// Whether runs on all its devices are enabled.
+    /// Whether runs on all devices of the config are enabled.
     pub(crate) multi_device: bool,
 }
 
@@ -28,17 +28,17 @@ pub(crate) struct Device {
 }
 
 impl DeviceConfig {
-    /// Whether a build of the build storage can be deployed.
+    /// Returns whether builds come from build storage.
     pub(crate) fn takes_builds(&self) -> bool {
         self.provider.as_deref() == Some(BUILD_STORAGE)
     }
 
-    /// Whether its devices are phones or tablets.
+    /// Returns whether the devices are phones or tablets.
     pub(crate) fn is_mobile(&self) -> bool {
         matches!(self.kind.as_str(), "android" | "ios")
     }
 
-    /// The device that a run gets when nobody asks for a certain one.
+    /// Returns the device that a run gets by default.
     pub(crate) fn first_working(&self) -> Option<&Device> {
         self.devices.iter().find(|device| device.works)
     }

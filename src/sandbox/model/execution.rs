@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::sandbox::model::{build::Build, job::Starter, moment::Moment};
 
-/// A started plan.
+/// An execution of a test plan.
 #[derive(Debug)]
 pub(crate) struct Execution {
     pub(crate) id: String,

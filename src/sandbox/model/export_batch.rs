@@ -7,14 +7,14 @@ use crate::{
     service::api::exports::ExportWarning,
 };
 
-/// What is sent to the test-management system.
+/// The results that an export sends.
 #[derive(Default)]
 pub(crate) struct ExportBatch {
     /// The `export_type` of the result.
     pub(crate) kind: &'static str,
-    /// The execution that is exported, if it is one.
+    /// The exported execution, if an execution is exported.
     pub(crate) execution: Option<String>,
-    /// Name of the remote entry; generated when absent.
+    /// Name of the created run or plan. A name is generated if it is absent.
     pub(crate) name: Option<String>,
     pub(crate) runs: Vec<String>,
     pub(crate) suites: BTreeSet<u32>,
@@ -24,7 +24,7 @@ pub(crate) struct ExportBatch {
 }
 
 impl ExportBatch {
-    /// A batch without results yet.
+    /// Creates a batch without results.
     pub(crate) fn new(kind: &'static str, execution: Option<String>, name: Option<String>) -> Self {
         Self { kind, execution, name, ..Self::default() }
     }

@@ -2,16 +2,16 @@
 
 use crate::sandbox::model::moment::Moment;
 
-/// Path of what is in no folder.
+/// Path of the root, which is no folder.
 pub(crate) const ROOT: &str = "/";
 
 /// A folder of the test repository.
 #[derive(Debug)]
 pub(crate) struct Folder {
     pub(crate) id: String,
-    /// Names of the ancestors and its own, joined by `/`.
+    /// Names of the ancestors and of the folder, joined by `/`.
     pub(crate) path: String,
-    /// `None`: at the top.
+    /// `None`: the folder is at the root.
     pub(crate) parent: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) tags: Vec<String>,
@@ -19,16 +19,18 @@ pub(crate) struct Folder {
     pub(crate) created_by: String,
 }
 
+/// Returns the path of the parent folder.
 pub(crate) fn parent_of(path: &str) -> &str {
     path.rsplit_once('/').map_or(ROOT, |(parent, _)| parent)
 }
 
+/// Returns the path of the folder `name` below `path`.
 pub(crate) fn child_of(path: &str, name: &str) -> String {
     if path == ROOT { name.to_owned() } else { format!("{path}/{name}") }
 }
 
-/// A path as records have it: without slashes at its ends, [`ROOT`] when nothing is left.
-pub(crate) fn normal(path: &str) -> &str {
+/// Returns a path in the form of records: without slashes at its ends, or [`ROOT`] if nothing is left.
+pub(crate) fn normalize(path: &str) -> &str {
     match path.trim_matches('/') {
         "" => ROOT,
         path => path,

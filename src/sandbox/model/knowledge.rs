@@ -2,7 +2,7 @@
 
 use crate::sandbox::model::moment::Moment;
 
-/// What runs have to have in common with a file to see it.
+/// The runs that see a knowledge file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum KnowledgeScope {
     Project,
@@ -11,7 +11,7 @@ pub(crate) enum KnowledgeScope {
 }
 
 impl KnowledgeScope {
-    /// The service's word.
+    /// Returns the word of the service.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Project => "project",
@@ -20,6 +20,7 @@ impl KnowledgeScope {
         }
     }
 
+    /// Returns the id of the agent or test.
     pub(crate) fn id(&self) -> Option<String> {
         match self {
             Self::Project => None,
@@ -28,11 +29,11 @@ impl KnowledgeScope {
     }
 }
 
-/// A file in knowledge storage. Hidden ones, `.{name}.meta.json`, say what the file next to them is about.
+/// A file in knowledge storage. Hidden files, `.{name}.meta.json`, describe the file next to them.
 #[derive(Debug)]
 pub(crate) struct StoredKnowledgeFile {
     pub(crate) scope: KnowledgeScope,
-    /// Below the root of the scope.
+    /// Path below the root of the scope.
     pub(crate) path: String,
     pub(crate) content: String,
     pub(crate) uploaded: Moment,

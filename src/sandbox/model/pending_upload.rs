@@ -7,18 +7,18 @@ use crate::sandbox::model::{blob_store::Blob, build::Build, moment::Moment};
 /// An upload that is not complete.
 #[derive(Debug)]
 pub(crate) struct PendingUpload {
-    /// The build as it will be.
+    /// The build that the upload creates.
     pub(crate) build: Build,
     pub(crate) object_key: String,
-    /// Multipart only.
+    /// `None`: a single-part upload.
     pub(crate) multipart: Option<MultipartLayout>,
-    /// When it times out.
+    /// When the upload expires.
     pub(crate) ends: Moment,
-    /// What has arrived, by number; a single-part upload has the number 1.
+    /// The parts that have arrived, by number. The file of a single-part upload has number 1.
     pub(crate) parts: BTreeMap<u64, Arc<Blob>>,
 }
 
-/// How a file is divided.
+/// How a file is divided into parts.
 #[derive(Debug)]
 pub(crate) struct MultipartLayout {
     pub(crate) upload_id: String,
@@ -27,13 +27,13 @@ pub(crate) struct MultipartLayout {
 }
 
 impl PendingUpload {
-    /// Whether a request means this upload. An `object_key` may be left out where it is not needed.
+    /// Returns whether a request refers to this upload. A request without an `object_key` matches any key.
     pub(crate) fn matches(&self, object_key: Option<&str>, upload_id: Option<&str>) -> bool {
         let multipart = self.multipart.as_ref().map(|multipart| multipart.upload_id.as_str());
         multipart == upload_id && object_key.is_none_or(|key| key == self.object_key)
     }
 
-    /// Bytes that have arrived.
+    /// Returns the number of bytes that have arrived.
     pub(crate) fn received(&self) -> u64 {
         self.parts.values().map(|piece| piece.size).sum()
     }

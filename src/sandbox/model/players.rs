@@ -1,4 +1,4 @@
-//! What the players of a test do: steps made of what people wrote.
+//! The players of a test, derived from its written content.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ use crate::{
     },
 };
 
-/// How long a step takes of which nothing else is known.
+/// Duration of a step that is not in an earlier version of the test, in milliseconds.
 const STEP_MS: Millis = 30_000;
 
 impl Project {
-    /// The players that carry out what is written. Steps that somebody had `before` go as they went then.
+    /// Returns the players of a written content. A step whose goal is in `before` keeps its duration and report.
     pub(crate) fn players(
         &self,
         name: &str,
@@ -34,7 +34,7 @@ impl Project {
         if players.is_empty() { vec![player(&TestPlayer::default())] } else { players }
     }
 
-    /// The steps of a player; where nobody knows its shape, one step that does what the test is called.
+    /// Returns the steps of a player. A player without known steps gets one step, whose goal is the name of the test.
     fn steps(&self, name: &str, player: &TestPlayer, before: &[ScriptedPlayer]) -> Vec<ScriptedStep> {
         let none = BTreeMap::new();
         let by_key = player.items_by_key.as_ref().unwrap_or(&none);
@@ -64,7 +64,7 @@ impl Project {
     }
 }
 
-/// The step that a body describes.
+/// Returns the step that `body` describes.
 fn step(body: &StepBody, shared: Option<&str>, before: &[ScriptedPlayer]) -> ScriptedStep {
     let goal = body.goal.clone().unwrap_or_default();
     let earlier = before.iter().flat_map(|player| &player.steps).find(|step| step.goal == goal);

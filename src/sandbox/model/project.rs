@@ -1,4 +1,4 @@
-//! What a project holds.
+//! A project and its records.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    /// A project without records.
+    /// Creates a project without records.
     pub(crate) fn new(id: &str, dialect: Dialect) -> Self {
         Self {
             id: id.to_owned(),
@@ -79,7 +79,7 @@ impl Project {
         }
     }
 
-    /// The newest build for devices of `kind`.
+    /// Returns the newest build for devices of `kind`.
     pub(crate) fn newest_build(&self, kind: &str) -> Option<&Arc<Build>> {
         self.builds
             .values()

@@ -6,14 +6,15 @@ use crate::{
 };
 
 impl Project {
-    /// Bytes of builds, and those that uploads have reserved.
+    /// Returns the bytes of builds, including those that uploads have reserved.
     pub(crate) fn used_storage(&self) -> u64 {
         let builds = self.builds.values().map(|build| build.file_size);
         let reserved = self.storage.uploads.values().map(|upload| upload.build.file_size);
         builds.chain(reserved).fold(0, u64::saturating_add)
     }
 
-    /// Deletes builds until so many bytes fit, if that is possible at all. Pinned builds stay (supplement 10.1).
+    /// Deletes builds until `needed` bytes fit. Deletes nothing if they cannot fit. Pinned builds stay
+    /// (supplement 10.1).
     pub(crate) fn make_room(&mut self, needed: u64, policy: DeletionPolicy) {
         let mut missing = self.used_storage().saturating_add(needed).saturating_sub(self.storage.capacity);
         let mut candidates: Vec<_> = self.builds.values().filter(|build| !build.pinned).collect();
@@ -37,7 +38,7 @@ impl Project {
         }
     }
 
-    /// Removes a build and its bytes. Runs that used it keep its record.
+    /// Removes a build and its bytes. Runs of the build keep its record.
     pub(crate) fn delete_build(&mut self, id: &str) {
         self.storage.contents.remove(id);
         self.builds.shift_remove(id);
@@ -45,15 +46,15 @@ impl Project {
 }
 
 impl Project {
-    /// The word for a build that can be started.
-    pub(crate) fn status_of_builds(&self) -> &'static str {
+    /// Returns the status of a build that can be started.
+    pub(crate) fn ready_status(&self) -> &'static str {
         match self.dialect {
             Dialect::Upper => "OK",
             Dialect::Lower => "ready",
         }
     }
 
-    /// When the latest job with that build was made.
+    /// Returns when the latest job with `build` was created.
     pub(crate) fn last_use(&self, build: &str) -> Option<Moment> {
         let uses = self.jobs.values().filter(|job| {
             job.player_devices.iter().any(|seat| seat.build.as_ref().is_some_and(|used| used.id == build))

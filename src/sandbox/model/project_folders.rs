@@ -9,12 +9,12 @@ use crate::sandbox::model::{
 };
 
 impl Project {
-    /// The folder of that path.
+    /// Returns the folder at `path`.
     pub(crate) fn folder_at(&self, path: &str) -> Option<&Arc<Folder>> {
         self.folders.values().find(|folder| folder.path == path)
     }
 
-    /// The path of a folder; [`ROOT`] without one.
+    /// Returns the path of the folder with this id, or [`ROOT`] for `None`.
     pub(crate) fn folder_path(&self, folder: Option<&str>) -> &str {
         folder.and_then(|id| find(&self.folders, id)).map_or(ROOT, |folder| &folder.path)
     }

@@ -1,4 +1,4 @@
-//! What tests consist of, as people write it and as `get_test` shows it.
+//! The written content of tests: items, steps and links to cases.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::{
     },
 };
 
-/// Word for an item that is a collection.
+/// Type of an item that is a shared collection.
 pub(crate) const COLLECTION: &str = "collection";
 
-/// The step as somebody writes it.
+/// Returns the written form of a step.
 pub(crate) fn body(step: &ScriptedStep) -> StepBody {
     let expected = |text: &String| ExpectedResult { expected: text.clone(), more: Open::new() };
     StepBody {
@@ -32,31 +32,31 @@ pub(crate) fn body(step: &ScriptedStep) -> StepBody {
     }
 }
 
-/// Adds what the service derives when a step is read.
+/// Adds the fields that the service derives when a step is read.
 pub(crate) fn derive(step: &mut StepBody) {
     if step.finish_condition.is_none() {
         step.finish_condition = finish_condition(&expectations(step));
     }
 }
 
-/// The texts of the expected results.
+/// Returns the texts of the expected results.
 pub(crate) fn expectations(step: &StepBody) -> Vec<String> {
     step.expected_results.iter().flatten().map(|result| result.expected.clone()).collect()
 }
 
-/// Whether an item is a collection.
+/// Returns whether an item is a shared collection.
 pub(crate) fn is_collection(item: &TestItem) -> bool {
     item.r#type == COLLECTION
 }
 
-/// Whether an item refers to that collection.
+/// Returns whether an item of the content refers to `collection`.
 pub(crate) fn refers_to(content: &TestContent, collection: &str) -> bool {
     let players = content.players_by_key.values();
     let mut items = players.filter_map(|player| player.items_by_key.as_ref()).flat_map(BTreeMap::values);
     items.any(|item| is_collection(item) && item.collection_id.as_deref() == Some(collection))
 }
 
-/// The cases that are linked; those that were found lost `before` still are.
+/// Returns the linked cases. A case that is lost in `before` stays lost.
 pub(crate) fn linked_cases(content: &TestContent, before: &[CaseLink]) -> Vec<CaseLink> {
     let links = content.tmsys.as_ref().and_then(|links| links.get("cases")).and_then(Value::as_array);
     let link = |link: &Value| {
@@ -68,7 +68,7 @@ pub(crate) fn linked_cases(content: &TestContent, before: &[CaseLink]) -> Vec<Ca
     links.into_iter().flatten().filter_map(link).collect()
 }
 
-/// What used to be said instead of expected results, derived from them.
+/// Returns the finish condition, an older field that the service derives from the expected results.
 pub(crate) fn finish_condition(expected: &[String]) -> Option<String> {
     match expected {
         [] => None,

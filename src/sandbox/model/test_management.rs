@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{sandbox::model::export_batch::ExportBatch, service::api::exports::ExportResult};
 
-/// How long an export takes, in milliseconds.
+/// Duration of an export, in milliseconds.
 const EXPORT_MS: u32 = 1_840;
 
-/// The test-management system, as far as it remembers what was exported to it.
+/// The test-management system, which remembers what was exported to it.
 #[derive(Debug)]
 pub(crate) struct TestManagementSystem {
     next_run: u64,
@@ -24,7 +24,7 @@ impl Default for TestManagementSystem {
 }
 
 impl TestManagementSystem {
-    /// Marks whether an export of an execution is in progress.
+    /// Sets whether an export of an execution is in progress.
     pub(crate) fn mark_in_progress(&mut self, execution: &str, in_progress: bool) {
         if in_progress {
             self.in_progress.insert(execution.to_owned());
@@ -33,13 +33,13 @@ impl TestManagementSystem {
         }
     }
 
-    /// Whether an export of an execution is in progress.
+    /// Returns whether an export of an execution is in progress.
     pub(crate) fn is_busy_with(&self, execution: &str) -> bool {
         self.in_progress.contains(execution)
     }
 
-    /// The latest export of an execution: its ids and links, and nothing submitted.
-    pub(crate) fn earlier(&self, execution: &str) -> Option<ExportResult> {
+    /// Returns the latest export of an execution with its ids and links, but without results, because none are submitted.
+    pub(crate) fn latest_export(&self, execution: &str) -> Option<ExportResult> {
         let earlier = self.exported.get(execution)?;
         Some(ExportResult {
             already_exported: Some(true),
@@ -54,7 +54,7 @@ impl TestManagementSystem {
 }
 
 impl TestManagementSystem {
-    /// Takes results in. Without any there is nothing to create, which is no success.
+    /// Accepts the results of a batch. A batch without results creates nothing and is no success.
     pub(crate) fn submit(&mut self, batch: ExportBatch) -> ExportResult {
         let several = batch.suites.len() > 1;
         let empty = batch.cases == 0;
@@ -89,7 +89,7 @@ impl TestManagementSystem {
         result
     }
 
-    /// Creates the remote run, or the plan over several suites.
+    /// Creates a run, or a plan if the results belong to several suites.
     fn create(&mut self, result: &mut ExportResult, several: bool, name: Option<String>) {
         let (next, kind) = if several { (&mut self.next_plan, "plan") } else { (&mut self.next_run, "run") };
         let id = *next;

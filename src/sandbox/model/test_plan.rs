@@ -2,7 +2,7 @@
 
 use crate::{sandbox::model::moment::Moment, service::api::Open};
 
-/// Slot of players that no extra slot is assigned to.
+/// Slot of players without an extra slot.
 pub(crate) const DEFAULT_SLOT: usize = 1;
 
 /// A test plan.
@@ -11,14 +11,14 @@ pub(crate) struct SavedPlan {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) items: Vec<PlanItem>,
-    /// Extra slots: index and name.
+    /// Extra slots, each with its index and name.
     pub(crate) slots: Vec<(usize, Option<String>)>,
     pub(crate) default_slot_name: Option<String>,
     pub(crate) created: Moment,
     pub(crate) modified: Moment,
     pub(crate) created_by: String,
     pub(crate) modified_by: String,
-    /// Fields that somebody added and nobody knows.
+    /// Fields that a client added and that the specification does not have.
     pub(crate) more: Open,
 }
 
@@ -27,14 +27,14 @@ pub(crate) struct SavedPlan {
 pub(crate) struct PlanItem {
     pub(crate) test: String,
     pub(crate) retries: u32,
-    /// Fields that somebody added and nobody knows.
+    /// Fields that a client added and that the specification does not have.
     pub(crate) more: Open,
-    /// Slot of each player; [`DEFAULT_SLOT`] for those that are not listed.
+    /// Slot of each player. A player that is not listed has [`DEFAULT_SLOT`].
     pub(crate) slots: Vec<usize>,
 }
 
 impl PlanItem {
-    /// The slot of the player at `index`.
+    /// Returns the slot of the player at `index`.
     pub(crate) fn slot(&self, index: usize) -> usize {
         self.slots.get(index).copied().unwrap_or(DEFAULT_SLOT)
     }

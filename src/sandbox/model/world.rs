@@ -10,19 +10,19 @@ use crate::sandbox::{
     options::Options,
 };
 
-/// Everything that the sandbox remembers.
+/// The state of a sandbox.
 #[derive(Debug)]
 pub struct World {
     projects: BTreeMap<String, Project>,
     clock: SimulatedClock,
-    /// When the present request is answered: one moment for all that it shows.
+    /// Simulated time of the current request. All parts of an answer show the same moment.
     pub(crate) now: Moment,
     pub(crate) ids: IdSource,
-    /// The test-management system at the other end of the integration.
+    /// The test-management system of the integration.
     pub(crate) test_management: TestManagementSystem,
-    /// Address of the knowledge host, for links.
+    /// URL of the knowledge host, for links.
     pub(crate) knowledge_url: String,
-    /// Bytes of each part of an upload but the last.
+    /// Size of each part of an upload except the last, in bytes.
     pub(crate) part_size: u64,
 }
 
@@ -44,7 +44,7 @@ impl World {
         }
     }
 
-    /// Takes the time for the next request, and lets go of uploads whose time has passed.
+    /// Sets the time of the next request and removes expired uploads.
     pub(crate) fn update_now(&mut self) {
         self.now = self.clock.now();
         for project in self.projects.values_mut() {
@@ -52,35 +52,35 @@ impl World {
         }
     }
 
-    /// Moves the clock ahead.
+    /// Advances the clock.
     pub(crate) fn advance(&mut self, seconds: f64) {
         self.clock.advance(seconds);
         self.update_now();
     }
 
-    /// Every project, by id.
+    /// Returns every project by id.
     pub(crate) const fn projects(&self) -> &BTreeMap<String, Project> {
         &self.projects
     }
 
-    /// Every project by id, for changes.
+    /// Returns every project by id for changes.
     pub(crate) const fn projects_mut(&mut self) -> &mut BTreeMap<String, Project> {
         &mut self.projects
     }
 
-    /// The project that has the run of a player's id, or had a run of that id at some time.
+    /// Returns the project with the run of a player. The run may be in the past or in the future.
     pub(crate) fn project_with_run(&self, player: &str) -> Option<String> {
         let run = player.rsplit_once('-').map_or(player, |(run, _)| run);
         let has = |project: &&Project| project.jobs.values().any(|job| job.may_have_run(run));
         self.projects.values().find(has).map(|project| project.id.clone())
     }
 
-    /// The unfinished upload of that build, whatever its project.
+    /// Returns the unfinished upload of a build of any project.
     pub(crate) fn upload(&mut self, build: &str) -> Option<&mut PendingUpload> {
         self.projects.values_mut().find_map(|project| project.storage.uploads.get_mut(build))
     }
 
-    /// Whether some project has an execution of that id.
+    /// Returns whether any project has the execution.
     pub(crate) fn has_execution(&self, id: &str) -> bool {
         self.projects.values().any(|project| project.executions.contains_key(id))
     }

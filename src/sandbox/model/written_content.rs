@@ -14,10 +14,10 @@ use crate::{
     },
 };
 
-/// Word for an item that is a step of its own.
+/// Type of an item that is a single step.
 const STEP: &str = "step";
 
-/// What somebody wrote who made this test.
+/// Returns the content that describes the players of `test`.
 pub(crate) fn written(test: &SavedTest) -> TestContent {
     let (min_seconds, max_seconds) = test.kind.default_budget();
     let numbered = |index: usize| (index + 1).to_string();
@@ -51,7 +51,7 @@ fn player(index: usize, player: &ScriptedPlayer) -> TestPlayer {
     }
 }
 
-/// Steps of the same collection, one after the other, are one item.
+/// Returns the items of a player. Consecutive steps of the same collection are one item.
 fn items(steps: &[ScriptedStep]) -> Vec<TestItem> {
     let mut items: Vec<TestItem> = Vec::new();
     for step in steps {

@@ -62,7 +62,7 @@ fn details(version: &str, number: u32, hash: &str) -> Open {
 
 impl Project {
     fn add_builds(&mut self, builds: Vec<Build>) {
-        let status = self.status_of_builds();
+        let status = self.ready_status();
         for build in builds {
             let build = Build { status: status.to_owned(), ..build };
             self.builds.insert(build.id.clone(), Arc::new(build));
