@@ -17,6 +17,7 @@ use crate::{
 };
 
 impl Project {
+    /// Returns the reviewed bugs with their reviews and their occurrences in runs.
     pub(crate) fn reviewed_bugs(&self, now: Moment) -> Vec<(&Bug, &BugReview, Vec<BugOccurrence>)> {
         let runs = self.runs(now);
         let reviewed = self.bugs.values().filter_map(|bug| Some((bug, bug.review.as_ref()?)));
@@ -28,6 +29,7 @@ impl Project {
         reviewed.map(|(bug, review)| (bug, review, occurrences(bug, review))).collect()
     }
 
+    /// Returns the occurrences of a bug in one run, up to its review.
     fn occurrences(
         &self,
         bug: &Bug,
@@ -35,7 +37,7 @@ impl Project {
         job: &Job,
         attempt: &RunAttempt,
     ) -> Vec<BugOccurrence> {
-        let plan = job.execution.as_ref().and_then(|id| self.executions.get(id));
+        let execution = job.execution.as_ref().and_then(|id| self.executions.get(id));
         let occurrence_of = |finding: &BugFinding, at: Moment| BugOccurrence {
             id: occurrence(&attempt.id, finding),
             multiplayer_run_id: attempt.id.clone(),
@@ -44,12 +46,12 @@ impl Project {
             turn: finding.turn,
             detected_at: at.to_string(),
             reviewed_at: Some(review.at.to_string()),
-            reviewed_by: Some(review.by.clone()),
+            reviewed_by: Some(review.reviewer.clone()),
             review_comment: review.comment.clone(),
             title: bug.title.clone(),
             test_name: Some(job.test.name.clone()),
             test_version: Some(job.test.version),
-            test_plan_name: plan.map(|execution| execution.plan_name.clone()),
+            test_plan_name: execution.map(|execution| execution.plan_name.clone()),
             severity: word(bug.severity),
             category: bug.category.clone(),
         };

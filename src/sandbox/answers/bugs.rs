@@ -34,7 +34,7 @@ impl Answer<ListRunBugs> for World {
         let (_, attempt) = find_run(project, &request.run_id.0, self.now)?;
         let bugs = attempt.findings(self.now).filter_map(|(finding, at)| {
             let bug = project.bugs.get(&finding.bug)?;
-            Some(bug.detected(finding, *at, occurrence(&attempt.id, finding)))
+            Some(bug.run_record(finding, *at, occurrence(&attempt.id, finding)))
         });
 
         Ok(RunBugPage { page: pages::single_page(bugs.collect()), bug_occurrences: None }.into())
@@ -64,7 +64,7 @@ impl Answer<ListBugs> for World {
         let bugs = pages::in_order(bugs, request.sort_order.unwrap_or(SortOrder::Desc));
 
         Ok(pages::page(bugs, request.page, request.page_size, |(bug, review, occurrences)| {
-            bug.summary(project, review, occurrences.len())
+            bug.to_record(project, review, occurrences.len())
         })
         .into())
     }
@@ -77,15 +77,17 @@ impl Answer<GetBug> for World {
         let project = self.project(caller)?;
         check_bug_review(project)?;
 
-        let bugs = project.reviewed_bugs(self.now).into_iter();
-        let (bug, review, occurrences) = { bugs }
+        let bugs = project.reviewed_bugs(self.now);
+        let (bug, review, occurrences) = bugs
+            .into_iter()
             .find(|(bug, ..)| bug.id == request.bug_id.0)
             .ok_or_else(|| ApiError::not_found("bug not found"))?;
 
-        Ok(BugDetail { bug: bug.summary(project, review, occurrences.len()), occurrences }.into())
+        Ok(BugDetail { bug: bug.to_record(project, review, occurrences.len()), occurrences }.into())
     }
 }
 
+/// Returns a 403 if the project does not have the `bug_review` feature.
 fn check_bug_review(project: &Project) -> Result<(), ApiError> {
     if project.bug_review {
         Ok(())
@@ -94,23 +96,24 @@ fn check_bug_review(project: &Project) -> Result<(), ApiError> {
     }
 }
 
+/// Returns whether a bug passes every filter of the request.
 fn matches(request: &ListBugs, bug: &Bug, review: &BugReview) -> bool {
     let status = match request.status.unwrap_or(BugStatusFilter::Active) {
         BugStatusFilter::Active => !review.archived,
         BugStatusFilter::Archived => review.archived,
         BugStatusFilter::All => true,
     };
-    let has = |text: &str, search: &str| text.to_lowercase().contains(&search.to_lowercase());
-    let found = request.search.as_deref().is_none_or(|search| {
-        [&bug.title, &bug.description, &bug.reproduction_steps].iter().any(|text| has(text, search))
+    let contains = |text: &str, search: &str| text.to_lowercase().contains(&search.to_lowercase());
+    let search = request.search.as_deref().is_none_or(|search| {
+        [&bug.title, &bug.description, &bug.reproduction_steps].iter().any(|text| contains(text, search))
     });
     let severity = request.severity.is_none_or(|severity| severity == bug.severity);
 
-    status && found && severity && matches_id(request.category.as_deref(), Some(&bug.category))
+    status && search && severity && matches_id(request.category.as_deref(), Some(&bug.category))
 }
 
 impl Bug {
-    fn detected(&self, finding: &BugFinding, at: Moment, id: String) -> RunBug {
+    fn run_record(&self, finding: &BugFinding, at: Moment, id: String) -> RunBug {
         RunBug {
             id,
             bug_id: self.id.clone(),
@@ -128,7 +131,7 @@ impl Bug {
         }
     }
 
-    fn summary(&self, project: &Project, review: &BugReview, occurrence_count: usize) -> bugs::Bug {
+    fn to_record(&self, project: &Project, review: &BugReview, occurrence_count: usize) -> bugs::Bug {
         bugs::Bug {
             id: self.id.clone(),
             project_id: project.id.clone(),
@@ -144,7 +147,7 @@ impl Bug {
             suppress_reporting: review.suppress_reporting,
             occurrence_count,
             created_at: review.at.to_string(),
-            created_by: Some(review.by.clone()),
+            created_by: Some(review.reviewer.clone()),
         }
     }
 }

@@ -39,6 +39,7 @@ impl Build {
         }
     }
 
+    /// Returns whether the build passes every filter of the request.
     fn matches(&self, request: &ListBuilds) -> bool {
         request.pinned.is_none_or(|pinned| pinned == self.pinned)
             && request.sdk.is_none_or(|sdk| sdk == self.sdk)

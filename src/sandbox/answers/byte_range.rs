@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// How much of a file a request asks for.
 #[derive(Debug, PartialEq)]
-pub(super) enum ByteRange {
+pub(super) enum RequestedRange {
     /// The whole file.
     Whole,
     /// The bytes of this span.
@@ -13,7 +13,7 @@ pub(super) enum ByteRange {
     Unsatisfiable,
 }
 
-impl ByteRange {
+impl RequestedRange {
     /// Reads a `Range` header for a file of `size` bytes. Anything other than one range of bytes is ignored.
     pub(super) fn from_header(header: Option<&str>, size: u64) -> Self {
         let range = header.and_then(|header| header.trim().strip_prefix("bytes="));
@@ -51,20 +51,20 @@ mod tests {
     #[test]
     fn range_headers_are_read() {
         for (header, expected) in [
-            (None, ByteRange::Whole),
-            (Some("bytes=0-9"), ByteRange::Part(0..10)),
-            (Some("bytes=90-"), ByteRange::Part(90..100)),
-            (Some("bytes=-10"), ByteRange::Part(90..100)),
-            (Some("bytes=50-500"), ByteRange::Part(50..100)),
-            (Some("bytes=-500"), ByteRange::Part(0..100)),
-            (Some("bytes=100-"), ByteRange::Unsatisfiable),
-            (Some("bytes=-0"), ByteRange::Unsatisfiable),
-            (Some("bytes=9-0"), ByteRange::Whole),
-            (Some("bytes=0-1,4-5"), ByteRange::Whole),
-            (Some("items=0-9"), ByteRange::Whole),
-            (Some("bytes=-"), ByteRange::Whole),
+            (None, RequestedRange::Whole),
+            (Some("bytes=0-9"), RequestedRange::Part(0..10)),
+            (Some("bytes=90-"), RequestedRange::Part(90..100)),
+            (Some("bytes=-10"), RequestedRange::Part(90..100)),
+            (Some("bytes=50-500"), RequestedRange::Part(50..100)),
+            (Some("bytes=-500"), RequestedRange::Part(0..100)),
+            (Some("bytes=100-"), RequestedRange::Unsatisfiable),
+            (Some("bytes=-0"), RequestedRange::Unsatisfiable),
+            (Some("bytes=9-0"), RequestedRange::Whole),
+            (Some("bytes=0-1,4-5"), RequestedRange::Whole),
+            (Some("items=0-9"), RequestedRange::Whole),
+            (Some("bytes=-"), RequestedRange::Whole),
         ] {
-            assert_eq!(ByteRange::from_header(header, 100), expected, "{header:?}");
+            assert_eq!(RequestedRange::from_header(header, 100), expected, "{header:?}");
         }
     }
 }

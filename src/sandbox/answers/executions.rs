@@ -47,7 +47,7 @@ impl Answer<ListTestPlanExecutions> for World {
         let executions = project.executions.values();
         let mut executions: Vec<_> = executions
             .map(|execution| (execution, execution.to_record(project, self.now)))
-            .filter(|(execution, shown)| matches(&request, execution, shown))
+            .filter(|(execution, record)| matches(&request, execution, record))
             .collect();
 
         match request.sort_by.unwrap_or(ExecutionSort::StartTime) {
@@ -62,7 +62,7 @@ impl Answer<ListTestPlanExecutions> for World {
 
         let executions = pages::in_order(executions, request.sort_order.unwrap_or(SortOrder::Desc));
 
-        Ok(pages::page(executions, request.page, request.page_size, |(_, shown)| shown).into())
+        Ok(pages::page(executions, request.page, request.page_size, |(_, record)| record).into())
     }
 }
 
@@ -81,11 +81,12 @@ impl Answer<GetTestPlanExecution> for World {
     }
 }
 
-fn matches(request: &ListTestPlanExecutions, execution: &Execution, shown: &TestPlanExecution) -> bool {
-    let status = request.status.is_none_or(|status| shown.status == word(status));
+/// Returns whether an execution passes every filter of the request.
+fn matches(request: &ListTestPlanExecutions, execution: &Execution, record: &TestPlanExecution) -> bool {
+    let status = request.status.is_none_or(|status| record.status == word(status));
     status
         && matches_id(request.test_plan_id.as_ref().map(|id| id.0.as_str()), Some(&execution.plan))
-        && matches_id(request.build_id.as_ref().map(|id| id.0.as_str()), shown.build_id.as_deref())
+        && matches_id(request.build_id.as_ref().map(|id| id.0.as_str()), record.build_id.as_deref())
 }
 
 impl Execution {
@@ -112,12 +113,13 @@ impl Execution {
             completed_at: completed.map(|at| at.to_string()),
             started_by: json!(self.started_by.to_initiator()),
             total_tests: jobs.len(),
-            test_status: counts(&jobs, now),
+            test_status: count_by_result(&jobs, now),
             duration_ms: completed.zip(started).map(|(completed, started)| duration_ms(completed - started)),
         }
     }
 }
 
+/// Returns the status of an execution by the status of its jobs.
 fn status(jobs: &[(&Job, Timeline)], now: Moment) -> ExecutionStatus {
     let all = |status| jobs.iter().all(|(_, timeline)| timeline.status(now) == status);
     if all(JobStatus::Completed) {
@@ -129,7 +131,8 @@ fn status(jobs: &[(&Job, Timeline)], now: Moment) -> ExecutionStatus {
     }
 }
 
-fn counts(jobs: &[(&Job, Timeline)], now: Moment) -> TestStatus {
+/// Counts the jobs of an execution by the result of their last attempt.
+fn count_by_result(jobs: &[(&Job, Timeline)], now: Moment) -> TestStatus {
     let mut counts = TestStatus::default();
     for (job, timeline) in jobs {
         let last = timeline.attempts(now).next_back().map(|attempt| attempt.result);

@@ -16,7 +16,7 @@ use crate::{
     service::api::exports::{ExportResult, ExportTmsysRun},
 };
 
-/// Text of the service while an export of the same execution is in progress (supplement 1.5).
+/// Error text of the service while an export of the same execution is in progress (supplement 1.5).
 const IN_PROGRESS: &str = "an export for this test plan is already in progress";
 
 /// What is exported.

@@ -7,7 +7,7 @@ use futures_util::stream;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
 use crate::sandbox::answers::{
-    answered::HeaderList, artifact_file::ArtifactFile, byte_range::ByteRange, caller::FileConditions,
+    answered::HeaderList, artifact_file::ArtifactFile, byte_range::RequestedRange, caller::FileConditions,
 };
 
 /// Size of the chunks in which a long file is sent.
@@ -47,13 +47,13 @@ impl ArtifactFile {
         let is_same_file = if_range.is_none_or(|tag| bare_etag(tag) == bare_etag(&self.etag));
         let range = conditions.range.as_deref().filter(|_| is_same_file);
 
-        match ByteRange::from_header(range, size) {
-            ByteRange::Whole => self.success(StatusCode::OK, 0..size, None),
-            ByteRange::Part(span) => {
+        match RequestedRange::from_header(range, size) {
+            RequestedRange::Whole => self.success(StatusCode::OK, 0..size, None),
+            RequestedRange::Part(span) => {
                 let range = format!("bytes {}-{}/{size}", span.start, span.end - 1);
                 self.success(StatusCode::PARTIAL_CONTENT, span, Some((header::CONTENT_RANGE, range)))
             }
-            ByteRange::Unsatisfiable => FileHead::without_body(
+            RequestedRange::Unsatisfiable => FileHead::without_body(
                 StatusCode::RANGE_NOT_SATISFIABLE,
                 header::CONTENT_RANGE,
                 format!("bytes */{size}"),

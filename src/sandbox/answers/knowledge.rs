@@ -60,6 +60,7 @@ impl Project {
         files.into_iter().map(|file| file.to_record(self.dialect, metadata(file))).collect()
     }
 
+    /// Returns the metadata in the hidden file next to `file`.
     fn metadata_of(&self, file: &StoredKnowledgeFile) -> Option<KnowledgeMetadata> {
         let (directory, name) = file.directory_and_name();
         let sidecar = format!("{directory}.{name}.meta.json");
@@ -67,6 +68,7 @@ impl Project {
         serde_json::from_str(&sidecar.content).ok()
     }
 
+    /// Returns the listing of one scope.
     fn scope_listing(
         &self,
         scope: &KnowledgeScope,

@@ -46,8 +46,8 @@ impl SavedPlan {
             id: self.id.clone(),
             project_id: project.id.clone(),
             name: self.name.clone(),
-            test_items: self.items.iter().map(item).collect(),
-            slots: Some(self.slots.iter().map(slot).collect()),
+            test_items: self.items.iter().map(item_record).collect(),
+            slots: Some(self.slots.iter().map(slot_record).collect()),
             default_slot_name: self.default_slot_name.clone(),
             audit: self.audit(),
             more: self.more.clone(),
@@ -63,6 +63,7 @@ impl SavedPlan {
         }
     }
 
+    /// Returns whether the name contains `search`. Letter case is ignored.
     fn matches(&self, search: Option<&str>) -> bool {
         search.is_none_or(|search| self.name.to_lowercase().contains(&search.to_lowercase()))
     }
@@ -163,7 +164,7 @@ impl Answer<UpdateTestPlan> for World {
 }
 
 impl Project {
-    /// Items of a plan; tests that were in it before keep their slots.
+    /// Returns the items of a plan. Tests that are in `before` keep their slots.
     fn plan_items(&self, items: Vec<TestPlanItem>, before: &[PlanItem]) -> Result<Vec<PlanItem>, ApiError> {
         let made = |item: TestPlanItem| {
             let test = find(&self.tests, &item.multiplayer_test_id)
@@ -177,10 +178,12 @@ impl Project {
     }
 }
 
-fn item(item: &PlanItem) -> TestPlanItem {
+/// Returns the record of an item.
+fn item_record(item: &PlanItem) -> TestPlanItem {
     TestPlanItem { multiplayer_test_id: item.test.clone(), retries: item.retries, more: item.more.clone() }
 }
 
-fn slot((index, name): &(usize, Option<String>)) -> TestPlanSlot {
+/// Returns the record of an extra slot.
+fn slot_record((index, name): &(usize, Option<String>)) -> TestPlanSlot {
     TestPlanSlot { index: *index, name: name.clone() }
 }

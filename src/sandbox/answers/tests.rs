@@ -35,6 +35,7 @@ impl Answer<ListTests> for World {
     }
 }
 
+/// Returns whether a test is in the folder that the request names.
 fn in_folder(project: &Project, test: &SavedTest, request: &ListTests) -> bool {
     match (&request.folder_path, &request.folder_id) {
         (Some(path), _) => project.folder_path(test.folder.as_deref()) == normalize(path),
@@ -43,6 +44,7 @@ fn in_folder(project: &Project, test: &SavedTest, request: &ListTests) -> bool {
     }
 }
 
+/// Returns the record of a test in a list.
 fn summary(project: &Project, test: &SavedTest) -> TestSummary {
     TestSummary {
         id: test.id.clone(),

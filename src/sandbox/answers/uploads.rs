@@ -34,7 +34,7 @@ impl Answer<GetBuildUploadParts> for World {
         request: GetBuildUploadParts,
         caller: &Caller,
     ) -> Result<Answered<UploadPartUrls>, ApiError> {
-        // There is no 404 here, and no 403.
+        // This operation has no 404 and no 403.
         let unknown = || ApiError::invalid(NOT_FOUND);
         let uploads = &self.project(caller).map_err(|_| unknown())?.storage.uploads;
         let is_requested =
@@ -91,7 +91,7 @@ impl Answer<CompleteBuildUpload> for World {
 }
 
 impl Project {
-    /// Makes a build of a complete upload.
+    /// Creates the build of a complete upload.
     fn finish(&mut self, upload: PendingUpload, now: Moment) {
         let PendingUpload { build, parts, .. } = upload;
         let build = Build { status: self.ready_status().to_owned(), created: now, ..build };

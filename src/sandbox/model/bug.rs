@@ -23,7 +23,7 @@ pub(crate) struct Bug {
 pub(crate) struct BugReview {
     /// When the bug was reviewed. All occurrences up to then count as reviewed.
     pub(crate) at: Moment,
-    pub(crate) by: String,
+    pub(crate) reviewer: String,
     pub(crate) comment: Option<String>,
     pub(crate) archived: bool,
     pub(crate) suppress_reporting: bool,

@@ -36,3 +36,23 @@ pub(crate) fn normalize(path: &str) -> &str {
         path => path,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_normalized_and_divided() {
+        for (path, normalized, parent) in [
+            ("/", ROOT, ROOT),
+            ("", ROOT, ROOT),
+            ("/Levels/", "Levels", ROOT),
+            ("Levels/World 1", "Levels/World 1", "Levels"),
+        ] {
+            assert_eq!(normalize(path), normalized, "{path}");
+            assert_eq!(parent_of(normalize(path)), parent, "{path}");
+        }
+        assert_eq!(child_of(ROOT, "Levels"), "Levels");
+        assert_eq!(child_of("Levels", "World 1"), "Levels/World 1");
+    }
+}

@@ -35,7 +35,7 @@ impl Bug {
     fn reviewed(self, by: &str, at: Moment, comment: Option<&str>) -> Self {
         let (by, comment) = (by.to_owned(), comment.map(ToOwned::to_owned));
         Self {
-            review: Some(BugReview { at, by, comment, archived: false, suppress_reporting: false }),
+            review: Some(BugReview { at, reviewer: by, comment, archived: false, suppress_reporting: false }),
             ..self
         }
     }

@@ -12,7 +12,7 @@ fn list(run: &str) -> String {
     format!("/runs/{run}-1/artifacts")
 }
 
-/// Asks for a file of the first player of the failed run, with these headers.
+/// Requests a file of the first player of the failed run, with these headers.
 async fn file(client: &Client, name: &str, headers: &[(&'static str, &str)]) -> Response {
     client.get_with(&format!("{}/{name}", list(seed::RUN_FAILED)), headers).await
 }
@@ -22,7 +22,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
 }
 
 #[tokio::test]
-async fn the_list_has_the_files_as_they_are_served() {
+async fn listed_files_match_the_served_files() {
     for (key, run, quotes) in [(keys::DEMO, seed::RUN_FAILED, 2), (keys::ARENA, seed::ARENA_RUN_FAILED, 0)] {
         let client = Client::demo().await.key(key);
         let listing = client.read(&list(run)).await;
@@ -47,13 +47,13 @@ async fn the_list_has_the_files_as_they_are_served() {
 }
 
 #[tokio::test]
-async fn a_list_without_files_says_nothing_else() {
+async fn an_empty_list_has_no_other_fields() {
     let listing = Client::demo().await.read(&list(seed::RUN_RUNNING)).await;
     assert_eq!(listing, json!({"artifacts": []}));
 }
 
 #[tokio::test]
-async fn a_range_is_served_as_asked_for() {
+async fn a_requested_range_is_served() {
     let client = Client::demo().await;
     let whole = file(&client, LOG, &[]).await.bytes().await.unwrap();
     let size = whole.len();
@@ -75,7 +75,7 @@ async fn a_range_is_served_as_asked_for() {
 }
 
 #[tokio::test]
-async fn a_range_outside_is_not_satisfiable_and_a_strange_one_is_passed_over() {
+async fn a_range_outside_is_not_satisfiable_and_a_malformed_range_is_ignored() {
     let client = Client::demo().await;
     let size = file(&client, LOG, &[]).await.content_length().unwrap();
 
@@ -114,7 +114,7 @@ async fn a_known_file_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn a_range_of_another_version_is_answered_with_the_whole() {
+async fn a_range_of_another_version_gets_the_whole_file() {
     let client = Client::demo().await;
     let whole = file(&client, LOG, &[]).await;
     let etag = text(whole.headers(), "etag").to_owned();
@@ -164,7 +164,7 @@ async fn a_large_file_is_served_from_storage_without_a_key_until_its_address_exp
 }
 
 #[tokio::test]
-async fn a_picture_is_one() {
+async fn a_screenshot_is_a_valid_picture() {
     let client = Client::demo().await;
     let picture = file(&client, "screenshots/end.png", &[]).await;
 
@@ -180,7 +180,7 @@ async fn a_picture_is_one() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found() {
+async fn unknown_artifacts_are_not_found() {
     let client = Client::demo().await;
     for id in
         [format!("{}-2", seed::RUN_FAILED), format!("{}-01", seed::RUN_FAILED), seed::RUN_FAILED.to_owned()]
@@ -195,7 +195,7 @@ async fn what_is_not_there_is_not_found() {
 }
 
 #[tokio::test]
-async fn the_project_of_the_run_decides_who_may_read() {
+async fn only_keys_of_the_project_of_the_run_may_read() {
     let path = list(seed::RUN_FAILED);
     for key in [keys::DEMO, keys::READ_ONLY, keys::ORGANIZATION] {
         assert_eq!(Client::demo().await.key(key).get(&path).await.status, 200, "{key}");

@@ -8,26 +8,26 @@ use tas_mcp::sandbox::{
 
 use super::client::{Answer, Client, error};
 
-async fn asked_with(key: &'static str, path: &str) -> Answer {
+async fn get_with_key(key: &'static str, path: &str) -> Answer {
     Client::demo().await.key(key).get(path).await
 }
 
 #[tokio::test]
-async fn the_table_of_authentication_errors_holds() {
+async fn authentication_errors_match_the_specification() {
     let missing = Client::demo().await.without_key().get("/runs").await;
 
     assert_eq!(missing, error(401, "API key required"));
-    assert_eq!(asked_with("svc_nobody", "/runs").await, error(401, "Invalid API key"));
-    assert_eq!(asked_with(keys::EXPIRED, "/runs").await, error(403, "API key expired"));
-    assert_eq!(asked_with(keys::DISABLED, "/runs").await, error(403, "API key is disabled"));
+    assert_eq!(get_with_key("svc_nobody", "/runs").await, error(401, "Invalid API key"));
+    assert_eq!(get_with_key(keys::EXPIRED, "/runs").await, error(403, "API key expired"));
+    assert_eq!(get_with_key(keys::DISABLED, "/runs").await, error(403, "API key is disabled"));
 
     let lacking = error(403, "API key missing required permission: project:read-runs");
 
-    assert_eq!(asked_with(keys::POWERLESS, "/runs").await, lacking);
+    assert_eq!(get_with_key(keys::POWERLESS, "/runs").await, lacking);
 }
 
 #[tokio::test]
-async fn reading_does_not_permit_operating() {
+async fn a_read_only_key_cannot_start_runs() {
     let client = Client::demo().await.key(keys::READ_ONLY);
     client.read("/runs").await;
     let lacking = error(403, "API key missing required permission: project:operate-runs");
@@ -38,7 +38,7 @@ async fn reading_does_not_permit_operating() {
 
 #[tokio::test]
 async fn any_valid_key_lists_tests() {
-    assert_eq!(asked_with(keys::POWERLESS, "/tests").await.status, 200);
+    assert_eq!(get_with_key(keys::POWERLESS, "/tests").await.status, 200);
 }
 
 #[tokio::test]
@@ -51,14 +51,14 @@ async fn an_organization_key_works_on_project_routes_only() {
 
 #[tokio::test]
 async fn a_key_of_another_project_has_no_access() {
-    let foreign = asked_with(keys::ARENA, "/project/demo/runs").await;
+    let foreign = get_with_key(keys::ARENA, "/project/demo/runs").await;
     assert_eq!(foreign, error(403, "API key does not match the project"));
 }
 
 #[tokio::test]
-async fn an_unknown_project_is_no_access_for_every_key() {
+async fn an_unknown_project_is_forbidden_for_every_key() {
     for key in [keys::DEMO, keys::ORGANIZATION] {
-        assert_eq!(asked_with(key, "/project/nowhere/runs").await.status, 403);
+        assert_eq!(get_with_key(key, "/project/nowhere/runs").await.status, 403);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Creating and changing tests, and what their runs make of it (supplement 6.3, 6.4, 8).
+//! Creating and changing tests, and the effect on their runs (supplement 6.3, 6.4, 8).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{
@@ -20,7 +20,7 @@ fn one_step(goal: &str) -> Value {
     })
 }
 
-/// The steps of the first player of the run that a start of this test leads to.
+/// Starts a test and returns the steps of the first player of its run.
 async fn steps_when_run(client: &Client, test: &str) -> (Value, Vec<Value>) {
     let body = json!({"multiplayer_test_id": test, "deployment_config_id": CONFIG_WINDOWS});
     let started = client.post("/runs", body).await;
@@ -35,7 +35,7 @@ async fn steps_when_run(client: &Client, test: &str) -> (Value, Vec<Value>) {
 }
 
 #[tokio::test]
-async fn tests_follow_the_collections_that_they_refer_to() {
+async fn a_changed_collection_changes_the_tests_that_refer_to_it() {
     let client = Client::demo().await;
     let path = format!("/shared-steps/{STEPS_START_LEVEL}");
     let change = json!({
@@ -103,7 +103,7 @@ async fn unknown_collections_are_refused_or_dropped() {
 }
 
 #[tokio::test]
-async fn a_test_comes_to_its_folder_and_can_be_moved() {
+async fn a_test_is_created_in_a_folder_and_can_be_moved() {
     let client = Client::demo().await;
     let body = json!({"test": one_step("Walk"), "folder_path": "Levels/World 1"});
     let created = client.post("/tests", body).await;
@@ -142,7 +142,7 @@ async fn a_test_comes_to_its_folder_and_can_be_moved() {
 }
 
 #[tokio::test]
-async fn time_budgets_keep_to_the_kind_of_test() {
+async fn time_budgets_follow_the_kind_of_test() {
     let client = Client::demo().await;
     let create = async |test: Value| client.post("/tests", json!({"test": test})).await;
     let made = create(json!({"name": "A", "test_type": "discovery", "max_seconds": 4_000})).await.body;
@@ -169,7 +169,7 @@ async fn time_budgets_keep_to_the_kind_of_test() {
 }
 
 #[tokio::test]
-async fn a_changed_test_runs_as_it_is_now_and_earlier_jobs_as_it_was() {
+async fn new_jobs_run_the_changed_test_and_earlier_jobs_the_old_version() {
     let client = Client::demo().await;
     let path = format!("/tests/{TEST_PASSES}");
     let body = json!({"multiplayer_test_id": TEST_PASSES, "deployment_config_id": CONFIG_WINDOWS});

@@ -6,7 +6,7 @@ use reqwest::{Method, RequestBuilder, Response, redirect::Policy};
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{Observer, Options, Sandbox, keys, start};
 
-/// A sandbox, and the key with which it is asked.
+/// A sandbox, and the key of the requests to it.
 pub(super) struct Client {
     pub(super) sandbox: Sandbox,
     http: reqwest::Client,
@@ -21,16 +21,16 @@ pub(super) struct Answer {
 }
 
 impl Client {
-    /// A fresh sandbox, asked with the key of `demo`.
+    /// Starts a sandbox. Requests use the key of `demo`.
     pub(super) async fn demo() -> Self {
         Self::with(Options { speed: 0.0, ..Options::default() }, None).await
     }
 
-    /// A fresh sandbox with these options, and somebody who watches.
+    /// Starts a sandbox with these options and an observer.
     pub(super) async fn with(options: Options, observer: Option<Observer>) -> Self {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let sandbox = start(listen, options, observer).await.expect("a free port");
-        // The second test to come here finds the provider installed, which is just as well.
+        // The error is ignored: another test of the process has installed the provider already.
         drop(rustls::crypto::ring::default_provider().install_default());
 
         let http =
@@ -39,19 +39,19 @@ impl Client {
         Self { sandbox, http, key: Some(keys::DEMO) }
     }
 
-    /// The same sandbox, asked with another key.
+    /// Returns the same sandbox with another key for requests.
     pub(super) fn key(mut self, key: &'static str) -> Self {
         self.key = Some(key);
         self
     }
 
-    /// The same sandbox, asked without a key.
+    /// Returns the same sandbox with requests that have no key.
     pub(super) fn without_key(mut self) -> Self {
         self.key = None;
         self
     }
 
-    /// Sends a request below the base address, or below the host for what is not of the main API.
+    /// Sends a request to the base URL, or to the knowledge host for paths outside the main API.
     pub(super) async fn send(
         &self,
         method: Method,
@@ -81,7 +81,7 @@ impl Client {
         }
     }
 
-    /// The answer as it comes, to a request with these headers; a redirect is not followed.
+    /// Returns the response to a GET with these headers. A redirect is not followed.
     pub(super) async fn get_with(&self, path: &str, headers: &[(&'static str, &str)]) -> Response {
         let request = self.request(Method::GET, path);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
@@ -108,20 +108,20 @@ impl Client {
         answer(self.send(Method::PATCH, path, Some(body.to_string())).await).await
     }
 
-    /// The first job of a start.
+    /// Returns the first job of a start.
     pub(super) async fn job(&self, started: &Answer) -> Value {
         let id = started.body["job_ids"][0].as_str().expect("a job id");
         self.read(&format!("/jobs/{id}")).await
     }
 
-    /// The last run of the first job of a start.
+    /// Returns the last run of the first job of a start.
     pub(super) async fn last_run(&self, started: &Answer) -> Value {
         let job = self.job(started).await;
         let run = job["runs"].as_array().and_then(|runs| runs.last()).expect("a run");
         self.read(&format!("/runs/{}", run["multiplayer_run_id"].as_str().expect("a run id"))).await
     }
 
-    /// The body of a successful reading.
+    /// Returns the body of a successful GET.
     pub(super) async fn read(&self, path: &str) -> Value {
         let answer = self.get(path).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
@@ -129,7 +129,7 @@ impl Client {
     }
 }
 
-/// An answer with the general error body.
+/// Returns an answer with the general error body.
 pub(super) fn error(status: u16, error: &str) -> Answer {
     Answer { status, body: json!({"error": error}) }
 }

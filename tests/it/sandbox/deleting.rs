@@ -21,13 +21,13 @@ fn ids(list: &Value, name: &str) -> Vec<Value> {
     list["data"].as_array().unwrap().iter().map(|record| record[name].clone()).collect()
 }
 
-/// A test in `Menus` that nobody has run.
+/// Creates a test in `Menus` without runs.
 async fn new_test(client: &Client) -> String {
     let created = client.post("/tests", json!({"test": {"name": "New"}, "folder_id": FOLDER_MENUS})).await;
     created.body["id"].as_str().unwrap().to_owned()
 }
 
-/// How many runs and jobs of a test there are.
+/// Returns the number of runs and the number of jobs of a test.
 async fn runs_and_jobs(client: &Client, test: &str) -> [Value; 2] {
     let count = async |list: &str| {
         let path = format!("/{list}?multiplayer_test_id={test}");
@@ -37,7 +37,7 @@ async fn runs_and_jobs(client: &Client, test: &str) -> [Value; 2] {
 }
 
 #[tokio::test]
-async fn a_deleted_test_is_gone_from_lists_folders_versions_and_plans() {
+async fn a_deleted_test_disappears_from_lists_folders_versions_and_plans() {
     let client = Client::demo().await;
     let path = format!("/tests/{TEST_FAILS}");
 
@@ -69,7 +69,7 @@ async fn a_deleted_test_is_gone_from_lists_folders_versions_and_plans() {
 }
 
 #[tokio::test]
-async fn a_test_without_runs_is_deleted_without_further_ado() {
+async fn a_test_without_runs_is_deleted_without_options() {
     let client = Client::demo().await;
     let id = new_test(&client).await;
     let deleted = client.delete(&format!("/tests/{}", id.to_ascii_uppercase())).await;
@@ -83,7 +83,7 @@ async fn a_test_without_runs_is_deleted_without_further_ado() {
 }
 
 #[tokio::test]
-async fn runs_protect_their_test() {
+async fn a_test_with_runs_is_not_deleted_by_default() {
     let client = Client::demo().await;
     let protected = error(409, "cannot delete tests with associated runs");
     let path = format!("/tests/{TEST_FAILS}");
@@ -99,7 +99,7 @@ async fn runs_protect_their_test() {
 }
 
 #[tokio::test]
-async fn a_waiting_job_protects_its_test_and_one_that_never_ran_does_not() {
+async fn a_queued_job_prevents_deletion_and_a_job_that_never_ran_does_not() {
     let client = Client::demo().await;
     for (config, status) in [(CONFIG_PHONES, 409), (CONFIG_PHONES_ALL_BROKEN, 200)] {
         let id = new_test(&client).await;
@@ -110,7 +110,7 @@ async fn a_waiting_job_protects_its_test_and_one_that_never_ran_does_not() {
 }
 
 #[tokio::test]
-async fn a_forced_deletion_leaves_the_runs_as_they_were() {
+async fn a_forced_deletion_keeps_the_runs() {
     let client = Client::demo().await;
     let run = client.read(&format!("/runs/{RUN_FAILED}")).await;
     let before = runs_and_jobs(&client, TEST_FAILS).await;
@@ -142,7 +142,7 @@ async fn associated_jobs_are_deleted_with_their_runs_everywhere() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_of_the_body_deletes_no_more() {
+async fn an_unreadable_body_deletes_nothing_more() {
     let client = Client::demo().await;
     let path = format!("/tests/{TEST_FAILS}");
 
@@ -156,7 +156,7 @@ async fn what_cannot_be_read_of_the_body_deletes_no_more() {
 }
 
 #[tokio::test]
-async fn a_deleted_plan_is_gone_and_what_was_started_with_it_is_not() {
+async fn a_deleted_plan_disappears_and_its_executions_stay() {
     let client = Client::demo().await;
     let path = format!("/test-plans/{PLAN_SMOKE}");
     let executions = client.read("/test-plan-executions").await;
@@ -174,7 +174,7 @@ async fn a_deleted_plan_is_gone_and_what_was_started_with_it_is_not() {
 }
 
 #[tokio::test]
-async fn a_shared_step_is_deleted_when_no_test_refers_to_it() {
+async fn a_shared_step_without_references_is_deleted() {
     let client = Client::demo().await;
     let path = format!("/shared-steps/{STEPS_UNUSED}");
 
@@ -188,7 +188,7 @@ async fn a_shared_step_is_deleted_when_no_test_refers_to_it() {
 }
 
 #[tokio::test]
-async fn tests_protect_the_shared_steps_that_they_refer_to() {
+async fn a_shared_step_with_references_is_not_deleted() {
     let client = Client::demo().await;
     for (steps, test) in [(STEPS_START_LEVEL, TEST_FAILS), (STEPS_SIGN_IN, TEST_BLOCKED)] {
         let path = format!("/shared-steps/{steps}");
@@ -200,7 +200,7 @@ async fn tests_protect_the_shared_steps_that_they_refer_to() {
 }
 
 #[tokio::test]
-async fn deleting_takes_the_permission_and_something_to_delete() {
+async fn deleting_needs_the_permission_and_an_existing_record() {
     let client = Client::demo().await;
     let unknown = [
         (format!("/tests/{NOWHERE}"), "test not found"),

@@ -54,7 +54,7 @@ async fn several_suites_give_the_plan_form() {
 }
 
 #[tokio::test]
-async fn exporting_again_returns_the_existing_export_when_asked_to() {
+async fn a_repeated_export_without_force_returns_the_existing_export() {
     let client = Client::demo().await;
     let first = export(&client, json!({"test_plan_execution_id": EXECUTION_COMPLETED})).await.body;
 
@@ -117,14 +117,14 @@ async fn lost_cases_are_skipped_with_a_warning() {
 }
 
 #[tokio::test]
-async fn a_test_without_cases_exports_nothing_and_says_so() {
+async fn a_test_without_cases_exports_nothing_and_reports_an_error() {
     let exported = export(&Client::demo().await, json!({"multiplayer_run_id": RUN_ERROR})).await;
     assert_eq!((exported.status, &exported.body["success"]), (200, &json!(false)));
     assert_eq!(exported.body["warnings"][0]["type"], "no_case_mapping");
 }
 
 #[tokio::test]
-async fn sources_have_to_exist_in_the_project() {
+async fn export_sources_must_exist_in_the_project() {
     let client = Client::demo().await;
     let composite = format!("{RUN_PASSED}-1");
 
@@ -167,7 +167,7 @@ async fn a_project_without_the_integration_cannot_export() {
 }
 
 #[tokio::test]
-async fn a_deployment_may_use_another_word() {
+async fn a_deployment_may_rename_the_test_management_system() {
     let client =
         Client::with(Options { speed: 0.0, tmsys_name: "caseway".to_owned(), ..Options::default() }, None)
             .await;

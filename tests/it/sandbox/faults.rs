@@ -1,4 +1,4 @@
-//! Ordered faults and the other control routes.
+//! Injected faults and the other control routes.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use tas_mcp::sandbox::{
 
 use super::client::{Answer, Client};
 
-/// A sandbox for which `fault` has been ordered.
+/// Starts a sandbox and injects `fault`.
 async fn with_fault(fault: Value) -> Client {
     let client = Client::demo().await;
     assert_eq!(client.post("/_sandbox/faults", fault).await.status, 200);
@@ -29,7 +29,7 @@ async fn jobs(client: &Client) -> Value {
 }
 
 #[tokio::test]
-async fn a_status_comes_as_often_as_ordered_and_for_its_operation_only() {
+async fn a_fault_applies_to_its_operation_as_often_as_requested() {
     let client = with_fault(json!({"operation": "list_runs", "status": 503, "times": 2})).await;
     client.read("/jobs").await;
     let statuses = [
@@ -42,7 +42,7 @@ async fn a_status_comes_as_often_as_ordered_and_for_its_operation_only() {
 }
 
 #[tokio::test]
-async fn headers_and_body_are_sent_as_ordered() {
+async fn an_injected_answer_has_the_requested_headers_and_body() {
     let fault = json!({"status": 429, "headers": {"Retry-After": "7"}, "body": "slow down", "content_type": "text/plain"});
     let client = with_fault(fault).await;
     let answer = client.send(Method::GET, "/runs", None).await.unwrap();
@@ -52,7 +52,7 @@ async fn headers_and_body_are_sent_as_ordered() {
 }
 
 #[tokio::test]
-async fn an_operation_under_a_fault_is_not_executed() {
+async fn an_operation_with_a_replaced_answer_is_not_executed() {
     let client = with_fault(json!({"operation": "start_run", "status": 502})).await;
     let before = jobs(&client).await;
     assert_eq!(start(&client).await.status, 502);
@@ -78,7 +78,7 @@ async fn an_operation_can_be_executed_before_its_fault() {
 }
 
 #[tokio::test]
-async fn a_reset_ends_the_connection_without_an_answer() {
+async fn an_injected_reset_closes_the_connection_without_an_answer() {
     let client = with_fault(json!({"reset": true})).await;
     let failure = client.send(Method::GET, "/runs", None).await.unwrap_err();
     assert!(failure.is_request(), "{failure:?}");
@@ -86,7 +86,7 @@ async fn a_reset_ends_the_connection_without_an_answer() {
 }
 
 #[tokio::test]
-async fn a_truncated_answer_breaks_off() {
+async fn a_truncated_answer_is_shorter_than_stated() {
     let client = with_fault(json!({"operation": "get_run", "truncate": true, "after": true})).await;
     let answer = client.send(Method::GET, &format!("/runs/{RUN_PASSED}"), None).await.unwrap();
     assert_eq!(answer.status(), 200);
@@ -94,7 +94,7 @@ async fn a_truncated_answer_breaks_off() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_cut_states_its_whole_length() {
+async fn a_cut_answer_states_its_full_length() {
     let client = with_fault(json!({"operation": "get_run", "cut": 10})).await;
     let mut answer = client.send(Method::GET, &format!("/runs/{RUN_PASSED}"), None).await.unwrap();
     assert_eq!(answer.status(), 200);
@@ -112,20 +112,20 @@ async fn a_long_body_is_streamed() {
 }
 
 #[tokio::test]
-async fn a_delay_alone_leaves_the_answer_as_it_is() {
+async fn a_delay_does_not_change_the_answer() {
     let client = with_fault(json!({"delay_ms": 1})).await;
     assert_eq!(start(&client).await.status, 201);
 }
 
 #[tokio::test]
-async fn faults_can_be_withdrawn() {
+async fn faults_can_be_removed() {
     let client = with_fault(json!({"status": 500, "times": 9})).await;
     client.delete("/_sandbox/faults").await;
     client.read("/runs").await;
 }
 
 #[tokio::test]
-async fn control_bodies_are_closed() {
+async fn control_routes_refuse_unknown_fields() {
     let client = Client::demo().await;
     for (path, body, named) in [
         ("/_sandbox/faults", json!({"state": 500}), "state"),
@@ -148,7 +148,7 @@ async fn the_clock_starts_at_a_fixed_moment_and_advances() {
 }
 
 #[tokio::test]
-async fn requests_are_remembered_without_their_key() {
+async fn the_request_log_contains_no_keys() {
     let client = Client::demo().await;
     client.post("/_sandbox/faults", json!({"reset": true})).await;
     client.send(Method::GET, "/runs?page=0", None).await.unwrap_err();
@@ -169,7 +169,7 @@ async fn requests_are_remembered_without_their_key() {
 }
 
 #[tokio::test]
-async fn a_reset_of_the_sandbox_forgets_everything() {
+async fn a_reset_of_the_sandbox_restores_the_seed_data() {
     let client = with_fault(json!({"status": 500})).await;
     client.sandbox.advance(3_600.0);
     client.post("/_sandbox/reset", json!({})).await;
@@ -184,7 +184,7 @@ async fn the_guide_is_served_as_text() {
 }
 
 #[tokio::test]
-async fn an_observer_sees_the_answers_of_operations_and_no_ordered_ones() {
+async fn an_observer_sees_answers_of_operations_but_no_injected_answers() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&seen);
     let observer = move |exchange: &Exchange| {
@@ -206,16 +206,16 @@ async fn an_observer_sees_the_answers_of_operations_and_no_ordered_ones() {
 }
 
 #[tokio::test]
-async fn a_dropped_sandbox_closes() {
+async fn a_dropped_sandbox_closes_its_connections() {
     let address = Client::demo().await.sandbox.address();
-    // The runtime ends the accepting task when it next comes round to it.
+    // The runtime ends the accepting task at the next opportunity.
     while tokio::net::TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
     }
 }
 
 #[tokio::test]
-async fn a_request_that_is_held_back_can_be_released() {
+async fn a_delayed_request_can_be_released() {
     let client = with_fault(json!({"operation": "list_tests", "delay_ms": 60_000})).await;
     let begun = std::time::Instant::now();
     let release = async {

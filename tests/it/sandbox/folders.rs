@@ -7,13 +7,13 @@ use super::client::{Answer, Client, error};
 
 const NOWHERE: &str = "00000000-0000-4000-8000-000000000000";
 
-/// A folder in the wrapper of the service.
+/// Creates a folder, in the wrapper object of the service.
 async fn folder(client: &Client, folder: Value) -> Answer {
     client.post("/test-folders", json!({"test_folder": folder})).await
 }
 
 #[tokio::test]
-async fn a_folder_is_created_where_its_parent_is() {
+async fn a_folder_is_created_below_its_parent() {
     let client = Client::demo().await;
     for (parent, path, parent_path) in [
         (json!({}), "A", "/"),
@@ -35,7 +35,7 @@ async fn a_folder_is_created_where_its_parent_is() {
 }
 
 #[tokio::test]
-async fn missing_parents_are_created_only_when_asked_for() {
+async fn missing_parents_are_created_only_on_request() {
     let client = Client::demo().await;
     let deep = json!({"name": "Z", "parent_path": "Levels/X/Y"});
 
@@ -59,7 +59,7 @@ async fn missing_parents_are_created_only_when_asked_for() {
 }
 
 #[tokio::test]
-async fn a_folder_that_cannot_be_is_refused() {
+async fn an_invalid_folder_is_refused() {
     let client = Client::demo().await;
     for name in ["", "A/B", " A", "A ", "\tA"] {
         assert_eq!(folder(&client, json!({"name": name})).await.status, 400, "{name:?}");

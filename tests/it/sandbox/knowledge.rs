@@ -7,7 +7,7 @@ use super::client::{Answer, Client, error};
 
 const ALL: &str = "/file-storage/demo";
 
-async fn asked_with(key: &'static str, path: &str) -> Answer {
+async fn get_with_key(key: &'static str, path: &str) -> Answer {
     Client::demo().await.key(key).get(path).await
 }
 
@@ -17,7 +17,7 @@ fn names(listing: &Value) -> Vec<(&str, &str)> {
 }
 
 #[tokio::test]
-async fn files_are_named_without_and_with_their_directories() {
+async fn files_have_a_name_and_a_path_with_directories() {
     let listing = Client::demo().await.read(&format!("{ALL}/project")).await;
     let expected = [
         ("controls.md", "guides/controls.md"),
@@ -30,7 +30,7 @@ async fn files_are_named_without_and_with_their_directories() {
 }
 
 #[tokio::test]
-async fn metadata_is_what_a_hidden_file_says_and_only_when_asked_for() {
+async fn metadata_comes_from_the_hidden_file_and_only_on_request() {
     let client = Client::demo().await;
     let without = client.read(&format!("{ALL}/project?include_metadata=false")).await;
 
@@ -49,7 +49,7 @@ async fn metadata_is_what_a_hidden_file_says_and_only_when_asked_for() {
 }
 
 #[tokio::test]
-async fn sections_appear_when_their_scope_is_asked_for() {
+async fn a_section_appears_for_each_requested_scope() {
     let client = Client::demo().await;
     let (agent, test) = (seed::AGENT_CURIOUS, seed::TEST_FAILS);
 
@@ -76,7 +76,7 @@ async fn sections_appear_when_their_scope_is_asked_for() {
 }
 
 #[tokio::test]
-async fn the_lists_of_one_scope_name_whose_they_are() {
+async fn the_list_of_one_scope_contains_the_id_of_the_scope() {
     let client = Client::demo().await;
     let (agent, test) = (seed::AGENT_CAREFUL, seed::TEST_PASSES);
     let of_agent = client.read(&format!("{ALL}/agent/{agent}")).await;
@@ -105,14 +105,14 @@ async fn etags_have_quotes_in_one_project_and_none_in_the_other() {
 }
 
 #[tokio::test]
-async fn any_key_of_the_project_lists_and_no_other() {
+async fn every_key_of_the_project_may_list_and_other_keys_may_not() {
     for key in [keys::DEMO, keys::POWERLESS, keys::READ_ONLY, keys::ORGANIZATION] {
-        assert_eq!(asked_with(key, ALL).await.status, 200, "{key}");
+        assert_eq!(get_with_key(key, ALL).await.status, 200, "{key}");
     }
 
-    assert_eq!(asked_with(keys::ARENA, ALL).await, error(403, "API key does not match the project"));
-    assert_eq!(asked_with(keys::ORGANIZATION, "/file-storage/nowhere").await.status, 403);
-    assert_eq!(asked_with(keys::EXPIRED, ALL).await, error(403, "API key expired"));
-    assert_eq!(asked_with("svc_nobody", ALL).await, error(401, "Invalid API key"));
+    assert_eq!(get_with_key(keys::ARENA, ALL).await, error(403, "API key does not match the project"));
+    assert_eq!(get_with_key(keys::ORGANIZATION, "/file-storage/nowhere").await.status, 403);
+    assert_eq!(get_with_key(keys::EXPIRED, ALL).await, error(403, "API key expired"));
+    assert_eq!(get_with_key("svc_nobody", ALL).await, error(401, "Invalid API key"));
     assert_eq!(Client::demo().await.without_key().get(ALL).await, error(401, "API key required"));
 }

@@ -12,10 +12,10 @@ use tas_mcp::sandbox::{
 
 use super::client::Client;
 
-/// Longer than any job takes, with all its attempts.
+/// Longer than any job takes, including all retries.
 const TO_THE_END_S: f64 = 3_600.0;
 
-/// Results of the attempts of a job that may be retried `retries` times, and the retries that it has left.
+/// Returns the results of the attempts of a job with `retries`, and the remaining retries.
 async fn attempts(test: &str, retries: u8) -> (Vec<Value>, Value) {
     let client = Client::demo().await;
     let body =
@@ -96,7 +96,7 @@ async fn a_job_without_a_device_is_rejected() {
 }
 
 #[tokio::test]
-async fn seeded_jobs_stay_as_they_are_while_the_clock_stands_still() {
+async fn seeded_jobs_do_not_change_while_the_clock_stands_still() {
     let client = Client::demo().await;
     for _ in 0..2 {
         let run = client.read(&format!("/runs/{RUN_RUNNING}")).await;
@@ -110,7 +110,7 @@ async fn seeded_jobs_stay_as_they_are_while_the_clock_stands_still() {
 }
 
 #[tokio::test]
-async fn an_execution_ends_with_its_jobs() {
+async fn an_execution_is_completed_with_its_last_job() {
     let client = Client::demo().await;
     let path = format!("/test-plan-executions/{EXECUTION_IN_PROGRESS}");
     let before = client.read(&path).await;
@@ -152,7 +152,7 @@ async fn a_failed_step_shows_which_expectation_was_not_met() {
 }
 
 #[tokio::test]
-async fn bugs_appear_while_a_discovery_goes_on() {
+async fn bugs_appear_during_a_discovery_run() {
     let client = Client::demo().await;
     let body = json!({"multiplayer_test_id": TEST_DISCOVERY, "deployment_config_id": CONFIG_PHONES});
     let started = client.post("/runs", body).await;

@@ -12,16 +12,16 @@ use tas_mcp::sandbox::{
 
 use super::client::{Client, error};
 
-fn column(list: &Value, name: &str) -> Vec<Value> {
+fn column_of(list: &Value, name: &str) -> Vec<Value> {
     list["data"].as_array().unwrap().iter().map(|record| record[name].clone()).collect()
 }
 
 async fn listed(path: &str, name: &str) -> Vec<Value> {
-    column(&Client::demo().await.read(path).await, name)
+    column_of(&Client::demo().await.read(path).await, name)
 }
 
 #[tokio::test]
-async fn pages_follow_one_another() {
+async fn pages_continue_each_other() {
     let client = Client::demo().await;
     let whole = client.read("/runs?page_size=100").await;
     let total = whole["pagination"]["total_count"].as_u64().unwrap();
@@ -32,10 +32,10 @@ async fn pages_follow_one_another() {
         let expected =
             json!({"page": page, "page_size": 7, "total_count": total, "total_pages": total.div_ceil(7)});
         assert_eq!(list["pagination"], expected);
-        pieces.extend(column(&list, "multiplayer_run_id"));
+        pieces.extend(column_of(&list, "multiplayer_run_id"));
     }
 
-    assert_eq!(pieces, column(&whole, "multiplayer_run_id"));
+    assert_eq!(pieces, column_of(&whole, "multiplayer_run_id"));
     assert_eq!(client.read("/runs?page=1000").await["data"], json!([]));
 }
 
@@ -108,19 +108,19 @@ async fn jobs_are_filtered_by_status() {
 }
 
 #[tokio::test]
-async fn tests_are_listed_whole_or_by_folder() {
+async fn tests_are_listed_completely_or_by_folder() {
     let client = Client::demo().await;
 
     assert_eq!(client.read("/tests").await["pagination"]["total_count"], 10);
 
     let menus = client.read("/tests?folder_path=Menus").await;
 
-    assert!(column(&menus, "id").contains(&json!(TEST_FAILS)));
+    assert!(column_of(&menus, "id").contains(&json!(TEST_FAILS)));
 
     let id = menus["data"][0]["folder_id"].as_str().unwrap();
 
     assert_eq!(client.read(&format!("/tests?folder_id={id}")).await["data"], menus["data"]);
-    assert_eq!(column(&client.read("/tests?folder_path=/").await, "folder_path"), ["/"]);
+    assert_eq!(column_of(&client.read("/tests?folder_path=/").await, "folder_path"), ["/"]);
 
     let both = client.get(&format!("/tests?folder_path=Menus&folder_id={id}")).await;
 
@@ -128,7 +128,7 @@ async fn tests_are_listed_whole_or_by_folder() {
 }
 
 #[tokio::test]
-async fn plans_are_sorted_by_name_unless_told_otherwise() {
+async fn plans_are_sorted_by_name_by_default() {
     assert_eq!(listed("/test-plans", "id").await, [PLAN_CROSS_PLATFORM, PLAN_SMOKE]);
     assert_eq!(listed("/test-plans?sort_order=desc", "id").await, [PLAN_SMOKE, PLAN_CROSS_PLATFORM]);
     assert_eq!(listed("/test-plans?sort_by=created_at", "id").await, [PLAN_SMOKE, PLAN_CROSS_PLATFORM]);
@@ -158,21 +158,21 @@ async fn builds_are_newest_first_and_filtered_by_each_parameter() {
 }
 
 #[tokio::test]
-async fn folders_are_alphabetical_and_know_their_parents() {
+async fn folders_are_alphabetical_and_contain_their_parents() {
     let folders = Client::demo().await.read("/test-folders").await;
     let paths = ["Levels", "Levels/World 1", "Levels/World 2", "Menus", "Online"];
 
-    assert_eq!(column(&folders, "path"), paths);
-    assert_eq!(column(&folders, "name"), ["Levels", "World 1", "World 2", "Menus", "Online"]);
-    assert_eq!(column(&folders, "parent_path"), ["/", "Levels", "Levels", "/", "/"]);
+    assert_eq!(column_of(&folders, "path"), paths);
+    assert_eq!(column_of(&folders, "name"), ["Levels", "World 1", "World 2", "Menus", "Online"]);
+    assert_eq!(column_of(&folders, "parent_path"), ["/", "Levels", "Levels", "/", "/"]);
 
-    let parents = column(&folders, "parent_folder_id");
+    let parents = column_of(&folders, "parent_folder_id");
 
     assert_eq!(parents, [json!(null), json!(FOLDER_LEVELS), json!(FOLDER_LEVELS), json!(null), json!(null)]);
 }
 
 #[tokio::test]
-async fn active_bugs_are_the_default() {
+async fn active_bugs_are_listed_by_default() {
     let active = listed("/bugs", "id").await;
     assert!(active.contains(&json!(BUG_ACTIVE)) && !active.contains(&json!(BUG_ARCHIVED)));
     assert_eq!(listed("/bugs?status=archived", "id").await, [BUG_ARCHIVED]);
@@ -199,7 +199,7 @@ async fn a_reviewed_bug_lists_its_occurrences() {
 }
 
 #[tokio::test]
-async fn a_bug_is_not_reviewed_before_a_person_confirms_it() {
+async fn a_bug_is_listed_only_after_a_review() {
     assert_eq!(
         Client::demo().await.get(&format!("/bugs/{BUG_UNREVIEWED}")).await,
         error(404, "bug not found")

@@ -1,4 +1,4 @@
-//! What a run does at a moment (supplement 1.8, 2.5).
+//! The live state of runs (supplement 1.8, 2.5).
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ async fn live(client: &Client, run: &str) -> Value {
     client.read(&format!("/runs/{run}/live")).await
 }
 
-/// Width and height of the screenshot of a player.
+/// Returns width and height of a player's screenshot.
 fn size(player: &Value) -> (u32, u32) {
     let screenshot = &player["screenshot"];
     assert_eq!((&screenshot["mimeType"], &screenshot["encoding"]), (&json!("image/png"), &json!("base64")));
@@ -45,7 +45,7 @@ async fn a_running_run_shows_its_players_from_0() {
 }
 
 #[tokio::test]
-async fn the_clock_decides_what_is_shown() {
+async fn the_live_state_follows_the_clock() {
     let client = Client::demo().await;
     let before = live(&client, RUN_RUNNING).await;
     client.sandbox.advance(10.0);
@@ -71,7 +71,7 @@ async fn the_clock_decides_what_is_shown() {
 }
 
 #[tokio::test]
-async fn a_completed_run_shows_nothing_but_the_last_turn() {
+async fn a_completed_run_shows_only_the_last_turn() {
     let run = live(&Client::demo().await, RUN_PASSED).await;
 
     assert_eq!(run["state"], "COMPLETED");
@@ -84,7 +84,7 @@ async fn a_completed_run_shows_nothing_but_the_last_turn() {
 }
 
 #[tokio::test]
-async fn each_player_has_a_step_of_its_own_and_a_run_that_has_not_begun_none() {
+async fn each_player_has_its_own_step_and_a_run_that_has_not_started_has_none() {
     let client = Client::demo().await;
     let body = json!({"multiplayer_test_id": TEST_TWO_PLAYERS, "deployment_config_id": CONFIG_WINDOWS});
     let started = client.post("/runs", body).await;
@@ -118,7 +118,7 @@ async fn each_player_has_a_step_of_its_own_and_a_run_that_has_not_begun_none() {
 }
 
 #[tokio::test]
-async fn screenshots_are_left_out_when_nobody_wants_them() {
+async fn screenshots_are_omitted_on_request() {
     let client = Client::demo().await;
     let path = format!("/runs/{RUN_RUNNING}/live");
     let without = client.read(&format!("{path}?include_screenshot=false")).await;
@@ -136,7 +136,7 @@ async fn screenshots_are_left_out_when_nobody_wants_them() {
 }
 
 #[tokio::test]
-async fn only_builds_with_the_sdk_tell_the_state_of_the_game_and_screens_differ() {
+async fn only_builds_with_the_sdk_report_the_game_state_and_screens_differ_in_size() {
     let client = Client::demo().await.key(keys::ARENA);
     let run = live(&client, ARENA_RUN_RUNNING).await;
 
@@ -150,7 +150,7 @@ async fn only_builds_with_the_sdk_tell_the_state_of_the_game_and_screens_differ(
 }
 
 #[tokio::test]
-async fn a_run_that_is_not_there_is_not_found_and_reading_takes_the_permission() {
+async fn an_unknown_run_is_not_found_and_reading_needs_the_permission() {
     let client = Client::demo().await;
     for run in ["nowhere", ARENA_RUN_RUNNING, &format!("{RUN_RUNNING}-1")] {
         assert_eq!(client.get(&format!("/runs/{run}/live")).await, error(404, "run not found"), "{run}");

@@ -37,7 +37,7 @@ async fn a_new_plan_can_be_read_changed_and_started() {
 }
 
 #[tokio::test]
-async fn the_items_of_a_plan_are_replaced_whole_and_keep_their_slots() {
+async fn the_items_of_a_plan_are_replaced_and_keep_their_slots() {
     let client = Client::demo().await;
     let items = json!([{"multiplayer_test_id": TEST_TWO_PLAYERS, "retries": 3, "note": "kept"}]);
     let path = format!("/test-plans/{PLAN_CROSS_PLATFORM}");
@@ -51,7 +51,7 @@ async fn the_items_of_a_plan_are_replaced_whole_and_keep_their_slots() {
 }
 
 #[tokio::test]
-async fn what_is_read_only_in_a_plan_stays() {
+async fn read_only_fields_of_a_plan_do_not_change() {
     let client = Client::demo().await;
     let path = format!("/test-plans/{PLAN_SMOKE}");
 

@@ -11,7 +11,7 @@ use tas_mcp::sandbox::{
 
 use super::client::{Client, error};
 
-/// The step bodies of the first player, in order; those of collections too.
+/// Returns the steps of the first player in order, including the steps of collections.
 fn steps(test: &Value) -> Vec<&Value> {
     let player = &test["players_by_key"][test["player_order"][0].as_str().unwrap()];
     let mut found = Vec::new();
@@ -30,7 +30,7 @@ fn steps(test: &Value) -> Vec<&Value> {
 }
 
 #[tokio::test]
-async fn a_test_shows_the_steps_that_its_runs_show() {
+async fn a_test_has_the_same_steps_as_its_runs() {
     let client = Client::demo().await;
     for (test, run) in [(TEST_PASSES, RUN_PASSED), (TEST_FAILS, RUN_FAILED)] {
         let test = client.read(&format!("/tests/{test}")).await;
@@ -81,7 +81,7 @@ async fn a_test_has_every_field_of_the_contract() {
 }
 
 #[tokio::test]
-async fn time_budgets_are_those_of_the_kind_of_test() {
+async fn default_time_budgets_follow_the_kind_of_test() {
     let client = Client::demo().await;
     for (test, least, most) in [
         (TEST_PASSES, json!(null), 19_800),
@@ -98,7 +98,7 @@ async fn time_budgets_are_those_of_the_kind_of_test() {
 }
 
 #[tokio::test]
-async fn collections_come_with_their_steps_unless_told_otherwise() {
+async fn collections_include_their_steps_by_default() {
     let client = Client::demo().await;
     let path = format!("/tests/{TEST_FAILS}");
     let item = |test: &Value| test["players_by_key"]["1"]["items_by_key"]["1"].clone();
@@ -143,11 +143,11 @@ async fn a_shared_step_lists_its_steps_in_order() {
 }
 
 #[tokio::test]
-async fn a_build_tells_where_it_comes_from_and_when_it_was_used() {
+async fn a_build_contains_its_origin_and_its_last_use() {
     let build = Client::demo().await.read(&format!("/builds/{BUILD_ANDROID}")).await;
     assert_eq!(build["details"]["ci"]["build_number"], "413");
     assert_eq!(build["details"]["vcs"]["commit"]["short_hash"], "9fceb02");
-    // The execution that is in progress deploys it.
+    // The execution in progress uses the build.
     assert_eq!(build["last_used"], "2026-03-02T09:14:57+00:00");
 }
 

@@ -1,4 +1,4 @@
-//! What becomes of requests that the service cannot accept.
+//! Answers to requests that break the rules of HTTP or of the service.
 
 use reqwest::Method;
 use serde_json::json;
@@ -7,7 +7,7 @@ use tas_mcp::sandbox::seed::{CONFIG_PHONES, TEST_PASSES};
 use super::client::{Client, error};
 
 #[tokio::test]
-async fn a_body_has_to_be_a_json_object() {
+async fn a_body_must_be_a_json_object() {
     let client = Client::demo().await;
     for body in ["", "{", "[]", "null", "{\"instructions\": }"] {
         let answer = client.send(Method::POST, "/runs", Some(body.to_owned())).await.unwrap();
@@ -41,7 +41,7 @@ async fn unknown_fields_are_refused_by_the_export_only() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_no_uuid_gets_the_status_that_the_contract_has() {
+async fn an_invalid_uuid_gets_the_status_of_the_contract() {
     let client = Client::demo().await;
     assert_eq!(client.get("/jobs/nonsense").await.status, 400);
     assert_eq!(client.get("/test-plans/nonsense").await, error(404, "test plan not found"));
@@ -64,7 +64,7 @@ async fn uuids_are_equal_in_either_letter_case() {
 }
 
 #[tokio::test]
-async fn other_routes_and_methods_are_refused() {
+async fn unknown_routes_and_methods_are_refused() {
     let client = Client::demo().await;
     assert_eq!(client.get("/nothing").await, error(404, "route not found"));
     assert_eq!(client.delete("/runs").await, error(405, "method not allowed"));

@@ -6,7 +6,7 @@ use tas_mcp::sandbox::seed::STEPS_SIGN_IN;
 use super::client::{Answer, Client, error};
 
 #[tokio::test]
-async fn a_shared_step_counts_its_versions_and_refuses_a_stale_one() {
+async fn a_shared_step_counts_its_versions_and_refuses_a_stale_version() {
     let client = Client::demo().await;
     let path = format!("/shared-steps/{STEPS_SIGN_IN}");
     let change = json!({"expected_version": 2, "patch": {"steps_by_key": {"1": {"screenshots": 3}}}});
@@ -27,7 +27,7 @@ async fn a_shared_step_counts_its_versions_and_refuses_a_stale_one() {
 }
 
 #[tokio::test]
-async fn what_a_shared_step_cannot_be_is_refused() {
+async fn an_invalid_shared_step_is_refused() {
     let client = Client::demo().await;
     let path = format!("/shared-steps/{STEPS_SIGN_IN}");
 

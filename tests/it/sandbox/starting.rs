@@ -16,7 +16,7 @@ use super::client::{Client, error};
 
 const NOWHERE: &str = "00000000-0000-4000-8000-000000000000";
 
-/// The error text of a start that is refused with 400.
+/// Returns the error text of a start that is refused with 400.
 async fn refused(body: Value) -> String {
     let answer = Client::demo().await.post("/runs", body).await;
     assert_eq!(answer.status, 400, "{}", answer.body);
@@ -28,7 +28,7 @@ fn players(configs: &[(&str, &str)]) -> Value {
 }
 
 #[tokio::test]
-async fn a_saved_test_gives_one_job_and_no_run_id() {
+async fn a_start_of_a_saved_test_returns_one_job_and_no_run_id() {
     let client = Client::demo().await;
     let body = json!({
         "multiplayer_test_id": TEST_PASSES, "deployment_config_id": CONFIG_PHONES,
@@ -116,7 +116,7 @@ async fn every_player_on_a_private_device_needs_its_own() {
 }
 
 #[tokio::test]
-async fn all_devices_means_mobile_with_multi_device_runs() {
+async fn all_devices_needs_a_mobile_config_with_multi_device_runs() {
     for config in [CONFIG_WINDOWS, CONFIG_IPHONE] {
         refused(json!({
             "multiplayer_test_id": TEST_PASSES, "deployment_config_id": config, "run_on_all_configured_devices": true,
@@ -154,7 +154,7 @@ async fn instances_apply_per_device() {
 }
 
 #[tokio::test]
-async fn an_ephemeral_run_is_tagged_api_first() {
+async fn the_first_tag_of_an_ephemeral_run_is_api() {
     let client = Client::demo().await;
     let body = json!({"instructions": "Open the shop.", "deployment_config_id": CONFIG_PHONES, "additional_tags": ["shop"]});
     let started = client.post("/runs", body).await;
@@ -181,7 +181,7 @@ async fn an_ephemeral_run_on_all_devices_reports_device_runs() {
 }
 
 #[tokio::test]
-async fn a_failure_text_is_in_message_or_in_error() {
+async fn the_dialect_decides_whether_a_failure_text_is_in_message_or_error() {
     let start = async |client: &Client, test: &str, config: &str| {
         let body = json!({
             "multiplayer_test_id": test, "deployment_config_id": config, "run_on_all_configured_devices": true,
@@ -220,7 +220,7 @@ async fn a_plan_gives_one_job_per_test_and_an_execution() {
 }
 
 #[tokio::test]
-async fn every_used_slot_needs_an_entry() {
+async fn every_used_slot_needs_a_config() {
     let client = Client::demo().await;
     let start =
         async |body: Value| client.post(&format!("/test-plans/{PLAN_CROSS_PLATFORM}/runs"), body).await;
@@ -248,7 +248,7 @@ async fn slot_1_excludes_the_default_config() {
 }
 
 #[tokio::test]
-async fn templates_are_rendered_when_asked_for() {
+async fn templates_are_rendered_on_request() {
     let client = Client::demo().await;
     for (render, goal) in [(true, "Buy the brass lantern and equip it"), (false, "Buy {{item}} and equip it")]
     {

@@ -58,7 +58,7 @@ async fn a_stopped_job_is_not_retried() {
 }
 
 #[tokio::test]
-async fn a_queued_job_never_runs_once_stopped() {
+async fn a_stopped_queued_job_never_runs() {
     let client = Client::demo().await;
     assert_eq!(client.post("/runs/stop", json!({"job_ids": [JOB_QUEUED]})).await.status, 200);
     client.sandbox.advance(60.0);

@@ -1,4 +1,4 @@
-//! What the sandbox refuses of uploads (specification, Multipart build upload; supplement 10).
+//! Rules of uploads (specification, Multipart build upload; supplement 10).
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -6,10 +6,10 @@ use tas_mcp::sandbox::{Options, keys, seed::BUILD_ANDROID};
 
 use super::client::{Answer, Client, error};
 
-/// What parts are (specification, Multipart build upload).
+/// Content type of parts (specification, Multipart build upload).
 const BYTES: &str = "application/octet-stream";
 
-/// A sandbox with parts of 4 bytes.
+/// Starts a sandbox with parts of 4 bytes.
 async fn client() -> Client {
     Client::with(Options { speed: 0.0, part_size: 4, ..Options::default() }, None).await
 }
@@ -29,7 +29,7 @@ async fn begin(client: &Client, more: &Value) -> Value {
     answer.body
 }
 
-/// PUTs a part and gives its `ETag` as it came.
+/// Uploads a part and returns its `ETag` unchanged.
 async fn put(client: &Client, upload: &Value, number: usize, bytes: &'static [u8]) -> String {
     let query = format!(
         "upload_id={}&object_key={}&part_numbers={number}",
@@ -104,7 +104,7 @@ async fn every_part_is_checked() {
 }
 
 #[tokio::test]
-async fn parts_have_the_size_that_was_agreed_on() {
+async fn a_part_of_another_size_is_refused() {
     let client = client().await;
     let cases: [([&'static [u8]; 3], &str); 4] = [
         ([b"abc", b"efgh", b"ijk"], "part 1 has 3 bytes instead of 4"),
@@ -125,7 +125,7 @@ async fn parts_have_the_size_that_was_agreed_on() {
 }
 
 #[tokio::test]
-async fn etags_are_taken_with_and_without_quotes() {
+async fn etags_are_accepted_with_and_without_quotes() {
     let client = client().await;
     let upload = begin(&client, &json!({"file_size": 8})).await;
     let one = put(&client, &upload, 1, b"abcd").await;
@@ -135,7 +135,7 @@ async fn etags_are_taken_with_and_without_quotes() {
 }
 
 #[tokio::test]
-async fn each_flow_is_completed_in_its_own_form() {
+async fn single_part_and_multipart_uploads_are_completed_in_their_own_form() {
     let client = client().await;
     let parts = begin(&client, &json!({})).await;
     let answer = client.post("/builds/upload/complete", json!({"build_id": parts["build_id"]})).await;
@@ -166,7 +166,7 @@ fn with_upload_id(upload: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_upload_is_of_one_project() {
+async fn an_upload_belongs_to_one_project() {
     let client = client().await.key(keys::ORGANIZATION);
     let upload = begin(&client, &json!({})).await;
     let path = |project: &str| {
@@ -184,7 +184,7 @@ async fn an_upload_is_of_one_project() {
 }
 
 #[tokio::test]
-async fn part_numbers_are_those_of_the_upload() {
+async fn part_numbers_must_exist_in_the_upload() {
     let client = client().await;
     let upload = begin(&client, &json!({})).await;
 
@@ -208,7 +208,7 @@ async fn part_numbers_are_those_of_the_upload() {
 }
 
 #[tokio::test]
-async fn uploads_need_their_permission_and_the_addresses_of_parts_no_key() {
+async fn uploads_need_their_permission_and_part_addresses_need_no_key() {
     let client = client().await;
     let upload = begin(&client, &json!({})).await;
     let read_only = client.key(keys::READ_ONLY);
@@ -226,7 +226,7 @@ async fn uploads_need_their_permission_and_the_addresses_of_parts_no_key() {
 }
 
 #[tokio::test]
-async fn an_id_that_cannot_be_one_has_the_status_of_the_contract() {
+async fn an_invalid_id_has_the_status_of_the_contract() {
     let client = client().await;
 
     assert_eq!(client.delete("/builds/nonsense").await.status, 400);
@@ -242,7 +242,7 @@ async fn an_id_that_cannot_be_one_has_the_status_of_the_contract() {
 }
 
 #[tokio::test]
-async fn a_reset_of_the_sandbox_removes_what_was_uploaded() {
+async fn a_reset_of_the_sandbox_removes_uploads() {
     let client = client().await;
     let upload = begin(&client, &json!({})).await;
     put(&client, &upload, 1, b"abcd").await;
