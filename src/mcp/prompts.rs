@@ -3,6 +3,7 @@
 //! A prompt lists the exact calls that do the job, so that a model can follow it without further knowledge of the
 //! tools. A prompt is listed if its tools are offered, and names offered tools only.
 
+mod argument_check;
 mod arguments;
 mod definition;
 mod listing;

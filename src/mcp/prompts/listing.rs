@@ -7,7 +7,7 @@ use rmcp::{
 use serde_json::json;
 
 use super::{
-    arguments::{PromptArguments, remove_bound_project},
+    argument_check::{check_arguments, remove_bound_project},
     definition::PromptDefinition,
     script::TargetProject,
     table::PROMPTS,
@@ -45,7 +45,7 @@ pub(in crate::mcp) fn get(
         })?;
     }
 
-    let arguments = PromptArguments::check(arguments, prompt, config)
+    let arguments = check_arguments(arguments, prompt, config)
         .map_err(|problems| ErrorData::invalid_params(format!("{}: {problems}", prompt.name), None))?;
     let target = match config.project {
         Some(_) => TargetProject::Bound,

@@ -4,8 +4,7 @@ use percent_encoding::utf8_percent_encode;
 use rmcp::model::{Resource, ResourceTemplate};
 
 use super::{
-    reading::MIME_TYPE,
-    template::{PROJECT_VARIABLE, RecordTemplate},
+    template::{MIME_TYPE, PROJECT_VARIABLE, RecordTemplate},
     template_table::TEMPLATES,
 };
 use crate::{mcp::config::McpConfig, service::request::RESERVED, tools::selection::Selection};

@@ -7,16 +7,13 @@ use rmcp::{
 };
 use serde_json::json;
 
-use super::lookup::find;
+use super::{lookup::find, template::MIME_TYPE};
 use crate::{
     call::reply,
     failure::{Code, Failure},
     mcp::{config::McpConfig, result_metadata::CacheableResult as _, tool_caller::ToolCaller},
     tools::catalog::ToolEntry,
 };
-
-/// Media type of every resource.
-pub(super) const MIME_TYPE: &str = "application/json";
 
 /// Reads a resource.
 ///

@@ -5,6 +5,9 @@ use crate::{mcp::value_source::ValueSource, service::catalog::OperationEntry, to
 /// Name of the variable that all templates have.
 pub(in crate::mcp) const PROJECT_VARIABLE: &str = "project";
 
+/// Media type of every resource.
+pub(super) const MIME_TYPE: &str = "application/json";
+
 /// A resource template.
 #[derive(Debug)]
 pub(in crate::mcp) struct RecordTemplate {

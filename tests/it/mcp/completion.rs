@@ -1,45 +1,29 @@
-//! Completions: values for what a person types.
+//! Completion of what a person types.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 use tas_mcp::{
     clock::Clock,
-    mcp::Server,
     sandbox::{keys, seed},
-    tools::dispatcher::Dispatcher,
 };
 
 use crate::{
     mcp::server::{MODERN, modern},
     support::{
+        fixture::{Fixture, Session},
         host::Host,
         service::{Service, settings},
-        time::Simulated,
     },
 };
 
-mod finding;
+mod lists;
 
 const RUN: &str = "tas://projects/{project}/runs/{run}";
 const BUG: &str = "tas://projects/{project}/bugs/{bug}";
 
-struct Scene {
-    service: Arc<Service>,
-    clock: Arc<Simulated>,
-    host: Host,
-}
-
-async fn open(key: &str, more: &[(&str, &str)]) -> Scene {
-    let service = Arc::new(Service::start().await);
-    let clock = Simulated::of(&service);
-    let settings = service.settings(key, more);
-    let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(clock.clone());
-    let mut host = Host::to(Server::new(dispatcher, &settings));
-
-    host.initialize("2025-11-25").await;
-
-    Scene { service, clock, host }
+async fn open(key: &str, variables: &[(&str, &str)]) -> Session {
+    Fixture::new().key(key).variables(variables).simulated_time().open().await
 }
 
 fn template(uri: &str) -> Value {
@@ -50,15 +34,16 @@ fn prompt(name: &str) -> Value {
     json!({"type": "ref/prompt", "name": name})
 }
 
-/// A request for the values of an argument; `given` has been given before.
-fn asked(reference: &Value, argument: &str, typed: &str, given: &Value) -> Value {
+/// Returns the parameters of a completion request. `given` holds the arguments that were entered before.
+fn completion_request(reference: &Value, argument: &str, typed: &str, given: &Value) -> Value {
     json!({"ref": reference, "argument": {"name": argument, "value": typed}, "context": {"arguments": given}})
 }
 
 impl Host {
     async fn complete(&mut self, reference: Value, argument: &str, typed: &str) -> Value {
-        let answer =
-            self.request("completion/complete", asked(&reference, argument, typed, &json!({}))).await;
+        let answer = self
+            .request("completion/complete", completion_request(&reference, argument, typed, &json!({})))
+            .await;
         assert!(answer["error"].is_null(), "{argument}: {answer}");
         answer["result"]["completion"].clone()
     }
@@ -70,7 +55,7 @@ impl Host {
     }
 }
 
-/// A page of runs that were created at these minutes, all of them there are.
+/// Returns the only page of a list of runs that were created at these minutes.
 fn runs(minutes: &[usize]) -> Value {
     let run = |minute: &usize| {
         let created = format!("2026-03-01T{:02}:{:02}:00+00:00", minute / 60, minute % 60);
@@ -82,7 +67,7 @@ fn runs(minutes: &[usize]) -> Value {
 
 #[tokio::test]
 async fn every_variable_and_argument_has_values() {
-    let mut scene = open(keys::DEMO, &[("TAS_TOOLSETS", "all")]).await;
+    let mut session = open(keys::DEMO, &[("TAS_TOOLSETS", "all")]).await;
     let knowledge = "tas://projects/{project}/knowledge/";
 
     for (reference, argument, value) in [
@@ -103,48 +88,48 @@ async fn every_variable_and_argument_has_values() {
         (prompt("nightly_report"), "compare_with", seed::EXECUTION_COMPLETED),
         (prompt("export_results"), "run_id", seed::RUN_PASSED),
     ] {
-        let values = scene.host.values(reference, argument, "").await;
+        let values = session.host.values(reference, argument, "").await;
         assert!(values.iter().any(|known| known == value), "{argument}: {values:?}");
     }
 }
 
 #[tokio::test]
 async fn the_newest_come_first_whatever_the_order_of_the_list() {
-    let mut scene = open(keys::DEMO, &[]).await;
-    scene.service.fault(json!({"operation": "list_runs", "body": runs(&[7, 70, 9, 8])})).await;
-    let values = scene.host.values(template(RUN), "run", "").await;
+    let mut session = open(keys::DEMO, &[]).await;
+    session.service.fault(json!({"operation": "list_runs", "body": runs(&[7, 70, 9, 8])})).await;
+    let values = session.host.values(template(RUN), "run", "").await;
     assert_eq!(values, ["run-70", "run-9", "run-8", "run-7"]);
 }
 
 #[tokio::test]
-async fn what_begins_so_comes_before_what_is_named_so() {
-    let mut scene = open(keys::DEMO, &[]).await;
+async fn values_that_begin_with_the_typed_text_come_before_matching_names() {
+    let mut session = open(keys::DEMO, &[]).await;
     let names =
         [("bug_b", "Rope snaps"), ("rope", "Other"), ("bug_a", "A ROPE bridge"), ("bug_c", "Nothing")];
     let data: Vec<_> = names.iter().map(|(id, title)| json!({"id": id, "title": title})).collect();
 
-    scene.service.fault(json!({"operation": "list_bugs", "body": {"data": data}})).await;
+    session.service.fault(json!({"operation": "list_bugs", "body": {"data": data}})).await;
 
-    assert_eq!(scene.host.values(template(BUG), "bug", "Rope").await, ["rope", "bug_b", "bug_a"]);
-    assert_eq!(scene.host.values(template(BUG), "bug", "bug_").await, ["bug_b", "bug_a", "bug_c"]);
-    assert_eq!(scene.host.values(template(BUG), "bug", "snow").await, [""; 0]);
+    assert_eq!(session.host.values(template(BUG), "bug", "Rope").await, ["rope", "bug_b", "bug_a"]);
+    assert_eq!(session.host.values(template(BUG), "bug", "bug_").await, ["bug_b", "bug_a", "bug_c"]);
+    assert_eq!(session.host.values(template(BUG), "bug", "snow").await, [""; 0]);
 }
 
 #[tokio::test]
 async fn an_execution_is_found_by_the_name_of_its_plan() {
-    let mut scene = open(keys::DEMO, &[]).await;
-    let values = scene.host.values(prompt("nightly_report"), "test_plan_execution_id", "cross-play").await;
+    let mut session = open(keys::DEMO, &[]).await;
+    let values = session.host.values(prompt("nightly_report"), "test_plan_execution_id", "cross-play").await;
     assert!(values.contains(&seed::EXECUTION_QUEUED.to_owned()), "{values:?}");
     assert!(!values.contains(&seed::EXECUTION_COMPLETED.to_owned()), "{values:?}");
 }
 
 #[tokio::test]
-async fn at_most_100_values_are_told_and_how_many_there_are() {
-    let mut scene = open(keys::DEMO, &[]).await;
+async fn at_most_100_values_are_returned_with_the_total() {
+    let mut session = open(keys::DEMO, &[]).await;
     let many: Vec<_> = (0..130).collect();
-    scene.service.fault(json!({"operation": "list_runs", "body": runs(&many)})).await;
+    session.service.fault(json!({"operation": "list_runs", "body": runs(&many)})).await;
 
-    let completion = scene.host.complete(template(RUN), "run", "").await;
+    let completion = session.host.complete(template(RUN), "run", "").await;
 
     assert_eq!(completion["values"].as_array().map(Vec::len), Some(100));
     assert_eq!(
@@ -152,92 +137,92 @@ async fn at_most_100_values_are_told_and_how_many_there_are() {
         (&json!("run-129"), &json!(130), &json!(true))
     );
 
-    let completion = scene.host.complete(template(RUN), "run", "run-12").await;
+    let completion = session.host.complete(template(RUN), "run", "run-12").await;
 
     assert_eq!((&completion["total"], &completion["hasMore"]), (&json!(11), &json!(false)));
 }
 
 #[tokio::test]
-async fn a_list_that_goes_on_says_that_there_is_more_and_not_how_much() {
-    let mut scene = open(keys::DEMO, &[]).await;
+async fn a_list_with_unread_pages_has_more_values_and_no_total() {
+    let mut session = open(keys::DEMO, &[]).await;
     let mut page = runs(&[1, 2]);
     page["pagination"]["total_count"] = json!(500);
-    scene.service.fault(json!({"operation": "list_runs", "body": page})).await;
-    let completion = scene.host.complete(template(RUN), "run", "run-1").await;
+    session.service.fault(json!({"operation": "list_runs", "body": page})).await;
+    let completion = session.host.complete(template(RUN), "run", "run-1").await;
     assert_eq!(completion, json!({"values": ["run-1"], "hasMore": true}));
 }
 
 #[tokio::test]
-async fn typing_costs_one_request_and_a_pause_another() {
-    let mut scene = open(keys::DEMO, &[]).await;
+async fn a_list_is_read_again_after_ten_seconds() {
+    let mut session = open(keys::DEMO, &[]).await;
     for typed in ["", "h", "hu", "hui"] {
-        scene.host.complete(template(RUN), "run", typed).await;
+        session.host.complete(template(RUN), "run", typed).await;
     }
 
-    scene.host.complete(prompt("triage_run"), "run_id", "").await;
+    session.host.complete(prompt("triage_run"), "run_id", "").await;
 
-    assert_eq!(scene.service.requests().await.len(), 1);
+    assert_eq!(session.service.requests().await.len(), 1);
 
-    scene.clock.sleep(std::time::Duration::from_secs(10)).await;
-    scene.host.complete(template(RUN), "run", "huid").await;
+    session.clock.sleep(std::time::Duration::from_secs(10)).await;
+    session.host.complete(template(RUN), "run", "huid").await;
 
-    assert_eq!(scene.service.requests().await.len(), 2);
+    assert_eq!(session.service.requests().await.len(), 2);
 }
 
 #[tokio::test]
-async fn the_project_that_was_given_decides_which_ids_there_are() {
-    let mut scene = open(keys::ORGANIZATION, &[("TAS_PROJECTS", "demo,arena")]).await;
+async fn the_entered_project_decides_which_ids_are_listed() {
+    let mut session = open(keys::ORGANIZATION, &[("TAS_PROJECTS", "demo,arena")]).await;
     for (reference, argument, given) in
         [(template(RUN), "run", "project"), (prompt("triage_run"), "run_id", "project_id")]
     {
-        let request = asked(&reference, argument, "", &json!({given: "arena"}));
-        let answer = scene.host.request("completion/complete", request).await;
+        let request = completion_request(&reference, argument, "", &json!({given: "arena"}));
+        let answer = session.host.request("completion/complete", request).await;
         let values = answer["result"]["completion"]["values"].to_string();
         assert!(values.len() > 2 && !values.contains(seed::RUN_FAILED), "{values}");
     }
 
-    assert_eq!(scene.host.values(template(RUN), "project", "").await, ["arena", "demo"]);
-    assert_eq!(scene.host.values(template(RUN), "project", "ar").await, ["arena"]);
+    assert_eq!(session.host.values(template(RUN), "project", "").await, ["arena", "demo"]);
+    assert_eq!(session.host.values(template(RUN), "project", "ar").await, ["arena"]);
 }
 
 #[tokio::test]
-async fn projects_are_those_of_the_settings_of_the_session_and_of_the_key() {
-    let mut scene = open(keys::DEMO, &[("TAS_PROJECT_ID", "demo")]).await;
+async fn known_projects_come_from_the_settings_the_session_and_the_key() {
+    let mut session = open(keys::DEMO, &[("TAS_PROJECT_ID", "demo")]).await;
 
-    assert_eq!(scene.host.values(template(RUN), "project", "").await, ["demo"]);
-    assert_eq!(scene.service.requests().await, [""; 0]);
+    assert_eq!(session.host.values(template(RUN), "project", "").await, ["demo"]);
+    assert_eq!(session.service.requests().await, [""; 0]);
 
-    let mut scene = open(keys::DEMO, &[]).await;
+    let mut session = open(keys::DEMO, &[]).await;
 
-    assert_eq!(scene.host.values(template(RUN), "project", "").await, ["demo"]);
+    assert_eq!(session.host.values(template(RUN), "project", "").await, ["demo"]);
 
-    let mut scene = open(keys::ORGANIZATION, &[]).await;
+    let mut session = open(keys::ORGANIZATION, &[]).await;
 
-    assert_eq!(scene.host.values(template(RUN), "project", "").await, [""; 0]);
+    assert_eq!(session.host.values(template(RUN), "project", "").await, [""; 0]);
 
-    scene.host.succeed("list_runs", json!({"project_id": "arena"})).await;
-    scene.clock.sleep(std::time::Duration::from_secs(10)).await;
+    session.host.succeed("list_runs", json!({"project_id": "arena"})).await;
+    session.clock.sleep(std::time::Duration::from_secs(10)).await;
 
-    assert_eq!(scene.host.values(template(RUN), "project", "").await, ["arena"]);
+    assert_eq!(session.host.values(template(RUN), "project", "").await, ["arena"]);
 }
 
 #[tokio::test]
-async fn a_service_that_fails_or_sleeps_leaves_nothing_to_complete_with_and_is_not_asked_again_at_once() {
+async fn a_list_that_cannot_be_read_is_empty_and_not_read_again_at_once() {
     let empty = json!({"values": [], "total": 0, "hasMore": false});
-    let mut scene = open(keys::DEMO, &[]).await;
-    scene.service.fault(json!({"operation": "list_runs", "status": 403, "body": {"error": "no"}})).await;
+    let mut session = open(keys::DEMO, &[]).await;
+    session.service.fault(json!({"operation": "list_runs", "status": 403, "body": {"error": "no"}})).await;
 
     for typed in ["", "h"] {
-        assert_eq!(scene.host.complete(template(RUN), "run", typed).await, empty);
+        assert_eq!(session.host.complete(template(RUN), "run", typed).await, empty);
     }
 
-    assert_eq!(scene.service.requests().await.len(), 1);
+    assert_eq!(session.service.requests().await.len(), 1);
 
-    let mut scene = open(keys::DEMO, &[]).await;
-    scene.clock.is_slow.store(true, Ordering::Relaxed);
-    scene.service.fault(json!({"operation": "list_runs", "delay_ms": 60_000})).await;
+    let mut session = open(keys::DEMO, &[]).await;
+    session.clock.is_slow.store(true, Ordering::Relaxed);
+    session.service.fault(json!({"operation": "list_runs", "delay_ms": 60_000})).await;
 
-    assert_eq!(scene.host.complete(template(RUN), "run", "").await, empty);
+    assert_eq!(session.host.complete(template(RUN), "run", "").await, empty);
 
     let mut host = Host::open(&settings(&[])).await;
 
@@ -246,7 +231,7 @@ async fn a_service_that_fails_or_sleeps_leaves_nothing_to_complete_with_and_is_n
 }
 
 #[tokio::test]
-async fn what_is_not_offered_is_invalid_params() {
+async fn an_unknown_prompt_template_or_argument_is_invalid_params() {
     let mut host = Host::open(&settings(&[("TAS_READ_ONLY", "1"), ("TAS_TOOLSETS", "-bugs")])).await;
     for (reference, argument) in [
         (template(BUG), "bug"),
@@ -255,17 +240,17 @@ async fn what_is_not_offered_is_invalid_params() {
         (prompt("export_results"), "run_id"),
         (prompt("triage_run"), "id"),
     ] {
-        let request = asked(&reference, argument, "", &json!({}));
+        let request = completion_request(&reference, argument, "", &json!({}));
         let answer = host.request("completion/complete", request).await;
         assert_eq!(answer["error"]["code"], -32602, "{reference} {argument}: {answer}");
     }
 }
 
 #[tokio::test]
-async fn the_newest_revision_completes_too() {
+async fn completion_works_in_the_newest_revision() {
     let service = Service::start().await;
     let mut host = Host::connect(&service.settings(keys::DEMO, &[]));
-    let mut request = asked(&template(RUN), "run", seed::RUN_FAILED, &json!({}));
+    let mut request = completion_request(&template(RUN), "run", seed::RUN_FAILED, &json!({}));
 
     request["_meta"] = modern(MODERN);
     let result = host.request("completion/complete", request).await["result"].clone();
@@ -277,31 +262,31 @@ async fn the_newest_revision_completes_too() {
 }
 
 #[tokio::test]
-async fn a_slow_list_holds_up_no_other_and_serves_all_who_wait_for_it() {
-    let mut scene = open(keys::DEMO, &[]).await;
-    scene.service.fault(json!({"operation": "list_runs", "delay_ms": 20_000})).await;
+async fn a_slow_list_delays_no_other_and_is_read_once() {
+    let mut session = open(keys::DEMO, &[]).await;
+    session.service.fault(json!({"operation": "list_runs", "delay_ms": 20_000})).await;
 
-    let request = |reference, argument| asked(&reference, argument, "", &json!({}));
+    let request = |reference, argument| completion_request(&reference, argument, "", &json!({}));
     let mut slow = Vec::new();
 
     for _ in 0..2 {
-        slow.push(scene.host.start("completion/complete", request(template(RUN), "run")).await);
+        slow.push(session.host.start("completion/complete", request(template(RUN), "run")).await);
     }
 
-    while scene.service.requests().await.is_empty() {
+    while session.service.requests().await.is_empty() {
         tokio::task::yield_now().await;
     }
 
-    let quick = scene.host.start("completion/complete", request(template(BUG), "bug")).await;
+    let quick = session.host.start("completion/complete", request(template(BUG), "bug")).await;
 
-    assert_eq!(scene.host.receive().await["id"], quick);
+    assert_eq!(session.host.receive().await["id"], quick);
 
-    scene.service.release().await;
+    session.service.release().await;
     for _ in 0..2 {
-        let answer = scene.host.receive().await;
+        let answer = session.host.receive().await;
         assert!(slow.contains(&answer["id"].as_u64().expect("an id")), "{answer}");
         assert!(answer["result"]["completion"]["values"].to_string().contains(seed::RUN_FAILED), "{answer}");
     }
 
-    assert_eq!(scene.service.requests().await.len(), 2);
+    assert_eq!(session.service.requests().await.len(), 2);
 }

@@ -1,14 +1,19 @@
-//! Costly calls: a person agrees first, in whatever way the host can ask.
+//! Confirmation of costly calls, in the ways of the protocol revisions.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
-use crate::support::{binary::told, host::Host, service::Service};
+use crate::support::{
+    binary::told,
+    fixture::{Fixture, Session},
+    host::Host,
+    service::Service,
+};
 
-mod unagreed;
+mod errors;
 
-/// A start on every device of a config, which costs a run each.
-fn costly() -> Value {
+/// Arguments of a start on every device of a config, which costs one run for each device.
+fn costly_start() -> Value {
     json!({
         "multiplayer_test_id": seed::TEST_PASSES,
         "deployment_config_id": seed::CONFIG_PHONES,
@@ -16,17 +21,16 @@ fn costly() -> Value {
     })
 }
 
-fn confirmed() -> Value {
-    let mut arguments = costly();
+fn confirmed_start() -> Value {
+    let mut arguments = costly_start();
     arguments["confirm"] = json!(true);
     arguments
 }
 
 #[tokio::test]
-async fn a_host_that_cannot_ask_is_told_to_and_nothing_is_sent() {
-    let service = Service::start().await;
-    let mut host = Host::open(&service.settings(keys::DEMO, &[])).await;
-    let error = host.fail("start_run", costly()).await;
+async fn a_host_that_cannot_ask_gets_confirmation_required() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
+    let error = host.fail("start_run", costly_start()).await;
 
     assert_eq!(error["code"], "confirmation_required");
 
@@ -35,15 +39,14 @@ async fn a_host_that_cannot_ask_is_told_to_and_nothing_is_sent() {
     assert!(message.contains("every device") && message.contains(seed::CONFIG_PHONES), "{message}");
     assert!(service.requests().await.is_empty());
 
-    let started = host.succeed("start_run", confirmed()).await;
+    let started = host.succeed("start_run", confirmed_start()).await;
 
     assert_eq!(started["requested_count"], 3);
 }
 
 #[tokio::test]
 async fn other_calls_need_nobody() {
-    let service = Service::start().await;
-    let mut host = Host::open(&service.settings(keys::DEMO, &[])).await;
+    let Session { service: _service, mut host, .. } = Fixture::new().open().await;
     let arguments =
         json!({"multiplayer_test_id": seed::TEST_PASSES, "deployment_config_id": seed::CONFIG_PHONES});
 
@@ -54,28 +57,27 @@ async fn other_calls_need_nobody() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_are_said_before_anybody_is_asked() {
-    let service = Service::start().await;
-    let mut host = Host::open(&service.settings(keys::DEMO, &[])).await;
+async fn invalid_arguments_are_reported_before_the_question() {
+    let Session { service: _service, mut host, .. } = Fixture::new().open().await;
     let error = host.fail("start_run", json!({"run_on_all_configured_devices": true})).await;
 
     assert_eq!(error["code"], "invalid_arguments");
 
-    let mut arguments = costly();
+    let mut arguments = costly_start();
     arguments["confirm"] = json!("perhaps");
 
     assert_eq!(host.fail("start_run", arguments).await["details"]["violations"][0]["path"], "confirm");
 }
 
 #[tokio::test]
-async fn unattended_use_switches_it_off() {
-    let service = Service::start().await;
-    let mut host = Host::open(&service.settings(keys::DEMO, &[("TAS_CONFIRM", "never")])).await;
-    host.succeed("start_run", costly()).await;
+async fn the_setting_never_disables_confirmation() {
+    let Session { service: _service, mut host, .. } =
+        Fixture::new().variables(&[("TAS_CONFIRM", "never")]).open().await;
+    host.succeed("start_run", costly_start()).await;
 }
 
-/// Connected as a host that can ask, with `initialize`.
-async fn asking(service: &Service) -> Host {
+/// Opens a session, with `initialize`, of a host that can ask.
+async fn open_asking_host(service: &Service) -> Host {
     let mut host = Host::connect(&service.settings(keys::DEMO, &[]));
     let client = json!({"name": "host", "version": "1"});
     let capabilities = json!({"elicitation": {}});
@@ -88,7 +90,7 @@ async fn asking(service: &Service) -> Host {
 }
 
 #[tokio::test]
-async fn a_host_that_can_ask_asks_and_the_answer_counts() {
+async fn the_answer_of_the_person_decides() {
     let accept = json!({"action": "accept", "content": {"confirm": true}});
     let answers = [
         (accept, true),
@@ -100,8 +102,8 @@ async fn a_host_that_can_ask_asks_and_the_answer_counts() {
 
     for (answer, agrees) in answers {
         let service = Service::start().await;
-        let mut host = asking(&service).await;
-        let call = host.start("tools/call", json!({"name": "start_run", "arguments": costly()})).await;
+        let mut host = open_asking_host(&service).await;
+        let call = host.start("tools/call", json!({"name": "start_run", "arguments": costly_start()})).await;
         let question = host.receive().await;
 
         assert_eq!(question["method"], "elicitation/create");
@@ -115,8 +117,8 @@ async fn a_host_that_can_ask_asks_and_the_answer_counts() {
     }
 }
 
-/// A call in the newest revision by a host that can ask; `more` is what a repetition brings along.
-async fn modern_call(host: &mut Host, arguments: &Value, more: Value) -> Value {
+/// Calls `start_run` in the newest revision, from a host that can ask. `retried` holds the fields of a repeated call.
+async fn modern_call(host: &mut Host, arguments: &Value, retried: Value) -> Value {
     let mut params = json!({
         "name": "start_run",
         "arguments": arguments,
@@ -126,16 +128,16 @@ async fn modern_call(host: &mut Host, arguments: &Value, more: Value) -> Value {
             "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
         },
     });
-    params.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    params.as_object_mut().expect("an object").extend(retried.as_object().expect("an object").clone());
 
     host.request("tools/call", params).await["result"].clone()
 }
 
 #[tokio::test]
-async fn the_newest_revision_asks_by_having_the_call_repeated() {
+async fn the_newest_revision_asks_with_a_repeated_call() {
     let service = Service::start().await;
     let mut host = Host::connect(&service.settings(keys::DEMO, &[]));
-    let question = modern_call(&mut host, &costly(), json!({})).await;
+    let question = modern_call(&mut host, &costly_start(), json!({})).await;
 
     assert_eq!(question["resultType"], "input_required");
     assert_eq!(question["inputRequests"]["confirm"]["method"], "elicitation/create");
@@ -143,14 +145,17 @@ async fn the_newest_revision_asks_by_having_the_call_repeated() {
 
     let state = question["requestState"].clone();
     let yes = json!({"confirm": {"action": "accept", "content": {"confirm": true}}});
-    let mut others = costly();
+    let mut others = costly_start();
 
     others["instances"] = json!(10);
     let refused = [
         (&others, json!({"requestState": state, "inputResponses": yes})),
-        (&costly(), json!({"requestState": "rs1.forged.state", "inputResponses": yes})),
-        (&costly(), json!({"requestState": state, "inputResponses": {"confirm": {"action": "decline"}}})),
-        (&costly(), json!({"requestState": state})),
+        (&costly_start(), json!({"requestState": "rs1.forged.state", "inputResponses": yes})),
+        (
+            &costly_start(),
+            json!({"requestState": state, "inputResponses": {"confirm": {"action": "decline"}}}),
+        ),
+        (&costly_start(), json!({"requestState": state})),
     ]
     .map(|(arguments, more)| (arguments.clone(), more));
 
@@ -162,17 +167,17 @@ async fn the_newest_revision_asks_by_having_the_call_repeated() {
     assert!(service.requests().await.is_empty());
 
     let result =
-        modern_call(&mut host, &costly(), json!({"requestState": state, "inputResponses": yes})).await;
+        modern_call(&mut host, &costly_start(), json!({"requestState": state, "inputResponses": yes})).await;
 
     assert_eq!(result["structuredContent"]["requested_count"], 3, "{result}");
 }
 
 #[tokio::test]
-async fn the_command_line_takes_yes_and_no_terminal_is_no_yes() {
+async fn the_command_line_takes_yes_as_confirmation() {
     let service = Service::start().await;
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let json = costly().to_string();
+    let json = costly_start().to_string();
     let output = told(&["call", "start_run", "--json", &json], &variables, &[]).await;
 
     assert_eq!(output.status.code(), Some(2));

@@ -1,45 +1,43 @@
-//! Prompts: what is listed, what they say, and where following them leads.
+//! Prompts: the list, the texts, and the calls that a model makes when it follows a text.
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use crate::support::{
+    fixture::{Fixture, Session},
+    host::Host,
+    service::Service,
+};
 use serde_json::{Value, json};
-use tas_mcp::{mcp::Server, tools::dispatcher::Dispatcher};
-
-use crate::support::{host::Host, service::Service, time::Simulated};
 
 mod arguments;
 mod following;
 mod lists;
 
-/// Most waits for one start.
+/// Maximum number of waits for one start.
 const MOST_WAITS: usize = 100;
 
-/// A service whose time passes when somebody waits, and a host in front of it.
-struct Scene {
+/// A session in which prompts are followed. Time is simulated.
+struct PromptSession {
     service: Arc<Service>,
     host: Host,
     /// The last answer of each tool that was called for a prompt.
     answers: BTreeMap<String, Value>,
-    /// Which of several records the person takes.
-    picks: fn(&Value) -> bool,
+    /// Chooses one of several records, as a person would.
+    chooses: fn(&Value) -> bool,
 }
 
-/// A call that a prompt asks for, as it is written.
-struct Step {
+/// A call in the text of a prompt.
+struct WrittenCall {
     tool: String,
     arguments: String,
 }
 
-async fn open(key: &str, more: &[(&str, &str)]) -> Scene {
-    let service = Arc::new(Service::start().await);
-    let settings = service.settings(key, more);
-    let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(Simulated::of(&service));
-    let mut host = Host::to(Server::new(dispatcher, &settings));
-    host.initialize("2025-11-25").await;
-    Scene { service, host, answers: BTreeMap::new(), picks: |_| true }
+async fn open(key: &str, more: &[(&str, &str)]) -> PromptSession {
+    let Session { service, host, .. } = Fixture::new().key(key).variables(more).simulated_time().open().await;
+    PromptSession { service, host, answers: BTreeMap::new(), chooses: |_| true }
 }
 
-/// The text of a prompt.
+/// Returns the text of a prompt.
 async fn text(host: &mut Host, prompt: &str, arguments: Value) -> String {
     let answer = host.request("prompts/get", json!({"name": prompt, "arguments": arguments})).await;
     let messages = answer["result"]["messages"].as_array().unwrap_or_else(|| panic!("{prompt}: {answer}"));
@@ -47,27 +45,27 @@ async fn text(host: &mut Host, prompt: &str, arguments: Value) -> String {
     messages[0]["content"]["text"].as_str().expect("a text").to_owned()
 }
 
-/// The numbered lines of a text.
-fn steps(text: &str) -> Vec<Step> {
+/// Returns the calls in a text: its numbered lines.
+fn steps(text: &str) -> Vec<WrittenCall> {
     let step = |line: &str| {
         let (number, call) = line.split_once(". ")?;
         number.parse::<usize>().ok()?;
         let (tool, arguments) = call.split_once(' ')?;
-        Some(Step { tool: tool.to_owned(), arguments: arguments.to_owned() })
+        Some(WrittenCall { tool: tool.to_owned(), arguments: arguments.to_owned() })
     };
     text.lines().filter_map(step).collect()
 }
 
-impl Scene {
-    /// Gets a prompt and makes its calls, one after the other, with the arguments that stand there.
+impl PromptSession {
+    /// Gets a prompt and makes its calls in their order. Returns the names of the called tools.
     async fn follow(&mut self, prompt: &str, arguments: Value) -> Vec<String> {
         let text = text(&mut self.host, prompt, arguments).await;
         let mut called = Vec::new();
 
         for step in steps(&text) {
-            for arguments in self.filled_in(&step.arguments) {
+            for arguments in self.fill_in(&step.arguments) {
                 let arguments: Value = serde_json::from_str(&arguments).expect("JSON");
-                let answer = self.made(&text, &step.tool, arguments).await;
+                let answer = self.make_call(&text, &step.tool, arguments).await;
                 self.answers.insert(step.tool.clone(), answer);
             }
             called.push(step.tool);
@@ -76,8 +74,8 @@ impl Scene {
         called
     }
 
-    /// The answer of a call, which is repeated while it waits in vain; a failure where the text is prepared for it.
-    async fn made(&mut self, text: &str, tool: &str, arguments: Value) -> Value {
+    /// Makes a call, and repeats it while it times out. A failure must be one that the text mentions.
+    async fn make_call(&mut self, text: &str, tool: &str, arguments: Value) -> Value {
         for _ in 0..MOST_WAITS {
             let result = self.host.call(tool, arguments.clone()).await;
             let answer = result["content"][0]["text"].as_str().expect("a text block");
@@ -95,15 +93,15 @@ impl Scene {
         panic!("{tool} is not over after {MOST_WAITS} waits");
     }
 
-    /// The arguments with the values that come from answers: once for each value.
-    fn filled_in(&self, arguments: &str) -> Vec<String> {
+    /// Fills values from answers into the arguments. Returns the arguments once for each value.
+    fn fill_in(&self, arguments: &str) -> Vec<String> {
         let Some((before, rest)) = arguments.split_once("\"<") else { return vec![arguments.to_owned()] };
         let (path, after) = rest.split_once(">\"").expect("the end of a name");
         let filled = self.values(path).into_iter().map(|value| format!("{before}{value}{after}"));
-        filled.flat_map(|arguments| self.filled_in(&arguments)).collect()
+        filled.flat_map(|arguments| self.fill_in(&arguments)).collect()
     }
 
-    /// The values at `tool.field[].field` of the answers so far.
+    /// Returns the values at `tool.field[].field` in the answers so far.
     fn values(&self, path: &str) -> Vec<Value> {
         let (tool, path) = path.split_once('.').expect("a tool and a path");
         let mut values =
@@ -118,7 +116,7 @@ impl Scene {
             }
 
             if name.ends_with("[?]") {
-                values.retain(self.picks);
+                values.retain(self.chooses);
                 values.truncate(1);
                 assert_eq!(values.len(), 1, "the person finds nothing under {path}");
             }

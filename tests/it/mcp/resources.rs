@@ -1,23 +1,28 @@
-//! Records as resources: what is listed, what is read, and how reading fails.
+//! Records as resources: the lists, the contents, and failed reads.
+
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::support::{host::Host, service::Service};
+use crate::support::{
+    fixture::{Fixture, Session},
+    host::Host,
+    service::Service,
+};
 
-mod addresses;
-mod failing;
+mod failures;
 mod lists;
 mod reading;
+mod uris;
 
-/// A server in front of a sandbox, with this key and these variables.
-async fn open(key: &str, variables: &[(&str, &str)]) -> (Service, Host) {
-    let service = Service::start().await;
-    let host = Host::open(&service.settings(key, variables)).await;
+/// Opens a session with this key and these variables.
+async fn open(key: &str, variables: &[(&str, &str)]) -> (Arc<Service>, Host) {
+    let Session { service, host, .. } = Fixture::new().key(key).variables(variables).open().await;
     (service, host)
 }
 
 impl Host {
-    /// Reads a resource that is there; what it says.
+    /// Reads a resource and returns its content.
     async fn read(&mut self, uri: &str) -> Value {
         let answer = self.request("resources/read", json!({"uri": uri})).await;
         let contents = &answer["result"]["contents"];
@@ -30,14 +35,14 @@ impl Host {
         serde_json::from_str(contents[0]["text"].as_str().expect("a text")).expect("JSON")
     }
 
-    /// Reads a resource in vain; the protocol error.
-    async fn read_in_vain(&mut self, uri: &str) -> Value {
+    /// Reads a resource, which must fail, and returns the protocol error.
+    async fn read_failure(&mut self, uri: &str) -> Value {
         let answer = self.request("resources/read", json!({"uri": uri})).await;
         assert!(answer["error"].is_object(), "{uri}: {answer}");
         answer["error"].clone()
     }
 
-    /// The templates that are listed.
+    /// Returns the listed templates.
     async fn templates(&mut self) -> Vec<String> {
         let answer = self.request("resources/templates/list", json!({})).await;
         let listed = answer["result"]["resourceTemplates"].as_array().expect("a list");

@@ -1,19 +1,19 @@
-//! The MCP server, spoken to line by line.
+//! Calls of tools, seen by a host that sends raw JSON-RPC.
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::{keys, seed};
+use tas_mcp::sandbox::seed;
 
-use crate::support::{host::Host, service::Service};
+use crate::support::fixture::{Fixture, Session};
 
 mod lists;
 mod panics;
 mod pitfalls;
 mod revisions;
 
-/// The revision without `initialize`.
+/// The newest revision, which has no `initialize`.
 pub(crate) const MODERN: &str = "2026-07-28";
 
-/// `params._meta` of a request in the revision without `initialize`.
+/// Returns `params._meta` of a request without `initialize`.
 pub(crate) fn modern(revision: &str) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": revision,
@@ -23,24 +23,22 @@ pub(crate) fn modern(revision: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_reply_is_the_answer_of_the_service_whole_and_in_order() {
-    let service = Service::start().await;
-    let mut host = Host::open(&service.settings(keys::DEMO, &[])).await;
+async fn a_reply_contains_the_complete_answer_of_the_service_in_order() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     service
         .fault(json!({"operation": "get_run", "body": {"zebra": 1, "multiplayer_run_id": "x", "apple": {"b": null, "a": 2.5}}}))
         .await;
 
     let result = host.call("get_run", json!({"run_id": "x"})).await;
-    let whole = r#"{"zebra":1,"multiplayer_run_id":"x","apple":{"b":null,"a":2.5}}"#;
+    let complete = r#"{"zebra":1,"multiplayer_run_id":"x","apple":{"b":null,"a":2.5}}"#;
 
-    assert_eq!(result["content"], json!([{"type": "text", "text": whole}]));
-    assert_eq!(result["structuredContent"].to_string(), whole);
+    assert_eq!(result["content"], json!([{"type": "text", "text": complete}]));
+    assert_eq!(result["structuredContent"].to_string(), complete);
 }
 
 #[tokio::test]
 async fn a_failure_is_one_text_block_without_structure() {
-    let service = Service::start().await;
-    let mut host = Host::open(&service.settings(keys::DEMO, &[])).await;
+    let Session { service: _service, mut host, .. } = Fixture::new().open().await;
     let error = host.fail("get_run", json!({"run_id": "nowhere"})).await;
 
     assert_eq!(error["code"], "not_found");
@@ -50,15 +48,14 @@ async fn a_failure_is_one_text_block_without_structure() {
 }
 
 #[tokio::test]
-async fn calls_are_served_side_by_side() {
+async fn calls_are_served_concurrently() {
     const AT_ONCE: usize = 64;
 
-    let service = Service::start().await;
-    let mut host = Host::open(&service.settings(keys::DEMO, &[])).await;
-    // The first call is held back until all the others have been answered.
+    let Session { service, mut host, .. } = Fixture::new().open().await;
+    // The first call hangs until all the others are answered.
     service.fault(json!({"operation": "get_bug", "delay_ms": 20_000})).await;
 
-    let held =
+    let hanging =
         host.start("tools/call", json!({"name": "get_bug", "arguments": {"bug_id": seed::BUG_ACTIVE}})).await;
     let mut waiting = Vec::new();
 
@@ -68,16 +65,15 @@ async fn calls_are_served_side_by_side() {
 
     while !waiting.is_empty() {
         let answer = host.receive().await;
-        assert_ne!(answer["id"], held, "the held call was answered first");
+        assert_ne!(answer["id"], hanging, "the hanging call was answered first");
         assert_ne!(answer["result"]["isError"], true, "{answer}");
         waiting.retain(|id| answer["id"] != *id);
     }
 }
 
 #[tokio::test]
-async fn a_cancelled_call_is_not_answered_and_the_next_one_is() {
-    let service = Service::start().await;
-    let mut host = Host::open(&service.settings(keys::DEMO, &[])).await;
+async fn a_cancelled_call_is_not_answered() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     service.fault(json!({"operation": "list_tests", "delay_ms": 20_000})).await;
 
     let id = host.start("tools/call", json!({"name": "list_tests", "arguments": {}})).await;

@@ -1,4 +1,4 @@
-//! The built binary as hosts start it: a child with pipes.
+//! The binary as hosts start it: a child process with pipes.
 
 use std::{
     process::{ExitStatus, Output},
@@ -17,8 +17,8 @@ use crate::support::{
     service::Service,
 };
 
-/// What the binary promises when its host goes away, with room for a busy machine.
-const PROMPT: Duration = Duration::from_secs(3);
+/// Maximum time until the process exits, with a margin for a busy machine.
+const EXIT_LIMIT: Duration = Duration::from_secs(3);
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
 
@@ -29,8 +29,8 @@ fn messages(output: &Output) -> Vec<Value> {
         .collect()
 }
 
-/// Starts the binary against this service and begins a call that the service holds back.
-async fn in_mid_call(
+/// Starts the binary against this service, and a call that the service does not answer.
+async fn start_hanging_call(
     service: &Service,
     operation: &str,
     arguments: Value,
@@ -54,9 +54,9 @@ async fn in_mid_call(
     (child, input)
 }
 
-async fn ended(mut child: Child, since: Instant) -> ExitStatus {
+async fn exit_status(mut child: Child, since: Instant) -> ExitStatus {
     let status = child.wait().await.expect("a status");
-    assert!(since.elapsed() < PROMPT, "it took {:?}", since.elapsed());
+    assert!(since.elapsed() < EXIT_LIMIT, "it took {:?}", since.elapsed());
     status
 }
 
@@ -82,7 +82,7 @@ async fn requests_that_were_read_are_answered_after_the_end_of_input() {
 }
 
 #[tokio::test]
-async fn a_last_line_without_an_end_is_still_a_line() {
+async fn a_last_line_without_line_feed_is_read() {
     let mut child = binary(&[], &[]).spawn().expect("the binary starts");
     let mut input = child.stdin.take().expect("an input");
     input.write_all(INITIALIZE.as_bytes()).await.expect("the server reads");
@@ -92,44 +92,44 @@ async fn a_last_line_without_an_end_is_still_a_line() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_answered_even_if_nothing_follows() {
+async fn invalid_lines_before_a_session_are_answered() {
     let output = told(&[], &[], &["hello", "{}"]).await;
     let codes: Vec<_> = messages(&output).iter().map(|message| message["error"]["code"].clone()).collect();
     assert_eq!(codes, [-32700, -32600]);
 }
 
 #[tokio::test]
-async fn an_input_that_ends_before_the_first_request_is_no_error() {
+async fn the_end_of_input_before_the_first_request_is_no_error() {
     let output = told(&[], &[], &[]).await;
     assert!(output.status.success());
     assert!(output.stdout.is_empty());
 }
 
 #[tokio::test]
-async fn the_end_of_input_ends_it_in_mid_call() {
+async fn the_end_of_input_ends_the_process_during_a_call() {
     let service = Service::start().await;
-    let (child, input) = in_mid_call(&service, "list_tests", json!({})).await;
+    let (child, input) = start_hanging_call(&service, "list_tests", json!({})).await;
     let since = Instant::now();
     drop(input);
-    assert!(ended(child, since).await.success());
+    assert!(exit_status(child, since).await.success());
 }
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_signal_ends_it_in_mid_call_though_the_input_stays_open() {
+async fn a_signal_ends_the_process_during_a_call() {
     for signal in ["-TERM", "-INT"] {
         let service = Service::start().await;
-        let (child, _input) = in_mid_call(&service, "list_tests", json!({})).await;
+        let (child, _input) = start_hanging_call(&service, "list_tests", json!({})).await;
         let since = Instant::now();
         let id = child.id().expect("it runs").to_string();
         let sent = Command::new("kill").args([signal, &id]).status().await.expect("kill is there");
         assert!(sent.success());
-        assert!(ended(child, since).await.success(), "{signal}");
+        assert!(exit_status(child, since).await.success(), "{signal}");
     }
 }
 
 #[tokio::test]
-async fn standard_output_carries_json_rpc_only_whatever_is_logged() {
+async fn standard_output_contains_only_json_rpc() {
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_run","arguments":{"run_id":"nowhere"}}}"#;
     let output = told(&["--sandbox", "--log", "trace"], &[], &["not json", INITIALIZE, call]).await;
     assert!(messages(&output).iter().all(|message| message["jsonrpc"] == "2.0"));
@@ -139,7 +139,7 @@ async fn standard_output_carries_json_rpc_only_whatever_is_logged() {
 }
 
 #[tokio::test]
-async fn it_starts_lists_and_explains_without_any_setting() {
+async fn without_settings_tools_are_listed_and_calls_explain_what_is_missing() {
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     let call =
         r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_tests","arguments":{}}}"#;
@@ -156,13 +156,13 @@ async fn it_starts_lists_and_explains_without_any_setting() {
 }
 
 #[tokio::test]
-async fn the_key_is_never_taken_from_the_command_line() {
+async fn the_command_line_takes_no_key() {
     let output = told(&["--api-key", "svc_x"], &[], &[]).await;
     assert_eq!(output.status.code(), Some(2));
 }
 
 #[tokio::test]
-async fn the_demo_goes_as_expected_and_is_plain_in_a_pipe() {
+async fn the_demo_succeeds_and_has_no_colors_in_a_pipe() {
     let output = told(&["demo"], &[("TAS_BASE_URL", "https://elsewhere.example/api/v1")], &[]).await;
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
@@ -170,7 +170,7 @@ async fn the_demo_goes_as_expected_and_is_plain_in_a_pipe() {
 }
 
 #[tokio::test]
-async fn the_sandbox_says_where_it_is_and_which_keys_it_takes() {
+async fn the_sandbox_prints_its_address() {
     let mut child = binary(&["sandbox", "--listen", "127.0.0.1:0"], &[]).spawn().expect("the binary starts");
     let mut lines = BufReader::new(child.stdout.take().expect("an output")).lines();
     lines.next_line().await.expect("a title").expect("a title");

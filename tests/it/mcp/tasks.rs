@@ -1,5 +1,4 @@
-//! Long waits as tasks (extension `io.modelcontextprotocol/tasks`). Time is simulated: that of the sandbox goes with
-//! it.
+//! Long waits as tasks (extension `io.modelcontextprotocol/tasks`). The simulated time advances the sandbox, too.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,46 +7,49 @@ use tas_mcp::{
     clock::Clock as _,
     mcp::Server,
     sandbox::{keys, seed},
-    tools::dispatcher::Dispatcher,
 };
 
-use crate::support::{host::Host, service::Service, time::Simulated};
+use crate::support::{
+    fixture::{Fixture, Session, server_with},
+    host::Host,
+    service::Service,
+    time::Simulated,
+};
 
 mod cancelling;
-mod course;
 mod identity;
 mod library;
 mod offering;
-mod patience;
+mod pauses;
+mod results;
 
 const TOOL: &str = "wait_for_completion";
 
-/// A service, a server in front of it, and the time of both.
-struct Scene {
+/// A session of a host that supports tasks. Time is simulated.
+struct TaskSession {
     service: Arc<Service>,
     clock: Arc<Simulated>,
     host: Host,
 }
 
-async fn open() -> Scene {
+async fn open() -> TaskSession {
     open_with(&[]).await
 }
 
-async fn open_with(more: &[(&str, &str)]) -> Scene {
-    let service = Arc::new(Service::start().await);
-    let clock = Simulated::of(&service);
-    let host = Host::to(server(&service, &clock, keys::DEMO, more));
-    Scene { service, clock, host }
+async fn open_with(variables: &[(&str, &str)]) -> TaskSession {
+    let session = Fixture::new().variables(variables).simulated_time().connect().await;
+    let Session { service, clock, host, .. } = session;
+    TaskSession { service, clock, host }
 }
 
-fn server(service: &Arc<Service>, clock: &Arc<Simulated>, key: &str, more: &[(&str, &str)]) -> Server {
-    let settings = service.settings(key, more);
-    Server::new(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings)
+/// Returns another server for the same service, with the key `key` and the same time.
+fn server(session: &TaskSession, key: &str) -> Server {
+    server_with(&session.service.settings(key, &[]), &session.clock)
 }
 
-/// Adds to parameters what a request of the newest revision says of its client.
-fn modern(mut params: Value, is_able: bool) -> Value {
-    let extensions = if is_able { json!({"io.modelcontextprotocol/tasks": {}}) } else { json!({}) };
+/// Adds the metadata of a request in the newest revision to parameters.
+fn modern(mut params: Value, supports_tasks: bool) -> Value {
+    let extensions = if supports_tasks { json!({"io.modelcontextprotocol/tasks": {}}) } else { json!({}) };
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "host", "version": "1"},
@@ -60,24 +62,24 @@ fn id(task: &Value) -> String {
     task["taskId"].as_str().expect("an id").to_owned()
 }
 
-impl Scene {
+impl TaskSession {
     async fn pass(&self, seconds: u64) {
         self.clock.sleep(Duration::from_secs(seconds)).await;
     }
 
-    /// The answer to a request of a host that can have tasks.
+    /// Sends a request of a host that supports tasks and returns the answer.
     async fn ask(&mut self, method: &str, params: Value) -> Value {
         self.host.request(method, modern(params, true)).await
     }
 
-    /// What comes of a wait.
+    /// Calls the wait tool and returns the result.
     async fn wait(&mut self, arguments: Value) -> Value {
         let answer = self.ask("tools/call", json!({"name": TOOL, "arguments": arguments})).await;
         assert!(answer["error"].is_null(), "{answer}");
         answer["result"].clone()
     }
 
-    /// The id of the task that a wait becomes.
+    /// Calls the wait tool, which must create a task, and returns the id of the task.
     async fn begin(&mut self, arguments: Value) -> String {
         let task = self.wait(arguments).await;
         assert_eq!(task["resultType"], "task", "{task}");
@@ -91,12 +93,12 @@ impl Scene {
         answer["result"].clone()
     }
 
-    /// The same service behind another server, which knows nothing of this one.
+    /// Replaces the server by another one, which has no state of the first.
     fn restart(&mut self) {
-        self.host = Host::to(server(&self.service, &self.clock, keys::DEMO, &[]));
+        self.host = Host::to(server(self, keys::DEMO));
     }
 
-    /// Starts a test; the id of the job.
+    /// Starts a test and returns the id of the job.
     async fn start(&mut self, test: &str) -> String {
         let arguments = json!({"multiplayer_test_id": test, "deployment_config_id": seed::CONFIG_PHONES});
         let answer = self.ask("tools/call", json!({"name": "start_run", "arguments": arguments})).await;
@@ -105,7 +107,7 @@ impl Scene {
     }
 }
 
-/// A wait that is over before its job: that takes 260 s.
-async fn long(scene: &mut Scene) -> Value {
-    json!({"job_id": scene.start(seed::TEST_DISCOVERY).await, "timeout_seconds": 200})
+/// Returns the arguments of a wait that ends before its job, which takes 260 s.
+async fn long_wait(session: &mut TaskSession) -> Value {
+    json!({"job_id": session.start(seed::TEST_DISCOVERY).await, "timeout_seconds": 200})
 }

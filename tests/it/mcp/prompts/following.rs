@@ -1,74 +1,74 @@
-//! Each prompt, followed to its end against the sandbox.
+//! Each prompt is followed to its end against the sandbox.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
-use super::{Scene, open, steps, text};
+use super::{PromptSession, open, steps, text};
 
 const DEMO: (&str, &str) = ("TAS_PROJECT_ID", "demo");
 const ALL: (&str, &str) = ("TAS_TOOLSETS", "all");
 
 #[tokio::test]
-async fn triage_finds_the_step_and_the_bugs_and_changes_nothing() {
+async fn triage_finds_the_step_and_the_bugs_without_a_write() {
     for more in [[DEMO, ALL].as_slice(), &[]] {
-        let mut scene = open(keys::DEMO, more).await;
-        let called = scene.follow("triage_run", json!({"run_id": seed::RUN_FAILED})).await;
+        let mut session = open(keys::DEMO, more).await;
+        let called = session.follow("triage_run", json!({"run_id": seed::RUN_FAILED})).await;
 
         assert_eq!(called, ["summarize_results", "get_run", "list_run_bugs", "get_bug"]);
-        assert_eq!(scene.answer("get_run")["result"], "FAILED");
+        assert_eq!(session.answer("get_run")["result"], "FAILED");
 
-        let bugs = scene.answer("list_run_bugs")["data"].as_array().expect("bugs").clone();
+        let bugs = session.answer("list_run_bugs")["data"].as_array().expect("bugs").clone();
 
         assert!(!bugs.is_empty());
-        assert!(scene.answer("summarize_results").to_string().contains(seed::RUN_FAILED));
-        assert_eq!(scene.answer("get_bug")["id"], bugs[bugs.len() - 1]["bug_id"]);
-        assert_eq!(scene.service.writes().await, [""; 0]);
+        assert!(session.answer("summarize_results").to_string().contains(seed::RUN_FAILED));
+        assert_eq!(session.answer("get_bug")["id"], bugs[bugs.len() - 1]["bug_id"]);
+        assert_eq!(session.service.writes().await, [""; 0]);
     }
 }
 
 #[tokio::test]
-async fn triage_with_the_key_of_several_projects_needs_the_run_alone() {
+async fn triage_with_an_organization_key_needs_only_the_run() {
     let projects = [("TAS_PROJECTS", "demo,arena")];
-    let mut scene = open(keys::ORGANIZATION, &projects).await;
-    scene.follow("triage_run", json!({"run_id": seed::RUN_FAILED})).await;
+    let mut session = open(keys::ORGANIZATION, &projects).await;
+    session.follow("triage_run", json!({"run_id": seed::RUN_FAILED})).await;
 
-    assert_eq!(scene.answer("get_bug")["project_id"], "demo");
+    assert_eq!(session.answer("get_bug")["project_id"], "demo");
 
-    let mut scene = open(keys::ORGANIZATION, &projects).await;
-    scene.follow("triage_run", json!({"run_id": seed::ARENA_RUN_FAILED})).await;
+    let mut session = open(keys::ORGANIZATION, &projects).await;
+    session.follow("triage_run", json!({"run_id": seed::ARENA_RUN_FAILED})).await;
 
-    assert_eq!(scene.answer("list_run_bugs")["data"][0]["bug_id"], seed::ARENA_BUG);
-    assert_eq!(scene.answer("get_bug")["error"]["code"], "feature_disabled");
+    assert_eq!(session.answer("list_run_bugs")["data"][0]["bug_id"], seed::ARENA_BUG);
+    assert_eq!(session.answer("get_bug")["error"]["code"], "feature_disabled");
 
     let named = json!({"run_id": seed::RUN_FAILED, "project_id": "demo"});
-    let named = text(&mut scene.host, "triage_run", named).await;
+    let named = text(&mut session.host, "triage_run", named).await;
 
     assert!(!named.contains("<get_run.project_id>"), "{named}");
 }
 
 #[tokio::test]
-async fn triage_of_a_run_without_bugs_has_no_bug_to_get() {
-    let mut scene = open(keys::DEMO, &[]).await;
-    scene.follow("triage_run", json!({"run_id": seed::RUN_PASSED})).await;
-    assert!(!scene.answers.contains_key("get_bug"));
-    assert_eq!(scene.answer("get_run")["result"], "SUCCESS");
+async fn triage_of_a_run_without_bugs_skips_get_bug() {
+    let mut session = open(keys::DEMO, &[]).await;
+    session.follow("triage_run", json!({"run_id": seed::RUN_PASSED})).await;
+    assert!(!session.answers.contains_key("get_bug"));
+    assert_eq!(session.answer("get_run")["result"], "SUCCESS");
 }
 
 /// Follows `test_this_build`; asserts that one start was sent and everything it started is over.
-async fn tested(scene: &mut Scene, arguments: Value) -> Vec<String> {
+async fn follow_test_this_build(session: &mut PromptSession, arguments: Value) -> Vec<String> {
     // A person knows that an Android build wants the phones.
-    scene.picks = |record| record["id"] == seed::CONFIG_PHONES || record["id"] == seed::PLAN_SMOKE;
-    let called = scene.follow("test_this_build", arguments).await;
-    let writes = scene.service.writes().await;
+    session.chooses = |record| record["id"] == seed::CONFIG_PHONES || record["id"] == seed::PLAN_SMOKE;
+    let called = session.follow("test_this_build", arguments).await;
+    let writes = session.service.writes().await;
 
     assert_eq!(writes.len(), 1, "{writes:?}");
     assert!(writes[0].ends_with("/runs 200") || writes[0].ends_with("/runs 201"), "{writes:?}");
 
     let start = called.iter().find(|tool| tool.starts_with("start_")).expect("a start");
 
-    assert_eq!(scene.answer(start)["build_id"], seed::BUILD_ANDROID);
+    assert_eq!(session.answer(start)["build_id"], seed::BUILD_ANDROID);
 
-    let waited = scene.answer("wait_for_completion");
+    let waited = session.answer("wait_for_completion");
 
     assert_eq!((&waited["status"], &waited["still_running"]), (&json!("completed"), &json!([])), "{waited}");
     called
@@ -76,20 +76,20 @@ async fn tested(scene: &mut Scene, arguments: Value) -> Vec<String> {
 
 #[tokio::test]
 async fn a_build_is_tested_with_a_plan() {
-    let mut scene = open(keys::DEMO, &[DEMO]).await;
+    let mut session = open(keys::DEMO, &[DEMO]).await;
     let arguments = json!({"build_id": seed::BUILD_ANDROID, "test_plan_id": seed::PLAN_SMOKE});
-    let called = tested(&mut scene, arguments).await;
+    let called = follow_test_this_build(&mut session, arguments).await;
     let expected =
         ["list_deployment_configs", "start_test_plan_run", "wait_for_completion", "summarize_results"];
 
     assert_eq!(called[called.len() - 4..], expected);
 
-    let execution = scene.answer("start_test_plan_run")["test_plan_execution_id"].clone();
-    let summary = scene.answer("summarize_results");
+    let execution = session.answer("start_test_plan_run")["test_plan_execution_id"].clone();
+    let summary = session.answer("summarize_results");
 
     assert_eq!((&summary["state"], &summary["target_id"]), (&json!("completed"), &execution));
 
-    let runs = scene.host.succeed("list_runs", json!({"test_plan_execution_id": execution})).await;
+    let runs = session.host.succeed("list_runs", json!({"test_plan_execution_id": execution})).await;
     let runs = runs["data"].as_array().expect("runs").clone();
 
     assert!(!runs.is_empty() && runs.iter().all(|run| run["result"].is_string()), "{runs:?}");
@@ -97,7 +97,7 @@ async fn a_build_is_tested_with_a_plan() {
 
 #[tokio::test]
 async fn a_build_is_tested_with_a_test_on_a_device_in_a_project() {
-    let mut scene = open(keys::ORGANIZATION, &[]).await;
+    let mut session = open(keys::ORGANIZATION, &[]).await;
     let arguments = json!({
         "build_id": seed::BUILD_ANDROID,
         "test_id": seed::TEST_PASSES,
@@ -105,39 +105,39 @@ async fn a_build_is_tested_with_a_test_on_a_device_in_a_project() {
         "project_id": "demo",
     });
 
-    let called = tested(&mut scene, arguments).await;
+    let called = follow_test_this_build(&mut session, arguments).await;
 
     assert_eq!(called, ["start_run", "wait_for_completion", "summarize_results"]);
-    assert_eq!(scene.answer("summarize_results")["all_passed"], true);
+    assert_eq!(session.answer("summarize_results")["all_passed"], true);
 }
 
 #[tokio::test]
 async fn a_build_is_tested_with_a_plan_that_the_person_chooses() {
-    let mut scene = open(keys::DEMO, &[]).await;
-    let called = tested(&mut scene, json!({"build_id": seed::BUILD_ANDROID})).await;
+    let mut session = open(keys::DEMO, &[]).await;
+    let called = follow_test_this_build(&mut session, json!({"build_id": seed::BUILD_ANDROID})).await;
     assert_eq!(called[0], "list_test_plans");
-    assert!(scene.answer("start_test_plan_run")["test_plan_execution_id"].is_string());
+    assert!(session.answer("start_test_plan_run")["test_plan_execution_id"].is_string());
 }
 
 #[tokio::test]
-async fn a_plan_is_started_with_the_tools_there_are() {
+async fn a_plan_is_started_with_the_offered_tool() {
     let tools = ("TAS_TOOLSETS", "default,-start_test_plan_run");
-    let mut scene = open(keys::DEMO, &[DEMO, tools]).await;
+    let mut session = open(keys::DEMO, &[DEMO, tools]).await;
     let arguments = json!({"build_id": seed::BUILD_ANDROID, "test_plan_id": seed::PLAN_SMOKE});
-    let called = tested(&mut scene, arguments).await;
+    let called = follow_test_this_build(&mut session, arguments).await;
     assert_eq!(called[0], "get_test_plan");
     assert!(called.contains(&"start_run".to_owned()), "{called:?}");
 }
 
 #[tokio::test]
-async fn a_plan_for_several_platforms_is_not_started_on_one_device_but_on_one_for_each() {
-    let mut scene = open(keys::DEMO, &[DEMO]).await;
+async fn a_cross_platform_plan_is_started_with_a_device_for_each_slot() {
+    let mut session = open(keys::DEMO, &[DEMO]).await;
     let given = json!({
         "build_id": seed::BUILD_WINDOWS,
         "test_plan_id": seed::PLAN_CROSS_PLATFORM,
         "deployment_config_id": seed::CONFIG_WINDOWS,
     });
-    let text = text(&mut scene.host, "test_this_build", given).await;
+    let text = text(&mut session.host, "test_this_build", given).await;
     let steps = steps(&text);
     let tools: Vec<_> = steps.iter().map(|step| step.tool.as_str()).collect();
     let expected = ["get_test_plan", "start_test_plan_run", "wait_for_completion", "summarize_results"];
@@ -145,7 +145,7 @@ async fn a_plan_for_several_platforms_is_not_started_on_one_device_but_on_one_fo
     assert_eq!(tools, expected);
 
     let arguments = |step: usize| serde_json::from_str::<Value>(&steps[step].arguments).expect("JSON");
-    let plan = scene.host.succeed("get_test_plan", arguments(0)).await;
+    let plan = session.host.succeed("get_test_plan", arguments(0)).await;
     let slots: Vec<_> =
         plan["slots"].as_array().expect("slots").iter().map(|slot| slot["index"].clone()).collect();
 
@@ -153,43 +153,43 @@ async fn a_plan_for_several_platforms_is_not_started_on_one_device_but_on_one_fo
     assert!(text.contains("If it has `slots`") && text.contains("`slot_deployment_configs`"), "{text}");
 
     let mut start = arguments(1);
-    scene.host.fail("start_test_plan_run", start.clone()).await;
+    session.host.fail("start_test_plan_run", start.clone()).await;
     start["slot_deployment_configs"] = json!({
         "2": {"deployment_config_id": seed::CONFIG_PHONES, "build_id": seed::BUILD_ANDROID},
         "3": {"deployment_config_id": seed::CONFIG_PLAYSTATION, "build_id": seed::BUILD_PLAYSTATION},
     });
 
-    let started = scene.host.succeed("start_test_plan_run", start).await;
+    let started = session.host.succeed("start_test_plan_run", start).await;
 
     assert!(started["test_plan_execution_id"].is_string(), "{started}");
 }
 
 #[tokio::test]
-async fn the_report_is_of_an_execution_or_of_the_latest_one_of_a_plan() {
+async fn the_report_takes_an_execution_or_the_latest_one_of_a_plan() {
     for (more, arguments) in [
         ([DEMO].as_slice(), json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED})),
         (&[ALL], json!({"test_plan_id": seed::PLAN_SMOKE})),
     ] {
-        let mut scene = open(keys::DEMO, more).await;
-        let called = scene.follow("nightly_report", arguments.clone()).await;
+        let mut session = open(keys::DEMO, more).await;
+        let called = session.follow("nightly_report", arguments.clone()).await;
         assert_eq!(called.last().map(String::as_str), Some("summarize_results"));
-        let summary = scene.answer("summarize_results");
+        let summary = session.answer("summarize_results");
         assert_eq!(summary["target_id"], seed::EXECUTION_COMPLETED);
         assert!(summary["comparison"].is_object(), "{summary}");
-        assert_eq!(scene.service.writes().await, [""; 0]);
+        assert_eq!(session.service.writes().await, [""; 0]);
     }
 }
 
 #[tokio::test]
-async fn the_report_compares_with_the_execution_that_is_named() {
-    let mut scene = open(keys::DEMO, &[]).await;
+async fn the_report_compares_with_the_given_execution() {
+    let mut session = open(keys::DEMO, &[]).await;
     let arguments = json!({
         "test_plan_execution_id": seed::EXECUTION_IN_PROGRESS,
         "compare_with": seed::EXECUTION_COMPLETED,
     });
-    scene.follow("nightly_report", arguments).await;
+    session.follow("nightly_report", arguments).await;
 
-    let summary = scene.answer("summarize_results").to_string();
+    let summary = session.answer("summarize_results").to_string();
 
     assert!(
         summary.contains(seed::EXECUTION_IN_PROGRESS) && summary.contains(seed::EXECUTION_COMPLETED),
@@ -198,34 +198,34 @@ async fn the_report_compares_with_the_execution_that_is_named() {
 }
 
 #[tokio::test]
-async fn an_execution_is_exported_once_however_often_the_prompt_is_followed() {
-    let mut scene = open(keys::DEMO, &[DEMO]).await;
+async fn a_repeated_export_of_an_execution_creates_no_entry() {
+    let mut session = open(keys::DEMO, &[DEMO]).await;
     let arguments = json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED});
-    let called = scene.follow("export_results", arguments.clone()).await;
+    let called = session.follow("export_results", arguments.clone()).await;
 
     assert_eq!(called, ["summarize_results", "export_tmsys_run"]);
 
-    let text = text(&mut scene.host, "export_results", arguments.clone()).await;
+    let text = text(&mut session.host, "export_results", arguments.clone()).await;
     let between: Vec<_> =
         ["1. summarize_results", "ask the person", "2. export_tmsys_run"].map(|part| text.find(part)).into();
 
     assert!(between.is_sorted() && between.iter().all(Option::is_some), "{text}");
 
-    let first = scene.answer("export_tmsys_run").clone();
+    let first = session.answer("export_tmsys_run").clone();
 
     assert_eq!(first["success"], true, "{first}");
 
-    scene.follow("export_results", arguments).await;
+    session.follow("export_results", arguments).await;
 
-    assert_eq!(scene.answer("export_tmsys_run")["already_exported"], true);
+    assert_eq!(session.answer("export_tmsys_run")["already_exported"], true);
 }
 
 #[tokio::test]
 async fn a_run_is_exported() {
-    let mut scene = open(keys::DEMO, &[]).await;
-    let called = scene.follow("export_results", json!({"run_id": seed::RUN_PASSED})).await;
+    let mut session = open(keys::DEMO, &[]).await;
+    let called = session.follow("export_results", json!({"run_id": seed::RUN_PASSED})).await;
     assert_eq!(called, ["summarize_results", "export_tmsys_run"]);
-    let exported = scene.answer("export_tmsys_run");
+    let exported = session.answer("export_tmsys_run");
     assert_eq!((&exported["success"], &exported["export_type"]), (&json!(true), &json!("single_run")));
-    assert_eq!(scene.service.writes().await.len(), 1);
+    assert_eq!(session.service.writes().await.len(), 1);
 }

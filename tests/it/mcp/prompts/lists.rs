@@ -1,4 +1,4 @@
-//! Which prompts are listed, and that they name offered tools only.
+//! The list of prompts. Prompts name offered tools only.
 
 use serde_json::{Value, json};
 use tas_mcp::tools::catalog;
@@ -20,8 +20,8 @@ async fn names(variables: &[(&str, &str)]) -> Vec<String> {
     listed.iter().map(|one| one["name"].as_str().expect("a name").to_owned()).collect()
 }
 
-/// Every selection of the arguments that a prompt takes, from none to all.
-fn choices(prompt: &Value) -> Vec<Value> {
+/// Returns every subset of the arguments of a prompt.
+fn argument_subsets(prompt: &Value) -> Vec<Value> {
     let arguments = prompt["arguments"].as_array().expect("arguments");
     let name = |at: usize| arguments[at]["name"].as_str().expect("a name");
     let sets = (0..1 << arguments.len()).map(|set: usize| {
@@ -33,7 +33,7 @@ fn choices(prompt: &Value) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_prompt_is_listed_where_its_tools_are() {
+async fn a_prompt_is_listed_if_its_tools_are_offered() {
     let all = ["triage_run", "test_this_build", "nightly_report", "export_results"];
     assert_eq!(names(&[]).await, all);
     assert_eq!(names(&[("TAS_READ_ONLY", "true")]).await, ["triage_run", "nightly_report"]);
@@ -42,7 +42,7 @@ async fn a_prompt_is_listed_where_its_tools_are() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_is_not_listed_cannot_be_got() {
+async fn a_prompt_that_is_not_listed_is_refused() {
     let mut host = Host::open(&settings(&[("TAS_READ_ONLY", "true")])).await;
     for name in ["export_results", "nothing"] {
         let answer = host.request("prompts/get", json!({"name": name, "arguments": {}})).await;
@@ -52,7 +52,7 @@ async fn a_prompt_that_is_not_listed_cannot_be_got() {
 }
 
 #[tokio::test]
-async fn every_text_is_short_and_names_offered_tools_with_arguments_that_they_take() {
+async fn every_text_is_short_and_names_offered_tools_with_valid_arguments() {
     for variables in [
         [("TAS_TOOLSETS", "all"), ("TAS_PROJECT_ID", "demo")],
         [("TAS_TOOLSETS", "default"), ("TAS_PROJECTS", "")],
@@ -66,7 +66,7 @@ async fn every_text_is_short_and_names_offered_tools_with_arguments_that_they_ta
             let name = prompt["name"].as_str().expect("a name");
 
             assert!(prompt["title"].is_string() && prompt["description"].is_string(), "{name}");
-            for arguments in choices(&prompt) {
+            for arguments in argument_subsets(&prompt) {
                 let asked = json!({"name": name, "arguments": arguments});
                 if host.request("prompts/get", asked).await["error"].is_object() {
                     continue;
@@ -103,7 +103,7 @@ async fn every_text_is_short_and_names_offered_tools_with_arguments_that_they_ta
 }
 
 #[tokio::test]
-async fn arguments_are_listed_with_what_they_are_and_the_project_in_global_scope_only() {
+async fn arguments_have_descriptions_and_the_project_in_global_scope_only() {
     let arguments = async |variables: &[(&str, &str)], at: usize| {
         let listed = prompts(&mut Host::open(&settings(variables)).await).await;
         let arguments = listed[at]["arguments"].as_array().expect("arguments").clone();
@@ -135,7 +135,7 @@ async fn arguments_are_listed_with_what_they_are_and_the_project_in_global_scope
 }
 
 #[tokio::test]
-async fn the_newest_revision_gets_prompts_too() {
+async fn prompts_work_in_the_newest_revision() {
     let mut host = Host::connect(&settings(&[]));
     let list = host.request("prompts/list", json!({"_meta": modern(MODERN)})).await["result"].clone();
 

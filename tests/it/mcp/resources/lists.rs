@@ -28,7 +28,7 @@ async fn templates(variables: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_template_is_listed_where_its_tool_is() {
+async fn a_template_is_listed_if_its_tool_is_offered() {
     assert_eq!(templates(&[]).await, DEFAULT);
     assert_eq!(templates(&[("TAS_TOOLSETS", "all")]).await, [DEFAULT.as_slice(), &EXTRA].concat());
     assert_eq!(templates(&[("TAS_TOOLSETS", "-bugs,-plans")]).await, [DEFAULT[0], DEFAULT[3], DEFAULT[4]]);
@@ -37,7 +37,7 @@ async fn a_template_is_listed_where_its_tool_is() {
 }
 
 #[tokio::test]
-async fn nothing_is_reachable_only_as_a_resource() {
+async fn every_resource_can_be_read_with_a_tool() {
     let mut host = Host::open(&settings(&[("TAS_TOOLSETS", "all")])).await;
     let answer = host.request("resources/templates/list", json!({})).await;
 
@@ -53,7 +53,7 @@ async fn nothing_is_reachable_only_as_a_resource() {
 }
 
 #[tokio::test]
-async fn project_scope_lists_what_needs_no_id_and_global_scope_nothing() {
+async fn only_project_scope_lists_resources() {
     let listed = async |variables: &[(&str, &str)]| {
         let answer = Host::open(&settings(variables)).await.request("resources/list", json!({})).await;
         let listed = answer["result"]["resources"].as_array().expect("a list").clone();
@@ -72,7 +72,7 @@ async fn project_scope_lists_what_needs_no_id_and_global_scope_nothing() {
 }
 
 #[tokio::test]
-async fn a_start_asks_the_service_nothing() {
+async fn the_lists_need_no_request_to_the_service() {
     let (service, mut host) = open(keys::DEMO, &[("TAS_PROJECT_ID", "demo")]).await;
     for method in ["tools/list", "resources/list", "resources/templates/list"] {
         assert!(host.request(method, json!({})).await["result"].is_object(), "{method}");
@@ -81,14 +81,14 @@ async fn a_start_asks_the_service_nothing() {
 }
 
 #[tokio::test]
-async fn the_server_says_that_it_has_resources_and_completions() {
+async fn the_server_declares_resources_and_completions() {
     let result = Host::connect(&settings(&[])).initialize("2025-11-25").await;
     assert_eq!(result["capabilities"]["resources"], json!({}));
     assert_eq!(result["capabilities"]["completions"], json!({}));
 }
 
 #[tokio::test]
-async fn lists_have_one_page_and_hints_for_caches() {
+async fn lists_have_one_page_and_cache_metadata() {
     for (method, scope) in [("resources/list", "private"), ("resources/templates/list", "public")] {
         let mut host = Host::open(&settings(&[])).await;
         let answer = host.request(method, json!({})).await;
@@ -106,7 +106,7 @@ async fn lists_have_one_page_and_hints_for_caches() {
 }
 
 #[tokio::test]
-async fn a_page_that_no_offered_tool_has_is_neither_announced_nor_served() {
+async fn the_view_is_listed_only_if_a_tool_has_it() {
     const PAGE: &str = "ui://tas/run-report";
     for (toolsets, is_there) in [("default", true), ("get_run", true), ("builds", false)] {
         let mut host = Host::connect(&settings(&[("TAS_TOOLSETS", toolsets)]));

@@ -41,7 +41,7 @@ fn records() -> Vec<(String, &'static str, Value)> {
 }
 
 #[tokio::test]
-async fn every_template_says_what_its_tool_answers() {
+async fn every_resource_equals_the_answer_of_its_tool() {
     for variables in [
         [("TAS_TOOLSETS", "all"), ("TAS_PROJECTS", "")],
         [("TAS_TOOLSETS", "all"), ("TAS_PROJECT_ID", "demo")],
@@ -55,7 +55,7 @@ async fn every_template_says_what_its_tool_answers() {
 }
 
 #[tokio::test]
-async fn the_newest_revision_reads_with_hints_for_caches() {
+async fn the_newest_revision_reads_with_cache_metadata() {
     let (service, _) = open(keys::DEMO, &[]).await;
     let mut host = Host::connect(&service.settings(keys::DEMO, &[("TAS_TOOLSETS", "all")]));
 
@@ -76,7 +76,7 @@ async fn the_newest_revision_reads_with_hints_for_caches() {
 }
 
 #[tokio::test]
-async fn an_organization_key_reads_in_the_project_that_the_uri_names() {
+async fn an_organization_key_reads_from_the_project_of_the_uri() {
     let (_service, mut host) = open(keys::ORGANIZATION, &[]).await;
     let run = host.read(&format!("tas://projects/demo/runs/{}", seed::RUN_FAILED)).await;
     assert_eq!((&run["multiplayer_run_id"], &run["project_id"]), (&json!(seed::RUN_FAILED), &json!("demo")));
@@ -85,7 +85,7 @@ async fn an_organization_key_reads_in_the_project_that_the_uri_names() {
 }
 
 #[tokio::test]
-async fn a_long_record_is_cut_as_a_reply_is() {
+async fn a_long_record_is_shortened_like_a_reply() {
     const MOST: usize = 2_000;
 
     let (service, mut host) = open(keys::DEMO, &[("TAS_MAX_REPLY_CHARS", "2000")]).await;
@@ -109,7 +109,7 @@ async fn a_long_record_is_cut_as_a_reply_is() {
 }
 
 #[tokio::test]
-async fn characters_that_nobody_sees_are_taken_out() {
+async fn invisible_characters_are_removed() {
     let (service, mut host) = open(keys::DEMO, &[]).await;
     let body = json!({"id": "bug_x", "project_id": "demo", "title": "a\u{202e}b\u{200b}c"});
     service.fault(json!({"operation": "get_bug", "body": body})).await;

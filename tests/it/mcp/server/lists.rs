@@ -1,4 +1,4 @@
-//! Which tools are listed, and what the server says of them.
+//! The list of tools, and the instructions.
 
 use serde_json::{Value, json};
 use tas_mcp::{
@@ -50,7 +50,7 @@ async fn read_only_beats_every_selection() {
 }
 
 #[tokio::test]
-async fn an_unknown_word_lists_the_default_and_every_call_names_it() {
+async fn an_unknown_toolset_lists_the_default_tools_and_every_call_reports_it() {
     let variables = [
         ("TAS_BASE_URL", "http://127.0.0.1:9/api/v1"),
         ("TAS_API_KEY", keys::DEMO),
@@ -71,7 +71,7 @@ async fn an_unknown_word_lists_the_default_and_every_call_names_it() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_switched_off_cannot_be_called() {
+async fn a_tool_that_is_not_offered_cannot_be_called() {
     let mut host = Host::open(&settings(&[("TAS_READ_ONLY", "1")])).await;
     let answer = host.request("tools/call", json!({"name": "start_run", "arguments": {}})).await;
     assert_eq!(answer["error"]["code"], -32602);
@@ -87,7 +87,7 @@ async fn an_unknown_tool_is_a_protocol_error_that_names_the_nearest() {
 }
 
 #[tokio::test]
-async fn instructions_are_short_and_speak_of_offered_tools_only() {
+async fn instructions_are_short_and_name_offered_tools_only() {
     for (variable, value) in [
         ("TAS_TOOLSETS", "all"),
         ("TAS_TOOLSETS", "bugs"),

@@ -1,4 +1,4 @@
-//! A panic in one request: its caller is answered, and the others go on.
+//! A panic in the handler of one request: the request is answered, and the session continues.
 
 use std::{
     sync::{
@@ -21,20 +21,20 @@ use tas_mcp::{
 use super::{MODERN, modern};
 use crate::support::{host::Host, service::Service};
 
-/// A clock that nobody can look at until it is mended.
+/// A clock that panics until it is repaired.
 #[derive(Debug, Default)]
-struct Broken {
-    is_mended: AtomicBool,
+struct BrokenClock {
+    is_repaired: AtomicBool,
 }
 
-impl Clock for Broken {
+impl Clock for BrokenClock {
     fn now(&self) -> Duration {
-        assert!(self.is_mended.load(Ordering::Relaxed), "the clock is broken");
+        assert!(self.is_repaired.load(Ordering::Relaxed), "the clock is broken");
         Duration::ZERO
     }
 
     fn timestamp(&self) -> Timestamp {
-        assert!(self.is_mended.load(Ordering::Relaxed), "the clock is broken");
+        assert!(self.is_repaired.load(Ordering::Relaxed), "the clock is broken");
         Timestamp::UNIX_EPOCH
     }
 
@@ -48,7 +48,7 @@ impl Clock for Broken {
 }
 
 #[tokio::test]
-async fn every_request_is_answered_all_the_same() {
+async fn a_request_whose_handler_panics_is_answered() {
     let service = Service::start().await;
     let settings = service.settings(keys::DEMO, &[]);
     let mut meta = modern(MODERN);
@@ -61,7 +61,7 @@ async fn every_request_is_answered_all_the_same() {
     let task = json!({"taskId": begun["result"]["taskId"].as_str().expect("a task"), "_meta": meta});
     let template = json!({"type": "ref/resource", "uri": "tas://projects/{project}/runs/{run}"});
     let typed = json!({"ref": template, "argument": {"name": "run", "value": ""}, "_meta": meta});
-    let clock = Arc::new(Broken::default());
+    let clock = Arc::new(BrokenClock::default());
     let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(clock.clone());
     let mut host = Host::to(Server::new(dispatcher, &settings));
 
@@ -76,7 +76,7 @@ async fn every_request_is_answered_all_the_same() {
         assert_eq!(answer["error"]["message"], format!("{method}: internal error"));
     }
 
-    clock.is_mended.store(true, Ordering::Relaxed);
+    clock.is_repaired.store(true, Ordering::Relaxed);
     let params = json!({"name": "get_run", "arguments": {"run_id": seed::RUN_FAILED}, "_meta": meta});
     let answer = host.request("tools/call", params).await;
 

@@ -1,16 +1,15 @@
-//! Input that stdio servers are known to fall over.
-
-use serde_json::{Value, json};
-use tas_mcp::sandbox::keys;
+//! Input that other servers on standard input are known to fail on.
 
 use super::modern;
 use crate::support::{
+    fixture::{Fixture, Session},
     host::Host,
-    service::{Service, settings},
+    service::settings,
 };
+use serde_json::{Value, json};
 
 #[tokio::test]
-async fn messages_before_the_session_that_are_no_requests_are_passed_over() {
+async fn messages_other_than_requests_are_skipped_before_the_session() {
     let mut host = Host::connect(&settings(&[]));
     host.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 0}}))
         .await;
@@ -38,8 +37,7 @@ async fn an_unknown_method_is_not_found() {
 
 #[tokio::test]
 async fn arguments_may_be_null_or_absent() {
-    let service = Service::start().await;
-    let mut host = Host::open(&service.settings(keys::DEMO, &[])).await;
+    let Session { service: _service, mut host, .. } = Fixture::new().open().await;
     for params in [json!({"name": "list_tests", "arguments": null}), json!({"name": "list_tests"})] {
         let answer = host.request("tools/call", params).await;
         assert_ne!(answer["result"]["isError"], true, "{answer}");
@@ -47,7 +45,7 @@ async fn arguments_may_be_null_or_absent() {
 }
 
 #[tokio::test]
-async fn a_line_that_is_no_message_is_answered_and_the_session_goes_on() {
+async fn an_invalid_line_is_answered_and_the_session_continues() {
     let deep = "[".repeat(100_000);
     let lines = [
         ("hello", -32700),
@@ -75,7 +73,7 @@ async fn a_line_that_is_no_message_is_answered_and_the_session_goes_on() {
 }
 
 #[tokio::test]
-async fn an_unreadable_request_is_answered_under_its_id_where_it_has_one() {
+async fn an_invalid_request_is_answered_with_its_id() {
     let mut host = Host::open(&settings(&[])).await;
     host.send_line("{\"jsonrpc\": \"2.0\", \"id\": 77}").await;
 
@@ -94,7 +92,7 @@ async fn an_unreadable_request_is_answered_under_its_id_where_it_has_one() {
 }
 
 #[tokio::test]
-async fn a_response_is_never_answered_however_broken() {
+async fn an_invalid_response_is_not_answered() {
     let mut host = Host::open(&settings(&[])).await;
     for line in [
         r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": "none"}}"#,
@@ -112,7 +110,7 @@ async fn a_response_is_never_answered_however_broken() {
 }
 
 #[tokio::test]
-async fn a_line_longer_than_16_mib_is_refused_without_being_kept() {
+async fn a_line_longer_than_16_mib_is_refused() {
     let mut host = Host::open(&settings(&[])).await;
     let long = format!("{{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"{}\"}}", "x".repeat(17 << 20));
     host.send_line(&long).await;

@@ -1,15 +1,19 @@
-//! Every protocol revision from one server.
+//! One server supports every protocol revision.
 
 use serde_json::json;
 use tas_mcp::sandbox::{keys, seed};
 
 use super::{MODERN, modern};
-use crate::support::{host::Host, service::Service};
+use crate::support::{
+    fixture::{Fixture, Session},
+    host::Host,
+    service::Service,
+};
 
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
 #[tokio::test]
-async fn every_revision_with_initialize_is_spoken() {
+async fn every_revision_with_initialize_is_supported() {
     let service = Service::start().await;
     for revision in LEGACY {
         let mut host = Host::connect(&service.settings(keys::DEMO, &[]));
@@ -22,7 +26,7 @@ async fn every_revision_with_initialize_is_spoken() {
 }
 
 #[tokio::test]
-async fn an_unknown_revision_is_answered_with_the_newest_that_has_initialize() {
+async fn an_unknown_revision_is_answered_with_the_newest_one_that_has_initialize() {
     let service = Service::start().await;
     for revision in ["1999-01-01", MODERN, "2030-01-01"] {
         let mut host = Host::connect(&service.settings(keys::DEMO, &[]));
@@ -31,7 +35,7 @@ async fn an_unknown_revision_is_answered_with_the_newest_that_has_initialize() {
 }
 
 #[tokio::test]
-async fn discover_comes_first_and_says_what_there_is() {
+async fn discover_needs_no_session_and_describes_the_server() {
     let service = Service::start().await;
     let mut host = Host::connect(&service.settings(keys::DEMO, &[]));
     let answer = host.request("server/discover", json!({"_meta": modern(MODERN)})).await;
@@ -83,9 +87,8 @@ async fn an_unsupported_revision_is_named_with_the_supported_ones() {
 }
 
 #[tokio::test]
-async fn older_revisions_see_nothing_of_the_newest() {
-    let service = Service::start().await;
-    let mut host = Host::open(&service.settings(keys::DEMO, &[])).await;
+async fn older_revisions_have_no_metadata_of_the_newest() {
+    let Session { service: _service, mut host, .. } = Fixture::new().open().await;
     let list = host.request("tools/list", json!({})).await["result"].clone();
     let result = host.call("list_tests", json!({})).await;
 
@@ -109,7 +112,7 @@ async fn a_description_that_names_a_project_is_private() {
 }
 
 #[tokio::test]
-async fn tasks_are_announced_where_a_call_can_become_one() {
+async fn tasks_are_declared_in_the_newest_revision_only() {
     const TASKS: &str = "io.modelcontextprotocol/tasks";
 
     let service = Service::start().await;

@@ -1,4 +1,4 @@
-//! Cancelling while somebody looks.
+//! Cancelling a task during a poll.
 
 use std::{
     sync::{
@@ -11,17 +11,15 @@ use std::{
 use serde_json::json;
 use tas_mcp::{
     clock::Clock as _,
-    mcp::Server,
     sandbox::{keys, seed::JOB_RUNNING},
-    tools::dispatcher::Dispatcher,
 };
 use tokio::sync::Notify;
 
 use super::{TOOL, id, modern};
-use crate::support::{host::Host, stub::Stub, time::Simulated};
+use crate::support::{fixture::server_with, host::Host, stub::Stub, time::Simulated};
 
 #[tokio::test]
-async fn a_look_under_way_is_ended_and_the_task_is_cancelled() {
+async fn cancelling_a_task_ends_a_poll_in_progress() {
     let (asked, hangs) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
     let (count, hanging) = (Arc::clone(&asked), Arc::clone(&hangs));
     let stub = Stub::start(move |_| {
@@ -38,8 +36,7 @@ async fn a_look_under_way_is_ended_and_the_task_is_cancelled() {
     .await;
 
     let (settings, clock) = (stub.settings(keys::DEMO, &[]), Simulated::alone());
-    let mut host =
-        Host::to(Server::new(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings));
+    let mut host = Host::to(server_with(&settings, &clock));
     let arguments = json!({"job_id": JOB_RUNNING, "timeout_seconds": 7_200});
     let call = modern(json!({"name": TOOL, "arguments": arguments}), true);
     let task = id(&host.request("tools/call", call).await["result"]);
@@ -58,5 +55,5 @@ async fn a_look_under_way_is_ended_and_the_task_is_cancelled() {
     assert_eq!(answers[0]["result"]["status"], "cancelled", "{answers:?}");
     assert!(answers[1]["error"].is_null(), "{answers:?}");
     assert_eq!(host.request("tasks/get", of_task()).await["result"]["status"], "cancelled");
-    assert_eq!(asked.load(Ordering::Relaxed), 2, "nobody looks again");
+    assert_eq!(asked.load(Ordering::Relaxed), 2, "the service is not polled again");
 }

@@ -20,38 +20,41 @@ use tokio::{
     process::{Child, ChildStdin, ChildStdout},
 };
 
-use super::{Scene, TOOL, long, modern, open, server};
+use super::{TOOL, TaskSession, long_wait, modern, open, server};
 use crate::support::{binary::binary, service::Service};
 
-/// The library's client in front of the server of a scene.
-async fn client(scene: &Scene, lifecycle: ClientLifecycleMode) -> RunningService<RoleClient, ClientConfig> {
+/// The library's client in front of the server of a session.
+async fn client(
+    session: &TaskSession,
+    lifecycle: ClientLifecycleMode,
+) -> RunningService<RoleClient, ClientConfig> {
     let (near, far) = tokio::io::duplex(1 << 20);
     let (input, output) = tokio::io::split(far);
-    tokio::spawn(mcp::serve_stdio(server(&scene.service, &scene.clock, keys::DEMO, &[]), input, output));
+    tokio::spawn(mcp::serve_stdio(server(session, keys::DEMO), input, output));
     let capabilities = ClientCapabilities::builder().enable_tasks().build();
     let client = ClientConfig::new(capabilities, Implementation::new("host", "1"));
     client.serve_with_lifecycle(near, lifecycle).await.expect("a session")
 }
 
 #[tokio::test]
-async fn the_library_understands_it() {
+async fn the_client_of_the_library_understands_tasks() {
     let newest = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
-    let mut scene = open().await;
-    let arguments = long(&mut scene).await.as_object().expect("an object").clone();
-    let client = client(&scene, newest).await;
+    let mut session = open().await;
+    let arguments = long_wait(&mut session).await.as_object().expect("an object").clone();
+    let client = client(&session, newest).await;
     let call = CallToolRequestParams::new(TOOL).with_arguments(arguments);
-    let id = begun(client.call_tool_once(call.clone()).await.expect("an answer"));
+    let id = task_id_of(client.call_tool_once(call.clone()).await.expect("an answer"));
     let working = client.get_task(GetTaskParams::new(&id)).await.expect("a task");
 
     assert_eq!(working.task.status(), TaskStatus::Working);
 
-    scene.pass(200).await;
+    session.pass(200).await;
     let ended = client.get_task(GetTaskParams::new(&id)).await.expect("a task").task.payload;
     let TaskPayload::Completed { result } = ended else { panic!("it has not ended: {ended:?}") };
 
     assert_eq!(result["structuredContent"]["status"], "timed_out");
 
-    let id = begun(client.call_tool_once(call).await.expect("an answer"));
+    let id = task_id_of(client.call_tool_once(call).await.expect("an answer"));
     client.cancel_task(CancelTaskParams::new(&id)).await.expect("an acknowledgement");
 
     let cancelled = client.get_task(GetTaskParams::new(&id)).await.expect("a task");
@@ -60,10 +63,10 @@ async fn the_library_understands_it() {
 }
 
 #[tokio::test]
-async fn in_a_session_that_was_initialized_the_library_gets_an_answer() {
-    let mut scene = open().await;
-    let arguments = long(&mut scene).await.as_object().expect("an object").clone();
-    let client = client(&scene, ClientLifecycleMode::Initialize).await;
+async fn the_client_of_the_library_gets_an_answer_in_an_initialized_session() {
+    let mut session = open().await;
+    let arguments = long_wait(&mut session).await.as_object().expect("an object").clone();
+    let client = client(&session, ClientLifecycleMode::Initialize).await;
     let call = CallToolRequestParams::new(TOOL).with_arguments(arguments);
     let CallToolResponse::Complete(result) = client.call_tool_once(call).await.expect("an answer") else {
         panic!("it is no answer");
@@ -72,13 +75,13 @@ async fn in_a_session_that_was_initialized_the_library_gets_an_answer() {
     assert_eq!(result.structured_content.expect("a structure")["status"], "timed_out");
 }
 
-/// The id of the task that a call has become.
-fn begun(response: CallToolResponse) -> String {
+/// Returns the id of the task that a call has created.
+fn task_id_of(response: CallToolResponse) -> String {
     let CallToolResponse::Task(begun) = response else { panic!("it is no task: {response:?}") };
     begun.task.task_id
 }
 
-/// The binary as a child.
+/// The binary as a child process.
 struct Process {
     child: Child,
     input: ChildStdin,
@@ -104,7 +107,7 @@ impl Process {
 }
 
 #[tokio::test]
-async fn another_process_goes_on_where_a_killed_one_was() {
+async fn another_process_continues_the_task_of_a_killed_one() {
     let service = Arc::new(Service::start().await);
     let mut first = Process::start(&service);
     let arguments = json!({"job_id": seed::JOB_RUNNING, "timeout_seconds": 7_200});

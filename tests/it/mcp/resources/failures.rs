@@ -1,4 +1,4 @@
-//! A read that fails: a protocol error that holds the same object as the tool's failure.
+//! A failed read is a protocol error that contains the failure of the tool.
 
 use serde_json::json;
 use tas_mcp::sandbox::{keys, seed};
@@ -10,9 +10,9 @@ use crate::{
 };
 
 #[tokio::test]
-async fn another_project_than_that_of_the_server_is_a_mismatch_that_names_both() {
+async fn another_project_than_the_server_has_is_a_mismatch() {
     let (service, mut host) = open(keys::DEMO, &[("TAS_PROJECT_ID", "demo")]).await;
-    let error = host.read_in_vain(&format!("tas://projects/arena/runs/{}", seed::RUN_FAILED)).await;
+    let error = host.read_failure(&format!("tas://projects/arena/runs/{}", seed::RUN_FAILED)).await;
 
     assert_eq!(error["code"], -32602);
 
@@ -27,9 +27,9 @@ async fn another_project_than_that_of_the_server_is_a_mismatch_that_names_both()
 }
 
 #[tokio::test]
-async fn a_run_of_another_project_is_a_mismatch_that_names_both() {
+async fn a_run_of_another_project_is_a_mismatch() {
     let (_service, mut host) = open(keys::ORGANIZATION, &[("TAS_PROJECTS", "demo,arena")]).await;
-    let error = host.read_in_vain(&format!("tas://projects/arena/runs/{}", seed::RUN_FAILED)).await;
+    let error = host.read_failure(&format!("tas://projects/arena/runs/{}", seed::RUN_FAILED)).await;
     assert_eq!(error["data"]["error"]["code"], "project_scope_mismatch", "{error}");
     let message = error["message"].as_str().expect("a message");
     assert!(message.contains("`demo`") && message.contains("`arena`"), "{message}");
@@ -37,10 +37,10 @@ async fn a_run_of_another_project_is_a_mismatch_that_names_both() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found_in_the_words_of_each_revision() {
+async fn an_unknown_record_is_not_found_with_the_code_of_each_revision() {
     let (service, mut host) = open(keys::DEMO, &[]).await;
     let uri = "tas://projects/demo/runs/nowhere";
-    let error = host.read_in_vain(uri).await;
+    let error = host.read_failure(uri).await;
 
     assert_eq!((&error["code"], &error["data"]["uri"]), (&json!(-32002), &json!(uri)));
 
@@ -63,28 +63,28 @@ async fn what_is_not_there_is_not_found_in_the_words_of_each_revision() {
 }
 
 #[tokio::test]
-async fn a_service_that_fails_and_a_setting_that_is_missing_are_no_fault_of_the_uri() {
+async fn failures_of_service_and_settings_are_internal_errors() {
     let uri = "tas://projects/demo/runs/x";
     let (service, mut host) = open(keys::DEMO, &[]).await;
     service.fault(json!({"operation": "get_run", "status": 500, "times": 9})).await;
 
-    let error = host.read_in_vain(uri).await;
+    let error = host.read_failure(uri).await;
 
     assert_eq!(
         (&error["code"], &error["data"]["error"]["code"]),
         (&json!(-32603), &json!("service_unavailable"))
     );
 
-    let error = Host::open(&settings(&[])).await.read_in_vain(uri).await;
+    let error = Host::open(&settings(&[])).await.read_failure(uri).await;
 
     assert_eq!((&error["code"], &error["data"]["error"]["code"]), (&json!(-32603), &json!("not_configured")));
     assert!(error["message"].as_str().expect("a message").contains("TAS_BASE_URL"), "{error}");
 }
 
 #[tokio::test]
-async fn a_resource_whose_tool_is_switched_off_says_so() {
+async fn a_resource_without_an_offered_tool_names_the_setting() {
     let (service, mut host) = open(keys::DEMO, &[("TAS_TOOLSETS", "-bugs")]).await;
-    let error = host.read_in_vain(&format!("tas://projects/demo/bugs/{}", seed::BUG_ACTIVE)).await;
+    let error = host.read_failure(&format!("tas://projects/demo/bugs/{}", seed::BUG_ACTIVE)).await;
     let message = error["message"].as_str().expect("a message");
     assert!(message.contains("TAS_TOOLSETS") && !message.contains("/bugs/{bug}"), "{message}");
     assert_eq!(service.requests().await, [""; 0]);

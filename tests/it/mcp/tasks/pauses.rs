@@ -1,4 +1,4 @@
-//! How long a look may take, and how long the service is left alone.
+//! How long a poll may take, and pauses that the service asks for.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -8,17 +8,15 @@ use std::{
 use serde_json::{Value, json};
 use tas_mcp::{
     clock::Clock as _,
-    mcp::Server,
     sandbox::{keys, seed::EXECUTION_IN_PROGRESS},
-    tools::dispatcher::Dispatcher,
 };
 
-use super::{TOOL, id, long, modern, open};
-use crate::support::{host::Host, service::Service, stub::Stub, time::Simulated};
+use super::{TOOL, id, long_wait, modern, open};
+use crate::support::{fixture::server_with, host::Host, service::Service, stub::Stub, time::Simulated};
 
-/// A large execution takes its time: a look has as much of it as any request.
+/// A poll of a large execution has the time limit of every request.
 #[tokio::test]
-async fn a_look_may_take_as_long_as_a_request() {
+async fn a_poll_may_take_as_long_as_a_request() {
     let service = Arc::new(Service::start().await);
     let clock = Simulated::of(&service);
     clock.is_slow.store(true, Ordering::Relaxed);
@@ -40,8 +38,7 @@ async fn a_look_may_take_as_long_as_a_request() {
     .await;
 
     let settings = stub.settings(keys::DEMO, &[]);
-    let mut host =
-        Host::to(Server::new(Dispatcher::new(settings.tools_config()).with_clock(clock), &settings));
+    let mut host = Host::to(server_with(&settings, &clock));
     let arguments = json!({"test_plan_execution_id": EXECUTION_IN_PROGRESS, "timeout_seconds": 7_200});
     let call = modern(json!({"name": TOOL, "arguments": arguments}), true);
     let task = host.request("tools/call", call).await["result"].clone();
@@ -50,53 +47,53 @@ async fn a_look_may_take_as_long_as_a_request() {
     assert_eq!(task["statusMessage"], "0 of 9000 finished");
 }
 
-/// How many requests there were, and what a task is.
-async fn asked(scene: &mut super::Scene, id: &str) -> (usize, Value) {
-    let task = scene.get(id).await;
+/// Returns the number of requests so far and the poll interval of a working task.
+async fn requests_and_interval(session: &mut super::TaskSession, id: &str) -> (usize, Value) {
+    let task = session.get(id).await;
     assert_eq!(task["status"], "working", "{task}");
-    (scene.service.requests().await.len(), task["pollIntervalMs"].clone())
+    (session.service.requests().await.len(), task["pollIntervalMs"].clone())
 }
 
 #[tokio::test]
-async fn the_service_is_left_alone_for_as_long_as_it_asks() {
+async fn the_service_is_not_polled_during_a_pause_that_it_asked_for() {
     for status in [429, 503] {
-        let mut scene = open().await;
-        let arguments = long(&mut scene).await;
-        let id = scene.begin(arguments).await;
+        let mut session = open().await;
+        let arguments = long_wait(&mut session).await;
+        let id = session.begin(arguments).await;
 
-        scene.pass(10).await;
+        session.pass(10).await;
         let fault = json!({"operation": "get_job", "status": status, "headers": {"retry-after": "120"}});
-        scene.service.fault(fault).await;
+        session.service.fault(fault).await;
 
-        let (requests, interval) = asked(&mut scene, &id).await;
+        let (requests, interval) = requests_and_interval(&mut session, &id).await;
 
         assert_eq!(interval, 120_000);
 
-        scene.pass(100).await;
+        session.pass(100).await;
 
-        assert_eq!(asked(&mut scene, &id).await, (requests, json!(20_000)));
+        assert_eq!(requests_and_interval(&mut session, &id).await, (requests, json!(20_000)));
 
-        scene.pass(20).await;
+        session.pass(20).await;
 
-        assert_eq!(asked(&mut scene, &id).await, (requests + 1, json!(13_000)));
+        assert_eq!(requests_and_interval(&mut session, &id).await, (requests + 1, json!(13_000)));
     }
 }
 
-/// Whoever is asked for more patience than the wait has looks once more at its end.
+/// The last poll is due at the end of the wait.
 #[tokio::test]
-async fn a_wait_ends_in_its_time_whatever_the_service_asks() {
-    let mut scene = open().await;
-    let mut arguments = long(&mut scene).await;
+async fn a_longer_pause_of_the_service_does_not_delay_the_end_of_the_wait() {
+    let mut session = open().await;
+    let mut arguments = long_wait(&mut session).await;
     arguments["timeout_seconds"] = json!(60);
 
     let fault = json!({"operation": "get_job", "status": 429, "headers": {"retry-after": "900"}});
-    scene.service.fault(fault).await;
+    session.service.fault(fault).await;
 
-    let task = scene.wait(arguments).await;
+    let task = session.wait(arguments).await;
 
     assert_eq!((&task["resultType"], &task["pollIntervalMs"]), (&json!("task"), &json!(60_000)), "{task}");
 
-    scene.pass(60).await;
+    session.pass(60).await;
 
-    assert_eq!(scene.get(&id(&task)).await["result"]["structuredContent"]["status"], "timed_out");
+    assert_eq!(session.get(&id(&task)).await["result"]["structuredContent"]["status"], "timed_out");
 }

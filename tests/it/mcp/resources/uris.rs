@@ -1,11 +1,11 @@
-//! URIs that are none of ours, and ids that want to be more than ids.
+//! Invalid URIs, and ids that contain special characters.
 
 use tas_mcp::sandbox::keys;
 
 use super::open;
 
 #[tokio::test]
-async fn a_uri_that_is_no_resource_is_not_found_and_the_valid_ones_are_named() {
+async fn an_unknown_uri_is_not_found_and_the_valid_templates_are_named() {
     let (service, mut host) = open(keys::DEMO, &[]).await;
     for uri in [
         "",
@@ -25,7 +25,7 @@ async fn a_uri_that_is_no_resource_is_not_found_and_the_valid_ones_are_named() {
         "tas://projects/demo/runs/%ff%fe",
         "TAS://projects/demo/runs/a",
     ] {
-        let error = host.read_in_vain(uri).await;
+        let error = host.read_failure(uri).await;
         assert_eq!(error["code"], -32002, "{uri}: {error}");
         let message = error["message"].as_str().expect("a message");
         assert!(message.contains("tas://projects/{project}/runs/{run}"), "{uri}: {message}");
@@ -36,7 +36,7 @@ async fn a_uri_that_is_no_resource_is_not_found_and_the_valid_ones_are_named() {
 }
 
 #[tokio::test]
-async fn a_part_that_cannot_be_an_id_is_refused_before_any_request() {
+async fn an_invalid_id_is_refused_without_a_request() {
     let (service, mut host) = open(keys::DEMO, &[]).await;
     let long = format!("tas://projects/demo/runs/{}", "x".repeat(400));
 
@@ -50,7 +50,7 @@ async fn a_part_that_cannot_be_an_id_is_refused_before_any_request() {
         ("tas://projects/demo/test-plans/x", "test_plan_id"),
         (long.as_str(), "run_id"),
     ] {
-        let error = host.read_in_vain(uri).await;
+        let error = host.read_failure(uri).await;
         assert_eq!(error["code"], -32602, "{uri}: {error}");
         assert_eq!(error["data"]["error"]["code"], "invalid_arguments");
         assert_eq!(error["data"]["error"]["details"]["violations"][0]["path"], path, "{uri}");
@@ -71,7 +71,7 @@ async fn an_id_stays_one_segment_of_the_path() {
         ("й", "%D0%B9"),
         ("a+b", "a%2Bb"),
     ] {
-        let error = host.read_in_vain(&format!("tas://projects/demo/runs/{uri}")).await;
+        let error = host.read_failure(&format!("tas://projects/demo/runs/{uri}")).await;
         assert_eq!(error["code"], -32002, "{uri}: {error}");
         let requests = service.requests().await;
         assert_eq!(requests.last(), Some(&format!("GET /project/demo/runs/{sent} 404")), "{uri}");

@@ -1,27 +1,30 @@
-//! Nobody agreed: the caller is told why, and nothing is sent.
+//! Calls that are not confirmed: the failure states the reason, and nothing is sent.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use tas_mcp::{clock::Clock as _, mcp::Server, sandbox::keys, tools::dispatcher::Dispatcher};
+use tas_mcp::clock::Clock as _;
 
-use super::{asking, costly, modern_call};
-use crate::support::{host::Host, service::Service, time::Simulated};
+use super::{costly_start, modern_call, open_asking_host};
+use crate::support::{
+    fixture::{Fixture, Session},
+    service::Service,
+};
 
-/// The failure that a result tells.
+/// Returns the failure in a result.
 fn error(result: &Value) -> Value {
     assert_eq!(result["isError"], true, "{result}");
     let text = result["content"][0]["text"].as_str().expect("a text block");
     serde_json::from_str::<Value>(text).expect("JSON")["error"].take()
 }
 
-/// Code and hint.
-fn told(error: &Value) -> (&str, &str) {
+/// Returns the code and the hint of a failure.
+fn code_and_hint(error: &Value) -> (&str, &str) {
     (error["code"].as_str().expect("a code"), error["hint"].as_str().expect("a hint"))
 }
 
 #[tokio::test]
-async fn a_person_who_says_no_and_a_host_that_fails_are_told_apart() {
+async fn a_declined_question_and_a_failed_host_have_different_hints() {
     let cases = [
         (json!({"result": {"action": "decline"}}), "did not agree"),
         (json!({"result": {"action": "accept", "content": {"confirm": false}}}), "did not agree"),
@@ -33,8 +36,8 @@ async fn a_person_who_says_no_and_a_host_that_fails_are_told_apart() {
     ];
     for (mut answer, hint) in cases {
         let service = Service::start().await;
-        let mut host = asking(&service).await;
-        let call = host.start("tools/call", json!({"name": "start_run", "arguments": costly()})).await;
+        let mut host = open_asking_host(&service).await;
+        let call = host.start("tools/call", json!({"name": "start_run", "arguments": costly_start()})).await;
         let question = host.receive().await;
 
         answer["jsonrpc"] = json!("2.0");
@@ -43,17 +46,20 @@ async fn a_person_who_says_no_and_a_host_that_fails_are_told_apart() {
 
         let error = error(&host.answer(call).await["result"]);
 
-        assert_eq!(told(&error).0, "confirmation_required", "{answer}");
-        assert!(told(&error).1.contains(hint) && told(&error).1.contains("nothing was sent"), "{error}");
+        assert_eq!(code_and_hint(&error).0, "confirmation_required", "{answer}");
+        assert!(
+            code_and_hint(&error).1.contains(hint) && code_and_hint(&error).1.contains("nothing was sent"),
+            "{error}"
+        );
         assert_eq!(service.requests().await, [""; 0]);
     }
 }
 
 #[tokio::test]
-async fn a_host_that_fails_is_quoted() {
+async fn the_error_of_the_host_is_quoted() {
     let service = Service::start().await;
-    let mut host = asking(&service).await;
-    let call = host.start("tools/call", json!({"name": "start_run", "arguments": costly()})).await;
+    let mut host = open_asking_host(&service).await;
+    let call = host.start("tools/call", json!({"name": "start_run", "arguments": costly_start()})).await;
     let id = host.receive().await["id"].clone();
     let failed = json!({"code": -32603, "message": "no such window"});
 
@@ -64,10 +70,10 @@ async fn a_host_that_fails_is_quoted() {
 }
 
 #[tokio::test]
-async fn no_answer_in_time_is_no_refusal() {
+async fn a_late_answer_ends_the_call_with_a_timeout() {
     let service = Service::start().await;
-    let mut host = asking(&service).await;
-    let call = host.start("tools/call", json!({"name": "start_run", "arguments": costly()})).await;
+    let mut host = open_asking_host(&service).await;
+    let call = host.start("tools/call", json!({"name": "start_run", "arguments": costly_start()})).await;
 
     assert_eq!(host.receive().await["method"], "elicitation/create");
 
@@ -77,7 +83,7 @@ async fn no_answer_in_time_is_no_refusal() {
 
     let error = error(&host.answer(call).await["result"]);
 
-    assert_eq!(told(&error), ("timeout", "nothing was sent: call again to ask the person again"));
+    assert_eq!(code_and_hint(&error), ("timeout", "nothing was sent: call again to ask the person again"));
     assert!(
         error["message"].as_str().is_some_and(|said| said.ends_with("no answer within 600 s")),
         "{error}"
@@ -86,28 +92,24 @@ async fn no_answer_in_time_is_no_refusal() {
 }
 
 #[tokio::test]
-async fn the_newest_revision_tells_them_apart_too() {
-    let service = Arc::new(Service::start().await);
-    let clock = Simulated::of(&service);
-    let settings = service.settings(keys::DEMO, &[]);
-    let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(clock.clone());
-    let mut host = Host::to(Server::new(dispatcher, &settings));
-    let state = modern_call(&mut host, &costly(), json!({})).await["requestState"].clone();
+async fn the_newest_revision_has_the_same_hints() {
+    let Session { service, clock, mut host, .. } = Fixture::new().simulated_time().connect().await;
+    let state = modern_call(&mut host, &costly_start(), json!({})).await["requestState"].clone();
     let yes = json!({"confirm": {"action": "accept", "content": {"confirm": true}}});
     let no = json!({"confirm": {"action": "decline"}});
-    let mut other = costly();
+    let mut other = costly_start();
 
     other["instances"] = json!(10);
     let cases = [
         (
-            costly(),
+            costly_start(),
             json!({"requestState": state, "inputResponses": no}),
             "confirmation_required",
             "did not agree",
         ),
-        (costly(), json!({"requestState": state}), "confirmation_required", "returned no answer"),
+        (costly_start(), json!({"requestState": state}), "confirmation_required", "returned no answer"),
         (
-            costly(),
+            costly_start(),
             json!({"requestState": "rs1.forged.state", "inputResponses": yes}),
             "invalid_arguments",
             "again",
@@ -117,13 +119,13 @@ async fn the_newest_revision_tells_them_apart_too() {
 
     for (arguments, more, code, hint) in cases {
         let error = error(&modern_call(&mut host, &arguments, more.clone()).await);
-        assert_eq!(told(&error).0, code, "{more}");
-        assert!(told(&error).1.contains(hint), "{more}: {error}");
+        assert_eq!(code_and_hint(&error).0, code, "{more}");
+        assert!(code_and_hint(&error).1.contains(hint), "{more}: {error}");
     }
 
     clock.sleep(Duration::from_secs(601)).await;
     let late = json!({"requestState": state, "inputResponses": yes});
 
-    assert_eq!(told(&error(&modern_call(&mut host, &costly(), late).await)).0, "timeout");
+    assert_eq!(code_and_hint(&error(&modern_call(&mut host, &costly_start(), late).await)).0, "timeout");
     assert_eq!(service.requests().await, [""; 0]);
 }
