@@ -1,5 +1,5 @@
-//! Decoding one `tools/call`: ours against the library's, in the same run. `cargo bench --bench line`
-#![expect(clippy::print_stdout, reason = "it prints its figures")]
+//! Compares the decoder of one `tools/call` with the decoder of the library. `cargo bench --bench line`
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::{
     hint::black_box,

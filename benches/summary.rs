@@ -1,8 +1,7 @@
-//! Summing up 500 runs that failed, at a service that takes 20 ms for each answer: ours, against the same requests one
-//! after the other. Then how long answers are, for failures that are all alike or none like another.
-//! `cargo bench --bench summary`
-#![expect(clippy::print_stdout, reason = "it prints its figures")]
-#![expect(clippy::expect_used, reason = "without a sandbox there are no figures")]
+//! Summarizes 500 failed runs of a service that needs 20 ms per answer, and compares with the same requests in sequence.
+//! Then measures the length of summaries whose failures are all equal or all different. `cargo bench --bench summary`
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
+#![expect(clippy::expect_used, reason = "a benchmark without a sandbox cannot run")]
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -23,7 +22,7 @@ use tas_mcp::{
 const RUNS: usize = 500;
 const LATENCY_MS: u64 = 20;
 
-/// The execution whose answer is measured.
+/// The execution whose summary is measured.
 const EXECUTION: &str = "0000000e-0000-4000-8000-000000000000";
 
 async fn call(dispatcher: &Dispatcher, tool: &str, arguments: Value) -> Value {
@@ -42,7 +41,7 @@ fn dispatcher(base_url: &str) -> Dispatcher {
     Dispatcher::new(settings.tools_config())
 }
 
-/// An execution with so many tests that failed.
+/// Starts an execution with [`RUNS`] tests that will fail. Returns its id.
 async fn execution(sandbox: &Sandbox, dispatcher: &Dispatcher) -> Value {
     let tests = [TEST_FAILS, TEST_BLOCKED, TEST_ERRORS];
     let items: Vec<_> =
@@ -56,23 +55,23 @@ async fn execution(sandbox: &Sandbox, dispatcher: &Dispatcher) -> Value {
     started.get("test_plan_execution_id").cloned().unwrap_or_default()
 }
 
-/// Lets every answer take its time.
+/// Delays every answer of the sandbox.
 async fn slow_down(sandbox: &Sandbox) {
     let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
     let fault = json!({"delay_ms": LATENCY_MS, "times": 1_000_000}).to_string();
     let url = format!("http://{}/_sandbox/faults", sandbox.address());
     let sent = client.post(url).header("content-type", "application/json").body(fault).send().await;
-    assert!(sent.is_ok_and(|answer| answer.status().is_success()), "the sandbox takes the order");
+    assert!(sent.is_ok_and(|answer| answer.status().is_success()), "the sandbox accepts the fault");
 }
 
-/// What a summary reads, one request after the other; how many requests it took.
-async fn one_by_one(dispatcher: &Dispatcher, execution: &Value) -> usize {
+/// Reads in sequence what a summary reads. Returns the number of requests.
+async fn read_sequentially(dispatcher: &Dispatcher, execution: &Value) -> usize {
     call(dispatcher, "get_test_plan_execution", json!({"test_plan_execution_id": execution})).await;
     let (mut requests, mut page) = (1, 0);
 
     loop {
-        let asked = json!({"test_plan_execution_id": execution, "page": page, "page_size": 100});
-        let jobs = call(dispatcher, "list_jobs", asked).await;
+        let arguments = json!({"test_plan_execution_id": execution, "page": page, "page_size": 100});
+        let jobs = call(dispatcher, "list_jobs", arguments).await;
         (requests, page) = (requests + 1, page + 1);
 
         let jobs = jobs.get("data").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -92,9 +91,9 @@ async fn one_by_one(dispatcher: &Dispatcher, execution: &Value) -> usize {
     }
 }
 
-/// A run that failed, with a report of usual length.
-fn run(number: usize, is_alike: bool) -> Value {
-    let test = if is_alike { 0 } else { number };
+/// Returns a failed run with a report of typical length.
+fn run(number: usize, is_equal: bool) -> Value {
+    let test = if is_equal { 0 } else { number };
     let report =
         format!("Tapped door {test} three times; it stayed closed, and the lantern burnt out meanwhile.");
     let goal = format!("Open door {test} with the button at the top right");
@@ -115,38 +114,38 @@ fn run(number: usize, is_alike: bool) -> Value {
     })
 }
 
-fn job(number: usize, is_alike: bool) -> Value {
-    let run = run(number, is_alike);
+fn job(number: usize, is_equal: bool) -> Value {
+    let run = run(number, is_equal);
     json!({
         "job_id": format!("00000010-0000-4000-8000-{number:012x}"), "status": "COMPLETED",
         "multiplayer_test_id": run.pointer("/test/id"), "test_name": run.pointer("/test/name"), "runs": [run],
     })
 }
 
-/// What a service answers whose one execution has so many runs that failed.
-fn answer(uri: &Uri, runs: usize, is_alike: bool) -> Value {
+/// Returns the answer of a service whose only execution has this number of failed runs.
+fn answer(uri: &Uri, runs: usize, is_equal: bool) -> Value {
     let number = |text: &str| text.trim_start_matches(|one: char| !one.is_ascii_digit()).parse().unwrap_or(0);
     let last = uri.path().rsplit('/').next().unwrap_or_default();
     if last == EXECUTION {
         return json!({"id": last, "test_plan_name": "All", "status": "completed", "total_tests": runs});
     }
     if last != "jobs" {
-        return run(number(last), is_alike);
+        return run(number(last), is_equal);
     }
 
     let query = uri.query().unwrap_or_default();
     let page: usize = query.split('&').find_map(|pair| pair.strip_prefix("page=")).map_or(0, number);
-    let shown: Vec<_> = (page * 100..runs.min(page * 100 + 100)).map(|one| job(one, is_alike)).collect();
+    let shown: Vec<_> = (page * 100..runs.min(page * 100 + 100)).map(|one| job(one, is_equal)).collect();
 
     json!({"data": shown, "pagination": {"total_pages": runs.div_ceil(100)}})
 }
 
-/// Prints how long the answer is about so many runs that failed.
-async fn measure(runs: usize, is_alike: bool) {
+/// Prints the length of the summary of this number of failed runs.
+async fn measure(runs: usize, is_equal: bool) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let base_url = format!("http://{}/api/v1", listener.local_addr().expect("an address"));
     let router = Router::new().fallback(move |uri: Uri| async move {
-        ([("content-type", "application/json")], answer(&uri, runs, is_alike).to_string())
+        ([("content-type", "application/json")], answer(&uri, runs, is_equal).to_string())
     });
     let serving = tokio::spawn(async move { axum::serve(listener, router).await });
     let summary =
@@ -154,7 +153,7 @@ async fn measure(runs: usize, is_alike: bool) {
 
     serving.abort();
     let shown = summary.get("failures").and_then(Value::as_array).map_or(0, Vec::len);
-    let how = if is_alike { "all alike" } else { "all different" };
+    let how = if is_equal { "all equal" } else { "all different" };
     println!(
         "{runs} failed runs, {how}: {} characters, {shown} entries",
         summary.to_string().chars().count()
@@ -178,16 +177,16 @@ fn main() {
         let execution = execution(&sandbox, &dispatcher).await;
         slow_down(&sandbox).await;
         let arguments = json!({"test_plan_execution_id": execution});
-        let (ours, summary) = timed(call(&dispatcher, "summarize_results", arguments)).await;
-        let (theirs, requests) = timed(one_by_one(&dispatcher, &execution)).await;
+        let (summarized, summary) = timed(call(&dispatcher, "summarize_results", arguments)).await;
+        let (sequential, requests) = timed(read_sequentially(&dispatcher, &execution)).await;
         println!(
-            "summarize {RUNS} failed runs at {LATENCY_MS} ms: {ours:.1?}, {requests} requests one by one {theirs:.1?}: {:.1}x; {} characters",
-            theirs.as_secs_f64() / ours.as_secs_f64(),
+            "summarize {RUNS} failed runs at {LATENCY_MS} ms: {summarized:.1?}, {requests} requests in sequence {sequential:.1?}: {:.1}x; {} characters",
+            sequential.as_secs_f64() / summarized.as_secs_f64(),
             summary.to_string().chars().count(),
         );
         for runs in [1, 50, 500] {
-            for is_alike in [false, true] {
-                measure(runs, is_alike).await;
+            for is_equal in [false, true] {
+                measure(runs, is_equal).await;
             }
         }
     });

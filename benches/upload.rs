@@ -1,7 +1,7 @@
-//! Uploading a build in parts, with and without its SHA-256, against the least that any client does: four streaming
-//! PUTs at once from the same file to the same storage. `cargo bench --bench upload`
-#![expect(clippy::print_stdout, reason = "it prints its figures")]
-#![expect(clippy::expect_used, reason = "without a service there are no figures")]
+//! Uploads a build in parts, with and without its SHA-256, and compares with the minimum that a client must do: four
+//! concurrent streaming PUTs from the same file to the same storage. `cargo bench --bench upload`
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
+#![expect(clippy::expect_used, reason = "a benchmark without a service cannot run")]
 
 use std::{
     fs::File,
@@ -28,18 +28,19 @@ use tokio_util::io::ReaderStream;
 const MIB: u64 = 1024 * 1024;
 const PART: u64 = 64 * MIB;
 const PARTS: u64 = 16;
-const AT_ONCE: usize = 4;
+const CONCURRENT_PARTS: usize = 4;
 const ROUNDS: usize = 5;
-/// What a reader takes at once, for both.
+/// Size of the buffer that both uploads read with.
 const CHUNK: usize = 256 * 1024;
 
-/// A service that begins and completes every upload, and a storage that forgets what it gets.
+/// Answers as a service that accepts every upload, and as a storage that discards the parts.
 async fn answer(State(address): State<SocketAddr>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let text = match (head.method.as_str(), head.uri.path().rsplit('/').next()) {
         ("PUT", _) => {
-            let arrived = body.into_data_stream().try_fold(0, async |sum, chunk| Ok(sum + chunk.len())).await;
-            assert!(arrived.is_ok(), "a part arrives whole");
+            let received =
+                body.into_data_stream().try_fold(0, async |sum, chunk| Ok(sum + chunk.len())).await;
+            assert!(received.is_ok(), "a part arrives completely");
             return [("etag", "\"stored\"")].into_response();
         }
         ("GET", Some("parts")) => {
@@ -69,7 +70,7 @@ fn dispatcher(address: SocketAddr, directory: &Path) -> Dispatcher {
     Dispatcher::new(settings.tools_config())
 }
 
-async fn ours(dispatcher: &Dispatcher, checksum: bool) -> Duration {
+async fn upload_build(dispatcher: &Dispatcher, checksum: bool) -> Duration {
     let tool = catalog::find_tool("upload_build").expect("a tool");
     let arguments = json!({"path": "game.apk", "wait": true, "fill_details": false, "checksum": checksum});
     let arguments = arguments.as_object().cloned().unwrap_or_default();
@@ -80,7 +81,7 @@ async fn ours(dispatcher: &Dispatcher, checksum: bool) -> Duration {
     started.elapsed()
 }
 
-async fn least(client: &reqwest::Client, address: SocketAddr, file: &Path) -> Duration {
+async fn upload_plainly(client: &reqwest::Client, address: SocketAddr, file: &Path) -> Duration {
     let put = |number: u64| async move {
         let mut file = tokio::fs::File::open(file).await.expect("the file");
         file.seek(std::io::SeekFrom::Start((number - 1) * PART)).await.expect("its part");
@@ -90,7 +91,7 @@ async fn least(client: &reqwest::Client, address: SocketAddr, file: &Path) -> Du
     };
 
     let started = Instant::now();
-    stream::iter(1..=PARTS).map(put).buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
+    stream::iter(1..=PARTS).map(put).buffer_unordered(CONCURRENT_PARTS).collect::<Vec<()>>().await;
 
     started.elapsed()
 }
@@ -100,7 +101,7 @@ fn median(mut values: Vec<Duration>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or_default().as_secs_f64()
 }
 
-/// Serves on a thread of its own, as a service elsewhere does.
+/// Starts the service in another thread, so that it does not share the runtime of the client.
 fn serve() -> SocketAddr {
     let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     listener.set_nonblocking(true).expect("a listener");
@@ -135,9 +136,9 @@ async fn compare(address: SocketAddr) {
     let [mut hashed, mut bare, mut floor] = [const { Vec::new() }; 3];
 
     for _ in 0..ROUNDS {
-        floor.push(least(&client, address, &file).await);
-        bare.push(ours(&dispatcher, false).await);
-        hashed.push(ours(&dispatcher, true).await);
+        floor.push(upload_plainly(&client, address, &file).await);
+        bare.push(upload_build(&dispatcher, false).await);
+        hashed.push(upload_build(&dispatcher, true).await);
     }
 
     let [hashed, bare, floor] = [hashed, bare, floor].map(median);

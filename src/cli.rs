@@ -7,7 +7,7 @@
 mod command_error;
 mod confirmation;
 mod dispatcher;
-mod download_progress;
+mod download_progress_bar;
 mod exit_status;
 mod failure_output;
 mod output;

@@ -16,6 +16,7 @@ use crate::{
 /// Returns whether `failure` asks for a confirmation and the person at the terminal confirms. Without a terminal
 /// nobody can confirm.
 pub(super) fn is_confirmed(failure: &Failure) -> Result<bool> {
+    // Both streams must be terminals: the question is printed on one and answered on the other.
     let is_question = failure.code == Code::ConfirmationRequired;
     if !is_question || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(false);
@@ -40,6 +41,7 @@ pub(super) async fn call_with_confirmation(
         return Err(failure.into());
     }
 
+    // The first call was refused before any request, so nothing is sent twice.
     arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
 
     Ok(dispatcher.call_tool(tool, arguments, CallerContext::silent()).await?)

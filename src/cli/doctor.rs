@@ -11,7 +11,7 @@ mod text;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use self::{offered_tools::OfferedTools, report::Report};
+use self::{offered_tools::OfferedTools, report::DoctorReport};
 use super::{
     command_error::CommandError,
     exit_status::ExitStatus,
@@ -44,7 +44,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 }
 
 /// Collects the report. Sends requests only if the settings are usable.
-async fn examine(settings: &Settings) -> serde_json::Result<Report> {
+async fn examine(settings: &Settings) -> serde_json::Result<DoctorReport> {
     let config = settings.tools_config();
     let urls = config
         .as_ref()
@@ -55,12 +55,13 @@ async fn examine(settings: &Settings) -> serde_json::Result<Report> {
     let (mut hosts, mut probes) = (Vec::new(), Vec::new());
     if let Some((base_url, knowledge_url)) = urls {
         hosts = hosts::reach_all(&gateway, &base_url, knowledge_url.as_ref()).await;
+        // Probes of an unreachable host would only repeat its failure.
         if hosts.first().is_some_and(|main| main.reached.is_some()) {
             probes = probes::run_all(&gateway, settings, knowledge_url.is_some()).await;
         }
     }
 
-    Ok(Report {
+    Ok(DoctorReport {
         version: env!("CARGO_PKG_VERSION"),
         settings: settings.shown_values(),
         project: settings.project().map(str::to_owned),

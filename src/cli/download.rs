@@ -7,7 +7,7 @@ mod run_files;
 use clap::{ArgMatches, Command};
 
 use super::{
-    command_error::CommandError, dispatcher::build_dispatcher, download_progress::DownloadProgress,
+    command_error::CommandError, dispatcher::build_dispatcher, download_progress_bar::DownloadProgressBar,
     exit_status::ExitStatus,
 };
 use crate::settings::Settings;
@@ -25,7 +25,7 @@ pub(super) fn command() -> Command {
 /// Downloads the files and prints what was saved.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let dispatcher = build_dispatcher(settings);
-    let progress = DownloadProgress::new();
+    let progress = DownloadProgressBar::new();
 
     match matches.subcommand() {
         Some(("run", matches)) => run_files::run(matches, &dispatcher, &progress).await,

@@ -58,6 +58,7 @@ pub(super) fn directory<'a>(tool: &Tool, matches: &'a ArgMatches) -> Result<Opti
 pub(super) fn save(pictures: &[Picture], directory: &Path) -> Result<(), Failure> {
     for (number, picture) in (1..).zip(pictures) {
         let path = directory.join(format!("{PREFIX}{number}.{}", picture.extension()));
+        // `create_new` fails instead of overwriting a file that was created in the meantime.
         let file = OpenOptions::new().write(true).create_new(true).open(&path);
 
         file.and_then(|mut file| file.write_all(&picture.data)).map_err(|error| {

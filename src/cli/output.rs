@@ -49,6 +49,7 @@ pub(super) fn print_reply(reply: &Reply, raw: bool) -> Result<()> {
 
 /// Returns the records of a list as a table of those fields that are neither objects nor arrays.
 fn list_table(value: &Value) -> Option<Table> {
+    // A reply without `data` is a single record, which indented JSON shows better than a table.
     let records = value.get("data")?.as_array()?;
     let first = records.first()?.as_object()?;
     let is_plain = |value: &Value| !value.is_object() && !value.is_array();

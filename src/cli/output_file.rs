@@ -42,6 +42,7 @@ impl OutputFile {
         let check = match &target {
             WriteTarget::StandardOutput | WriteTarget::StandardError => Ok(()),
             WriteTarget::OpenFile(path) => path.metadata().map(drop),
+            // A temporary file shows that the directory is writable. It is removed at once.
             WriteTarget::File(path) => temporary_file(path).map(drop),
         };
         check.map_err(|error| refusal(&error))?;

@@ -59,12 +59,14 @@ impl fmt::Display for Table {
 
 /// Returns `text` as one line without control characters that is at most [`MAX_CELL_WIDTH`] wide.
 fn printable(text: &str) -> String {
+    // A control character could move the cursor or change colours of the terminal.
     let line: String =
         text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
     if line.width() <= MAX_CELL_WIDTH {
         return line;
     }
 
+    // One column remains for the ellipsis.
     let mut width = 0;
     let fitting = line.chars().take_while(|character| {
         width += character.width().unwrap_or(0);

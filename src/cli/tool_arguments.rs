@@ -77,6 +77,7 @@ pub(super) fn read_arguments(tool: &Tool, matches: &ArgMatches) -> Result<Fields
         // A command may lack the flag of an argument.
         let Ok(Some(texts)) = matches.try_get_many::<String>(name) else { continue };
         let texts: Vec<_> = texts.map(String::as_str).collect();
+        // The check of the arguments converts texts to numbers and booleans, and single values to lists.
         let value = match texts.as_slice() {
             [text] => Value::from(*text),
             _ => Value::from(texts),
@@ -120,6 +121,7 @@ fn argument_flag(name: &str, help: String) -> Arg {
     let long = name.replace('_', "-");
     let flag =
         Arg::new(name.to_owned()).value_name("VALUE").action(ArgAction::Append).allow_hyphen_values(true);
+    // People copy argument names from the descriptions of tools, so `--run_id` works too.
     let flag = if long == name { flag } else { flag.alias(name.to_owned()) };
 
     flag.long(long).help(help).help_heading("Arguments")

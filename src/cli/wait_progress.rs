@@ -46,6 +46,7 @@ impl ProgressSink for WaitProgress {
             }
             Self::Lines(last) => {
                 let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+                // Equal lines would fill the log of a CI job.
                 if *last != message {
                     message.clone_into(&mut last);
                     // If standard error is closed, the wait continues without progress messages.

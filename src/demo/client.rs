@@ -28,6 +28,7 @@ impl McpClient {
     pub(super) async fn start(environment: &[(&str, String)]) -> Result<Self> {
         let binary = std::env::current_exe().context("the path of this program cannot be found")?;
         let mut command = Command::new(binary);
+        // Settings of the user must not change the demo.
         for setting in crate::settings::SETTINGS.iter().filter(|setting| !setting.variable.is_empty()) {
             command.env_remove(setting.variable);
         }

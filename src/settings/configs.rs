@@ -11,8 +11,8 @@ use super::{
         READ_ONLY, STATE_DIR, TIMEOUT_S, TMSYS_NAME, TOOLSETS,
     },
     parse,
-    parser::Parser,
-    problem::Problem,
+    parser::SettingParser,
+    problem::SettingProblem,
     values::Values,
 };
 use crate::{
@@ -43,9 +43,10 @@ pub(super) fn tools_config(
     values: &Values,
     ci_job: Option<&CiJob>,
     upload_timing: &UploadTiming,
-) -> Result<ToolsConfig, Vec<Problem>> {
-    let mut parser = Parser::new(values);
+) -> Result<ToolsConfig, Vec<SettingProblem>> {
+    let mut parser = SettingParser::new(values);
     let key = parser.key_source();
+    // A key file that cannot be read is no reason to hide the other problems.
     let masked_key = key.as_ref().and_then(|key| key.key().ok());
     let ca_file = parser.optional(&CA_FILE, parse::certificate_file);
 
@@ -61,7 +62,7 @@ pub(super) fn tools_config(
 }
 
 fn client_config(
-    parser: &mut Parser<'_>,
+    parser: &mut SettingParser<'_>,
     key: Option<KeySource>,
     ca_file: Option<PathBuf>,
 ) -> Option<ClientConfig> {
@@ -74,7 +75,7 @@ fn client_config(
 
 /// Returns the configuration of calls around the configuration `client`. Parses every value even if `client` is
 /// missing, so that all problems are found.
-fn call_config(parser: &mut Parser<'_>, client: Option<ClientConfig>) -> Option<CallConfig> {
+fn call_config(parser: &mut SettingParser<'_>, client: Option<ClientConfig>) -> Option<CallConfig> {
     let project = parser.optional(&PROJECT_ID, parse::project_id);
     let projects = parser.optional(&PROJECTS, parse::project_ids).unwrap_or_default();
     let tmsys_name = parser.optional(&TMSYS_NAME, parse::tmsys_name);
@@ -94,7 +95,7 @@ fn call_config(parser: &mut Parser<'_>, client: Option<ClientConfig>) -> Option<
 }
 
 fn files_config(
-    parser: &mut Parser<'_>,
+    parser: &mut SettingParser<'_>,
     ca_file: Option<PathBuf>,
     ci_job: Option<&CiJob>,
     upload_timing: &UploadTiming,
@@ -106,7 +107,7 @@ fn files_config(
 }
 
 /// Parses the values that no configuration contains, so that their problems are reported too.
-fn check_other_settings(parser: &mut Parser<'_>) {
+fn check_other_settings(parser: &mut SettingParser<'_>) {
     parser.optional(&LOG, |text| parse::log_filter(text).map(drop));
     parser.optional(&TOOLSETS, |words| Selection::parse(words, false).map_err(|error| error.to_string()));
 }

@@ -74,6 +74,7 @@ impl Settings {
 
     /// Replaces the URLs by those of an embedded sandbox. `key` is used unless another key is set.
     pub fn use_sandbox(&mut self, base_url: &str, knowledge_url: &str, key: &str) {
+        // A call must never reach the real service while the sandbox is requested.
         self.values.set(&BASE_URL, base_url, Origin::Sandbox);
         self.values.set(&KNOWLEDGE_URL, knowledge_url, Origin::Sandbox);
 

@@ -3,19 +3,19 @@
 use super::{
     definitions::{API_KEY, API_KEY_FILE, SETTINGS},
     parse::placeholder,
-    problem::Problem,
+    problem::SettingProblem,
     setting::Setting,
     values::Values,
 };
 use crate::client::{ApiKey, KeySource};
 
 /// Parses values one after the other. A value that cannot be parsed is recorded as a problem.
-pub(super) struct Parser<'a> {
+pub(super) struct SettingParser<'a> {
     values: &'a Values,
-    problems: Vec<Problem>,
+    problems: Vec<SettingProblem>,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> SettingParser<'a> {
     /// Returns a parser of `values`.
     pub(super) fn new(values: &'a Values) -> Self {
         Self { values, problems: Vec::new() }
@@ -44,6 +44,7 @@ impl<'a> Parser<'a> {
         setting: &Setting,
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> Option<T> {
+        // A placeholder is reported as such: the message of the parser would be misleading.
         let text = self.values.text(setting)?;
         let parsed = match placeholder(text) {
             Some(placeholder) => Err(format!(
@@ -71,7 +72,7 @@ impl<'a> Parser<'a> {
 
     /// Returns all problems in the order of the documentation. `key` is masked in the texts, because a problem may
     /// quote a key that was given as the value of another setting.
-    pub(super) fn into_problems(mut self, key: Option<&ApiKey>) -> Vec<Problem> {
+    pub(super) fn into_problems(mut self, key: Option<&ApiKey>) -> Vec<SettingProblem> {
         let position = |name: &str| SETTINGS.iter().position(|setting| setting.name() == name);
         self.problems.sort_by_key(|problem| position(problem.setting));
 
@@ -86,6 +87,6 @@ impl<'a> Parser<'a> {
 
     fn add_problem(&mut self, setting: &Setting, reason: impl Into<String>) {
         let origin = self.values.origin(setting).map_or("not set".to_owned(), |origin| origin.to_string());
-        self.problems.push(Problem { setting: setting.name(), origin, reason: reason.into() });
+        self.problems.push(SettingProblem { setting: setting.name(), origin, reason: reason.into() });
     }
 }

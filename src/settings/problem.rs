@@ -7,7 +7,7 @@ use crate::failure::{Code, Failure};
 
 /// A setting that is missing or unusable.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Problem {
+pub(super) struct SettingProblem {
     /// Name of the setting.
     pub(super) setting: &'static str,
     /// Origin of the value, or `not set`.
@@ -18,9 +18,10 @@ pub(super) struct Problem {
 }
 
 /// Returns the failure of every call while these problems exist.
-pub(super) fn not_configured(problems: &[Problem]) -> Failure {
-    let listed =
-        problems.iter().map(|Problem { setting, origin, reason }| format!("`{setting}` ({origin}) {reason}"));
+pub(super) fn not_configured(problems: &[SettingProblem]) -> Failure {
+    let listed = problems
+        .iter()
+        .map(|SettingProblem { setting, origin, reason }| format!("`{setting}` ({origin}) {reason}"));
     let listed = listed.collect::<Vec<_>>().join("; ");
 
     Failure::new(Code::NotConfigured, format!("tas-mcp cannot call the service: {listed}"))

@@ -8,11 +8,11 @@ use super::{definitions::SETTINGS, setting::Setting};
 
 /// Values of the settings by name, not parsed yet.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Values(BTreeMap<&'static str, Value>);
+pub(super) struct Values(BTreeMap<&'static str, SourcedText>);
 
 /// Text of a setting, and its origin.
 #[derive(Clone)]
-pub(super) struct Value {
+pub(super) struct SourcedText {
     text: String,
     origin: Origin,
 }
@@ -36,6 +36,7 @@ impl Values {
         for setting in SETTINGS {
             let from_flag = || Some((flag_text(setting, matches)?, Origin::Flag(setting.flag)));
             let from_variable = || Some((variable(setting.variable)?, Origin::Variable(setting.variable)));
+            // Hosts pass variables that are not filled in as empty texts.
             let is_filled = |(text, _): &(String, Origin)| !text.trim().is_empty();
 
             if let Some((text, origin)) =
@@ -50,7 +51,7 @@ impl Values {
 
     /// Sets the value of `setting`, in place of an earlier one.
     pub(super) fn set(&mut self, setting: &Setting, text: impl Into<String>, origin: Origin) {
-        self.0.insert(setting.name(), Value { text: text.into(), origin });
+        self.0.insert(setting.name(), SourcedText { text: text.into(), origin });
     }
 
     /// Returns whether `setting` has a value.
@@ -60,7 +61,7 @@ impl Values {
 
     /// Returns the value of `setting` without surrounding spaces.
     pub(super) fn text(&self, setting: &Setting) -> Option<&str> {
-        self.0.get(setting.name()).map(Value::text)
+        self.0.get(setting.name()).map(SourcedText::text)
     }
 
     /// Returns the origin of the value of `setting`.
@@ -74,16 +75,16 @@ impl Values {
     }
 }
 
-impl Value {
+impl SourcedText {
     fn text(&self) -> &str {
         self.text.trim()
     }
 }
 
-impl fmt::Debug for Value {
+impl fmt::Debug for SourcedText {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The text is left out, because one of the values is the API key.
-        formatter.debug_struct("Value").field("origin", &self.origin).finish_non_exhaustive()
+        formatter.debug_struct("SourcedText").field("origin", &self.origin).finish_non_exhaustive()
     }
 }
 

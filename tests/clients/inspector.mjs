@@ -1,4 +1,4 @@
-// The command line of the MCP inspector, in each protocol era that its configuration knows.
+// Runs the command line of the MCP inspector in each protocol era of its configuration.
 // Usage: node inspector.mjs SERVER INSPECTOR
 
 import assert from 'node:assert/strict';
@@ -16,11 +16,11 @@ const IS_ERROR = 5;
 const entry = (protocolEra) => ({ command: server, args: ['--sandbox'], protocolEra });
 writeFileSync(config, JSON.stringify({ mcpServers: Object.fromEntries(eras.map((era) => [era, entry(era)])) }));
 
-/** One run of the inspector: a process of its own, and a server of its own. */
+/** Runs the inspector once, with a new process and a new server. */
 function run(era, ...args) {
   const run = spawnSync(process.execPath, [inspector, '--cli', '--config', config, '--server', era, ...args, '--format', 'json'], {
     encoding: 'utf8',
-    // Otherwise it wants a keychain.
+    // The default secret store needs a keychain.
     env: { ...process.env, MCP_INSPECTOR_SECRET_STORE: 'memory' },
   });
   assert.ok([0, IS_ERROR].includes(run.status), `exit code ${run.status}: ${run.stderr}`);
@@ -34,7 +34,7 @@ function inspect(era, ...args) {
   return answer;
 }
 
-/** What the inspector knows of the view of a tool. */
+/** Returns what the inspector reports about the view of a tool. */
 function view(era, name) {
   return JSON.parse(run(era, '--method', 'tools/call', '--tool-name', name, '--app-info').stdout).appInfo;
 }
@@ -46,7 +46,7 @@ for (const era of eras) {
       call: async (name, args) =>
         inspect(era, '--method', 'tools/call', '--tool-name', name, '--tool-args-json', JSON.stringify(args)),
     });
-    // It is running, and becomes a task where the era has them: the inspector then asks until it is over.
+    // The job is running. In an era with tasks the wait becomes a task, which the inspector polls to the end.
     const job = { job_id: 'fc3a0611-66b1-46a6-ac1c-51f6f144ac87', timeout_seconds: 60 };
     const waited = inspect(era, '--method', 'tools/call', '--tool-name', 'wait_for_completion', '--tool-args-json', JSON.stringify(job));
     assert.equal(waited.structuredContent.status, 'completed');

@@ -1,12 +1,12 @@
-"""Reads JUnit reports with junitparser and holds them to what there is in the sandbox."""
+"""Reads JUnit reports with junitparser and compares them with the seed data of the sandbox."""
 
 import sys
 
 from junitparser import Error, Failure, JUnitXml
 
 
-def of_execution(report):
-    """Three tests that passed, and one that failed."""
+def check_execution(report):
+    """Expects three passed tests and one failed test."""
     suites = list(report)
     assert (report.tests, report.failures, report.errors) == (4, 1, 0), report
     assert len(suites) == 4 and all(suite.tests == 1 for suite in suites), suites
@@ -22,8 +22,8 @@ def of_execution(report):
         assert {"run_id", "job_id", "build_id"} <= names, names
 
 
-def of_jobs(report):
-    """A job that passed, one that failed, one that was stopped, and one that was rejected."""
+def check_jobs(report):
+    """Expects a passed, a failed, a stopped and a rejected job."""
     assert (report.tests, report.failures, report.errors) == (4, 1, 2), report
     results = [case.result for suite in report for case in suite]
     kinds = [[(type(one), one.type) for one in result] for result in results]
@@ -34,5 +34,5 @@ def of_jobs(report):
 
 kind, path = sys.argv[1:]
 report = JUnitXml.fromfile(path)
-{"execution": of_execution, "jobs": of_jobs}[kind](report)
+{"execution": check_execution, "jobs": check_jobs}[kind](report)
 print(f"junitparser, {kind}: {report.tests} cases, {report.failures} failed, {report.errors} errors, {report.time} s")

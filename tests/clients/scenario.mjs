@@ -1,9 +1,9 @@
-// What every JavaScript client has to get from `tas-mcp --sandbox`, whatever the protocol revision.
-// An adapter has `tools()`, the names of the tools, and `call(name, arguments)`, the result of a call.
+// The results that every JavaScript client must get from `tas-mcp --sandbox`, in every protocol revision.
+// An adapter has two functions: `tools()` returns the names of the tools, `call(name, arguments)` the result of a call.
 
 import assert from 'node:assert/strict';
 
-/** The one text block of a result, which is JSON in every case. */
+/** Parses the single text block of a result, which is always JSON. */
 function text(result) {
   assert.equal(result.content.length, 1);
   assert.equal(result.content[0].type, 'text');
@@ -34,7 +34,7 @@ export async function scenario(client) {
   assert.ok(configs.data.length > 0);
 
   const runs = success(await client.call('list_runs', { project_id: 'demo', page_size: 100 })).data;
-  // The oldest was there when the sandbox started: some clients start one for each call.
+  // The oldest run is part of the seed data. Newer runs may be missing, because some clients start a sandbox per call.
   const [{ multiplayer_run_id: id }] = runs.sort((one, other) => one.created_at.localeCompare(other.created_at));
   assert.equal(success(await client.call('get_run', { run_id: id })).multiplayer_run_id, id);
 
@@ -48,7 +48,7 @@ export async function scenario(client) {
   return tools.length;
 }
 
-/** Runs the scenario and prints its one line. */
+/** Runs the scenario and prints one line with its result. */
 export async function report(title, run) {
   try {
     console.log(`ok      ${title}: ${await run()}`);

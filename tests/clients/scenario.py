@@ -1,4 +1,4 @@
-"""What every Python client has to get from `tas-mcp --sandbox`, whatever the protocol revision.
+"""The results that every Python client must get from `tas-mcp --sandbox`, in every protocol revision.
 
 Usage: python scenario.py SERVER
 """
@@ -12,7 +12,7 @@ MODES = ["legacy", "auto", "2026-07-28"]
 
 
 def text(result):
-    """The one text block of a result, which is JSON in every case."""
+    """Parses the single text block of a result, which is always JSON."""
     [block] = result["content"]
     assert block["type"] == "text", block
     return json.loads(block["text"])
@@ -33,7 +33,7 @@ def failure(result, code):
 
 
 async def scenario(tools, call):
-    """Runs the scenario: `tools()` gives names, `call(name, arguments)` a result as JSON."""
+    """Runs the scenario. `tools()` returns the names of the tools, `call(name, arguments)` a result as JSON."""
     names = await tools()
     for name in ["list_deployment_configs", "list_runs", "get_run", "get_job", "start_run"]:
         assert name in names, f"{name} is not offered"
@@ -95,7 +95,7 @@ def main(server):
             title = f"Python {package} {importlib.metadata.version(package)}, {mode}"
             try:
                 print(f"ok      {title}: {asyncio.run(run(server, mode))} tools")
-            except Exception as error:  # Whatever a client raises is a finding.
+            except Exception as error:  # Any exception of a client is a finding.
                 print(f"FAILED  {title}: {error!r}")
                 failed = True
     return failed

@@ -1,4 +1,4 @@
-// TypeScript SDK, version 1: knows the revisions up to 2025-11-25.
+// Runs the scenario with version 1 of the TypeScript SDK, which supports the revisions up to 2025-11-25.
 // Usage: node typescript_v1.mjs SERVER
 
 import assert from 'node:assert/strict';
@@ -13,7 +13,7 @@ await report('TypeScript SDK 1', async () => {
   await client.connect(new StdioClientTransport({ command: server, args: ['--sandbox'] }));
   try {
     const tools = await scenario({
-      // The list first: it compiles the output schemas that every answer is then held to.
+      // Listing the tools compiles the output schemas, with which the SDK validates every result.
       tools: async () => (await client.listTools()).tools.map((tool) => tool.name),
       call: (name, args) => client.callTool({ name, arguments: args }),
     });

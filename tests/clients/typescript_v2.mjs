@@ -1,4 +1,4 @@
-// TypeScript SDK, version 2, in each of its ways to agree on a revision.
+// Runs the scenario with version 2 of the TypeScript SDK, in each mode of version negotiation.
 // Usage: node typescript_v2.mjs SERVER
 
 import { Client } from '@modelcontextprotocol/client';
@@ -17,7 +17,7 @@ for (const [name, mode] of Object.entries(modes)) {
         tools: async () => (await client.listTools()).tools.map((tool) => tool.name),
         call: (tool, args) => client.callTool({ name: tool, arguments: args }),
       });
-      return `${tools} tools, revision ${client.getNegotiatedProtocolVersion?.() ?? 'not told'}`;
+      return `${tools} tools, revision ${client.getNegotiatedProtocolVersion?.() ?? 'unknown'}`;
     } finally {
       await client.close();
     }

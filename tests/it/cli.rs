@@ -1,4 +1,4 @@
-//! The operations from the command line.
+//! The commands that call and list tools.
 
 use serde_json::{Value, json};
 use tas_mcp::{
@@ -9,14 +9,14 @@ use tas_mcp::{
 use crate::support::{binary::told, service::Service};
 
 #[cfg(unix)]
-mod checks;
+mod ci_scripts;
 mod doctor;
 #[cfg(target_os = "linux")]
-mod places;
-mod reading;
+mod output_files;
+mod read_only;
 mod readme;
 
-/// Runs `call` against this service: exit code, what it printed, and the error that it answered.
+/// Runs `tas-mcp call` with this service. Returns the exit code, the printed result and the error.
 async fn call(service: &Service, arguments: &[&str], input: &[&str]) -> (Option<i32>, Value, Value) {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
@@ -27,7 +27,7 @@ async fn call(service: &Service, arguments: &[&str], input: &[&str]) -> (Option<
 }
 
 #[tokio::test]
-async fn a_result_is_printed_as_json_and_the_exit_code_is_0() {
+async fn a_result_is_printed_as_json_with_exit_code_0() {
     let service = Service::start().await;
     for flag in ["--run-id", "--run_id"] {
         let (code, run, error) = call(&service, &["get_run", flag, seed::RUN_FAILED], &[]).await;
@@ -39,7 +39,7 @@ async fn a_result_is_printed_as_json_and_the_exit_code_is_0() {
 }
 
 #[tokio::test]
-async fn a_list_repeats_its_flag() {
+async fn a_list_argument_repeats_its_flag() {
     let service = Service::start().await;
     let jobs = ["stop_runs", "--job-ids", seed::JOB_RUNNING, "--job-ids", seed::JOB_QUEUED];
     let (code, stopped, _) = call(&service, &jobs, &[]).await;
@@ -47,16 +47,16 @@ async fn a_list_repeats_its_flag() {
 }
 
 #[tokio::test]
-async fn json_comes_as_an_argument_or_from_standard_input_and_flags_beat_it() {
+async fn flags_override_json_from_an_argument_or_standard_input() {
     let service = Service::start().await;
     let (code, page, _) = call(&service, &["list_tests", "--json", r#"{"page_size": 2}"#], &[]).await;
 
     assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(2)));
-    for place in
+    for arguments in
         [&["list_tests", "--json", "--page-size", "1"][..], &["list_tests", "--page-size", "1", "--json"]]
     {
-        let (code, page, _) = call(&service, place, &[]).await;
-        assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(1)), "{place:?}");
+        let (code, page, _) = call(&service, arguments, &[]).await;
+        assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(1)), "{arguments:?}");
     }
 
     let flags = ["list_tests", "--json", "-", "--page-size", "1"];
@@ -66,7 +66,7 @@ async fn json_comes_as_an_argument_or_from_standard_input_and_flags_beat_it() {
 }
 
 #[tokio::test]
-async fn the_exit_code_says_how_it_ended() {
+async fn the_exit_code_is_the_kind_of_failure() {
     let service = Service::start().await;
     let export = ["export_tmsys_run", "--multiplayer-run-id", seed::RUN_FAILED];
     service.fault(json!({"operation": "export_tmsys_run", "reset": true})).await;
@@ -89,7 +89,7 @@ async fn the_exit_code_says_how_it_ended() {
 }
 
 #[tokio::test]
-async fn what_is_not_set_is_to_be_set_here_and_not_in_a_host() {
+async fn the_hint_for_missing_settings_names_flags_and_variables() {
     for arguments in [&["call", "list_tests"][..], &["wait", "--run-id", "x"], &["upload", "Cargo.toml"]] {
         let output = told(arguments, &[], &[]).await;
         let error = serde_json::from_slice::<Value>(&output.stderr).expect("JSON")["error"].clone();
@@ -100,7 +100,7 @@ async fn what_is_not_set_is_to_be_set_here_and_not_in_a_host() {
 }
 
 #[tokio::test]
-async fn a_tool_that_read_only_mode_forbids_is_known() {
+async fn a_tool_that_read_only_mode_excludes_is_refused_by_name() {
     let output = told(&["--read-only", "--sandbox", "call", "start_run"], &[], &[]).await;
     let error = serde_json::from_slice::<Value>(&output.stderr).expect("JSON")["error"].clone();
     assert_eq!(output.status.code(), Some(2));
@@ -118,7 +118,7 @@ async fn tools_lists_every_tool_with_its_cost() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_reader_that_has_enough_is_no_error() {
+async fn a_closed_output_is_not_an_error() {
     let binary = env!("CARGO_BIN_EXE_tas-mcp");
     let commands = ["tools --json | head -c 1", "tools --json | true", "completions bash | true"];
     let shell = commands.map(|command| format!("'{binary}' {command}")).join("; ");
@@ -127,15 +127,15 @@ async fn a_reader_that_has_enough_is_no_error() {
 }
 
 #[tokio::test]
-async fn one_tool_is_shown_as_hosts_see_it() {
+async fn one_tool_is_printed_as_hosts_receive_it() {
     let output = told(&["tools", "get_run"], &[], &[]).await;
-    let shown: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let printed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let snapshot: Value = serde_json::from_str(include_str!("../../tools/get_run.json")).expect("JSON");
-    assert_eq!(shown, snapshot);
+    assert_eq!(printed, snapshot);
 }
 
 #[tokio::test]
-async fn completions_know_commands_tools_and_their_arguments() {
+async fn completion_scripts_contain_commands_tools_and_arguments() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = told(&["completions", shell], &[], &[]).await;
         let script = String::from_utf8(output.stdout).expect("UTF-8");

@@ -1,4 +1,4 @@
-//! Settings: where they come from, and what is said of unusable ones (`design.md` 2).
+//! The sources of the settings, and the messages about unusable settings (`design.md` 2).
 
 use serde_json::{Value, json};
 use tas_mcp::{
@@ -14,11 +14,11 @@ use crate::support::{
 mod knowledge;
 mod selection;
 
-/// Settings that are all there are.
+/// The smallest set of usable settings.
 const GOOD: [(&str, &str); 2] =
     [("TAS_BASE_URL", "https://service.example/api/v1"), ("TAS_API_KEY", "svc_secret")];
 
-/// What a call answers with these settings: `[setting, origin, problem]` of everything that is wrong.
+/// Calls a tool with these settings. Returns `[setting, origin, problem]` of every reported problem.
 async fn problems(settings: &Settings) -> Vec<[String; 3]> {
     let mut host = Host::open(settings).await;
     let error = host.fail("get_run", json!({"run_id": seed::RUN_PASSED})).await;
@@ -42,7 +42,7 @@ fn good_but<'a>(name: &'a str, value: &'a str) -> Vec<(&'a str, &'a str)> {
 }
 
 #[tokio::test]
-async fn a_flag_beats_a_variable() {
+async fn a_flag_overrides_a_variable() {
     let service = Service::start().await;
     let (base_url, wrong) = (service.base_url(), "https://wrong.example/api/v1");
     let variables =
@@ -62,7 +62,7 @@ async fn a_flag_beats_a_variable() {
 }
 
 #[tokio::test]
-async fn an_empty_value_is_as_good_as_none() {
+async fn an_empty_value_counts_as_not_set() {
     let service = Service::start().await;
     let base_url = service.base_url();
     let variables =
@@ -75,7 +75,7 @@ async fn an_empty_value_is_as_good_as_none() {
 }
 
 #[tokio::test]
-async fn everything_that_is_wrong_is_said_at_once() {
+async fn all_problems_are_reported_together_in_the_order_of_the_documentation() {
     let nothing = problems(&settings(&[("TAS_BASE_URL", ""), ("TAS_API_KEY", "  ")])).await;
     let not_set = "not set".to_owned();
     let expected = [
@@ -110,7 +110,7 @@ async fn everything_that_is_wrong_is_said_at_once() {
 }
 
 #[tokio::test]
-async fn each_setting_says_what_it_takes() {
+async fn a_problem_names_the_valid_values() {
     let (seconds, word) =
         ("must be a whole number from 1 to 45", "must contain only lower-case letters, digits and `_`");
     let characters = "has characters that no key has (a line break, a space or a control character?)";
@@ -132,7 +132,7 @@ async fn each_setting_says_what_it_takes() {
 }
 
 #[tokio::test]
-async fn a_placeholder_that_was_not_expanded_is_called_that() {
+async fn a_placeholder_that_the_host_did_not_replace_is_reported_as_such() {
     for (name, value, shown) in [
         ("TAS_API_KEY", "${TAS_API_KEY}", "${TAS_API_KEY}"),
         ("TAS_API_KEY", "${input:tas-key}", "${input:tas-key}"),
@@ -154,7 +154,7 @@ async fn a_placeholder_that_was_not_expanded_is_called_that() {
 }
 
 #[tokio::test]
-async fn a_key_in_the_wrong_place_is_not_shown() {
+async fn a_key_given_as_another_setting_is_masked() {
     for (name, value) in [
         ("TAS_BASE_URL", "svc_secret"),
         ("TAS_BASE_URL", "https://service.example/svc_secret"),
@@ -173,14 +173,14 @@ async fn a_key_in_the_wrong_place_is_not_shown() {
 }
 
 #[tokio::test]
-async fn a_key_beats_a_key_file() {
+async fn a_key_overrides_a_key_file() {
     let service = Service::start().await;
     let settings = service.settings(keys::DEMO, &[("TAS_API_KEY_FILE", "/nowhere/key")]);
     Host::open(&settings).await.succeed("list_tests", json!({})).await;
 }
 
 #[tokio::test]
-async fn without_usable_settings_the_tools_are_listed_all_the_same() {
+async fn the_tools_are_listed_without_usable_settings() {
     let mut host = Host::open(&settings(&[])).await;
     let tools = host.request("tools/list", json!({})).await["result"]["tools"].clone();
     assert!(tools.as_array().is_some_and(|tools| tools.len() > 10), "{tools}");

@@ -1,4 +1,4 @@
-// The real binary: its sandbox, the pages that it writes, and what it says as an MCP server.
+// Runs the binary: as a sandbox, as the command that writes pages, and as an MCP server.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 
 const binary = process.env.BINARY;
 
-/** Ids of the sandbox that the tests look at. */
+/** Ids of the seed data that the tests use. */
 export const RUN_THREE_PLAYERS = 'ih5w5636edb';
 export const RUN_FAILED = 'x03031trjx0';
 export const RUN_UNDER_WAY = 's3sank19vdh';
@@ -18,7 +18,7 @@ export const EXECUTION = '4ea293c9-1c5e-4484-9aa0-aaa3664e6f27';
 export const EXECUTION_QUEUED = '9a5b039a-4842-4101-9534-06bcfde2d02a';
 export const EXECUTION_UNDER_WAY = '6dce3d19-5134-4267-897c-7636f2b678c5';
 
-/** A sandbox on a clock that stands still, and a directory for pages. */
+/** A sandbox whose clock stands still, and a directory for pages. */
 export class Service {
   static async start() {
     const child = spawn(binary, ['sandbox', '--listen', '127.0.0.1:0', '--speed', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -42,14 +42,14 @@ export class Service {
     return { ...process.env, ...this.variables };
   }
 
-  /** The next answer of an operation. */
+  /** Sets the next answer of an operation. */
   async answer(operation, body) {
     const url = new URL('/_sandbox/faults', this.variables.TAS_BASE_URL);
     const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ operation, body }) });
     if (!answer.ok) throw new Error(`${operation}: ${await answer.text()}`);
   }
 
-  /** The page of an id, written by the command; its address. */
+  /** Writes the page of an id with the command. Returns the URL of the page. */
   page(id, name = id, ...more) {
     const file = join(this.directory, `${name}.html`);
     const run = spawnSync(binary, ['report', id, '--html', file, ...more], { encoding: 'utf8', env: this.environment });
@@ -57,7 +57,7 @@ export class Service {
     return pathToFileURL(file).href;
   }
 
-  /** What the MCP server answers to these requests. */
+  /** Sends these requests to the MCP server. Returns its answers. */
   ask(...requests) {
     const initialize = { method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } } };
     const numbered = [initialize, ...requests].map((request, id) => ({ jsonrpc: '2.0', id, ...request }));

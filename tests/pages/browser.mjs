@@ -1,4 +1,4 @@
-// A headless browser that reaches nothing but files, and notes what pages want.
+// A headless browser that can open only files, and records the requests of pages.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -10,9 +10,9 @@ const QUIET = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-ru
 
 export const launch = () => chromium.launch({ executablePath: process.env.BROWSER, args: QUIET });
 
-/** A page that was opened, with its errors and the addresses that it asked for. */
+/** An open page, with its errors and the URLs that it requested. */
 export async function open(browser, url, { theme = 'light', width = 900, height = 800, serve } = {}) {
-  // CSP must hold against the tests' own scripts too, except for the accessibility check.
+  // The policy of the page applies to the scripts of the tests too, except for the accessibility check.
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, timezoneId: 'UTC', locale: 'en-US' });
   const page = await context.newPage();
   const seen = { errors: [], requests: [], popups: [] };
@@ -30,12 +30,12 @@ export async function open(browser, url, { theme = 'light', width = 900, height 
   return { page, seen, close: () => context.close() };
 }
 
-/** No error, and no request but that for the page itself. */
+/** Checks that the page has no error and has requested only itself. */
 export function assertQuiet(seen, url) {
   assert.deepEqual(seen, { errors: [], requests: [url], popups: [] });
 }
 
-/** Nothing that the accessibility checker knows to be wrong, in a page or a frame. */
+/** Checks that the accessibility checker finds no violation in a page or a frame. */
 export async function assertAccessible(frame) {
   await frame.evaluate(axe);
   const { violations } = await frame.evaluate(() => window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] }));

@@ -1,4 +1,4 @@
-// The page that `tas-mcp report --html` writes.
+// Tests the page that `tas-mcp report --html` writes.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -31,7 +31,7 @@ test('a run is shown with its verdict, players, steps, bugs and files', async ()
   await close();
 });
 
-test('files are named with the command that saves them, since no browser has the key', async () => {
+test('files are listed with the command that saves them, because a browser has no key', async () => {
   const { page, close } = await open(browser, service.page(RUN_THREE_PLAYERS));
   assert.equal(await page.getByText('agent.log').count(), 3);
   assert.deepEqual(await page.locator('code').allInnerTexts(), Array(3).fill(`tas-mcp download run ${RUN_THREE_PLAYERS}`));
@@ -46,7 +46,7 @@ test('files are named with the command that saves them, since no browser has the
   }
 });
 
-test('a bug leads to the step at which it was seen', async () => {
+test('a bug links to its step', async () => {
   const { page, close } = await open(browser, service.page(RUN_FAILED));
   const step = page.locator('ol details').filter({ hasText: 'Pause the game' });
   await step.evaluate((row) => { row.open = false; });
@@ -57,7 +57,7 @@ test('a bug leads to the step at which it was seen', async () => {
   await close();
 });
 
-test('a failure leads to its run', async () => {
+test('a failure links to its run', async () => {
   const { page, close } = await open(browser, service.page(EXECUTION));
   await page.getByRole('region', { name: /^Failures/ }).getByRole('link').first().click();
   const reached = await page.evaluate(() => document.activeElement.innerText);
@@ -65,7 +65,7 @@ test('a failure leads to its run', async () => {
   await close();
 });
 
-test('a run that is compared keeps its page, and what changed stands below it', async () => {
+test('the page of a compared run shows the changes below the run', async () => {
   const url = service.page(RUN_FAILED, 'compared', '--compare-with', RUN_FAILED);
   const { page, seen, close } = await open(browser, url);
   assert.equal(await page.locator('h1').innerText(), 'Pause and resume');
@@ -78,7 +78,7 @@ test('a run that is compared keeps its page, and what changed stands below it', 
   await close();
 });
 
-test('an execution that nothing was started of is queued, in the word of the service', async () => {
+test('an execution without started runs is queued', async () => {
   const { page, close } = await open(browser, service.page(EXECUTION_QUEUED));
   assert.equal(await page.locator('header .verdict span:last-child').innerText(), 'Queued');
   await close();
@@ -95,7 +95,7 @@ test('the bars of the timeline are in proportion to the time', async () => {
   await close();
 });
 
-test('a run under way and a run with bugs of every severity are shown', async () => {
+test('an unfinished run and a run with bugs of every severity are shown', async () => {
   const url = service.page(RUN_UNDER_WAY);
   const running = await open(browser, url);
   assert.match(await running.page.locator('header').innerText(), /Running/);
@@ -123,7 +123,7 @@ test('an execution is shown with its failures and every run, the worst first', a
   await close();
 });
 
-test('an execution under way shows how much of it is not finished', async () => {
+test('an unfinished execution shows how many runs are not finished', async () => {
   const { page, close } = await open(browser, service.page(EXECUTION_UNDER_WAY));
   const counts = page.getByRole('group', { name: 'Tests by verdict' });
   assert.deepEqual(await counts.locator('.verdict span:last-child').allInnerTexts(), ['Not finished 3', 'Passed 1']);
@@ -132,7 +132,7 @@ test('an execution under way shows how much of it is not finished', async () => 
   await close();
 });
 
-test('hostile texts stay text', async () => {
+test('hostile texts are shown as text', async () => {
   await service.answer('get_run', hostile.run());
   await service.answer('list_run_bugs', hostile.bugs());
   const url = service.page(RUN_FAILED, 'hostile');
@@ -147,7 +147,7 @@ test('hostile texts stay text', async () => {
   await close();
 });
 
-test('records without their fields, and with others, are shown', async () => {
+test('records with missing and additional fields are shown', async () => {
   const odd = [
     {}, { players: [{}, null, 3, 'x'], test: 'a name', build: [] },
     { players: { 1: {} }, result: 7, duration_ms: 'long', started_at: 'yesterday', tags: 'x', bug_info: 3 },
@@ -166,7 +166,7 @@ test('records without their fields, and with others, are shown', async () => {
   }
 });
 
-test('the keyboard reaches everything that opens, and Enter opens it', async () => {
+test('the keyboard reaches every expandable element, and Enter opens it', async () => {
   const { page, close } = await open(browser, service.page(RUN_FAILED));
   const wanted = await page.locator('summary').count();
   const reached = new Set();
@@ -201,7 +201,7 @@ for (const theme of ['light', 'dark']) {
   });
 }
 
-/** The rightmost that any text is painted, also where it is clipped. */
+/** Returns the right edge of the rightmost text, including clipped text. */
 const rightmost = () => {
   const texts = document.createTreeWalker(document.getElementById('report'), NodeFilter.SHOW_TEXT);
   const range = document.createRange();
@@ -227,7 +227,7 @@ test('nothing is cut off at 320 pixels', async () => {
   }
 });
 
-test('the policy of the page stops scripts and requests that are not its own', async () => {
+test('the policy of the page blocks other scripts and all requests', async () => {
   const url = service.page(RUN_FAILED);
   const { page, seen, close } = await open(browser, url);
   await page.evaluate(() => {

@@ -1,5 +1,5 @@
-// A host of MCP Apps: a page that frames what `resources/read` gave, under the policy that the specification of the
-// extension has for views that ask for nothing.
+// A host of MCP Apps: a page with a frame that contains the result of `resources/read`, under the policy that the
+// specification of the extension defines for views without permissions.
 
 import { open } from './browser.mjs';
 
@@ -9,7 +9,7 @@ const POLICY = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src
 export const call = (name, args) => ({ method: 'tools/call', params: { name, arguments: args } });
 export const READ = { method: 'resources/read', params: { uri: 'ui://tas/run-report' } };
 
-/** A host with the view in a frame. It answers nothing by itself; everything that the view says is kept. */
+/** A host with the view in a frame. It sends no answer by itself, and records every message of the view. */
 export async function framed(browser, view, options) {
   const body = '<!doctype html><title>host</title><iframe sandbox="allow-scripts" title="view"></iframe>';
   const serve = { [HOST]: { contentType: 'text/html', headers: { 'content-security-policy': POLICY }, body } };
@@ -24,7 +24,7 @@ export async function framed(browser, view, options) {
   }, view.contents[0].text);
   const say = (message) => page.evaluate((one) => say(one), message);
   const notify = (method, params) => say({ method, params });
-  /** The next message of that name that was not taken yet. */
+  /** Waits for the next message with this name that was not returned before. */
   const heard = async (method) => {
     const there = await page.waitForFunction((name) => {
       const place = window.heard.findIndex((one) => one.method === name);
@@ -32,7 +32,7 @@ export async function framed(browser, view, options) {
     }, method, { timeout: 5000 });
     return there.jsonValue();
   };
-  /** When the view has dealt with everything that was said to it. */
+  /** Waits until the view has processed every message that was sent to it. */
   const settled = async () => {
     await say({ id: 'settled', method: 'ping' });
     await page.waitForFunction(() => window.heard.some((one) => one.id === 'settled'));

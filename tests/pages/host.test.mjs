@@ -1,4 +1,4 @@
-// The view inside a host of MCP Apps.
+// Tests the view in a host of MCP Apps.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -29,14 +29,14 @@ after(async () => {
 const host = (options) => framed(browser, view, options);
 const ground = (frame) => frame.evaluate(() => getComputedStyle(document.body).backgroundColor);
 
-test('the handshake comes first, and then what the tool was asked and answered', async () => {
+test('the handshake precedes the arguments and the result of the tool', async () => {
   const { close, heard, waiting } = await host();
   const initialize = await heard('ui/initialize');
   assert.equal(initialize.jsonrpc, '2.0');
   assert.equal(initialize.params.protocolVersion, '2026-01-26');
   assert.equal(typeof initialize.params.appInfo.name, 'string');
   assert.deepEqual(initialize.params.appCapabilities, { availableDisplayModes: ['inline', 'fullscreen'] });
-  // Nothing more is said before the host has answered.
+  // The view sends no further message before the host has answered.
   assert.deepEqual(await waiting(), []);
   await close();
 
@@ -49,7 +49,7 @@ test('the handshake comes first, and then what the tool was asked and answered',
   await other.close();
 });
 
-test('the size follows what is shown', async () => {
+test('the size follows the content', async () => {
   const { page, close, notify, heard, start, frame } = await host();
   await start();
   await notify('ui/notifications/tool-result', run);
@@ -70,7 +70,7 @@ test('the theme is that of the host, at the start and when it changes', async ()
   await close();
 });
 
-test('colours of the host are taken as a whole set, or not at all', async () => {
+test('the colours of the host are used only as a complete set', async () => {
   const names = ['background-primary', 'background-secondary', 'text-primary', 'text-secondary', 'border-primary'];
   const variables = Object.fromEntries(names.map((name) => [`--color-${name}`, name.startsWith('background') ? '#fffff0' : '#101010']));
   const whole = await host();
@@ -83,7 +83,7 @@ test('colours of the host are taken as a whole set, or not at all', async () => 
   await half.close();
 });
 
-test('a summary is shown, also when the host hands on its text alone', async () => {
+test('a summary is shown even if the host passes on only its text', async () => {
   for (const result of [summary, { content: summary.content }]) {
     const { seen, close, notify, start, view: shown, frame } = await host();
     await start();
@@ -95,7 +95,7 @@ test('a summary is shown, also when the host hands on its text alone', async () 
   }
 });
 
-test('the bugs of a run are asked for where the host lets the view call tools', async () => {
+test('the bugs of a run are requested if the host lets the view call tools', async () => {
   const { close, notify, say, heard, start, view: shown } = await host();
   await start({ hostCapabilities: { serverTools: {} } });
   await notify('ui/notifications/tool-input', { arguments: { run_id: RUN_FAILED, project_id: 'demo' } });
@@ -115,7 +115,7 @@ test('the bugs of a run are asked for where the host lets the view call tools', 
   await silent.close();
 });
 
-test('a host that refuses the handshake is told of, and no error is left uncaught', async () => {
+test('a refused handshake is shown, and no error is uncaught', async () => {
   const { seen, close, say, heard, view: shown } = await host();
   const { id } = await heard('ui/initialize');
   await say({ id, error: { code: -32602, message: 'no such revision' } });
@@ -124,7 +124,7 @@ test('a host that refuses the handshake is told of, and no error is left uncaugh
   await close();
 });
 
-test('bugs that do not come are missed in words', async () => {
+test('bugs that cannot be read are reported in the view', async () => {
   const said = (text) => ({ isError: true, content: [{ type: 'text', text }] });
   for (const [answer, why] of [[{ result: said('permission_denied') }, 'permission_denied'], [{ error: { code: -32000, message: 'not now' } }, 'not now']]) {
     const { seen, close, notify, say, heard, start, view: shown } = await host();
@@ -138,7 +138,7 @@ test('bugs that do not come are missed in words', async () => {
   }
 });
 
-test('bugs that come after another result, or after its end, are not shown', async () => {
+test('bugs that arrive after another result or after the end are not shown', async () => {
   const next = [
     ['ui/notifications/tool-result', summary, 'Failures (1)'], ['ui/notifications/tool-cancelled', {}, 'Cancelled.'],
     ['ui/notifications/tool-result', { isError: true, content: [{ type: 'text', text: 'not_found' }] }, 'not_found'],
@@ -158,7 +158,7 @@ test('bugs that come after another result, or after its end, are not shown', asy
   }
 });
 
-test('hostile texts stay text, however the result comes', async () => {
+test('hostile texts are shown as text in every form of result', async () => {
   const results = [hostile.run(), hostile.summary()].flatMap((value) => [{ structuredContent: value }, { content: [{ type: 'text', text: JSON.stringify(value) }] }]);
   results.push({ isError: true, content: [{ type: 'text', text: `${hostile.MARKUP}${hostile.CLOSING}` }] });
   for (const result of results) {
@@ -194,7 +194,7 @@ test('results of any form are shown without an error', async () => {
   }
 });
 
-test('what the host asks is answered, and a message of anybody else is not heard', async () => {
+test('requests of the host are answered, and messages of other windows are ignored', async () => {
   const { seen, close, say, heard, settled, start, frame, view } = await host();
   await start();
   for (const [id, method] of [[70, 'ping'], [71, 'ui/resource-teardown']]) {
@@ -203,7 +203,7 @@ test('what the host asks is answered, and a message of anybody else is not heard
   }
   await say({ id: 72, method: 'ui/unheard-of' });
   assert.equal((await heard(undefined)).error.code, -32601);
-  // From the view itself, which is not its host; its listener was there before this one.
+  // The sender is the view itself and not its host. The listener of the view was added before this one.
   await frame().evaluate((result) => new Promise((arrived) => {
     addEventListener('message', arrived, { once: true });
     postMessage({ jsonrpc: '2.0', method: 'ui/notifications/tool-result', params: result }, '*');

@@ -1,12 +1,12 @@
-// Records whose every text tries to be more than text, or wider than a page.
+// Records whose texts contain markup, control characters, or words wider than a page.
 
 export const MARKUP = '<img src=x onerror="window.hurt=1"><script>window.hurt=2</script>';
 export const CLOSING = '</script><!-- <script> --><svg onload="window.hurt=3">{data}{script}';
 export const SCRIPT_ADDRESS = 'javascript:window.hurt=4';
-/** Reads backwards where its controls are believed. */
+/** Text with bidirectional controls, which would reverse its direction. */
 export const REVERSED = 'report\u202Efdp.exe\u2066 \u200Bend';
 
-/** A word without a place to break, wider than any page. */
+/** A word without a line break opportunity, wider than any page. */
 export const LONG = 'MANIFOLD_'.repeat(80);
 
 const LATE = '2026-03-02T04:16:38.500+00:00';
@@ -67,7 +67,7 @@ export const summary = () => ({
   unread: [{ what: MARKUP, why: CLOSING }], left_out: { [MARKUP]: CLOSING, how: MARKUP },
 });
 
-/** A run whose words of the service are too long for a line. */
+/** A run whose status words are too long for a line. */
 export const wide = () => {
   const whole = run();
   const [player] = whole.players;
@@ -78,7 +78,7 @@ export const wide = () => {
   }] };
 };
 
-/** What such a page must not hold: an element or attribute that only the data could have brought. */
+/** Elements and attributes that the page must not contain, because only the data could have added them. */
 export const brought = () => ({
   hurt: window.hurt ?? null,
   elements: [...document.querySelectorAll('img, svg, iframe, object, embed, base, form')].map((one) => one.outerHTML),

@@ -1,4 +1,4 @@
-// The view inside a host, of results that lack something: what there was no room for, or what nobody asked for.
+// Tests the view of incomplete results: shortened by the size limit, or narrowed by the caller.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -22,7 +22,7 @@ after(async () => {
 
 const host = (options) => framed(browser, view, options);
 
-test('bugs are asked for unless the run has none', async () => {
+test('bugs are requested unless the run has none', async () => {
   const [many, all] = await service.ask(call('get_run', { run_id: RUN_MANY_BUGS }), call('list_run_bugs', { run_id: RUN_MANY_BUGS }));
   assert.equal(many.structuredContent.bug_info, null);
   const { close, notify, say, heard, start, view: shown } = await host();
@@ -40,7 +40,7 @@ test('bugs are asked for unless the run has none', async () => {
   await clean.close();
 });
 
-test('more bugs than a reply has room for are counted', async () => {
+test('bugs that do not fit into a reply are counted', async () => {
   const one = bugs.structuredContent.data[0];
   const data = Array.from({ length: 40 }, (_, index) => ({ ...one, id: `occ_${index}`, description: 'It broke. '.repeat(90) }));
   await service.answer('list_run_bugs', { data, pagination: { page: 0, page_size: 40, total_count: 40, total_pages: 1 } });
@@ -59,7 +59,7 @@ test('more bugs than a reply has room for are counted', async () => {
   }
 });
 
-/** A run of 41 steps, the last of which failed, as the server answers it: shortened. */
+/** A run of 41 steps, the last of which failed, shortened by the server. */
 async function long(asked = {}) {
   const whole = run.structuredContent;
   const [passed, failed] = whole.players[0].steps;
@@ -70,7 +70,7 @@ async function long(asked = {}) {
   return answer;
 }
 
-test('what a shortened run lacks is said, and steps are counted by the service', async () => {
+test('the missing parts of a shortened run are reported, and the steps are those of the service', async () => {
   const result = await long();
   const { hint, cuts: [{ path, omitted }] } = result.structuredContent.truncated;
   assert.equal(path, '/players/0/steps');
@@ -98,7 +98,7 @@ test('what a shortened run lacks is said, and steps are counted by the service',
   }
 });
 
-test('steps that a shortened run lacks are asked for where the host lets the view call tools', async () => {
+test('missing steps of a shortened run are requested if the host lets the view call tools', async () => {
   const result = await long();
   const { seen, close, notify, say, heard, start, view: shown } = await host();
   await start({ hostCapabilities: { serverTools: {} } });
@@ -112,7 +112,7 @@ test('steps that a shortened run lacks are asked for where the host lets the vie
   assert.equal(await shown.locator('ol > li').count(), 41);
   const { omitted } = result.structuredContent.truncated.cuts[0];
   await shown.getByText(`This report was shortened: ${omitted} steps by the result alone`).waitFor();
-  // Those of the first answer keep all that they have.
+  // The steps of the first answer keep all their fields.
   assert.equal(await shown.getByText('Seen as expected.').count(), 41 - omitted);
   const counts = shown.getByRole('group', { name: 'Steps by result' });
   assert.deepEqual(await counts.locator('.verdict span:last-child').allInnerTexts(), ['Failed 1', 'Passed 40']);
@@ -120,7 +120,7 @@ test('steps that a shortened run lacks are asked for where the host lets the vie
   await close();
 });
 
-test('a result that was narrowed is shown for what it is', async () => {
+test('a narrowed result is shown as such', async () => {
   const [named, failures, flaky, compared] = await service.ask(
     call('get_run', { run_id: RUN_FAILED, fields: ['test.name', 'players.steps.step_number'] }),
     ...['failures', 'flaky', 'comparison'].map((field) => call('summarize_results', { test_plan_execution_id: EXECUTION, compare_with: EXECUTION, fields: [field] })),
@@ -137,7 +137,7 @@ test('a result that was narrowed is shown for what it is', async () => {
   }
 });
 
-test('of what was not started nobody says that it runs', async () => {
+test('a run that was not started is not shown as running', async () => {
   const [queued, running] = await service.ask(...[EXECUTION_QUEUED, EXECUTION_UNDER_WAY].map((id) => call('summarize_results', { test_plan_execution_id: id })));
   for (const [result, word] of [[queued, 'Not finished'], [running, 'Running']]) {
     const { close, notify, start, view: shown } = await host();

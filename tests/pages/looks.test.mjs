@@ -1,4 +1,4 @@
-// What is really painted, in both themes: pixels, since a stylesheet can be right and a page unreadable.
+// Tests the painted pixels in both themes, because a page can be unreadable with a correct stylesheet.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -24,7 +24,7 @@ function luminance(colour) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** The colour that most pixels have. */
+/** Returns the most frequent colour. */
 function ground(all) {
   const counts = new Map();
   for (const one of all) counts.set(String(one), (counts.get(String(one)) ?? 0) + 1);
@@ -32,7 +32,7 @@ function ground(all) {
   return most[0].split(',').map(Number);
 }
 
-/** The strongest contrast that text has with what is behind it. */
+/** Returns the maximum contrast between the text and its background. */
 function contrast(all) {
   const behind = luminance(ground(all));
   const ratios = all.map(luminance).map((one) => (Math.max(one, behind) + 0.05) / (Math.min(one, behind) + 0.05));
@@ -54,7 +54,7 @@ for (const theme of ['light', 'dark']) {
     await close();
   });
 
-  test(`the timeline is painted where the steps lie, ${theme}`, async () => {
+  test(`the timeline is painted at the positions of the steps, ${theme}`, async () => {
     const { page, close } = await open(browser, service.page(RUN_FAILED), { theme });
     const [first, second] = await page.locator('.track').all();
     for (const [track, from, to] of [[first, 0, 0.46], [second, 0.46, 1]]) {
@@ -72,7 +72,7 @@ for (const theme of ['light', 'dark']) {
   });
 }
 
-test('the two themes are two pictures', async () => {
+test('the two themes look different', async () => {
   const [light, dark] = await Promise.all(['light', 'dark'].map(async (theme) => {
     const { page, close } = await open(browser, service.page(RUN_FAILED, theme), { theme });
     const shot = await picture(page);

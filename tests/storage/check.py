@@ -1,4 +1,4 @@
-"""Uploads a file with the binary to a real S3-compatible server, and compares what lies there then byte by byte.
+"""Uploads a file with the binary to an S3-compatible server, and compares the stored object byte by byte.
 Usage: check.py BINARY"""
 
 import hashlib
@@ -41,55 +41,55 @@ class Check:
         return subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def upload(self, *flags):
-        """Uploads the file, and holds the object to it."""
-        self.store.came.clear()
+        """Uploads the file and compares the stored object with it."""
+        self.store.received.clear()
         output, errors = self.start(*flags).communicate(timeout=120)
         assert errors == "", errors
         build = json.loads(output)
-        assert self.store.content(self.service.begun[build["build_id"]]) == self.bytes, "the object is another one"
+        assert self.store.content(self.service.object_keys[build["build_id"]]) == self.bytes, "the stored object differs from the file"
         assert build["sha256"] == hashlib.sha256(self.bytes).hexdigest()
         assert (build["size"], build["parts"]) == (len(self.bytes), PARTS)
         assert self.store.unfinished() == [] and list((self.state / "uploads").iterdir()) == []
         return build
 
-    def until(self, fact):
+    def wait_until(self, condition):
         end = time.monotonic() + 60
-        while not fact():
-            assert time.monotonic() < end, f"{self.store.came}, {self.store.unfinished()}"
+        while not condition():
+            assert time.monotonic() < end, f"{self.store.received}, {self.store.unfinished()}"
             time.sleep(0.02)
 
-    def held_back(self, *parts):
-        """Starts an upload of which these parts do not arrive; waits until the others have."""
-        self.store.came.clear()
-        self.store.held = set(parts)
+    def start_without(self, *parts):
+        """Starts an upload whose given parts do not arrive. Waits until the other parts have arrived."""
+        self.store.received.clear()
+        self.store.blocked = set(parts)
         upload = self.start()
         others = [part for part in range(1, PARTS + 1) if part not in parts]
-        self.until(lambda: self.store.unfinished() == [others] and set(parts) <= set(self.store.came))
-        # What the server has, the client need not know yet.
+        self.wait_until(lambda: self.store.unfinished() == [others] and set(parts) <= set(self.store.received))
+        # The server may have parts whose arrival the client has not recorded yet.
         journal = lambda: next((self.state / "uploads").iterdir()).read_text().count('"part_number"')
-        self.until(lambda: journal() == len(others))
+        self.wait_until(lambda: journal() == len(others))
         return upload
 
-    def a_file_arrives_whole(self):
+    def a_file_is_stored_completely(self):
         self.upload()
-        assert sorted(self.store.came) == list(range(1, PARTS + 1))
-        assert self.store.with_key == [] and self.service.asked == [(PARTS, False)]
+        assert sorted(self.store.received) == list(range(1, PARTS + 1))
+        assert self.store.with_key == [] and self.service.part_requests == [(PARTS, False)]
 
-    def a_busy_store_gets_a_part_again(self):
+    def a_part_is_repeated_after_a_503(self):
         self.store.busy = {2, 6}
         build = self.upload()
         assert build["bytes_sent_again"] == PART_SIZE + 12_345, build
 
-    def a_killed_upload_goes_on(self):
-        killed = self.held_back(3, 6)
+    def a_killed_upload_is_resumed(self):
+        killed = self.start_without(3, 6)
         killed.kill()
         killed.communicate()
-        self.store.held = set()
+        self.store.blocked = set()
         build = self.upload("--resume")
-        assert build["parts_resumed"] == PARTS - 2 and sorted(self.store.came) == [3, 6], self.store.came
+        assert build["parts_resumed"] == PARTS - 2 and sorted(self.store.received) == [3, 6], self.store.received
 
-    def an_interrupt_leaves_nothing(self):
-        interrupted = self.held_back(4)
+    def an_interrupt_leaves_no_parts(self):
+        interrupted = self.start_without(4)
         interrupted.send_signal(signal.SIGINT)
         output, errors = interrupted.communicate(timeout=60)
         assert (interrupted.returncode, output) == (1, ""), errors
@@ -97,7 +97,7 @@ class Check:
         assert self.store.unfinished() == []
 
     def a_wrong_tag_is_refused(self):
-        """Otherwise the facts above would show little."""
+        """Checks that the server verifies tags; otherwise the other checks would prove little."""
         upload = {"Bucket": BUCKET, "Key": "wrong"}
         upload["UploadId"] = self.store.client.create_multipart_upload(**upload)["UploadId"]
         self.store.client.upload_part(**upload, PartNumber=1, Body=b"abc")
@@ -107,23 +107,23 @@ class Check:
         except ClientError as error:
             assert error.response["Error"]["Code"] == "InvalidPart", error
             return self.store.client.abort_multipart_upload(**upload)
-        raise AssertionError("the server takes any tag")
+        raise AssertionError("the server accepts any tag")
 
 
 def main():
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as directory:
         check = Check(sys.argv[1], Path(directory))
-        for fact in (
+        for check_function in (
             check.a_wrong_tag_is_refused,
-            check.a_file_arrives_whole,
-            check.a_busy_store_gets_a_part_again,
-            check.a_killed_upload_goes_on,
-            check.an_interrupt_leaves_nothing,
+            check.a_file_is_stored_completely,
+            check.a_part_is_repeated_after_a_503,
+            check.a_killed_upload_is_resumed,
+            check.an_interrupt_leaves_no_parts,
         ):
-            began = time.monotonic()
-            fact()
-            print(f"{fact.__name__.replace('_', ' ')}: yes ({time.monotonic() - began:.1f} s)")
+            started = time.monotonic()
+            check_function()
+            print(f"{check_function.__name__.replace('_', ' ')}: yes ({time.monotonic() - started:.1f} s)")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""A real S3-compatible server, and the four upload operations in front of it: parts go to addresses that it has signed,
-and it puts them together. Nothing here knows how the client works."""
+"""An S3-compatible server, and the four upload operations of the service, which use its signed addresses. The server
+assembles the parts. Nothing here depends on the implementation of the client."""
 
 import json
 import threading
@@ -13,16 +13,16 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from werkzeug.serving import make_server
 
 BUCKET = "builds"
-# The smallest part that such servers take, but for the last one.
+# Minimum size of a part on such servers, except for the last part.
 PART_SIZE = 5 * 1024 * 1024
 
 
 class Store:
-    """The storage host. It remembers which parts came, and can hold some of them back."""
+    """The storage host. Records the parts that were received, and can block some of them."""
 
     def __init__(self):
         self.application = DomainDispatcherApplication(create_backend_app)
-        self.came, self.with_key, self.held, self.busy = [], [], set(), set()
+        self.received, self.with_key, self.blocked, self.busy = [], [], set(), set()
         server = make_server("127.0.0.1", 0, self.answer, threaded=True)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         self.client = boto3.client(
@@ -39,10 +39,10 @@ class Store:
         number = parse_qs(environ["QUERY_STRING"]).get("partNumber")
         if environ["REQUEST_METHOD"] == "PUT" and number:
             part = int(number[0])
-            self.came.append(part)
+            self.received.append(part)
             if "HTTP_X_API_KEY" in environ:
                 self.with_key.append(part)
-            if part in self.held:
+            if part in self.blocked:
                 threading.Event().wait()
             if part in self.busy:
                 self.busy.remove(part)
@@ -52,7 +52,7 @@ class Store:
         return self.application(environ, start_response)
 
     def unfinished(self):
-        """Uploads that have neither been completed nor aborted: key, id and the parts that are there."""
+        """Returns the part numbers of each upload that was neither completed nor aborted."""
         uploads = self.client.list_multipart_uploads(Bucket=BUCKET).get("Uploads", [])
         parts = lambda upload: self.client.list_parts(Bucket=BUCKET, Key=upload["Key"], UploadId=upload["UploadId"])
         return [[part["PartNumber"] for part in parts(upload).get("Parts", [])] for upload in uploads]
@@ -66,7 +66,7 @@ class Service(ThreadingHTTPServer):
 
     def __init__(self, store):
         super().__init__(("127.0.0.1", 0), Operation)
-        self.store, self.begun, self.asked = store, {}, []
+        self.store, self.object_keys, self.part_requests = store, {}, []
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def base_url(self):
@@ -88,16 +88,16 @@ class Operation(BaseHTTPRequestHandler):
         self.reply(self.cancel, {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()})
 
     def initiate(self, body):
-        build = f"build-{len(self.server.begun) + 1}"
+        build = f"build-{len(self.server.object_keys) + 1}"
         key = f"demo/{build}/{body['file_name']}"
         upload = self.client.create_multipart_upload(Bucket=BUCKET, Key=key)["UploadId"]
-        self.server.begun[build] = key
+        self.server.object_keys[build] = key
         parts = -(-body["file_size"] // PART_SIZE)
         return {"build_id": build, "upload_id": upload, "object_key": key, "total_parts": parts, "part_size": PART_SIZE}
 
     def addresses(self, query):
         numbers = [int(number) for number in query["part_numbers"].split(",")]
-        self.server.asked.append((len(numbers), "x-api-key" in self.headers))
+        self.server.part_requests.append((len(numbers), "x-api-key" in self.headers))
         upload = {"Bucket": BUCKET, "Key": query["object_key"], "UploadId": query["upload_id"]}
         self.client.list_parts(**upload)
         sign = lambda number: self.client.generate_presigned_url("upload_part", {**upload, "PartNumber": number})
@@ -114,18 +114,18 @@ class Operation(BaseHTTPRequestHandler):
         return {"success": True}
 
     def build(self, _):
-        raise KeyError("no build is shown here")
+        raise KeyError("this server does not show builds")
 
     @property
     def client(self):
         return self.server.store.client
 
-    def reply(self, operation, asked):
+    def reply(self, operation, arguments):
         try:
-            status, answer = 200, operation(asked)
+            status, answer = 200, operation(arguments)
         except (ClientError, KeyError) as error:
-            gone = "NoSuchUpload" in str(error) and operation != self.addresses
-            status, answer = 404 if gone else 400, {"error": str(error)}
+            is_missing = "NoSuchUpload" in str(error) and operation != self.addresses
+            status, answer = 404 if is_missing else 400, {"error": str(error)}
         text = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")

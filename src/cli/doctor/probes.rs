@@ -23,7 +23,7 @@ use crate::{
 
 /// One call that shows whether the key permits an operation.
 #[derive(Serialize)]
-pub(super) struct Probe {
+pub(super) struct PermissionProbe {
     pub(super) operation: &'static str,
     /// Permission that the operation requires.
     pub(super) needs: String,
@@ -45,7 +45,11 @@ fn probed_operations() -> [(&'static OperationEntry, &'static str, &'static str)
 }
 
 /// Calls every operation in every known project, and operations without a project once.
-pub(super) async fn run_all(gateway: &Gateway, settings: &Settings, has_knowledge_host: bool) -> Vec<Probe> {
+pub(super) async fn run_all(
+    gateway: &Gateway,
+    settings: &Settings,
+    has_knowledge_host: bool,
+) -> Vec<PermissionProbe> {
     let mut projects: Vec<_> = settings.listed_projects().into_iter().map(Some).collect();
     if projects.is_empty() || settings.project().is_some() {
         // The key or the settings determine the project.
@@ -58,6 +62,7 @@ pub(super) async fn run_all(gateway: &Gateway, settings: &Settings, has_knowledg
             continue;
         }
 
+        // Operations at this URL do not belong to a project.
         let has_project = entry.request.url_base != UrlBase::Base;
         let projects = if has_project { &projects } else { &[None][..] };
         for project in projects {
@@ -74,7 +79,7 @@ async fn run_probe(
     entry: &'static OperationEntry,
     mut arguments: Fields,
     project: Option<String>,
-) -> Probe {
+) -> PermissionProbe {
     if let Some(project) = &project {
         arguments.insert(PROJECT_ID.to_owned(), json!(project));
     }
@@ -82,7 +87,7 @@ async fn run_probe(
     let started = Instant::now();
     let failure = gateway.call(entry, arguments).await.err();
 
-    Probe {
+    PermissionProbe {
         operation: entry.name,
         needs: entry.access.to_string(),
         project,

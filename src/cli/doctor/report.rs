@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{hosts::HostCheck, offered_tools::OfferedTools, probes::Probe};
+use super::{hosts::HostCheck, offered_tools::OfferedTools, probes::PermissionProbe};
 use crate::{
     cli::exit_status::ExitStatus,
     failure::{Code, Failure},
@@ -11,7 +11,7 @@ use crate::{
 
 /// The settings and the results of all checks.
 #[derive(Serialize)]
-pub(super) struct Report {
+pub(super) struct DoctorReport {
     pub(super) version: &'static str,
     pub(super) settings: Vec<SettingValue>,
     /// Project of project scope; `None` in global scope.
@@ -21,10 +21,10 @@ pub(super) struct Report {
     /// Failure that lists the problems of the settings.
     pub(super) problem: Option<Failure>,
     pub(super) hosts: Vec<HostCheck>,
-    pub(super) probes: Vec<Probe>,
+    pub(super) probes: Vec<PermissionProbe>,
 }
 
-impl Report {
+impl DoctorReport {
     /// Returns success if at least one operation could be called, otherwise the status of the first failure.
     pub(super) fn exit_status(&self) -> ExitStatus {
         if self.probes.iter().any(|probe| probe.failure.is_none()) {

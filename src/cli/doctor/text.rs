@@ -5,8 +5,8 @@ use serde_json::json;
 use super::{
     hosts::{CLOCK_TOLERANCE_S, HostCheck},
     offered_tools::OfferedTools,
-    probes::Probe,
-    report::Report,
+    probes::PermissionProbe,
+    report::DoctorReport,
 };
 use crate::{cli::table::Table, failure::Failure, settings::SettingValue};
 
@@ -15,7 +15,7 @@ const UNCHECKED_PERMISSIONS: &str =
     "not checked, because only a change requires them: project:operate-runs, project:edit-tests";
 
 /// Returns the report as tables and messages.
-pub(super) fn render(report: &Report) -> String {
+pub(super) fn render(report: &DoctorReport) -> String {
     let tools = &report.tools;
     let scope = report.project.as_ref().map_or("global".to_owned(), |project| format!("project `{project}`"));
     let mut sections = vec![
@@ -63,7 +63,7 @@ fn toolset_table(tools: &OfferedTools) -> Table {
     table
 }
 
-fn probe_table(probes: &[Probe]) -> Table {
+fn probe_table(probes: &[PermissionProbe]) -> Table {
     let mut table = Table::new(["checked", "needs", "project", "ms", "outcome"]);
     for probe in probes {
         let outcome = match &probe.failure {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::flags::{OVERWRITE, destination, overwrite_flag, to_flag};
 use crate::{
     cli::{
-        command_error::CommandError, download_progress::DownloadProgress, exit_status::ExitStatus,
+        command_error::CommandError, download_progress_bar::DownloadProgressBar, exit_status::ExitStatus,
         output::print_json_or_table, table::Table,
     },
     failure::Failure,
@@ -47,7 +47,7 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(
     matches: &ArgMatches,
     dispatcher: &Dispatcher,
-    progress: &DownloadProgress,
+    progress: &DownloadProgressBar,
 ) -> Result<ExitStatus, CommandError> {
     let named = matches.get_one::<String>(PLATFORM).map(|name| parse_platform(name)).transpose()?;
     let platform = minion_platform(named)?;

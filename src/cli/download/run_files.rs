@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use super::flags::{OVERWRITE, destination, overwrite_flag, to_flag};
 use crate::{
     cli::{
-        command_error::CommandError, download_progress::DownloadProgress, exit_status::ExitStatus,
+        command_error::CommandError, download_progress_bar::DownloadProgressBar, exit_status::ExitStatus,
         output::print_json_or_table, table::Table,
     },
     tools::{
@@ -41,7 +41,7 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(
     matches: &ArgMatches,
     dispatcher: &Dispatcher,
-    progress: &DownloadProgress,
+    progress: &DownloadProgressBar,
 ) -> Result<ExitStatus, CommandError> {
     let run_id = matches.get_one::<String>(RUN_ID).cloned().unwrap_or_default();
     let destination = destination(matches, dispatcher, &run_id)?;

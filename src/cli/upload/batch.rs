@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// What all files of a command have in common.
-struct Batch<'a> {
+struct UploadBatch<'a> {
     matches: &'a ArgMatches,
     dispatcher: &'a Dispatcher,
     files: &'a FileServices,
@@ -38,10 +38,10 @@ struct Batch<'a> {
 pub(super) struct FileUpload<'a> {
     pub(super) path: String,
     pub(super) handle: UploadHandle,
-    batch: Arc<Batch<'a>>,
+    batch: Arc<UploadBatch<'a>>,
 }
 
-impl Batch<'_> {
+impl UploadBatch<'_> {
     fn request<'b>(&'b self, path: &'b str) -> UploadRequest<'b> {
         UploadRequest {
             path,
@@ -88,7 +88,8 @@ pub(super) fn prepare_uploads<'a>(
     }
 
     let (options, project) = check_options(matches, dispatcher, &paths)?;
-    let batch = Arc::new(Batch { matches, dispatcher, files, root, options, project });
+    let batch = Arc::new(UploadBatch { matches, dispatcher, files, root, options, project });
+    // Every file is checked before the first upload, so that a typing error does not leave half of the builds.
     let (mut uploads, mut failures) = (Vec::new(), Vec::new());
     for path in paths {
         match batch.request(&path).check(&batch.root) {
@@ -109,6 +110,7 @@ fn check_options(
 ) -> Result<(Fields, Option<String>), CommandError> {
     let tool = &UPLOAD_BUILD.tool;
     let given = tool_arguments(matches, paths);
+    // The check consumes some of the arguments, so a repeated check starts again from the given ones.
     let mut checked = given.clone();
     let mut outcome = dispatcher.admit(tool, &mut checked);
 

@@ -26,6 +26,7 @@ pub(super) fn expand_names<'a>(
 
         for file in matches {
             match root.existing_file(&file) {
+                // Several patterns may match a file; the canonical path identifies it.
                 Ok(path) => drop(files.entry(path).or_insert(file)),
                 Err(failure) => failures.push(failure),
             }
@@ -51,6 +52,7 @@ fn expand_name(root: &FilesRoot, name: &str) -> Result<Vec<String>, Failure> {
     for path in paths {
         match path {
             Ok(path) if path.is_file() => files.push(relative_name(root, &path)),
+            // Directories that match the pattern are skipped.
             Ok(_) => {}
             Err(error) => {
                 let failure = read_error(&relative_name(root, error.path()), error.error());

@@ -1,7 +1,7 @@
-"""Derives, from the document of the service, one that can be fuzzed against a running sandbox.
+"""Derives a document for fuzzing a running sandbox from the OpenAPI document of the service.
 
-It has the operations that there are tools for, each with and without its project, and offers the ids that the
-sandbox really has: otherwise nearly every answer would be 403 or 404.
+The derived document contains the operations that have tools, each with and without its project. It offers the ids that
+exist in the sandbox; otherwise nearly every answer would be 403 or 404.
 
 Usage: python derive.py BASE_URL DOCUMENT TOOLS OUTPUT
 """
@@ -16,22 +16,22 @@ from keys import ORGANIZATION
 from spares import Spares
 
 PROJECTS = ["demo", "arena"]
-# What a path of the main API begins with; those of the knowledge host have nothing before them.
+# Prefix of the paths of the main API. Paths of the knowledge host have no prefix.
 MAIN = "/api/v1"
 IN_PROJECT = "/project/{projectId}"
 METHODS = ["get", "post", "put", "patch", "delete"]
 
-# Parts of files: some that every file has, one that none has, and what is no range at all.
+# Ranges that every file has, a range that no file has, and a header that is not a range.
 RANGES = {
     "name": "Range",
     "in": "header",
     "schema": {"type": "string", "enum": ["bytes=0-99", "bytes=10-", "bytes=-5", "bytes=99999999-", "lines=1-2"]},
 }
 
-# Every file has the first tag, none has the second.
+# The first tag matches every file, the second none.
 TAGS = {"name": "If-None-Match", "in": "header", "schema": {"type": "string", "enum": ["*", '"0cc175b9c0f1b6a8"']}}
 
-# Where ids are found, and what parameters and properties call them.
+# Resources with ids, the field of the id, and the parameters and properties that take the id.
 IDS = [
     ("runs", "multiplayer_run_id", ["runId", "multiplayer_run_id", "multiplayer_run_ids"]),
     ("jobs", "job_id", ["jobId", "job_id", "job_ids"]),
@@ -67,7 +67,7 @@ def records(base_url, project, resource):
 
 
 def artifacts(base_url):
-    """The ids of the players of all runs, and the names of their files."""
+    """Returns the ids of the players of all runs, and the names of their files."""
     players, files = [], []
     for project in PROJECTS:
         for run in records(base_url, project, "runs"):
@@ -78,7 +78,7 @@ def artifacts(base_url):
 
 
 def known_ids(base_url):
-    """Ids by the name of the parameter or property that takes them."""
+    """Returns the ids by the name of the parameter or property that takes them."""
     known = {}
     for resource, field, names in IDS:
         found = [record.get(field) for project in PROJECTS for record in records(base_url, project, resource)]
@@ -90,14 +90,14 @@ def known_ids(base_url):
 
 
 def offer(schema, ids):
-    """The schema, with the known ids as one half of what it generates."""
+    """Returns the schema with the known ids as an alternative, so that they are half of the generated values."""
     if schema.get("type") == "array":
         return {**schema, "items": offer(schema["items"], ids)}
     return {"anyOf": [{"type": "string", "enum": ids}, schema]}
 
 
 def with_known_ids(value, known):
-    """The document, with the known ids offered wherever one can be given."""
+    """Returns the document with the known ids as values of all parameters that take them."""
     if isinstance(value, list):
         return [with_known_ids(item, known) for item in value]
     if not isinstance(value, dict):
@@ -118,17 +118,17 @@ def with_known_fields(schema, known):
 
 
 def with_known_bodies(schemas, known):
-    """Requests only: what an answer holds is for the sandbox to say."""
+    """Adds the known ids to the bodies of requests. The schemas of answers are not changed."""
     for name, schema in schemas.items():
         if name.endswith("Request") or name in ("TargetDeploymentConfig", "TestPlanItemInput"):
             with_known_fields(schema, known)
-            # Some bodies hold their fields in an object.
+            # The fields of some bodies are nested in an object.
             for holder in schema.get("properties", {}).values():
                 with_known_fields(holder, known)
 
 
 def with_known_examples(value, known):
-    """Examples of requests, with ids that exist in the first project."""
+    """Returns the examples of requests with ids that exist in the first project."""
     if isinstance(value, list):
         return [with_known_examples(item, known) for item in value]
     if not isinstance(value, dict):
@@ -146,7 +146,7 @@ def with_known_examples(value, known):
 
 
 def starts_on_all_devices(known):
-    """A start on every device of each config, some of whose devices do not work: 201, 207 and 500."""
+    """Returns starts on every device of each config. Some devices do not work, so the statuses are 201, 207 and 500."""
     subjects = {
         "test": {"multiplayer_test_id": known["multiplayer_test_id"][0]},
         "plan": {"test_plan_id": known["test_plan_id"][0]},
@@ -171,7 +171,7 @@ def wanted_paths(document, tools):
                 paths.setdefault(path, {})[method] = operation
                 continue
             paths.setdefault(MAIN + path, {})[method] = operation
-            # Without a key only the path can say the project.
+            # Without a key, only the path can contain the project.
             if operation.get("security") == []:
                 continue
             bare = MAIN + path.removeprefix(IN_PROJECT)
@@ -209,7 +209,7 @@ def main(base_url, document, tools, output):
     for item in document["paths"].values():
         for method, operation in item.items():
             item[method] = spares.prepared(operation)
-    # Artifacts belong to players; their ids are called as those of runs are.
+    # The id of a player, to which artifacts belong, has the same parameter name as the id of a run.
     player = components["parameters"].pop("CompositeRunId")
     components["parameters"] = with_known_ids(components["parameters"], known)
     components["parameters"]["CompositeRunId"] = with_known_ids(player, {"runId": players})

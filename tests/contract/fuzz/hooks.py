@@ -1,4 +1,4 @@
-"""How schemathesis calls the sandbox, and what it takes for a failure."""
+"""Hooks of schemathesis: the keys of requests, the tally of answers, and the filter of failures."""
 
 import json
 import os
@@ -9,20 +9,20 @@ import schemathesis
 from keys import DEMO, ORGANIZATION, WEAK
 from schemathesis.core import NOT_SET
 
-# One request in so many goes out with a weak key.
+# One request in this number is sent with a weak key.
 WEAK_SHARE = 20
 
 TALLY = Path(os.environ["FUZZ_TALLY"])
 
 
 def names_project(path):
-    """Whether a key of the organization may be used, which has no project of its own."""
+    """Returns whether a request may use the key of the organization, which has no project of its own."""
     return not path.startswith("/api/v1/") or path.startswith("/api/v1/project/")
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Gives the request its key: the same request always gets the same one. Some operations take none."""
+    """Adds a key to the request. Equal requests get equal keys. Some operations take no key."""
     if case.operation.definition.raw.get("security") == []:
         return
     body = None if case.body is NOT_SET else case.body
@@ -44,10 +44,10 @@ def after_call(context, case, response):
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
-    """Lets pass what only looks like a failure.
+    """Ignores results that are not failures.
 
-    A part of a JSON file is no JSON. One server error is documented: no device could be started, and the answer says
-    why for each.
+    A part of a JSON file is not JSON. One server error is documented: no device could be started, and the answer
+    contains the reason for each device.
     """
     if response.status_code == 206:
         return "JSON" not in type(failure).__name__.upper()

@@ -1,7 +1,7 @@
-"""Keys of the sandbox (src/sandbox/access.rs). They are no secrets."""
+"""Keys of the sandbox (src/sandbox/access.rs). They are not secret."""
 
 DEMO = "svc_sandbox_demo"
 ORGANIZATION = "svc_org_sandbox"
 
-# What a share of the requests is sent with: these have to be refused as the document says.
+# Keys that the sandbox must refuse as the document specifies. A share of the requests is sent with them.
 WEAK = [None, "no key at all", "svc_sandbox_demo_expired", "svc_sandbox_demo_disabled", "svc_sandbox_demo_powerless"]

@@ -1,4 +1,4 @@
-"""Uploads that are under way, and records that nobody misses: what completes, cancels or deletes one uses it up."""
+"""Creates unfinished uploads and records for the operations that complete, cancel or delete them."""
 
 import copy
 import json
@@ -16,14 +16,14 @@ TEST = {"name": "Spare", "test_type": "verification", "player_order": ["1"], "pl
 
 
 class Spares:
-    """Opens an upload, or makes a record, for each operation that is to succeed with it."""
+    """Creates an upload or a record for each operation that needs one to succeed."""
 
     def __init__(self, base_url, project):
         self.project = project
         self.base_url = f"{base_url}/project/{project}"
 
     def prepared(self, operation):
-        """The operation, with examples that refer to something of its own."""
+        """Returns the operation with examples that refer to an upload or record of its own."""
         prepare = {
             "get_build_upload_parts": self.with_parts,
             "complete_build_upload": self.with_completion,
@@ -84,7 +84,7 @@ class Spares:
             return json.load(answer)
 
     def put(self, url):
-        """PUTs the bytes, without a key; the ETag as it comes."""
+        """Uploads the bytes without a key. Returns the ETag unchanged."""
         headers = {"Content-Type": "application/octet-stream"}
         with urllib.request.urlopen(urllib.request.Request(url, BYTES, headers, method="PUT")) as answer:
             return answer.headers["ETag"]
@@ -95,7 +95,7 @@ def named(upload):
 
 
 def with_id(operation, parameter, value):
-    """The operation with this id, or one that nothing has."""
+    """Returns the operation with this id, or with an id that does not exist."""
     name = parameter[0].lower() + parameter[1:]
     schema = {"anyOf": [{"enum": [value]}, {"type": "string", "format": "uuid"}]}
     own = {"name": name, "in": "path", "required": True, "example": value, "schema": schema}
@@ -106,7 +106,7 @@ def with_id(operation, parameter, value):
 
 
 def with_parameters(operation, values):
-    """The query parameters, with these values as examples and as one half of what is generated."""
+    """Returns the operation with these values as examples of its query parameters, and as half of the generated values."""
     for parameter in operation["parameters"]:
         value = values.get(parameter.get("name"))
         if value is not None:

@@ -1,4 +1,4 @@
-"""Says which answers each operation gave, and fails when one never succeeded: then nothing was tested.
+"""Prints the statuses of each operation. Fails if an operation never succeeded, because nothing was tested then.
 
 Usage: python summary.py TALLY DOCUMENT
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def success(operation):
-    """The documented statuses of success: 2xx, or those of redirects where there is no other."""
+    """Returns the documented statuses of success: 2xx, or redirects if there is no 2xx."""
     statuses = {int(status) for status in operation["responses"]}
     return {status for status in statuses if 200 <= status < 300} or {status for status in statuses if 300 <= status < 400}
 
@@ -27,7 +27,7 @@ def main(tally, document):
     answers = defaultdict(Counter)
     for line in Path(tally).read_text().splitlines():
         operation, method, status = line.split()
-        # Other methods are tried as well; they belong to no operation.
+        # Schemathesis also tries other methods, which belong to no operation.
         if method == methods[operation]:
             answers[operation][int(status)] += 1
 

@@ -1,4 +1,4 @@
-//! What the doctor finds out, and what it keeps to itself.
+//! The output of `tas-mcp doctor`, which contains no secret.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
@@ -6,7 +6,7 @@ use tas_mcp::sandbox::keys;
 use crate::support::{binary::told, service::Service};
 
 #[tokio::test]
-async fn the_doctor_says_what_is_set_and_what_the_key_may_do() {
+async fn the_report_shows_settings_and_permissions() {
     let service = Service::start().await;
     let base_url = service.base_url();
     let cases = [
@@ -33,7 +33,7 @@ async fn the_doctor_says_what_is_set_and_what_the_key_may_do() {
 }
 
 #[tokio::test]
-async fn the_doctor_shows_no_key_that_is_in_the_wrong_place() {
+async fn a_key_given_as_another_setting_is_not_shown() {
     let variables =
         [("TAS_API_KEY_FILE", "svc_misplaced"), ("TAS_BASE_URL", "https://u:svc_misplaced@h/api/v1")];
     for format in [&["doctor"][..], &["doctor", "--json"]] {
@@ -44,7 +44,7 @@ async fn the_doctor_shows_no_key_that_is_in_the_wrong_place() {
 }
 
 #[tokio::test]
-async fn the_doctor_names_what_makes_the_settings_unusable() {
+async fn the_report_names_the_unusable_settings() {
     let output = told(&["doctor"], &[("TAS_BASE_URL", "http://service.example/api/v1")], &[]).await;
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert_eq!(output.status.code(), Some(2));
@@ -52,7 +52,7 @@ async fn the_doctor_names_what_makes_the_settings_unusable() {
 }
 
 #[tokio::test]
-async fn the_doctor_tells_an_unreachable_host_from_a_refused_key_and_shows_no_proxy_password() {
+async fn an_unreachable_host_is_not_probed_and_the_proxy_password_is_not_shown() {
     let variables = [
         ("TAS_BASE_URL", "https://service.example/api/v1"),
         ("TAS_KNOWLEDGE_URL", "https://knowledge.example"),
@@ -68,12 +68,12 @@ async fn the_doctor_tells_an_unreachable_host_from_a_refused_key_and_shows_no_pr
     assert_eq!(report["hosts"][0]["failure"]["code"], "service_unavailable");
     assert_eq!(report["hosts"][0]["proxy"], "http://127.0.0.1:1");
     assert_eq!(report["hosts"][1]["proxy"], Value::Null);
-    assert_eq!(report["probes"], json!([]), "nothing is tried where nobody answers");
+    assert_eq!(report["probes"], json!([]), "an unreachable host is not probed");
     assert!(!report.to_string().contains("hunter2"), "{report}");
 }
 
 #[tokio::test]
-async fn the_doctor_compares_clocks_and_says_what_no_reading_shows() {
+async fn the_report_shows_clocks_and_the_permissions_that_were_not_checked() {
     let service = Service::start().await;
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::READ_ONLY)];

@@ -1,4 +1,4 @@
-//! What the README and the example configuration say is true.
+//! The README and the example configuration match the program.
 
 use std::{fmt::Write, fs, path::Path};
 
@@ -11,13 +11,13 @@ use tas_mcp::{
 };
 
 #[cfg(unix)]
-mod continuous;
+mod ci_script;
 
 fn root(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// The README with the table between the markers of that name replaced.
+/// Returns the README with the table between the markers of this name replaced.
 fn with_table(readme: &str, name: &str, rows: &str) -> String {
     let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
     let (before, rest) = readme.split_once(&open).expect("the opening marker");
@@ -25,7 +25,7 @@ fn with_table(readme: &str, name: &str, rows: &str) -> String {
     format!("{before}{open}{rows}\n{close}{after}")
 }
 
-fn settings() -> String {
+fn settings_table() -> String {
     let code = |text: &str| if text.is_empty() { "-".to_owned() } else { format!("`{text}`") };
     let head = "\n| variable | flag | meaning |\n|-|-|-|\n".to_owned();
     SETTINGS.iter().fold(head, |mut rows, setting| {
@@ -36,7 +36,7 @@ fn settings() -> String {
     })
 }
 
-fn tools() -> String {
+fn tools_table() -> String {
     let head = "\n| tool | set | tier | annotations | permission of the key |\n|-|-|-|-|-|\n".to_owned();
     catalog::tools().fold(head, |mut rows, entry| {
         let tier = if entry.tier == Tier::Core { "core" } else { "extra" };
@@ -60,10 +60,10 @@ fn commands_table() -> String {
         writeln!(rows, "| `{}` | {} |", left.replace('|', "\\|"), right.replace('\n', " "))
             .expect("a string");
     };
-    add("tas-mcp".to_owned(), program.get_about().expect("every command says what it does").to_string());
+    add("tas-mcp".to_owned(), program.get_about().expect("a description").to_string());
 
     let is_help = |command: &&clap::Command| command.get_name() == "help";
-    // The tools are not commands of their own here: they have a table.
+    // The subcommands of `call` are the tools, which have a table of their own.
     let has_commands = |command: &clap::Command| command.get_subcommand_value_name() != Some("TOOL");
     let below = program.get_subcommands().filter(|command| !is_help(command)).flat_map(|command| {
         let deeper = command.get_subcommands().filter(|one| !is_help(one) && has_commands(command));
@@ -92,7 +92,7 @@ fn commands_table() -> String {
                 .unwrap_or_default();
             let help = option.get_help().expect("help").to_string();
 
-            assert!(!help.is_empty(), "{path}: {option} says nothing");
+            assert!(!help.is_empty(), "{path}: {option} has no help");
 
             add(format!("  {option}"), format!("{help}{default}"));
         }
@@ -102,10 +102,10 @@ fn commands_table() -> String {
 }
 
 #[test]
-fn its_tables_are_those_of_the_code() {
+fn the_tables_are_generated_from_the_code() {
     let path = root("README.md");
     let readme = fs::read_to_string(&path).expect("README.md");
-    let tables = [("settings", settings()), ("tools", tools()), ("commands", commands_table())];
+    let tables = [("settings", settings_table()), ("tools", tools_table()), ("commands", commands_table())];
     let now = tables.iter().fold(readme.clone(), |text, (name, rows)| with_table(&text, name, rows));
 
     if crate::support::updates_snapshots() {
@@ -136,7 +136,7 @@ fn the_example_configuration_has_only_settings_that_exist() {
     }
 }
 
-/// The commands of the shell blocks, without their comments.
+/// Returns the commands of the shell blocks, without comments.
 fn commands() -> Vec<String> {
     let readme = fs::read_to_string(root("README.md")).expect("README.md");
     let blocks =
@@ -146,7 +146,7 @@ fn commands() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn its_commands_work() {
+async fn the_commands_succeed() {
     let binary = Path::new(env!("CARGO_BIN_EXE_tas-mcp"));
     let mut tried = 0;
 
@@ -156,7 +156,7 @@ async fn its_commands_work() {
             assert!(matches!(command.as_str(), "cargo test" | "cargo install --path ."), "{command}");
             continue;
         };
-        // What serves until it is told to end is tested elsewhere; a port of its own would be in use at times.
+        // This command runs until it is stopped, and its fixed port may be in use. Other tests start the sandbox.
         if arguments.starts_with("sandbox ") {
             continue;
         }
@@ -169,5 +169,5 @@ async fn its_commands_work() {
         tried += 1;
     }
 
-    assert!(tried > 5, "only {tried} commands were found");
+    assert!(tried > 5, "only {tried} commands were run");
 }

@@ -1,4 +1,4 @@
-//! The address of the knowledge host.
+//! The URL of the knowledge host.
 
 use serde_json::{Value, json};
 use tas_mcp::{
@@ -15,7 +15,7 @@ use crate::support::{
 const NAME: &str = "TAS_KNOWLEDGE_URL";
 const ALL: (&str, &str) = ("TAS_TOOLSETS", "all");
 
-/// Every tool of the knowledge host, with arguments.
+/// Returns a call of every tool that uses the knowledge host.
 fn calls() -> [(&'static str, Value); 6] {
     let player = json!(format!("{}-1", seed::RUN_PASSED));
     [
@@ -29,7 +29,7 @@ fn calls() -> [(&'static str, Value); 6] {
 }
 
 #[test]
-fn it_may_be_any_https_address_and_plain_http_of_the_loopback() {
+fn the_url_uses_https_or_a_loopback_address() {
     for (text, kept) in [
         ("https://knowledge.example", "https://knowledge.example"),
         ("https://knowledge.example/", "https://knowledge.example"),
@@ -42,7 +42,7 @@ fn it_may_be_any_https_address_and_plain_http_of_the_loopback() {
 }
 
 #[tokio::test]
-async fn an_unusable_address_is_named_with_the_reason() {
+async fn an_unusable_url_is_reported_with_the_reason() {
     let plain = "`http://knowledge.example` must use https: the key would travel in clear text (http is for loopback addresses only)";
     for (value, problem) in [
         ("http://knowledge.example/", plain),
@@ -69,7 +69,7 @@ async fn an_unusable_address_is_named_with_the_reason() {
 }
 
 #[tokio::test]
-async fn without_it_only_the_tools_of_that_host_are_not_configured() {
+async fn without_the_url_only_the_tools_of_that_host_are_not_configured() {
     let service = Service::start().await;
     let mut host = Host::open(&service.settings(keys::DEMO, &[(NAME, ""), ALL])).await;
 
@@ -88,9 +88,9 @@ async fn without_it_only_the_tools_of_that_host_are_not_configured() {
 }
 
 #[tokio::test]
-async fn a_failure_of_that_host_names_its_setting_and_no_other() {
+async fn a_failure_of_the_host_names_only_its_own_setting() {
     let service = Service::start().await;
-    // Nobody listens there.
+    // No process listens on this port.
     let nowhere = service.settings(keys::DEMO, &[(NAME, "http://127.0.0.1:1"), ALL, ("TAS_TIMEOUT_S", "2")]);
     let web = "<html>Welcome</html>";
     let peer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{web}", web.len());
@@ -111,7 +111,7 @@ async fn a_failure_of_that_host_names_its_setting_and_no_other() {
 }
 
 #[tokio::test]
-async fn its_flag_beats_its_variable() {
+async fn the_flag_overrides_the_variable() {
     let service = Service::start().await;
     let (base_url, knowledge) = (service.base_url(), service.knowledge_url());
     let variables =

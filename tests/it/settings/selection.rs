@@ -1,4 +1,4 @@
-//! Which tools are offered.
+//! The tools that are offered.
 
 use tas_mcp::{
     service::tool::{Tier, Toolset},
@@ -7,13 +7,13 @@ use tas_mcp::{
 
 use super::{good_but, problems, settings};
 
-/// The tools that these words select, in the order of the catalog.
+/// Returns the tools that these words select, in the order of the catalog.
 fn selected(words: &str) -> Vec<&'static str> {
     settings(&[("TAS_TOOLSETS", words)]).selection().tools().map(|tool| tool.name).collect()
 }
 
-/// The tools of these sets, of both tiers.
-fn of(sets: &[Toolset]) -> Vec<&'static str> {
+/// Returns the tools of these sets, of both tiers.
+fn tools_of(sets: &[Toolset]) -> Vec<&'static str> {
     catalog::tools().filter(|entry| sets.contains(&entry.toolset)).map(|entry| entry.name).collect()
 }
 
@@ -27,8 +27,8 @@ fn without<'a>(mut tools: Vec<&'a str>, names: &[&str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn words_combine_from_left_to_right() {
-    let all = of(&Toolset::ALL);
+fn words_are_applied_from_left_to_right() {
+    let all = tools_of(&Toolset::ALL);
 
     assert!(core().len() < all.len());
     for (words, expected) in [
@@ -36,17 +36,17 @@ fn words_combine_from_left_to_right() {
         ("default", core()),
         ("all", all.clone()),
         ("exports", vec!["export_tmsys_run"]),
-        ("plans , exports,", of(&[Toolset::Plans, Toolset::Exports])),
+        ("plans , exports,", tools_of(&[Toolset::Plans, Toolset::Exports])),
         (
             "get_run,bugs",
             catalog::tools()
                 .map(|one| one.name)
-                .filter(|name| *name == "get_run" || of(&[Toolset::Bugs]).contains(name))
+                .filter(|name| *name == "get_run" || tools_of(&[Toolset::Bugs]).contains(name))
                 .collect(),
         ),
-        ("all,-runs", without(all.clone(), &of(&[Toolset::Runs]))),
-        ("all,-runs,get_run", without(all.clone(), &without(of(&[Toolset::Runs]), &["get_run"]))),
-        ("all,get_run,-runs", without(all.clone(), &of(&[Toolset::Runs]))),
+        ("all,-runs", without(all.clone(), &tools_of(&[Toolset::Runs]))),
+        ("all,-runs,get_run", without(all.clone(), &without(tools_of(&[Toolset::Runs]), &["get_run"]))),
+        ("all,get_run,-runs", without(all.clone(), &tools_of(&[Toolset::Runs]))),
         ("-start_run", without(core(), &["start_run"])),
         ("-default", vec![]),
         ("-all,exports", vec!["export_tmsys_run"]),
@@ -57,7 +57,7 @@ fn words_combine_from_left_to_right() {
 }
 
 #[test]
-fn read_only_beats_every_word() {
+fn read_only_overrides_every_word() {
     for (value, words) in
         [("true", "all"), ("1", "start_run,get_run"), ("YES", "default"), ("on", "runs,exports")]
     {
@@ -67,14 +67,14 @@ fn read_only_beats_every_word() {
 
     let selection = super::settings_with(&["--read-only"], &[("TAS_READ_ONLY", "false")]).selection();
 
-    assert!(selection.is_read_only(), "the flag beats the variable");
+    assert!(selection.is_read_only(), "the flag overrides the variable");
     for value in ["false", "0", "no", "off", ""] {
         assert!(!settings(&[("TAS_READ_ONLY", value)]).selection().is_read_only(), "{value}");
     }
 
     assert!(
         settings(&[("TAS_READ_ONLY", "perhaps")]).selection().is_read_only(),
-        "in doubt nothing is changed"
+        "an invalid value means read-only"
     );
 }
 

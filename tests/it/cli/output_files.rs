@@ -1,4 +1,4 @@
-//! Files that flags name, where the name is a link or something that is open already.
+//! Output files whose path is a link or a file that is already open.
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Stdio};
 
@@ -7,12 +7,13 @@ use tas_mcp::sandbox::{keys, seed};
 
 use crate::support::{binary::binary, service::Service};
 
-/// Runs the binary in this directory with its standard output in `output`; exit code and standard error.
+/// Runs the binary in this directory, with its standard output in the file `output`. Returns the exit code and
+/// standard error.
 async fn run(service: &Service, directory: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     run_with(service, directory, arguments, Stdio::null()).await
 }
 
-/// The same with this as descriptor 0.
+/// As [`run`], with this file as standard input.
 async fn run_with(
     service: &Service,
     directory: &Path,
@@ -32,7 +33,7 @@ async fn run_with(
 }
 
 #[tokio::test]
-async fn the_target_of_a_link_is_replaced_and_the_link_stays() {
+async fn the_target_of_a_link_is_replaced_and_the_link_is_kept() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");
     let at = |name: &str| directory.path().join(name);
@@ -45,9 +46,9 @@ async fn the_target_of_a_link_is_replaced_and_the_link_stays() {
     }
 
     for (link, target) in [("page", "kept/old.html"), ("new", "kept/new.html")] {
-        let (code, said) =
+        let (code, errors) =
             run(&service, directory.path(), &["report", seed::RUN_FAILED, "--html", link]).await;
-        assert_eq!((code, said.as_str()), (Some(0), ""));
+        assert_eq!((code, errors.as_str()), (Some(0), ""));
         assert!(at(link).symlink_metadata().expect("a link").is_symlink(), "{link}");
         assert!(fs::read_to_string(at(target)).expect("a page").ends_with("</html>\n"), "{target}");
     }
@@ -56,16 +57,17 @@ async fn the_target_of_a_link_is_replaced_and_the_link_stays() {
 
     symlink("round", at("round")).expect("a link");
     let before = service.requests().await.len();
-    let (code, said) =
+    let (code, errors) =
         run(&service, directory.path(), &["report", seed::RUN_FAILED, "--html", "round"]).await;
 
-    assert!(code == Some(2) && said.contains("file_error"), "{said}");
+    assert!(code == Some(2) && errors.contains("file_error"), "{errors}");
     assert_eq!(service.requests().await.len(), before);
 }
 
-/// Names in `/proc` alone, and a link as `/dev/stdout` is one: the link of the machine is not put at stake.
+/// Uses names in `/proc` and a link like `/dev/stdout`, so that a failure of the test does not replace the link of the
+/// machine.
 #[tokio::test]
-async fn standard_output_in_a_file_gets_everything_and_is_not_replaced() {
+async fn standard_output_in_a_file_is_appended_to_and_not_replaced() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");
     let link = directory.path().join("stdout");
@@ -73,8 +75,8 @@ async fn standard_output_in_a_file_gets_everything_and_is_not_replaced() {
     symlink("/proc/self/fd/1", &link).expect("a link");
     for name in ["stdout", "/dev/fd/1", "/proc/self/fd/1"] {
         let arguments = ["wait", "--run-id", seed::RUN_PASSED, "--junit", name];
-        let (code, said) = run(&service, directory.path(), &arguments).await;
-        assert_eq!(code, Some(0), "{name}: {said}");
+        let (code, errors) = run(&service, directory.path(), &arguments).await;
+        assert_eq!(code, Some(0), "{name}: {errors}");
         let output = fs::read_to_string(directory.path().join("output")).expect("the output");
         let (verdicts, xml) = output.split_once('\n').expect("two documents");
         let verdicts: Value = serde_json::from_str(verdicts).expect("JSON");
@@ -85,9 +87,9 @@ async fn standard_output_in_a_file_gets_everything_and_is_not_replaced() {
     assert!(link.symlink_metadata().expect("the link").is_symlink());
 }
 
-/// What is open as descriptor 0 takes nothing, like a disk that is full.
+/// Descriptor 0 is `/dev/full`, which fails every write like a full disk.
 #[tokio::test]
-async fn a_file_that_takes_nothing_loses_no_verdict() {
+async fn the_verdicts_are_printed_if_the_file_cannot_be_written() {
     const FULL: &str = "/dev/fd/0";
 
     let service = Service::start().await;
@@ -101,12 +103,12 @@ async fn a_file_that_takes_nothing_loses_no_verdict() {
 
     for (arguments, expected, pointer, value) in commands {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
-        let (code, said) = run_with(&service, directory.path(), arguments, Stdio::from(full)).await;
+        let (code, errors) = run_with(&service, directory.path(), arguments, Stdio::from(full)).await;
         let output = fs::read_to_string(directory.path().join("output")).expect("the output");
         let printed: Value = serde_json::from_str(&output).expect("JSON");
         let shown = printed.pointer(pointer).map(|shown| shown.to_string().replace('"', ""));
         assert_eq!(shown.as_deref(), Some(value), "{arguments:?}: {printed}");
-        assert!(said.contains(r#""code":"file_error""#) && said.contains(FULL), "{said}");
+        assert!(errors.contains(r#""code":"file_error""#) && errors.contains(FULL), "{errors}");
         assert_eq!(code, Some(expected), "{arguments:?}");
     }
 }

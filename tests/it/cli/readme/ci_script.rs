@@ -1,4 +1,4 @@
-//! The script for CI.
+//! The script for CI in the README.
 
 use std::fs;
 
@@ -11,19 +11,18 @@ use tas_mcp::{
 use super::root;
 use crate::support::service::Service;
 
-/// The script for CI, as it stands there.
 #[tokio::test]
-async fn its_script_for_ci_ends_as_the_tests_did_and_leaves_its_reports() {
+async fn the_script_for_ci_returns_the_result_of_the_tests_and_writes_its_reports() {
     let readme = fs::read_to_string(root("README.md")).expect("README.md");
     let script =
         readme.split("```bash\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a script");
     let script = script.replace("PLAN_ID", seed::PLAN_SMOKE).replace("CONFIG_ID", seed::CONFIG_PHONES);
-    // In place of the programs that a machine may not have.
+    // Replaces the programs that may not be installed.
     let programs = format!(
         "tas-mcp() {{ '{}' \"$@\"; }}\njq() {{ sed -n \"s/.*\\\"${{2#.}}\\\":\\\"\\([^\\\"]*\\)\\\".*/\\1/p\" ${{3:-}}; }}\n",
         env!("CARGO_BIN_EXE_tas-mcp")
     );
-    // An hour takes six seconds: the plan is over soon, and no address of a part expires meanwhile.
+    // One hour takes six seconds: the plan finishes soon, and no presigned address expires before.
     let service = Service::with(Options { speed: 600.0, ..Options::default() }).await;
     let directory = tempfile::tempdir().expect("a directory");
 
@@ -39,13 +38,13 @@ async fn its_script_for_ci_ends_as_the_tests_did_and_leaves_its_reports() {
     shell.env("TAS_STATE_DIR", directory.path());
 
     let output = shell.output().await.expect("a shell");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let errors = String::from_utf8_lossy(&output.stderr);
 
-    assert_eq!(output.status.code(), Some(10), "{said}");
+    assert_eq!(output.status.code(), Some(10), "{errors}");
     for (file, part) in [("report.xml", "<testsuite"), ("report.html", "<html"), ("verdicts.json", "FAILED")]
     {
         let text = fs::read_to_string(directory.path().join(file)).expect("a file");
-        assert!(text.contains(part), "{file}: {said}");
+        assert!(text.contains(part), "{file}: {errors}");
     }
 
     let verdicts = fs::read_to_string(directory.path().join("verdicts.json")).expect("a file");

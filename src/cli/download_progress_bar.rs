@@ -6,9 +6,9 @@ use crate::tools::caller::ProgressSink;
 
 /// Progress bar of a download on standard error. Shows nothing if standard error is not a terminal.
 #[derive(Clone, Debug)]
-pub(super) struct DownloadProgress(ProgressBar);
+pub(super) struct DownloadProgressBar(ProgressBar);
 
-impl DownloadProgress {
+impl DownloadProgressBar {
     /// Returns a bar whose length is not known yet.
     pub(super) fn new() -> Self {
         let bar = ProgressBar::no_length();
@@ -24,7 +24,7 @@ impl DownloadProgress {
     }
 }
 
-impl ProgressSink for DownloadProgress {
+impl ProgressSink for DownloadProgressBar {
     fn progress(&self, done: u64, total: u64, message: &str) {
         self.0.set_length(total);
         self.0.set_position(done);

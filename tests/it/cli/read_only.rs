@@ -1,4 +1,4 @@
-//! `TAS_READ_ONLY` binds the commands as it binds the tools.
+//! `TAS_READ_ONLY` applies to the commands as to the tools.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
@@ -7,7 +7,7 @@ use crate::support::{binary::told, host::Host, service::Service};
 
 const READ_ONLY: (&str, &str) = ("TAS_READ_ONLY", "true");
 
-/// Exit code and the error that was answered.
+/// Runs a command in read-only mode. Returns the exit code and the error.
 async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, Value) {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO), READ_ONLY];
@@ -17,7 +17,7 @@ async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, Value) {
 }
 
 #[tokio::test]
-async fn what_writes_is_refused_in_the_words_of_the_server_before_any_request() {
+async fn a_writing_command_is_refused_with_the_message_of_the_server_before_any_request() {
     let service = Service::start().await;
     let mut host = Host::open(&service.settings(keys::DEMO, &[READ_ONLY])).await;
     let directory = tempfile::tempdir().expect("a directory");
@@ -41,17 +41,24 @@ async fn what_writes_is_refused_in_the_words_of_the_server_before_any_request() 
         let refusal = host.request("tools/call", json!({"name": tool, "arguments": {}})).await;
         let (code, error) = run(&service, command).await;
         assert_eq!((code, &error["code"]), (Some(2), &json!("invalid_arguments")), "{command:?}: {error}");
-        let of_server = refusal["error"]["message"].as_str().expect("a message");
-        // The command line knows the tool, where the server does not list it.
-        assert_eq!(error["message"].as_str(), of_server.strip_prefix("unknown tool: "), "{of_server}");
-        assert!(error["message"].as_str().is_some_and(|said| said.contains("TAS_READ_ONLY")), "{error}");
+        let server_message = refusal["error"]["message"].as_str().expect("a message");
+        // The server does not list the tool, so its message calls the tool unknown; the command line knows the tool.
+        assert_eq!(
+            error["message"].as_str(),
+            server_message.strip_prefix("unknown tool: "),
+            "{server_message}"
+        );
+        assert!(
+            error["message"].as_str().is_some_and(|message| message.contains("TAS_READ_ONLY")),
+            "{error}"
+        );
     }
 
     assert_eq!(service.requests().await, [""; 0]);
 }
 
 #[tokio::test]
-async fn what_reads_goes_on() {
+async fn reading_commands_work() {
     let service = Service::start().await;
     for command in
         [&["call", "list_tests"][..], &["report", seed::RUN_FAILED], &["wait", "--run-id", seed::RUN_PASSED]]

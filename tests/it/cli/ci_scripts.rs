@@ -1,29 +1,29 @@
-//! The scripts below `.ci` leave nothing out where CI runs, and build what is locked.
+//! The scripts in `.ci` skip no check in CI, and build with the locked dependencies.
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
-/// Commands of every system that the scripts use before they look for others.
+/// Commands that exist on every system. The scripts use them before they check for other commands.
 const ALWAYS_THERE: [&str; 4] = ["bash", "dirname", "mkdir", "realpath"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Where a command lies.
-fn found(command: &str) -> String {
+/// Returns the path of a command.
+fn path_of(command: &str) -> String {
     let output = Command::new("sh").args(["-c", &format!("command -v {command}")]).output().expect("a shell");
     String::from_utf8(output.stdout).expect("UTF-8").trim().to_owned()
 }
 
-/// Runs a script with these commands alone: whether it succeeds, and what it says.
+/// Runs a script in an environment that has only these commands. Returns whether it succeeded, and its output.
 fn run(script: &str, commands: &[&str], ci: &str) -> (bool, String) {
     let directory = tempfile::tempdir().expect("a directory");
     for command in ALWAYS_THERE {
-        symlink(found(command), directory.path().join(command)).expect("a link");
+        symlink(path_of(command), directory.path().join(command)).expect("a link");
     }
 
     for command in commands {
-        symlink(found("true"), directory.path().join(command)).expect("a link");
+        symlink(path_of("true"), directory.path().join(command)).expect("a link");
     }
 
     let mut bash = Command::new(directory.path().join("bash"));
@@ -32,13 +32,13 @@ fn run(script: &str, commands: &[&str], ci: &str) -> (bool, String) {
     let target = directory.path().join("target");
     let output = bash.env("PATH", directory.path()).env("CI", ci).env("CARGO_TARGET_DIR", target).output();
     let output = output.expect("an end");
-    let said = [output.stdout, output.stderr].concat();
+    let text = [output.stdout, output.stderr].concat();
 
-    (output.status.success(), String::from_utf8(said).expect("UTF-8"))
+    (output.status.success(), String::from_utf8(text).expect("UTF-8"))
 }
 
 #[test]
-fn what_is_missing_is_skipped_with_a_word_and_fails_where_ci_runs() {
+fn a_check_without_its_tools_is_skipped_but_fails_in_ci() {
     let cases: [(&str, &[&str]); 6] = [
         ("pages", &[]),
         ("pages", &["node"]),
@@ -48,15 +48,15 @@ fn what_is_missing_is_skipped_with_a_word_and_fails_where_ci_runs() {
         ("dependencies", &[]),
     ];
     for (script, commands) in cases {
-        let (succeeded, said) = run(script, commands, "");
-        assert!(succeeded && said.contains("skipped: "), "{script}, {commands:?}: {said}");
-        let (succeeded, said) = run(script, commands, "true");
-        assert!(!succeeded && said.contains("failed: "), "{script}, {commands:?}: {said}");
+        let (succeeded, output) = run(script, commands, "");
+        assert!(succeeded && output.contains("skipped: "), "{script}, {commands:?}: {output}");
+        let (succeeded, output) = run(script, commands, "true");
+        assert!(!succeeded && output.contains("failed: "), "{script}, {commands:?}: {output}");
     }
 }
 
 #[test]
-fn every_script_builds_what_is_locked_and_none_follows_settings() {
+fn every_script_uses_locked_dependencies_and_unsets_the_settings() {
     for entry in fs::read_dir(root().join(".ci")).expect("the scripts") {
         let path = entry.expect("a script").path();
         let script = fs::read_to_string(&path).expect("a text");
