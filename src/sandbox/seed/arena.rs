@@ -3,10 +3,15 @@
 use std::sync::Arc;
 
 use super::{
-    ARENA_AGENT, ARENA_BUG, ARENA_CONFIG_LINUX, ARENA_CONFIG_TABLETS, ARENA_CONFIG_XBOX, ARENA_CREDENTIALS,
-    ARENA_FOLDER_MATCHES, ARENA_PLAN, ARENA_PROJECT, ARENA_STEPS_DUEL, ARENA_TEST_DISCOVERY,
-    ARENA_TEST_FAILS, ARENA_TEST_PASSES, ARENA_TEST_TWO_PLAYERS, bugs, builds, history, knowledge,
-    parts::{config, ends, minutes_ago, step, test},
+    bugs,
+    builders::{config, ends, minutes_ago, step, test},
+    builds, history,
+    ids::{
+        ARENA_AGENT, ARENA_BUG, ARENA_CONFIG_LINUX, ARENA_CONFIG_TABLETS, ARENA_CONFIG_XBOX,
+        ARENA_CREDENTIALS, ARENA_FOLDER_MATCHES, ARENA_PLAN, ARENA_PROJECT, ARENA_STEPS_DUEL,
+        ARENA_TEST_DISCOVERY, ARENA_TEST_FAILS, ARENA_TEST_PASSES, ARENA_TEST_TWO_PLAYERS,
+    },
+    knowledge,
 };
 use crate::{
     sandbox::model::{
@@ -22,7 +27,7 @@ use crate::{
     service::api::Open,
 };
 
-/// The project with everything in it.
+/// Returns the project with all its records.
 pub(in crate::sandbox) fn project() -> Project {
     let mut project = Project::new(ARENA_PROJECT, Dialect::Lower);
     project.integration = false;
@@ -43,7 +48,10 @@ pub(in crate::sandbox) fn project() -> Project {
 }
 
 fn duel() -> Vec<ScriptedStep> {
-    vec![step("Meet in a duel", &["The duel starts"], 40_000, "The duel started.").of(ARENA_STEPS_DUEL)]
+    vec![
+        step("Meet in a duel", &["The duel starts"], 40_000, "The duel started.")
+            .in_collection(ARENA_STEPS_DUEL),
+    ]
 }
 
 fn add_tests(project: &mut Project) {

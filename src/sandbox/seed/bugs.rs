@@ -1,10 +1,10 @@
-//! Faults of the games, and what reviewers made of them.
+//! Bugs of the games, and their reviews.
 
 use serde_json::json;
 
 use super::{
-    ARENA_BUG, BUG_ACTIVE, BUG_ARCHIVED, BUG_AUDIO, BUG_CRITICAL, BUG_UNREVIEWED, BUG_VISUAL,
-    parts::{minutes_ago, owned},
+    builders::{minutes_ago, owned},
+    ids::{ARENA_BUG, BUG_ACTIVE, BUG_ARCHIVED, BUG_AUDIO, BUG_CRITICAL, BUG_UNREVIEWED, BUG_VISUAL},
 };
 use crate::{
     sandbox::model::{

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::{
-    ARENA_BUILD_ANDROID, ARENA_BUILD_LINUX, BUILD_ANDROID, BUILD_ANDROID_EARLIER, BUILD_IOS,
-    BUILD_PLAYSTATION, BUILD_WINDOWS,
-    parts::{minutes_ago, owned},
+    builders::{minutes_ago, owned},
+    ids::{
+        ARENA_BUILD_ANDROID, ARENA_BUILD_LINUX, BUILD_ANDROID, BUILD_ANDROID_EARLIER, BUILD_IOS,
+        BUILD_PLAYSTATION, BUILD_WINDOWS,
+    },
 };
 use crate::{
     sandbox::model::{build::Build, project::Project},
     service::api::Open,
 };
 
-/// A build that a CI made so many minutes ago.
+/// Creates a build of a CI, `minutes` before the start of the simulated clock.
 fn build(id: &str, name: &str, platform: &str, file_name: &str, minutes: i64) -> Build {
     Build {
         id: id.to_owned(),
@@ -99,7 +101,7 @@ pub(super) fn add_demo(project: &mut Project) {
     ]);
 }
 
-/// Bytes that `arena` may store: little more than its builds have.
+/// Storage capacity of `arena`, in bytes: little more than its builds take.
 const ARENA_CAPACITY: u64 = 2_000_000_000;
 
 /// Adds the builds of `arena`.

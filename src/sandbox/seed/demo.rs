@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use super::{
-    AGENT_CAREFUL, AGENT_CURIOUS, CONFIG_DIRECT_URL, CONFIG_IPHONE, CONFIG_PHONES, CONFIG_PHONES_ALL_BROKEN,
-    CONFIG_PHONES_ONE_BROKEN, CONFIG_PLAYSTATION, CONFIG_PRIVATE_PHONE, CONFIG_PRIVATE_TABLET,
-    CONFIG_UNKNOWN_SOURCE, CONFIG_WINDOWS, CREDENTIALS_CLOUD, CREDENTIALS_SHOP, DEMO_PROJECT,
-    PLAN_CROSS_PLATFORM, PLAN_SMOKE, TEST_DISCOVERY, TEST_FAILS, TEST_FLAKY, TEST_PASSES, TEST_THREE_PLAYERS,
-    TEST_TWO_PLAYERS, bugs, builds, history, knowledge,
-    parts::{config, minutes_ago},
-    suite,
+    bugs,
+    builders::{config, minutes_ago},
+    builds, demo_tests, history,
+    ids::{
+        AGENT_CAREFUL, AGENT_CURIOUS, CONFIG_DIRECT_URL, CONFIG_IPHONE, CONFIG_PHONES,
+        CONFIG_PHONES_ALL_BROKEN, CONFIG_PHONES_ONE_BROKEN, CONFIG_PLAYSTATION, CONFIG_PRIVATE_PHONE,
+        CONFIG_PRIVATE_TABLET, CONFIG_UNKNOWN_SOURCE, CONFIG_WINDOWS, CREDENTIALS_CLOUD, CREDENTIALS_SHOP,
+        DEMO_PROJECT, PLAN_CROSS_PLATFORM, PLAN_SMOKE, TEST_DISCOVERY, TEST_FAILS, TEST_FLAKY, TEST_PASSES,
+        TEST_THREE_PLAYERS, TEST_TWO_PLAYERS,
+    },
+    knowledge,
 };
 use crate::{
     sandbox::model::{
@@ -22,10 +26,10 @@ use crate::{
 
 const STORAGE: Option<&str> = Some("build-storage");
 
-/// The project with everything in it.
+/// Returns the project with all its records.
 pub(in crate::sandbox) fn project() -> Project {
     let mut project = Project::new(DEMO_PROJECT, Dialect::Upper);
-    suite::add(&mut project);
+    demo_tests::add(&mut project);
     add_configs(&mut project);
     add_private_configs(&mut project);
     project.add_agent_config(AGENT_CAREFUL, "Careful", Some("Reads every text and tries nothing twice."));

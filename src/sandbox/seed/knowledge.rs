@@ -1,6 +1,9 @@
 //! Knowledge files of the projects.
 
-use super::{AGENT_CAREFUL, ARENA_AGENT, ARENA_TEST_FAILS, TEST_FAILS, parts::minutes_ago};
+use super::{
+    builders::minutes_ago,
+    ids::{AGENT_CAREFUL, ARENA_AGENT, ARENA_TEST_FAILS, TEST_FAILS},
+};
 use crate::sandbox::model::{
     knowledge::{KnowledgeScope, StoredKnowledgeFile},
     moment::Millis,
@@ -18,7 +21,7 @@ impl Project {
     }
 }
 
-/// Adds the files of `demo`. [`super::AGENT_CURIOUS`] and [`super::TEST_PASSES`] have none.
+/// Adds the files of `demo`. [`super::ids::AGENT_CURIOUS`] and [`super::ids::TEST_PASSES`] have none.
 pub(super) fn add_demo(project: &mut Project) {
     let scope = &KnowledgeScope::Project;
     project.add_knowledge(scope, "overview.md", 40_000, "# Emberfall\n\nAn adventure in seven worlds.\n");

@@ -1,8 +1,8 @@
-//! Short words for making seed jobs and executions.
+//! Builders of seed jobs and executions.
 
 use std::sync::Arc;
 
-use super::parts::owned;
+use super::builders::owned;
 use crate::sandbox::model::{
     execution::Execution,
     job::{Job, PlayerDevice, Starter},
@@ -12,7 +12,7 @@ use crate::sandbox::model::{
 };
 
 impl Project {
-    /// An execution of a plan on a build, started by a person.
+    /// Adds an execution of a plan on a build, started by a person.
     pub(super) fn add_execution(&mut self, id: &str, plan: &str, build: &str, created: Moment, person: &str) {
         let plan_name = find(&self.plans, plan).map_or_else(String::new, |plan| plan.name.clone());
         let execution = Execution {
@@ -26,8 +26,8 @@ impl Project {
         self.executions.insert(execution.id.clone(), execution);
     }
 
-    /// A job of a saved test, everyone on the first working device of `config`.
-    pub(super) fn add_job(&mut self, past: &Past<'_>) {
+    /// Adds a job of a saved test. All players use the first working device of `config`.
+    pub(super) fn add_job(&mut self, past: &PastJob<'_>) {
         let (Some(test), Some(config)) = (find(&self.tests, past.test), find(&self.configs, past.config))
         else {
             return;
@@ -60,9 +60,9 @@ impl Project {
     }
 }
 
-/// A job of the past. Started with a key of the project unless a person is named.
+/// A job that was created before the start of the simulated clock, by a key of the project unless `person` is set.
 #[derive(Clone, Copy)]
-pub(super) struct Past<'a> {
+pub(super) struct PastJob<'a> {
     pub(super) job: &'a str,
     pub(super) run: &'a str,
     pub(super) test: &'a str,
@@ -75,8 +75,8 @@ pub(super) struct Past<'a> {
     pub(super) person: Option<&'a str>,
 }
 
-impl<'a> Past<'a> {
-    /// A job without retries, tags, build and execution.
+impl<'a> PastJob<'a> {
+    /// Creates a job without retries, tags, build and execution.
     pub(super) const fn new(
         job: &'a str,
         run: &'a str,

@@ -1,6 +1,6 @@
 //! The tests of `demo`.
 
-use super::parts::{ends, step, test};
+use super::builders::{ends, step, test};
 use crate::sandbox::{
     model::{
         outcome::{RunResult, ScriptedOutcome},
@@ -10,7 +10,7 @@ use crate::sandbox::{
             TestKind::{Discovery, Task, Verification},
         },
     },
-    seed::{
+    seed::ids::{
         BUG_ACTIVE, BUG_ARCHIVED, BUG_AUDIO, BUG_CRITICAL, BUG_UNREVIEWED, BUG_VISUAL, FOLDER_LEVELS,
         FOLDER_MENUS, FOLDER_ONLINE, FOLDER_WORLD_1, FOLDER_WORLD_2, STEPS_SIGN_IN, STEPS_START_LEVEL,
         STEPS_UNUSED, TEST_BLOCKED, TEST_DISCOVERY, TEST_ERRORS, TEST_FAILS, TEST_FLAKY, TEST_PASSES,
@@ -120,7 +120,10 @@ fn levels() -> Vec<SavedTest> {
 }
 
 fn start_level() -> Vec<ScriptedStep> {
-    vec![step("Start level 1", &["The level starts"], 28_500, "Level 1 started.").of(STEPS_START_LEVEL)]
+    vec![
+        step("Start level 1", &["The level starts"], 28_500, "Level 1 started.")
+            .in_collection(STEPS_START_LEVEL),
+    ]
 }
 
 fn pause() -> Vec<ScriptedStep> {
@@ -179,7 +182,7 @@ fn sign_in() -> Vec<ScriptedStep> {
             25_000,
             "Signed in as lantern-qa.",
         )
-        .of(STEPS_SIGN_IN),
+        .in_collection(STEPS_SIGN_IN),
     ]
 }
 
@@ -243,7 +246,7 @@ fn online() -> Vec<SavedTest> {
                     2,
                     "The guest on the phone fell through the bridge and never reached the beacon.",
                 )
-                .of_player(2)
+                .for_player(2)
                 .finds(BUG_CRITICAL, 2, 61),
             ]),
     ]
@@ -268,8 +271,8 @@ fn discovery() -> SavedTest {
         .result(vec![found])
 }
 
-/// The first level as it was when its icons still overlapped.
-pub(super) fn first_level_of_old(test: &SavedTest) -> SavedTest {
+/// Returns an earlier version of the test of the first level, when its icons still overlapped.
+pub(super) fn earlier_first_level(test: &SavedTest) -> SavedTest {
     let result =
         ends(RunResult::Failed, 2, "The lantern icon covers the spark counter.").finds(BUG_ARCHIVED, 2, 19);
     SavedTest { version: 1, outcomes: vec![result], ..test.clone() }

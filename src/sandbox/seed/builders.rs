@@ -1,4 +1,4 @@
-//! Short words for making seed records.
+//! Builders of seed records.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// The moment so many minutes before the start clock.
+/// Returns the time that is `minutes` before the start of the simulated clock.
 pub(super) fn minutes_ago(minutes: Millis) -> Moment {
     Moment::START - minutes * 60_000
 }
@@ -38,13 +38,13 @@ pub(super) fn step(goal: &str, expected: &[&str], duration: Millis, report: &str
 }
 
 impl ScriptedStep {
-    /// The step as one of a shared collection.
-    pub(super) fn of(self, collection: &str) -> Self {
+    /// Makes the step part of a shared collection.
+    pub(super) fn in_collection(self, collection: &str) -> Self {
         Self { shared: Some(collection.to_owned()), ..self }
     }
 }
 
-/// An outcome other than success, at a step (from 1) of the first player.
+/// Creates an outcome other than success, at step number `step` (from 1) of the first player.
 pub(super) fn ends(result: RunResult, step: usize, report: &str) -> ScriptedOutcome {
     ScriptedOutcome {
         result,
@@ -56,12 +56,12 @@ pub(super) fn ends(result: RunResult, step: usize, report: &str) -> ScriptedOutc
 }
 
 impl ScriptedOutcome {
-    /// The same for another player (from 1).
-    pub(super) fn of_player(self, player: usize) -> Self {
+    /// Moves the outcome to player number `player` (from 1).
+    pub(super) fn for_player(self, player: usize) -> Self {
         Self { player: player.saturating_sub(1), ..self }
     }
 
-    /// Comes across a bug, at a step (from 1) of the same player.
+    /// Adds a bug that is found at step number `step` (from 1) of the same player.
     pub(super) fn finds(mut self, bug: &str, step: usize, turn: usize) -> Self {
         let (player, step) = (self.player, step.saturating_sub(1));
         self.findings.push(BugFinding { bug: bug.to_owned(), player, step, turn });
@@ -69,7 +69,7 @@ impl ScriptedOutcome {
     }
 }
 
-/// A test that passes.
+/// Creates a test that passes.
 pub(super) fn test(
     id: &str,
     name: &str,
@@ -106,20 +106,20 @@ impl SavedTest {
         self
     }
 
-    /// Links it to a case of a suite.
+    /// Links the test to a case of a suite.
     pub(super) fn linked(mut self, suite: u32, case: u64) -> Self {
         self.cases.push(CaseLink { suite, case, exists: true });
         self
     }
 
-    /// Links it to a case that does not exist any more.
+    /// Links the test to a case that was deleted.
     pub(super) fn linked_to_lost(mut self, suite: u32, case: u64) -> Self {
         self.cases.push(CaseLink { suite, case, exists: false });
         self
     }
 }
 
-/// A config whose devices have a label and a version.
+/// Creates a config. `devices` lists the label and the OS version of each device.
 pub(super) fn config(
     id: &str,
     name: &str,
@@ -158,7 +158,7 @@ impl DeviceConfig {
         Self { private: true, ..self }
     }
 
-    /// Breaks the devices of these labels.
+    /// Marks the devices with these labels as broken.
     pub(super) fn broken(mut self, labels: &[&str]) -> Self {
         for device in self.devices.iter_mut().filter(|device| labels.contains(&device.label.as_str())) {
             device.works = false;
@@ -183,7 +183,7 @@ impl Project {
         self.folders.insert(id.to_owned(), Arc::new(folder));
     }
 
-    /// Adds a test that was saved often enough to have its version, always the same.
+    /// Adds a test with all versions up to its own. The versions have equal content.
     pub(super) fn add_test(&mut self, mut test: SavedTest) {
         for (number, player) in (1..).zip(&mut test.players) {
             name_steps(&test.id, number, player);
@@ -195,9 +195,10 @@ impl Project {
         self.tests.insert(test.id.clone(), Arc::new(test));
     }
 
-    /// Adds a collection that was saved often enough to have its version, always the same.
+    /// Adds a shared step collection with all versions up to `version`. The versions have equal content.
     pub(super) fn add_shared_step(&mut self, id: &str, name: &str, version: u32, steps: Vec<ScriptedStep>) {
-        let mut player = ScriptedPlayer { steps: steps.into_iter().map(|step| step.of(id)).collect() };
+        let mut player =
+            ScriptedPlayer { steps: steps.into_iter().map(|step| step.in_collection(id)).collect() };
         name_steps(id, 1, &mut player);
 
         let keys = (1..=player.steps.len()).map(|number| number.to_string());
@@ -238,7 +239,7 @@ impl Project {
     }
 }
 
-/// Gives the steps of a player their ids. Those of a collection have the same ones in every test.
+/// Assigns ids to the steps of a player. The steps of a collection have the same ids in every test.
 fn name_steps(owner: &str, number: usize, player: &mut ScriptedPlayer) {
     let mut inside = 0;
     for (index, step) in (1..).zip(&mut player.steps) {
