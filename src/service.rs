@@ -1,6 +1,6 @@
-//! The description of the Test Automation Service: its operations, and how each one is checked and sent.
+//! The description of the Test Automation Service: its operations, their arguments, and the layout of their requests.
 //!
-//! Every other layer reads this description. The layer itself sends nothing.
+//! Every other layer reads this description. This layer sends no requests.
 
 pub mod api;
 pub mod arguments;

@@ -1,4 +1,4 @@
-//! All tools: operations of the service, and composite tools that take several requests, files or time.
+//! All tools: operations of the service, and composite tools that send several requests, wait, or use local files.
 
 pub mod caller;
 pub mod catalog;

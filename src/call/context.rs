@@ -117,7 +117,7 @@ impl CallContext<'_> {
         let layout = request::layout(entry, arguments, self.tmsys_name)
             .map_err(|violations| Failure::invalid_arguments(entry.name, &violations))?;
         let mut request = request(entry, arguments, layout.target(project), layout.body.as_deref());
-        request.part = layout.part;
+        request.part = layout.range;
         self.client.send(&request, &self.key, self.deadline).await
     }
 

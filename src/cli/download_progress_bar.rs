@@ -25,7 +25,7 @@ impl DownloadProgressBar {
 }
 
 impl ProgressSink for DownloadProgressBar {
-    fn progress(&self, done: u64, total: u64, message: &str) {
+    fn report(&self, done: u64, total: u64, message: &str) {
         self.0.set_length(total);
         self.0.set_position(done);
         self.0.set_message(message.to_owned());

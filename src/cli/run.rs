@@ -149,7 +149,7 @@ async fn wait(
     })?;
 
     let wait = Wait { target, named, project, timeout, interval: None };
-    let caller = CallerContext { watcher: Arc::new(WaitProgress::new()), ..CallerContext::silent() };
+    let caller = CallerContext { progress: Arc::new(WaitProgress::new()), ..CallerContext::silent() };
     let completion = wait.run(dispatcher.gateway(), &caller).await.map_err(|failure| {
         failure.detail("started", started.clone()).hint("the start succeeded: continue with `tas-mcp wait`")
     })?;

@@ -61,7 +61,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let project = arguments.get(PROJECT_ID).and_then(Value::as_str).map(str::to_owned);
 
     let dispatcher = build_dispatcher(settings);
-    let caller = CallerContext { watcher: Arc::new(WaitProgress::new()), ..CallerContext::silent() };
+    let caller = CallerContext { progress: Arc::new(WaitProgress::new()), ..CallerContext::silent() };
     let reply = dispatcher.call_tool(tool(), arguments, caller).await?;
 
     let completion = serde_json::from_value(reply.value().clone())?;

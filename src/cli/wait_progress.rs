@@ -37,7 +37,7 @@ impl WaitProgress {
 }
 
 impl ProgressSink for WaitProgress {
-    fn progress(&self, done: u64, total: u64, message: &str) {
+    fn report(&self, done: u64, total: u64, message: &str) {
         match self {
             Self::Bar(bar) => {
                 bar.set_length(total);

@@ -11,7 +11,7 @@ use super::{
     response_body::{next_chunk, read_body},
     transport_error::TransportError,
 };
-use crate::service::request::Part;
+use crate::service::request::FileRange;
 
 /// The bytes of a part of a file.
 pub(super) struct FilePart {
@@ -23,7 +23,7 @@ pub(super) struct FilePart {
 }
 
 /// Returns the headers that request `part`.
-pub(super) fn part_headers(part: Part) -> HeaderMap {
+pub(super) fn part_headers(part: FileRange) -> HeaderMap {
     let last = part.offset.saturating_add(part.length.saturating_sub(1));
     range_headers(&format!("bytes={}-{last}", part.offset))
 }
@@ -35,7 +35,7 @@ pub(super) fn range_headers(range: &str) -> HeaderMap {
 
 /// Reads `part` of the file in `response`. The body of a response without a file is read completely, as it explains why
 /// there is none.
-pub(super) async fn read_part(part: Part, response: Response) -> Result<FilePart, TransportError> {
+pub(super) async fn read_part(part: FileRange, response: Response) -> Result<FilePart, TransportError> {
     let (start, total) = content_range(response.headers());
     let offset = part.offset;
 
@@ -129,7 +129,7 @@ mod tests {
             (500, 1, "bytes=500-500"),
             (u64::MAX, 2, "bytes=18446744073709551615-18446744073709551615"),
         ] {
-            let headers = part_headers(Part { offset, length });
+            let headers = part_headers(FileRange { offset, length });
             assert_eq!(header_text(&headers, header::RANGE), Some(expected));
         }
     }

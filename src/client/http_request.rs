@@ -3,7 +3,7 @@
 use http::Method;
 
 use super::RequestKind;
-use crate::service::{operation::UrlBase, request::Part};
+use crate::service::{operation::UrlBase, request::FileRange};
 
 /// One request, which is sent as often as its [`RequestKind`] and the retry policy allow.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct HttpRequest<'a> {
     /// JSON body.
     pub body: Option<&'a [u8]>,
     /// Requested part of a file. Redirects are followed for files only.
-    pub part: Option<Part>,
+    pub part: Option<FileRange>,
     /// Kind of the request, which decides what is repeated.
     pub kind: RequestKind,
     /// How to find out whether a writing request was performed, if its response is lost.

@@ -16,7 +16,7 @@ use super::{
     response_body::read_body,
     transport_error::TransportError,
 };
-use crate::service::request::Part;
+use crate::service::request::FileRange;
 
 /// Header that carries the API key.
 const API_KEY: &str = "x-api-key";
@@ -77,7 +77,7 @@ impl Transport {
     async fn fetch_part(
         &self,
         request: &HttpRequest<'_>,
-        part: Part,
+        part: FileRange,
         key: &ApiKey,
     ) -> Result<HttpResponse, TransportError> {
         let headers = part_headers(part);

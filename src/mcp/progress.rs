@@ -29,12 +29,12 @@ pub(super) struct ProgressSender {
 }
 
 impl ProgressSink for ProgressSender {
-    fn progress(&self, done: u64, total: u64, message: &str) {
+    fn report(&self, done: u64, total: u64, message: &str) {
         // The forwarder is gone once the call has ended.
         drop(self.reports.send(ProgressReport { done, total, message: message.to_owned() }));
     }
 
-    fn is_there(&self) -> bool {
+    fn is_observed(&self) -> bool {
         self.is_requested
     }
 }

@@ -88,7 +88,7 @@ impl ToolCaller {
     }
 
     fn caller_context(&self, progress: Arc<dyn ProgressSink>, wait_limit: Duration) -> CallerContext {
-        CallerContext { watcher: progress, patience: Some(wait_limit), leaving: self.shutdown.clone() }
+        CallerContext { progress, wait_limit: Some(wait_limit), shutdown: self.shutdown.clone() }
     }
 
     /// Waits for `call`, until the host cancels the request or the server stops, and logs the outcome.

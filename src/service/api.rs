@@ -1,8 +1,7 @@
-//! Records and operations of the service, one module a resource.
+//! Records and operations of the service, one module per resource.
 //!
-//! A record holds the fields that the contract knows; the service's answers pass through whole, so a field that is
-//! missing here is still delivered. Optional fields of records are those that the contract may leave out or answer
-//! with `null`.
+//! A record holds the fields of the contract. Answers of the service are passed on whole, so a field that is missing
+//! here is still delivered. Fields that the contract may omit or set to `null` are optional.
 
 use std::borrow::Cow;
 
@@ -34,7 +33,7 @@ pub mod test_writing;
 pub mod tests;
 pub mod uploads;
 
-/// An object of open shape.
+/// An object with any fields.
 pub type Open = Fields;
 
 /// A page of a list (supplement 1.3).
@@ -42,24 +41,24 @@ pub type Open = Fields;
 pub struct ListPage<T> {
     /// The records of this page.
     pub data: Vec<T>,
-    /// Where this page is in the list.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }
 
-/// Where a page is in its list.
+/// Position of a page in its list.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Pagination {
-    /// Zero-based.
+    /// Zero-based number of the page.
     pub page: i64,
-    /// Records a page.
+    /// Number of records per page.
     pub page_size: i64,
-    /// Records in all.
+    /// Total number of records.
     pub total_count: i64,
-    /// Pages in all.
+    /// Total number of pages.
     pub total_pages: i64,
 }
 
-/// Zero-based page of a list (supplement 1.3).
+/// Zero-based number of a page of a list (supplement 1.3).
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct Page(pub usize);
@@ -72,11 +71,11 @@ impl JsonSchema for Page {
         "Page".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "integer", "minimum": 0, "default": 0, "description": "Default 0."})
+        json_schema!({"type": "integer", "minimum": 0, "default": 0, "description": "From 0; default 0."})
     }
 }
 
-/// Number of records a page, `DEFAULT` when absent (supplement 1.3).
+/// Number of records per page, by default `DEFAULT` (supplement 1.3).
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct PageSize<const DEFAULT: usize>(pub usize);
@@ -115,11 +114,11 @@ impl JsonSchema for ReadVersion {
         "ReadVersion".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "integer", "minimum": 1, "description": "Latest when absent."})
+        json_schema!({"type": "integer", "minimum": 1, "description": "Default: the latest."})
     }
 }
 
-/// A UUID in hyphenated form, as a request takes it.
+/// A UUID in hyphenated form, as an argument.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(transparent)]
 pub struct Uuid(pub String);
@@ -136,7 +135,7 @@ impl JsonSchema for Uuid {
     }
 }
 
-/// An id of any form: opaque, never empty.
+/// An opaque, non-empty id.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(transparent)]
 pub struct Id(pub String);
@@ -153,19 +152,25 @@ impl JsonSchema for Id {
     }
 }
 
-/// Text that may be null, which is then told apart from absent.
-pub fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+/// Deserializes text that may be `null`, and distinguishes `null` from an absent field.
+pub fn nullable_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
-/// Adds a violation for each of `names` that is in the object `holder`.
-fn refuse(arguments: &Fields, holder: &str, names: &[&str], rule: &str, violations: &mut Vec<Violation>) {
+/// Adds a violation for each of the fields `names` that the object argument `holder` contains.
+fn refuse_fields(
+    arguments: &Fields,
+    holder: &str,
+    names: &[&str],
+    rule: &str,
+    violations: &mut Vec<Violation>,
+) {
     let Some(Value::Object(object)) = arguments.get(holder) else { return };
     let found = names.iter().filter(|name| object.contains_key(**name));
     violations.extend(found.map(|name| Violation::new(format!("{holder}.{name}"), rule)));
 }
 
-// No doc comment: the words say it, and every list would repeat it.
+// No doc comment, because it would become part of the description of every list.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the words of the service say it all")]

@@ -1,56 +1,57 @@
-//! Rules between arguments that a conservative JSON schema cannot say, as data: the client checks them before any
-//! request, and the sandbox enforces them as the service does.
+//! Rules between arguments that the supported subset of JSON Schema cannot express.
+//!
+//! The client checks the rules before it sends a request. The sandbox enforces them as the service does.
 
 use serde_json::Value;
 
 use crate::{fields::Fields, violation::Violation};
 
-/// A rule between the arguments of one operation. An argument counts as given when it is present.
+/// A rule between the arguments of one tool. An argument is given if it is present, even with the value `null`.
 #[derive(Clone, Copy, Debug)]
 pub enum Rule {
-    /// Exactly one of these has to be given.
+    /// Exactly one of these arguments must be given.
     ExactlyOne(&'static [&'static str]),
-    /// At least one of these has to be given.
+    /// At least one of these arguments must be given.
     AtLeastOne(&'static [&'static str]),
-    /// The first goes only together with the second.
+    /// If the first argument is given, the second must be given too.
     Needs(&'static str, &'static str),
-    /// These two exclude each other.
+    /// The two arguments must not both be given.
     Excludes(&'static str, &'static str),
-    /// The rules hold when the named argument is `true`.
+    /// If the argument is `true`, the rules must hold.
     WhenTrue(&'static str, &'static [Rule]),
-    /// The named argument has to be `true` when the first is given.
+    /// If the first argument is given, the second must be `true`.
     NeedsTrue(&'static str, &'static str),
-    /// Anything else: adds what it finds.
+    /// A function that adds a violation for each way in which the arguments break the rule.
     Custom(fn(&Fields, &mut Vec<Violation>)),
 }
 
 impl Rule {
     /// Adds a violation for each way in which the arguments break the rule.
     pub fn check(&self, arguments: &Fields, violations: &mut Vec<Violation>) {
-        let given = |name: &str| arguments.contains_key(name);
-        let mut broken = |path: &str, rule: String| violations.push(Violation::new(path, rule));
+        let is_given = |name: &str| arguments.contains_key(name);
+        let mut add = |path: &str, rule: String| violations.push(Violation::new(path, rule));
 
         match *self {
             Self::ExactlyOne(names) => {
-                let found: Vec<_> = names.iter().copied().filter(|name| given(name)).collect();
+                let found: Vec<_> = names.iter().copied().filter(|name| is_given(name)).collect();
                 if found.len() != 1 {
                     let got = if found.is_empty() { "none".to_owned() } else { quoted(&found) };
-                    broken("", format!("exactly one of {} must be provided, got {got}", quoted(names)));
+                    add("", format!("exactly one of {} must be provided, got {got}", quoted(names)));
                 }
             }
             Self::AtLeastOne(names) => {
-                if !names.iter().any(|name| given(name)) {
-                    broken("", format!("at least one of {} must be provided", quoted(names)));
+                if !names.iter().any(|name| is_given(name)) {
+                    add("", format!("at least one of {} must be provided", quoted(names)));
                 }
             }
             Self::Needs(name, needed) => {
-                if given(name) && !given(needed) {
-                    broken(name, format!("`{name}` requires `{needed}`"));
+                if is_given(name) && !is_given(needed) {
+                    add(name, format!("`{name}` requires `{needed}`"));
                 }
             }
             Self::Excludes(one, other) => {
-                if given(one) && given(other) {
-                    broken(one, format!("`{one}` and `{other}` cannot be combined"));
+                if is_given(one) && is_given(other) {
+                    add(one, format!("`{one}` and `{other}` cannot be combined"));
                 }
             }
             Self::WhenTrue(name, rules) => {
@@ -61,15 +62,15 @@ impl Rule {
                 }
             }
             Self::NeedsTrue(name, needed) => {
-                if given(name) && arguments.get(needed) != Some(&Value::Bool(true)) {
-                    broken(name, format!("`{name}` has an effect only with `{needed}: true`"));
+                if is_given(name) && arguments.get(needed) != Some(&Value::Bool(true)) {
+                    add(name, format!("`{name}` has an effect only with `{needed}: true`"));
                 }
             }
             Self::Custom(check) => check(arguments, violations),
         }
     }
 
-    /// Names of the arguments that the rule speaks of.
+    /// Returns the names of the arguments that the rule mentions. A custom rule returns none.
     pub fn names(&self) -> Vec<&'static str> {
         match *self {
             Self::ExactlyOne(names) | Self::AtLeastOne(names) => names.to_vec(),
@@ -84,6 +85,7 @@ impl Rule {
     }
 }
 
+/// Returns the names in backticks, separated by commas.
 fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -1,54 +1,56 @@
-//! The caller of a tool: how long it waits, and how it is told about progress.
+//! The caller of a tool: its wait limit, and the receiver of progress messages.
 
 use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
-/// Who called, and how long it waits.
+/// The caller of a tool.
 #[derive(Clone, Debug)]
 pub struct CallerContext {
-    /// Wants to know how far it has come.
-    pub watcher: Arc<dyn ProgressSink>,
-    /// How long it waits for an answer; `None`: to the end, zero: for one look.
-    pub patience: Option<Duration>,
-    /// Is cancelled when it is not the caller that goes, but the process.
-    pub leaving: CancellationToken,
+    /// Receives the progress of the call.
+    pub progress: Arc<dyn ProgressSink>,
+    /// Maximum duration of a call before it returns an intermediate answer. `None`: no limit. Zero: one poll.
+    pub wait_limit: Option<Duration>,
+    /// Cancelled when the process shuts down, not when the client disconnects.
+    pub shutdown: CancellationToken,
 }
 
 impl CallerContext {
-    /// Waits to the end without a word.
+    /// Creates a caller that receives no progress and waits without limit.
     pub fn silent() -> Self {
-        Self { watcher: Arc::new(NoProgress), patience: None, leaving: CancellationToken::new() }
+        Self { progress: Arc::new(NoProgress), wait_limit: None, shutdown: CancellationToken::new() }
     }
 
-    /// How long a call may last: somebody who sees it go on waits for as long as was asked.
-    pub fn limit(&self) -> Option<Duration> {
-        self.patience.filter(|_| !self.watcher.is_there())
+    /// Returns the wait limit of a call. A caller that receives progress has no limit, because it sees that the call is
+    /// still active.
+    pub fn effective_wait_limit(&self) -> Option<Duration> {
+        self.wait_limit.filter(|_| !self.progress.is_observed())
     }
 }
 
-/// Is told how far a call has come.
+/// Receives the progress of a call.
 pub trait ProgressSink: std::fmt::Debug + Send + Sync {
-    /// `done` of `total`, and what a person reads. Called at most once a second, each time with more than before.
-    fn progress(&self, done: u64, total: u64, told: &str);
+    /// Reports that `done` of `total` units are complete, with a text for people. Called at most once per second, each
+    /// time with a greater `done`.
+    fn report(&self, done: u64, total: u64, message: &str);
 
-    /// The service asks to be left alone for so long.
-    fn rest(&self, _: Duration) {}
+    /// Reports that the service asked for a pause of this duration.
+    fn report_pause(&self, _: Duration) {}
 
-    /// Whether anybody sees it.
-    fn is_there(&self) -> bool {
+    /// Returns whether anybody receives the progress.
+    fn is_observed(&self) -> bool {
         true
     }
 }
 
-/// Nobody wants to know.
+/// A sink that ignores all progress.
 #[derive(Clone, Copy, Debug)]
 pub struct NoProgress;
 
 impl ProgressSink for NoProgress {
-    fn progress(&self, _: u64, _: u64, _: &str) {}
+    fn report(&self, _: u64, _: u64, _: &str) {}
 
-    fn is_there(&self) -> bool {
+    fn is_observed(&self) -> bool {
         false
     }
 }

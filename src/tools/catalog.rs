@@ -1,4 +1,4 @@
-//! The list of all tools: the operations of the service, then the composite tools.
+//! The list of all tools: the operations of the service, followed by the composite tools.
 
 use std::ops::Deref;
 
@@ -32,17 +32,17 @@ pub static DOWNLOAD_MINION: CompositeEntry = CompositeEntry::new::<DownloadMinio
 pub static COMPOSITE_TOOLS: [&CompositeEntry; 5] =
     [&UPLOAD_BUILD, &WAIT_FOR_COMPLETION, &SUMMARIZE_RESULTS, &DOWNLOAD_RUN_FILES, &DOWNLOAD_MINION];
 
-/// A tool of the list, with its implementation.
+/// A tool of the list, with its implementation. Dereferences to the tool.
 #[derive(Clone, Copy, Debug)]
 pub enum ToolEntry {
     /// One request to the service.
     Operation(&'static OperationEntry),
-    /// Several requests, files or time.
+    /// A tool that sends several requests, waits, or uses local files.
     Composite(&'static CompositeEntry),
 }
 
 impl ToolEntry {
-    /// The tool as hosts see it.
+    /// Returns the tool as hosts see it.
     pub fn tool(self) -> &'static Tool {
         match self {
             Self::Operation(entry) => &entry.tool,
@@ -59,20 +59,20 @@ impl Deref for ToolEntry {
     }
 }
 
-/// All tools.
+/// Returns all tools, in the order in which hosts list them.
 pub fn tools() -> impl Iterator<Item = ToolEntry> {
     let operations = OPERATIONS.iter().map(ToolEntry::Operation);
     operations.chain(COMPOSITE_TOOLS.into_iter().map(ToolEntry::Composite))
 }
 
-/// The tool with the name `name`.
+/// Returns the tool with the name `name`.
 pub fn find_tool(name: &str) -> Option<ToolEntry> {
     let composite =
         || COMPOSITE_TOOLS.into_iter().find(|entry| entry.tool.name == name).map(ToolEntry::Composite);
     catalog::find(name).map(ToolEntry::Operation).or_else(composite)
 }
 
-/// The name of the tool that resembles `name` most.
+/// Returns the name of the tool that is most similar to `name`.
 pub fn nearest_name(name: &str) -> Option<&'static str> {
     most_similar(name, tools().map(|entry| entry.tool().name))
 }

@@ -1,4 +1,4 @@
-//! Tools that are more than one request: they are built here from operations, files and time.
+//! Tools that this program builds from several operations, local files and time.
 
 use std::ops::Deref;
 
@@ -25,7 +25,9 @@ pub use summarize_results::SummarizeResults;
 pub use upload_build::{BuildUpload, UploadBuild};
 pub use wait_for_completion::WaitForCompletion;
 
-/// A tool that is built here. The struct is its arguments; its doc comment is the description that a model reads.
+/// A composite tool.
+///
+/// The implementing struct is the arguments of the tool. Its doc comment is the description that a model reads.
 pub trait CompositeTool: DeserializeOwned + JsonSchema + Send + 'static {
     /// Properties of the tool.
     const TOOL: ToolInfo;
@@ -35,11 +37,11 @@ pub trait CompositeTool: DeserializeOwned + JsonSchema + Send + 'static {
     /// The answer.
     type Answer: Serialize + JsonSchema + 'static;
 
-    /// Does it. Dropping the future ends it.
-    fn run(self, desk: ToolContext) -> impl Future<Output = Result<Self::Answer, Failure>> + Send;
+    /// Runs the tool. Dropping the future cancels the tool.
+    fn run(self, context: ToolContext) -> impl Future<Output = Result<Self::Answer, Failure>> + Send;
 }
 
-/// A [`CompositeTool`] without its type.
+/// A [`CompositeTool`] without its Rust type. Dereferences to its tool.
 pub struct CompositeEntry {
     /// The tool as hosts see it.
     pub tool: Tool,
@@ -56,12 +58,15 @@ impl Deref for CompositeEntry {
 impl CompositeEntry {
     /// The entry of the tool `T`.
     pub const fn new<T: CompositeTool>() -> Self {
-        Self { tool: Tool::new::<T, T::Answer>(T::TOOL, false), run: |desk| Box::pin(run::<T>(desk)) }
+        Self { tool: Tool::new::<T, T::Answer>(T::TOOL, false), run: |context| Box::pin(run::<T>(context)) }
     }
 
-    /// Does it, with checked arguments.
-    pub async fn run(&self, desk: ToolContext) -> Result<Value, Failure> {
-        (self.run)(desk).await
+    /// Runs the tool with the checked arguments of `context`.
+    ///
+    /// # Errors
+    /// Every failure of the tool.
+    pub async fn run(&self, context: ToolContext) -> Result<Value, Failure> {
+        (self.run)(context).await
     }
 }
 
@@ -71,10 +76,11 @@ impl std::fmt::Debug for CompositeEntry {
     }
 }
 
-async fn run<T: CompositeTool>(desk: ToolContext) -> Result<Value, Failure> {
-    let unusable =
+async fn run<T: CompositeTool>(context: ToolContext) -> Result<Value, Failure> {
+    let conversion_failure =
         |error: serde_json::Error| Failure::new(Code::InvalidArguments, format!("{}: {error}", T::NAME));
-    let tool = serde_json::from_value::<T>(Value::Object(desk.arguments.clone())).map_err(unusable)?;
-    let output = tool.run(desk).await?;
-    serde_json::to_value(output).map_err(unusable)
+    let tool =
+        serde_json::from_value::<T>(Value::Object(context.arguments.clone())).map_err(conversion_failure)?;
+    let output = tool.run(context).await?;
+    serde_json::to_value(output).map_err(conversion_failure)
 }

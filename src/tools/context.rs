@@ -1,4 +1,4 @@
-//! What a composite tool works with.
+//! The services and arguments of one call of a composite tool.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use crate::{
     tools::{caller::CallerContext, upload::FileServices},
 };
 
-/// What a tool works with.
+/// The services and arguments of one call of a composite tool.
 #[derive(Clone, Debug)]
 pub struct ToolContext {
     /// Calls operations of the service.
     pub gateway: Gateway,
-    /// Files root, storage client and uploads under way.
+    /// Files root, storage client and active uploads.
     pub files: Arc<FileServices>,
-    /// The checked arguments, without those that all tools have.
+    /// The checked arguments, without the arguments that all tools have.
     pub arguments: Fields,
-    /// Project that the caller named.
+    /// The project that the caller passed, if any.
     pub project: Option<String>,
-    /// Who called.
-    pub audience: CallerContext,
+    /// The caller of the tool.
+    pub caller: CallerContext,
 }

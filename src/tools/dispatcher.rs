@@ -1,4 +1,4 @@
-//! Calls tools: an operation through the gateway, a composite tool with its context.
+//! Dispatch of tool calls: operations to the gateway, composite tools to their implementation.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// A dispatcher with this configuration. With unusable settings every call ends as the given failure.
+    /// Creates a dispatcher. If `config` is a failure, every call returns this failure.
     pub fn new(config: Result<ToolsConfig, Failure>) -> Self {
         let (call, files) = match config {
             Ok(ToolsConfig { call, files }) => (Ok(call), files),
@@ -35,18 +35,18 @@ impl Dispatcher {
         Self { gateway: Gateway::new(call), files: Arc::new(FileServices::new(files)) }
     }
 
-    /// The same dispatcher with another clock.
+    /// Returns the same dispatcher with another clock.
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { gateway: self.gateway.with_clock(clock), ..self }
     }
 
-    /// The gateway that operations are called through.
+    /// Returns the gateway for calls of operations.
     pub fn gateway(&self) -> &Gateway {
         &self.gateway
     }
 
-    /// What the tools share that read or write local files.
+    /// Returns the shared services of tools that read or write local files.
     ///
     /// # Errors
     /// The failure that says why the settings are unusable.
@@ -88,7 +88,7 @@ impl Dispatcher {
     ) -> Result<Reply, Failure> {
         let checked = self.gateway.check(entry, &mut arguments)?;
         let (gateway, files) = (self.gateway.clone(), Arc::clone(&self.files));
-        let context = ToolContext { gateway, files, arguments, project: checked.requested, audience: caller };
+        let context = ToolContext { gateway, files, arguments, project: checked.requested, caller };
         let mut reply = Reply::from_value(entry.run(context).await?);
 
         if let Some(wanted) = checked.wanted {

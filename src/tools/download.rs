@@ -154,7 +154,7 @@ impl DownloadRequest {
         options: &DownloadOptions,
         audience: &CallerContext,
     ) -> Result<DownloadReport, Failure> {
-        let end = audience.patience.map(|patience| Instant::now() + patience);
+        let end = audience.wait_limit.map(|patience| Instant::now() + patience);
         let listing = run_listing::read(gateway, self.project.as_deref(), split(&self.run_id).0).await?;
         let mut plan = DownloadPlan::of(&self, &listing)?;
         let wanted = std::mem::take(&mut plan.wanted);
@@ -330,5 +330,5 @@ fn saved_file(artifact: &Artifact, path: String, saved: &SaveOutcome) -> SavedFi
 }
 
 fn tell(progress: &DownloadProgress, audience: &CallerContext) {
-    audience.watcher.progress(progress.there(), progress.total(), &progress.describe());
+    audience.progress.report(progress.there(), progress.total(), &progress.describe());
 }

@@ -22,7 +22,7 @@ pub(crate) struct ProjectClient {
 }
 
 impl ProjectClient {
-    /// Calls `operation`. A person has agreed to it, if it needs agreement.
+    /// Calls `operation`. A confirmation that the operation needs counts as given.
     ///
     /// # Errors
     /// Every failure of the operation.

@@ -98,7 +98,7 @@ impl Wait {
     /// Those of the operations that read. What passes by itself ends the wait only at the fifth time in a row and after
     /// two minutes, and the failure says what is known.
     pub async fn run(self, gateway: &Gateway, audience: &CallerContext) -> Result<Completion, Failure> {
-        let (span, grace) = match audience.limit() {
+        let (span, grace) = match audience.effective_wait_limit() {
             // One look, and for that the time of a request.
             Some(limit) if limit.is_zero() => (limit, CALL_LIMIT),
             Some(limit) => (self.timeout.min(limit.saturating_sub(GRACE)), GRACE),
@@ -106,7 +106,7 @@ impl Wait {
         };
 
         let subject = Watched::new(self.target, self.named, gateway.clone(), self.project);
-        let watcher = Arc::clone(&audience.watcher);
+        let watcher = Arc::clone(&audience.progress);
 
         Course::new(subject, Arc::clone(gateway.clock()), watcher, (span, grace)).run(self.interval).await
     }

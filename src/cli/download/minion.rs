@@ -55,7 +55,7 @@ pub(super) async fn run(
     let storage = &dispatcher.files()?.storage;
     let request = InstallerRequest { project: None, platform, overwrite: matches.get_flag(OVERWRITE) };
 
-    let caller = CallerContext { watcher: Arc::new(progress.clone()), ..CallerContext::silent() };
+    let caller = CallerContext { progress: Arc::new(progress.clone()), ..CallerContext::silent() };
     let outcome =
         request.run(dispatcher.gateway(), storage, &destination, &DownloadOptions::default(), &caller).await;
     progress.clear();

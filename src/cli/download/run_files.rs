@@ -54,7 +54,7 @@ pub(super) async fn run(
         files: None,
     };
 
-    let caller = CallerContext { watcher: Arc::new(progress.clone()), ..CallerContext::silent() };
+    let caller = CallerContext { progress: Arc::new(progress.clone()), ..CallerContext::silent() };
     let outcome = request.run(dispatcher.gateway(), &destination, &DownloadOptions::default(), &caller).await;
     progress.clear();
 

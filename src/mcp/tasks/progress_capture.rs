@@ -26,15 +26,15 @@ impl ProgressCapture {
 }
 
 impl ProgressSink for ProgressCapture {
-    fn progress(&self, _: u64, _: u64, message: &str) {
+    fn report(&self, _: u64, _: u64, message: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).message = Some(message.to_owned());
     }
 
-    fn rest(&self, pause: Duration) {
+    fn report_pause(&self, pause: Duration) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pause = pause;
     }
 
-    fn is_there(&self) -> bool {
+    fn is_observed(&self) -> bool {
         false
     }
 }

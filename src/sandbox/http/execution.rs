@@ -91,7 +91,7 @@ impl SandboxState {
         path.shift_remove(PROJECT_ID);
 
         let mut fields = request_fields::read(&endpoint, path, query, body)?;
-        request::rename(&endpoint, &mut fields, &self.options.tmsys_name, "tmsys");
+        request::rename_case_links(&endpoint, &mut fields, &self.options.tmsys_name, "tmsys");
 
         Ok(fields)
     }

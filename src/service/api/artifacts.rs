@@ -1,4 +1,4 @@
-//! Files that the players of runs leave behind (supplement 12).
+//! Files that the players of runs produce (supplement 12).
 #![expect(missing_docs, reason = "the service's own names speak for themselves")]
 
 use schemars::JsonSchema;
@@ -16,10 +16,10 @@ use crate::{
     violation::Violation,
 };
 
-/// Lists the files that one player of a run left: logs, recordings, screenshots, reports.
+/// Lists the files that one player of a run produced: logs, recordings, screenshots, reports.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRunArtifacts {
-    /// `players[].id` of `get_run`, such as `k3v9t2mq7xa-1`.
+    /// Id of one player: `players[].id` of `get_run`, for example `k3v9t2mq7xa-1`.
     pub run_id: Id,
 }
 
@@ -34,25 +34,27 @@ impl Operation for ListRunArtifacts {
     type Answer = ArtifactListing;
 }
 
-/// Reads a file that a player of a run left, such as a log or a report: text in parts, PNG and JPEG as images; of other files only size and type.
+/// Reads one file that a player of a run produced.
+///
+/// Returns text in parts and PNG or JPEG files as images. For other files only size and type are returned.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetRunArtifact {
-    /// `players[].id` of `get_run`, such as `k3v9t2mq7xa-1`.
+    /// Id of one player: `players[].id` of `get_run`, for example `k3v9t2mq7xa-1`.
     pub run_id: Id,
-    /// From `list_run_artifacts`, with its directories.
+    /// `filename` from `list_run_artifacts`, with its directories.
     pub filename: Id,
-    /// First byte of a text, default 0; go on with `next_offset`.
+    /// First byte of the text to return; default 0. Use `next_offset` to continue.
     #[schemars(range(min = 0), extend("default" = 0))]
     pub offset: Option<u64>,
-    /// Most bytes of a text, up to 1000000, default 16000; a reply may hold fewer.
+    /// Maximum number of bytes of text, 1-1000000; default 16000. A reply may contain fewer.
     #[schemars(range(min = 1, max = LONGEST_PART), extend("default" = DEFAULT_PART))]
     pub length: Option<u64>,
 }
 
-/// Most bytes of a text that are asked for at once.
+/// Maximum number of bytes of a text in one request.
 const LONGEST_PART: u64 = 1_000_000;
 
-/// Bytes of a text that are asked for when nothing else is said.
+/// Number of bytes of a text if the argument `length` is absent.
 pub const DEFAULT_PART: u64 = 16_000;
 
 impl Operation for GetRunArtifact {
@@ -66,7 +68,7 @@ impl Operation for GetRunArtifact {
     type Answer = ArtifactPart;
 }
 
-/// The id of a run is not that of one of its players, whose numbers begin with 1 here (supplement 1.8).
+/// Checks that `run_id` is the id of a player, not of a run. Players are numbered from 1 here (supplement 1.8).
 fn is_of_player(arguments: &Fields, violations: &mut Vec<Violation>) {
     const MOST_DIGITS: usize = 4;
 
@@ -78,12 +80,13 @@ fn is_of_player(arguments: &Fields, violations: &mut Vec<Violation>) {
     };
 
     if !id.rsplit_once('-').is_some_and(|(run, player)| !run.is_empty() && is_number(player)) {
-        let rule = "must be the id of a player, `<run>-<player>` with players from 1: `get_run` shows it as `players[].id`";
+        let rule = "must be the id of a player, `<run>-<player>` with players numbered from 1: it is `players[].id` \
+                    of `get_run`";
         violations.push(Violation::new("run_id", rule));
     }
 }
 
-/// Adds what an empty answer may lack (supplement 1.7).
+/// Adds the fields that an empty answer may lack (supplement 1.7).
 fn complete(answer: &mut Fields, arguments: &Fields) {
     let count = answer.get("artifacts").and_then(Value::as_array).map_or(0, Vec::len);
     let known = [("runId", arguments.get("run_id").cloned()), ("count", Some(count.into()))];
@@ -109,33 +112,33 @@ pub struct ArtifactListing {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RunArtifact {
     pub filename: String,
-    /// Needs the key.
+    /// A download requires the API key.
     pub url: String,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     pub uploaded: String,
     pub etag: String,
 }
 
-/// A part of a text, a picture, or what there is to know of another file.
+/// A part of a text, a picture, or the size and type of another file.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ArtifactPart {
     pub filename: String,
     pub content_type: Option<String>,
     pub etag: Option<String>,
-    /// Bytes of the file; null: not known.
+    /// Size of the file in bytes; null if unknown.
     pub total_bytes: Option<u64>,
     /// First byte of `text`.
     pub offset: Option<u64>,
-    /// Bytes of the file that `text` shows.
+    /// Number of bytes of the file in `text`.
     pub length: Option<u64>,
-    /// Where the text goes on; null at its end.
+    /// Offset of the next part; null at the end of the text.
     pub next_offset: Option<u64>,
     pub text: Option<String>,
-    /// Bytes of a file that is no text; null: not known.
+    /// Size in bytes of a file that is not text; null if unknown.
     pub size: Option<u64>,
     #[schemars(with = "Option<DeliveredPicture>")]
     pub picture: Option<Value>,
-    /// How to get a file that is not shown.
+    /// How to get a file whose content is not in this answer.
     pub hint: Option<String>,
 }

@@ -15,10 +15,10 @@ use crate::service::{
 
 /// Lists the bugs detected in one run, reviewed or not.
 ///
-/// `bug_id` is the same in every run; `player_number` counts from 0 here.
+/// `bug_id` identifies the same bug in every run. `player_number` starts at 0 here.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRunBugs {
-    /// Run id; not a job id or per-player id.
+    /// Id of a run, not of a job or of one player.
     pub run_id: Id,
 }
 
@@ -30,24 +30,24 @@ impl Operation for ListRunBugs {
     type Answer = RunBugPage;
 }
 
-/// Lists the project's reviewed bugs: those that a person has confirmed.
+/// Lists the reviewed bugs of the project: bugs that a person has confirmed.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListBugs {
-    /// Default active.
+    /// Default `active`.
     pub status: Option<BugStatusFilter>,
-    /// In title, description, reproduction steps.
+    /// Text to find in title, description and reproduction steps.
     pub search: Option<String>,
     pub severity: Option<Severity>,
-    /// ui, gameplay, performance, crash, audio, visual, ...
+    /// For example `ui`, `gameplay`, `performance`, `crash`, `audio`, `visual`.
     pub category: Option<String>,
-    /// `created_at`, `severity`, `occurrence_count`, ...
+    /// For example `created_at`, `severity` or `occurrence_count`.
     pub sort_by: Option<String>,
     pub sort_order: Option<SortOrder>,
     pub page: Option<Page>,
     pub page_size: Option<PageSize<20>>,
 }
 
-/// States by which bugs are filtered.
+/// Filter by the state of a bug.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum BugStatusFilter {
@@ -74,7 +74,7 @@ impl Operation for ListBugs {
     type Answer = ListPage<Bug>;
 }
 
-/// Shows one reviewed bug with every occurrence: run, player, step and turn in which it was seen.
+/// Returns one reviewed bug with all its occurrences: run, player, step and turn of each.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetBug {
     /// `bug_...`, from `list_bugs` or `list_run_bugs`.
@@ -93,7 +93,7 @@ impl Operation for GetBug {
 pub struct RunBugPage {
     #[serde(flatten)]
     pub page: ListPage<RunBug>,
-    /// Older form of `data` (supplement 1.7).
+    /// Deprecated form of `data` (supplement 1.7).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bug_occurrences: Option<Vec<Open>>,
 }
@@ -109,7 +109,7 @@ pub struct RunBug {
     pub severity: String,
     pub confidence: String,
     pub reproduction_steps: Option<String>,
-    /// From 0.
+    /// Starts at 0.
     pub player_number: usize,
     pub test_step: usize,
     pub turn: usize,
@@ -151,7 +151,7 @@ pub struct BugDetail {
 pub struct BugOccurrence {
     pub id: String,
     pub multiplayer_run_id: String,
-    /// From 0.
+    /// Starts at 0.
     pub player_index: usize,
     pub test_step: usize,
     pub turn: usize,

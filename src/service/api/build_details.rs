@@ -1,10 +1,10 @@
-//! What is known of the `details` of a new build (supplement 10.8). They pass through as they are.
+//! The known fields of the `details` of a new build (supplement 10.8). The details are sent unchanged.
 
 use schemars::JsonSchema;
 
 use super::Open;
 
-/// Where a build comes from. Every part is optional.
+/// Origin of a build. Every part is optional.
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "its schema is what our check reads")]
 pub(super) struct NewBuildDetails {

@@ -17,26 +17,26 @@ use crate::{
     },
 };
 
-/// Lists the uploaded builds of the app: the `build_id` of a start.
+/// Lists the uploaded builds of the app.
 ///
-/// A build can be started whatever its `status` says.
+/// `id` is the `build_id` of `start_run`. A build can be started with any `status`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListBuilds {
-    /// Such as `OK`, `UNHEALTHY` or `ready`.
+    /// For example `OK`, `UNHEALTHY` or `ready`.
     pub status: Option<String>,
     pub pinned: Option<bool>,
-    /// Whether the service's SDK is in the build.
+    /// Whether the build contains the SDK of the service.
     pub sdk: Option<bool>,
-    /// Such as `android` or `ios-native`.
+    /// For example `android` or `ios-native`.
     #[schemars(extend("x-short" = true))]
     pub platform: Option<BuildPlatform>,
-    /// All must match.
+    /// A build must have all of these tags.
     pub tags: Option<Vec<String>>,
     pub page: Option<Page>,
     pub page_size: Option<PageSize<20>>,
 }
 
-// Supplement 10.4. No doc comment: a model would pay for it.
+// The platforms of builds (supplement 10.4). No doc comment, because it would become part of the descriptions.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum BuildPlatform {
@@ -59,10 +59,10 @@ impl Operation for ListBuilds {
     type Answer = ListPage<Build>;
 }
 
-/// Shows one build and where it comes from: commit, branch, CI job, app version.
+/// Returns one build and its origin: commit, branch, CI job, app version.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetBuild {
-    /// From `list_builds` or a run.
+    /// From `list_builds`, or `build.id` of a run.
     pub build_id: Uuid,
 }
 
@@ -74,9 +74,9 @@ impl Operation for GetBuild {
     type Answer = BuildDetail;
 }
 
-/// Deletes a build and its file for good.
+/// Deletes a build and its file permanently.
 ///
-/// A person has to agree. Runs that used it stay.
+/// A person must confirm the call. Runs that used the build are kept.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteBuild {
     /// From `list_builds`.
@@ -87,16 +87,16 @@ impl Operation for DeleteBuild {
     const TOOL: ToolInfo = ToolInfo::deletes("delete_build", "Delete a build", Toolset::Builds)
         .core()
         .needs("project:manage-build-storage")
-        .recovery_hint("look with `get_build`: `not_found` means that it is gone")
-        .asks_confirmation(for_good);
+        .recovery_hint("call `get_build`: `not_found` means that the build is deleted")
+        .asks_confirmation(deletion_question);
     const REQUEST: RequestInfo = RequestInfo::delete("/builds/{build_id}");
     type Answer = DeletedBuild;
 }
 
-/// Nothing brings a build back (supplement 10.3).
-fn for_good(arguments: &Fields) -> Option<String> {
+/// Returns the confirmation question: a deleted build cannot be restored (supplement 10.3).
+fn deletion_question(arguments: &Fields) -> Option<String> {
     let build = arguments.get("build_id").and_then(Value::as_str)?;
-    Some(format!("deletes the build `{build}` and its file for good"))
+    Some(format!("deletes the build `{build}` and its file permanently"))
 }
 
 /// The answer to a deletion.
@@ -112,13 +112,13 @@ pub struct Build {
     pub name: String,
     pub platform: String,
     pub file_name: String,
-    /// Open set: `OK`, `UNHEALTHY`, `uploading`, `ready`, `failed`, ...
+    /// For example `OK`, `UNHEALTHY`, `uploading`, `ready` or `failed`. Other values are possible.
     pub status: String,
-    /// Bytes.
+    /// Size in bytes.
     pub file_size: u64,
-    /// Protected from automatic deletion.
+    /// Whether the build is protected from automatic deletion.
     pub pinned: bool,
-    /// The service's SDK is in the build.
+    /// Whether the build contains the SDK of the service.
     pub sdk: bool,
     pub tags: Vec<String>,
     pub created_at: String,
@@ -131,6 +131,6 @@ pub struct Build {
 pub struct BuildDetail {
     #[serde(flatten)]
     pub build: Build,
-    /// Parts `vcs`, `ci`, `app`, `build`, `upload`, each optional.
+    /// Objects `vcs`, `ci`, `app`, `build` and `upload`, each optional.
     pub details: Option<Open>,
 }

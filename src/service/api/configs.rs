@@ -13,9 +13,9 @@ use crate::service::{
     tool::{ToolInfo, Toolset},
 };
 
-/// Lists the devices and platforms that tests can run on: the `deployment_config_id` of a start.
+/// Lists the deployment configs: the devices and platforms that tests can run on.
 ///
-/// A start takes `build_id` only with `providerType` `build-storage` (null: try it).
+/// `id` is the `deployment_config_id` of `start_run`. A `build_id` needs `providerType` `build-storage` (null: unknown).
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListDeploymentConfigs {
     pub page: Option<Page>,
@@ -32,7 +32,9 @@ impl Operation for ListDeploymentConfigs {
     type Answer = ListPage<DeploymentConfig>;
 }
 
-/// Lists the agent configs: which AI player plays a run, the `agent_config_id` of a start.
+/// Lists the agent configs: the AI players of runs.
+///
+/// `id` is the `agent_config_id` of `start_run`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListAgentConfigs {
     pub page: Option<Page>,
@@ -47,9 +49,9 @@ impl Operation for ListAgentConfigs {
     type Answer = ListPage<AgentConfig>;
 }
 
-/// Lists the kinds of credentials that players of a test can use, such as shop accounts; never the secrets.
+/// Lists the kinds of credentials that players can use, such as shop accounts. Never returns secrets.
 ///
-/// `exclusive`: at most one run at a time per credential.
+/// `exclusive`: only one run at a time can use a credential.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListCredentialKinds {
     pub page: Option<Page>,
@@ -65,7 +67,7 @@ impl Operation for ListCredentialKinds {
     type Answer = ListPage<CredentialKind>;
 }
 
-/// Which AI player plays a run.
+/// An AI player of runs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AgentConfig {
     pub id: String,
@@ -80,11 +82,11 @@ pub struct CredentialKind {
     pub id: String,
     pub name: String,
     pub description: Option<String>,
-    /// At most one run at a time per credential.
+    /// Whether only one run at a time can use a credential.
     pub exclusive: bool,
 }
 
-/// Where and on what a test runs.
+/// The device or platform that a test runs on.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub struct DeploymentConfig {
@@ -94,7 +96,7 @@ pub struct DeploymentConfig {
     /// For example `windows`, `android`, `ios`.
     pub kind: Option<String>,
     pub pinned: bool,
-    /// `build-storage` takes a `build_id`.
+    /// With `build-storage` a start takes a `build_id`.
     #[serde(rename = "providerType")]
     pub provider_type: Option<String>,
 }

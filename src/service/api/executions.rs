@@ -14,7 +14,7 @@ use crate::service::{
     tool::{ToolInfo, Toolset},
 };
 
-/// Lists test-plan executions with counts of passed, failed and running tests, newest first.
+/// Lists executions of test plans with counts of passed, failed and running tests, newest first.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTestPlanExecutions {
     pub test_plan_id: Option<Uuid>,
@@ -22,7 +22,7 @@ pub struct ListTestPlanExecutions {
     pub status: Option<ExecutionStatus>,
     /// Default `start_time`.
     pub sort_by: Option<ExecutionSort>,
-    /// Default desc.
+    /// Default `desc`.
     pub sort_order: Option<SortOrder>,
     pub page: Option<Page>,
     pub page_size: Option<PageSize<20>>,
@@ -53,12 +53,12 @@ impl Operation for ListTestPlanExecutions {
     type Answer = ListPage<TestPlanExecution>;
 }
 
-/// Shows how far a test-plan execution is: status and counts by verdict.
+/// Returns the status of one execution of a test plan, with counts of tests by result.
 ///
-/// Its single runs come from `list_runs` with `test_plan_execution_id`.
+/// `list_runs` with `test_plan_execution_id` returns its runs.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTestPlanExecution {
-    /// From a plan's start.
+    /// From `start_test_plan_run` or `list_test_plan_executions`.
     pub test_plan_execution_id: Id,
 }
 
@@ -101,7 +101,7 @@ fn anything(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub struct TestStatus {
     pub passed: usize,
-    /// FAILED, ERROR, TIMEOUT, BLOCKED and `MAX_STEPS`.
+    /// Tests with the result `FAILED`, `ERROR`, `TIMEOUT`, `BLOCKED` or `MAX_STEPS`.
     pub failed: usize,
     pub skipped: usize,
     pub stopped: usize,

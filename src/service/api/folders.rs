@@ -19,9 +19,9 @@ use crate::{
     violation::Violation,
 };
 
-/// Lists the folders of the test repository, alphabetically: paths, ids and parents.
+/// Lists the folders of the test repository in alphabetical order, with path, id and parent.
 ///
-/// `path` is the `folder_path` of other tools.
+/// `path` is the `folder_path` argument of other tools.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTestFolders {
     pub page: Option<Page>,
@@ -38,12 +38,13 @@ impl Operation for ListTestFolders {
 
 /// Creates one folder in the test repository.
 ///
-/// Without a parent it comes to the root. A missing parent is refused unless `create_intermediate_parents`.
+/// Without a parent the folder is created in the root. A parent that does not exist is an error unless
+/// `create_intermediate_parents` is true.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CreateTestFolder {
-    /// No `/`, no leading or trailing whitespace.
+    /// Without `/` and without leading or trailing whitespace.
     pub name: String,
-    /// Such as `Levels/World 1`; `/` is the root. Not with `parent_folder_id`.
+    /// For example `Levels/World 1`; `/` is the root. Excludes `parent_folder_id`.
     #[schemars(extend("x-or-type" = "null"))]
     pub parent_path: Option<String>,
     pub parent_folder_id: Option<Uuid>,
@@ -58,7 +59,7 @@ impl Operation for CreateTestFolder {
         .core()
         .needs("project:edit-tests")
         .rules(&[Rule::Custom(check_name), Rule::Excludes("parent_path", "parent_folder_id")])
-        .recovery_hint("look with `list_test_folders` before you call again");
+        .recovery_hint("check with `list_test_folders` before another call");
     const REQUEST: RequestInfo =
         RequestInfo::post("/test-folders").wrapped_in("test_folder").duplicate_checks(&[
             DuplicateCheck {
@@ -70,7 +71,7 @@ impl Operation for CreateTestFolder {
                     ],
                     ..FOLDERS
                 }),
-                advice: "use it",
+                advice: "use the existing folder",
             },
             DuplicateCheck {
                 when_given: None,
@@ -81,13 +82,13 @@ impl Operation for CreateTestFolder {
                     ],
                     ..FOLDERS
                 }),
-                advice: "use it",
+                advice: "use the existing folder",
             },
         ]);
     type Answer = CreatedTestFolder;
 }
 
-/// The folders among which a new one is.
+/// Search for a new folder in the list of folders.
 const FOLDERS: ListProbe = ListProbe {
     list: ListTestFolders::NAME,
     filters: &[],

@@ -13,20 +13,20 @@ use crate::service::{
     tool::{ToolInfo, Toolset},
 };
 
-/// Lists jobs, queued ones included, with their runs: one per attempt.
+/// Lists jobs, including queued jobs, with their runs: one run per attempt.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListJobs {
-    /// Default all.
+    /// Default `all`.
     pub status: Option<JobStatusFilter>,
     pub test_plan_execution_id: Option<Uuid>,
     pub multiplayer_test_id: Option<Uuid>,
-    /// All must match.
+    /// A job must have all of these tags.
     pub tags: Option<Vec<String>>,
     pub page: Option<Page>,
     pub page_size: Option<PageSize<20>>,
 }
 
-/// States by which jobs are filtered.
+/// Filter by the state of a job.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum JobStatusFilter {
@@ -44,12 +44,13 @@ impl Operation for ListJobs {
     type Answer = ListPage<Job>;
 }
 
-/// Shows a started job, whether it has finished, and its runs.
+/// Returns one job: its status and its runs.
 ///
-/// Of several runs (retries) the latest `started_at` decides. No run at all: see `queue_rejection_reason`.
+/// If there are several runs (retries), the run with the latest `started_at` decides. If there is none, see
+/// `queue_rejection_reason`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetJob {
-    /// From a start.
+    /// From `job_ids` of `start_run`, or from `list_jobs`.
     pub job_id: Uuid,
 }
 
@@ -84,7 +85,7 @@ pub struct Job {
     pub runs: Vec<JobRun>,
 }
 
-/// How often a job may be tried again.
+/// Number of attempts of a job.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Retries {
     pub total: u8,

@@ -10,14 +10,14 @@ use crate::service::{
     tool::{ToolInfo, Toolset},
 };
 
-/// Lists the knowledge files that agents read: of the project, and of an agent and a test where these are given.
+/// Lists the knowledge files that agents read: files of the project, and of one agent and one test if given.
 ///
-/// Contents cannot be read, uploaded or deleted. `summary` in the metadata says what a file is about.
+/// File contents cannot be read or changed. `metadata.summary` describes the content of a file.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListKnowledgeFiles {
-    /// Adds the files of this agent.
+    /// Include the files of this agent.
     pub agent_id: Option<Id>,
-    /// Adds the files of this test.
+    /// Include the files of this test.
     pub test_case_id: Option<Id>,
     pub include_metadata: Option<IncludeMetadata>,
 }
@@ -31,7 +31,7 @@ impl Operation for ListKnowledgeFiles {
     type Answer = KnowledgeListing;
 }
 
-/// Lists the knowledge files that every run of the project sees, and no others.
+/// Lists only the knowledge files of the project, which every run can read.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListProjectKnowledgeFiles {
     pub include_metadata: Option<IncludeMetadata>,
@@ -49,7 +49,7 @@ impl Operation for ListProjectKnowledgeFiles {
     type Answer = KnowledgeScopeListing;
 }
 
-/// Lists the knowledge files that only runs with one agent see.
+/// Lists only the knowledge files of one agent.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListAgentKnowledgeFiles {
     /// From `list_agent_configs`.
@@ -66,7 +66,7 @@ impl Operation for ListAgentKnowledgeFiles {
     type Answer = KnowledgeScopeListing;
 }
 
-/// Lists the knowledge files that only runs of one test see.
+/// Lists only the knowledge files of one test.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTestCaseKnowledgeFiles {
     /// From `list_tests`.
@@ -86,7 +86,7 @@ impl Operation for ListTestCaseKnowledgeFiles {
     type Answer = KnowledgeScopeListing;
 }
 
-/// Adds `metadata` to each file that has some; default false.
+/// Whether to return the `metadata` of files; default false.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline, extend("default" = false))]
@@ -99,7 +99,7 @@ pub struct KnowledgeListing {
     pub project_id: String,
     /// Files of all sections.
     pub count: usize,
-    /// `project` always, then those that were asked for.
+    /// The section of the project, then the requested sections.
     pub sections: Vec<KnowledgeSection>,
 }
 
@@ -108,7 +108,7 @@ pub struct KnowledgeListing {
 pub struct KnowledgeSection {
     /// `project`, `agent` or `test_case`.
     pub scope: String,
-    /// Of the agent or the test.
+    /// Id of the agent or the test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     pub count: usize,
@@ -135,19 +135,19 @@ pub struct KnowledgeScopeListing {
 pub struct KnowledgeFile {
     /// Without directories.
     pub filename: String,
-    /// Below the root of the scope.
+    /// Path relative to the root of the scope.
     pub path: String,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Last write.
+    /// Time of the last write.
     pub uploaded: String,
     pub etag: String,
-    /// Only when asked for, and when there is some.
+    /// Present only if requested and if the file has metadata.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<KnowledgeMetadata>,
 }
 
-/// What somebody wrote about a knowledge file.
+/// Description of a knowledge file, written by a person.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct KnowledgeMetadata {
     #[serde(skip_serializing_if = "Option::is_none")]

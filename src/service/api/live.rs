@@ -1,4 +1,4 @@
-//! What a run does right now (supplement 2.5).
+//! The current state of a run (supplement 2.5).
 #![expect(missing_docs, reason = "the service's own names speak for themselves")]
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -11,14 +11,14 @@ use crate::service::{
     tool::{ToolInfo, Toolset},
 };
 
-/// Shows what each player of a run does right now: current step, game state, and a screenshot as an image.
+/// Returns the current state of each player of a run: step, game state and a screenshot as an image.
 ///
 /// For results and reports use `get_run`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetLiveRun {
-    /// Run id; not a job id or per-player id.
+    /// Id of a run, not of a job or of one player.
     pub run_id: Id,
-    /// Default true. Images are costly: false unless needed.
+    /// Default true. Pass false if no image is needed, because images use many tokens.
     #[schemars(extend("default" = true))]
     pub include_screenshot: Option<bool>,
 }
@@ -31,7 +31,7 @@ impl Operation for GetLiveRun {
     type Answer = LiveRun;
 }
 
-/// A run at a moment.
+/// The current state of a run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LiveRun {
     pub multiplayer_run_id: String,
@@ -48,12 +48,12 @@ pub struct LiveTest {
     pub name: String,
 }
 
-/// A player of a run at a moment.
+/// The current state of a player of a run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LivePlayer {
-    /// From 0; elsewhere from 1.
+    /// Starts at 0 here; in other answers at 1.
     pub player_number: usize,
-    /// Per-player id `<run>-<player>`, from 1.
+    /// Id of the player, `<run>-<player>`, with players numbered from 1.
     pub composite_run_id: String,
     pub current_run_id: Option<String>,
     #[schemars(schema_with = "anything")]
@@ -64,30 +64,30 @@ pub struct LivePlayer {
     pub last_agent_step: Option<AgentStep>,
 }
 
-/// A screenshot as the service answers it.
+/// A screenshot in the form that the service returns.
 #[derive(Clone, Debug, Serialize)]
 pub struct Screenshot {
-    /// Base64.
+    /// Base64 text.
     pub data: String,
     #[serde(rename = "mimeType")]
     pub mime_type: String,
     pub encoding: String,
 }
 
-// A picture as callers get it. No field says what it is here: see the module `reply::pictures`.
+// A picture as callers receive it; `call::reply` fills these fields. No doc comment, because it would become part of the schema.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "its schema is what callers read")]
 pub(super) struct DeliveredPicture {
-    /// Which of the images of this reply it is, from 1.
+    /// Position of the image among the images of this reply, starting at 1.
     image: Option<u32>,
     #[schemars(rename = "mimeType")]
     mime_type: Option<String>,
     width: Option<u32>,
     height: Option<u32>,
-    /// Where it was made smaller.
+    /// Present if the image was scaled down.
     original_width: Option<u32>,
     original_height: Option<u32>,
-    /// Why there is no image.
+    /// Reason if there is no image.
     omitted: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Installers of Minions, the helper agents (specification, GET minions/download; supplement 14).
+//! Installers of Minions, the agents on test machines (specification, GET minions/download; supplement 14).
 #![expect(missing_docs, reason = "the service's own names speak for themselves")]
 
 use schemars::JsonSchema;
@@ -9,15 +9,15 @@ use crate::service::{
     tool::{ToolInfo, Toolset},
 };
 
-/// Gets the address of the latest Minion installer: the helper agent on a test machine. Nothing is downloaded.
+/// Returns a download address of the latest installer of the Minion, the agent on a test machine.
 ///
-/// The address works without a key for a day.
+/// The address needs no API key and expires after a day.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetMinionDownload {
     pub platform: MinionPlatform,
 }
 
-// No doc comment: the argument says it.
+// No doc comment, because it would become part of the description of the argument.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 pub enum MinionPlatform {
     #[serde(rename = "windows-x86_64")]
@@ -38,10 +38,10 @@ impl Operation for GetMinionDownload {
     type Answer = Installer;
 }
 
-/// Where an installer lies.
+/// The address of an installer.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Installer {
     pub download_url: String,
-    /// ISO 8601.
+    /// Time in ISO 8601.
     pub expires_at: String,
 }

@@ -15,25 +15,25 @@ use crate::service::{
 
 /// Lists test runs with their state and result.
 ///
-/// In no stated order; no filters for date, build or result. Steps and reports: `get_run`.
+/// The order is undefined. There are no filters for date, build or result. `get_run` returns steps and reports.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRuns {
-    /// Default all.
+    /// Default `all`.
     pub state: Option<RunStateFilter>,
     pub multiplayer_test_id: Option<Uuid>,
     pub job_id: Option<Uuid>,
     pub test_plan_execution_id: Option<Uuid>,
     /// For example `verification`, `discovery`, `task`.
     pub test_type: Option<String>,
-    /// All must match.
+    /// A run must have all of these tags.
     pub tags: Option<Vec<String>>,
-    /// `true`: only runs with a bug.
+    /// `true` returns only runs with bugs.
     pub bugs: Option<bool>,
     pub page: Option<Page>,
     pub page_size: Option<PageSize<20>>,
 }
 
-/// States by which runs are filtered.
+/// Filter by the state of a run.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStateFilter {
@@ -51,12 +51,12 @@ impl Operation for ListRuns {
     type Answer = ListPage<Run>;
 }
 
-/// Shows one test run in full: result, players, steps with reports and expected results, artifacts.
+/// Returns one test run in full: result, players, steps with reports and expected results, artifacts.
 ///
-/// `get_job` lists the runs of a job.
+/// `get_job` returns the run ids of a job.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetRun {
-    /// Run id; not a job id or per-player id.
+    /// Id of a run, not of a job or of one player.
     pub run_id: Id,
 }
 
@@ -67,12 +67,12 @@ impl Operation for GetRun {
     type Answer = RunDetail;
 }
 
-/// Stops queued or running jobs at once, with all their runs.
+/// Stops queued or running jobs immediately, with all their runs.
 ///
-/// Unfinished steps stay incomplete. Answers with a row per job.
+/// Unfinished steps remain incomplete. Returns one result per job.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StopRuns {
-    /// At least one, from a start or `list_jobs`; not run ids.
+    /// At least one job id, from `start_run` or `list_jobs`. Run ids are not accepted.
     #[schemars(length(min = 1))]
     pub job_ids: Vec<Uuid>,
 }
@@ -81,7 +81,7 @@ impl Operation for StopRuns {
     const TOOL: ToolInfo = ToolInfo::stops("stop_runs", "Stop the runs of jobs", Toolset::Runs)
         .core()
         .needs("project:operate-runs")
-        .recovery_hint("look with `get_job` before you call again");
+        .recovery_hint("check with `get_job` before another call");
     const REQUEST: RequestInfo = RequestInfo::post("/runs/stop");
     type Answer = StopRunsResponse;
 }
@@ -94,11 +94,11 @@ pub struct Run {
     pub players: Vec<RunPlayer>,
 }
 
-/// What both forms of a run have.
+/// The fields that both forms of a run have.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RunHead {
     pub job_id: String,
-    /// The run id.
+    /// Id of the run.
     pub multiplayer_run_id: String,
     pub project_id: String,
     /// `initializing`, `running` or `completed`, in either letter case.
@@ -123,7 +123,7 @@ pub struct RunDetail {
     pub head: RunHead,
     pub players: Vec<RunPlayerDetail>,
     pub templating_enabled: bool,
-    /// Null when templating is off.
+    /// Null if templating is off.
     pub template_data: Option<Open>,
 }
 
@@ -149,7 +149,7 @@ pub struct BuildRef {
     pub name: Option<String>,
 }
 
-/// Who or what started a run.
+/// The person or system that started a run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Initiator {
     pub r#type: String,
@@ -159,17 +159,17 @@ pub struct Initiator {
 /// A player of a run, list form.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RunPlayer {
-    /// Per-player id `<run>-<player>`.
+    /// Id of the player, `<run>-<player>`.
     pub id: String,
     pub state: String,
     pub result: Option<String>,
-    /// From 1.
+    /// Starts at 1.
     pub player_number: usize,
     pub test_name: Option<String>,
     pub composite_test_id: Option<String>,
     pub step_count: Option<usize>,
     pub completed_step_count: Option<usize>,
-    /// Result to number of steps.
+    /// Number of steps by result.
     pub step_result_summary: Option<Open>,
     #[schemars(extend("type" = ["object", "string", "null"]))]
     pub platform: Option<Open>,
@@ -184,12 +184,12 @@ pub struct RunPlayerDetail {
     pub steps: Vec<RunStep>,
 }
 
-/// A file that a player left.
+/// A file that a player produced.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RunArtifactRef {
     pub filename: String,
     pub url: String,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     pub uploaded_at: String,
 }
@@ -218,7 +218,7 @@ pub struct RunStepItem {
     pub comment: Option<String>,
 }
 
-/// What a step was to do.
+/// The definition of a step.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RunStepTest {
     pub test_step_id: String,

@@ -22,9 +22,9 @@ use crate::{
     violation::Violation,
 };
 
-/// Starts a test run of exactly one of: a saved test, a test plan, or instructions in plain words.
+/// Starts a run of exactly one of: a saved test, a test plan, or free-text instructions.
 ///
-/// Answers with job ids, not run ids: wait for them with `wait_for_completion`. For a config per slot of a plan use
+/// Returns job ids, not run ids: pass them to `wait_for_completion`. For one deployment config per slot of a plan use
 /// `start_test_plan_run`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StartRun {
@@ -32,26 +32,26 @@ pub struct StartRun {
     pub multiplayer_test_id: Option<Uuid>,
     /// From `list_test_plans`.
     pub test_plan_id: Option<Uuid>,
-    /// What a one-off test shall do.
+    /// Task of a one-off test, as free text.
     pub instructions: Option<String>,
-    /// Required unless `player_deployment_configs` covers every player.
+    /// From `list_deployment_configs`. Required unless `player_deployment_configs` covers every player.
     pub deployment_config_id: Option<Uuid>,
-    /// Only with `instructions`; default `[api] ephemeral test`.
+    /// Needs `instructions`; default `[api] ephemeral test`.
     pub name: Option<String>,
-    /// Needs `deployment_config_id` with `providerType` `build-storage`.
+    /// From `list_builds`. Needs a `deployment_config_id` with `providerType` `build-storage`.
     pub build_id: Option<Uuid>,
-    /// By player "1", "2", ...: `{deployment_config_id, build_id?}`. Needs `multiplayer_test_id`; one player per private device.
+    /// `{deployment_config_id, build_id?}` by player "1", "2", ... Needs `multiplayer_test_id`. One player per private device.
     #[schemars(extend("x-short" = true))]
     pub player_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
     pub agent_config_id: Option<Uuid>,
     pub additional_tags: Option<Vec<String>>,
-    /// 0-10, default 0; needs `multiplayer_test_id`. Only after ERROR, TIMEOUT or STOPPED.
+    /// 0-10, default 0. Needs `multiplayer_test_id`. Retries follow ERROR, TIMEOUT or STOPPED only.
     #[schemars(range(min = 0, max = 10), extend("default" = 0))]
     pub retries: Option<u8>,
-    /// 1-10, default 1; needs `multiplayer_test_id`.
+    /// Number of parallel runs, 1-10, default 1. Needs `multiplayer_test_id`.
     #[schemars(range(min = 1, max = 10), extend("default" = 1))]
     pub instances: Option<u8>,
-    /// Default false. A run per device of a mobile config; not with `player_deployment_configs`.
+    /// Start one run per device of a mobile config; default false. Excludes `player_deployment_configs`.
     pub run_on_all_configured_devices: Option<bool>,
     /// Default false.
     pub render_templates: Option<bool>,
@@ -77,7 +77,7 @@ impl Operation for StartRun {
                 &[Rule::Excludes("run_on_all_configured_devices", "player_deployment_configs")],
             ),
             Rule::Custom(|arguments, violations| {
-                numbered("player_deployment_configs", arguments, violations);
+                check_numbered_keys("player_deployment_configs", arguments, violations);
             }),
             Rule::Custom(check_options),
         ])
@@ -85,8 +85,8 @@ impl Operation for StartRun {
             Rule::Needs("name", "instructions"),
             Rule::NeedsTrue("template_data", "render_templates"),
         ])
-        .recovery_hint("look with `list_jobs` before you call again")
-        .asks_confirmation(on_every_device);
+        .recovery_hint("check with `list_jobs` before another call")
+        .asks_confirmation(all_devices_question);
     const REQUEST: RequestInfo = RequestInfo::post("/runs").duplicate_checks(&[
         DuplicateCheck { when_given: Some("test_plan_id"), ..EXECUTIONS },
         DuplicateCheck {
@@ -116,18 +116,18 @@ impl Operation for StartRun {
     type Answer = StartRunResponse;
 }
 
-/// Starts a test plan with a deployment config per slot (cross-platform plans).
+/// Starts a test plan with one deployment config per slot (cross-platform plans).
 ///
-/// Answers with a job id per test and `test_plan_execution_id`. Retries are those of the plan.
+/// Returns one job id per test and a `test_plan_execution_id`. The plan defines the retries.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StartTestPlanRun {
-    /// `get_test_plan` shows its `slots`.
+    /// From `list_test_plans`. `get_test_plan` returns the slots of the plan.
     pub test_plan_id: Uuid,
-    /// Default slot (1). This or `slot_deployment_configs` is required.
+    /// Config of the default slot (1). Required unless `slot_deployment_configs` is given.
     pub deployment_config_id: Option<Uuid>,
     /// As in `start_run`.
     pub build_id: Option<Uuid>,
-    /// By slot "2", "3", ...: `{deployment_config_id, build_id?}`, for every used slot; "1" excludes `deployment_config_id`.
+    /// `{deployment_config_id, build_id?}` by slot "2", "3", ..., for every used slot. "1" excludes `deployment_config_id`.
     #[schemars(extend("x-short" = true))]
     pub slot_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
     pub agent_config_id: Option<Uuid>,
@@ -139,7 +139,7 @@ pub struct StartTestPlanRun {
     /// As in `start_run`.
     #[schemars(extend("x-short" = true))]
     pub options: Option<RunOptions>,
-    /// Default false; as in `start_run`. Not with `slot_deployment_configs`.
+    /// Default false; as in `start_run`. Excludes `slot_deployment_configs`.
     pub run_on_all_configured_devices: Option<bool>,
 }
 
@@ -160,20 +160,20 @@ impl Operation for StartTestPlanRun {
                 Rule::Custom(check_options),
             ])
             .own_rules(&[Rule::NeedsTrue("template_data", "render_templates")])
-            .recovery_hint("look with `list_test_plan_executions` before you call again")
-            .asks_confirmation(on_every_device);
+            .recovery_hint("check with `list_test_plan_executions` before another call")
+            .asks_confirmation(all_devices_question);
     const REQUEST: RequestInfo =
         RequestInfo::post("/test-plans/{test_plan_id}/runs").duplicate_checks(&[EXECUTIONS]);
     type Answer = StartRunResponse;
 }
 
-/// Name of a one-off test that is given none (specification, POST runs).
+/// Name of a one-off test if the argument `name` is absent (specification, POST runs).
 const EPHEMERAL_NAME: &str = "[api] ephemeral test";
 
-/// What to do with a run that was started after all.
-const WAIT: &str = "wait for it with `wait_for_completion`";
+/// Advice for a run that an earlier call has started.
+const WAIT: &str = "wait for the existing run with `wait_for_completion`";
 
-/// The jobs of a start.
+/// Search for the jobs of a start.
 const JOBS: ListProbe = ListProbe {
     list: ListJobs::NAME,
     filters: &[],
@@ -183,7 +183,7 @@ const JOBS: ListProbe = ListProbe {
     shown_fields: &["job_id", "test_name", "status", "created_at"],
 };
 
-/// The execution that the start of a plan makes.
+/// Search for the execution that the start of a plan creates.
 const EXECUTIONS: DuplicateCheck = DuplicateCheck {
     when_given: None,
     probe: Probe::List(ListProbe {
@@ -197,14 +197,14 @@ const EXECUTIONS: DuplicateCheck = DuplicateCheck {
     advice: WAIT,
 };
 
-/// Multi-device starts need the config whose devices they run on.
+/// A start on all devices needs the deployment config that has the devices.
 const ON_ALL_DEVICES: Rule = Rule::WhenTrue(
     "run_on_all_configured_devices",
     &[Rule::Needs("run_on_all_configured_devices", "deployment_config_id")],
 );
 
-/// A start on all devices costs as much as so many runs.
-fn on_every_device(arguments: &Fields) -> Option<String> {
+/// Returns the confirmation question for a start on all devices, which starts and bills one run per device.
+fn all_devices_question(arguments: &Fields) -> Option<String> {
     if arguments.get("run_on_all_configured_devices") != Some(&Value::Bool(true)) {
         return None;
     }
@@ -218,8 +218,8 @@ fn on_every_device(arguments: &Fields) -> Option<String> {
     Some(format!("starts one run on every device of the deployment config `{config}`{times}; each is billed"))
 }
 
-/// Keys of a config map are numbers from 1; an empty map stands for no config at all.
-fn numbered(name: &str, arguments: &Fields, violations: &mut Vec<Violation>) {
+/// Checks that the keys of a config map are numbers from 1. An empty map counts as no config.
+fn check_numbered_keys(name: &str, arguments: &Fields, violations: &mut Vec<Violation>) {
     let Some(Value::Object(configs)) = arguments.get(name) else { return };
     if configs.is_empty() && !arguments.contains_key("deployment_config_id") {
         violations.push(Violation::new(name, "must not be empty"));
@@ -236,7 +236,7 @@ fn numbered(name: &str, arguments: &Fields, violations: &mut Vec<Violation>) {
 fn check_slots(arguments: &Fields, violations: &mut Vec<Violation>) {
     const SLOTS: &str = "slot_deployment_configs";
 
-    numbered(SLOTS, arguments, violations);
+    check_numbered_keys(SLOTS, arguments, violations);
     if arguments.get(SLOTS).and_then(|slots| slots.get("1")).is_none() {
         return;
     }
@@ -265,14 +265,14 @@ fn check_options(arguments: &Fields, violations: &mut Vec<Violation>) {
     }
 }
 
-/// The option that takes a word or an object.
+/// The option that takes a text or an object.
 const POSITION: &str = "mobile_gpslocation";
 
-fn check_position(position: &Value, has_place: bool, violations: &mut Vec<Violation>) {
+fn check_position(position: &Value, has_geolocation: bool, violations: &mut Vec<Violation>) {
     let mut broken =
         |path: &str, rule: &str| violations.push(Violation::new(format!("options.{path}"), rule));
     match position {
-        Value::String(text) if text == "auto" && has_place => {}
+        Value::String(text) if text == "auto" && has_geolocation => {}
         Value::String(text) if text == "auto" => broken(POSITION, "`auto` needs `mobile_geolocation`"),
         Value::Object(position) => {
             for name in
@@ -285,21 +285,21 @@ fn check_position(position: &Value, has_place: bool, violations: &mut Vec<Violat
     }
 }
 
-// No doc comment: the fields that hold it say what it is for.
+// No doc comment, because it would become part of the descriptions.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct TargetDeploymentConfig {
     pub deployment_config_id: Uuid,
     pub build_id: Option<Uuid>,
 }
 
-// No doc comment: the name of the argument says it.
+// No doc comment, because it would become part of the descriptions.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct RunOptions {
     pub performance_monitoring: Option<bool>,
     pub mobile_auto_grant_permissions: Option<bool>,
     /// Country, city or "city, state (US)".
     pub mobile_geolocation: Option<String>,
-    /// `auto`, which needs `mobile_geolocation`, or {"lat", "long"} as strings.
+    /// `auto`, which needs `mobile_geolocation`, or an object of the strings `lat` and `long`.
     #[serde(default)]
     #[schemars(schema_with = "auto_or_position")]
     pub mobile_gpslocation: Option<Value>,
@@ -309,20 +309,20 @@ fn auto_or_position(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     json_schema!({"type": "string", OR_TYPE: "object"})
 }
 
-/// What a start answers (specification, POST runs). No field is in every form of it.
+/// Answer of a start (specification, POST runs). Every field is optional, because the forms of the answer differ.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct StartRunResponse {
-    /// Multi-device: whether at least one run started.
+    /// For a start on all devices: whether at least one run started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
-    /// Poll with `get_job`.
+    /// Ids of jobs for `get_job` and `wait_for_completion`.
     pub job_ids: Vec<String>,
-    /// One-off runs: the test made for them.
+    /// For one-off runs: id of the generated test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -337,10 +337,10 @@ pub struct StartRunResponse {
     pub successful_count: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_count: Option<usize>,
-    /// Per device, of saved tests and plans.
+    /// One result per device, for saved tests and plans.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub results: Option<Vec<DeviceResult>>,
-    /// Per device, of one-off runs.
+    /// One result per device, for one-off runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_runs: Option<Vec<DeviceResult>>,
 }
@@ -352,7 +352,7 @@ pub struct DeviceResult {
     pub ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Status or failure text; else `error`.
+    /// Status or error text. Some failures have `error` instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

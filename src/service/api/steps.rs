@@ -1,4 +1,4 @@
-//! Steps, and the shared collections of them (specification, Shared step collection; supplement 6.2, 8).
+//! Steps and shared step collections (specification, Shared step collection; supplement 6.2, 8).
 #![expect(
     missing_docs,
     reason = "the service's own names speak for themselves; paging fields are described by their types"
@@ -15,7 +15,7 @@ use crate::service::{
     tool::{ToolInfo, Toolset},
 };
 
-/// Lists the shared step collections: steps that several tests have in common.
+/// Lists the shared step collections: steps that several tests use.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListSharedSteps {
     pub page: Option<Page>,
@@ -29,10 +29,10 @@ impl Operation for ListSharedSteps {
     type Answer = ListPage<SharedStepSummary>;
 }
 
-/// Shows one shared step collection: its steps in order, and its version.
+/// Returns one shared step collection: its steps in order, and its version.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetSharedStep {
-    /// `ssc_...`: the `collection_id` of an item of `get_test`.
+    /// `ssc_...`, from `collection_id` of an item of `get_test`.
     pub shared_step_id: Id,
     pub version: Option<ReadVersion>,
 }
@@ -62,7 +62,7 @@ pub struct SharedStep {
     pub project_id: String,
     pub name: String,
     pub version: u32,
-    /// Always true here.
+    /// Always true.
     pub is_shared: bool,
     pub created_at: Option<String>,
     pub created_by: Option<String>,
@@ -80,7 +80,7 @@ pub struct StepList {
     pub step_order: Vec<String>,
 }
 
-/// What is to be done in a step, and what has to come of it.
+/// The goal and the expected results of a step.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct StepBody {
     /// Managed by the service.
@@ -90,7 +90,7 @@ pub struct StepBody {
     pub goal: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_results: Option<Vec<ExpectedResult>>,
-    /// Older form; derived from the expected results.
+    /// Deprecated form of the expected results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_condition: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,7 +105,7 @@ pub struct StepBody {
     pub more: Open,
 }
 
-/// Something that has to be so after a step.
+/// A condition that must hold after a step.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ExpectedResult {
     pub expected: String,

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Id, Open, given, refuse,
+    Id, Open, nullable_text, refuse_fields,
     step_writing::{MANAGED, OF_STEPS, managed},
     tests::{ListTests, TestCase},
 };
@@ -24,22 +24,22 @@ use crate::{
 
 /// Creates a saved test with its players and steps.
 ///
-/// `get_test` of a similar one shows the form: `test_type` (verification, discovery, task), `players_by_key` and
-/// `player_order`; a player has `items_by_key` and `item_order`; an item is
+/// See `get_test` of a similar test for the format: `test_type` (verification, discovery, task), `players_by_key` and
+/// `player_order`. A player has `items_by_key` and `item_order`. An item is
 /// `{"type": "step", "goal", "expected_results": [{"expected"}]}` or `{"type": "collection", "collection_id"}`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CreateTest {
-    /// Needs `name`. `max_seconds` up to 19800; `min_seconds` not for verification. Not `test_step_id`.
+    /// `name` is required. `max_seconds` is at most 19800. `min_seconds` is not for verification. No `test_step_id`.
     #[schemars(schema_with = "passed_through::<NewTest>")]
     pub test: Open,
-    /// Default `/`, the root. Not with `folder_id`.
+    /// Default `/`, the root. Excludes `folder_id`.
     #[schemars(extend("x-or-type" = "null"))]
     pub folder_path: Option<String>,
     pub folder_id: Option<String>,
     /// Default true.
     #[schemars(extend("default" = true))]
     pub include_shared_collection_steps: Option<bool>,
-    /// Unknown collections: default error; `drop` leaves them out.
+    /// Treatment of unknown collections: `error` (default), or `drop` to leave them out.
     #[schemars(extend("default" = "error"))]
     pub shared_collection_steps_mode: Option<UnknownCollections>,
 }
@@ -52,19 +52,19 @@ impl Operation for CreateTest {
             Rule::Excludes("folder_path", "folder_id"),
             Rule::Custom(|arguments, violations| check_content("test", arguments, violations)),
         ])
-        .recovery_hint("look with `list_tests` before you call again");
+        .recovery_hint("check with `list_tests` before another call");
     const REQUEST: RequestInfo = RequestInfo::post("/tests")
         .query_fields(&["include_shared_collection_steps", "shared_collection_steps_mode"])
         .duplicate_checks(&[
             DuplicateCheck {
                 when_given: Some("folder_id"),
                 probe: Probe::List(ListProbe { filters: &["folder_id"], ..TESTS }),
-                advice: USE,
+                advice: COMPARE,
             },
             DuplicateCheck {
                 when_given: Some("folder_path"),
                 probe: Probe::List(ListProbe { filters: &["folder_path"], ..TESTS }),
-                advice: USE,
+                advice: COMPARE,
             },
             DuplicateCheck {
                 when_given: None,
@@ -76,13 +76,13 @@ impl Operation for CreateTest {
                     ],
                     ..TESTS
                 }),
-                advice: USE,
+                advice: COMPARE,
             },
         ]);
     type Answer = TestCase;
 }
 
-/// The tests among which a new one is; the list does not say when they were made (supplement 6.1).
+/// Search for a new test. The list has no creation times (supplement 6.1).
 const TESTS: ListProbe = ListProbe {
     list: ListTests::NAME,
     filters: &[],
@@ -92,31 +92,31 @@ const TESTS: ListProbe = ListProbe {
     shown_fields: &["id", "name", "folder_path"],
 };
 
-/// What to do with a test that was made after all, or was there before.
-const USE: &str = "look with `get_test` whether it is the one";
+/// Advice for a test that matches the arguments.
+const COMPARE: &str = "compare it with `get_test`";
 
 /// Changes a saved test, or moves it to another folder.
 ///
-/// First read it with `get_test`: `patch` is merged into it, but lists such as `item_order`, `tags` and
-/// `expected_results` are replaced whole. An empty patch with a folder only moves it.
+/// First read the test with `get_test`. `patch` is merged into the test, but a list such as `item_order`, `tags` or
+/// `expected_results` replaces the whole list. An empty patch with a folder only moves the test.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateTest {
     /// From `list_tests`.
     pub test_id: Id,
     /// `version` of the latest `get_test`.
     pub expected_version: u64,
-    /// As in `get_test`, only what changes. Not `id` or `test_step_id`; null may not delete.
+    /// The changed fields, as in `get_test`. Not `id` or `test_step_id`. Null may not delete a key.
     #[schemars(schema_with = "passed_through::<TestPatch>")]
     pub patch: Open,
-    /// Moves it there; `/` is the root. Not with `folder_id`.
-    #[serde(default, deserialize_with = "given")]
+    /// New folder; `/` is the root. Excludes `folder_id`.
+    #[serde(default, deserialize_with = "nullable_text")]
     #[schemars(with = "Option<String>", extend("x-or-type" = "null"))]
     pub folder_path: Option<Option<String>>,
     pub folder_id: Option<String>,
     /// Default true.
     #[schemars(extend("default" = true))]
     pub include_shared_collection_steps: Option<bool>,
-    /// Default error; as in `create_test`.
+    /// Default `error`; as in `create_test`.
     #[schemars(extend("default" = "error", "x-short" = true))]
     pub shared_collection_steps_mode: Option<UnknownCollections>,
 }
@@ -128,19 +128,19 @@ impl Operation for UpdateTest {
         .rules(&[
             Rule::Excludes("folder_path", "folder_id"),
             Rule::Custom(|arguments, violations| {
-                refuse(arguments, "patch", &["id"], "cannot be changed", violations);
+                refuse_fields(arguments, "patch", &["id"], "cannot be changed", violations);
                 check_content("patch", arguments, violations);
             }),
         ])
         .recovery_hint(
-            "look with `get_test` before you call again: its `version` is one higher if it happened",
+            "check with `get_test` before another call: `version` is one higher if the change was made",
         );
     const REQUEST: RequestInfo =
         RequestInfo::patch("/tests/{test_id}").query_fields(&["include_shared_collection_steps"]);
     type Answer = TestCase;
 }
 
-/// What happens to collection items that cannot be resolved.
+/// Treatment of collection items that cannot be resolved.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum UnknownCollections {
@@ -151,12 +151,12 @@ pub enum UnknownCollections {
 
 fn check_content(holder: &str, arguments: &Fields, violations: &mut Vec<Violation>) {
     let Some(content) = arguments.get(holder) else { return };
-    refuse(arguments, holder, &OF_STEPS, MANAGED, violations);
+    refuse_fields(arguments, holder, &OF_STEPS, MANAGED, violations);
     managed(content.get("players_by_key"), &format!("{holder}.players_by_key"), violations);
 
     let is_verification = content.get("test_type").is_some_and(|kind| kind == "verification");
     if is_verification && content.get("min_seconds").is_some() {
-        let rule = "verification tests have no least time: leave it out";
+        let rule = "verification tests have no minimum time: leave the field out";
         violations.push(Violation::new(format!("{holder}.min_seconds"), rule));
     }
 }
@@ -184,29 +184,29 @@ pub enum Source {
     Bot,
 }
 
-// What is known of a new test.
+// The known fields of a new test.
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "its schema is what our check reads; the test itself is read as JSON")]
+#[expect(dead_code, reason = "only its schema is used; the test itself is read as JSON")]
 struct NewTest {
     name: String,
     id: Option<String>,
     #[serde(flatten)]
-    known: Known,
+    known: KnownTestFields,
 }
 
-// What is known of a patch.
+// The known fields of a patch.
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "its schema is what our check reads; the patch itself is merged as JSON")]
+#[expect(dead_code, reason = "only its schema is used; the patch itself is merged as JSON")]
 struct TestPatch {
     name: Option<String>,
     #[serde(flatten)]
-    known: Known,
+    known: KnownTestFields,
 }
 
-// What is known of both.
+// The known fields of both.
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "its schema is what our check reads")]
-struct Known {
+#[expect(dead_code, reason = "only its schema is used")]
+struct KnownTestFields {
     incident_auto_approve: Option<bool>,
     #[schemars(range(min = 0, max = 19_800))]
     max_seconds: Option<u32>,

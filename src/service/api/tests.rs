@@ -16,12 +16,12 @@ use crate::service::{
     tool::{ToolInfo, Toolset},
 };
 
-/// Finds saved tests and their ids, all of them or those of one folder.
+/// Lists saved tests with their ids, in all folders or in one folder.
 ///
-/// `id` is the `multiplayer_test_id` of `start_run`. Without a folder the list may show the root only.
+/// `id` is the `multiplayer_test_id` of `start_run`. Without a folder the list may contain the root folder only.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTests {
-    /// Direct children of it, such as `Levels/World 1`. Not with `folder_id`.
+    /// Returns the tests directly in this folder, for example `Levels/World 1`. Excludes `folder_id`.
     pub folder_path: Option<String>,
     pub folder_id: Option<String>,
     pub page: Option<Page>,
@@ -37,15 +37,15 @@ impl Operation for ListTests {
     type Answer = ListPage<TestSummary>;
 }
 
-/// Shows a saved test in full: players, their steps in order, expected results, time budget, version.
+/// Returns a saved test in full: players, their steps in order, expected results, time budget, version.
 ///
-/// Items of type `collection` are shared steps: `get_shared_step`.
+/// Items of type `collection` are shared steps: see `get_shared_step`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTest {
     /// From `list_tests`.
     pub test_id: Id,
     pub version: Option<ReadVersion>,
-    /// Default true. False: collections come without their steps.
+    /// Whether collections contain their steps; default true.
     pub include_shared_collection_steps: Option<bool>,
 }
 
@@ -63,7 +63,7 @@ pub struct TestSummary {
     /// `verification`, `discovery` or `task`.
     pub r#type: String,
     pub folder_id: Option<String>,
-    /// `/` at the root.
+    /// `/` in the root.
     pub folder_path: Option<String>,
 }
 
@@ -82,7 +82,7 @@ pub struct TestCase {
     pub content: TestContent,
 }
 
-/// What a test consists of, but for what its list form shows as well.
+/// The fields of a test that its list form does not have.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct TestContent {
@@ -91,7 +91,7 @@ pub struct TestContent {
     /// Linked cases of the test-management system.
     pub tmsys: Option<Open>,
     pub source: Option<String>,
-    /// Null for verification.
+    /// Null for verification tests.
     pub min_seconds: Option<i64>,
     pub max_seconds: Option<i64>,
     /// `disabled`, `read_only` or `read_write`; null: default of the project.
@@ -102,7 +102,7 @@ pub struct TestContent {
     pub more: Open,
 }
 
-/// A player of a test. Discovery and task players can look otherwise.
+/// A player of a test. Players of discovery and task tests can have other fields.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct TestPlayer {
@@ -122,7 +122,7 @@ pub struct TestPlayer {
 pub struct TestItem {
     /// `step` or `collection`.
     pub r#type: String,
-    /// Collections: the shared step.
+    /// For collections: id of the shared step collection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collection_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

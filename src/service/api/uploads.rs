@@ -1,4 +1,4 @@
-//! Uploading a build step by step (specification, Multipart build upload; supplement 10.4 to 10.7).
+//! Upload of a build in single steps (specification, Multipart build upload; supplement 10.4 to 10.7).
 #![expect(missing_docs, reason = "the service's own names speak for themselves")]
 
 use std::borrow::Cow;
@@ -25,13 +25,13 @@ use crate::{
     violation::Violation,
 };
 
-/// Begins the upload of a build and reserves its space.
+/// Starts the upload of a build and reserves its storage space.
 ///
-/// `upload_build` does all the steps at once. By hand: PUT parts of `part_size` bytes to the addresses of
-/// `get_build_upload_parts`, or without an `upload_id` the file to `upload_url`; then `complete_build_upload`.
+/// `upload_build` performs all steps in one call. Otherwise PUT parts of `part_size` bytes to the addresses from
+/// `get_build_upload_parts`, or, without an `upload_id`, PUT the file to `upload_url`. Then call `complete_build_upload`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct InitiateBuildUpload {
-    // The gateway names the project; the sandbox compares it with that of the path.
+    // The gateway adds the project. The sandbox compares it with the project of the path.
     #[serde(default)]
     #[schemars(skip)]
     pub project_id: Option<String>,
@@ -41,40 +41,40 @@ pub struct InitiateBuildUpload {
     /// 1-255 characters.
     #[schemars(length(min = 1, max = 255))]
     pub file_name: String,
-    /// Bytes.
+    /// Size in bytes.
     #[schemars(range(min = 1))]
     pub file_size: u64,
     pub platform: BuildPlatform,
-    /// Absent: by size, multipart from 3 GB.
+    /// Default: true for files of 3 GB or more.
     pub multipart: Option<bool>,
     #[serde(flatten)]
     pub options: BuildOptions,
 }
 
-// No doc comment: it would describe the tools that take these too.
+// The options of an upload. No doc comment, because it would become the description of every tool that takes them.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct BuildOptions {
     /// Up to 1000 characters.
     #[schemars(length(max = 1000))]
     pub description: Option<String>,
-    /// Default false: old builds go when the storage is full.
+    /// Whether old builds are deleted if the storage is full; default false.
     #[schemars(extend("default" = false))]
     pub auto_delete: Option<bool>,
-    /// Which go first; default `least_recent`.
+    /// Which builds are deleted first; default `least_recent`. Needs `auto_delete: true`.
     #[schemars(extend("default" = "least_recent"))]
     pub deletion_policy: Option<DeletionPolicy>,
-    /// Minutes, 1-1440; default 10, multipart 60.
+    /// Minutes, 1-1440; default 10, or 60 for multipart.
     #[schemars(range(min = 1, max = 1440))]
     pub upload_timeout: Option<u16>,
-    /// Of 1-50 characters.
+    /// 1-50 characters each.
     pub tags: Option<Vec<Tag>>,
-    /// As in `get_build`.
+    /// Same format as in `get_build`.
     #[serde(default)]
     #[schemars(schema_with = "passed_through::<NewBuildDetails>")]
     pub details: Option<Open>,
 }
 
-// No doc comment: the field that holds it says what it is for.
+// No doc comment, because it would become part of the descriptions.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum DeletionPolicy {
@@ -100,16 +100,19 @@ impl JsonSchema for Tag {
 }
 
 impl Operation for InitiateBuildUpload {
-    const TOOL: ToolInfo =
-        ToolInfo::creates("initiate_build_upload", "Begin a build upload", Toolset::Builds)
-            .core()
-            .needs("project:manage-build-storage")
-            .own_rules(&[Rule::NeedsTrue("deletion_policy", "auto_delete")])
-            .requires_fields(&["build_id"])
-            .recovery_hint(
-                "space may be reserved until the upload times out; call again to begin another upload",
-            )
-            .asks_confirmation(automatic_deletion_question);
+    const TOOL: ToolInfo = ToolInfo::creates(
+        "initiate_build_upload",
+        "Begin a build upload",
+        Toolset::Builds,
+    )
+    .core()
+    .needs("project:manage-build-storage")
+    .own_rules(&[Rule::NeedsTrue("deletion_policy", "auto_delete")])
+    .requires_fields(&["build_id"])
+    .recovery_hint(
+        "storage space may be reserved until the upload times out; call again to start another upload",
+    )
+    .asks_confirmation(automatic_deletion_question);
     const REQUEST: RequestInfo = RequestInfo::post("/builds/upload")
         .below(UrlBase::NamedProject)
         .with_project_in_body()
@@ -127,26 +130,26 @@ impl Operation for InitiateBuildUpload {
                 created_at: Some("created_at"),
                 shown_fields: &["id", "name", "status", "created_at"],
             }),
-            advice: "its upload cannot be taken up without the `upload_id`",
+            advice: "the existing upload cannot be resumed without its `upload_id`",
         }]);
     type Answer = BuildUpload;
 }
 
-/// What `auto_delete` deletes does not come back.
+/// Returns the confirmation question: builds that `auto_delete` deletes cannot be restored.
 pub fn automatic_deletion_question(arguments: &Fields) -> Option<String> {
     let deletes = arguments.get("auto_delete") == Some(&Value::Bool(true));
-    deletes.then(|| "deletes other builds for good if the storage is full".to_owned())
+    deletes.then(|| "deletes other builds permanently if the storage is full".to_owned())
 }
 
-/// Gets the addresses to PUT the parts of a build upload to; each is valid for about an hour.
+/// Returns addresses for the parts of a build upload. Each is valid for about an hour.
 ///
-/// PUT with `Content-Type: application/octet-stream` and no API key. Keep the `ETag` of every answer for
+/// PUT each part with `Content-Type: application/octet-stream` and without an API key. Keep the `ETag` of every answer for
 /// `complete_build_upload`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetBuildUploadParts {
     pub upload_id: Id,
     pub object_key: Id,
-    /// From 1; ask for 3 to 10 at a time.
+    /// Numbers from 1. Request 3 to 10 parts at a time.
     #[schemars(length(min = 1), inner(range(min = 1)))]
     pub part_numbers: Vec<u64>,
 }
@@ -161,25 +164,25 @@ impl Operation for GetBuildUploadParts {
     type Answer = UploadPartUrls;
 }
 
-/// Completes a build upload, so that the build can be started.
+/// Completes a build upload, so that runs can use the build.
 ///
-/// Multipart: all four arguments. Single-part: `build_id` alone.
+/// A multipart upload needs all four arguments, a single-part upload only `build_id`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CompleteBuildUpload {
     pub build_id: String,
     pub upload_id: Option<String>,
     pub object_key: Option<String>,
-    /// Every part, ascending from 1.
+    /// All parts, in ascending order from 1.
     #[schemars(length(min = 1))]
     pub parts: Option<Vec<CompletedPart>>,
 }
 
-// No doc comment: the field that holds it says what it is for.
+// No doc comment, because it would become part of the descriptions.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CompletedPart {
     #[schemars(range(min = 1))]
     pub part_number: u64,
-    /// Without quotes.
+    /// Value of the `ETag` header, without quotes.
     #[schemars(length(min = 1), extend("x-unquoted" = true))]
     pub etag: String,
 }
@@ -194,18 +197,16 @@ impl Operation for CompleteBuildUpload {
                 Rule::Needs("upload_id", "object_key"),
                 Rule::Needs("parts", "upload_id"),
                 Rule::Needs("parts", "object_key"),
-                Rule::Custom(check_numbers),
+                Rule::Custom(check_part_numbers),
             ])
             .own_rules(&[Rule::Custom(check_etags)])
-            .recovery_hint(
-                "look with `get_build`: the build is there if it happened; if not, complete it again",
-            );
+            .recovery_hint("check with `get_build`: if the build does not exist, complete the upload again");
     const REQUEST: RequestInfo =
         RequestInfo::post("/builds/upload/complete").responds_with(ResponseKind::Status);
     type Answer = CompletedUpload;
 }
 
-/// Gives a build upload up and frees its space and parts at once.
+/// Cancels a build upload and frees its storage space immediately.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CancelBuildUpload {
     pub build_id: Id,
@@ -218,24 +219,24 @@ impl Operation for CancelBuildUpload {
     const TOOL: ToolInfo = ToolInfo::stops("cancel_build_upload", "Cancel a build upload", Toolset::Builds)
         .core()
         .needs("project:manage-build-storage")
-        .recovery_hint("call again: `not_found` means that it is gone");
+        .recovery_hint("call again: `not_found` means that the upload is cancelled");
     const REQUEST: RequestInfo = RequestInfo::delete("/builds/upload");
     type Answer = CancelledUpload;
 }
 
-/// The parts with the number that each should have: from 1, in ascending order, none missing.
-fn check_numbers(arguments: &Fields, violations: &mut Vec<Violation>) {
+/// Checks that the part numbers start at 1 and ascend without gaps.
+fn check_part_numbers(arguments: &Fields, violations: &mut Vec<Violation>) {
     let numbers = parts(arguments).map(|part| part.get("part_number").and_then(Value::as_u64));
     let wrong = (1_u64..).zip(numbers).find(|(expected, number)| number.is_some_and(|is| is != *expected));
 
     if let Some((expected, _)) = wrong {
         let path = format!("parts.{}.part_number", expected - 1);
-        let rule = format!("must be {expected}: parts go from 1 in ascending order, none missing");
+        let rule = format!("must be {expected}: parts are numbered from 1 in ascending order, without gaps");
         violations.push(Violation::new(path, rule));
     }
 }
 
-/// The service takes them with quotes around, which the check has removed; any other quote is a mistake.
+/// Checks that no `ETag` contains a quote. The schema check has already removed surrounding quotes.
 fn check_etags(arguments: &Fields, violations: &mut Vec<Violation>) {
     for (index, part) in parts(arguments).enumerate() {
         if part.get("etag").and_then(Value::as_str).is_some_and(|etag| etag.contains('"')) {
@@ -249,21 +250,21 @@ fn parts(arguments: &Fields) -> impl Iterator<Item = &Value> {
     arguments.get("parts").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// How to send the bytes (supplement 10.4). With `upload_id` it is multipart.
+/// Addresses and sizes for sending the file (supplement 10.4). With `upload_id` the upload is multipart.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct BuildUpload {
     pub build_id: String,
-    /// Multipart.
+    /// Only for multipart uploads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upload_id: Option<String>,
-    /// Single-part: PUT the whole file there.
+    /// For single-part uploads: address for a PUT of the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upload_url: Option<String>,
     pub object_key: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_parts: Option<u64>,
-    /// Bytes of each part but the last.
+    /// Size in bytes of each part except the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part_size: Option<u64>,
     /// `multipart` or `single-part`.
@@ -271,27 +272,27 @@ pub struct BuildUpload {
     pub upload_type: Option<String>,
 }
 
-/// Where parts go (specification, GET builds/upload/parts).
+/// Addresses of parts (specification, GET builds/upload/parts).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UploadPartUrls {
     pub upload_urls: Vec<PartUrl>,
 }
 
-/// Where one part goes.
+/// Address of one part.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PartUrl {
     pub part_number: u64,
     pub url: String,
 }
 
-/// The answer to a completion (supplement 10.7). The status alone says that it succeeded.
+/// The answer to a completion (supplement 10.7). The HTTP status alone states success.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct CompletedUpload {
-    /// Multipart.
+    /// Only for multipart uploads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
-    /// Single-part.
+    /// Only for single-part uploads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
 }

@@ -1,14 +1,16 @@
-//! What a caller plainly means, in the form that the schema asks for.
+//! Coercion of values with a clear meaning to the type of the schema.
 
 use serde_json::{Value, json};
 
-use super::is_a;
 use crate::{
     fields::Fields,
-    service::schema::{OR_TYPE, UNQUOTED},
+    service::{
+        arguments::json_type::has_type,
+        schema::{OR_TYPE, UNQUOTED},
+    },
 };
 
-/// Turns `value` into what the schema asks for where its meaning is plain.
+/// Converts `value` to the type `kind` of the schema if its meaning is clear.
 pub(super) fn coerce(schema: &Fields, kind: &str, value: &mut Value) {
     let coerced = match (kind, &*value) {
         ("integer" | "number", Value::String(text)) => number(text.trim()),
@@ -25,10 +27,10 @@ pub(super) fn coerce(schema: &Fields, kind: &str, value: &mut Value) {
         ("string", Value::String(text)) if schema.contains_key(UNQUOTED) => unquoted(text),
         ("string", Value::String(text)) => spelled_as_listed(schema, text),
         ("array", Value::String(text)) => {
-            Some(parsed(text).filter(Value::is_array).unwrap_or_else(|| json!([text])))
+            Some(parse(text).filter(Value::is_array).unwrap_or_else(|| json!([text])))
         }
         ("array", Value::Number(_)) => Some(json!([&*value])),
-        ("object", Value::String(text)) => parsed(text).filter(Value::is_object),
+        ("object", Value::String(text)) => parse(text).filter(Value::is_object),
         _ => None,
     };
 
@@ -37,27 +39,27 @@ pub(super) fn coerce(schema: &Fields, kind: &str, value: &mut Value) {
     }
 
     if let (Some(other), Value::String(text)) = (schema.get(OR_TYPE).and_then(Value::as_str), &*value)
-        && let Some(other) = parsed(text).filter(|parsed| !parsed.is_null() && is_a(other, parsed))
+        && let Some(other) = parse(text).filter(|parsed| !parsed.is_null() && has_type(other, parsed))
     {
         *value = other;
     }
 }
 
 fn number(text: &str) -> Option<Value> {
-    parsed(text).filter(Value::is_number)
+    parse(text).filter(Value::is_number)
 }
 
-fn parsed(text: &str) -> Option<Value> {
+fn parse(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok()
 }
 
-/// The listed value that differs from `text` in letter case only.
+/// Returns the value of the `enum` that differs from `text` only in letter case.
 fn spelled_as_listed(schema: &Fields, text: &str) -> Option<Value> {
     let allowed = schema.get("enum")?.as_array()?;
     allowed.iter().find(|one| one.as_str().is_some_and(|one| one.eq_ignore_ascii_case(text))).cloned()
 }
 
-/// The text between quotes, as an HTTP header writes it.
+/// Returns the text between surrounding quotes, as an HTTP header contains them.
 fn unquoted(text: &str) -> Option<Value> {
     Some(Value::from(text.trim().strip_prefix('"')?.strip_suffix('"')?))
 }

@@ -1,4 +1,4 @@
-//! `download_minion`: an installer, saved here.
+//! `download_minion`: saves an installer as a local file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,16 +17,16 @@ use crate::{
     violation::Violation,
 };
 
-/// Saves the latest installer of a Minion, the helper agent of a test machine, locally; nothing is installed.
+/// Saves the latest installer of the Minion, the agent on a test machine, as a local file. Installs nothing.
 ///
-/// `status: downloading` after 45 s: the same call goes on where it ended.
+/// Returns `status: downloading` after 45 s: repeat the same call to continue.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct DownloadMinion {
-    /// Below the files root; made if missing.
+    /// Directory below the files root; created if missing.
     pub destination_dir: String,
-    /// Default: this machine's.
+    /// Default: the platform of this machine.
     pub platform: Option<MinionPlatform>,
-    /// Replace a file of its name.
+    /// Whether to replace an existing file; default false.
     pub overwrite: Option<bool>,
 }
 
@@ -35,29 +35,29 @@ impl CompositeTool for DownloadMinion {
         ToolInfo::replaces("download_minion", "Download the Minion installer", Toolset::Minions)
             .needs("project:manage-minions")
             .requires_fields(&["status"])
-            .recovery_hint("look whether the file is there");
+            .recovery_hint("check whether the file exists");
     type Answer = SavedInstaller;
 
-    async fn run(self, desk: ToolContext) -> Result<SavedInstaller, Failure> {
+    async fn run(self, context: ToolContext) -> Result<SavedInstaller, Failure> {
         let platform = platform(self.platform)?;
-        let destination = desk.files.root()?.destination(&self.destination_dir)?;
+        let destination = context.files.root()?.destination(&self.destination_dir)?;
         let order =
-            InstallerRequest { project: desk.project, platform, overwrite: self.overwrite == Some(true) };
+            InstallerRequest { project: context.project, platform, overwrite: self.overwrite == Some(true) };
         order
             .run(
-                &desk.gateway,
-                &desk.files.storage,
+                &context.gateway,
+                &context.files.storage,
                 &destination,
                 &DownloadOptions::default(),
-                &desk.audience,
+                &context.caller,
             )
             .await
     }
 }
 
-/// The platform that was named, else that of this machine.
+/// Returns `named`, or else the platform of this machine.
 pub fn platform(named: Option<MinionPlatform>) -> Result<MinionPlatform, Failure> {
-    let rule = "is required: there is no installer for this machine";
+    let rule = "is required: there is no installer for the platform of this machine";
     named
         .or_else(MinionPlatform::here)
         .ok_or_else(|| Failure::invalid_arguments(DownloadMinion::NAME, &[Violation::new("platform", rule)]))

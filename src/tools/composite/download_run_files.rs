@@ -1,4 +1,4 @@
-//! `download_run_files`: the files of a run, saved here.
+//! `download_run_files`: saves the files of a run as local files.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,27 +20,28 @@ use crate::{
     violation::Violation,
 };
 
-/// Saves the files of a run locally: recordings, logs, screenshots, reports; several players in `player-1/` and so on.
+/// Saves the files of a run locally: recordings, logs, screenshots, reports.
 ///
-/// `status: downloading` after 45 s: the same call goes on where it ended.
+/// Files of several players are saved in `player-1/`, `player-2/` and so on. Returns `status: downloading` after 45 s:
+/// repeat the same call to continue.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "every word costs tokens, and the names speak for themselves")]
+#[expect(missing_docs, reason = "descriptions cost tokens, and these names need no explanation")]
 pub struct DownloadRunFiles {
-    /// Or `<run>-<player>`: that player alone.
+    /// Id of a run, or `<run>-<player>` for one player.
     pub run_id: Id,
     pub destination_dir: String,
-    /// Instead of `players` and `patterns`.
+    /// Single files. Excludes `players` and `patterns`.
     pub files: Option<Vec<FileChoice>>,
-    /// From 1.
+    /// Numbers of players, from 1; default: all.
     #[schemars(inner(range(min = 1)))]
     pub players: Option<Vec<u64>>,
-    /// Such as `*.png`, `logs/**`.
+    /// Glob patterns such as `*.png` or `logs/**`.
     pub patterns: Option<Vec<String>>,
-    /// Replace files of these names.
+    /// Whether to replace existing files; default false.
     pub overwrite: Option<bool>,
 }
 
-// A file that is wanted.
+// A selected file.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct FileChoice {
     /// `<run>-<player>`
@@ -60,18 +61,18 @@ impl CompositeTool for DownloadRunFiles {
                 Rule::Custom(files_are_of_the_run),
             ])
             .requires_fields(&["status"])
-            .recovery_hint("call again: files that are there are not fetched again");
+            .recovery_hint("call again: files that exist are not downloaded again");
     type Answer = DownloadReport;
 
-    async fn run(self, desk: ToolContext) -> Result<DownloadReport, Failure> {
-        let destination = desk.files.root()?.destination(&self.destination_dir)?;
+    async fn run(self, context: ToolContext) -> Result<DownloadReport, Failure> {
+        let destination = context.files.root()?.destination(&self.destination_dir)?;
         let choice = |one: FileChoice| RequestedFile {
             run_id: one.run_id,
             file_ref: one.file_ref,
             relative_path: one.relative_path,
         };
         let order = DownloadRequest {
-            project: desk.project,
+            project: context.project,
             run_id: self.run_id.0,
             files: self.files.map(|files| files.into_iter().map(choice).collect()),
             players: self.players,
@@ -79,11 +80,11 @@ impl CompositeTool for DownloadRunFiles {
             overwrite: self.overwrite == Some(true),
         };
 
-        order.run(&desk.gateway, &destination, &DownloadOptions::default(), &desk.audience).await
+        order.run(&context.gateway, &destination, &DownloadOptions::default(), &context.caller).await
     }
 }
 
-/// What a schema cannot say of `files`.
+/// Checks the entries of `files` that a schema cannot check: player ids, references and names.
 fn files_are_of_the_run(arguments: &Fields, violations: &mut Vec<Violation>) {
     let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
     let run = arguments.get("run_id").and_then(Value::as_str).unwrap_or_default();
@@ -105,7 +106,7 @@ fn files_are_of_the_run(arguments: &Fields, violations: &mut Vec<Violation>) {
         }
 
         if let Some(problem) = text(file, "relative_path").as_deref().and_then(DownloadRequest::problem) {
-            broken("relative_path", format!("cannot be a name: it {problem}"));
+            broken("relative_path", format!("is not a valid name: it {problem}"));
         }
     }
 }

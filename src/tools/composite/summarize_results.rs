@@ -1,4 +1,4 @@
-//! `summarize_results`: what became of runs, in one short answer.
+//! `summarize_results`: a short summary of the results of runs.
 #![expect(missing_docs, reason = "the service's own names speak for themselves")]
 
 use schemars::JsonSchema;
@@ -19,15 +19,15 @@ use crate::{
     },
 };
 
-/// Sums up a run, job or plan execution: verdicts, why tests failed, bugs, flaky tests, changes.
+/// Summarizes a run, a job or a plan execution: results, failure causes, bugs, flaky tests, changes.
 ///
-/// Takes one of the ids.
+/// Pass exactly one of the three ids.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct SummarizeResults {
     pub run_id: Option<Id>,
     pub job_id: Option<Uuid>,
     pub test_plan_execution_id: Option<Id>,
-    /// `previous`, or id of an execution, run or job.
+    /// `previous`, or the id of an execution, run or job to compare with.
     pub compare_with: Option<Id>,
 }
 
@@ -43,13 +43,13 @@ impl CompositeTool for SummarizeResults {
         .with_view();
     type Answer = Summary;
 
-    async fn run(self, desk: ToolContext) -> Result<Summary, Failure> {
+    async fn run(self, context: ToolContext) -> Result<Summary, Failure> {
         let request = Request {
             target: self.target()?,
-            project: desk.project,
+            project: context.project,
             compare_with: self.compare_with.map(|id| id.0),
         };
-        request.run(&desk.gateway, &desk.audience).await
+        request.run(&context.gateway, &context.caller).await
     }
 }
 
@@ -63,7 +63,7 @@ impl SummarizeResults {
         let target = run.or(job).or(execution);
 
         target.ok_or_else(|| {
-            Failure::new(Code::InvalidArguments, "summarize_results: no id says what to sum up")
+            Failure::new(Code::InvalidArguments, "summarize_results: one of the ids is required")
         })
     }
 }

@@ -1,4 +1,4 @@
-//! `upload_build`: a file becomes a build.
+//! `upload_build`: uploads a local file as a build.
 #![expect(missing_docs, reason = "the service's own names speak for themselves")]
 
 use schemars::{JsonSchema, Schema};
@@ -24,20 +24,20 @@ use crate::{
     },
 };
 
-/// Uploads a build of the game or app from a local file: the `build_id` of a start.
+/// Uploads a build of the game or app from a local file.
 ///
-/// After 45 s it answers `status: uploading` and goes on: call again with only its `upload_token` to wait on. An upload that
-/// was cut off is taken up again. Takes the options of `initiate_build_upload` too. `details` is filled from git and CI
-/// unless `fill_details` is false; `checksum: false` spares the SHA-256.
+/// Returns the `build_id` for `start_run`. After 45 s it returns `status: uploading` and continues: to wait, call again
+/// with only its `upload_token`. An interrupted upload is resumed. Also takes the options of `initiate_build_upload`.
+/// `details` is filled from git and CI unless `fill_details` is false. `checksum: false` skips the SHA-256.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(transform = hide_options)]
 pub struct UploadBuild {
-    /// Below the files root.
+    /// File below the files root.
     pub path: Option<String>,
     /// Default: the file name.
     #[schemars(length(min = 1, max = 255))]
     pub name: Option<String>,
-    /// Default: by the file name.
+    /// Default: derived from the file name.
     #[schemars(extend("x-short" = true))]
     pub platform: Option<BuildPlatform>,
     /// Default true.
@@ -47,11 +47,12 @@ pub struct UploadBuild {
     pub options: BuildOptions,
     #[schemars(extend("x-hidden" = true))]
     pub fill_details: Option<bool>,
-    /// Default true: the SHA-256 of the file is made while it is sent.
+    /// Whether to compute the SHA-256 of the file during the upload; default true.
     #[schemars(extend("x-hidden" = true))]
     pub checksum: Option<bool>,
-    /// `true`: wait to the end.
+    /// `true` waits until the upload is finished.
     pub wait: Option<bool>,
+    /// From the answer of an earlier call.
     pub upload_token: Option<String>,
 }
 
@@ -60,12 +61,12 @@ pub struct UploadBuild {
 pub struct BuildUpload {
     /// `uploaded` or `uploading`.
     pub status: &'static str,
-    /// For the next call, while it is uploading.
+    /// Argument of the next call while the status is `uploading`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upload_token: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
-    /// While it is uploading, what `cancel_build_upload` asks for.
+    /// Arguments for `cancel_build_upload` while the status is `uploading`.
     #[serde(flatten)]
     pub begun: Option<UploadIds>,
     #[serde(flatten)]
@@ -87,18 +88,18 @@ impl CompositeTool for UploadBuild {
             Rule::NeedsTrue("deletion_policy", "auto_delete"),
         ])
         .requires_fields(&["status"])
-        .recovery_hint("look with `list_builds` before you upload it again")
+        .recovery_hint("check with `list_builds` before another upload")
         .asks_confirmation(automatic_deletion_question);
     type Answer = BuildUpload;
 
-    async fn run(self, desk: ToolContext) -> Result<BuildUpload, Failure> {
-        let files = &desk.files;
-        let patience = desk.audience.patience.filter(|_| self.wait != Some(true));
+    async fn run(self, context: ToolContext) -> Result<BuildUpload, Failure> {
+        let files = &context.files;
+        let wait_limit = context.caller.wait_limit.filter(|_| self.wait != Some(true));
         let (token, upload) = match &self.upload_token {
             Some(token) => (token.clone(), files.uploads.find(token)?),
-            None => files.uploads.begin(self.job(&desk).await?),
+            None => files.uploads.begin(self.job(&context).await?),
         };
-        let Some(outcome) = upload.finished(&desk.audience, patience).await else {
+        let Some(outcome) = upload.finished(&context.caller, wait_limit).await else {
             let (progress, begun) = (Some(upload.progress().describe()), upload.begun());
             let upload_token = Some(token);
             return Ok(BuildUpload { status: "uploading", upload_token, progress, begun, build: None });
@@ -108,7 +109,7 @@ impl CompositeTool for UploadBuild {
     }
 }
 
-/// Hosts see the options of a build with `initiate_build_upload`; here only those that are often wanted.
+/// Hides the options of a build, except those that are often used. `initiate_build_upload` publishes all of them.
 fn hide_options(schema: &mut Schema) {
     const SHOWN: [&str; 1] = ["tags"];
 
@@ -122,29 +123,29 @@ fn hide_options(schema: &mut Schema) {
     }
 }
 
-/// Arguments that are not those of `initiate_build_upload`.
+/// Arguments that `initiate_build_upload` does not have.
 const OURS: [&str; 5] = ["path", "fill_details", "checksum", "wait", "upload_token"];
 
 impl UploadBuild {
-    /// The arguments that go on to `initiate_build_upload`.
+    /// Returns the arguments of `initiate_build_upload`.
     pub fn options(mut arguments: Fields) -> Fields {
         arguments.retain(|name, _| !OURS.contains(&name.as_str()));
         arguments
     }
 
-    async fn job(&self, desk: &ToolContext) -> Result<UploadJob, Failure> {
+    async fn job(&self, context: &ToolContext) -> Result<UploadJob, Failure> {
         let order = UploadRequest {
             path: self.path.as_deref().unwrap_or_default(),
-            project: desk.project.as_deref(),
-            options: Self::options(desk.arguments.clone()),
+            project: context.project.as_deref(),
+            options: Self::options(context.arguments.clone()),
             fills_details: self.fill_details != Some(false),
             method: "mcp",
             resumes: true,
             hashes: self.checksum != Some(false),
         };
 
-        let files = &desk.files;
+        let files = &context.files;
 
-        order.job(&desk.gateway, files, &files.root()?).await
+        order.job(&context.gateway, files, &files.root()?).await
     }
 }

@@ -1,4 +1,4 @@
-//! `wait_for_completion`: runs come to their end.
+//! `wait_for_completion`: waits until runs are finished.
 #![expect(missing_docs, reason = "the service's own names speak for themselves")]
 
 use std::time::Duration;
@@ -21,24 +21,24 @@ use crate::{
     },
 };
 
-/// Seconds that are waited where the caller does not say.
+/// Default of the argument `timeout_seconds`.
 const TIMEOUT_S: u64 = 40;
 
-/// Waits for jobs, a run or a plan execution to finish; tells the verdicts.
+/// Waits until jobs, a run or a plan execution are finished, and returns the results.
 ///
-/// Takes one of the ids. After `timed_out` call again with the same arguments.
+/// Pass exactly one of the four. If `timed_out` is true, call again with the same arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct WaitForCompletion {
     pub job_id: Option<Uuid>,
-    /// 1-50.
+    /// 1-50 job ids.
     #[schemars(length(min = 1, max = 50))]
     pub job_ids: Option<Vec<Uuid>>,
     pub run_id: Option<Id>,
     pub test_plan_execution_id: Option<Id>,
-    /// 1-7200, default 40; more only with progress.
+    /// 1-7200, default 40. Longer waits need a client that receives progress.
     #[schemars(range(min = 1, max = 7200), extend("default" = 40))]
     pub timeout_seconds: Option<u64>,
-    /// 1-300; default grows from 1 to 30.
+    /// 1-300; by default it increases from 1 to 30.
     #[schemars(range(min = 1, max = 300))]
     pub poll_interval_seconds: Option<u64>,
 }
@@ -55,15 +55,15 @@ impl CompositeTool for WaitForCompletion {
         ])]);
     type Answer = Completion;
 
-    async fn run(self, desk: ToolContext) -> Result<Completion, Failure> {
+    async fn run(self, context: ToolContext) -> Result<Completion, Failure> {
         let wait = Wait {
             timeout: Duration::from_secs(self.timeout_seconds.unwrap_or(TIMEOUT_S)),
             interval: self.poll_interval_seconds.map(Duration::from_secs),
-            project: desk.project,
+            project: context.project,
             target: self.target()?,
             named: Vec::new(),
         };
-        wait.run(&desk.gateway, &desk.audience).await
+        wait.run(&context.gateway, &context.caller).await
     }
 }
 
@@ -78,7 +78,7 @@ impl WaitForCompletion {
         let target = job.or(run).or(execution).map(WaitTarget::Single).or(jobs);
 
         target.ok_or_else(|| {
-            Failure::new(Code::InvalidArguments, "wait_for_completion: no id says what to wait for")
+            Failure::new(Code::InvalidArguments, "wait_for_completion: one of the ids is required")
         })
     }
 }

@@ -98,7 +98,7 @@ impl InstallerRequest {
         options: &DownloadOptions,
         audience: &CallerContext,
     ) -> Result<SavedInstaller, Failure> {
-        let end = audience.patience.map(|patience| Instant::now() + patience);
+        let end = audience.wait_limit.map(|patience| Instant::now() + patience);
         let storage = Arc::clone(storage);
         let origin =
             InstallerSource { gateway: gateway.clone(), storage, order: self, address: Mutex::default() };

@@ -15,7 +15,7 @@ const TELLING: Duration = Duration::from_secs(1);
 /// gives it no more time.
 pub(super) async fn within<T>(reader: &Reader, audience: &CallerContext, work: impl Future<Output = T>) -> T {
     let clock = reader.gateway.clock();
-    let mut left = audience.patience.map(|patience| patience.saturating_sub(GRACE));
+    let mut left = audience.wait_limit.map(|patience| patience.saturating_sub(GRACE));
     let mut work = pin!(work);
 
     loop {
@@ -33,6 +33,6 @@ pub(super) async fn within<T>(reader: &Reader, audience: &CallerContext, work: i
         }
 
         let (done, total, told) = reader.progress();
-        audience.watcher.progress(done, total, &told);
+        audience.progress.report(done, total, &told);
     }
 }

@@ -101,7 +101,7 @@ impl BackgroundUpload {
         audience: &CallerContext,
         patience: Option<Duration>,
     ) -> Option<UploadOutcome> {
-        let mut guard = WaiterGuard::new(self, &audience.leaving);
+        let mut guard = WaiterGuard::new(self, &audience.shutdown);
         let end = patience.map(|patience| Instant::now() + patience);
         let ended = tokio::select! {
             ended = self.ended() => Some(ended),
@@ -126,7 +126,7 @@ impl BackgroundUpload {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            audience.watcher.progress(self.progress.sent(), self.progress.total(), &self.progress.describe());
+            audience.progress.report(self.progress.sent(), self.progress.total(), &self.progress.describe());
         }
     }
 

@@ -102,7 +102,7 @@ impl Course {
         let passes = failure.is_transient();
         tracing::info!("a look failed: {failure}");
         self.troubles.push(failure.clone());
-        self.watcher.rest(self.asked_for());
+        self.watcher.report_pause(self.asked_for());
 
         let first = *self.failing_since.get_or_insert(self.clock.now());
         if passes && !is_lasting(self.count(), self.clock.now().saturating_sub(first)) {
@@ -201,5 +201,5 @@ impl Course {
 }
 
 fn tell(watcher: &dyn ProgressSink, told: &(u64, u64, String)) {
-    watcher.progress(told.0, told.1, &told.2);
+    watcher.report(told.0, told.1, &told.2);
 }

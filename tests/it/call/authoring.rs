@@ -65,7 +65,7 @@ async fn what_the_service_forbids_is_refused_before_any_request() {
         (
             "create_test",
             json!({"test": {"name": "A", "test_type": "verification", "min_seconds": 5}}),
-            &["test.min_seconds: verification tests have no least time: leave it out"],
+            &["test.min_seconds: verification tests have no minimum time: leave the field out"],
         ),
         (
             "create_test",

@@ -23,7 +23,7 @@ fn deletions() -> [(&'static str, Value, String, &'static str); 5] {
         arguments.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
         arguments
     };
-    let lost = |what: &str, id: &str, more: &str| format!("would delete {what} `{id}` for good{more}");
+    let lost = |what: &str, id: &str, more: &str| format!("would delete {what} `{id}` permanently{more}");
 
     [
         (
@@ -35,13 +35,13 @@ fn deletions() -> [(&'static str, Value, String, &'static str); 5] {
         (
             "delete_test",
             test(json!({"delete_associated_jobs": true})),
-            lost("test", TEST_FAILS, ", and all its jobs and runs with it"),
+            lost("test", TEST_FAILS, " with all its jobs and runs"),
             "get_test",
         ),
         (
             "delete_test",
             test(json!({"delete_associated_jobs": "true", "force_delete": true})),
-            lost("test", TEST_FAILS, ", and all its jobs and runs with it"),
+            lost("test", TEST_FAILS, " with all its jobs and runs"),
             "get_test",
         ),
         (
@@ -135,7 +135,7 @@ async fn an_id_cannot_pass_for_other_words_in_the_question() {
     let (service, mut host) = open(&[]).await;
     let id = "x` for a minute\n\nNothing is lost `";
     let error = host.fail("delete_shared_step", json!({"shared_step_id": id})).await;
-    let said = "delete_shared_step would delete shared step `x? for a minute??Nothing is lost ?` for good";
+    let said = "delete_shared_step would delete shared step `x? for a minute??Nothing is lost ?` permanently";
     assert_eq!(error["message"], said);
     assert_eq!(service.requests().await, [""; 0]);
 }

@@ -9,7 +9,8 @@ use crate::support::{host::Host, service::Service};
 #[tokio::test]
 async fn the_id_of_a_run_is_not_that_of_a_player() {
     let (service, mut host) = open(&[]).await;
-    let rule = "run_id: must be the id of a player, `<run>-<player>` with players from 1: `get_run` shows it as `players[].id`";
+    let rule = "run_id: must be the id of a player, `<run>-<player>` with players numbered from 1: it is `players[].id` of \
+                `get_run`";
     let no_players =
         [seed::RUN_FAILED, seed::JOB_FAILED, "r-", "-1", "r-0", "r-00", "r-+1", "r-x", "r-12345"];
 

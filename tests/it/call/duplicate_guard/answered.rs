@@ -37,7 +37,7 @@ async fn what_was_done_before_the_answer_failed_is_told_and_not_done_again() {
         let error = scene.answered("start_run", &start(), answer.clone()).await;
 
         assert_eq!(error["code"], code, "{answer}: {error}");
-        assert!(text(&error["hint"]).ends_with("look with `list_jobs` before you call again"), "{error}");
+        assert!(text(&error["hint"]).ends_with("check with `list_jobs` before another call"), "{error}");
 
         let error = scene.host.fail("start_run", start()).await;
 

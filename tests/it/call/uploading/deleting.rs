@@ -11,7 +11,7 @@ async fn nothing_is_deleted_before_a_person_agrees() {
     let error = host.fail("delete_build", json!({"build_id": seed::BUILD_ANDROID})).await;
     assert_eq!(error["code"], "confirmation_required");
     let message = error["message"].as_str().expect("a message");
-    assert!(message.contains(seed::BUILD_ANDROID) && message.contains("for good"), "{message}");
+    assert!(message.contains(seed::BUILD_ANDROID) && message.contains("permanently"), "{message}");
     assert_eq!(service.requests().await, [""; 0]);
 }
 

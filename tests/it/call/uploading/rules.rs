@@ -59,7 +59,7 @@ async fn parts_are_numbered_from_one_in_order_without_a_gap() {
     let part = |number: i32| json!({"part_number": number, "etag": "e"});
     let must_be = |index: usize, number: usize| {
         format!(
-            "parts.{index}.part_number: must be {number}: parts go from 1 in ascending order, none missing"
+            "parts.{index}.part_number: must be {number}: parts are numbered from 1 in ascending order, without gaps"
         )
     };
     let cases = [

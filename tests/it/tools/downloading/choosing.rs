@@ -125,9 +125,9 @@ async fn what_cannot_be_meant_is_refused_before_any_request() {
         format!("files.1.run_id: must be the id of a player of `{}`", seed::RUN_FAILED),
         "files.2.file_ref: must be `artifact:<path>`".to_owned(),
         "files.3.file_ref: must be `artifact:<path>`".to_owned(),
-        "files.4.relative_path: cannot be a name: it has the segment `..`".to_owned(),
-        "files.5.relative_path: cannot be a name: it is absolute".to_owned(),
-        "files.6.relative_path: cannot be a name: it has a segment that Windows takes for a device"
+        "files.4.relative_path: is not a valid name: it has the segment `..`".to_owned(),
+        "files.5.relative_path: is not a valid name: it is absolute".to_owned(),
+        "files.6.relative_path: is not a valid name: it has a segment that Windows takes for a device"
             .to_owned(),
     ];
 

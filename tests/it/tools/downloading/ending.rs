@@ -36,7 +36,7 @@ async fn out_of_time_the_same_call_goes_on() {
 
     assert_eq!((half.status, half.file_count), ("incomplete", 3));
 
-    direct.audience.patience = Some(Duration::ZERO);
+    direct.audience.wait_limit = Some(Duration::ZERO);
     let late = serde_json::to_value(direct.run(whole_run()).await.expect("a report")).expect("JSON");
 
     assert_eq!(late["status"], "downloading");
@@ -49,7 +49,7 @@ async fn out_of_time_the_same_call_goes_on() {
     assert!(late["progress"].as_str().expect("a text").contains(" MiB, "), "{late}");
     assert!(!direct.out().join("recording.mp4").exists());
 
-    direct.audience.patience = None;
+    direct.audience.wait_limit = None;
     direct.service.control("requests").await;
 
     let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
@@ -185,7 +185,7 @@ async fn a_file_that_the_disk_does_not_keep_does_not_get_its_name() {
 struct Told(std::sync::Mutex<Vec<(u64, u64)>>);
 
 impl ProgressSink for Told {
-    fn progress(&self, done: u64, total: u64, _: &str) {
+    fn report(&self, done: u64, total: u64, _: &str) {
         self.0.lock().expect("no test panics here").push((done, total));
     }
 }
@@ -194,7 +194,7 @@ impl ProgressSink for Told {
 async fn progress_goes_from_nothing_to_the_end() {
     let mut direct = Direct::new().await;
     let told = Arc::new(Told::default());
-    direct.audience = CallerContext { watcher: Arc::<Told>::clone(&told), ..CallerContext::silent() };
+    direct.audience = CallerContext { progress: Arc::<Told>::clone(&told), ..CallerContext::silent() };
 
     let report = direct.run(whole_run()).await.expect("a report");
     let told = told.0.lock().expect("no test panics here");

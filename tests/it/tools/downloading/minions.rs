@@ -70,7 +70,7 @@ async fn without_a_platform_it_is_that_of_this_machine() {
     let (_service, root, mut host) = open().await;
     let arguments = json!({"destination_dir": "."});
     let Some(here) = MinionPlatform::here() else {
-        let rule = "platform: is required: there is no installer for this machine";
+        let rule = "platform: is required: there is no installer for the platform of this machine";
         assert_eq!(host.violations(TOOL, arguments).await, [rule]);
         return;
     };

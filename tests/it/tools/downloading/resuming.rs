@@ -304,7 +304,7 @@ async fn a_pause_is_as_long_as_the_host_asks() {
 async fn a_pause_that_is_longer_than_anybody_waits_is_told() {
     for (patience, asked) in [(Some(Duration::from_secs(45)), 46), (None, 3_601)] {
         let mut direct = Direct::new().await;
-        direct.audience.patience = patience;
+        direct.audience.wait_limit = patience;
 
         let fault = json!({"status": 503, "headers": {"retry-after": asked.to_string()}});
         direct.fault(HOST, fault).await;

@@ -87,7 +87,10 @@ async fn an_initiation_that_names_no_upload_says_that_space_may_be_reserved() {
         assert!(text(&error["message"]).contains(&format!("lacks `{lacking}`")), "{error}");
         let cancels = lacking == "upload_id";
         assert_eq!(requests.len(), 1 + usize::from(cancels));
-        assert_eq!(error["hint"].as_str().is_some_and(|hint| hint.starts_with("space may be")), !cancels);
+        assert_eq!(
+            error["hint"].as_str().is_some_and(|hint| hint.starts_with("storage space may be")),
+            !cancels
+        );
     }
 }
 

@@ -107,7 +107,7 @@ async fn a_person_agrees_before_other_builds_are_deleted() {
     let error = host.fail("upload_build", asked.clone()).await;
 
     assert_eq!(error["code"], "confirmation_required");
-    assert!(error["message"].as_str().is_some_and(|text| text.contains("for good")), "{error}");
+    assert!(error["message"].as_str().is_some_and(|text| text.contains("permanently")), "{error}");
     assert_eq!(scene.service.writes().await.len(), before);
 
     let mut agreed = asked;

@@ -32,7 +32,7 @@ struct Diary {
 }
 
 impl ProgressSink for Diary {
-    fn progress(&self, done: u64, total: u64, told: &str) {
+    fn report(&self, done: u64, total: u64, told: &str) {
         self.entries.lock().expect("no test panics here").push((
             self.clock.now(),
             done,
@@ -58,7 +58,7 @@ async fn progress_is_told_at_least_every_five_seconds_and_never_goes_back() {
     };
 
     let end = wait
-        .run(&gateway, &CallerContext { watcher: diary.clone(), ..CallerContext::silent() })
+        .run(&gateway, &CallerContext { progress: diary.clone(), ..CallerContext::silent() })
         .await
         .unwrap();
     let entries = diary.entries.lock().unwrap();
@@ -96,7 +96,7 @@ async fn a_first_look_that_takes_its_time_is_told() {
         interval: None,
     };
 
-    wait.run(&gateway, &CallerContext { watcher: diary.clone(), ..CallerContext::silent() })
+    wait.run(&gateway, &CallerContext { progress: diary.clone(), ..CallerContext::silent() })
         .await
         .expect_err("no look");
     let first = diary.entries.lock().unwrap()[0].clone();

@@ -1,0 +1,33 @@
+//! Keywords of input schemas that hosts do not see.
+
+/// The value may also have this JSON type.
+pub const OR_TYPE: &str = "x-or-type";
+
+/// Schema of the known fields of an object that is sent unchanged. Arguments are checked against the schema; hosts see
+/// an object with any fields.
+pub const KNOWN: &str = "x-known";
+
+/// Surrounding quotes are removed from the text.
+pub const UNQUOTED: &str = "x-unquoted";
+
+/// Hosts see only the type and the description of the argument. Another tool publishes its full schema.
+pub const SHORT: &str = "x-short";
+
+/// Hosts do not see the argument. The description of the tool, or of a tool that it refers to, mentions the argument.
+pub const HIDDEN: &str = "x-hidden";
+
+/// Keywords that only the check of arguments reads.
+pub(super) const INTERNAL: [&str; 12] = [
+    OR_TYPE,
+    UNQUOTED,
+    SHORT,
+    "format",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "default",
+];
