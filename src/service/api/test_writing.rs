@@ -39,7 +39,7 @@ pub struct CreateTest {
     /// Default true.
     #[schemars(extend("default" = true))]
     pub include_shared_collection_steps: Option<bool>,
-    /// Treatment of unknown collections: `error` (default), or `drop` to leave them out.
+    /// Treatment of unknown collections; default `error`. `drop` leaves them out.
     #[schemars(extend("default" = "error"))]
     pub shared_collection_steps_mode: Option<UnknownCollections>,
 }
