@@ -76,7 +76,7 @@ impl Server {
     /// Cancels at the service the uploads that the ended session has left unfinished.
     pub(super) async fn cancel_unfinished_uploads(&self) {
         if let Ok(files) = self.state.tool_caller.dispatcher().files() {
-            files.uploads.leave().await;
+            files.uploads.cancel_unresumable_uploads().await;
         }
     }
 }

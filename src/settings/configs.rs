@@ -103,7 +103,7 @@ fn files_config(
     let root = parser.optional(&FILES_ROOT, |path| FilesRoot::new(Path::new(path)));
     let state = parser.optional(&STATE_DIR, |path| Ok(PathBuf::from(path))).or_else(default_state_directory);
 
-    FilesConfig { root, state, ca_file, job: ci_job.cloned(), timing: upload_timing.clone() }
+    FilesConfig { root, state, ca_file, ci_job: ci_job.cloned(), timing: upload_timing.clone() }
 }
 
 /// Parses the values that no configuration contains, so that their problems are reported too.

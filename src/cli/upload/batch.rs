@@ -60,7 +60,7 @@ impl FileUpload<'_> {
     pub(super) async fn run(self) -> (String, Result<FinishedUpload, Failure>) {
         let Self { path, handle, batch } = self;
         let request = batch.request(&path);
-        let job = request.checked(handle, batch.dispatcher.gateway(), batch.files, &batch.root).await;
+        let job = request.into_job_with(handle, batch.dispatcher.gateway(), batch.files, &batch.root).await;
         let outcome = match job {
             Ok(job) => job.run().await,
             Err(failure) => Err(failure),
@@ -79,7 +79,7 @@ pub(super) fn prepare_uploads<'a>(
     dispatcher: &'a Dispatcher,
 ) -> Result<Vec<FileUpload<'a>>, CommandError> {
     let files = dispatcher.files()?;
-    let root = files.root_for_person()?;
+    let root = files.upload_root_for_person()?;
     let names = matches.get_many::<String>(FILES).into_iter().flatten();
     let paths = expand_names(&root, names).map_err(CommandError::Failures)?;
     if paths.len() > 1 && matches.contains_id(NAME) {
@@ -92,7 +92,7 @@ pub(super) fn prepare_uploads<'a>(
     // Every file is checked before the first upload, so that a typing error does not leave half of the builds.
     let (mut uploads, mut failures) = (Vec::new(), Vec::new());
     for path in paths {
-        match batch.request(&path).check(&batch.root) {
+        match batch.request(&path).check_file(&batch.root) {
             Ok(handle) => uploads.push(FileUpload { path, handle, batch: Arc::clone(&batch) }),
             Err(failure) => failures.push(failure.detail("path", path)),
         }

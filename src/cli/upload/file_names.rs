@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use crate::{
     failure::{Code, Failure},
-    tools::files::{FilesRoot, file_error, read_error},
+    tools::files::{FilesRoot, SearchError, file_error, find_files, is_pattern, read_error},
 };
 
 /// Returns the files in the order of `names`, each file once.
@@ -25,8 +25,7 @@ pub(super) fn expand_names<'a>(
         });
 
         for file in matches {
-            match root.existing_file(&file) {
-                // Several patterns may match a file; the canonical path identifies it.
+            match root.resolve_file(&file) {
                 Ok(path) => drop(files.entry(path).or_insert(file)),
                 Err(failure) => failures.push(failure),
             }
@@ -38,42 +37,24 @@ pub(super) fn expand_names<'a>(
 
 /// Returns the files that `name` matches. A name that is not a pattern, or that is the name of a file, matches itself.
 fn expand_name(root: &FilesRoot, name: &str) -> Result<Vec<String>, Failure> {
-    let is_pattern = name.contains(['*', '?', '[']);
-    if !is_pattern || root.path().join(name).exists() {
+    if !is_pattern(name) || root.path().join(name).exists() {
         return Ok(vec![name.to_owned()]);
     }
 
-    let paths = glob::glob(&absolute_pattern(root, name)).map_err(|error| {
-        Failure::new(Code::InvalidArguments, format!("upload: `{name}` is not a pattern: {error}"))
-            .hint("nothing was sent")
-    })?;
-
-    let mut files = Vec::new();
-    for path in paths {
-        match path {
-            Ok(path) if path.is_file() => files.push(relative_name(root, &path)),
-            // Directories that match the pattern are skipped.
-            Ok(_) => {}
-            Err(error) => {
-                let failure = read_error(&relative_name(root, error.path()), error.error());
-                return Err(failure.hint("the pattern may match files in it; nothing was sent"));
-            }
+    let files = find_files(root.path(), name).map_err(|error| match error {
+        SearchError::Pattern(problem) => {
+            let message = format!("upload: `{name}` is not a pattern: {problem}");
+            Failure::new(Code::InvalidArguments, message).hint("nothing was sent")
         }
-    }
+        SearchError::Unreadable(directory, error) => read_error(&relative_name(root, &directory), &error)
+            .hint("the pattern may match files in it; nothing was sent"),
+    })?;
 
     if files.is_empty() {
         Err(file_error(name, "matches no file").hint("nothing was sent"))
     } else {
-        Ok(files)
+        Ok(files.iter().map(|path| relative_name(root, path)).collect())
     }
-}
-
-fn absolute_pattern(root: &FilesRoot, name: &str) -> String {
-    if Path::new(name).is_absolute() {
-        return name.to_owned();
-    }
-    let base = glob::Pattern::escape(&root.path().to_string_lossy());
-    format!("{base}/{name}")
 }
 
 /// Returns the path relative to the root, as a person would write it.

@@ -71,7 +71,7 @@ impl CompositeTool for DownloadRunFiles {
             file_ref: one.file_ref,
             relative_path: one.relative_path,
         };
-        let order = DownloadRequest {
+        let request = DownloadRequest {
             project: context.project,
             run_id: self.run_id.0,
             files: self.files.map(|files| files.into_iter().map(choice).collect()),
@@ -80,7 +80,7 @@ impl CompositeTool for DownloadRunFiles {
             overwrite: self.overwrite == Some(true),
         };
 
-        order.run(&context.gateway, &destination, &DownloadOptions::default(), &context.caller).await
+        request.run(&context.gateway, &destination, &DownloadOptions::default(), &context.caller).await
     }
 }
 
@@ -95,17 +95,18 @@ fn files_are_of_the_run(arguments: &Fields, violations: &mut Vec<Violation>) {
             violations.push(Violation::new(format!("files.{place}.{name}"), rule));
         };
         if let Some(id) = text(file, "run_id")
-            && (id == DownloadRequest::run_of(&id)
-                || DownloadRequest::run_of(&id) != DownloadRequest::run_of(run))
+            && (id == DownloadRequest::run_id_of(&id)
+                || DownloadRequest::run_id_of(&id) != DownloadRequest::run_id_of(run))
         {
-            broken("run_id", format!("must be the id of a player of `{}`", DownloadRequest::run_of(run)));
+            broken("run_id", format!("must be the id of a player of `{}`", DownloadRequest::run_id_of(run)));
         }
 
-        if text(file, "file_ref").is_some_and(|file_ref| !DownloadRequest::is_reference(&file_ref)) {
+        if text(file, "file_ref").is_some_and(|file_ref| !DownloadRequest::is_file_ref(&file_ref)) {
             broken("file_ref", "must be `artifact:<path>`".to_owned());
         }
 
-        if let Some(problem) = text(file, "relative_path").as_deref().and_then(DownloadRequest::problem) {
+        if let Some(problem) = text(file, "relative_path").as_deref().and_then(DownloadRequest::path_problem)
+        {
             broken("relative_path", format!("is not a valid name: it {problem}"));
         }
     }

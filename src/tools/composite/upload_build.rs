@@ -68,14 +68,14 @@ pub struct BuildUpload {
     pub progress: Option<String>,
     /// Arguments for `cancel_build_upload` while the status is `uploading`.
     #[serde(flatten)]
-    pub begun: Option<UploadIds>,
+    pub ids: Option<UploadIds>,
     #[serde(flatten)]
     pub build: Option<FinishedUpload>,
 }
 
 impl From<FinishedUpload> for BuildUpload {
     fn from(build: FinishedUpload) -> Self {
-        Self { status: "uploaded", upload_token: None, progress: None, begun: None, build: Some(build) }
+        Self { status: "uploaded", upload_token: None, progress: None, ids: None, build: Some(build) }
     }
 }
 
@@ -97,12 +97,12 @@ impl CompositeTool for UploadBuild {
         let wait_limit = context.caller.wait_limit.filter(|_| self.wait != Some(true));
         let (token, upload) = match &self.upload_token {
             Some(token) => (token.clone(), files.uploads.find(token)?),
-            None => files.uploads.begin(self.job(&context).await?),
+            None => files.uploads.start(self.upload_job(&context).await?),
         };
-        let Some(outcome) = upload.finished(&context.caller, wait_limit).await else {
-            let (progress, begun) = (Some(upload.progress().describe()), upload.begun());
+        let Some(outcome) = upload.wait(&context.caller, wait_limit).await else {
+            let (progress, ids) = (Some(upload.progress().describe()), upload.ids());
             let upload_token = Some(token);
-            return Ok(BuildUpload { status: "uploading", upload_token, progress, begun, build: None });
+            return Ok(BuildUpload { status: "uploading", upload_token, progress, ids, build: None });
         };
 
         outcome.map(BuildUpload::from)
@@ -133,8 +133,8 @@ impl UploadBuild {
         arguments
     }
 
-    async fn job(&self, context: &ToolContext) -> Result<UploadJob, Failure> {
-        let order = UploadRequest {
+    async fn upload_job(&self, context: &ToolContext) -> Result<UploadJob, Failure> {
+        let request = UploadRequest {
             path: self.path.as_deref().unwrap_or_default(),
             project: context.project.as_deref(),
             options: Self::options(context.arguments.clone()),
@@ -145,7 +145,6 @@ impl UploadBuild {
         };
 
         let files = &context.files;
-
-        order.job(&context.gateway, files, &files.root()?).await
+        request.into_job(&context.gateway, files, &files.root()?).await
     }
 }

@@ -1,5 +1,5 @@
-//! A file that is not whole yet: it has a name of its own, and beside it stands which file its bytes are of. It gets its
-//! final name when it is whole.
+//! Incomplete downloads: a file with a temporary name, and beside it a record of the remote file to which its bytes belong.
+//! The file gets its own name when it is complete.
 
 use std::{
     fs::File,
@@ -10,110 +10,121 @@ use std::{
 use cap_std::fs::OpenOptions;
 use serde::{Deserialize, Serialize};
 
-use super::Disk;
+use super::options::Disk;
 use crate::{
     client::ResumeFrom,
     tools::files::{FileSlot, LockError, lock_file, sha256},
 };
 
-/// Endings of the names of a file that is not whole, and of what is known of it.
-const PART: &str = ".part";
-const TAG: &str = ".part.tag";
+/// Suffix of the name of an incomplete file.
+const PART_SUFFIX: &str = ".part";
 
-/// Whether a name is one of files that are not whole.
-pub(super) fn is_taken(segment: &str) -> bool {
-    segment.starts_with('.') && (segment.ends_with(PART) || segment.ends_with(TAG))
+/// Suffix of the name of the record beside an incomplete file.
+const RECORD_SUFFIX: &str = ".part.tag";
+
+/// Maximum size of a record, in bytes.
+const MAX_RECORD_BYTES: u64 = 4_096;
+
+/// Returns whether a file name is reserved for incomplete downloads.
+pub(super) fn is_reserved_name(name: &str) -> bool {
+    name.starts_with('.') && (name.ends_with(PART_SUFFIX) || name.ends_with(RECORD_SUFFIX))
 }
 
-/// Which file the bytes are of.
+/// The remote file to which the bytes of an incomplete file belong.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
-struct PartialFileTag {
-    /// As the service wrote it.
+struct RemoteVersion {
+    /// `ETag` as the service wrote it.
     etag: Option<String>,
-    /// Bytes of the whole file.
+    /// Size of the complete file in bytes.
     size: Option<u64>,
 }
 
-/// A file that is not whole yet, held by this call alone.
+/// An incomplete file that this call has locked.
 #[derive(Debug)]
 pub(super) struct PartialFile {
     slot: FileSlot,
     file: File,
-    known: PartialFileTag,
+    version: RemoteVersion,
     pub(super) length: u64,
 }
 
 impl PartialFile {
-    /// What is there of the file, or nothing yet. `size` is how long it has to become, where that is known.
+    /// Opens the incomplete file for `slot`, or creates it. Its bytes are removed if they do not belong to a file of `size`
+    /// bytes, or if the download cannot be continued.
+    ///
+    /// # Errors
+    /// Another call has locked the file, or the error of the file system.
     pub(super) fn open(slot: FileSlot, size: Option<u64>) -> Result<Self, LockError> {
         let name = part_name(&slot);
-        // Nothing is written through a link.
-        if slot.dir.symlink_metadata(&name).is_ok_and(|found| !found.is_file()) {
+        // A link at this place is removed, because bytes must not be written through it.
+        if slot.dir.symlink_metadata(&name).is_ok_and(|metadata| !metadata.is_file()) {
             slot.dir.remove_file(&name)?;
         }
 
         let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).clone();
         let open = || slot.dir.open_with(&name, &options).map(cap_std::fs::File::into_std);
-        // Some file systems have no locks: only a lock of somebody else counts.
+        // A file system without locks is accepted: only the lock of another call prevents the download.
         let file = lock_file(open, || slot.dir.symlink_metadata(&name))?.file;
         let length = file.metadata()?.len();
-        let mut part = Self { slot, file, known: PartialFileTag::default(), length };
 
-        part.known = part.read_known().unwrap_or_default();
-        let is_of_it = size.is_none() || part.known.size == size;
-        let is_short = size.is_none_or(|size| part.length < size);
+        let mut partial = Self { slot, file, version: RemoteVersion::default(), length };
+        partial.version = partial.read_record().unwrap_or_default();
+        let has_expected_size = size.is_none() || partial.version.size == size;
+        let is_incomplete = size.is_none_or(|size| partial.length < size);
 
-        if !(is_of_it && is_short && part.known.has_strong_tag()) {
-            part.forget()?;
+        if !(has_expected_size && is_incomplete && partial.version.has_strong_etag()) {
+            partial.clear()?;
         }
 
-        Ok(part)
+        Ok(partial)
     }
 
-    /// What is still wanted.
-    pub(super) fn rest(&self) -> ResumeFrom {
-        if self.known.has_strong_tag() {
-            ResumeFrom { offset: self.length, etag: self.known.etag.clone() }
+    /// Returns the position at which the download continues.
+    pub(super) fn resume_from(&self) -> ResumeFrom {
+        if self.version.has_strong_etag() {
+            ResumeFrom { offset: self.length, etag: self.version.etag.clone() }
         } else {
             ResumeFrom::default()
         }
     }
 
-    /// Whether the bytes so far are of the file that an answer speaks of.
-    pub(super) fn is_of(&self, etag: Option<&str>, total: Option<u64>) -> bool {
-        let bare = |tag: &str| tag.trim().trim_matches('"').to_owned();
-        let same_tag =
-            etag.is_none_or(|etag| self.known.etag.as_deref().is_some_and(|known| bare(known) == bare(etag)));
-        same_tag && (total.is_none() || self.known.size.is_none() || total == self.known.size)
+    /// Returns whether the bytes so far belong to the file of an answer with this `ETag` and size.
+    pub(super) fn belongs_to(&self, etag: Option<&str>, total: Option<u64>) -> bool {
+        let unquoted = |etag: &str| etag.trim().trim_matches('"').to_owned();
+        let has_equal_etag = etag.is_none_or(|etag| {
+            self.version.etag.as_deref().is_some_and(|known| unquoted(known) == unquoted(etag))
+        });
+        has_equal_etag && (total.is_none() || self.version.size.is_none() || total == self.version.size)
     }
 
-    /// Begins anew with a file of which this is known.
-    pub(super) fn begin(&mut self, etag: Option<&str>, size: Option<u64>) -> io::Result<()> {
-        self.forget()?;
-        self.known = PartialFileTag { etag: etag.map(str::to_owned), size };
+    /// Removes all bytes and records the remote file of the bytes that follow.
+    pub(super) fn restart(&mut self, etag: Option<&str>, size: Option<u64>) -> io::Result<()> {
+        self.clear()?;
+        self.version = RemoteVersion { etag: etag.map(str::to_owned), size };
 
-        if self.known.has_strong_tag() {
-            let known = serde_json::to_vec(&self.known)?;
-            self.slot.dir.write(tag_name(&self.slot), known)?;
+        if self.version.has_strong_etag() {
+            let record = serde_json::to_vec(&self.version)?;
+            self.slot.dir.write(record_name(&self.slot), record)?;
         }
 
         Ok(())
     }
 
-    /// Nothing is there any more.
-    pub(super) fn forget(&mut self) -> io::Result<()> {
-        self.known = PartialFileTag::default();
-        remove(&self.slot, &tag_name(&self.slot))?;
+    /// Removes all bytes and the record.
+    pub(super) fn clear(&mut self) -> io::Result<()> {
+        self.version = RemoteVersion::default();
+        remove_if_exists(&self.slot, &record_name(&self.slot))?;
         self.file.set_len(0)?;
         self.length = 0;
         Ok(())
     }
 
-    /// Writes what follows.
+    /// Writes the bytes that follow.
     pub(super) fn append(&mut self, bytes: &[u8], disk: &dyn Disk) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(self.length))?;
         let written = disk.write(&mut self.file, bytes);
-        // What a failed write has left may be anything.
+
+        // A failed write may have written a part of the bytes.
         if written.is_err() {
             drop(self.file.set_len(self.length));
             return written;
@@ -124,7 +135,7 @@ impl PartialFile {
         Ok(())
     }
 
-    /// Gives the whole file its name and its time. Nothing that has the name is replaced unless `replaces` says so.
+    /// Gives the complete file its name and modification time. An existing file is replaced only if `replaces` is set.
     pub(super) fn finish(
         &mut self,
         modified: Option<SystemTime>,
@@ -132,47 +143,43 @@ impl PartialFile {
         disk: &dyn Disk,
     ) -> io::Result<()> {
         if let Some(modified) = modified {
-            // It is a comfort, and not every file system has it.
+            // The error is ignored: not every file system supports modification times.
             drop(self.file.set_modified(modified));
         }
 
-        // What has its name has to be whole for good. Nobody knows what is there when that fails.
+        // The name promises complete content, also after a power failure. After a failed sync the content is unknown.
         if let Err(error) = disk.sync(&self.file) {
-            drop(self.forget());
+            drop(self.clear());
             return Err(error);
         }
 
-        let slot = &self.slot;
-        let part = part_name(slot);
-
+        let part = part_name(&self.slot);
         if replaces {
-            slot.dir.rename(&part, &slot.dir, &slot.name)?;
+            self.slot.dir.rename(&part, &self.slot.dir, &self.slot.name)?;
         } else {
-            name_anew(slot, &part)?;
+            rename_without_replacing(&self.slot, &part)?;
         }
 
-        // The file has its name: what is left beside it is no failure of it.
-        drop(remove(slot, &tag_name(slot)));
+        // The error is ignored: the file is complete, and a record without a file has no effect.
+        drop(remove_if_exists(&self.slot, &record_name(&self.slot)));
 
         Ok(())
     }
 
-    /// The SHA-256 of what is there.
+    /// Returns the SHA-256 of the bytes.
     pub(super) fn digest(&mut self) -> io::Result<String> {
         self.file.rewind()?;
         sha256(&self.file)
     }
 
-    fn read_known(&self) -> Option<PartialFileTag> {
-        const LONGEST: u64 = 4_096;
-
-        let name = tag_name(&self.slot);
+    fn read_record(&self) -> Option<RemoteVersion> {
+        let name = record_name(&self.slot);
         if !self.slot.dir.symlink_metadata(&name).ok()?.is_file() {
             return None;
         }
 
         let mut text = Vec::new();
-        self.slot.dir.open(&name).ok()?.take(LONGEST).read_to_end(&mut text).ok()?;
+        self.slot.dir.open(&name).ok()?.take(MAX_RECORD_BYTES).read_to_end(&mut text).ok()?;
 
         serde_json::from_slice(&text).ok()
     }
@@ -180,37 +187,38 @@ impl PartialFile {
 
 impl Drop for PartialFile {
     fn drop(&mut self) {
+        // An empty file cannot be continued.
         if self.length == 0 {
-            // Nobody can go on with nothing.
-            drop(remove(&self.slot, &tag_name(&self.slot)));
-            drop(remove(&self.slot, &part_name(&self.slot)));
+            drop(remove_if_exists(&self.slot, &record_name(&self.slot)));
+            drop(remove_if_exists(&self.slot, &part_name(&self.slot)));
         }
     }
 }
 
-impl PartialFileTag {
-    /// Whether the tag says that every byte is the same: otherwise nothing can be continued.
-    fn has_strong_tag(&self) -> bool {
-        self.etag.as_deref().is_some_and(|tag| !tag.is_empty() && !tag.starts_with("W/"))
+impl RemoteVersion {
+    /// Returns whether the `ETag` identifies the content byte by byte. Only then can a download be continued.
+    fn has_strong_etag(&self) -> bool {
+        self.etag.as_deref().is_some_and(|etag| !etag.is_empty() && !etag.starts_with("W/"))
     }
 }
 
-/// A link fails where the name is taken, which a rename does not.
-fn name_anew(slot: &FileSlot, part: &str) -> io::Result<()> {
+/// Renames `part` to the name of `slot`. Fails if the name is taken, unlike a plain rename: a hard link never replaces a
+/// file.
+fn rename_without_replacing(slot: &FileSlot, part: &str) -> io::Result<()> {
     match slot.dir.hard_link(part, &slot.dir, &slot.name) {
         Ok(()) => {
-            // Both names are of the same file now.
-            drop(remove(slot, part));
+            // The error is ignored: both names belong to the complete file.
+            drop(remove_if_exists(slot, part));
             Ok(())
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-        // There are file systems without links.
+        // Some file systems do not support hard links.
         Err(_) if slot.existing()?.is_none() => slot.dir.rename(part, &slot.dir, &slot.name),
         Err(_) => Err(io::ErrorKind::AlreadyExists.into()),
     }
 }
 
-fn remove(slot: &FileSlot, name: &str) -> io::Result<()> {
+fn remove_if_exists(slot: &FileSlot, name: &str) -> io::Result<()> {
     match slot.dir.remove_file(name) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -218,9 +226,31 @@ fn remove(slot: &FileSlot, name: &str) -> io::Result<()> {
 }
 
 fn part_name(slot: &FileSlot) -> String {
-    format!(".{}{PART}", slot.name)
+    format!(".{}{PART_SUFFIX}", slot.name)
 }
 
-fn tag_name(slot: &FileSlot) -> String {
-    format!(".{}{TAG}", slot.name)
+fn record_name(slot: &FileSlot) -> String {
+    format!(".{}{RECORD_SUFFIX}", slot.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_strong_etags_allow_a_continuation() {
+        let cases = [(None, false), (Some(""), false), (Some("W/\"a\""), false), (Some("\"a\""), true)];
+        for (etag, expected) in cases {
+            let version = RemoteVersion { etag: etag.map(str::to_owned), size: None };
+            assert_eq!(version.has_strong_etag(), expected, "{etag:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_incomplete_files_are_reserved() {
+        let cases = [(".a.part", true), (".a.part.tag", true), ("a.part", false), (".a", false)];
+        for (name, expected) in cases {
+            assert_eq!(is_reserved_name(name), expected, "{name}");
+        }
+    }
 }

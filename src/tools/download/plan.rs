@@ -1,103 +1,143 @@
-//! Which files of a run are wanted, and where each of them goes.
+//! The plan of a download: which files of a run are saved, and under which names.
 
 use std::collections::BTreeSet;
 
 use super::{
     DownloadRequest,
-    context::DownloadTarget,
-    partial_file,
+    file_ref::{FILE_REF_PREFIX, split_player_id},
     report::FailedFile,
-    run_listing::{ListedFile, ListedPlayer, RunListing, split},
+    run_listing::{ListedFile, ListedPlayer, RunListing},
+    target::DownloadTarget,
 };
 use crate::{
     call::gateway::Artifact,
     failure::{Code, Failure, quote},
-    tools::files::{file_error, file_name},
+    tools::files::{FilePattern, file_error},
 };
 
-/// Beginning of a reference to a file (supplement 15).
-pub(super) const ARTIFACT: &str = "artifact:";
-
-/// What is to be done.
+/// The plan of a download.
 #[derive(Debug, Default)]
 pub(super) struct DownloadPlan {
-    pub(super) wanted: Vec<PlannedFile>,
-    /// What cannot be done.
+    pub(super) files: Vec<PlannedFile>,
+    /// Requested files that cannot be saved.
     pub(super) failed: Vec<FailedFile>,
-    /// Places that are taken, in lower case: some file systems know no other.
-    taken: BTreeSet<String>,
+    /// Local names of the files in lower case, because some file systems ignore case.
+    taken_names: BTreeSet<String>,
 }
 
-/// A file that is wanted.
+/// A file that is to be saved.
 #[derive(Clone, Debug)]
 pub(super) struct PlannedFile {
     pub(super) artifact: Artifact,
     pub(super) target: DownloadTarget,
 }
 
-/// Why a name that a caller chose cannot be one of a file.
-pub(super) fn problem(path: &str) -> Option<&'static str> {
-    let is_taken = || path.rsplit('/').next().is_some_and(partial_file::is_taken);
-    file_name::path_problem(path).or_else(|| is_taken().then_some("is kept for files that are not whole"))
-}
-
 impl DownloadPlan {
-    /// Chooses among what is listed.
+    /// Plans the files that `request` asks for. `patterns` are its compiled patterns.
     ///
     /// # Errors
-    /// `not_found`: the run has no such player.
-    pub(super) fn of(order: &DownloadRequest, listing: &RunListing) -> Result<Self, Failure> {
+    /// `not_found` if the run does not have a requested player.
+    pub(super) fn new(
+        request: &DownloadRequest,
+        patterns: Option<&[FilePattern]>,
+        listing: &RunListing,
+    ) -> Result<Self, Failure> {
+        let (_, single_player) = split_player_id(&request.run_id);
+        check_players(request, single_player, listing)?;
+
+        // The files of several players may have equal names.
+        let has_folders = single_player.is_none() && listing.players.len() > 1;
         let mut plan = Self::default();
-        let (_, only) = split(&order.run_id);
-        check_players(order, only, listing)?;
-
-        let has_folders = only.is_none() && listing.players.len() > 1;
-        let path = |player: &ListedPlayer, name: &str| {
-            if has_folders { format!("player-{}/{name}", player.number) } else { name.to_owned() }
-        };
-
-        if let Some(choices) = &order.files {
-            for choice in choices {
-                let name = choice.file_ref.strip_prefix(ARTIFACT).unwrap_or(&choice.file_ref);
-                let found = find(listing, &choice.run_id.0, name);
-                let Some((player, file)) = found else {
-                    plan.fail(&choice.run_id.0, name, not_listed(name));
-                    continue;
-                };
-                let place = choice.relative_path.clone().unwrap_or_else(|| path(player, name));
-                plan.want(order, player, file, place);
-            }
-            plan.refuse_directories();
-            return Ok(plan);
+        if request.files.is_some() {
+            plan.add_named_files(request, listing, has_folders);
+        } else {
+            plan.add_matching_files(request, patterns, listing, has_folders);
         }
-
-        let is_wanted = |player: &&ListedPlayer| {
-            only.is_none_or(|only| only == player.number)
-                && order.players.as_ref().is_none_or(|players| players.contains(&player.number))
-        };
-
-        for player in listing.players.iter().filter(is_wanted) {
-            for file in player.files.iter().filter(|file| order.means(&file.filename)) {
-                plan.want(order, player, file, path(player, &file.filename));
-            }
-            for _ in 0..player.nameless {
-                plan.fail(&player.id, "", nameless());
-            }
-        }
-
-        plan.refuse_directories();
+        plan.refuse_directory_names();
 
         Ok(plan)
     }
 
-    /// Refuses files whose places are directories of other ones.
-    fn refuse_directories(&mut self) {
-        let is_directory = |one: &PlannedFile| {
-            let start = format!("{}/", one.target.path.to_lowercase());
-            self.taken.range(start.clone()..).next().is_some_and(|next| next.starts_with(&start))
+    /// Adds the files that the caller names.
+    fn add_named_files(&mut self, request: &DownloadRequest, listing: &RunListing, has_folders: bool) {
+        for requested in request.files.iter().flatten() {
+            let name = requested.file_ref.strip_prefix(FILE_REF_PREFIX).unwrap_or(&requested.file_ref);
+            let Some((player, file)) = find_file(listing, &requested.run_id.0, name) else {
+                self.fail(&requested.run_id.0, name, not_listed(name));
+                continue;
+            };
+
+            let default_path = || default_path(player, name, has_folders);
+            let path = requested.relative_path.clone().unwrap_or_else(default_path);
+            self.add(request, player, file, path);
+        }
+    }
+
+    /// Adds the files that match the requested players and patterns.
+    fn add_matching_files(
+        &mut self,
+        request: &DownloadRequest,
+        patterns: Option<&[FilePattern]>,
+        listing: &RunListing,
+        has_folders: bool,
+    ) {
+        let (_, single_player) = split_player_id(&request.run_id);
+        let is_requested = |player: &&ListedPlayer| {
+            single_player.is_none_or(|number| number == player.number)
+                && request.players.as_ref().is_none_or(|players| players.contains(&player.number))
         };
-        let (refused, wanted) = std::mem::take(&mut self.wanted).into_iter().partition(is_directory);
-        self.wanted = wanted;
+        let is_match = |file: &&ListedFile| {
+            patterns.is_none_or(|patterns| patterns.iter().any(|pattern| pattern.is_match(&file.filename)))
+        };
+
+        for player in listing.players.iter().filter(is_requested) {
+            for file in player.files.iter().filter(is_match) {
+                self.add(request, player, file, default_path(player, &file.filename, has_folders));
+            }
+            for _ in 0..player.nameless {
+                self.fail(&player.id, "", nameless());
+            }
+        }
+    }
+
+    /// Adds a file with the local name `path`, if it can have that name.
+    fn add(&mut self, request: &DownloadRequest, player: &ListedPlayer, file: &ListedFile, path: String) {
+        // The remote name becomes a part of an address, and the local name a part of a path.
+        let problem =
+            DownloadRequest::path_problem(&file.filename).or_else(|| DownloadRequest::path_problem(&path));
+        if let Some(problem) = problem {
+            let failure = file_error(&file.filename, &format!("is refused: the name {problem}"));
+            return self.fail(&player.id, &file.filename, failure);
+        }
+        if !self.taken_names.insert(path.to_lowercase()) {
+            let failure = file_error(&path, "is the name of another file of this run");
+            return self.fail(&player.id, &file.filename, failure);
+        }
+
+        let artifact = Artifact {
+            project: request.project.clone(),
+            run_id: player.id.clone(),
+            filename: file.filename.clone(),
+            url: file.url.clone(),
+        };
+        let target = DownloadTarget {
+            path,
+            size: file.size,
+            modified: file.uploaded,
+            replaces: request.overwrite,
+            hashes: false,
+        };
+        self.files.push(PlannedFile { artifact, target });
+    }
+
+    /// Refuses files whose local names are directories of other files.
+    fn refuse_directory_names(&mut self) {
+        let is_directory = |file: &PlannedFile| {
+            let prefix = format!("{}/", file.target.path.to_lowercase());
+            self.taken_names.range(prefix.clone()..).next().is_some_and(|next| next.starts_with(&prefix))
+        };
+        let (refused, files) = std::mem::take(&mut self.files).into_iter().partition(is_directory);
+        self.files = files;
 
         for PlannedFile { artifact, target } in refused {
             let failure = file_error(&target.path, "is the directory of another file of this run");
@@ -105,65 +145,45 @@ impl DownloadPlan {
         }
     }
 
-    fn want(&mut self, order: &DownloadRequest, player: &ListedPlayer, file: &ListedFile, path: String) {
-        // The name itself goes into an address, and the place where it is saved onto the disk.
-        let refusal = problem(&file.filename).or_else(|| problem(&path));
-        let failure = match refusal {
-            Some(problem) => refused(&file.filename, problem),
-            None if !self.taken.insert(path.to_lowercase()) => {
-                file_error(&path, "is the place of another file of this run")
-            }
-            None => {
-                self.wanted.push(wanted(order, player, file, path));
-                return;
-            }
-        };
-        self.fail(&player.id, &file.filename, failure);
-    }
-
     fn fail(&mut self, run_id: &str, name: &str, failure: Failure) {
         self.failed.push(FailedFile::new(run_id, name, failure));
     }
 }
 
-fn wanted(order: &DownloadRequest, player: &ListedPlayer, file: &ListedFile, path: String) -> PlannedFile {
-    let artifact = Artifact {
-        project: order.project.clone(),
-        run_id: player.id.clone(),
-        filename: file.filename.clone(),
-        url: file.url.clone(),
-    };
-
-    let (size, modified) = (file.size, file.uploaded);
-    let target = DownloadTarget { path, size, modified, replaces: order.overwrite, hashes: false };
-
-    PlannedFile { artifact, target }
+/// Returns the local name of a file for which the caller chooses none.
+fn default_path(player: &ListedPlayer, name: &str, has_folders: bool) -> String {
+    if has_folders { format!("player-{}/{name}", player.number) } else { name.to_owned() }
 }
 
-fn find<'a>(listing: &'a RunListing, run_id: &str, name: &str) -> Option<(&'a ListedPlayer, &'a ListedFile)> {
+fn find_file<'a>(
+    listing: &'a RunListing,
+    run_id: &str,
+    name: &str,
+) -> Option<(&'a ListedPlayer, &'a ListedFile)> {
     let player = listing.players.iter().find(|player| player.id == run_id)?;
     Some((player, player.files.iter().find(|file| file.filename == name)?))
 }
 
-fn check_players(order: &DownloadRequest, only: Option<u64>, listing: &RunListing) -> Result<(), Failure> {
-    let there: Vec<_> = listing.players.iter().map(|player| player.number).collect();
-    let asked = order.players.iter().flatten().chain(&only);
-    let missing: Vec<_> = asked.filter(|number| !there.contains(number)).collect();
-    let Some(first) = missing.first() else { return Ok(()) };
-    let message = format!("run `{}` has no player {first}", listing.run_id);
-    Err(Failure::new(Code::NotFound, message).hint("see `details.players`").detail("players", there))
+/// Checks that the run has all requested players.
+fn check_players(
+    request: &DownloadRequest,
+    single_player: Option<u64>,
+    listing: &RunListing,
+) -> Result<(), Failure> {
+    let existing: Vec<_> = listing.players.iter().map(|player| player.number).collect();
+    let mut requested = request.players.iter().flatten().chain(&single_player);
+    let Some(missing) = requested.find(|number| !existing.contains(number)) else { return Ok(()) };
+
+    let message = format!("run `{}` has no player {missing}", listing.run_id);
+    Err(Failure::new(Code::NotFound, message).hint("see `details.players`").detail("players", existing))
 }
 
 fn not_listed(name: &str) -> Failure {
     let message = format!("`{}` is not among the files of that player", quote(name));
-    Failure::new(Code::NotFound, message).hint("see what there is with `list_run_artifacts`")
+    Failure::new(Code::NotFound, message).hint("list the files with `list_run_artifacts`")
 }
 
 fn nameless() -> Failure {
     let message = "get_run: an artifact is listed without a `filename`";
-    Failure::new(Code::BadResponse, message).hint("it cannot be fetched; tell the person")
-}
-
-fn refused(name: &str, problem: &str) -> Failure {
-    file_error(name, &format!("is refused: the name {problem}"))
+    Failure::new(Code::BadResponse, message).hint("it cannot be downloaded; tell the person")
 }

@@ -1,11 +1,14 @@
-//! What came of a download (supplement 15).
-#![expect(missing_docs, reason = "the service's own names speak for themselves")]
+//! The result of a download of run files (supplement 15).
+#![expect(missing_docs, reason = "the names are those of the service")]
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::plan::ARTIFACT;
+use super::file_ref::FILE_REF_PREFIX;
 use crate::failure::{Code, Failure};
+
+/// Hint for a download that the wait limit has interrupted.
+pub(super) const CONTINUE_HINT: &str = "the download is paused: make the same call again to continue it";
 
 /// The files of a run, saved or not.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -59,10 +62,11 @@ pub struct FailedFile {
 }
 
 impl FailedFile {
+    /// Creates the entry of the file `name` of the player `run_id`.
     pub(super) fn new(run_id: &str, name: &str, failure: Failure) -> Self {
         Self {
             run_id: run_id.to_owned(),
-            file_ref: format!("{ARTIFACT}{name}"),
+            file_ref: format!("{FILE_REF_PREFIX}{name}"),
             code: failure.code,
             message: failure.message.clone(),
             hint: failure.hint.clone(),

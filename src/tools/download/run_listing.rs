@@ -1,15 +1,15 @@
-//! What a run has to download: its players and their files, as `get_run` shows them.
+//! The downloadable files of a run, as `get_run` lists them.
 
 use std::time::SystemTime;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
-    call::gateway::Gateway,
-    failure::{Code, Failure},
-    fields::Fields,
-    service::{api::runs::GetRun, catalog, operation::Operation as _, tool::PROJECT_ID},
+    call::{gateway::Gateway, reply::Reply},
+    failure::Failure,
+    service::api::{Id, runs::GetRun},
+    tools::project_client::ProjectClient,
 };
 
 /// The files of a run.
@@ -25,14 +25,14 @@ pub(super) struct RunListing {
 pub(super) struct ListedPlayer {
     /// `<run>-<player>`
     pub(super) id: String,
-    /// From 1.
+    /// Number of the player, from 1.
     pub(super) number: u64,
     pub(super) files: Vec<ListedFile>,
-    /// Files that are listed without a name.
+    /// Number of files that are listed without a name.
     pub(super) nameless: usize,
 }
 
-/// A file as it is listed. Nothing of it can be trusted.
+/// A file of a player. The service does not guarantee that any of the fields is correct.
 #[derive(Clone, Debug)]
 pub(super) struct ListedFile {
     pub(super) filename: String,
@@ -41,57 +41,59 @@ pub(super) struct ListedFile {
     pub(super) uploaded: Option<SystemTime>,
 }
 
-/// The run and the player of an id, which may be that of a run alone.
-pub(super) fn split(id: &str) -> (&str, Option<u64>) {
-    let player = id.rsplit_once('-').and_then(|(run, player)| Some((run, player.parse().ok()?)));
-    player.filter(|(run, _)| !run.is_empty()).map_or((id, None), |(run, player)| (run, Some(player)))
-}
+impl RunListing {
+    /// Reads the run. The call also confirms that the run belongs to the project.
+    ///
+    /// # Errors
+    /// Every failure of `get_run`.
+    pub(super) async fn read(
+        gateway: &Gateway,
+        project: Option<&str>,
+        run_id: &str,
+    ) -> Result<Self, Failure> {
+        let client = ProjectClient { gateway: gateway.clone(), project: project.map(str::to_owned) };
+        let run = client.call(&GetRun { run_id: Id(run_id.to_owned()) }).await.map(Reply::into_value)?;
+        let players = run.get("players").and_then(Value::as_array).into_iter().flatten();
 
-/// Asks for the run. That confirms its project too.
-pub(super) async fn read(
-    gateway: &Gateway,
-    project: Option<&str>,
-    run_id: &str,
-) -> Result<RunListing, Failure> {
-    let entry = catalog::find(GetRun::NAME)
-        .ok_or_else(|| Failure::new(Code::NotFound, "there is no operation `get_run`"))?;
-    let mut arguments = Fields::from_iter([("run_id".to_owned(), json!(run_id))]);
-
-    if let Some(project) = project {
-        arguments.insert(PROJECT_ID.to_owned(), json!(project));
+        Ok(Self {
+            run_id: run_id.to_owned(),
+            state: text(&run, "state").unwrap_or_default(),
+            players: (1..)
+                .zip(players)
+                .map(|(position, player)| ListedPlayer::from_record(run_id, position, player))
+                .collect(),
+        })
     }
-
-    let reply = gateway.call(entry, arguments).await?;
-    let run = reply.value();
-    let players = run.get("players").and_then(Value::as_array).into_iter().flatten();
-
-    Ok(RunListing {
-        run_id: run_id.to_owned(),
-        state: text(run, "state").unwrap_or_default(),
-        players: (1..).zip(players).map(|(place, one)| player(run_id, place, one)).collect(),
-    })
 }
 
-fn player(run_id: &str, place: u64, player: &Value) -> ListedPlayer {
-    let number = player.get("player_number").and_then(Value::as_u64).unwrap_or(place);
-    let id = text(player, "id").unwrap_or_else(|| format!("{run_id}-{number}"));
-    let artifacts = player.get("artifacts").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let listed = |file: &Value| {
+impl ListedPlayer {
+    /// Reads the player at `position`, counted from 1. Records of old runs have neither id nor number.
+    fn from_record(run_id: &str, position: u64, player: &Value) -> Self {
+        let number = player.get("player_number").and_then(Value::as_u64).unwrap_or(position);
+        let artifacts = player.get("artifacts").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let files: Vec<_> = artifacts.iter().filter_map(ListedFile::from_record).collect();
+
+        Self {
+            id: text(player, "id").unwrap_or_else(|| format!("{run_id}-{number}")),
+            number,
+            nameless: artifacts.len() - files.len(),
+            files,
+        }
+    }
+}
+
+impl ListedFile {
+    fn from_record(file: &Value) -> Option<Self> {
         let uploaded = text(file, "uploaded_at").or_else(|| text(file, "uploaded"));
-        Some(ListedFile {
+        Some(Self {
             filename: text(file, "filename")?,
             url: text(file, "url"),
             size: file.get("size").and_then(Value::as_u64),
             uploaded: uploaded.and_then(|at| at.parse::<Timestamp>().ok()).map(SystemTime::from),
         })
-    };
-
-    let files: Vec<_> = artifacts.iter().filter_map(listed).collect();
-    let nameless = artifacts.len() - files.len();
-
-    ListedPlayer { id, number, files, nameless }
+    }
 }
 
-fn text(value: &Value, name: &str) -> Option<String> {
-    value.get(name).and_then(Value::as_str).map(str::to_owned)
+fn text(record: &Value, name: &str) -> Option<String> {
+    record.get(name).and_then(Value::as_str).map(str::to_owned)
 }

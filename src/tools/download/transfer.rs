@@ -1,4 +1,4 @@
-//! One file from where it lies into its place.
+//! The transfer of one file to its place on the disk.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -6,9 +6,11 @@ use bytes::BytesMut;
 use tokio::task::spawn_blocking;
 
 use super::{
-    context::{DownloadSource, DownloadTarget, SaveError, SaveOutcome, TransferContext},
-    existing_file::{ExistingFile, OVERWRITE},
+    existing_file::{ExistingFile, OVERWRITE_HINT},
     partial_file::PartialFile,
+    source::DownloadSource,
+    target::{DownloadTarget, SaveError, SaveOutcome},
+    transfer_context::TransferContext,
 };
 use crate::{
     call::gateway::Refusal,
@@ -17,290 +19,325 @@ use crate::{
     tools::files::{FileSlot, LockError, file_error, is_escape, read_error, write_error},
 };
 
-/// Bytes that are written at a time.
-const PIECE: usize = 256 * 1024;
+/// Number of bytes that are written at a time.
+const WRITE_SIZE: usize = 256 * 1024;
 
-/// How an attempt ended that did not bring the rest of the file.
+/// Reason why an attempt did not complete the file.
 enum AttemptError {
-    /// The next one may.
-    Passing(Failure, Option<Duration>),
-    /// What is there is not of this file.
+    /// Another attempt may succeed. The service may ask for a wait.
+    Transient(Failure, Option<Duration>),
+    /// The bytes so far do not belong to the remote file.
     Stale,
-    SaveError(SaveError),
+    /// No further attempt is made.
+    Final(SaveError),
 }
 
 impl From<SaveError> for AttemptError {
-    fn from(trouble: SaveError) -> Self {
-        Self::SaveError(trouble)
+    fn from(error: SaveError) -> Self {
+        Self::Final(error)
     }
 }
 
-/// Brings a file into its place, unless it is there already.
-pub(super) async fn save(
-    origin: &impl DownloadSource,
+/// Saves a file as `target`, unless an equal file exists there.
+pub(super) async fn save_file(
+    source: &impl DownloadSource,
     mut target: DownloadTarget,
-    work: TransferContext,
+    context: TransferContext,
 ) -> Result<SaveOutcome, SaveError> {
-    let (directory, path) = (work.directory.clone(), target.path.clone());
-    let found = blocking(move || {
+    let (directory, path) = (context.directory.clone(), target.path.clone());
+    let opened = run_blocking(move || {
         let slot = directory.slot(&path)?;
-        let existing = slot.existing()?;
-        Ok((slot, existing.map(|found| ExistingFile::of(&found))))
+        let existing = slot.existing()?.as_ref().map(ExistingFile::from);
+        Ok((slot, existing))
     });
-    let (slot, existing) = found.await.map_err(|error| trouble(&target.path, &error))?;
+    let (slot, existing) = opened.await.map_err(|error| disk_error(&target.path, &error))?;
 
     if let Some(existing) = existing {
         if existing.is_file && target.size.is_none() && !target.replaces {
-            work.describe(origin, &mut target).await?;
+            context.read_metadata(source, &mut target).await?;
         }
-        if let Some(mut saved) = existing.as_saved(&target)? {
-            work.progress.found(saved.size);
+        if let Some(mut outcome) = existing.as_outcome(&target)? {
+            context.progress.add_existing(outcome.size);
             if target.hashes {
-                let made = blocking(move || slot.digest()).await;
-                saved.sha256 = Some(made.map_err(|error| SaveError::File(read_error(&target.path, &error)))?);
+                let digest = run_blocking(move || slot.digest()).await;
+                let digest = digest.map_err(|error| SaveError::File(read_error(&target.path, &error)))?;
+                outcome.sha256 = Some(digest);
             }
-            return Ok(saved);
+            return Ok(outcome);
         }
     }
 
-    let mut saving = FileTransfer::begin(slot, target, work).await?;
-    let brought = saving.bring(origin).await;
-
-    saving.end(brought).await
+    let mut transfer = FileTransfer::begin(slot, target, context).await?;
+    match transfer.receive_all(source).await {
+        Ok(()) => transfer.finish().await,
+        Err(error) => Err(transfer.abandon(error).await),
+    }
 }
 
-/// A file that is being saved.
+/// The transfer of one file.
 struct FileTransfer {
     target: DownloadTarget,
-    work: TransferContext,
-    /// `None` only while a thread works on it.
-    part: Option<PartialFile>,
+    context: TransferContext,
+    /// `None` only while a blocking thread works on the file.
+    partial: Option<PartialFile>,
 }
 
 impl FileTransfer {
-    async fn begin(slot: FileSlot, target: DownloadTarget, work: TransferContext) -> Result<Self, SaveError> {
+    /// Opens the incomplete file.
+    async fn begin(
+        slot: FileSlot,
+        target: DownloadTarget,
+        context: TransferContext,
+    ) -> Result<Self, SaveError> {
         let size = target.size;
-        let opened = spawn_blocking(move || PartialFile::open(slot, size)).await;
-        let part = match opened {
-            Ok(Ok(part)) => part,
+        let partial = match spawn_blocking(move || PartialFile::open(slot, size)).await {
+            Ok(Ok(partial)) => partial,
             Ok(Err(LockError::Busy)) => {
                 let failure = file_error(&target.path, "is being downloaded by another call");
-                return Err(SaveError::File(failure.hint("wait for its end, then call again")));
+                return Err(SaveError::File(failure.hint("wait until that call has ended, then call again")));
             }
-            Ok(Err(LockError::Io(error))) => return Err(trouble(&target.path, &error)),
-            Err(stopped) => return Err(trouble(&target.path, &io::Error::other(stopped))),
+            Ok(Err(LockError::Io(error))) => return Err(disk_error(&target.path, &error)),
+            Err(stopped) => return Err(disk_error(&target.path, &io::Error::other(stopped))),
         };
 
-        work.progress.found(part.length);
+        context.progress.add_existing(partial.length);
 
-        Ok(Self { target, work, part: Some(part) })
+        Ok(Self { target, context, partial: Some(partial) })
     }
 
-    /// Tries until the whole file is there. Pauses count anew after each attempt that has come further than all before.
-    async fn bring(&mut self, origin: &impl DownloadSource) -> Result<(), SaveError> {
-        let allowed = Arc::clone(&self.work.options.pauses);
-        let (mut pauses, mut has_been_stale, mut furthest) = (allowed.iter(), false, self.length());
+    /// Makes attempts until the file is complete. The pauses begin anew after each attempt that reaches a new position.
+    async fn receive_all(&mut self, source: &impl DownloadSource) -> Result<(), SaveError> {
+        let options = self.context.options.clone();
+        let (mut pauses, mut was_stale, mut furthest) = (options.pauses(), false, self.length());
 
         loop {
-            match self.attempt(origin).await {
+            match self.attempt(source).await {
                 Ok(()) => return Ok(()),
-                Err(AttemptError::Stale) if !has_been_stale => {
-                    has_been_stale = true;
-                    self.work.progress.lost(self.length());
-                    self.with(PartialFile::forget).await?;
+                Err(AttemptError::Stale) if !was_stale => {
+                    was_stale = true;
+                    self.context.progress.take_back(self.length());
+                    self.with_partial(PartialFile::clear).await?;
                 }
                 Err(AttemptError::Stale) => {
-                    return Err(SaveError::File(
-                        self.bad("the service answers with other parts than asked for"),
-                    ));
+                    let problem = "the service answers with other parts than requested";
+                    return Err(SaveError::File(self.bad_response(problem)));
                 }
-                Err(AttemptError::SaveError(trouble)) => return Err(trouble),
-                Err(AttemptError::Passing(failure, wait)) => {
+                Err(AttemptError::Final(error)) => return Err(error),
+                Err(AttemptError::Transient(failure, retry_after)) => {
                     if self.length() > furthest {
-                        (pauses, furthest) = (allowed.iter(), self.length());
+                        (pauses, furthest) = (options.pauses(), self.length());
                     }
                     let Some(pause) = pauses.next() else {
-                        return Err(SaveError::File(self.given_up(failure)));
+                        return Err(SaveError::File(self.with_saved_bytes(failure)));
                     };
-                    tracing::debug!(file = self.target.path, "a download has to go on: {failure}");
-                    let failure = self.given_up(failure);
-                    self.work.pause(*pause, wait, failure).await.map_err(SaveError::File)?;
+                    tracing::debug!(file = self.target.path, "a download is continued: {failure}");
+                    let failure = self.with_saved_bytes(failure);
+                    let paused = self.context.pause_after(failure, pause, retry_after).await;
+                    paused.map_err(SaveError::File)?;
                 }
             }
         }
     }
 
-    /// Asks for what is missing and writes what comes.
-    async fn attempt(&mut self, origin: &impl DownloadSource) -> Result<(), AttemptError> {
-        let rest = self.part.as_ref().map(PartialFile::rest).unwrap_or_default();
-        let mut arriving = match origin.open(&rest).await {
-            Ok(arriving) => arriving,
-            Err(refusal) if refusal.failure.status == Some(416) && rest.offset > 0 => {
+    /// Requests the missing bytes and writes them.
+    async fn attempt(&mut self, source: &impl DownloadSource) -> Result<(), AttemptError> {
+        let resume_from = self.partial.as_ref().map(PartialFile::resume_from).unwrap_or_default();
+        let mut stream = match source.open(&resume_from).await {
+            Ok(stream) => stream,
+            // 416: the file has fewer bytes than the incomplete file.
+            Err(refusal) if refusal.failure.status == Some(416) && resume_from.offset > 0 => {
                 return Err(AttemptError::Stale);
             }
             Err(Refusal { failure, is_transient: true, wait }) => {
-                return Err(AttemptError::Passing(failure, wait));
+                return Err(AttemptError::Transient(failure, wait));
             }
             Err(Refusal { failure, .. }) => return Err(SaveError::File(failure).into()),
         };
-        self.check_size(arriving.total)?;
-        if self.target.size.is_none()
-            && let Some(total) = arriving.total
-        {
-            self.target.size = Some(total);
-            self.work.progress.expect(total);
-        }
-        self.target.modified = self.target.modified.or(arriving.modified);
+        self.adopt_metadata(&stream)?;
 
-        let (etag, total) = (arriving.etag.clone(), arriving.total);
-        let goes_on = rest.offset > 0
-            && arriving.offset == rest.offset
-            && self.part.as_ref().is_some_and(|part| part.is_of(etag.as_deref(), total));
+        let (etag, total) = (stream.etag.clone(), stream.total);
+        let continues = resume_from.offset > 0
+            && stream.offset == resume_from.offset
+            && self.partial.as_ref().is_some_and(|partial| partial.belongs_to(etag.as_deref(), total));
 
-        if !goes_on {
-            if arriving.offset != 0 {
+        if !continues {
+            if stream.offset != 0 {
                 return Err(AttemptError::Stale);
             }
-            self.work.progress.lost(self.length());
+            self.context.progress.take_back(self.length());
             let size = total.or(self.target.size);
-            self.with(move |part| part.begin(etag.as_deref(), size)).await?;
+            self.with_partial(move |partial| partial.restart(etag.as_deref(), size)).await?;
         }
 
-        self.write(&mut arriving).await
+        self.write_stream(&mut stream).await
     }
 
-    async fn write(&mut self, arriving: &mut DownloadStream) -> Result<(), AttemptError> {
-        let expected = self.target.size.or(arriving.total);
-        let mut buffer = BytesMut::with_capacity(PIECE);
+    /// Compares the size of the stream with the listed size, and takes over what was not listed.
+    fn adopt_metadata(&mut self, stream: &DownloadStream) -> Result<(), SaveError> {
+        match (self.target.size, stream.total) {
+            (Some(listed), Some(total)) if listed != total => {
+                let problem = format!("it is listed with {listed} bytes, and has {total}");
+                return Err(SaveError::File(self.bad_response(&problem)));
+            }
+            (None, Some(total)) => {
+                self.target.size = Some(total);
+                self.context.progress.add_expected(total);
+            }
+            _ => {}
+        }
+        self.target.modified = self.target.modified.or(stream.modified);
+
+        Ok(())
+    }
+
+    async fn write_stream(&mut self, stream: &mut DownloadStream) -> Result<(), AttemptError> {
+        let expected = self.target.size.or(stream.total);
+        let mut buffer = BytesMut::with_capacity(WRITE_SIZE);
 
         loop {
-            let chunk = arriving.chunk().await;
+            let chunk = stream.chunk().await;
             if let Ok(Some(chunk)) = &chunk {
                 buffer.extend_from_slice(chunk);
-                self.work.progress.came(chunk.len() as u64);
+                self.context.progress.add_received(chunk.len() as u64);
             }
 
             let length = self.length() + buffer.len() as u64;
             if let Some(expected) = expected.filter(|expected| length > *expected) {
-                let what = format!("more than the {expected} bytes came that it has");
-                return Err(SaveError::File(self.bad(&what)).into());
+                let problem = format!("the service sends more than the expected {expected} bytes");
+                return Err(SaveError::File(self.bad_response(&problem)).into());
             }
 
-            let is_over = !matches!(&chunk, Ok(Some(_)));
-            while buffer.len() >= PIECE || (is_over && !buffer.is_empty()) {
-                let (bytes, disk) =
-                    (buffer.split_to(PIECE.min(buffer.len())), Arc::clone(&self.work.options.disk));
-                self.with(move |part| part.append(&bytes, &*disk)).await?;
-            }
+            let is_end = !matches!(&chunk, Ok(Some(_)));
+            self.write_buffer(&mut buffer, is_end).await?;
 
+            let path = &self.target.path;
             match (chunk, expected) {
                 (Ok(Some(_)), _) => {}
                 (Ok(None), Some(expected)) if length < expected => {
-                    let cut = format!("`{}` ended after {length} of {expected} bytes", self.target.path);
-                    return Err(AttemptError::Passing(Failure::new(Code::BadResponse, cut), None));
+                    let message = format!("`{path}` ended after {length} of {expected} bytes");
+                    return Err(AttemptError::Transient(Failure::new(Code::BadResponse, message), None));
                 }
                 (Ok(None), _) => return Ok(()),
-                (Err(broken), _) => {
-                    let broken = format!("`{}` after {length} bytes: {broken}", self.target.path);
-                    return Err(AttemptError::Passing(Failure::new(Code::ServiceUnavailable, broken), None));
+                (Err(error), _) => {
+                    let message = format!("`{path}` after {length} bytes: {error}");
+                    let failure = Failure::new(Code::ServiceUnavailable, message);
+                    return Err(AttemptError::Transient(failure, None));
                 }
             }
         }
     }
 
-    /// Gives the file its name, or says why there is none; what nobody can go on with is removed.
-    async fn end(mut self, brought: Result<(), SaveError>) -> Result<SaveOutcome, SaveError> {
+    /// Writes full blocks of the buffer, and at the end of the stream also the rest.
+    async fn write_buffer(&mut self, buffer: &mut BytesMut, is_end: bool) -> Result<(), SaveError> {
+        while buffer.len() >= WRITE_SIZE || (is_end && !buffer.is_empty()) {
+            let bytes = buffer.split_to(WRITE_SIZE.min(buffer.len()));
+            let disk = Arc::clone(&self.context.options.disk);
+            self.with_partial(move |partial| partial.append(&bytes, &*disk)).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives the complete file its name.
+    async fn finish(mut self) -> Result<SaveOutcome, SaveError> {
         let size = self.length();
-        let Err(trouble) = brought else {
-            let DownloadTarget { modified, replaces, hashes, .. } = self.target;
-            let disk = Arc::clone(&self.work.options.disk);
-            let finish = move |part: &mut PartialFile| {
-                let sha256 = hashes.then(|| part.digest()).transpose()?;
-                part.finish(modified, replaces, &*disk).map(|()| sha256)
-            };
-            let finished = self.with(finish).await;
-            if let Err(SaveError::File(_)) = &finished {
-                // Nobody goes on with a file that is whole and cannot have its name.
-                self.work.progress.lost(size);
-                self.with(PartialFile::forget).await?;
-            }
-            return Ok(SaveOutcome { size, is_kept: false, sha256: finished? });
+        let DownloadTarget { modified, replaces, hashes, .. } = self.target;
+        let disk = Arc::clone(&self.context.options.disk);
+        let finished = self
+            .with_partial(move |partial| {
+                let sha256 = hashes.then(|| partial.digest()).transpose()?;
+                partial.finish(modified, replaces, &*disk)?;
+                Ok(sha256)
+            })
+            .await;
+
+        if let Err(SaveError::File(_)) = &finished {
+            // A complete file that cannot have its name cannot be continued either.
+            self.context.progress.take_back(size);
+            self.with_partial(PartialFile::clear).await?;
+        }
+
+        Ok(SaveOutcome { size, is_kept: false, sha256: finished? })
+    }
+
+    /// Removes the bytes of a transfer that failed with `error`, unless the next call can continue it.
+    async fn abandon(mut self, error: SaveError) -> SaveError {
+        let can_continue = match &error {
+            SaveError::File(failure) => failure.facts.bytes_saved.is_some(),
+            SaveError::Disk(_) => true,
         };
 
-        let is_over = matches!(&trouble, SaveError::File(failure) if failure.facts.bytes_saved.is_none());
-        if is_over {
-            self.work.progress.lost(size);
-            self.with(PartialFile::forget).await?;
-        }
-
-        Err(trouble)
-    }
-
-    fn check_size(&self, total: Option<u64>) -> Result<(), SaveError> {
-        match (self.target.size, total) {
-            (Some(listed), Some(total)) if listed != total => {
-                let what = format!("it is said to have {listed} bytes, and has {total}");
-                Err(SaveError::File(self.bad(&what)))
+        if !can_continue {
+            self.context.progress.take_back(self.length());
+            if let Err(error) = self.with_partial(PartialFile::clear).await {
+                return error;
             }
-            _ => Ok(()),
         }
+
+        error
     }
 
-    fn bad(&self, what: &str) -> Failure {
-        Failure::new(Code::BadResponse, format!("`{}`: {what}", self.target.path))
-            .hint("nothing of it was kept; call again later")
+    fn bad_response(&self, problem: &str) -> Failure {
+        Failure::new(Code::BadResponse, format!("`{}`: {problem}", self.target.path))
+            .hint("none of its bytes were kept; call again later")
     }
 
-    /// The failure of the last attempt. What came is kept where it can be continued.
-    fn given_up(&self, failure: Failure) -> Failure {
-        match self.part.as_ref().map_or(0, |part| part.rest().offset) {
+    /// Adds to `failure` how many bytes the next call can continue from.
+    fn with_saved_bytes(&self, failure: Failure) -> Failure {
+        match self.partial.as_ref().map_or(0, |partial| partial.resume_from().offset) {
             0 => failure,
-            length => failure.bytes_saved(length).hint("call again: it goes on where it ended"),
+            bytes => failure.bytes_saved(bytes).hint("call again to continue the download"),
         }
     }
 
     fn length(&self) -> u64 {
-        self.part.as_ref().map_or(0, |part| part.length)
+        self.partial.as_ref().map_or(0, |partial| partial.length)
     }
 
-    /// Works on the file in a thread where that may take its time.
-    async fn with<T: Send + 'static>(
+    /// Runs `work` with the incomplete file in a blocking thread.
+    async fn with_partial<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut PartialFile) -> io::Result<T> + Send + 'static,
     ) -> Result<T, SaveError> {
-        let Some(mut part) = self.part.take() else {
-            return Err(trouble(&self.target.path, &io::Error::other("it was left alone by its thread")));
+        let Some(mut partial) = self.partial.take() else {
+            let error = io::Error::other("the thread that wrote the file has ended");
+            return Err(disk_error(&self.target.path, &error));
         };
+
         let worked = spawn_blocking(move || {
-            let outcome = work(&mut part);
-            (part, outcome)
+            let result = work(&mut partial);
+            (partial, result)
         });
-        let (part, outcome) =
-            worked.await.map_err(|stopped| trouble(&self.target.path, &io::Error::other(stopped)))?;
+        let (partial, result) =
+            worked.await.map_err(|stopped| disk_error(&self.target.path, &io::Error::other(stopped)))?;
+        self.partial = Some(partial);
 
-        self.part = Some(part);
-
-        outcome.map_err(|error| trouble(&self.target.path, &error))
+        result.map_err(|error| disk_error(&self.target.path, &error))
     }
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+/// Runs `work` in a blocking thread.
+async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
     spawn_blocking(work).await.unwrap_or_else(|stopped| Err(io::Error::other(stopped)))
 }
 
-/// What an error of the file system means for the other files.
-fn trouble(path: &str, error: &io::Error) -> SaveError {
+/// Returns the failure for an error of the file system. The variant tells whether other files can still be written.
+fn disk_error(path: &str, error: &io::Error) -> SaveError {
     use io::ErrorKind::{
         AlreadyExists, IsADirectory, NotADirectory, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem,
         StorageFull,
     };
+
     match error.kind() {
         _ if is_escape(error) => {
             SaveError::File(file_error(path, "leads out of the destination through a link"))
         }
-        AlreadyExists => SaveError::File(file_error(path, "has come into being meanwhile").hint(OVERWRITE)),
+        AlreadyExists => {
+            SaveError::File(file_error(path, "was created by another program").hint(OVERWRITE_HINT))
+        }
         IsADirectory => SaveError::File(file_error(path, "is a directory")),
-        NotADirectory => SaveError::File(file_error(path, "would lie below a file that is there already")),
+        NotADirectory => SaveError::File(file_error(path, "would be inside a path that is a file")),
         PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull => {
             SaveError::Disk(write_error(path, error))
         }

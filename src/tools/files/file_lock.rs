@@ -1,5 +1,4 @@
-//! Files that one call has for itself. A lock on a file that has lost its name keeps nobody away: whoever comes next
-//! finds another file of that name.
+//! Locked files: at most one call works on a file at a time.
 
 use std::{
     fs::{File, TryLockError},
@@ -8,26 +7,26 @@ use std::{
 
 use cap_std::fs::Metadata;
 
-use super::identity::file_id;
+use super::file_id;
 
-/// How often a file may lose its name to another one before it counts as taken.
-const MOST: usize = 16;
+/// Number of attempts to lock a file that another process keeps replacing.
+const MAX_ATTEMPTS: usize = 16;
 
-/// A file that has its name.
+/// A file that was locked while it had its name.
 #[derive(Debug)]
 pub struct LockedFile {
-    /// Open.
+    /// The open file.
     pub file: File,
-    /// `false`: the file system has no locks.
+    /// `false` if the file system does not support locks.
     pub is_locked: bool,
 }
 
-/// Why a file is not ours.
+/// Reason why a file could not be locked.
 #[derive(Debug)]
 pub enum LockError {
-    /// Somebody else has it.
+    /// Another process or call holds the lock.
     Busy,
-    /// It cannot be opened.
+    /// The file cannot be opened or examined.
     Io(io::Error),
 }
 
@@ -37,26 +36,35 @@ impl From<io::Error> for LockError {
     }
 }
 
-/// Locks the file that `open` opens; `named` says what has its name now, without following a link.
+/// Locks the file that `open` opens. `current_metadata` returns the metadata of the file that has the name now,
+/// without following links.
+///
+/// The identity of the file is checked after the lock is taken: if the file was renamed or removed in between, the
+/// lock does not protect the name, and the file that has the name now is opened instead.
+///
+/// # Errors
+/// [`LockError::Busy`] if the file is locked, or replaced again and again; otherwise the I/O error.
 pub fn lock_file(
     open: impl Fn() -> io::Result<File>,
-    named: impl Fn() -> io::Result<Metadata>,
+    current_metadata: impl Fn() -> io::Result<Metadata>,
 ) -> Result<LockedFile, LockError> {
-    for _ in 0..MOST {
+    for _ in 0..MAX_ATTEMPTS {
         let file = open()?;
         let is_locked = match file.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => return Err(LockError::Busy),
+            // Some file systems do not support locks.
             Err(TryLockError::Error(_)) => false,
         };
 
-        match named() {
-            Ok(named) if file_id(&named) == file_id(&Metadata::from_file(&file)?) => {
+        match current_metadata() {
+            Ok(current) if file_id(&current) == file_id(&Metadata::from_file(&file)?) => {
                 return Ok(LockedFile { file, is_locked });
             }
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
             Ok(_) | Err(_) => {}
         }
     }
+
     Err(LockError::Busy)
 }

@@ -1,63 +1,65 @@
-//! Names of files that somebody else has chosen: taken as they are, or refused. They are never changed into others, so
-//! that no two of them meet.
+//! File names that the service or a caller chooses. A name is used unchanged or refused. It is never changed into another
+//! name, so that two names cannot become equal.
 
 use crate::text::is_hidden;
 
-/// Longest name of a file or directory, in bytes: file systems take 255, and unfinished files have longer names.
-const LONGEST_SEGMENT: usize = 240;
+/// Longest segment in bytes. File systems allow 255, and the names of incomplete files are longer than the final names.
+const MAX_SEGMENT_BYTES: usize = 240;
 
-/// Longest name with its directories, in bytes.
-const LONGEST: usize = 1_000;
+/// Longest path in bytes.
+const MAX_PATH_BYTES: usize = 1_000;
 
-/// Names that Windows takes for devices, whatever their extension.
+/// Names of devices on Windows, with any extension.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 
-/// Beginnings of such names that a digit follows.
+/// Prefixes of device names on Windows that are followed by a digit.
 const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
 
-/// Characters of paths that no name has on this system.
+/// Characters that this system does not allow in file names.
 const FORBIDDEN: &[char] = if cfg!(windows) { &[':', '<', '>', '"', '|', '?', '*'] } else { &[] };
 
-/// Why a relative name, with `/` between its directories, cannot be one of a file here.
+/// Returns why `name`, a relative name with `/` between its segments, cannot be the name of a local file, or `None` if it
+/// can.
 pub fn path_problem(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         return Some("is empty");
     }
-    if name.len() > LONGEST {
+    if name.len() > MAX_PATH_BYTES {
         return Some("is too long");
     }
-    if name.starts_with('/') || is_on_drive(name) {
+    if name.starts_with('/') || has_drive_letter(name) {
         return Some("is absolute");
     }
 
     name.split('/').find_map(segment_problem)
 }
 
-/// Why the name of one file or directory cannot be one here.
-pub fn segment_problem(name: &str) -> Option<&'static str> {
-    let has = |is: fn(char) -> bool| name.chars().any(is);
-    Some(match name {
+/// Returns why `segment` cannot be the name of a single file or directory, or `None` if it can.
+pub fn segment_problem(segment: &str) -> Option<&'static str> {
+    let has = |is: fn(char) -> bool| segment.chars().any(is);
+
+    Some(match segment {
         "" => "has an empty segment",
         "." => "has the segment `.`",
         ".." => "has the segment `..`",
-        _ if name.contains('\\') => "has a backslash",
+        _ if segment.contains('\\') => "has a backslash",
         _ if has(char::is_control) => "has a control character",
         _ if has(is_hidden) => "has an invisible character",
-        _ if name.contains(FORBIDDEN) => "has a character that this system does not take",
-        _ if is_on_drive(name) => "has a drive letter",
-        _ if name.ends_with(['.', ' ']) => "has a segment that ends with a dot or a space",
-        _ if is_device(name) => "has a segment that Windows takes for a device",
-        _ if name.len() > LONGEST_SEGMENT => "has a segment that is too long",
+        _ if segment.contains(FORBIDDEN) => "has a character that this system does not allow",
+        _ if has_drive_letter(segment) => "has a drive letter",
+        _ if segment.ends_with(['.', ' ']) => "has a segment that ends with a dot or a space",
+        _ if is_device(segment) => "has a segment that Windows takes for a device",
+        _ if segment.len() > MAX_SEGMENT_BYTES => "has a segment that is too long",
         _ => return None,
     })
 }
 
-fn is_on_drive(name: &str) -> bool {
+fn has_drive_letter(name: &str) -> bool {
     matches!(name.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
 }
 
-fn is_device(name: &str) -> bool {
-    let stem = name.split('.').next().unwrap_or_default().trim_end_matches(' ').to_lowercase();
+fn is_device(segment: &str) -> bool {
+    let stem = segment.split('.').next().unwrap_or_default().trim_end_matches(' ').to_lowercase();
     let is_digit = |rest: &str| matches!(rest.chars().collect::<Vec<_>>()[..], ['0'..='9' | '¹' | '²' | '³']);
     let is_numbered = |device: &str| stem.strip_prefix(device).is_some_and(is_digit);
     DEVICES.contains(&stem.as_str()) || NUMBERED_DEVICES.into_iter().any(is_numbered)

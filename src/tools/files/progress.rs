@@ -1,24 +1,33 @@
-//! How far files have come, in words, and how long somebody waits for them.
+//! The progress of a transfer, as text.
 
 use std::time::Duration;
 
-use tokio::time::Instant;
-
-/// What a person reads: how much of how much is there, and how fast what is `new` of it has come in that time.
-pub fn format_progress(there: u64, total: u64, new: u64, took: Duration) -> String {
-    let rate = mebibytes(new) / took.as_secs_f64().max(0.001);
-    format!("{:.1} of {:.1} MiB, {rate:.1} MiB/s", mebibytes(there), mebibytes(total))
+/// Returns the progress of a transfer for a person: `done` of `total` bytes, and the rate at which `transferred` bytes
+/// moved within `elapsed`.
+pub(crate) fn format_progress(done: u64, total: u64, transferred: u64, elapsed: Duration) -> String {
+    let rate = mebibytes(transferred) / elapsed.as_secs_f64().max(0.001);
+    format!("{:.1} of {:.1} MiB, {rate:.1} MiB/s", mebibytes(done), mebibytes(total))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+#[expect(clippy::cast_precision_loss, reason = "the text has one decimal")]
 fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / 1_048_576.0
 }
 
-/// Ends when nobody waits any longer; without an end, never.
-pub async fn sleep_until(end: Option<Instant>) {
-    match end {
-        Some(end) => tokio::time::sleep_until(end).await,
-        None => std::future::pending().await,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_counts_only_transferred_bytes() {
+        const MIB: u64 = 1_048_576;
+
+        let cases = [
+            ((0, 0, 0, 0), "0.0 of 0.0 MiB, 0.0 MiB/s"),
+            ((3 * MIB, 4 * MIB, 2 * MIB, 4), "3.0 of 4.0 MiB, 0.5 MiB/s"),
+        ];
+        for ((done, total, transferred, seconds), expected) in cases {
+            assert_eq!(format_progress(done, total, transferred, Duration::from_secs(seconds)), expected);
+        }
     }
 }

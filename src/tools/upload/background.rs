@@ -1,4 +1,4 @@
-//! Uploads that go on while nobody waits for them.
+//! Uploads that continue while no caller waits for them.
 
 use std::{
     collections::BTreeMap,
@@ -15,126 +15,136 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{FinishedUpload, UploadIds, UploadJob, UploadProgress};
+use super::{FinishedUpload, UploadIds, UploadProgress, job::UploadJob};
 use crate::{
     failure::{Code, Failure},
     tools::{caller::CallerContext, files::sleep_until},
 };
 
-/// Most uploads that are remembered, with their ends; the oldest finished ones go first.
-const MOST: usize = 100;
+/// Maximum number of uploads whose outcome is kept. The oldest finished uploads are removed first.
+const MAX_UPLOADS: usize = 100;
 
-/// How an upload ended.
+/// Outcome of an upload.
 type UploadOutcome = Result<FinishedUpload, Failure>;
 
 /// An upload in a task of its own.
 #[derive(Clone, Debug)]
-pub struct BackgroundUpload {
+pub(crate) struct BackgroundUpload {
     progress: Arc<UploadProgress>,
     outcome: watch::Receiver<Option<UploadOutcome>>,
-    is_noted: Arc<AtomicBool>,
-    begun: Arc<Mutex<Option<UploadIds>>>,
-    /// Which upload it is: an equal one is not begun beside it.
+    is_resumable: Arc<AtomicBool>,
+    ids: Arc<Mutex<Option<UploadIds>>>,
+    /// Equal for uploads of the same content with the same request.
     identity: String,
-    /// How many wait for it now.
+    /// Number of callers that wait for the upload.
     waiting: Arc<AtomicUsize>,
     cancelled: CancellationToken,
-    /// How often somebody who waits is told how far it has come.
     progress_interval: Duration,
 }
 
-/// Cancels an upload whose last caller goes before its end, unless we go ourselves.
+/// Counts a waiting caller. If the last caller disconnects before the end, the upload is cancelled, except during the
+/// shutdown of the process.
 struct WaiterGuard<'a> {
     upload: &'a BackgroundUpload,
-    leaving: &'a CancellationToken,
-    is_armed: bool,
+    shutdown: &'a CancellationToken,
+    cancels_on_drop: bool,
 }
 
 impl<'a> WaiterGuard<'a> {
-    fn new(upload: &'a BackgroundUpload, leaving: &'a CancellationToken) -> Self {
+    fn new(upload: &'a BackgroundUpload, shutdown: &'a CancellationToken) -> Self {
         upload.waiting.fetch_add(1, Relaxed);
-        Self { upload, leaving, is_armed: true }
+        Self { upload, shutdown, cancels_on_drop: true }
     }
 }
 
 impl Drop for WaiterGuard<'_> {
     fn drop(&mut self) {
         let is_last = self.upload.waiting.fetch_sub(1, Relaxed) == 1;
-        if self.is_armed && is_last && !self.leaving.is_cancelled() {
+        if self.cancels_on_drop && is_last && !self.shutdown.is_cancelled() {
             self.upload.cancelled.cancel();
         }
     }
 }
 
 impl BackgroundUpload {
-    /// Runs an errand to its end, whoever waits.
-    pub fn spawn(job: UploadJob) -> Self {
+    /// Starts a task that runs `job` to its end.
+    fn spawn(job: UploadJob) -> Self {
         let (sender, outcome) = watch::channel(None);
-        let (progress, cancelled) = (Arc::clone(job.progress()), job.cancelled().clone());
-        let (is_noted, begun) = (Arc::clone(&job.is_noted), Arc::clone(&job.begun));
-        let (identity, progress_interval) = (job.identity(), job.counter.timing.progress_interval);
+        let upload = Self {
+            progress: Arc::clone(job.progress()),
+            outcome,
+            is_resumable: Arc::clone(&job.is_resumable),
+            ids: Arc::clone(&job.ids),
+            identity: job.identity(),
+            waiting: Arc::default(),
+            cancelled: job.cancelled().clone(),
+            progress_interval: job.session.timing.progress_interval,
+        };
 
         tokio::spawn(async move {
-            let ended = job.run().await;
-            // Nobody may have asked.
-            sender.send_replace(Some(ended));
+            let outcome = job.run().await;
+            // The value is kept even if there is no receiver at the moment.
+            sender.send_replace(Some(outcome));
         });
-        let waiting = Arc::default();
 
-        Self { progress, outcome, is_noted, begun, identity, waiting, cancelled, progress_interval }
+        upload
     }
 
-    /// What the service calls it, once it has begun there.
-    pub fn begun(&self) -> Option<UploadIds> {
-        self.begun.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Returns the ids of the upload at the service, or `None` before its initiation.
+    pub(crate) fn ids(&self) -> Option<UploadIds> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How far it has come.
-    pub fn progress(&self) -> &UploadProgress {
+    /// Returns the progress of the upload.
+    pub(crate) fn progress(&self) -> &UploadProgress {
         &self.progress
     }
 
-    /// Waits for the end, as long as `patience` lasts. Whoever drops this future before cancels the upload, unless somebody
-    /// else waits for it too.
-    pub async fn finished(
+    /// Waits for the outcome. Returns `None` if `wait_limit` passes first.
+    ///
+    /// If the future is dropped earlier, the upload is cancelled, unless another caller waits for it.
+    pub(crate) async fn wait(
         &self,
-        audience: &CallerContext,
-        patience: Option<Duration>,
+        caller: &CallerContext,
+        wait_limit: Option<Duration>,
     ) -> Option<UploadOutcome> {
-        let mut guard = WaiterGuard::new(self, &audience.shutdown);
-        let end = patience.map(|patience| Instant::now() + patience);
-        let ended = tokio::select! {
-            ended = self.ended() => Some(ended),
-            () = sleep_until(end) => None,
-            () = self.tell(audience) => None,
+        let mut guard = WaiterGuard::new(self, &caller.leaving);
+        let deadline = wait_limit.map(|limit| Instant::now() + limit);
+
+        let outcome = tokio::select! {
+            outcome = self.outcome() => Some(outcome),
+            () = sleep_until(deadline) => None,
+            () = self.report_progress(caller) => None,
         };
 
-        guard.is_armed = false;
+        guard.cancels_on_drop = false;
 
-        ended
+        outcome
     }
 
-    async fn ended(&self) -> UploadOutcome {
+    async fn outcome(&self) -> UploadOutcome {
         let mut outcome = self.outcome.clone();
-        let ended = outcome.wait_for(Option::is_some).await;
-        ended.ok().and_then(|ended| ended.clone()).unwrap_or_else(|| Err(ended_early()))
+        let outcome = outcome.wait_for(Option::is_some).await;
+        outcome.ok().and_then(|outcome| outcome.clone()).unwrap_or_else(|| Err(stopped_failure()))
     }
 
-    /// Tells how far it has come, again and again: hosts give up on who says nothing. Does not end.
-    async fn tell(&self, audience: &CallerContext) {
+    /// Reports the progress repeatedly, because hosts give up on calls that report nothing. Never returns.
+    async fn report_progress(&self, caller: &CallerContext) {
         let mut ticks = tokio::time::interval(self.progress_interval);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+
         loop {
             ticks.tick().await;
-            audience.progress.report(self.progress.sent(), self.progress.total(), &self.progress.describe());
+            let progress = &self.progress;
+            caller.watcher.progress(progress.sent(), progress.total(), &progress.describe());
         }
     }
 
-    /// Before the process ends: what could not be taken up again is cancelled at the service.
-    async fn leave(&self) {
-        if !self.is_finished() && !self.is_noted.load(Relaxed) {
+    /// Cancels the upload if it is in progress and cannot be resumed, and waits for its end.
+    async fn cancel_unless_resumable(&self) {
+        if !self.is_finished() && !self.is_resumable.load(Relaxed) {
             self.cancelled.cancel();
-            drop(self.ended().await);
+            drop(self.outcome().await);
         }
     }
 
@@ -143,58 +153,62 @@ impl BackgroundUpload {
     }
 }
 
-/// The task ended without an outcome.
-fn ended_early() -> Failure {
-    Failure::new(Code::Cancelled, "upload_build: the upload ended before its time")
-        .hint("call again with `path`: it goes on where it ended")
+/// Returns the failure of an upload whose task ended without an outcome.
+fn stopped_failure() -> Failure {
+    Failure::new(Code::Cancelled, "upload_build: the upload was stopped before its end")
+        .hint("call again with `path` to resume the upload")
 }
 
-/// Uploads that were begun, by their tokens.
+/// The uploads of this process, by their tokens.
 #[derive(Debug, Default)]
-pub struct BackgroundUploads(Mutex<BTreeMap<String, BackgroundUpload>>);
+pub(crate) struct BackgroundUploads(Mutex<BTreeMap<String, BackgroundUpload>>);
 
 impl BackgroundUploads {
-    /// Begins an upload, unless an equal one is under way; gives its token.
-    pub fn begin(&self, job: UploadJob) -> (String, BackgroundUpload) {
+    /// Starts an upload, unless an equal upload is in progress. Returns the token and the upload.
+    pub(crate) fn start(&self, job: UploadJob) -> (String, BackgroundUpload) {
         let mut uploads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let identity = job.identity();
-        let is_equal = |one: &BackgroundUpload| {
-            one.identity == identity && !one.is_finished() && !one.cancelled.is_cancelled()
+        let is_equal = |upload: &BackgroundUpload| {
+            upload.identity == identity && !upload.is_finished() && !upload.cancelled.is_cancelled()
         };
-        if let Some((token, upload)) = uploads.iter().find(|(_, one)| is_equal(one)) {
+        if let Some((token, upload)) = uploads.iter().find(|(_, upload)| is_equal(upload)) {
             return (token.clone(), upload.clone());
         }
 
-        let (token, upload) =
-            (format!("upload_{}", uuid::Uuid::now_v7().simple()), BackgroundUpload::spawn(job));
-        while uploads.len() >= MOST {
-            // Tokens begin with the time: the first is the oldest.
-            let Some(oldest) =
-                uploads.iter().find(|(_, one)| one.is_finished()).map(|(token, _)| token.clone())
-            else {
-                break;
-            };
-            uploads.remove(&oldest);
-        }
-
+        let token = format!("upload_{}", uuid::Uuid::now_v7().simple());
+        let upload = BackgroundUpload::spawn(job);
+        remove_oldest_finished(&mut uploads);
         uploads.insert(token.clone(), upload.clone());
 
         (token, upload)
     }
 
-    /// The upload of a token.
-    pub fn find(&self, token: &str) -> Result<BackgroundUpload, Failure> {
+    /// Returns the upload with this token.
+    ///
+    /// # Errors
+    /// `not_found` if this process has no such upload.
+    pub(crate) fn find(&self, token: &str) -> Result<BackgroundUpload, Failure> {
         let uploads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         uploads.get(token).cloned().ok_or_else(|| {
-            Failure::new(Code::NotFound, "upload_build: this `upload_token` is not of an upload of this server")
-                .hint("call again with `path`: an upload that was cut off is taken up, and a finished one is in `list_builds`")
+            Failure::new(Code::NotFound, "upload_build: this server has no upload with this `upload_token`")
+                .hint("call again with `path`: a cut-off upload is resumed, and a finished upload is in `list_builds`")
         })
     }
 
-    /// Before the process ends: cancels the uploads that could not be taken up again.
-    pub async fn leave(&self) {
+    /// Cancels the uploads that cannot be resumed. It is called before the process ends.
+    pub(crate) async fn cancel_unresumable_uploads(&self) {
         let uploads: Vec<_> =
             self.0.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
-        futures_util::future::join_all(uploads.iter().map(BackgroundUpload::leave)).await;
+        futures_util::future::join_all(uploads.iter().map(BackgroundUpload::cancel_unless_resumable)).await;
+    }
+}
+
+/// Removes finished uploads until there is room for another upload.
+fn remove_oldest_finished(uploads: &mut BTreeMap<String, BackgroundUpload>) {
+    while uploads.len() >= MAX_UPLOADS {
+        // Tokens begin with the time, so that the first token is the oldest.
+        let oldest = uploads.iter().find(|(_, upload)| upload.is_finished());
+        let Some(token) = oldest.map(|(token, _)| token.clone()) else { return };
+        uploads.remove(&token);
     }
 }

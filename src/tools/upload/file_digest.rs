@@ -1,5 +1,7 @@
-//! The SHA-256 of the file, made while its parts are sent: never ahead of them, so that the system reads the file once
-//! and holds what both need in memory.
+//! The SHA-256 of the uploaded file.
+//!
+//! It is computed while the parts are sent and never reads ahead of them, so that each byte is read from the disk once and
+//! is still in the system's cache for the second reader.
 
 use ring::digest::{Context, SHA256};
 use tokio::{
@@ -13,52 +15,55 @@ use crate::{
     tools::files::hexadecimal,
 };
 
-/// A digest that is being made.
+/// A digest in progress.
 #[derive(Debug)]
 pub(super) struct FileDigest {
-    /// How many bytes, from the start, are under way or have gone.
-    reached: mpsc::UnboundedSender<u64>,
-    made: JoinHandle<Result<String, Failure>>,
+    /// Receives the position up to which parts are being sent.
+    position: mpsc::UnboundedSender<u64>,
+    task: JoinHandle<Result<String, Failure>>,
 }
 
 impl FileDigest {
-    /// Begins.
-    pub(super) fn of(source: &SourceFile) -> Self {
-        let (reached, mut known) = mpsc::unbounded_channel();
+    /// Starts the digest of `source`.
+    pub(super) fn start(source: &SourceFile) -> Self {
+        let (position, receiver) = mpsc::unbounded_channel();
         let source = source.clone();
-        let made = spawn_blocking(move || {
-            let (mut context, mut done) = (Context::new(&SHA256), 0);
-            while let Some(end) = known.blocking_recv() {
-                source.read(done, end - done, |chunk| {
-                    context.update(&chunk);
-                    // Closed: nobody wants the digest any more.
-                    !known.is_closed()
-                })?;
-                done = end;
-                if done == source.size() {
-                    break;
-                }
-            }
-            Ok(hexadecimal(context.finish()))
-        });
+        let task = spawn_blocking(move || hash_file(&source, receiver));
 
-        Self { reached, made }
+        Self { position, task }
     }
 
-    /// All bytes before `end` are under way or have gone.
-    pub(super) fn reach(&self, end: u64) {
-        // Nobody listens when the file could not be read; `finish` says so.
-        self.reached.send(end).unwrap_or_default();
+    /// Lets the digest read all bytes before `end`.
+    pub(super) fn advance_to(&self, end: u64) {
+        // The task has ended if the file could not be read. `finish` returns that failure.
+        self.position.send(end).unwrap_or_default();
     }
 
-    /// The digest, in lower-case hexadecimal digits, when the whole file of `size` bytes has gone.
+    /// Waits for the digest of the whole file of `size` bytes, in lower-case hexadecimal digits.
     pub(super) async fn finish(self, size: u64) -> Result<String, Failure> {
-        self.reach(size);
-        match self.made.await {
-            Ok(made) => made,
-            Err(stopped) => {
-                Err(Failure::new(Code::Cancelled, format!("the file could not be hashed: {stopped}")))
-            }
+        self.advance_to(size);
+
+        self.task.await.unwrap_or_else(|stopped| {
+            Err(Failure::new(Code::Cancelled, format!("the file could not be hashed: {stopped}")))
+        })
+    }
+}
+
+fn hash_file(source: &SourceFile, mut position: mpsc::UnboundedReceiver<u64>) -> Result<String, Failure> {
+    let (mut context, mut done) = (Context::new(&SHA256), 0);
+
+    while let Some(end) = position.blocking_recv() {
+        source.read_chunks(done, end - done, |chunk| {
+            context.update(&chunk);
+            // The channel is closed when the upload has ended and the digest is not needed any more.
+            !position.is_closed()
+        })?;
+
+        done = end;
+        if done == source.size() {
+            break;
         }
     }
+
+    Ok(hexadecimal(context.finish()))
 }

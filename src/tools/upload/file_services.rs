@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{BackgroundUploads, UploadTiming, provenance::CiJob};
+use super::{BackgroundUploads, provenance::CiJob, timing::UploadTiming};
 use crate::{client::StorageClient, failure::Failure, tools::files::FilesRoot};
 
 /// Configuration of the tools that read or write local files.
@@ -10,59 +10,60 @@ use crate::{client::StorageClient, failure::Failure, tools::files::FilesRoot};
 pub struct FilesConfig {
     /// The files root, if one is set.
     pub root: Option<FilesRoot>,
-    /// Directory in which unfinished uploads are recorded; `None`: nowhere.
+    /// Directory in which unfinished uploads are recorded; `None` if they are not recorded.
     pub state: Option<PathBuf>,
     /// PEM file of certificates that are trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
     /// The CI job that this process is part of.
-    pub job: Option<CiJob>,
+    pub ci_job: Option<CiJob>,
     /// Pauses and time limits of uploads.
     pub timing: UploadTiming,
 }
 
-/// What tools need that work with files.
+/// What the tools share that read or write local files.
 #[derive(Debug)]
 pub struct FileServices {
     root: Option<FilesRoot>,
-    /// Where unfinished work is kept; `None`: nowhere.
-    pub state: Option<PathBuf>,
-    /// The way to presigned addresses.
+    /// Directory in which unfinished uploads are recorded; `None` if they are not recorded.
+    pub(super) state: Option<PathBuf>,
+    /// Client for presigned addresses.
     pub storage: Arc<StorageClient>,
-    /// The CI job that we are a part of.
-    pub job: Option<CiJob>,
-    /// How patient uploads are.
-    pub timing: UploadTiming,
-    /// Uploads that go on by themselves.
-    pub uploads: BackgroundUploads,
+    /// The CI job that this process is part of.
+    pub(super) ci_job: Option<CiJob>,
+    /// Pauses and time limits of uploads.
+    pub(super) timing: UploadTiming,
+    /// Uploads that continue while no caller waits for them.
+    pub(crate) uploads: BackgroundUploads,
 }
 
 impl FileServices {
-    /// File services with this configuration.
-    pub fn new(config: FilesConfig) -> Self {
-        let FilesConfig { root, state, ca_file, job, timing } = config;
-        Self {
-            root,
-            state,
-            storage: Arc::new(StorageClient::new(ca_file)),
-            job,
-            timing,
-            uploads: BackgroundUploads::default(),
-        }
+    /// Creates the file services with this configuration.
+    pub(crate) fn new(config: FilesConfig) -> Self {
+        let FilesConfig { root, state, ca_file, ci_job, timing } = config;
+        let storage = Arc::new(StorageClient::new(ca_file));
+        Self { root, state, storage, ci_job, timing, uploads: BackgroundUploads::default() }
     }
 
-    /// The files root of a person at the command line: as it is set, else every directory that the person names.
-    pub fn root_at_terminal(&self) -> FilesRoot {
-        self.root.clone().unwrap_or_else(FilesRoot::anywhere)
-    }
-
-    /// The files root: as it is set, else the working directory.
-    pub fn root(&self) -> Result<FilesRoot, Failure> {
+    /// Returns the files root for tools: the configured root, or the working directory.
+    ///
+    /// # Errors
+    /// `not_configured` if the working directory cannot be opened.
+    pub(crate) fn root(&self) -> Result<FilesRoot, Failure> {
         self.root.clone().map_or_else(FilesRoot::working_directory, Ok)
     }
 
-    /// The same for files that a person names: without a setting, they may lie anywhere.
-    pub fn root_for_person(&self) -> Result<FilesRoot, Failure> {
+    /// Returns the files root for uploads of a person at the command line: the configured root, or the working directory
+    /// without confinement.
+    ///
+    /// # Errors
+    /// The same as for [`Self::root`].
+    pub(crate) fn upload_root_for_person(&self) -> Result<FilesRoot, Failure> {
         let root = self.root()?;
-        Ok(if self.root.is_some() { root } else { root.unbound() })
+        Ok(if self.root.is_some() { root } else { root.unconfined() })
+    }
+
+    /// Returns the files root for downloads of a person at the command line: the configured root, or every directory.
+    pub(crate) fn download_root_for_person(&self) -> FilesRoot {
+        self.root.clone().unwrap_or_else(FilesRoot::anywhere)
     }
 }

@@ -1,7 +1,9 @@
-//! What has to be known to go on with an upload after the process was killed. Holds no key and no address.
+//! The journal of an upload: everything that is needed to resume the upload after its process was killed. It contains no
+//! API key and no presigned address.
 //!
-//! A file of lines in the user's state directory: first what is uploaded, then one line for each part that the storage
-//! host has taken. Its name says of which file, service and project it is. A line that is broken is passed over.
+//! A journal is a file of JSON lines in the user's state directory. The first line is the header, and one line follows for
+//! each part that the storage host has accepted. The file name is derived from the uploaded file, the service and the project.
+//! Lines that cannot be read are ignored.
 
 use std::{
     collections::BTreeMap,
@@ -15,20 +17,20 @@ use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    plan::{UploadMode, UploadPlan, fits},
+    plan::{UploadMode, UploadPlan, is_part_count},
     source_file::SourceFile,
 };
 use crate::tools::files::{LockError, LockedFile, hexadecimal, lock_file};
 
-/// What is uploaded.
+/// First line of a journal: the upload.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub(super) struct JournalHeader {
-    /// For people.
+    /// Path of the file, for people who read the journal.
     pub(super) path: PathBuf,
     pub(super) size: u64,
-    /// What another content of the file would have otherwise.
+    /// Size and times of the file, which change with its content.
     pub(super) stamp: String,
-    /// Digest of what the caller asked for.
+    /// Digest of the arguments of the caller. Earlier versions wrote it under another name.
     #[serde(alias = "wish")]
     pub(super) request_digest: String,
     pub(super) build_id: String,
@@ -38,132 +40,143 @@ pub(super) struct JournalHeader {
     pub(super) total_parts: u64,
 }
 
-/// A part that the storage host has.
+/// Further line of a journal: a part that the storage host has accepted.
 #[derive(Debug, Serialize, Deserialize)]
 struct JournalPart {
     part_number: u64,
     etag: String,
 }
 
-/// The `ETag`s of finished parts by their numbers.
+/// The `ETag`s of the accepted parts by part number.
 pub(super) type PartEtags = BTreeMap<u64, String>;
 
-/// An unfinished upload on disk. The file is locked while the upload is under way.
+/// The content of a journal.
+pub(super) type RecordedUpload = (JournalHeader, PartEtags);
+
+/// An open journal. The file is locked while the upload is in progress.
 #[derive(Debug)]
 pub(super) struct UploadJournal {
     path: PathBuf,
     file: File,
 }
 
-/// Why there is no journal.
+/// Reason why a journal could not be opened.
 #[derive(Debug)]
 pub(super) enum JournalError {
-    /// Another upload keeps it: this one, as far as it says so.
+    /// Another upload has locked the journal. The header of that upload is `None` if it cannot be read.
     Busy(Option<Box<JournalHeader>>),
-    /// It cannot be kept.
-    Not,
+    /// The file cannot be created or locked.
+    Unusable,
 }
 
 impl From<std::io::Error> for JournalError {
     fn from(_: std::io::Error) -> Self {
-        Self::Not
+        Self::Unusable
     }
 }
 
 impl JournalHeader {
+    /// Returns the plan of the upload.
     pub(super) fn plan(&self) -> UploadPlan {
-        let (upload_id, part_size, total_parts) = (self.upload_id.clone(), self.part_size, self.total_parts);
-        let flow = UploadMode::Parts { upload_id, part_size, total_parts };
-        UploadPlan { build_id: self.build_id.clone(), object_key: self.object_key.clone(), flow }
+        let mode = UploadMode::Multipart {
+            upload_id: self.upload_id.clone(),
+            part_size: self.part_size,
+            total_parts: self.total_parts,
+        };
+        UploadPlan { build_id: self.build_id.clone(), object_key: self.object_key.clone(), mode }
     }
 
-    /// Whether it can be followed at all.
-    fn is_sound(&self) -> bool {
+    fn is_valid(&self) -> bool {
         let ids = [&self.build_id, &self.upload_id, &self.object_key];
-        ids.iter().all(|id| !id.is_empty()) && fits(self.size, self.part_size, self.total_parts)
+        ids.iter().all(|id| !id.is_empty()) && is_part_count(self.size, self.part_size, self.total_parts)
     }
 }
 
 impl UploadJournal {
-    /// Opens the journal of a file, a service and a project, and what it says.
+    /// Opens and locks the journal for a file, a service and a project. Returns the journal and its content.
     ///
     /// # Errors
-    /// It cannot be kept, or another upload keeps it.
+    /// The file cannot be created or locked, or another upload has locked it.
     pub(super) fn open(
         directory: &Path,
         source: &SourceFile,
         service: &str,
         project: &str,
-    ) -> Result<(Self, Option<(JournalHeader, PartEtags)>), JournalError> {
+    ) -> Result<(Self, Option<RecordedUpload>), JournalError> {
         std::fs::create_dir_all(directory)?;
-        let path = directory.join(name_of(source, service, project));
-        let mut options = OpenOptions::new();
-
-        options.read(true).append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-
-        let named = || path.symlink_metadata().map(Metadata::from_just_metadata);
-        let LockedFile { mut file, is_locked: true } =
-            lock_file(|| options.open(&path), named).map_err(|unheld| match unheld {
-                LockError::Busy => {
-                    let others = std::fs::read(&path).ok().and_then(|bytes| read(&bytes));
-                    JournalError::Busy(others.map(|(head, _)| Box::new(head)))
-                }
-                LockError::Io(error) => error.into(),
-            })?
-        else {
-            return Err(JournalError::Not);
-        };
+        let path = directory.join(journal_name(source, service, project));
+        let mut file = open_locked(&path)?;
 
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
 
-        // What is written next must not become a part of a line that was cut off.
+        // The last line may be incomplete. The next line must not become a part of it.
         if bytes.last().is_some_and(|last| *last != b'\n') {
             file.write_all(b"\n")?;
         }
 
-        Ok((Self { path, file }, read(&bytes)))
+        Ok((Self { path, file }, parse_journal(&bytes)))
     }
 
-    /// Begins anew.
-    pub(super) fn begin(&mut self, head: &JournalHeader) -> std::io::Result<()> {
+    /// Replaces the content by `header`.
+    pub(super) fn begin(&mut self, header: &JournalHeader) -> std::io::Result<()> {
         self.file.set_len(0)?;
-        self.line(head)
+        self.write_line(header)
     }
 
-    /// A part has been taken.
-    pub(super) fn done(&mut self, part_number: u64, etag: &str) -> std::io::Result<()> {
-        self.line(&JournalPart { part_number, etag: etag.to_owned() })
+    /// Records a part that the storage host has accepted.
+    pub(super) fn add_part(&mut self, part_number: u64, etag: &str) -> std::io::Result<()> {
+        self.write_line(&JournalPart { part_number, etag: etag.to_owned() })
     }
 
-    fn line(&mut self, entry: &impl Serialize) -> std::io::Result<()> {
+    fn write_line(&mut self, entry: &impl Serialize) -> std::io::Result<()> {
         let mut line = serde_json::to_vec(entry)?;
         line.push(b'\n');
         self.file.write_all(&line)
     }
 
-    /// There is nothing to go on with any more.
+    /// Removes the journal.
     pub(super) fn remove(self) {
-        // An old journal is found to be of an upload that is no more.
+        // The error is ignored: a stale journal is detected when the upload is resumed.
         drop(std::fs::remove_file(&self.path));
     }
 }
 
-fn read(bytes: &[u8]) -> Option<(JournalHeader, PartEtags)> {
-    let mut lines = bytes.split(|byte| *byte == b'\n');
-    let head = serde_json::from_slice::<JournalHeader>(lines.next()?).ok().filter(JournalHeader::is_sound)?;
-    let done = lines.filter_map(|line| serde_json::from_slice::<JournalPart>(line).ok());
-    let done =
-        done.filter(|done| (1..=head.total_parts).contains(&done.part_number) && !done.etag.is_empty());
-    let tags = done.map(|done| (done.part_number, done.etag)).collect();
+/// Opens and locks the file of a journal. Only its owner can read it.
+fn open_locked(path: &Path) -> Result<File, JournalError> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
 
-    Some((head, tags))
+    let current_metadata = || path.symlink_metadata().map(Metadata::from_just_metadata);
+    match lock_file(|| options.open(path), current_metadata) {
+        Ok(LockedFile { file, is_locked: true }) => Ok(file),
+        // Without a lock, two uploads could write to the journal.
+        Ok(LockedFile { is_locked: false, .. }) => Err(JournalError::Unusable),
+        Err(LockError::Busy) => {
+            let recorded = std::fs::read(path).ok().and_then(|bytes| parse_journal(&bytes));
+            Err(JournalError::Busy(recorded.map(|(header, _)| Box::new(header))))
+        }
+        Err(LockError::Io(error)) => Err(error.into()),
+    }
 }
 
-fn name_of(source: &SourceFile, service: &str, project: &str) -> String {
-    let named = format!("{}\n{service}\n{project}", source.path().display());
-    let digest = digest(&SHA256, named.as_bytes());
-    format!("{}.jsonl", hexadecimal(digest))
+/// Returns the content of a journal, or `None` if its header is not valid.
+fn parse_journal(bytes: &[u8]) -> Option<RecordedUpload> {
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let header =
+        serde_json::from_slice::<JournalHeader>(lines.next()?).ok().filter(JournalHeader::is_valid)?;
+
+    let parts = lines.filter_map(|line| serde_json::from_slice::<JournalPart>(line).ok());
+    let is_valid =
+        |part: &JournalPart| (1..=header.total_parts).contains(&part.part_number) && !part.etag.is_empty();
+    let etags = parts.filter(is_valid).map(|part| (part.part_number, part.etag)).collect();
+
+    Some((header, etags))
+}
+
+fn journal_name(source: &SourceFile, service: &str, project: &str) -> String {
+    let key = format!("{}\n{service}\n{project}", source.path().display());
+    format!("{}.jsonl", hexadecimal(digest(&SHA256, key.as_bytes())))
 }

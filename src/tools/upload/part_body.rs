@@ -1,4 +1,5 @@
-//! The body of one part: read by a thread, sent by another, and never whole in memory.
+//! The request body of one part. A blocking thread reads the file and passes chunks to the connection, so that the part is
+//! never in memory as a whole.
 
 use std::{
     pin::Pin,
@@ -17,120 +18,121 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::{progress::UploadProgress, source_file::SourceFile};
 use crate::failure::Failure;
 
-/// Chunks that are read ahead.
-const AHEAD: usize = 2;
+/// Number of chunks that are read ahead.
+const READ_AHEAD: usize = 2;
 
-/// Where a part lies in the file.
+/// Position of a part in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ByteRange {
+pub(super) struct FileRange {
     pub(super) offset: u64,
     pub(super) length: u64,
 }
 
-impl ByteRange {
-    /// The first byte after it.
+impl FileRange {
+    /// Returns the position of the first byte after the part.
     pub(super) fn end(self) -> u64 {
         self.offset + self.length
     }
 }
 
-/// Bytes on their way from the file to the network.
+/// The request body of a part.
 #[derive(Debug)]
 pub(super) struct PartBody {
     chunks: mpsc::Receiver<Bytes>,
-    left: u64,
+    remaining: u64,
     progress: Arc<UploadProgress>,
-    gone: Arc<AtomicU64>,
-    unwanted: CancellationToken,
+    sent: Arc<AtomicU64>,
+    stopped: CancellationToken,
 }
 
-/// What is known of a body while it is sent.
+/// The transfer of a part, seen from outside of its body.
 #[derive(Debug)]
 pub(super) struct PartTransfer {
     reading: JoinHandle<Result<(), Failure>>,
     progress: Arc<UploadProgress>,
-    gone: Arc<AtomicU64>,
-    /// Ends the reading: a connection that nobody reads from may hold the body for long.
-    unwanted: DropGuard,
+    sent: Arc<AtomicU64>,
+    /// Stops the reading thread. A stalled connection may keep the body alive for a long time.
+    stop_guard: DropGuard,
 }
 
-/// Starts to read a part; the body gives its bytes.
-pub(super) fn open(
+/// Starts to read a part. Returns the body and the handle of the transfer.
+pub(super) fn start_part(
     source: &SourceFile,
-    range: ByteRange,
+    range: FileRange,
     progress: &Arc<UploadProgress>,
 ) -> (PartBody, PartTransfer) {
-    let (sender, chunks) = mpsc::channel(AHEAD);
-    let (source, unwanted) = (source.clone(), CancellationToken::new());
-    let (ended, runtime) = (unwanted.clone(), Handle::current());
+    let (sender, chunks) = mpsc::channel(READ_AHEAD);
+    let stopped = CancellationToken::new();
+    let (source, reader_stopped, runtime) = (source.clone(), stopped.clone(), Handle::current());
     let reading = tokio::task::spawn_blocking(move || {
-        source.read(range.offset, range.length, |chunk| {
-            let sent = runtime.block_on(ended.run_until_cancelled(sender.send(chunk)));
+        source.read_chunks(range.offset, range.length, |chunk| {
+            let sent = runtime.block_on(reader_stopped.run_until_cancelled(sender.send(chunk)));
             sent.is_some_and(|sent| sent.is_ok())
         })
     });
 
-    let gone = Arc::new(AtomicU64::new(0));
+    let sent = Arc::new(AtomicU64::new(0));
     let body = PartBody {
         chunks,
-        left: range.length,
+        remaining: range.length,
         progress: Arc::clone(progress),
-        gone: Arc::clone(&gone),
-        unwanted: unwanted.clone(),
+        sent: Arc::clone(&sent),
+        stopped: stopped.clone(),
     };
 
-    (body, PartTransfer { reading, progress: Arc::clone(progress), gone, unwanted: unwanted.drop_guard() })
+    (body, PartTransfer { reading, progress: Arc::clone(progress), sent, stop_guard: stopped.drop_guard() })
 }
 
 impl PartTransfer {
-    /// Bytes that have gone.
-    pub(super) fn gone(&self) -> u64 {
-        self.gone.load(Relaxed)
+    /// Returns the number of bytes that were sent.
+    pub(super) fn sent(&self) -> u64 {
+        self.sent.load(Relaxed)
     }
 
-    /// The part was not taken: its bytes have to be sent again. Says why the file could not be read, if that is why.
-    pub(super) async fn failed(self) -> Option<Failure> {
-        drop(self.unwanted);
-        self.progress.take_back(self.gone.load(Relaxed));
+    /// Ends a transfer that failed, and takes its bytes back from the progress. Returns the failure of the file, if the
+    /// file could not be read.
+    pub(super) async fn fail(self) -> Option<Failure> {
+        drop(self.stop_guard);
+        self.progress.take_back(self.sent.load(Relaxed));
         self.reading.await.ok().and_then(Result::err)
     }
 }
 
-/// The file has fewer bytes than it had.
+/// Error of a body whose file could not be read to the end of the part.
 #[derive(Debug, thiserror::Error)]
 #[error("the file could not be read to its end")]
-pub(super) struct FileTruncated;
+pub(super) struct IncompletePart;
 
 impl Body for PartBody {
     type Data = Bytes;
-    type Error = FileTruncated;
+    type Error = IncompletePart;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, FileTruncated>>> {
-        if self.left == 0 {
+    ) -> Poll<Option<Result<Frame<Bytes>, IncompletePart>>> {
+        if self.remaining == 0 {
             return Poll::Ready(None);
         }
-        if self.unwanted.is_cancelled() {
-            return Poll::Ready(Some(Err(FileTruncated)));
+        if self.stopped.is_cancelled() {
+            return Poll::Ready(Some(Err(IncompletePart)));
         }
 
         self.chunks.poll_recv(context).map(|chunk| {
-            let Some(chunk) = chunk else { return Some(Err(FileTruncated)) };
+            let Some(chunk) = chunk else { return Some(Err(IncompletePart)) };
             let size = chunk.len() as u64;
-            self.left = self.left.saturating_sub(size);
-            self.progress.add(size);
-            self.gone.fetch_add(size, Relaxed);
+            self.remaining = self.remaining.saturating_sub(size);
+            self.progress.add_sent(size);
+            self.sent.fetch_add(size, Relaxed);
             Some(Ok(Frame::data(chunk)))
         })
     }
 
     fn is_end_stream(&self) -> bool {
-        self.left == 0
+        self.remaining == 0
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left)
+        SizeHint::with_exact(self.remaining)
     }
 }

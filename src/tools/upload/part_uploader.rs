@@ -1,12 +1,12 @@
-//! Bringing one part to the storage host, as often as its patience allows.
+//! Sends single parts to the storage host, with new attempts and new addresses.
 
 use std::{sync::Arc, time::Duration};
 
 use reqwest::Body;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
-    part_body::{self, ByteRange},
+    part_body::{FileRange, start_part},
     plan::{UploadMode, UploadPlan},
     progress::UploadProgress,
     session::UploadSession,
@@ -15,49 +15,53 @@ use super::{
 use crate::{
     client::{StorageClient, StorageError},
     failure::{Code, Failure},
-    service::{api::uploads::GetBuildUploadParts, operation::Operation as _},
+    service::api::{Id, uploads::GetBuildUploadParts},
 };
 
-/// How often a part gets another address because its own was refused.
-const FRESH_ADDRESSES: u32 = 3;
+/// How often a part gets another address after its address was refused.
+const MAX_NEW_ADDRESSES: u32 = 3;
 
-/// Detail of a failure of a part.
+/// Name of the detail of a failure that has the number of the part.
 const PART_NUMBER: &str = "part_number";
 
-/// What the parts of one upload need.
+/// Sends the parts of one upload.
 #[derive(Debug)]
 pub(super) struct PartUploader {
-    pub(super) counter: UploadSession,
+    pub(super) session: UploadSession,
     pub(super) plan: UploadPlan,
     pub(super) source: SourceFile,
-    /// Whether the digest of the file is made meanwhile.
+    /// Whether the SHA-256 of the file is computed.
     pub(super) hashes: bool,
     pub(super) progress: Arc<UploadProgress>,
     pub(super) storage: Arc<StorageClient>,
 }
 
 impl PartUploader {
-    pub(super) fn range(&self, number: u64) -> ByteRange {
-        self.plan.range(number, self.source.size())
+    /// Returns the position of part `number` in the file.
+    pub(super) fn part_range(&self, number: u64) -> FileRange {
+        self.plan.part_range(number, self.source.size())
     }
 
-    /// The addresses of parts, in the order asked for.
+    /// Returns the addresses of the parts `numbers`, each with its number, in this order.
     pub(super) async fn addresses(&self, numbers: Vec<u64>) -> Result<Vec<(u64, String)>, Failure> {
-        let upload_id = match &self.plan.flow {
-            UploadMode::Parts { upload_id, .. } => upload_id,
-            UploadMode::Whole { upload_url } => return Ok(vec![(1, upload_url.clone())]),
+        let upload_id = match &self.plan.mode {
+            UploadMode::Multipart { upload_id, .. } => upload_id,
+            UploadMode::SinglePart { upload_url } => return Ok(vec![(1, upload_url.clone())]),
         };
-        let arguments =
-            json!({"upload_id": upload_id, "object_key": self.plan.object_key, "part_numbers": numbers});
-        let reply = self.counter.insist(GetBuildUploadParts::NAME, arguments).await?;
-        let listed =
-            reply.get("upload_urls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let operation = GetBuildUploadParts {
+            upload_id: Id(upload_id.clone()),
+            object_key: Id(self.plan.object_key.clone()),
+            part_numbers: numbers.clone(),
+        };
 
-        numbers.into_iter().map(|number| Ok((number, address_of(number, listed)?))).collect()
+        let answer = self.session.call_with_retries(&operation).await?;
+        let listed = answer.get("upload_urls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+
+        numbers.into_iter().map(|number| Ok((number, find_address(number, listed)?))).collect()
     }
 
-    /// Whether the service still has the upload: it gives addresses for its parts then.
-    pub(super) async fn is_there(&self) -> Result<bool, Failure> {
+    /// Returns whether the upload exists at the service, which then returns addresses for its parts.
+    pub(super) async fn upload_exists(&self) -> Result<bool, Failure> {
         match self.addresses(vec![1]).await {
             Ok(_) => Ok(true),
             Err(failure) if matches!(failure.code, Code::Rejected | Code::NotFound) => Ok(false),
@@ -65,47 +69,50 @@ impl PartUploader {
         }
     }
 
-    /// Sends one part until the storage host has it; gives its `ETag`.
+    /// Sends part `number` until the storage host accepts it. Returns its `ETag`.
     pub(super) async fn send_part(&self, number: u64, mut address: String) -> Result<String, Failure> {
-        let (mut pauses, mut fresh) = (self.counter.timing.pauses(), 0);
-        let has_parts = matches!(self.plan.flow, UploadMode::Parts { .. });
+        let mut pauses = self.session.timing.pauses();
+        let mut new_addresses = 0;
+        let is_multipart = matches!(self.plan.mode, UploadMode::Multipart { .. });
 
         loop {
-            let error = match self.attempt(number, &address).await? {
-                Ok(tag) => return Ok(tag),
+            let error = match self.try_send(number, &address).await? {
+                Ok(etag) => return Ok(etag),
                 Err(error) => error,
             };
             match error {
-                StorageError::Refused { .. } if has_parts && fresh < FRESH_ADDRESSES => {
-                    fresh += 1;
-                    tracing::debug!(number, "the address of a part was refused; another one is asked for");
-                    if let Some((_, another)) = self.addresses(vec![number]).await?.into_iter().next() {
-                        address = another;
+                StorageError::Refused { .. } if is_multipart && new_addresses < MAX_NEW_ADDRESSES => {
+                    new_addresses += 1;
+                    tracing::debug!(number, "the address of a part was refused; a new address is requested");
+                    if let Some((_, new_address)) = self.addresses(vec![number]).await?.into_iter().next() {
+                        address = new_address;
                     }
                 }
                 StorageError::Transient { .. } => {
-                    let failure = given_up(number, &error);
+                    let failure = part_failure(number, &error);
                     let Some(pause) = pauses.next() else { return Err(failure) };
-                    tracing::debug!(number, "a part has to be sent again: {error}");
-                    self.counter.pause(pause, failure).await?;
+                    tracing::debug!(number, "a part is sent again: {error}");
+                    self.session.pause_after(failure, pause).await?;
                 }
-                error => return Err(given_up(number, &error)),
+                error => return Err(part_failure(number, &error)),
             }
         }
     }
 
-    /// One attempt: the outer error is that of the file, the inner one that of the storage host.
-    async fn attempt(&self, number: u64, address: &str) -> Result<Result<String, StorageError>, Failure> {
-        let (body, sending) = part_body::open(&self.source, self.range(number), &self.progress);
-        let limit = self.counter.timing.stall_limit;
+    /// Sends part `number` once. The outer error is of the local file, the inner error of the storage host.
+    async fn try_send(&self, number: u64, address: &str) -> Result<Result<String, StorageError>, Failure> {
+        let (body, transfer) = start_part(&self.source, self.part_range(number), &self.progress);
+        let limit = self.session.timing.stall_limit;
+
         let outcome = tokio::select! {
             outcome = self.storage.put(address, Body::wrap(body)) => outcome,
-            () = stall_limit(limit, || sending.gone()) => {
-                Err(StorageError::transient(format!("nothing was taken for {} s", limit.as_secs())))
+            () = wait_for_stall(limit, || transfer.sent()) => {
+                Err(StorageError::transient(format!("no byte was accepted for {} s", limit.as_secs())))
             }
         };
+
         if outcome.is_err()
-            && let Some(failure) = sending.failed().await
+            && let Some(failure) = transfer.fail().await
         {
             return Err(failure);
         }
@@ -114,37 +121,41 @@ impl PartUploader {
     }
 }
 
-/// The one address that the service names for a part.
-fn address_of(number: u64, listed: &[Value]) -> Result<String, Failure> {
-    let mut found =
-        listed.iter().filter(|one| one.get("part_number").and_then(Value::as_u64) == Some(number));
-    let address = found.next().and_then(|one| one.get("url")?.as_str());
-    let why = match (address, found.next()) {
+/// Returns the address of part `number` from the answer of the service, which must list it exactly once.
+fn find_address(number: u64, listed: &[Value]) -> Result<String, Failure> {
+    let is_of_part = |entry: &&Value| entry.get("part_number").and_then(Value::as_u64) == Some(number);
+    let mut found = listed.iter().filter(is_of_part);
+    let address = found.next().and_then(|entry| entry.get("url")?.as_str());
+
+    let count = match (address, found.next()) {
         (Some(address), None) => return Ok(address.to_owned()),
         (None, _) => "none",
         (Some(_), Some(_)) => "several",
     };
-    let message = format!(
-        "get_build_upload_parts: one address of part {number} was asked for, and the answer names {why}"
-    );
 
-    Err(Failure::new(Code::BadResponse, message))
+    Err(Failure::new(
+        Code::BadResponse,
+        format!(
+            "get_build_upload_parts: one address of part {number} was asked for, and the answer names {count}"
+        ),
+    ))
 }
 
-/// Ends when no byte has gone for a while.
-async fn stall_limit(limit: Duration, gone: impl Fn() -> u64) {
-    let mut last = gone();
+/// Waits until `sent` does not change during a period of `limit`.
+async fn wait_for_stall(limit: Duration, sent: impl Fn() -> u64) {
+    let mut previous = sent();
+
     loop {
         tokio::time::sleep(limit).await;
-        let now = gone();
-        if now == last {
+        let current = sent();
+        if current == previous {
             return;
         }
-        last = now;
+        previous = current;
     }
 }
 
-fn given_up(number: u64, error: &StorageError) -> Failure {
+fn part_failure(number: u64, error: &StorageError) -> Failure {
     let code = match error {
         StorageError::Transient { .. } => Code::ServiceUnavailable,
         StorageError::Refused { .. } | StorageError::Final(_) => Code::Rejected,
@@ -160,7 +171,7 @@ fn given_up(number: u64, error: &StorageError) -> Failure {
     }
 }
 
-/// Whether a part was not stored because its address was refused: only then a failure of a part has a status.
-pub(super) fn was_refused(failure: &Failure) -> bool {
+/// Returns whether a part was not accepted because its address was refused. No other failure of a part has a status.
+pub(super) fn is_refused_part(failure: &Failure) -> bool {
     failure.status.is_some() && failure.details.contains_key(PART_NUMBER)
 }

@@ -1,4 +1,4 @@
-//! Sending the parts: a few at a time, with addresses asked for as needed.
+//! Sends all parts of an upload: several at a time, with addresses requested in batches.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -14,110 +14,131 @@ use super::{
 };
 use crate::failure::{Code, Failure};
 
-/// Parts under way at once (specification, Multipart build upload: 3 to 5).
-const AT_ONCE: usize = 4;
+/// Number of parts that are sent at the same time (specification, Multipart build upload: 3 to 5).
+const PARALLEL_PARTS: usize = 4;
 
-/// Addresses that are asked for at once, and the most of them, so that the last few are three at least (specification:
-/// 3 to 10).
-const ADDRESSES: u64 = 8;
-const MOST_ADDRESSES: u64 = 10;
+/// Usual number of addresses of one request (specification: 3 to 10).
+const BATCH_SIZE: u64 = 8;
 
-/// What one task has brought about.
+/// Maximum number of addresses of one request. The last batch may be larger than the others, so that it never has fewer
+/// than three addresses.
+const MAX_BATCH_SIZE: u64 = 10;
+
+/// Result of a finished task.
 enum PartEvent {
-    /// Addresses of the next parts.
+    /// Addresses of further parts, each with its number.
     Addresses(Vec<(u64, String)>),
-    /// A part has been taken.
+    /// The storage host accepted the part with this number and returned this `ETag`.
     Sent(u64, String),
 }
 
-/// Sends every part that `tags` does not have yet; gives the digest of the file, where the carrier makes one.
-pub(super) async fn send(
-    part_uploader: Arc<PartUploader>,
-    tags: &mut PartEtags,
+/// Sends every part that is not in `etags`, and records it there and in the journal. Returns the SHA-256 of the file, if
+/// it is computed.
+pub(super) async fn send_parts(
+    uploader: Arc<PartUploader>,
+    etags: &mut PartEtags,
     mut journal: Option<&mut UploadJournal>,
 ) -> Result<Option<String>, Failure> {
-    part_uploader.progress.found(tags.keys().map(|number| part_uploader.range(*number).length).sum());
-    let digest = part_uploader.hashes.then(|| FileDigest::of(&part_uploader.source));
-    let mut wanted = PendingParts::new(part_uploader.plan.total_parts(), tags);
-    let (mut ready, mut tasks) = (VecDeque::new(), JoinSet::new());
-    let (mut asking, mut sending) = (false, 0);
+    uploader.progress.add_resumed(etags.keys().map(|number| uploader.part_range(*number).length).sum());
+    let digest = uploader.hashes.then(|| FileDigest::start(&uploader.source));
+    let mut pending = PendingParts::new(uploader.plan.total_parts(), etags);
+    let mut ready = VecDeque::new();
+    let mut tasks = JoinSet::new();
+    let (mut is_requesting, mut sending) = (false, 0);
 
     loop {
-        if ready.is_empty() && !asking && wanted.left > 0 {
-            let (part_uploader, numbers) = (Arc::clone(&part_uploader), wanted.next_few());
-            tasks.spawn(async move { part_uploader.addresses(numbers).await.map(PartEvent::Addresses) });
-            asking = true;
+        if ready.is_empty() && !is_requesting && pending.count > 0 {
+            let (uploader, numbers) = (Arc::clone(&uploader), pending.next_batch());
+            tasks.spawn(async move { uploader.addresses(numbers).await.map(PartEvent::Addresses) });
+            is_requesting = true;
         }
 
-        while sending < AT_ONCE
+        while sending < PARALLEL_PARTS
             && let Some((number, address)) = ready.pop_front()
         {
             if let Some(digest) = &digest {
-                digest.reach(part_uploader.range(number).end());
+                digest.advance_to(uploader.part_range(number).end());
             }
-            let part_uploader = Arc::clone(&part_uploader);
-            tasks.spawn(async move {
-                Ok(PartEvent::Sent(number, part_uploader.send_part(number, address).await?))
-            });
+            let uploader = Arc::clone(&uploader);
+            tasks.spawn(
+                async move { Ok(PartEvent::Sent(number, uploader.send_part(number, address).await?)) },
+            );
             sending += 1;
         }
 
-        let Some(ended) = tasks.join_next().await else { break };
-        match ended.unwrap_or_else(|stopped| Err(interrupted(&stopped)))? {
+        let Some(finished) = tasks.join_next().await else { break };
+        match finished.unwrap_or_else(|stopped| Err(stopped_task_failure(&stopped)))? {
             PartEvent::Addresses(addresses) => {
                 ready.extend(addresses);
-                asking = false;
+                is_requesting = false;
             }
-            PartEvent::Sent(number, tag) => {
-                note(&mut journal, number, &tag);
-                tags.insert(number, tag);
+            PartEvent::Sent(number, etag) => {
+                record_part(&mut journal, number, &etag);
+                etags.insert(number, etag);
                 sending -= 1;
             }
         }
     }
 
     match digest {
-        Some(digest) => digest.finish(part_uploader.source.size()).await.map(Some),
+        Some(digest) => digest.finish(uploader.source.size()).await.map(Some),
         None => Ok(None),
     }
 }
 
-fn note(journal: &mut Option<&mut UploadJournal>, number: u64, tag: &str) {
+fn record_part(journal: &mut Option<&mut UploadJournal>, number: u64, etag: &str) {
     let Some(journal) = journal else { return };
-    if let Err(error) = journal.done(number, tag) {
-        tracing::warn!("the upload cannot be taken up again after an end: {error}");
+    if let Err(error) = journal.add_part(number, etag) {
+        tracing::warn!("the upload cannot be resumed if the process ends: {error}");
     }
 }
 
-fn interrupted(stopped: &JoinError) -> Failure {
+fn stopped_task_failure(stopped: &JoinError) -> Failure {
     Failure::new(Code::Cancelled, format!("a part was not sent: {stopped}"))
 }
 
-/// Parts whose addresses nobody has asked for yet.
+/// The parts whose addresses were not requested yet.
 struct PendingParts {
     next: u64,
-    left: u64,
-    had: BTreeSet<u64>,
+    count: u64,
+    /// Numbers of the parts that the storage host already has.
+    sent: BTreeSet<u64>,
 }
 
 impl PendingParts {
-    fn new(total: u64, tags: &PartEtags) -> Self {
-        let had: BTreeSet<_> = tags.keys().copied().collect();
-        Self { next: 1, left: total.saturating_sub(had.len() as u64), had }
+    fn new(total: u64, etags: &PartEtags) -> Self {
+        let sent: BTreeSet<_> = etags.keys().copied().collect();
+        Self { next: 1, count: total.saturating_sub(sent.len() as u64), sent }
     }
 
-    fn next_few(&mut self) -> Vec<u64> {
-        let count = if self.left > MOST_ADDRESSES { ADDRESSES } else { self.left };
-        self.left -= count;
+    /// Returns the numbers of the next batch.
+    fn next_batch(&mut self) -> Vec<u64> {
+        let size = if self.count > MAX_BATCH_SIZE { BATCH_SIZE } else { self.count };
+        self.count -= size;
 
         let mut numbers = Vec::new();
-        while (numbers.len() as u64) < count {
-            if !self.had.contains(&self.next) {
+        while (numbers.len() as u64) < size {
+            if !self.sent.contains(&self.next) {
                 numbers.push(self.next);
             }
             self.next += 1;
         }
 
         numbers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_have_three_to_ten_numbers_and_leave_out_sent_parts() {
+        let sent = PartEtags::from([(2, "e".to_owned()), (9, "e".to_owned())]);
+        let mut pending = PendingParts::new(13, &sent);
+
+        assert_eq!(pending.next_batch(), [1, 3, 4, 5, 6, 7, 8, 10]);
+        assert_eq!(pending.next_batch(), [11, 12, 13]);
+        assert_eq!(pending.count, 0);
     }
 }

@@ -1,9 +1,9 @@
-//! The platform of a build by the name of its file (supplement 16).
+//! The platform of a build, derived from its file name (supplement 16).
 
 use crate::service::api::builds::BuildPlatform;
 
-/// `None`: the name does not say it.
-pub fn by_name(file_name: &str) -> Option<BuildPlatform> {
+/// Returns the platform that the extension of `file_name` stands for, if it stands for exactly one.
+pub fn platform_from_file_name(file_name: &str) -> Option<BuildPlatform> {
     let (_, extension) = file_name.rsplit_once('.')?;
     Some(match extension.to_ascii_lowercase().as_str() {
         "apk" => BuildPlatform::Android,

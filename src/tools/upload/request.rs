@@ -1,91 +1,106 @@
-//! From a file and a few words to an [`UploadJob`].
+//! A request to upload a file, and its preparation.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    ops::RangeInclusive,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    FileServices, SourceFile, UploadJob, UploadProgress, platform_from_file_name, provenance,
-    session::UploadSession,
+    FileServices, UploadProgress, job::UploadJob, platform_from_file_name, provenance,
+    session::UploadSession, source_file::SourceFile,
 };
 use crate::{
     call::gateway::Gateway,
     failure::Failure,
     fields::Fields,
-    tools::files::{FilesRoot, hexadecimal},
+    tools::{
+        files::{FilesRoot, hexadecimal},
+        project_client::ProjectClient,
+    },
     violation::Violation,
 };
 
-/// Slowest rate that the time limit of an upload allows for, in bytes a minute: 256 KiB/s, a slow line at home.
-const SLOWEST: u64 = 60 * 256 * 1024;
+/// Lowest rate that the time limit of an upload allows for, in bytes a minute: 256 KiB/s, a slow line at home.
+const SLOWEST_RATE: u64 = 60 * 256 * 1024;
 
-/// Minutes that the service gives a multipart upload by itself, and the most that it gives (supplement 10.4). One in a
-/// single piece would have 10.
-const MINUTES: std::ops::RangeInclusive<u64> = 60..=1_440;
+/// Default and maximum time limit of a multipart upload, in minutes (supplement 10.4). The default for a single-part
+/// upload is 10.
+const TIME_LIMIT_MINUTES: RangeInclusive<u64> = 60..=1_440;
 
-/// What is to be uploaded, and how.
+/// A request to upload a file.
 #[derive(Debug)]
-pub struct UploadRequest<'a> {
-    /// As the caller names the file.
-    pub path: &'a str,
-    /// Project, where the caller names one.
-    pub project: Option<&'a str>,
-    /// Arguments of `initiate_build_upload`, as far as they were given.
-    pub options: Fields,
-    /// Whether `details` is filled from git and CI.
-    pub fills_details: bool,
-    /// Word of `details.upload.method`.
-    pub method: &'a str,
-    /// Whether an unfinished upload of the same file is taken up; otherwise it is cancelled.
-    pub resumes: bool,
-    /// Whether the digest of the file is made.
-    pub hashes: bool,
+pub(crate) struct UploadRequest<'a> {
+    /// Name of the file as the caller wrote it.
+    pub(crate) path: &'a str,
+    /// Project, if the caller names one.
+    pub(crate) project: Option<&'a str>,
+    /// Arguments of `initiate_build_upload` that the caller set.
+    pub(crate) options: Fields,
+    /// Whether `details` is filled in from git and CI.
+    pub(crate) fills_details: bool,
+    /// Value of `details.upload.method`.
+    pub(crate) method: &'a str,
+    /// Whether an unfinished upload of the same file is resumed. Otherwise it is cancelled.
+    pub(crate) resumes: bool,
+    /// Whether the SHA-256 of the file is computed.
+    pub(crate) hashes: bool,
 }
 
-/// What others see and do of an upload.
+/// Observes and cancels an upload.
 #[derive(Clone, Debug)]
-pub struct UploadHandle {
-    /// How far it has come.
-    pub progress: Arc<UploadProgress>,
-    /// Ends it when it is cancelled: the service frees what it holds for it.
-    pub cancelled: CancellationToken,
+pub(crate) struct UploadHandle {
+    /// Progress of the upload.
+    pub(crate) progress: Arc<UploadProgress>,
+    /// Cancels the upload. The service then frees the reserved space.
+    pub(crate) cancelled: CancellationToken,
+}
+
+impl UploadHandle {
+    fn new(source: &SourceFile) -> Self {
+        let progress = Arc::new(UploadProgress::new(source.size()));
+        Self { progress, cancelled: CancellationToken::new() }
+    }
 }
 
 impl UploadRequest<'_> {
-    /// Looks at the file, without holding it.
+    /// Checks the file without keeping it open. Returns the handle for [`Self::into_job_with`].
     ///
     /// # Errors
-    /// As [`Self::job`].
-    pub fn check(&self, root: &FilesRoot) -> Result<UploadHandle, Failure> {
+    /// The same as for [`Self::into_job`].
+    pub(crate) fn check_file(&self, root: &FilesRoot) -> Result<UploadHandle, Failure> {
         let source = SourceFile::open(root, self.path)?;
         if !self.options.contains_key("platform") {
             platform(&source.file_name())?;
         }
-        Ok(handle(&source))
+        Ok(UploadHandle::new(&source))
     }
 
-    /// Opens the file and fills in what was left open.
+    /// Opens the file and fills in the arguments that the caller did not set.
     ///
     /// # Errors
-    /// `file_error`; `invalid_arguments` when the file's name does not say the platform.
-    pub async fn job(
+    /// `file_error`; `invalid_arguments` if the file name does not tell the platform.
+    pub(crate) async fn into_job(
         self,
         gateway: &Gateway,
         files: &FileServices,
         root: &FilesRoot,
     ) -> Result<UploadJob, Failure> {
         let source = SourceFile::open(root, self.path)?;
-        let handle = handle(&source);
-        self.filled(source, handle, gateway, files).await
+        let handle = UploadHandle::new(&source);
+        self.build_job(source, handle, gateway, files).await
     }
 
-    /// The same for a file that was checked before.
+    /// Does the same as [`Self::into_job`] for a file that was checked before.
     ///
     /// # Errors
-    /// As [`Self::job`]; `file_error` when the file has another size now.
-    pub async fn checked(
+    /// The same as for [`Self::into_job`]; `file_error` if the size of the file has changed.
+    pub(crate) async fn into_job_with(
         self,
         handle: UploadHandle,
         gateway: &Gateway,
@@ -94,12 +109,12 @@ impl UploadRequest<'_> {
     ) -> Result<UploadJob, Failure> {
         let source = SourceFile::open(root, self.path)?;
         if source.size() != handle.progress.total() {
-            return Err(source.changed());
+            return Err(source.modified_error());
         }
-        self.filled(source, handle, gateway, files).await
+        self.build_job(source, handle, gateway, files).await
     }
 
-    async fn filled(
+    async fn build_job(
         self,
         source: SourceFile,
         handle: UploadHandle,
@@ -107,95 +122,130 @@ impl UploadRequest<'_> {
         files: &FileServices,
     ) -> Result<UploadJob, Failure> {
         let mut arguments = self.options;
-        let file_name = source.file_name();
+        fill_from_file_name(&mut arguments, &source.file_name())?;
 
-        if !arguments.contains_key("platform") {
-            arguments.insert("platform".to_owned(), platform(&file_name)?);
-        }
-
-        arguments.entry("name").or_insert_with(|| json!(file_name));
-        arguments.insert("file_name".to_owned(), json!(file_name));
-        arguments.entry("multipart").or_insert(Value::Bool(true));
-
+        // The digest covers only what follows from the request. The details may differ at the next attempt.
         let request_digest = request_digest(&arguments);
-        let span = allow(&mut arguments, source.size());
-
+        let time_limit = choose_time_limit(&mut arguments, source.size());
         if self.fills_details {
-            fill(&mut arguments, files, &source, self.method).await;
+            fill_details(&mut arguments, files, &source, self.method).await;
         }
+
+        let client = ProjectClient { gateway: gateway.clone(), project: self.project.map(str::to_owned) };
+        let session = UploadSession {
+            client,
+            timing: files.timing.clone(),
+            deadline: Duration::ZERO,
+            cancelled: handle.cancelled,
+        };
 
         Ok(UploadJob {
-            counter: UploadSession {
-                gateway: gateway.clone(),
-                project: self.project.map(str::to_owned),
-                timing: files.timing.clone(),
-                end: Duration::ZERO,
-                cancelled: handle.cancelled,
-            },
+            session,
             storage: Arc::clone(&files.storage),
             progress: handle.progress,
             source,
-            span,
+            time_limit,
             arguments,
             request_digest,
-            state: files.state.as_ref().map(|state| state.join("uploads")),
+            journal_directory: files.state.as_ref().map(|state| state.join("uploads")),
             resumes: self.resumes,
             hashes: self.hashes,
-            is_noted: Arc::default(),
-            begun: Arc::default(),
+            is_resumable: Arc::default(),
+            ids: Arc::new(Mutex::new(None)),
         })
     }
 }
 
-fn handle(source: &SourceFile) -> UploadHandle {
-    UploadHandle {
-        progress: Arc::new(UploadProgress::new(source.size())),
-        cancelled: CancellationToken::new(),
+/// Fills in the arguments that follow from the file name, and the default of `multipart`.
+fn fill_from_file_name(arguments: &mut Fields, file_name: &str) -> Result<(), Failure> {
+    if !arguments.contains_key("platform") {
+        arguments.insert("platform".to_owned(), platform(file_name)?);
     }
+
+    arguments.entry("name").or_insert_with(|| json!(file_name));
+    arguments.insert("file_name".to_owned(), json!(file_name));
+    arguments.entry("multipart").or_insert(Value::Bool(true));
+
+    Ok(())
 }
 
-/// Asks for the time that a slow line needs, where the caller asks for none and the service would give less; how long
-/// the upload may take.
-fn allow(arguments: &mut Fields, size: u64) -> Duration {
-    let needed = size.div_ceil(SLOWEST).clamp(*MINUTES.start(), *MINUTES.end());
-    let is_whole = arguments.get("multipart") == Some(&Value::Bool(false));
+/// Returns how long the upload may take. Sets `upload_timeout` if the caller did not set it and a slow line needs more
+/// time than the service gives by default.
+fn choose_time_limit(arguments: &mut Fields, size: u64) -> Duration {
+    let (default, longest) = (*TIME_LIMIT_MINUTES.start(), *TIME_LIMIT_MINUTES.end());
+    let needed = size.div_ceil(SLOWEST_RATE).clamp(default, longest);
+    let is_single_part = arguments.get("multipart") == Some(&Value::Bool(false));
 
-    if is_whole || needed > *MINUTES.start() {
+    if is_single_part || needed > default {
         arguments.entry("upload_timeout").or_insert_with(|| json!(needed));
     }
 
     let minutes = arguments.get("upload_timeout").and_then(Value::as_u64).unwrap_or(needed);
-
     Duration::from_secs(60 * minutes)
 }
 
 fn platform(file_name: &str) -> Result<Value, Failure> {
-    let rule = || format!("is required: the name `{file_name}` does not say it");
-    let platform = platform_from_file_name(file_name).map(|platform| json!(platform));
-    platform.ok_or_else(|| Failure::invalid_arguments("upload_build", &[Violation::new("platform", rule())]))
+    platform_from_file_name(file_name).map(|platform| json!(platform)).ok_or_else(|| {
+        let rule = format!("is required: the file name `{file_name}` does not tell it");
+        Failure::invalid_arguments("upload_build", &[Violation::new("platform", rule)])
+    })
 }
 
-/// Digest of arguments, in whatever order they were given.
+/// Returns a digest of the arguments that does not depend on their order.
 fn request_digest(arguments: &Fields) -> String {
     let sorted: BTreeMap<_, _> = arguments.iter().collect();
     hexadecimal(digest(&SHA256, json!(sorted).to_string().as_bytes()))
 }
 
-/// Adds the parts of `details` that the caller left out.
-async fn fill(arguments: &mut Fields, files: &FileServices, source: &SourceFile, method: &str) {
-    let branch = files.job.as_ref().and_then(|job| job.branch.as_deref());
+/// Adds the parts of `details` that the caller did not set.
+async fn fill_details(arguments: &mut Fields, files: &FileServices, source: &SourceFile, method: &str) {
+    let job = files.ci_job.as_ref();
+    let branch = job.and_then(|job| job.branch.as_deref());
     let vcs = match source.path().parent() {
-        Some(directory) => provenance::vcs(directory, branch).await,
+        Some(directory) => provenance::read_vcs(directory, branch).await,
         None => None,
     };
-    let ci = files.job.as_ref().map(|job| job.ci.clone());
+    let ci = job.map(|job| job.ci.clone());
+    let upload = json!({"method": method, "cli_version": env!("CARGO_PKG_VERSION")});
+
     let details = arguments.entry("details").or_insert_with(|| json!({}));
     let Value::Object(details) = details else { return };
-    let upload = json!({"method": method, "cli_version": env!("CARGO_PKG_VERSION")});
 
     for (part, value) in [("vcs", vcs), ("ci", ci), ("upload", Some(upload))] {
         if let Some(value) = value {
             details.entry(part).or_insert(value);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_limit_follows_from_the_size() {
+        const GIB: u64 = 1 << 30;
+
+        let cases = [
+            (json!({"multipart": true}), 1, 60, Value::Null),
+            (json!({"multipart": false}), 1, 60, json!(60)),
+            (json!({"multipart": true}), 10 * GIB, 683, json!(683)),
+            (json!({"multipart": true}), 100 * GIB, 1_440, json!(1_440)),
+            (json!({"multipart": true, "upload_timeout": 5}), 10 * GIB, 5, json!(5)),
+        ];
+        for (given, size, minutes, timeout) in cases {
+            let mut arguments = given.as_object().expect("an object").clone();
+            let limit = choose_time_limit(&mut arguments, size);
+            assert_eq!(limit, Duration::from_secs(60 * minutes), "{given} {size}");
+            assert_eq!(arguments.get("upload_timeout").unwrap_or(&Value::Null), &timeout, "{given} {size}");
+        }
+    }
+
+    #[test]
+    fn the_digest_of_a_request_does_not_depend_on_the_order() {
+        let fields = |names: [&str; 2]| names.map(|name| (name.to_owned(), json!(1))).into_iter().collect();
+        let [one, other]: [Fields; 2] = [fields(["a", "b"]), fields(["b", "a"])];
+        assert_eq!(request_digest(&one), request_digest(&other));
+        assert_ne!(request_digest(&one), request_digest(&fields(["a", "c"])));
     }
 }

@@ -1,107 +1,93 @@
-//! Calls of operations for one project.
+//! Calls of operations for one upload.
 
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{cancelled, timing::UploadTiming};
+use super::timing::UploadTiming;
 use crate::{
-    call::gateway::Gateway,
+    call::reply::Reply,
     failure::{Code, Failure},
-    fields::Fields,
-    service::{
-        catalog::{self, OperationEntry},
-        tool::{CONFIRM, PROJECT_ID},
-    },
+    service::catalog::ListedOperation,
+    tools::project_client::ProjectClient,
 };
 
-/// The way to the operations of one project.
+/// Calls operations for one upload.
 #[derive(Clone, Debug)]
 pub(super) struct UploadSession {
-    pub(super) gateway: Gateway,
-    /// `None`: it follows from the settings or the key.
-    pub(super) project: Option<String>,
+    pub(super) client: ProjectClient,
     pub(super) timing: UploadTiming,
-    /// When the service ends the upload, by the clock of the gateway: no pause is longer than that.
-    pub(super) end: Duration,
-    /// Ends the pauses.
+    /// Time on the gateway's clock at which the service ends the upload. No pause lasts longer.
+    pub(super) deadline: Duration,
+    /// Ends the pauses, and the upload.
     pub(super) cancelled: CancellationToken,
 }
 
 impl UploadSession {
-    /// Finds out to which project `operation` goes, and stays with it.
-    pub(super) async fn settle(&mut self, operation: &str) -> Result<(), Failure> {
-        self.project = self.gateway.resolve_project(entry(operation)?, self.project.as_deref()).await?;
+    /// Finds the project that calls of the operation `O` go to, and uses it for all calls of the session.
+    pub(super) async fn resolve_project<O: ListedOperation>(&mut self) -> Result<(), Failure> {
+        let requested = self.client.project.as_deref();
+        self.client.project = self.client.gateway.resolve_project(O::entry(), requested).await?;
         Ok(())
     }
 
-    /// From now on the upload may take so long.
-    pub(super) fn allow(&mut self, span: Duration) {
-        self.end = self.gateway.clock().now() + span;
+    /// Sets the deadline to `time_limit` from now.
+    pub(super) fn set_deadline_after(&mut self, time_limit: Duration) {
+        self.deadline = self.client.gateway.clock().now() + time_limit;
     }
 
-    /// The same for the last words of an upload, which nobody waits for long.
-    pub(super) fn leaving(&self) -> Self {
-        let mut leaving = Self { cancelled: CancellationToken::new(), ..self.clone() };
-        leaving.allow(leaving.timing.cancel_limit);
-        leaving
+    /// Returns a session for the cancellation of the upload: it is not cancelled itself and has a short deadline.
+    pub(super) fn for_cancellation(&self) -> Self {
+        let mut session = Self { cancelled: CancellationToken::new(), ..self.clone() };
+        session.set_deadline_after(session.timing.cancel_limit);
+        session
     }
 
-    /// Waits before what failed is tried again: for so long, or as long as the service asks for.
+    /// Pauses before a repetition of what failed with `failure`: for `pause`, or for longer if the service asks for it.
     ///
     /// # Errors
-    /// The failure itself when that is longer than there is time; `cancelled`.
-    pub(super) async fn pause(&self, pause: Duration, failure: Failure) -> Result<(), Failure> {
-        let clock = self.gateway.clock();
-        let asked = failure.facts.retry_after;
-        let left = self.end.saturating_sub(clock.now());
+    /// `failure`, if the service asks for a pause beyond the deadline; `cancelled`.
+    pub(super) async fn pause_after(&self, failure: Failure, pause: Duration) -> Result<(), Failure> {
+        let clock = self.client.gateway.clock();
+        let retry_after = failure.facts.retry_after.unwrap_or_default();
+        let time_left = self.deadline.saturating_sub(clock.now());
 
-        if let Some(asked) = asked.filter(|asked| *asked > left) {
+        if retry_after > time_left {
             return Err(failure.hint(format!(
-                "it asks to wait {} s, and the upload has {} s left: upload the file again after that, with a longer `upload_timeout` where it needs one",
-                asked.as_secs(),
-                left.as_secs()
+                "the service asks to wait {} s, and the upload has {} s left: upload the file again after that, with a longer `upload_timeout` if it needs one",
+                retry_after.as_secs(),
+                time_left.as_secs()
             )));
         }
 
         tokio::select! {
-            () = clock.sleep(asked.unwrap_or_default().max(pause)) => Ok(()),
-            () = self.cancelled.cancelled() => Err(cancelled()),
+            () = clock.sleep(retry_after.max(pause)) => Ok(()),
+            () = self.cancelled.cancelled() => Err(cancelled_failure()),
         }
     }
 
-    /// Calls an operation that a person has agreed to, if it needs that; gives the answer.
-    pub(super) async fn call(&self, operation: &str, mut arguments: Fields) -> Result<Value, Failure> {
-        let entry = entry(operation)?;
-        if let Some(project) = &self.project {
-            arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
-        }
-
-        if entry.confirmation_question.is_some() {
-            arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
-        }
-
-        self.gateway.call(entry, arguments).await.map(|reply| reply.value().clone())
+    /// Calls `operation` and returns the answer.
+    pub(super) async fn call<O: ListedOperation>(&self, operation: &O) -> Result<Value, Failure> {
+        self.client.call(operation).await.map(Reply::into_value)
     }
 
-    /// The same for what may be repeated: again after a pause, as long as the service cannot be reached or is busy.
-    pub(super) async fn insist(&self, operation: &str, arguments: Value) -> Result<Value, Failure> {
-        let arguments = match arguments {
-            Value::Object(arguments) => arguments,
-            _ => Fields::new(),
-        };
+    /// Calls `operation`, which may be repeated, until it succeeds, fails for good or has no attempt left.
+    pub(super) async fn call_with_retries<O: ListedOperation>(
+        &self,
+        operation: &O,
+    ) -> Result<Value, Failure> {
         let mut pauses = self.timing.pauses();
 
         loop {
-            let failure = match self.call(operation, arguments.clone()).await {
+            let failure = match self.call(operation).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
             match pauses.next() {
-                Some(pause) if is_transient(&failure) => {
-                    tracing::debug!(operation, "called again: {failure}");
-                    self.pause(pause, failure).await?;
+                Some(pause) if may_be_repeated(&failure) => {
+                    tracing::debug!(operation = O::entry().name, "the call is repeated: {failure}");
+                    self.pause_after(failure, pause).await?;
                 }
                 _ => return Err(failure),
             }
@@ -109,15 +95,16 @@ impl UploadSession {
     }
 }
 
-/// Whether it may go better the next time.
-pub(super) fn is_transient(failure: &Failure) -> bool {
+/// Returns whether a call of an upload is repeated after `failure`. An unknown outcome is a reason to repeat the call,
+/// because these operations name an existing upload and have the same effect once or twice.
+pub(super) fn may_be_repeated(failure: &Failure) -> bool {
     matches!(
         failure.code,
         Code::ServiceUnavailable | Code::RateLimited | Code::Timeout | Code::OutcomeUnknown
     )
 }
 
-fn entry(operation: &str) -> Result<&'static OperationEntry, Failure> {
-    let unknown = || Failure::new(Code::NotFound, format!("there is no operation `{operation}`"));
-    catalog::find(operation).ok_or_else(unknown)
+/// Returns the failure of an upload that the caller cancelled.
+pub(super) fn cancelled_failure() -> Failure {
+    Failure::new(Code::Cancelled, "upload_build: cancelled by the caller")
 }

@@ -1,114 +1,127 @@
-//! The file that is uploaded: opened once, read at offsets, and checked for change.
+//! The file that is uploaded: it is opened once, read at offsets, and checked for changes.
 
-use std::{io, io::ErrorKind, path::Path, time::SystemTime};
+use std::{
+    io::{self, ErrorKind},
+    path::Path,
+    time::SystemTime,
+};
 
 use bytes::Bytes;
 use cap_std::fs::Metadata;
 
 use crate::{
     failure::Failure,
-    tools::files::{FilesRoot, OpenFile, change_time, file_error, file_id, read_error},
+    tools::files::{FileId, FilesRoot, OpenFile, change_time, file_error, file_id, read_error},
 };
 
-/// Bytes that are read, hashed and sent at a time.
-pub(super) const CHUNK: usize = 256 * 1024;
+/// Number of bytes that are read, hashed and sent at a time.
+const CHUNK_SIZE: usize = 256 * 1024;
 
-/// A regular file that is held open, and how it was when it was opened.
+/// An open regular file, and its state when it was opened.
 #[derive(Clone, Debug)]
-pub struct SourceFile {
+pub(super) struct SourceFile {
     file: OpenFile,
-    /// As the caller wrote it.
-    shown: String,
+    /// The name as the caller wrote it.
+    requested: String,
     state: FileState,
 }
 
-/// What is another one when somebody writes to a file, or puts another one in its place.
+/// State of a file. It changes when the file is written to or replaced.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct FileState {
     size: u64,
     modified: Option<SystemTime>,
-    changed: i128,
-    #[cfg(unix)]
-    file_id: (u64, u64),
-    #[cfg(not(unix))]
-    file_id: Option<SystemTime>,
+    change_time: i128,
+    file_id: FileId,
 }
 
-impl FileState {
-    fn of(found: &Metadata) -> Self {
-        let modified = found.modified().ok().map(cap_std::time::SystemTime::into_std);
-        Self { size: found.len(), modified, changed: change_time(found), file_id: file_id(found) }
+impl From<&Metadata> for FileState {
+    fn from(metadata: &Metadata) -> Self {
+        Self {
+            size: metadata.len(),
+            modified: metadata.modified().ok().map(cap_std::time::SystemTime::into_std),
+            change_time: change_time(metadata),
+            file_id: file_id(metadata),
+        }
     }
 }
 
 impl SourceFile {
-    /// The file of that name below the root.
+    /// Opens the file `name`.
     ///
     /// # Errors
-    /// `file_error`: missing, unreadable, empty, no regular file, or outside the root.
-    pub fn open(root: &FilesRoot, name: &str) -> Result<Self, Failure> {
+    /// `file_error` if the file is missing, unreadable, empty, not a regular file, or outside the root.
+    pub(super) fn open(root: &FilesRoot, name: &str) -> Result<Self, Failure> {
         let file = root.open(name)?;
-        let state = FileState::of(&file.metadata().map_err(|error| read_error(name, &error))?);
+        let metadata = file.metadata().map_err(|error| read_error(name, &error))?;
+
+        let state = FileState::from(&metadata);
         if state.size == 0 {
-            return Err(file_error(name, "is empty").hint("the service takes no empty build"));
+            return Err(file_error(name, "is empty").hint("the service does not accept empty builds"));
         }
-        Ok(Self { file, shown: name.to_owned(), state })
+
+        Ok(Self { file, requested: name.to_owned(), state })
     }
 
-    /// The resolved path.
-    pub fn path(&self) -> &Path {
+    /// Returns the resolved path.
+    pub(super) fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// Bytes.
-    pub fn size(&self) -> u64 {
+    /// Returns the size in bytes.
+    pub(super) fn size(&self) -> u64 {
         self.state.size
     }
 
-    /// The last segment of the path as the caller wrote it: a link may lead to a file of any name.
-    pub fn file_name(&self) -> String {
-        let name = Path::new(&self.shown).file_name().or_else(|| self.path().file_name());
+    /// Returns the last segment of the name as the caller wrote it. The resolved path may have another name if the name is
+    /// a link.
+    pub(super) fn file_name(&self) -> String {
+        let name = Path::new(&self.requested).file_name().or_else(|| self.path().file_name());
         name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// What another content of the file would have otherwise: size and times.
+    /// Returns size and times of the file as text. A file with other content has another stamp.
     pub(super) fn stamp(&self) -> String {
-        let since = self.state.modified.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
-        let written = since.map_or(0, |since| since.as_nanos());
-        format!("{}-{written}-{}", self.state.size, self.state.changed)
+        let since_epoch = self.state.modified.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let modified = since_epoch.map_or(0, |since| since.as_nanos());
+        format!("{}-{modified}-{}", self.state.size, self.state.change_time)
     }
 
-    /// Fails when the file is not as it was at first, or another one has its name.
-    pub fn unchanged(&self) -> Result<(), Failure> {
-        for now in [self.file.named(), self.file.metadata()] {
-            if FileState::of(&now.map_err(|error| self.lost(&error))?) != self.state {
-                return Err(self.changed());
+    /// Checks that the file has not changed since it was opened and still has its name.
+    ///
+    /// # Errors
+    /// `file_error` if the file was changed, replaced or removed.
+    pub(super) fn check_unchanged(&self) -> Result<(), Failure> {
+        for metadata in [self.file.current_metadata(), self.file.metadata()] {
+            let metadata = metadata.map_err(|error| self.access_error(&error))?;
+            if FileState::from(&metadata) != self.state {
+                return Err(self.modified_error());
             }
         }
         Ok(())
     }
 
-    /// Reads `length` bytes from `offset`, a chunk at a time, until `take` wants no more.
-    pub(super) fn read(
+    /// Reads `length` bytes from `offset` in chunks, until `consume` returns `false`.
+    pub(super) fn read_chunks(
         &self,
         offset: u64,
         length: u64,
-        mut take: impl FnMut(Bytes) -> bool,
+        mut consume: impl FnMut(Bytes) -> bool,
     ) -> Result<(), Failure> {
-        self.unchanged()?;
-        let (mut at, end) = (offset, offset + length);
+        self.check_unchanged()?;
+        let (mut position, end) = (offset, offset + length);
 
-        while at < end {
-            let wanted = usize::try_from(end - at).unwrap_or(CHUNK).min(CHUNK);
-            let mut chunk = vec![0; wanted];
-            let read = self.file.read_at(&mut chunk, at).map_err(|error| self.lost(&error))?;
+        while position < end {
+            let size = usize::try_from(end - position).unwrap_or(CHUNK_SIZE).min(CHUNK_SIZE);
+            let mut chunk = vec![0; size];
+            let read = self.file.read_at(&mut chunk, position).map_err(|error| self.access_error(&error))?;
             if read == 0 {
-                return Err(self.changed());
+                return Err(self.modified_error());
             }
 
             chunk.truncate(read);
-            at += read as u64;
-            if !take(Bytes::from(chunk)) {
+            position += read as u64;
+            if !consume(Bytes::from(chunk)) {
                 break;
             }
         }
@@ -116,23 +129,23 @@ impl SourceFile {
         Ok(())
     }
 
-    /// Another upload of it is under way.
-    pub(super) fn taken(&self) -> Failure {
-        file_error(&self.shown, "is being uploaded by another process or call")
-            .hint("wait for its end, then look with `list_builds` whether the build is there")
+    /// Returns the failure for a file that another upload is sending.
+    pub(super) fn busy_error(&self) -> Failure {
+        file_error(&self.requested, "is being uploaded by another process or call")
+            .hint("wait until that upload has ended, then look for the build with `list_builds`")
     }
 
-    fn lost(&self, error: &io::Error) -> Failure {
+    /// Returns the failure for a file that changed during the upload.
+    pub(super) fn modified_error(&self) -> Failure {
+        file_error(&self.requested, "changed while it was uploaded")
+            .hint("upload it again when no other program writes to it")
+    }
+
+    fn access_error(&self, error: &io::Error) -> Failure {
         match error.kind() {
-            ErrorKind::NotFound => file_error(&self.shown, "vanished while it was uploaded")
-                .hint("upload it again when nothing moves it any more"),
-            _ => read_error(&self.shown, error),
+            ErrorKind::NotFound => file_error(&self.requested, "vanished while it was uploaded")
+                .hint("upload it again when no other program moves or deletes it"),
+            _ => read_error(&self.requested, error),
         }
-    }
-
-    /// It is not what it was.
-    pub(super) fn changed(&self) -> Failure {
-        file_error(&self.shown, "changed while it was uploaded")
-            .hint("upload it again when nothing writes to it any more")
     }
 }

@@ -1,52 +1,43 @@
-//! The beginning of an upload: an unfinished one is taken up, or a new one is initiated.
+//! The start of an upload: an unfinished upload is resumed, or a new one is initiated.
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
-    OpenUpload, UploadJob, UploadStage, cancelled,
-    journal::{JournalError, JournalHeader, PartEtags, UploadJournal},
+    job::UploadJob,
+    journal::{JournalError, JournalHeader, PartEtags, RecordedUpload, UploadJournal},
+    open_upload::{OpenUpload, UploadStage},
     plan::{UploadMode, UploadPlan},
+    session::cancelled_failure,
 };
 use crate::{
-    failure::Failure,
-    service::{api::uploads::InitiateBuildUpload, operation::Operation as _},
+    failure::{Code, Failure},
+    service::api::uploads::InitiateBuildUpload,
 };
 
 impl UploadJob {
-    /// Takes up the unfinished upload of this very file, if there is one, else initiates.
+    /// Resumes the unfinished upload of the same file and request, or initiates a new one.
     pub(super) async fn open(&mut self) -> Result<OpenUpload, Failure> {
-        self.counter.settle(InitiateBuildUpload::NAME).await?;
-        let service = self.counter.gateway.service()?;
-        let project = self.counter.project.as_deref().unwrap_or_default();
-        let kept =
-            self.state.as_deref().map(|state| UploadJournal::open(state, &self.source, service, project));
-        let (journal, found) = match kept {
-            Some(Ok((journal, found))) => (Some(journal), found),
-            Some(Err(JournalError::Busy(others)))
-                if others.as_ref().is_none_or(|others| self.is_same(others)) =>
-            {
-                return Err(self.source.taken());
-            }
-            Some(Err(_)) | None => (None, None),
-        };
-        if let Some((head, tags)) = found
-            && let Some(stage) = self.left_over(&head, &tags).await?
+        self.session.resolve_project::<InitiateBuildUpload>().await?;
+        let (journal, recorded) = self.open_journal()?;
+
+        if let Some((header, etags)) = recorded
+            && let Some(stage) = self.unfinished_stage(&header, &etags).await?
         {
-            let plan = head.plan();
-            tracing::info!(build_id = plan.build_id, parts = tags.len(), "an unfinished upload is taken up");
-            return Ok(OpenUpload { plan, tags, journal, stage });
+            let plan = header.plan();
+            tracing::info!(build_id = plan.build_id, parts = etags.len(), "an unfinished upload is resumed");
+            return Ok(OpenUpload { plan, etags, journal, stage });
         }
 
-        let begun =
-            if self.counter.cancelled.is_cancelled() { Err(cancelled()) } else { self.initiate().await };
-        match (begun, journal) {
-            (Ok(plan), journal) => {
-                let journal = journal.and_then(|journal| self.keep(journal, &plan));
-                Ok(OpenUpload { plan, tags: PartEtags::new(), journal, stage: UploadStage::UploadIds })
+        let is_cancelled = self.session.cancelled.is_cancelled();
+        let initiated = if is_cancelled { Err(cancelled_failure()) } else { self.initiate().await };
+        match initiated {
+            Ok(plan) => {
+                let journal = journal.and_then(|journal| self.begin_journal(journal, &plan));
+                Ok(OpenUpload { plan, etags: PartEtags::new(), journal, stage: UploadStage::Initiated })
             }
-            (Err(failure), journal) => {
+            Err(failure) => {
                 if let Some(journal) = journal {
                     journal.remove();
                 }
@@ -55,54 +46,84 @@ impl UploadJob {
         }
     }
 
-    /// The upload that a journal tells of, if it can be taken up. One that nobody will take up is cancelled.
-    async fn left_over(
+    /// Opens the journal of the file, and returns the unfinished upload that it records. An upload without a journal
+    /// cannot be resumed.
+    ///
+    /// # Errors
+    /// An equal upload is in progress.
+    fn open_journal(&self) -> Result<(Option<UploadJournal>, Option<RecordedUpload>), Failure> {
+        let Some(directory) = self.journal_directory.as_deref() else { return Ok((None, None)) };
+        let client = &self.session.client;
+        let service = client.gateway.service()?;
+        let project = client.project.as_deref().unwrap_or_default();
+
+        match UploadJournal::open(directory, &self.source, service, project) {
+            Ok((journal, recorded)) => Ok((Some(journal), recorded)),
+            Err(JournalError::Busy(header))
+                if header.as_ref().is_none_or(|header| self.is_recorded_in(header)) =>
+            {
+                Err(self.source.busy_error())
+            }
+            Err(_) => Ok((None, None)),
+        }
+    }
+
+    /// Returns the stage of the upload that the journal records, or `None` if it cannot be resumed. An upload that is not
+    /// to be resumed is cancelled.
+    async fn unfinished_stage(
         &self,
-        head: &JournalHeader,
-        tags: &PartEtags,
+        header: &JournalHeader,
+        etags: &PartEtags,
     ) -> Result<Option<UploadStage>, Failure> {
-        let plan = head.plan();
-        if !(self.resumes && self.is_same(head)) {
-            self.discard(&plan).await?;
+        let plan = header.plan();
+        if !(self.resumes && self.is_recorded_in(header)) {
+            self.cancel_leftover(&plan).await?;
             return Ok(None);
         }
 
-        // Who ends now finds all of it later.
-        self.is_noted.store(true, Relaxed);
-        if self.part_uploader(&plan).is_there().await? {
-            return Ok(Some(UploadStage::UploadIds));
+        // If the process ends from here on, the next upload of the file finds this upload again.
+        self.is_resumable.store(true, Relaxed);
+        if self.part_uploader(&plan).upload_exists().await? {
+            return Ok(Some(UploadStage::Initiated));
         }
 
         // The process may have been killed while it waited for the answer to the completion.
-        let has_all = tags.len() as u64 == head.total_parts;
-        if has_all && self.is_built(&plan).await? {
+        let has_all_parts = etags.len() as u64 == header.total_parts;
+        if has_all_parts && self.is_built(&plan).await? {
             return Ok(Some(UploadStage::Built));
         }
 
-        self.is_noted.store(false, Relaxed);
+        self.is_resumable.store(false, Relaxed);
 
         Ok(None)
     }
 
-    /// Whether a journal is of this very upload.
-    fn is_same(&self, head: &JournalHeader) -> bool {
-        head.stamp == self.source.stamp() && head.request_digest == self.request_digest
+    /// Returns whether the journal records an upload of the same content with the same request.
+    fn is_recorded_in(&self, header: &JournalHeader) -> bool {
+        header.stamp == self.source.stamp() && header.request_digest == self.request_digest
     }
 
+    /// Initiates the upload and returns the plan that the service chose.
     pub(super) async fn initiate(&self) -> Result<UploadPlan, Failure> {
+        let size = self.source.size();
         let mut arguments = self.arguments.clone();
-        arguments.insert("file_size".to_owned(), json!(self.source.size()));
-        let answer = self.counter.call(InitiateBuildUpload::NAME, arguments).await?;
+        arguments.insert("file_size".to_owned(), json!(size));
+        let operation: InitiateBuildUpload =
+            serde_json::from_value(Value::Object(arguments)).map_err(|error| {
+                Failure::new(Code::InvalidArguments, format!("upload_build: {error}"))
+                    .hint("nothing was sent")
+            })?;
 
-        match UploadPlan::of(&answer, self.source.size()) {
+        let answer = self.session.call(&operation).await?;
+        match UploadPlan::from_answer(&answer, size) {
             Ok(plan) => Ok(plan),
             Err(failure) => Err(self.cancel_unusable(&answer, failure).await),
         }
     }
 
-    /// Begins the journal of a new upload; one in a single piece has none.
-    fn keep(&self, mut journal: UploadJournal, plan: &UploadPlan) -> Option<UploadJournal> {
-        let UploadMode::Parts { upload_id, part_size, total_parts } = &plan.flow else {
+    /// Writes the header of the journal of a new upload. A single-part upload has no journal.
+    fn begin_journal(&self, mut journal: UploadJournal, plan: &UploadPlan) -> Option<UploadJournal> {
+        let UploadMode::Multipart { upload_id, part_size, total_parts } = &plan.mode else {
             journal.remove();
             return None;
         };
@@ -121,7 +142,7 @@ impl UploadJob {
         match begun {
             Ok(()) => Some(journal),
             Err(error) => {
-                tracing::warn!("the upload cannot be taken up again after an end: {error}");
+                tracing::warn!("the upload cannot be resumed if the process ends: {error}");
                 None
             }
         }

@@ -1,29 +1,32 @@
-//! How patient an upload is.
+//! Pauses and time limits of uploads.
 
 use std::time::Duration;
 
-use crate::{backoff::jittered, client::CALL_LIMIT};
+use crate::{backoff::Backoff, client::CALL_LIMIT};
 
-/// Pauses and limits of uploads. Only tests have another one than [`UploadTiming::default`].
+/// Pauses and time limits of uploads. Programs use the default; tests use shorter times.
 #[derive(Clone, Debug)]
 pub struct UploadTiming {
-    /// Pauses before something that failed is tried again; each is drawn from half to the whole of it.
-    pub pauses: Vec<Duration>,
-    /// A part of which no byte was taken for so long has to start anew.
+    /// Pauses between attempts.
+    pub backoff: Backoff,
+    /// Maximum number of attempts for one part or call, including the first.
+    pub attempts: u32,
+    /// A part is sent again if the storage host accepts no byte for this long.
     pub stall_limit: Duration,
-    /// How long what an upload holds at the service is tried to be freed.
+    /// Time limit of the cancellation of an upload.
     pub cancel_limit: Duration,
-    /// How often somebody who waits is told how far it has come.
+    /// Interval of progress messages.
     pub progress_interval: Duration,
-    /// How long a tool's call waits before it answers that the upload goes on.
+    /// How long a call of the tool waits before it answers that the upload continues.
     pub wait_limit: Duration,
 }
 
 impl Default for UploadTiming {
     fn default() -> Self {
         Self {
-            // Specification, Multipart build upload.
-            pauses: [1, 2, 4, 8].map(Duration::from_secs).to_vec(),
+            // Pauses of 1, 2, 4 and 8 s (specification, Multipart build upload).
+            backoff: Backoff::new(Duration::from_secs(1), Duration::from_secs(8), 2.0),
+            attempts: 5,
             stall_limit: Duration::from_secs(120),
             cancel_limit: Duration::from_secs(12),
             progress_interval: Duration::from_secs(1),
@@ -33,8 +36,21 @@ impl Default for UploadTiming {
 }
 
 impl UploadTiming {
-    /// The pauses, one after the other.
-    pub(super) fn pauses(&self) -> impl Iterator<Item = Duration> {
-        self.pauses.iter().copied().map(jittered)
+    /// Returns the pauses between the attempts.
+    pub(super) fn pauses(&self) -> impl Iterator<Item = Duration> + Send + use<> {
+        self.backoff.pauses().take(self.attempts.saturating_sub(1) as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Specification, Multipart build upload.
+    #[test]
+    fn attempts_are_1_2_4_and_8_seconds_apart() {
+        let timing = UploadTiming::default();
+        let timing = UploadTiming { backoff: timing.backoff.without_jitter(), ..timing };
+        assert_eq!(timing.pauses().collect::<Vec<_>>(), [1, 2, 4, 8].map(Duration::from_secs));
     }
 }

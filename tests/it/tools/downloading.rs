@@ -10,6 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tas_mcp::{
+    backoff::Backoff,
     failure::Failure,
     sandbox::{keys, seed},
     tools::{
@@ -119,11 +120,11 @@ struct Direct {
 
 impl Direct {
     async fn new() -> Self {
-        let pauses: Arc<[Duration]> = Arc::new([Duration::ZERO; 3]);
+        let backoff = Backoff::new(Duration::ZERO, Duration::ZERO, 1.0);
         Self {
             service: Service::start().await,
             root: tempfile::tempdir().expect("a directory"),
-            options: DownloadOptions { pauses, ..DownloadOptions::default() },
+            options: DownloadOptions { backoff, attempts: 4, ..DownloadOptions::default() },
             audience: CallerContext::silent(),
             clock: Simulated::alone(),
             key: keys::DEMO,

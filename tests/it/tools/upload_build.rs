@@ -5,6 +5,7 @@ use std::{path::PathBuf, time::Duration};
 
 use serde_json::{Value, json};
 use tas_mcp::{
+    backoff::Backoff,
     sandbox::{Options, keys},
     settings::Settings,
     tools::upload::UploadTiming,
@@ -131,7 +132,10 @@ impl Scene {
 
 /// Retries at once, and never out of patience.
 fn quick() -> UploadTiming {
-    UploadTiming { pauses: vec![Duration::from_millis(1); 4], ..UploadTiming::default() }
+    UploadTiming {
+        backoff: Backoff::new(Duration::from_millis(1), Duration::from_millis(1), 1.0),
+        ..UploadTiming::default()
+    }
 }
 
 fn text_of(directory: &TempDir) -> String {

@@ -39,7 +39,7 @@ async fn patterns_choose_by_name() {
 async fn a_pattern_that_means_nothing_is_told() {
     let (_service, _root, mut host) = open().await;
     let report = host.succeed(TOOL, with(seed::RUN_FAILED, json!({"patterns": ["*.wav"]}))).await;
-    assert_eq!(report["hint"], "none of the run's 4 files is meant: see them with `list_run_artifacts`");
+    assert_eq!(report["hint"], "none of the run's 4 files matches: list them with `list_run_artifacts`");
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::{fs, time::Duration};
 
 use serde_json::{Value, json};
 use tas_mcp::{
+    backoff::Backoff,
     sandbox::keys,
     service::api::minions::MinionPlatform,
     tools::{
@@ -200,7 +201,10 @@ async fn it_goes_on_where_it_broke_with_a_fresh_address() {
     let dispatcher = Dispatcher::new(service.settings(keys::DEMO, &[]).tools_config());
     let storage = &dispatcher.files().expect("usable settings").storage;
     let destination = FilesRoot::new(root.path()).expect("a directory").destination("tools").expect("below");
-    let options = DownloadOptions { pauses: vec![Duration::ZERO; 4].into(), ..DownloadOptions::default() };
+    let options = DownloadOptions {
+        backoff: Backoff::new(Duration::ZERO, Duration::ZERO, 1.0),
+        ..DownloadOptions::default()
+    };
     let order = InstallerRequest { project: None, platform: MinionPlatform::Linux, overwrite: false };
     let saved = order
         .run(dispatcher.gateway(), storage, &destination, &options, &CallerContext::silent())

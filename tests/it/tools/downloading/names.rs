@@ -52,7 +52,7 @@ const REFUSED: [(&str, &str); 31] = [
     ("com¹", "has a segment that Windows takes for a device"),
     ("conin$", "has a segment that Windows takes for a device"),
     ("PRN .txt", "has a segment that Windows takes for a device"),
-    (".agent.log.part", "is kept for files that are not whole"),
+    (".agent.log.part", "is reserved for files that are incomplete"),
 ];
 
 /// What nobody sees does not even come so far: it is taken out of every answer of the service.
@@ -146,7 +146,7 @@ async fn two_files_of_one_name_do_not_meet() {
 
     // The first has another size than listed, and the second has no place.
     assert_eq!(report["details"]["failed_count"], 2, "{report}");
-    assert!(report.to_string().contains("is the place of another file of this run"), "{report}");
+    assert!(report.to_string().contains("is the name of another file of this run"), "{report}");
     assert_eq!(names_below(root.path()), [""; 0]);
 }
 
@@ -178,7 +178,7 @@ async fn a_name_below_the_name_of_a_file_is_a_failure_of_its_own() {
 
     let report = host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
 
-    assert!(failures(&report)[0].2.ends_with("would lie below a file that is there already"), "{report}");
+    assert!(failures(&report)[0].2.ends_with("would be inside a path that is a file"), "{report}");
     assert_eq!(names_below(&root.path().join("out")), ["a", "agent.log"]);
 }
 

@@ -200,7 +200,7 @@ async fn a_file_of_another_size_than_listed_is_not_saved() {
 
         assert_eq!(failure.code, Code::BadResponse);
 
-        let expected = format!("it is said to have {listed} bytes, and has {gateway}");
+        let expected = format!("it is listed with {listed} bytes, and has {gateway}");
 
         assert!(failure.message.ends_with(&expected), "{failure}");
         assert_eq!(direct.fetches().await.len(), 2, "the first is of this test");
@@ -221,7 +221,7 @@ async fn more_bytes_than_listed_are_not_taken() {
     direct.fault(HOST, json!({"bytes": 3_000_000})).await;
     let failure = direct.failing(LOG).await;
     assert_eq!(failure.code, Code::BadResponse);
-    assert!(failure.message.contains("more than the"), "{failure}");
+    assert!(failure.message.contains("sends more than the expected"), "{failure}");
 }
 
 #[tokio::test]
@@ -316,7 +316,7 @@ async fn a_pause_that_is_longer_than_anybody_waits_is_told() {
             (Code::ServiceUnavailable, &json!(asked))
         );
 
-        let said = format!("it asks to wait {asked} s: make the same call again after that");
+        let said = format!("the service asks to wait {asked} s: make the same call again after that");
 
         assert_eq!((failure.hint, direct.clock.pauses()), (Some(said), vec![]));
     }
@@ -362,7 +362,7 @@ async fn another_part_than_asked_for_is_not_taken() {
 
     let failure = direct.failing(LOG).await;
 
-    assert!(failure.message.contains("other parts than asked for"), "{failure}");
+    assert!(failure.message.contains("other parts than requested"), "{failure}");
 }
 
 #[tokio::test]

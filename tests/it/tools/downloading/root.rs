@@ -28,7 +28,7 @@ async fn a_destination_outside_the_root_is_refused_before_any_request() {
 
     for name in ["nul", "a/con.txt", "a ", "a\\b", "a\u{202e}"] {
         let error = host.fail(TOOL, into(name)).await;
-        assert!(error["message"].as_str().expect("a message").contains("cannot be made: it "), "{error}");
+        assert!(error["message"].as_str().expect("a message").contains("cannot be created: it "), "{error}");
     }
 
     assert_eq!(service.requests().await, [""; 0]);

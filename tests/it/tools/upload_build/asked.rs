@@ -60,7 +60,7 @@ async fn a_pause_that_is_longer_than_the_upload_has_is_told() {
 
         let hint = text(&error["hint"]);
 
-        assert!(hint.contains("it asks to wait 3601 s, and the upload has 3600 s left"), "{hint}");
+        assert!(hint.contains("the service asks to wait 3601 s, and the upload has 3600 s left"), "{hint}");
         assert_eq!((scene.left_over().await, scene.journals()), ((0, 0), vec![]));
     }
 }

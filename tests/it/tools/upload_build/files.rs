@@ -39,7 +39,7 @@ async fn what_is_no_file_below_the_root_is_refused_before_any_request() {
         drop(std::os::unix::net::UnixListener::bind(root.join("socket.apk")).expect("a socket"));
         cases.push(("link.apk".to_owned(), "is outside the files root"));
         cases.push(("loop.apk".to_owned(), "cannot be read"));
-        cases.push(("socket.apk".to_owned(), "is no regular file"));
+        cases.push(("socket.apk".to_owned(), "is not a regular file"));
     }
 
     let mut host = scene.host().await;
@@ -201,7 +201,7 @@ async fn what_has_changed_is_not_said_to_go_on() {
     let result = host.answer(call).await["result"].clone();
     let error: Value = serde_json::from_str(text(&result["content"][0]["text"])).expect("JSON");
 
-    assert_eq!(error["error"]["hint"], "upload it again when nothing writes to it any more", "{error}");
+    assert_eq!(error["error"]["hint"], "upload it again when no other program writes to it", "{error}");
     assert_eq!(scene.journals().len(), 1, "the next upload finds what is to be cancelled");
 }
 

@@ -54,7 +54,7 @@ async fn a_name_that_does_not_say_the_platform_needs_it() {
     let mut host = scene.host().await;
     let said = host.violations("upload_build", json!({"path": "game.zip"})).await;
 
-    assert_eq!(said, ["platform: is required: the name `game.zip` does not say it"]);
+    assert_eq!(said, ["platform: is required: the file name `game.zip` does not tell it"]);
     assert_eq!(scene.service.requests().await, [""; 0]);
 
     let build = host.succeed("upload_build", json!({"path": "game.zip", "platform": "xbox"})).await;

@@ -1,0 +1,107 @@
+//! The directory that files are saved into, before it exists.
+
+use std::{
+    io,
+    path::{Component, Path, PathBuf},
+};
+
+use cap_std::{ambient_authority, fs::Dir};
+
+use super::{FilesRoot, OpenDirectory, file_error, file_name, is_escape, read_error, write_error};
+use crate::failure::Failure;
+
+/// A directory to save files into. It need not exist: [`Destination::open`] creates it.
+#[derive(Clone, Debug)]
+pub struct Destination {
+    /// The name as the caller wrote it.
+    requested: String,
+    /// The directory that the path must not leave; `None` if the path is not confined.
+    root: Option<PathBuf>,
+    /// Relative to `root`, if there is one.
+    path: PathBuf,
+}
+
+impl FilesRoot {
+    /// Returns the directory `name` as a destination. Relative names begin at the root.
+    ///
+    /// # Errors
+    /// `file_error` if the name leaves the root or cannot be a directory name.
+    pub fn destination(&self, name: &str) -> Result<Destination, Failure> {
+        let requested = name.to_owned();
+        let Some(root) = self.confinement() else {
+            return Ok(Destination { requested, root: None, path: PathBuf::from(name) });
+        };
+
+        let relative = Path::new(name);
+        if relative.components().any(|component| component == Component::ParentDir) {
+            return Err(file_error(name, "must not contain `..`"));
+        }
+
+        // The part of the path that exists is resolved, because the caller may name the root through a link.
+        let absolute = root.join(relative);
+        let existing = absolute.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(root);
+        let resolved = existing.canonicalize().map_err(|error| read_error(name, &error))?;
+        self.check_inside(name, &resolved)?;
+
+        let missing = absolute.strip_prefix(existing).unwrap_or(Path::new(""));
+        for component in missing.components() {
+            let segment = component.as_os_str().to_string_lossy();
+            if let Some(problem) = file_name::segment_problem(&segment) {
+                return Err(file_error(name, &format!("cannot be created: it {problem}")));
+            }
+        }
+
+        let path = resolved.join(missing);
+        let path = path.strip_prefix(root).unwrap_or(Path::new("")).to_owned();
+
+        Ok(Destination { requested, root: Some(root.to_owned()), path })
+    }
+}
+
+impl Destination {
+    /// Returns the name as the caller wrote it.
+    pub(crate) fn requested(&self) -> &str {
+        &self.requested
+    }
+
+    /// Opens the directory, and creates it if it does not exist.
+    ///
+    /// # Errors
+    /// `file_error` if the directory cannot be created, is not a directory, or leaves the root through a link.
+    pub(crate) fn open(&self) -> Result<OpenDirectory, Failure> {
+        let opened = match &self.root {
+            None => self.open_unconfined(),
+            Some(root) => self.open_inside(root),
+        };
+        let (dir, path) = opened.map_err(|error| self.open_error(&error))?;
+
+        Ok(OpenDirectory::new(dir, path.canonicalize().unwrap_or(path)))
+    }
+
+    fn open_unconfined(&self) -> io::Result<(Dir, PathBuf)> {
+        std::fs::create_dir_all(&self.path)?;
+        Ok((Dir::open_ambient_dir(&self.path, ambient_authority())?, self.path.clone()))
+    }
+
+    fn open_inside(&self, root: &Path) -> io::Result<(Dir, PathBuf)> {
+        let dir = Dir::open_ambient_dir(root, ambient_authority())?;
+        if self.path.as_os_str().is_empty() {
+            return Ok((dir, root.to_owned()));
+        }
+
+        dir.create_dir_all(&self.path)?;
+        Ok((dir.open_dir(&self.path)?, root.join(&self.path)))
+    }
+
+    fn open_error(&self, error: &io::Error) -> Failure {
+        match error.kind() {
+            _ if is_escape(error) => {
+                file_error(&self.requested, "leads out of the files root through a link")
+            }
+            io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+                file_error(&self.requested, "is not a directory")
+            }
+            _ => write_error(&self.requested, error),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! File name patterns: one dialect for downloads and for the command line.
+//!
+//! `*` and `?` match within one segment, `[...]` matches one of several characters, `{a,b}` matches one of several
+//! texts, and the segment `**` matches any number of directories.
+
+use globset::{Glob, GlobBuilder, GlobMatcher};
+
+/// A compiled pattern for names with directories.
+#[derive(Clone, Debug)]
+pub(crate) struct FilePattern {
+    matcher: GlobMatcher,
+    /// Whether the pattern has no directories and is matched with the last segment of a name only.
+    matches_last_segment: bool,
+}
+
+impl FilePattern {
+    /// Compiles `pattern`.
+    ///
+    /// # Errors
+    /// The reason why the pattern is not valid.
+    pub(crate) fn new(pattern: &str) -> Result<Self, String> {
+        let matcher = compile(pattern.trim_start_matches('/'))?.compile_matcher();
+        Ok(Self { matcher, matches_last_segment: !pattern.contains('/') })
+    }
+
+    /// Returns whether `name`, with `/` between its segments, matches the pattern.
+    pub(crate) fn is_match(&self, name: &str) -> bool {
+        let last_segment = name.rsplit('/').next().unwrap_or(name);
+        self.matcher.is_match(if self.matches_last_segment { last_segment } else { name })
+    }
+}
+
+/// Returns whether `name` contains a character with a special meaning in patterns.
+pub(crate) fn is_pattern(name: &str) -> bool {
+    name.contains(['*', '?', '[', '{'])
+}
+
+/// Compiles `pattern` in the dialect of this module.
+pub(super) fn compile(pattern: &str) -> Result<Glob, String> {
+    if pattern.contains("***") {
+        return Err("`***` has no meaning; `**` matches any number of directories".to_owned());
+    }
+    GlobBuilder::new(pattern).literal_separator(true).build().map_err(|error| error.kind().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stay_within_a_segment_unless_doubled() {
+        let cases = [
+            ("*.png", "end.png", true),
+            ("*.png", "screenshots/end.png", true),
+            ("/*.png", "screenshots/end.png", false),
+            ("/*.png", "end.png", true),
+            ("logs/*", "logs/agent.log", true),
+            ("logs/*", "logs/old/agent.log", false),
+            ("logs/**", "logs/old/agent.log", true),
+            ("**/agent.log", "agent.log", true),
+            ("**/agent.log", "logs/old/agent.log", true),
+            ("logs/**/agent.log", "logs/agent.log", true),
+            ("a?c", "abc", true),
+            ("a?c/d", "a/c/d", false),
+            ("[ab].log", "b.log", true),
+            ("{a,b}.log", "c.log", false),
+            ("é?.log", "éü.log", true),
+            ("*", ".hidden", true),
+            ("A.log", "a.log", false),
+        ];
+        for (pattern, name, expected) in cases {
+            let compiled = FilePattern::new(pattern).expect("a valid pattern");
+            assert_eq!(compiled.is_match(name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn invalid_patterns_are_errors() {
+        for pattern in ["***", "[a", "{a"] {
+            assert!(FilePattern::new(pattern).is_err(), "{pattern}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The result of an upload.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A finished upload (supplement 15).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are those of the service")]
+pub struct FinishedUpload {
+    pub build_id: String,
+    pub project_id: Option<String>,
+    pub name: String,
+    pub file_name: String,
+    /// Bytes.
+    pub size: u64,
+    pub parts: u64,
+    /// Parts that an earlier, cut-off upload had sent.
+    pub parts_resumed: u64,
+    pub seconds: f64,
+    /// Bytes that had to be sent more than once.
+    pub bytes_sent_again: u64,
+    /// Of the file; absent with `checksum: false`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
