@@ -109,7 +109,7 @@ fn failures(report: &Value) -> Vec<(String, String, String)> {
 }
 
 /// A download that waits for nothing between attempts.
-struct Direct {
+struct DownloadFixture {
     service: Service,
     root: TempDir,
     options: DownloadOptions,
@@ -118,7 +118,7 @@ struct Direct {
     key: &'static str,
 }
 
-impl Direct {
+impl DownloadFixture {
     async fn new() -> Self {
         let backoff = Backoff::new(Duration::ZERO, Duration::ZERO, 1.0);
         Self {
@@ -137,20 +137,20 @@ impl Direct {
 
     /// Saves the file of that name of the failed run.
     async fn save(&self, name: &str) -> Result<DownloadReport, Failure> {
-        let order = DownloadRequest {
+        let request = DownloadRequest {
             run_id: seed::RUN_FAILED.to_owned(),
             patterns: Some(vec![name.to_owned()]),
             ..DownloadRequest::default()
         };
-        self.run(order).await
+        self.run(request).await
     }
 
-    async fn run(&self, order: DownloadRequest) -> Result<DownloadReport, Failure> {
+    async fn run(&self, request: DownloadRequest) -> Result<DownloadReport, Failure> {
         let settings = self.service.settings(self.key, &[]);
         let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(self.clock.clone());
         let root = FilesRoot::new(self.root.path()).expect("a directory");
         let destination = root.destination("out").expect("below the root");
-        order.run(dispatcher.gateway(), &destination, &self.options, &self.audience).await
+        request.run(dispatcher.gateway(), &destination, &self.options, &self.audience).await
     }
 
     /// The bytes of a file of the failed run as they are served.

@@ -36,13 +36,13 @@ mod tokens;
 const PART: usize = 1_000;
 
 /// A sandbox with small parts, a files root and a state directory.
-struct Scene {
+struct UploadFixture {
     service: Service,
     root: TempDir,
     state: TempDir,
 }
 
-impl Scene {
+impl UploadFixture {
     async fn open() -> Self {
         let options = Options { speed: 0.0, part_size: PART as u64, ..Options::default() };
         let [root, state] = [(), ()].map(|()| TempDir::new().expect("a directory"));
@@ -56,18 +56,18 @@ impl Scene {
         path
     }
 
-    /// Settings of this scene, with uploads that pause for no time.
+    /// Settings of this fixture, with uploads that pause for no time.
     fn settings(&self, key: &str, more: &[(&str, &str)]) -> Settings {
         let [root, state] = [&self.root, &self.state].map(text_of);
         let own = [("TAS_FILES_ROOT", root.as_str()), ("TAS_STATE_DIR", state.as_str())];
-        self.service.settings(key, &[&own, more].concat()).with_upload_timing(quick())
+        self.service.settings(key, &[&own, more].concat()).with_upload_timing(short_pauses())
     }
 
     async fn host(&self) -> Host {
         Host::open(&self.settings(keys::DEMO, &[])).await
     }
 
-    /// The variables of the binary in this scene.
+    /// The variables of the binary in this fixture.
     fn variables(&self) -> Vec<(String, String)> {
         let own = [
             ("TAS_BASE_URL", self.service.base_url()),
@@ -78,7 +78,7 @@ impl Scene {
     }
 
     /// How many uploads are under way, and in how many files the sandbox keeps bytes.
-    async fn left_over(&self) -> (usize, u64) {
+    async fn leftovers(&self) -> (usize, u64) {
         let shown = self.service.control("uploads").await;
         (shown["data"].as_array().expect("a list").len(), shown["files"].as_u64().expect("a number"))
     }
@@ -106,12 +106,12 @@ impl Scene {
     }
 
     /// Waits until so many parts are on their way and unanswered, and none has been answered.
-    async fn until_pending(&self, parts: usize) {
-        self.until_held(0, parts).await;
+    async fn wait_for_pending_parts(&self, parts: usize) {
+        self.wait_for_parts(0, parts).await;
     }
 
     /// Waits until so many parts have been answered, and so many are unanswered.
-    async fn until_held(&self, answered: usize, pending: usize) {
+    async fn wait_for_parts(&self, answered: usize, pending: usize) {
         loop {
             let puts = self.puts().await;
             let held = puts.iter().filter(|put| put.ends_with(" null")).count();
@@ -123,15 +123,15 @@ impl Scene {
     }
 
     /// Waits until nothing is under way at the service any more.
-    async fn until_nothing_is_left(&self) {
-        while self.left_over().await != (0, 0) {
+    async fn wait_for_cleanup(&self) {
+        while self.leftovers().await != (0, 0) {
             tokio::task::yield_now().await;
         }
     }
 }
 
 /// Retries at once, and never out of patience.
-fn quick() -> UploadTiming {
+fn short_pauses() -> UploadTiming {
     UploadTiming {
         backoff: Backoff::new(Duration::from_millis(1), Duration::from_millis(1), 1.0),
         ..UploadTiming::default()

@@ -13,7 +13,7 @@ fn with(run: &str, more: Value) -> Value {
 }
 
 #[tokio::test]
-async fn patterns_choose_by_name() {
+async fn patterns_select_files_by_name() {
     let cases: [(&[&str], &[&str]); 9] = [
         (&["*.png"], &["screenshots/end.png"]),
         (&["agent.log", "*.mp4"], &["agent.log", "recording.mp4"]),
@@ -36,14 +36,14 @@ async fn patterns_choose_by_name() {
 }
 
 #[tokio::test]
-async fn a_pattern_that_means_nothing_is_told() {
+async fn a_pattern_without_matches_is_reported() {
     let (_service, _root, mut host) = open().await;
     let report = host.succeed(TOOL, with(seed::RUN_FAILED, json!({"patterns": ["*.wav"]}))).await;
     assert_eq!(report["hint"], "none of the run's 4 files matches: list them with `list_run_artifacts`");
 }
 
 #[tokio::test]
-async fn players_choose_by_number_and_keep_their_folder() {
+async fn players_are_selected_by_number_and_keep_their_folders() {
     let (_service, root, mut host) = open().await;
     let only = json!({"players": [2], "patterns": ["agent.log"]});
     let report = host.succeed(TOOL, with(seed::RUN_TWO_PLAYERS, only)).await;
@@ -52,7 +52,7 @@ async fn players_choose_by_number_and_keep_their_folder() {
 }
 
 #[tokio::test]
-async fn the_id_of_a_player_needs_no_folder() {
+async fn files_of_a_single_player_have_no_folder() {
     let (service, root, mut host) = open().await;
     let id = player(seed::RUN_TWO_PLAYERS, 2);
     let report = host.succeed(TOOL, with(&id, json!({"patterns": ["agent.log"]}))).await;
@@ -62,7 +62,7 @@ async fn the_id_of_a_player_needs_no_folder() {
 }
 
 #[tokio::test]
-async fn a_player_that_the_run_lacks_is_not_found() {
+async fn a_missing_player_is_not_found() {
     let (_service, root, mut host) = open().await;
     for arguments in [
         with(seed::RUN_TWO_PLAYERS, json!({"players": [1, 3]})),
@@ -77,7 +77,7 @@ async fn a_player_that_the_run_lacks_is_not_found() {
 }
 
 #[tokio::test]
-async fn files_are_named_one_by_one_and_may_go_elsewhere() {
+async fn single_files_can_be_saved_under_other_names() {
     let (service, root, mut host) = open().await;
     let ids = [player(seed::RUN_TWO_PLAYERS, 1), player(seed::RUN_TWO_PLAYERS, 2)];
     let files = json!([
@@ -106,7 +106,7 @@ async fn files_are_named_one_by_one_and_may_go_elsewhere() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_meant_is_refused_before_any_request() {
+async fn invalid_arguments_are_refused_before_any_request() {
     let (service, _root, mut host) = open().await;
     let id = player(seed::RUN_FAILED, 1);
     let file = |run_id: &str, file_ref: &str, path: &str| json!({"run_id": run_id, "file_ref": file_ref, "relative_path": path});

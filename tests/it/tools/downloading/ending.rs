@@ -20,24 +20,24 @@ use tas_mcp::{
     },
 };
 
-use super::{Direct, NAMES, TOOL, all_of, files_below, names_below, open};
+use super::{DownloadFixture, NAMES, TOOL, all_of, files_below, names_below, open};
 
 fn whole_run() -> DownloadRequest {
     DownloadRequest { run_id: seed::RUN_FAILED.to_owned(), ..DownloadRequest::default() }
 }
 
 #[tokio::test]
-async fn out_of_time_the_same_call_goes_on() {
-    let mut direct = Direct::new().await;
-    direct.fault("get_file", json!({"cut": 100_000})).await;
-    direct.fault("get_file", json!({"reset": true, "times": 100})).await;
+async fn after_the_wait_limit_the_same_call_continues() {
+    let mut fixture = DownloadFixture::new().await;
+    fixture.fault("get_file", json!({"cut": 100_000})).await;
+    fixture.fault("get_file", json!({"reset": true, "times": 100})).await;
 
-    let half = direct.run(whole_run()).await.expect("a report");
+    let half = fixture.run(whole_run()).await.expect("a report");
 
     assert_eq!((half.status, half.file_count), ("incomplete", 3));
 
-    direct.audience.wait_limit = Some(Duration::ZERO);
-    let late = serde_json::to_value(direct.run(whole_run()).await.expect("a report")).expect("JSON");
+    fixture.audience.wait_limit = Some(Duration::ZERO);
+    let late = serde_json::to_value(fixture.run(whole_run()).await.expect("a report")).expect("JSON");
 
     assert_eq!(late["status"], "downloading");
 
@@ -47,25 +47,25 @@ async fn out_of_time_the_same_call_goes_on() {
     assert_eq!(known, 4);
     assert!(late["hint"].as_str().expect("a hint").contains("make the same call again"), "{late}");
     assert!(late["progress"].as_str().expect("a text").contains(" MiB, "), "{late}");
-    assert!(!direct.out().join("recording.mp4").exists());
+    assert!(!fixture.out().join("recording.mp4").exists());
 
-    direct.audience.wait_limit = None;
-    direct.service.control("requests").await;
+    fixture.audience.wait_limit = None;
+    fixture.service.control("requests").await;
 
     let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
     client
-        .delete(format!("{}/_sandbox/faults", direct.service.knowledge_url()))
+        .delete(format!("{}/_sandbox/faults", fixture.service.knowledge_url()))
         .send()
         .await
         .expect("an answer");
 
-    let before = direct.fetches().await.len();
-    let done = direct.run(whole_run()).await.expect("a report");
+    let before = fixture.fetches().await.len();
+    let done = fixture.run(whole_run()).await.expect("a report");
 
     assert_eq!((done.status, done.file_count), ("downloaded", 4));
-    assert_eq!(direct.fetches().await.split_off(before), ["knowledge 302", "storage 206"]);
-    assert!(files_below(&direct.out())["recording.mp4"] == direct.served("recording.mp4").await);
-    assert_eq!(names_below(&direct.out()), NAMES);
+    assert_eq!(fixture.fetches().await.split_off(before), ["knowledge 302", "storage 206"]);
+    assert!(files_below(&fixture.out())["recording.mp4"] == fixture.served("recording.mp4").await);
+    assert_eq!(names_below(&fixture.out()), NAMES);
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn a_cancelled_download_leaves_no_file_under_its_name() {
 }
 
 #[tokio::test]
-async fn at_most_four_files_come_at_once() {
+async fn at_most_four_files_are_downloaded_in_parallel() {
     let (service, _root, mut host) = open().await;
     let slow = json!({"operation": "get_run_artifact", "delay_ms": 600_000, "times": 100});
     service.fault(slow).await;
@@ -125,34 +125,34 @@ impl Disk for Small {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn without_room_the_call_ends_and_says_what_is_there_and_what_is_not() {
+async fn a_full_disk_ends_the_call_with_lists_of_saved_and_remaining_files() {
     const ENOSPC: i32 = 28;
     const EACCES: i32 = 13;
 
     for (error, said) in
         [(ENOSPC, "cannot be written: the disk is full"), (EACCES, "cannot be written: Permission denied")]
     {
-        let mut direct = Direct::new().await;
+        let mut fixture = DownloadFixture::new().await;
         // The video is written in pieces of 256 KiB.
         let small = Small { room: AtomicUsize::new(290_000), error };
-        direct.options.disk = Arc::new(small);
-        let order = DownloadRequest { patterns: Some(vec!["*.mp4".to_owned()]), ..whole_run() };
-        let failure = direct.run(order.clone()).await.expect_err("no room");
+        fixture.options.disk = Arc::new(small);
+        let request = DownloadRequest { patterns: Some(vec!["*.mp4".to_owned()]), ..whole_run() };
+        let failure = fixture.run(request.clone()).await.expect_err("no room");
         assert_eq!(failure.code, Code::FileError);
         assert!(failure.message.starts_with(&format!("`recording.mp4` {said}")), "{failure}");
         let details = Value::Object(*failure.details.clone());
         assert_eq!((&details["saved_count"], &details["remaining"]), (&json!(0), &json!(["recording.mp4"])));
-        let left = files_below(&direct.out());
+        let left = files_below(&fixture.out());
         assert_eq!(left.keys().collect::<Vec<_>>(), [".recording.mp4.part", ".recording.mp4.part.tag"]);
         // What a failed write has left is taken away again.
-        let whole = direct.served("recording.mp4").await;
+        let whole = fixture.served("recording.mp4").await;
         assert!(left[".recording.mp4.part"] == whole[..256 * 1024]);
-        direct.options.disk = DownloadOptions::default().disk;
-        let before = direct.fetches().await.len();
-        let report = direct.run(order).await.expect("room");
+        fixture.options.disk = DownloadOptions::default().disk;
+        let before = fixture.fetches().await.len();
+        let report = fixture.run(request).await.expect("room");
         assert_eq!(report.status, "downloaded");
-        assert_eq!(direct.fetches().await.split_off(before), ["knowledge 302", "storage 206"]);
-        assert!(files_below(&direct.out())["recording.mp4"] == whole);
+        assert_eq!(fixture.fetches().await.split_off(before), ["knowledge 302", "storage 206"]);
+        assert!(files_below(&fixture.out())["recording.mp4"] == whole);
     }
 }
 
@@ -171,13 +171,13 @@ impl Disk for Forgetful {
 }
 
 #[tokio::test]
-async fn a_file_that_the_disk_does_not_keep_does_not_get_its_name() {
-    let mut direct = Direct::new().await;
-    direct.options.disk = Arc::new(Forgetful);
-    let failure = direct.save("agent.log").await.expect_err("no file");
+async fn a_file_that_cannot_be_synced_does_not_get_its_name() {
+    let mut fixture = DownloadFixture::new().await;
+    fixture.options.disk = Arc::new(Forgetful);
+    let failure = fixture.save("agent.log").await.expect_err("no file");
     assert_eq!(failure.code, Code::FileError);
     assert!(failure.message.ends_with("cannot be written: the cable is out"), "{failure}");
-    assert_eq!(names_below(&direct.out()), [""; 0]);
+    assert_eq!(names_below(&fixture.out()), [""; 0]);
 }
 
 /// What is told of a download.
@@ -191,12 +191,12 @@ impl ProgressSink for Told {
 }
 
 #[tokio::test]
-async fn progress_goes_from_nothing_to_the_end() {
-    let mut direct = Direct::new().await;
+async fn progress_increases_to_the_total() {
+    let mut fixture = DownloadFixture::new().await;
     let told = Arc::new(Told::default());
-    direct.audience = CallerContext { progress: Arc::<Told>::clone(&told), ..CallerContext::silent() };
+    fixture.audience = CallerContext { progress: Arc::<Told>::clone(&told), ..CallerContext::silent() };
 
-    let report = direct.run(whole_run()).await.expect("a report");
+    let report = fixture.run(whole_run()).await.expect("a report");
     let told = told.0.lock().expect("no test panics here");
 
     assert_eq!(told.last(), Some(&(report.total_bytes, report.total_bytes)));

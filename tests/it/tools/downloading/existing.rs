@@ -15,10 +15,10 @@ use tas_mcp::{
     tools::download::{Disk, DownloadRequest},
 };
 
-use super::{Direct, NAMES, TOOL, all_of, failures, files_below, names_below, open, player, served};
+use super::{DownloadFixture, NAMES, TOOL, all_of, failures, files_below, names_below, open, player, served};
 
 #[tokio::test]
-async fn what_was_saved_is_not_fetched_again() {
+async fn saved_files_are_not_downloaded_again() {
     let (service, root, mut host) = open().await;
     let first = host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
     let before = service.requests().await.len();
@@ -36,7 +36,7 @@ async fn what_was_saved_is_not_fetched_again() {
 }
 
 #[tokio::test]
-async fn another_file_of_the_name_is_not_overwritten_unless_told() {
+async fn another_file_is_replaced_only_with_overwrite() {
     let (service, root, mut host) = open().await;
     let log = served(&service, &player(seed::RUN_FAILED, 1), "agent.log").await;
     let (out, mine) = (root.path().join("out"), vec![b'x'; log.len()]);
@@ -97,16 +97,16 @@ impl Disk for Other {
 }
 
 #[tokio::test]
-async fn a_file_that_comes_into_being_meanwhile_is_not_overwritten() {
-    let mut direct = Direct::new().await;
-    direct.options.disk = Arc::new(Other(direct.out().join("agent.log")));
+async fn a_file_created_during_the_download_is_not_replaced() {
+    let mut fixture = DownloadFixture::new().await;
+    fixture.options.disk = Arc::new(Other(fixture.out().join("agent.log")));
 
-    let failure = direct.save("agent.log").await.expect_err("no file");
+    let failure = fixture.save("agent.log").await.expect_err("no file");
 
     assert_eq!(failure.code, Code::FileError);
     assert!(failure.message.ends_with("was created by another program"), "{failure}");
-    assert_eq!(files_below(&direct.out())["agent.log"], b"mine");
-    assert_eq!(names_below(&direct.out()), ["agent.log"], "nothing that is not whole is left");
+    assert_eq!(files_below(&fixture.out())["agent.log"], b"mine");
+    assert_eq!(names_below(&fixture.out()), ["agent.log"], "nothing that is not whole is left");
 }
 
 /// Somebody else makes a directory of the name when all the bytes are there.
@@ -124,66 +124,66 @@ impl Disk for Obstructing {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_have_its_name_leaves_nothing() {
+async fn a_file_that_cannot_have_its_name_leaves_no_partial_file() {
     for overwrite in [false, true] {
-        let mut direct = Direct::new().await;
-        direct.options.disk = Arc::new(Obstructing(direct.out().join("agent.log")));
+        let mut fixture = DownloadFixture::new().await;
+        fixture.options.disk = Arc::new(Obstructing(fixture.out().join("agent.log")));
 
         let patterns = Some(vec!["agent.log".to_owned()]);
-        let order = DownloadRequest {
+        let request = DownloadRequest {
             run_id: seed::RUN_FAILED.to_owned(),
             patterns,
             overwrite,
             ..DownloadRequest::default()
         };
-        let failure = direct.run(order).await.expect_err("no file");
+        let failure = fixture.run(request).await.expect_err("no file");
 
         assert_eq!(failure.code, Code::FileError, "{failure}");
 
-        let left: Vec<_> = fs::read_dir(direct.out()).expect("a directory").flatten().collect();
+        let left: Vec<_> = fs::read_dir(fixture.out()).expect("a directory").flatten().collect();
 
         assert_eq!(left.len(), 1, "{left:?}");
-        assert!(direct.out().join("agent.log").is_dir());
+        assert!(fixture.out().join("agent.log").is_dir());
     }
 }
 
 /// The failed run, whose files have no times.
-async fn timeless(direct: &Direct) {
-    let address = format!("{}/runs/{}", direct.service.base_url(), seed::RUN_FAILED);
+async fn timeless(fixture: &DownloadFixture) {
+    let address = format!("{}/runs/{}", fixture.service.base_url(), seed::RUN_FAILED);
     let mut run: Value =
-        serde_json::from_slice(&direct.service.fetch(&address, keys::DEMO).await).expect("JSON");
+        serde_json::from_slice(&fixture.service.fetch(&address, keys::DEMO).await).expect("JSON");
 
     for file in run["players"][0]["artifacts"].as_array_mut().expect("files") {
         file.as_object_mut().expect("a file").retain(|name, _| !name.starts_with("uploaded"));
     }
 
-    direct.fault("get_run", json!({"body": run})).await;
+    fixture.fault("get_run", json!({"body": run})).await;
 }
 
 #[tokio::test]
-async fn an_unknown_time_is_the_same_only_to_somebody_who_replaces_nothing() {
-    let direct = Direct::new().await;
-    let mine = vec![b'x'; direct.served("agent.log").await.len()];
-    fs::create_dir(direct.out()).expect("a directory");
-    fs::write(direct.out().join("agent.log"), &mine).expect("a file");
+async fn a_file_of_unknown_time_is_kept_only_without_overwrite() {
+    let fixture = DownloadFixture::new().await;
+    let mine = vec![b'x'; fixture.served("agent.log").await.len()];
+    fs::create_dir(fixture.out()).expect("a directory");
+    fs::write(fixture.out().join("agent.log"), &mine).expect("a file");
 
     for overwrite in [false, true] {
-        timeless(&direct).await;
+        timeless(&fixture).await;
         let patterns = Some(vec!["agent.log".to_owned()]);
-        let order = DownloadRequest {
+        let request = DownloadRequest {
             run_id: seed::RUN_FAILED.to_owned(),
             patterns,
             overwrite,
             ..DownloadRequest::default()
         };
-        let report = direct.run(order).await.expect("a report");
+        let report = fixture.run(request).await.expect("a report");
         assert_eq!(report.files[0].kept, !overwrite);
-        assert_eq!(files_below(&direct.out())["agent.log"] == mine, !overwrite);
+        assert_eq!(files_below(&fixture.out())["agent.log"] == mine, !overwrite);
     }
 }
 
 #[tokio::test]
-async fn a_file_is_kept_only_with_its_time() {
+async fn a_file_with_another_time_is_not_kept() {
     let (_service, root, mut host) = open().await;
     host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
     let log = File::options().write(true).open(root.path().join("out/agent.log")).expect("a file");

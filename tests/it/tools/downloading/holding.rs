@@ -20,7 +20,7 @@ fn named(path: &Path) -> io::Result<Metadata> {
 
 /// Whoever had the file has removed it between its opening and its lock, and somebody may have made another one.
 #[tokio::test]
-async fn the_file_that_is_held_is_the_one_that_has_the_name() {
+async fn the_locked_file_is_the_one_that_has_the_name() {
     for is_made_again in [false, true] {
         let root = tempfile::tempdir().expect("a directory");
         let (path, opens) = (root.path().join("one"), Cell::new(0));
@@ -46,7 +46,7 @@ async fn the_file_that_is_held_is_the_one_that_has_the_name() {
 }
 
 #[tokio::test]
-async fn a_name_that_goes_on_changing_is_somebody_elses() {
+async fn a_file_that_is_replaced_again_and_again_counts_as_locked() {
     let root = tempfile::tempdir().expect("a directory");
     let path = root.path().join("one");
     let open = || opened(&path).and_then(|file| fs::remove_file(&path).map(|()| file));

@@ -40,7 +40,7 @@ async fn storage(head: &str, body: &str) -> Peer {
 }
 
 #[tokio::test]
-async fn it_is_saved_under_its_own_name_with_its_digest() {
+async fn an_installer_is_saved_under_its_own_name_with_its_digest() {
     let (service, root, mut host) = open().await;
     let saved = host.succeed(TOOL, linux()).await;
     let files = files_below(root.path());
@@ -67,7 +67,7 @@ async fn it_is_saved_under_its_own_name_with_its_digest() {
 }
 
 #[tokio::test]
-async fn without_a_platform_it_is_that_of_this_machine() {
+async fn the_default_platform_is_that_of_this_machine() {
     let (_service, root, mut host) = open().await;
     let arguments = json!({"destination_dir": "."});
     let Some(here) = MinionPlatform::here() else {
@@ -81,7 +81,7 @@ async fn without_a_platform_it_is_that_of_this_machine() {
 }
 
 #[tokio::test]
-async fn a_file_of_its_name_is_not_overwritten_unless_that_is_wanted() {
+async fn another_file_with_the_name_of_the_installer_is_replaced_only_with_overwrite() {
     let (service, root, mut host) = open().await;
     fs::create_dir(root.path().join("tools")).expect("a directory");
     fs::write(root.path().join("tools").join(NAME), "mine").expect("a file");
@@ -101,7 +101,7 @@ async fn a_file_of_its_name_is_not_overwritten_unless_that_is_wanted() {
 }
 
 #[tokio::test]
-async fn what_was_saved_is_kept_unless_another_one_is_there_now() {
+async fn a_saved_installer_is_kept_until_a_new_one_is_published() {
     for dates in [None, Some(["Mon, 02 Mar 2026 09:15:00 GMT", "Tue, 03 Mar 2026 09:15:00 GMT"])] {
         let (service, _root, mut host) = open().await;
         let dated = async |place: usize| {
@@ -128,7 +128,7 @@ async fn what_was_saved_is_kept_unless_another_one_is_there_now() {
 }
 
 #[tokio::test]
-async fn what_is_there_is_looked_at_with_a_fresh_address_too() {
+async fn an_expired_address_is_replaced_when_an_existing_installer_is_compared() {
     let (service, _root, mut host) = open().await;
     host.succeed(TOOL, linux()).await;
     service.fault(json!({"operation": "get_file", "status": 403})).await;
@@ -152,7 +152,7 @@ async fn redirects_are_followed_without_the_key() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_plain_http_elsewhere_is_not_followed() {
+async fn a_redirect_to_plain_http_is_not_followed() {
     let middle = storage("302 Found\r\nlocation: http://storage.example/a?signature=abc", "").await;
     let (_peer, root, mut host) = redirecting(&format!("http://{}/minion.exe", middle.address())).await;
     let error = host.fail(TOOL, linux()).await;
@@ -162,7 +162,7 @@ async fn a_redirect_to_plain_http_elsewhere_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_name_that_leads_elsewhere_is_refused() {
+async fn an_installer_name_outside_the_destination_is_refused() {
     for last in ["..%2Fevil", "%2e%2e", "", "nul.exe", "a%5Cb", "a%00b", ".x.part", "%2Fetc%2Fpasswd"] {
         let storage = storage("200 OK", "installer").await;
         let (_peer, root, mut host) =
@@ -174,7 +174,7 @@ async fn a_name_that_leads_elsewhere_is_refused() {
 }
 
 #[tokio::test]
-async fn what_storage_refuses_is_told_and_leaves_nothing() {
+async fn a_refusal_of_the_storage_host_is_reported_and_leaves_nothing() {
     let (service, root, mut host) = open().await;
     service.fault(json!({"operation": "get_file", "status": 404})).await;
 
@@ -190,7 +190,7 @@ async fn what_storage_refuses_is_told_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn it_goes_on_where_it_broke_with_a_fresh_address() {
+async fn a_broken_download_of_an_installer_is_continued_with_a_new_address() {
     let (service, root, _host) = open().await;
     for fault in [json!({"cut": 10}), json!({"status": 403}), json!({"reset": true})] {
         let mut fault = fault;
@@ -205,8 +205,8 @@ async fn it_goes_on_where_it_broke_with_a_fresh_address() {
         backoff: Backoff::new(Duration::ZERO, Duration::ZERO, 1.0),
         ..DownloadOptions::default()
     };
-    let order = InstallerRequest { project: None, platform: MinionPlatform::Linux, overwrite: false };
-    let saved = order
+    let request = InstallerRequest { project: None, platform: MinionPlatform::Linux, overwrite: false };
+    let saved = request
         .run(dispatcher.gateway(), storage, &destination, &options, &CallerContext::silent())
         .await
         .expect("a file");

@@ -64,7 +64,7 @@ const HIDDEN: [(&str, &str); 4] = [
 ];
 
 #[tokio::test]
-async fn names_with_what_nobody_sees_are_not_written() {
+async fn names_with_invisible_or_special_characters_are_refused() {
     for (name, reason) in HIDDEN {
         assert_eq!(file_name::path_problem(name), Some(reason), "{name:?}");
     }
@@ -77,7 +77,7 @@ async fn names_with_what_nobody_sees_are_not_written() {
 }
 
 #[tokio::test]
-async fn each_name_that_leads_elsewhere_is_refused_and_the_others_still_come() {
+async fn refused_names_do_not_stop_the_other_files() {
     let (service, root, mut host) = open().await;
     let long = ["x".repeat(241), "x/".repeat(501) + "x"];
     let names: Vec<_> =
@@ -106,7 +106,7 @@ async fn each_name_that_leads_elsewhere_is_refused_and_the_others_still_come() {
 }
 
 #[test]
-fn names_that_people_choose_are_names() {
+fn ordinary_names_are_accepted() {
     let long = "x".repeat(240);
     for fine in [
         "a",
@@ -137,7 +137,7 @@ fn names_that_people_choose_are_names() {
 }
 
 #[tokio::test]
-async fn two_files_of_one_name_do_not_meet() {
+async fn two_files_with_one_local_name_are_not_both_saved() {
     let (service, root, mut host) = open().await;
     listing(&service, &mut host, &["AGENT.log"]).await;
     service.fault(json!({"operation": "get_run_artifact", "body": "x", "status": 200})).await;
@@ -151,7 +151,7 @@ async fn two_files_of_one_name_do_not_meet() {
 }
 
 #[tokio::test]
-async fn odd_but_harmless_names_are_asked_for_as_they_are() {
+async fn unusual_names_are_requested_unchanged() {
     let (service, root, mut host) = open().await;
     let body = served(&service, &player(seed::RUN_FAILED, 1), "agent.log").await;
     let text = String::from_utf8(body.clone()).expect("UTF-8");
@@ -170,7 +170,7 @@ async fn odd_but_harmless_names_are_asked_for_as_they_are() {
 }
 
 #[tokio::test]
-async fn a_name_below_the_name_of_a_file_is_a_failure_of_its_own() {
+async fn a_name_inside_an_existing_file_fails_alone() {
     let (service, root, mut host) = open().await;
     std::fs::create_dir(root.path().join("out")).expect("a directory");
     std::fs::write(root.path().join("out/a"), "mine").expect("a file");
@@ -183,7 +183,7 @@ async fn a_name_below_the_name_of_a_file_is_a_failure_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_listing_of_nonsense_is_survived() {
+async fn an_invalid_listing_is_reported() {
     let (service, _root, mut host) = open().await;
     let body = |players: Value| json!({"multiplayer_run_id": seed::RUN_FAILED, "players": players});
 
@@ -203,7 +203,7 @@ async fn a_listing_of_nonsense_is_survived() {
 
 /// Whatever comes first.
 #[tokio::test]
-async fn a_file_is_no_directory_of_another_one() {
+async fn a_file_whose_name_is_a_directory_of_another_is_refused() {
     let (service, root, mut host) = open().await;
     listing(&service, &mut host, &["AGENT.log/under"]).await;
     service.fault(json!({"operation": "get_run_artifact", "body": "x", "status": 200})).await;
@@ -220,7 +220,7 @@ async fn a_file_is_no_directory_of_another_one() {
 }
 
 #[tokio::test]
-async fn a_file_without_a_name_is_told_of() {
+async fn a_file_without_a_name_is_reported() {
     let (service, root, mut host) = open().await;
     let mut run = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
     let files = run["players"][0]["artifacts"].as_array_mut().expect("files");

@@ -47,7 +47,7 @@ async fn the_root_itself_and_absolute_names_below_it_are_destinations() {
 }
 
 #[tokio::test]
-async fn a_file_is_no_destination() {
+async fn a_file_is_not_accepted_as_a_destination() {
     let (_service, root, mut host) = open().await;
     fs::write(root.path().join("taken"), "mine").expect("a file");
 

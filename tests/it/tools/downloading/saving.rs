@@ -75,7 +75,7 @@ async fn a_file_has_the_time_at_which_it_was_uploaded() {
 }
 
 #[tokio::test]
-async fn a_run_without_files_makes_no_directory() {
+async fn a_run_without_files_creates_no_directory() {
     let (_service, root, mut host) = open().await;
     let report = host.succeed(TOOL, all_of(seed::RUN_RUNNING)).await;
 
@@ -88,7 +88,7 @@ async fn a_run_without_files_makes_no_directory() {
 }
 
 #[tokio::test]
-async fn an_unknown_run_is_not_found_and_nothing_is_made() {
+async fn an_unknown_run_is_not_found_and_creates_nothing() {
     let (_service, root, mut host) = open().await;
     assert_eq!(host.fail(TOOL, all_of("nosuchrun01")).await["code"], "not_found");
     assert_eq!(names_below(root.path()), [""; 0]);
@@ -96,7 +96,7 @@ async fn an_unknown_run_is_not_found_and_nothing_is_made() {
 }
 
 #[tokio::test]
-async fn an_empty_file_is_a_file() {
+async fn an_empty_file_is_saved() {
     let (service, root, mut host) = open().await;
     let mut run = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
     run["players"][0]["artifacts"] = json!([{"filename": "empty.txt", "url": Value::Null, "size": 0}]);
@@ -113,7 +113,7 @@ async fn an_empty_file_is_a_file() {
 }
 
 #[tokio::test]
-async fn its_annotations_say_that_it_writes() {
+async fn the_annotations_of_the_tool_say_that_it_writes() {
     let (_service, _root, mut host) = open().await;
     let tools = host.request("tools/list", json!({})).await["result"]["tools"].clone();
     let hints = |name: &str| {

@@ -25,7 +25,7 @@ async fn in_project_scope_the_run_is_confirmed_before_an_organization_key_reads_
 }
 
 #[tokio::test]
-async fn in_project_scope_a_run_of_another_project_has_no_files() {
+async fn in_project_scope_a_run_of_another_project_is_not_downloaded() {
     let (service, root, mut host) = open_with(keys::ORGANIZATION, &[BOUND]).await;
     let error = host.fail(TOOL, all_of(seed::ARENA_RUN_FAILED)).await;
     assert_eq!(error["code"], "not_found");
@@ -34,7 +34,7 @@ async fn in_project_scope_a_run_of_another_project_has_no_files() {
 }
 
 #[tokio::test]
-async fn a_run_of_another_project_than_named_is_a_mismatch() {
+async fn a_run_of_another_project_is_a_mismatch() {
     for key in [keys::DEMO, keys::ORGANIZATION] {
         let (service, root, mut host) = open_with(key, &[BOTH]).await;
         let mut arguments = all_of(seed::RUN_FAILED);
@@ -60,7 +60,7 @@ async fn a_run_of_another_project_than_named_is_a_mismatch() {
 }
 
 #[tokio::test]
-async fn in_global_scope_the_run_finds_its_project() {
+async fn in_global_scope_the_project_is_found_by_the_run() {
     for (key, more) in [(keys::ORGANIZATION, &[BOTH][..]), (keys::ARENA, &[])] {
         let (_service, root, mut host) = open_with(key, more).await;
         let report: Value = host.succeed(TOOL, all_of(seed::ARENA_RUN_FAILED)).await;
@@ -70,7 +70,7 @@ async fn in_global_scope_the_run_finds_its_project() {
 }
 
 #[tokio::test]
-async fn a_key_that_may_not_read_runs_saves_nothing() {
+async fn a_key_without_permission_saves_nothing() {
     let (_service, root, mut host) = open_with(keys::POWERLESS, &[]).await;
     let error = host.fail(TOOL, all_of(seed::RUN_FAILED)).await;
     assert_eq!(error["details"]["required_permission"], "project:read-runs");

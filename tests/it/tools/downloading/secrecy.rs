@@ -18,7 +18,7 @@ async fn elsewhere(status: &str, body: &str) -> Peer {
 }
 
 #[tokio::test]
-async fn storage_gets_no_key() {
+async fn the_storage_host_gets_no_key() {
     let (service, _root, mut host) = open().await;
     host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
 
@@ -50,7 +50,7 @@ async fn an_address_of_another_host_is_used_without_the_key() {
 }
 
 #[tokio::test]
-async fn an_address_of_the_own_host_is_preferred_and_gets_the_key() {
+async fn an_address_of_the_service_itself_is_used_with_the_key() {
     let (service, root, mut host) = open().await;
     let id = player(seed::RUN_FAILED, 1);
     let log = served(&service, &id, "agent.log").await;
@@ -69,7 +69,7 @@ async fn an_address_of_the_own_host_is_preferred_and_gets_the_key() {
 }
 
 #[tokio::test]
-async fn an_address_that_does_not_work_is_replaced_by_that_of_the_operation() {
+async fn a_failing_address_is_replaced_by_the_operation_itself() {
     let refusing = elsewhere("404 Not Found", "").await;
     let addresses = [
         format!("http://{}/a", refusing.address()),
@@ -91,7 +91,7 @@ async fn an_address_that_does_not_work_is_replaced_by_that_of_the_operation() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_where_nothing_is_sent_is_told_without_its_secret() {
+async fn a_refused_redirect_is_reported_without_its_query() {
     let (service, root, mut host) = open().await;
     let headers = json!({"location": "http://storage.example/a?signature=abc"});
     let fault = json!({"operation": "get_run_artifact", "status": 302, "headers": headers, "times": 4});

@@ -30,7 +30,7 @@ async fn download(
 }
 
 #[tokio::test]
-async fn a_run_is_saved_in_a_directory_of_its_name_and_the_report_is_json() {
+async fn the_default_directory_is_the_run_id_and_the_report_is_json() {
     let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
     let (code, report, error) = download(&service, place.path(), &["run", seed::RUN_FAILED], &[]).await;
 
@@ -45,7 +45,7 @@ async fn a_run_is_saved_in_a_directory_of_its_name_and_the_report_is_json() {
 }
 
 #[tokio::test]
-async fn flags_choose_what_and_where() {
+async fn flags_select_files_and_destination() {
     let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
     let elsewhere = tempfile::tempdir().expect("a directory");
     let to = elsewhere.path().join("a/b");
@@ -81,7 +81,7 @@ async fn flags_choose_what_and_where() {
 }
 
 #[tokio::test]
-async fn a_files_root_binds_the_command_line_too() {
+async fn a_files_root_confines_the_command_line_too() {
     let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
     let root = place.path().join("root");
     std::fs::create_dir(&root).expect("a directory");
@@ -104,7 +104,7 @@ async fn a_files_root_binds_the_command_line_too() {
 }
 
 #[tokio::test]
-async fn existing_files_are_kept_until_overwrite_is_said() {
+async fn existing_files_are_kept_without_the_overwrite_flag() {
     let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
     let log = place.path().join("agent.log");
     std::fs::write(&log, "mine").expect("a file");
@@ -131,7 +131,7 @@ async fn existing_files_are_kept_until_overwrite_is_said() {
 }
 
 #[tokio::test]
-async fn an_installer_is_saved_where_it_is_wanted() {
+async fn an_installer_is_saved_in_the_named_directory() {
     let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
     let arguments = ["minion", "--platform", "darwin-aarch64", "--to", "tools"];
     let (code, saved, _) = download(&service, place.path(), &arguments, &[]).await;
@@ -145,7 +145,7 @@ async fn an_installer_is_saved_where_it_is_wanted() {
 }
 
 #[tokio::test]
-async fn the_exit_code_says_how_it_ended() {
+async fn the_exit_code_tells_the_outcome() {
     let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
     let gone = json!({"operation": "get_run_artifact", "status": 404});
     service.fault(gone).await;
@@ -166,7 +166,7 @@ async fn the_exit_code_says_how_it_ended() {
 
 /// A person names the place; what a model names stays below the root.
 #[tokio::test]
-async fn a_place_beside_the_working_directory_may_be_named_where_no_root_is_set() {
+async fn a_directory_outside_the_working_directory_is_accepted_without_a_root() {
     let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
     let working = place.path().join("working");
     std::fs::create_dir(&working).expect("a directory");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
 
-use super::{Scene, bytes, text};
+use super::{UploadFixture, bytes, text};
 use crate::support::{host::Host, stub::Stub};
 
 /// The answer to an initiation that can be followed, for three bytes.
@@ -23,16 +23,16 @@ async fn failing(initiation: Value, parts: Value) -> (Value, Vec<String>) {
     })
     .await;
 
-    let scene = Scene::open().await;
-    scene.write("game.apk", b"abc");
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", b"abc");
 
-    let (root, state) = (super::text_of(&scene.root), super::text_of(&scene.state));
+    let (root, state) = (super::text_of(&fixture.root), super::text_of(&fixture.state));
     let own =
         [("TAS_FILES_ROOT", root.as_str()), ("TAS_STATE_DIR", state.as_str()), ("TAS_PROJECT_ID", "demo")];
-    let settings = stub.settings(keys::DEMO, &own).with_upload_timing(super::quick());
+    let settings = stub.settings(keys::DEMO, &own).with_upload_timing(super::short_pauses());
     let error = Host::open(&settings).await.fail("upload_build", json!({"path": "game.apk"})).await;
 
-    assert_eq!(scene.journals(), [""; 0], "{error}");
+    assert_eq!(fixture.journals(), [""; 0], "{error}");
     (error, stub.requests())
 }
 
@@ -42,7 +42,7 @@ fn with(mut answer: Value, name: &str, value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_initiation_that_cannot_be_followed_is_cancelled() {
+async fn an_upload_with_an_inconsistent_plan_is_cancelled() {
     let wrong_count = "says 2 parts of 1 bytes, which is not the file's 3 bytes";
     let cases = [
         (with(initiated(), "part_size", json!(0)), "says 3 parts of 0 bytes"),
@@ -70,7 +70,7 @@ async fn an_initiation_that_cannot_be_followed_is_cancelled() {
 }
 
 #[tokio::test]
-async fn an_upload_in_one_piece_without_an_address_is_cancelled() {
+async fn a_single_part_upload_without_an_address_is_cancelled() {
     let answer = json!({"build_id": "b", "object_key": "o", "upload_type": "single-part"});
     let (error, requests) = failing(answer, Value::Null).await;
     assert!(text(&error["message"]).contains("lacks `upload_url`"), "{error}");
@@ -78,7 +78,7 @@ async fn an_upload_in_one_piece_without_an_address_is_cancelled() {
 }
 
 #[tokio::test]
-async fn an_initiation_that_names_no_upload_says_that_space_may_be_reserved() {
+async fn an_initiation_without_ids_warns_about_reserved_space() {
     for lacking in ["upload_id", "object_key"] {
         let mut answer = with(initiated(), "upload_type", json!("multipart"));
         answer.as_object_mut().expect("an object").remove(lacking);
@@ -100,7 +100,7 @@ fn urls(list: &[(u64, &str)]) -> Value {
 }
 
 #[tokio::test]
-async fn addresses_that_cannot_be_used_end_the_upload() {
+async fn unusable_part_addresses_end_the_upload() {
     let good = "http://127.0.0.1:9/1";
     let cases = [
         (urls(&[]), "the answer names none"),
@@ -127,48 +127,48 @@ async fn addresses_that_cannot_be_used_end_the_upload() {
 }
 
 #[tokio::test]
-async fn a_part_that_is_taken_without_an_etag_ends_the_upload() {
-    let scene = Scene::open().await;
-    scene.write("game.apk", &bytes(2_500));
+async fn an_accepted_part_without_an_etag_ends_the_upload() {
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", &bytes(2_500));
 
     for headers in [json!({}), json!({"etag": "\"\""})] {
         let fault = json!({"operation": "put_part", "status": 200, "headers": headers});
-        scene.service.fault(fault).await;
-        let error = scene.host().await.fail("upload_build", json!({"path": "game.apk"})).await;
+        fixture.service.fault(fault).await;
+        let error = fixture.host().await.fail("upload_build", json!({"path": "game.apk"})).await;
         assert_eq!(error["code"], "bad_response");
         assert!(text(&error["message"]).contains("answered 200 OK without an ETag"), "{error}");
-        assert_eq!((scene.left_over().await, scene.journals()), ((0, 0), vec![]));
+        assert_eq!((fixture.leftovers().await, fixture.journals()), ((0, 0), vec![]));
     }
 }
 
 /// The sandbox compares the tags, and would refuse this one with its quotes too.
 #[tokio::test]
-async fn a_tag_is_kept_without_quotes() {
-    let scene = Scene::open().await;
-    scene.write("game.apk", b"abc");
+async fn etags_are_kept_without_quotes() {
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", b"abc");
 
     let weak =
         json!({"operation": "put_part", "headers": {"etag": "W/\"900150983cd24fb0d6963f7d28e17f72\""}});
-    scene.service.fault(weak).await;
+    fixture.service.fault(weak).await;
 
-    let build = scene.host().await.succeed("upload_build", json!({"path": "game.apk"})).await;
+    let build = fixture.host().await.succeed("upload_build", json!({"path": "game.apk"})).await;
 
-    assert_eq!(scene.service.content(text(&build["build_id"])).await, Some(b"abc".to_vec()));
+    assert_eq!(fixture.service.content(text(&build["build_id"])).await, Some(b"abc".to_vec()));
 }
 
 #[tokio::test]
-async fn an_error_shows_neither_the_key_nor_an_address() {
-    let scene = Scene::open().await;
-    scene.write("game.apk", b"abc");
+async fn errors_contain_neither_the_key_nor_addresses() {
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", b"abc");
     for fault in
         [json!({"status": 500}), json!({"reset": true}), json!({"status": 403}), json!({"status": 404})]
     {
         let mut fault = fault;
         fault["operation"] = json!("put_part");
         fault["times"] = json!(10);
-        scene.service.fault(fault.clone()).await;
-        let error = scene.host().await.fail("upload_build", json!({"path": "game.apk"})).await.to_string();
-        scene.service.heal().await;
+        fixture.service.fault(fault.clone()).await;
+        let error = fixture.host().await.fail("upload_build", json!({"path": "game.apk"})).await.to_string();
+        fixture.service.heal().await;
         assert!(!error.contains("X-Amz") && !error.contains(keys::DEMO), "{fault}: {error}");
     }
 }

@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value;
 use tokio::process::Command;
 
-use super::{Scene, command::command, text};
+use super::{UploadFixture, command::command, text};
 
 /// Somebody without rights, on every system.
 const NOBODY: u32 = 65_534;
@@ -49,14 +49,14 @@ fn mode(path: &Path, mode: u32) {
 }
 
 /// Uploads as somebody who may not read everything: as root, which may, under another name.
-async fn uploaded(scene: &Scene, arguments: &[&str]) -> (Option<i32>, usize, Vec<Value>) {
-    let plain = command(scene, arguments);
+async fn uploaded(fixture: &UploadFixture, arguments: &[&str]) -> (Option<i32>, usize, Vec<Value>) {
+    let plain = command(fixture, arguments);
     // Who runs the tests owns what they make.
-    if scene.root.path().metadata().expect("a directory").uid() != 0 {
+    if fixture.root.path().metadata().expect("a directory").uid() != 0 {
         return ended(plain).await;
     }
 
-    for place in [&scene.root, &scene.state] {
+    for place in [&fixture.root, &fixture.state] {
         chown(place.path(), Some(NOBODY), Some(NOBODY)).expect("it can be given away");
     }
 
@@ -67,49 +67,49 @@ async fn uploaded(scene: &Scene, arguments: &[&str]) -> (Option<i32>, usize, Vec
     fs::copy(plain.as_std().get_program(), &program).expect("it can be copied");
 
     let mut other = like(&plain, &program);
-    other.args(plain.as_std().get_args()).env("HOME", scene.state.path()).uid(NOBODY).gid(NOBODY);
+    other.args(plain.as_std().get_args()).env("HOME", fixture.state.path()).uid(NOBODY).gid(NOBODY);
 
     ended(other).await
 }
 
 #[tokio::test]
-async fn what_may_not_be_read_is_refused_before_any_request() {
-    let scene = Scene::open().await;
-    mode(&scene.write("game.apk", b"abc"), 0o000);
-    let (code, built, errors) = uploaded(&scene, &["game.apk"]).await;
+async fn unreadable_files_are_refused_before_any_request() {
+    let fixture = UploadFixture::open().await;
+    mode(&fixture.write("game.apk", b"abc"), 0o000);
+    let (code, built, errors) = uploaded(&fixture, &["game.apk"]).await;
     assert_eq!((code, built, &errors[0]["code"]), (Some(2), 0, &Value::from("file_error")), "{errors:?}");
     assert!(text(&errors[0]["message"]).starts_with("`game.apk` cannot be read: "), "{errors:?}");
-    assert_eq!(scene.service.requests().await, [""; 0]);
+    assert_eq!(fixture.service.requests().await, [""; 0]);
 }
 
 /// Files that are meant may lie in it.
 #[tokio::test]
-async fn a_directory_of_a_pattern_that_may_not_be_read_is_told_of() {
-    let scene = Scene::open().await;
+async fn an_unreadable_directory_of_a_pattern_is_reported() {
+    let fixture = UploadFixture::open().await;
     for directory in ["a", "b"] {
-        fs::create_dir(scene.root.path().join(directory)).expect("a directory");
-        scene.write(&format!("{directory}/game.apk"), b"abc");
+        fs::create_dir(fixture.root.path().join(directory)).expect("a directory");
+        fixture.write(&format!("{directory}/game.apk"), b"abc");
     }
 
-    let locked = scene.root.path().join("b");
+    let locked = fixture.root.path().join("b");
     mode(&locked, 0o000);
 
-    let (code, built, errors) = uploaded(&scene, &["*/*.apk"]).await;
+    let (code, built, errors) = uploaded(&fixture, &["*/*.apk"]).await;
     mode(&locked, 0o700);
 
     assert_eq!((code, built), (Some(2), 0), "{errors:?}");
     assert!(text(&errors[0]["message"]).starts_with("`b` cannot be read: "), "{errors:?}");
-    assert_eq!(scene.service.requests().await, [""; 0]);
+    assert_eq!(fixture.service.requests().await, [""; 0]);
 }
 
 #[tokio::test]
-async fn there_may_be_more_files_than_a_process_may_hold() {
-    let scene = Scene::open().await;
+async fn more_files_than_file_descriptors_can_be_uploaded() {
+    let fixture = UploadFixture::open().await;
     for number in 0..80 {
-        scene.write(&format!("{number}.apk"), b"abc");
+        fixture.write(&format!("{number}.apk"), b"abc");
     }
 
-    let plain = command(&scene, &["*.apk", "--no-fill-details"]);
+    let plain = command(&fixture, &["*.apk", "--no-fill-details"]);
     let mut limited = like(&plain, "sh");
     limited.args(["-c", "ulimit -n 64; exec \"$0\" \"$@\""]);
     limited.arg(plain.as_std().get_program()).args(plain.as_std().get_args());

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tas_mcp::{sandbox::keys, tools::upload::provenance};
 use tokio::process::Command;
 
-use super::{Scene, text};
+use super::{UploadFixture, text};
 use crate::support::host::Host;
 
 async fn git(directory: &Path, arguments: &[&str]) -> String {
@@ -19,9 +19,9 @@ async fn git(directory: &Path, arguments: &[&str]) -> String {
 }
 
 /// A checkout with one commit, a tag and a remote whose address holds a token.
-async fn checked_out(scene: &Scene) -> String {
-    let root = scene.root.path();
-    scene.write("game.apk", b"abc");
+async fn create_checkout(fixture: &UploadFixture) -> String {
+    let root = fixture.root.path();
+    fixture.write("game.apk", b"abc");
     git(root, &["init", "-q", "-b", "release/4"]).await;
     git(root, &["add", "."]).await;
     git(root, &["commit", "-q", "-m", "Fix the jump"]).await;
@@ -32,17 +32,17 @@ async fn checked_out(scene: &Scene) -> String {
 }
 
 /// The details of the build that the file becomes.
-async fn details(scene: &Scene, variables: &[(&str, &str)], arguments: Value) -> Value {
-    let mut host = Host::open(&scene.settings(keys::DEMO, variables)).await;
+async fn details(fixture: &UploadFixture, variables: &[(&str, &str)], arguments: Value) -> Value {
+    let mut host = Host::open(&fixture.settings(keys::DEMO, variables)).await;
     let build = host.succeed("upload_build", arguments).await;
     host.succeed("get_build", json!({"build_id": build["build_id"]})).await["details"].clone()
 }
 
 #[tokio::test]
-async fn a_checkout_is_told_without_the_secrets_of_its_remote() {
-    let scene = Scene::open().await;
-    let hash = checked_out(&scene).await;
-    let mut told = details(&scene, &[], json!({"path": "game.apk"})).await;
+async fn details_of_a_checkout_contain_no_credentials() {
+    let fixture = UploadFixture::open().await;
+    let hash = create_checkout(&fixture).await;
+    let mut told = details(&fixture, &[], json!({"path": "game.apk"})).await;
     let timestamp = told["vcs"]["commit"]["timestamp"].take();
 
     assert!(text(&timestamp).contains('T'), "{timestamp}");
@@ -64,28 +64,28 @@ async fn a_checkout_is_told_without_the_secrets_of_its_remote() {
 }
 
 #[tokio::test]
-async fn what_the_caller_says_stays_and_the_rest_is_filled() {
-    let scene = Scene::open().await;
-    checked_out(&scene).await;
+async fn details_of_the_caller_are_kept_and_the_rest_is_filled_in() {
+    let fixture = UploadFixture::open().await;
+    create_checkout(&fixture).await;
     let own = json!({"vcs": {"branch": "mine"}, "app": {"version": "1"}});
-    let told = details(&scene, &[], json!({"path": "game.apk", "details": own})).await;
+    let told = details(&fixture, &[], json!({"path": "game.apk", "details": own})).await;
     assert_eq!((&told["vcs"], &told["app"]), (&own["vcs"], &own["app"]));
     assert_eq!(told["upload"]["method"], "mcp");
 }
 
 #[tokio::test]
-async fn nothing_is_filled_when_it_is_switched_off() {
-    let scene = Scene::open().await;
-    checked_out(&scene).await;
+async fn fill_details_false_fills_in_nothing() {
+    let fixture = UploadFixture::open().await;
+    create_checkout(&fixture).await;
     let arguments = json!({"path": "game.apk", "fill_details": false});
-    assert_eq!(details(&scene, &[("GITLAB_CI", "true")], arguments).await, Value::Null);
+    assert_eq!(details(&fixture, &[("GITLAB_CI", "true")], arguments).await, Value::Null);
 }
 
 #[tokio::test]
-async fn a_file_outside_of_git_and_ci_has_neither() {
-    let scene = Scene::open().await;
-    scene.write("game.apk", b"abc");
-    let told = details(&scene, &[], json!({"path": "game.apk"})).await;
+async fn a_file_outside_of_git_and_ci_has_neither_part() {
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", b"abc");
+    let told = details(&fixture, &[], json!({"path": "game.apk"})).await;
 
     assert_eq!(
         told.as_object().map(|parts| parts.keys().collect::<Vec<_>>()),
@@ -95,24 +95,24 @@ async fn a_file_outside_of_git_and_ci_has_neither() {
 
 /// A job checks out a commit, and knows the branch.
 #[tokio::test]
-async fn a_detached_checkout_has_the_branch_of_its_job() {
-    let scene = Scene::open().await;
-    checked_out(&scene).await;
-    git(scene.root.path(), &["checkout", "-q", "--detach"]).await;
+async fn a_detached_checkout_has_the_branch_of_the_ci_job() {
+    let fixture = UploadFixture::open().await;
+    create_checkout(&fixture).await;
+    git(fixture.root.path(), &["checkout", "-q", "--detach"]).await;
 
-    let told = details(&scene, &[], json!({"path": "game.apk"})).await;
+    let told = details(&fixture, &[], json!({"path": "game.apk"})).await;
 
     assert_eq!(told["vcs"]["branch"], Value::Null);
 
     let job = [("GITLAB_CI", "true"), ("CI_COMMIT_BRANCH", "release/4"), ("CI_PIPELINE_IID", "77")];
-    let told = details(&scene, &job, json!({"path": "game.apk"})).await;
+    let told = details(&fixture, &job, json!({"path": "game.apk"})).await;
 
     assert_eq!(told["vcs"]["branch"], "release/4");
     assert_eq!(told["ci"], json!({"system": "gitlab-ci", "build_number": "77"}));
 
     // A job that builds a tag may call that a branch.
     let job = [("TRAVIS", "true"), ("TRAVIS_BRANCH", "v4.1")];
-    let told = details(&scene, &job, json!({"path": "game.apk"})).await;
+    let told = details(&fixture, &job, json!({"path": "game.apk"})).await;
 
     assert_eq!((&told["vcs"]["branch"], &told["vcs"]["tag"]), (&Value::Null, &json!("v4.1")));
 }
@@ -126,7 +126,7 @@ fn job_of(variables: &[(&str, &str)]) -> (Value, Option<String>) {
 }
 
 #[test]
-fn a_system_without_an_address_of_the_run_has_it_composed() {
+fn the_run_address_is_composed_for_systems_without_a_variable_for_it() {
     let (ci, branch) = job_of(&[
         ("GITHUB_ACTIONS", "true"),
         ("GITHUB_RUN_NUMBER", "77"),
@@ -164,7 +164,7 @@ fn a_system_without_an_address_of_the_run_has_it_composed() {
 }
 
 #[test]
-fn a_system_with_an_address_of_the_run_gives_it() {
+fn the_run_address_is_read_from_systems_with_a_variable_for_it() {
     let (ci, branch) = job_of(&[
         ("JENKINS_URL", "https://ci.example"),
         ("BUILD_NUMBER", "77"),
@@ -188,7 +188,7 @@ fn a_system_with_an_address_of_the_run_gives_it() {
 }
 
 #[test]
-fn a_job_that_says_little_is_told_as_far_as_it_goes() {
+fn a_ci_job_with_few_variables_has_few_fields() {
     let (ci, branch) = job_of(&[("BITRISE_IO", "true"), ("BITRISE_GIT_BRANCH", "b")]);
 
     assert_eq!((ci, branch.as_deref()), (json!({"system": "bitrise"}), Some("b")));
@@ -204,7 +204,7 @@ fn a_job_that_says_little_is_told_as_far_as_it_goes() {
 }
 
 #[test]
-fn without_variables_there_is_no_job() {
+fn without_variables_there_is_no_ci_job() {
     assert_eq!(provenance::detect_ci_job(|_| None), None);
     assert_eq!(provenance::detect_ci_job(|name| (name == "CI").then(String::new)), None);
 }
@@ -222,17 +222,17 @@ esac
 
 #[cfg(unix)]
 #[tokio::test]
-async fn the_commit_of_a_person_who_likes_to_see_signatures_is_a_commit() {
+async fn signatures_in_the_log_do_not_change_the_commit() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let scene = Scene::open().await;
-    checked_out(&scene).await;
+    let fixture = UploadFixture::open().await;
+    create_checkout(&fixture).await;
 
-    let signer = scene.state.path().join("signer");
+    let signer = fixture.state.path().join("signer");
     std::fs::write(&signer, SIGNER).expect("it can be written");
     std::fs::set_permissions(&signer, std::fs::Permissions::from_mode(0o755)).expect("the mode can be set");
 
-    let root = scene.root.path();
+    let root = fixture.root.path();
     git(root, &["config", "gpg.program", signer.to_str().expect("a text")]).await;
     git(root, &["config", "log.showSignature", "true"]).await;
     git(root, &["commit", "-q", "-S", "--allow-empty", "-m", "Sign it"]).await;
@@ -240,7 +240,7 @@ async fn the_commit_of_a_person_who_likes_to_see_signatures_is_a_commit() {
     assert!(git(root, &["log", "-1", "--format=%H"]).await.contains("Good signature"));
 
     let hash = git(root, &["rev-parse", "HEAD"]).await;
-    let told = details(&scene, &[], json!({"path": "game.apk"})).await;
+    let told = details(&fixture, &[], json!({"path": "game.apk"})).await;
 
     assert_eq!(told["vcs"]["commit"]["hash"], hash);
 }

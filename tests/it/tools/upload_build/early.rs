@@ -9,7 +9,7 @@ use tokio::{
     net::TcpListener,
 };
 
-use super::{Scene, quick, text_of};
+use super::{UploadFixture, short_pauses, text_of};
 use crate::support::{host::Host, stub::Stub};
 
 /// Bytes of the part: more than connections hold by themselves.
@@ -36,7 +36,7 @@ async fn refusing() -> String {
 }
 
 #[tokio::test]
-async fn an_early_refusal_is_not_waited_after() {
+async fn an_early_refusal_ends_the_transfer() {
     let address = refusing().await;
     let stub = Stub::start(move |target| {
         let initiated = json!({
@@ -51,14 +51,14 @@ async fn an_early_refusal_is_not_waited_after() {
     })
     .await;
 
-    let scene = Scene::open().await;
-    let file = File::create(scene.root.path().join("game.apk")).expect("a file");
+    let fixture = UploadFixture::open().await;
+    let file = File::create(fixture.root.path().join("game.apk")).expect("a file");
     file.set_len(SIZE).expect("a sparse file");
 
-    let (root, state) = (text_of(&scene.root), text_of(&scene.state));
+    let (root, state) = (text_of(&fixture.root), text_of(&fixture.state));
     let own =
         [("TAS_FILES_ROOT", root.as_str()), ("TAS_STATE_DIR", state.as_str()), ("TAS_PROJECT_ID", "demo")];
-    let mut host = Host::open(&stub.settings(keys::DEMO, &own).with_upload_timing(quick())).await;
+    let mut host = Host::open(&stub.settings(keys::DEMO, &own).with_upload_timing(short_pauses())).await;
     let arguments = json!({"path": "game.apk", "checksum": false});
     let failing = host.fail("upload_build", arguments);
     let error = tokio::time::timeout(Duration::from_secs(20), failing).await.expect("it ends at once");

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{PART, Scene, bytes, text};
+use super::{PART, UploadFixture, bytes, text};
 
 /// What is injected, and what has to come of it.
 struct Case {
@@ -41,7 +41,7 @@ fn order(operation: &str, mut more: Value) -> Value {
 /// Two parts of 1,000 bytes and one of 500.
 const SIZE: usize = 2_500;
 
-fn of_parts() -> Vec<Case> {
+fn part_faults() -> Vec<Case> {
     let gone = json!({"status": 404, "body": "<Error><Code>NoSuchUpload</Code><Message>m</Message></Error>"});
     let said = |code| json!({"status": 400, "body": format!("<Error><Code>{code}</Code></Error>")});
     let [expired, late] = ["ExpiredToken", "RequestExpired"].map(said);
@@ -69,7 +69,7 @@ fn of_parts() -> Vec<Case> {
     ]
 }
 
-fn of_addresses() -> Vec<Case> {
+fn address_faults() -> Vec<Case> {
     let one = |fault, more, outcome| case(fault, &[order("get_build_upload_parts", more)], outcome, 0);
     vec![
         one("addresses: 503", json!({"status": 503}), "uploaded"),
@@ -81,7 +81,7 @@ fn of_addresses() -> Vec<Case> {
     ]
 }
 
-fn of_the_end() -> Vec<Case> {
+fn completion_faults() -> Vec<Case> {
     let one = |fault, more, outcome| case(fault, &[order("complete_build_upload", more)], outcome, 0);
     vec![
         one("complete: 503", json!({"status": 503}), "uploaded"),
@@ -94,7 +94,7 @@ fn of_the_end() -> Vec<Case> {
     ]
 }
 
-fn of_the_beginning() -> Vec<Case> {
+fn initiation_faults() -> Vec<Case> {
     let one = |fault, more, outcome| case(fault, &[order("initiate_build_upload", more)], outcome, 0);
     vec![
         one("initiate: 500", json!({"status": 500}), "service_unavailable"),
@@ -108,7 +108,7 @@ fn of_the_beginning() -> Vec<Case> {
     ]
 }
 
-fn of_cancelling() -> Vec<Case> {
+fn cancellation_faults() -> Vec<Case> {
     let one = |fault, more| {
         let lost = part(json!({"status": 500, "times": 5}));
         let orders = [lost, order("cancel_build_upload", more)];
@@ -127,21 +127,21 @@ fn of_cancelling() -> Vec<Case> {
 
 /// What came of a case: the outcome, bytes that went twice, and the uploads and files that are left.
 async fn met(case: &Case) -> (String, u64, usize) {
-    let scene = Scene::open().await;
+    let fixture = UploadFixture::open().await;
     let file = bytes(case.size);
-    scene.write("game.apk", &file);
+    fixture.write("game.apk", &file);
 
     for order in &case.orders {
-        scene.service.fault(order.clone()).await;
+        fixture.service.fault(order.clone()).await;
     }
 
-    let mut host = scene.host().await;
+    let mut host = fixture.host().await;
     let result = host.call("upload_build", json!({"path": "game.apk"})).await;
-    let (left, files) = scene.left_over().await;
+    let (left, files) = fixture.leftovers().await;
     let build = &result["structuredContent"];
     if build["status"] == "uploaded" {
-        assert_eq!(scene.service.content(text(&build["build_id"])).await, Some(file), "{}", case.fault);
-        assert_eq!((left, scene.journals()), (0, vec![]), "{}", case.fault);
+        assert_eq!(fixture.service.content(text(&build["build_id"])).await, Some(file), "{}", case.fault);
+        assert_eq!((left, fixture.journals()), (0, vec![]), "{}", case.fault);
         return ("uploaded".to_owned(), build["bytes_sent_again"].as_u64().expect("a number"), left);
     }
 
@@ -150,10 +150,10 @@ async fn met(case: &Case) -> (String, u64, usize) {
     let became = error["details"]["upload"].as_str();
     let kept = usize::from(became.is_some_and(|became| became.starts_with("could not be cancelled")));
 
-    assert_eq!((files, scene.journals().len()), (0, kept), "{}: {error}", case.fault);
+    assert_eq!((files, fixture.journals().len()), (0, kept), "{}: {error}", case.fault);
     (
         text(&error["code"]).to_owned(),
-        sent(&scene.puts().await, case.size).saturating_sub(case.size as u64),
+        sent(&fixture.puts().await, case.size).saturating_sub(case.size as u64),
         left,
     )
 }
@@ -172,7 +172,8 @@ fn sent(puts: &[String], size: usize) -> u64 {
 async fn the_table_of_faults() {
     let mut table = "| fault | outcome | bytes sent twice | uploads left |\n|-|-|-|-|\n".to_owned();
     let mut wrong = Vec::new();
-    let cases = [of_parts(), of_addresses(), of_the_end(), of_the_beginning(), of_cancelling()];
+    let cases =
+        [part_faults(), address_faults(), completion_faults(), initiation_faults(), cancellation_faults()];
 
     for case in cases.iter().flatten() {
         let (outcome, again, left) = met(case).await;

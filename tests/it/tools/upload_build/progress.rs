@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 use tas_mcp::{sandbox::keys, tools::upload::UploadTiming};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
-use super::{PART, Scene, bytes, quick, text};
+use super::{PART, UploadFixture, bytes, short_pauses, text};
 use crate::support::{binary::binary, host::Host};
 
 /// Uploads a file of 12 parts, each round of which takes its time; what the host is told, and the answer.
 async fn told(meta: Value) -> (Vec<Value>, Value) {
-    let scene = Scene::open().await;
-    scene.write("game.apk", &bytes(12 * PART));
-    scene.service.fault(json!({"operation": "put_part", "delay_ms": 60, "times": 12})).await;
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", &bytes(12 * PART));
+    fixture.service.fault(json!({"operation": "put_part", "delay_ms": 60, "times": 12})).await;
 
-    let timing = UploadTiming { progress_interval: Duration::from_millis(5), ..quick() };
-    let mut host = Host::open(&scene.settings(keys::DEMO, &[]).with_upload_timing(timing)).await;
+    let timing = UploadTiming { progress_interval: Duration::from_millis(5), ..short_pauses() };
+    let mut host = Host::open(&fixture.settings(keys::DEMO, &[]).with_upload_timing(timing)).await;
     let call = json!({"name": "upload_build", "arguments": {"path": "game.apk"}, "_meta": meta});
     let call = host.start("tools/call", call).await;
     let mut told = Vec::new();
@@ -53,7 +53,7 @@ fn assert_progress(told: &[Value], total: usize) {
 }
 
 #[tokio::test]
-async fn progress_only_grows_and_ends_with_the_answer() {
+async fn progress_increases_until_the_answer() {
     let (told, build) = told(json!({"progressToken": "p"})).await;
     assert_eq!(build["status"], "uploaded");
     // One for each round at least.
@@ -62,21 +62,21 @@ async fn progress_only_grows_and_ends_with_the_answer() {
 }
 
 #[tokio::test]
-async fn nothing_is_told_to_who_did_not_ask() {
+async fn without_a_progress_token_no_progress_is_sent() {
     let (told, build) = told(json!({})).await;
     assert_eq!((told, &build["status"]), (vec![], &json!("uploaded")));
 }
 
 #[tokio::test]
-async fn a_host_on_standard_input_is_told_once_a_second_at_most() {
-    let scene = Scene::open().await;
-    scene.write("game.apk", &bytes(8 * PART));
-    scene.service.fault(json!({"operation": "put_part", "delay_ms": 700, "times": 8})).await;
+async fn a_host_on_standard_input_gets_at_most_one_message_a_second() {
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", &bytes(8 * PART));
+    fixture.service.fault(json!({"operation": "put_part", "delay_ms": 700, "times": 8})).await;
 
-    let variables = scene.variables();
+    let variables = fixture.variables();
     let variables: Vec<_> = variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let mut child =
-        binary(&[], &variables).current_dir(scene.root.path()).spawn().expect("the binary starts");
+        binary(&[], &variables).current_dir(fixture.root.path()).spawn().expect("the binary starts");
     let mut input = child.stdin.take().expect("an input");
     let mut lines = BufReader::new(child.stdout.take().expect("an output")).lines();
     let client = json!({"name": "host", "version": "1"});
@@ -116,24 +116,24 @@ async fn a_host_on_standard_input_is_told_once_a_second_at_most() {
 }
 
 #[test]
-fn who_waits_is_told_every_second() {
+fn the_default_progress_interval_is_one_second() {
     assert_eq!(UploadTiming::default().progress_interval, Duration::from_secs(1));
 }
 
 /// A host that hears nothing for a while gives up.
 #[tokio::test]
-async fn an_upload_that_does_not_move_is_told_of_too() {
-    let scene = Scene::open().await;
-    scene.write("game.apk", &bytes(3 * PART));
-    super::hold_parts(&scene.service, 0).await;
+async fn a_stalled_upload_reports_progress_too() {
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", &bytes(3 * PART));
+    super::hold_parts(&fixture.service, 0).await;
 
-    let timing = UploadTiming { progress_interval: Duration::from_millis(5), ..quick() };
-    let mut host = Host::open(&scene.settings(keys::DEMO, &[]).with_upload_timing(timing)).await;
+    let timing = UploadTiming { progress_interval: Duration::from_millis(5), ..short_pauses() };
+    let mut host = Host::open(&fixture.settings(keys::DEMO, &[]).with_upload_timing(timing)).await;
     let meta = json!({"progressToken": "p"});
     let call = json!({"name": "upload_build", "arguments": {"path": "game.apk"}, "_meta": meta});
     let call = host.start("tools/call", call).await;
 
-    scene.until_pending(3).await;
+    fixture.wait_for_pending_parts(3).await;
     let mut told = Vec::new();
 
     while told.len() < 20 {
@@ -142,7 +142,7 @@ async fn an_upload_that_does_not_move_is_told_of_too() {
 
     assert_progress(&told, 3 * PART);
 
-    scene.service.release().await;
+    fixture.service.release().await;
 
     assert_eq!(host.answer(call).await["result"]["structuredContent"]["status"], "uploaded");
 }

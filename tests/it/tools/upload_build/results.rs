@@ -3,20 +3,20 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
 
-use super::{PART, Scene, bytes, hold_parts, sha256, text};
+use super::{PART, UploadFixture, bytes, hold_parts, sha256, text};
 use crate::support::host::Host;
 
 #[tokio::test]
 async fn a_file_becomes_a_build() {
-    let scene = Scene::open().await;
+    let fixture = UploadFixture::open().await;
     let file = bytes(2_500);
-    scene.write("emberfall 414.apk", &file);
+    fixture.write("emberfall 414.apk", &file);
 
-    let mut host = scene.host().await;
+    let mut host = fixture.host().await;
     let mut build =
         host.succeed("upload_build", json!({"path": "emberfall 414.apk", "name": "nightly"})).await;
 
-    assert_eq!(scene.service.content(text(&build["build_id"])).await, Some(file.clone()));
+    assert_eq!(fixture.service.content(text(&build["build_id"])).await, Some(file.clone()));
 
     let shown = host.succeed("get_build", json!({"build_id": build["build_id"]})).await;
 
@@ -33,81 +33,81 @@ async fn a_file_becomes_a_build() {
     });
 
     assert_eq!(build, expected);
-    assert_eq!((scene.left_over().await.0, scene.journals()), (0, vec![]));
+    assert_eq!((fixture.leftovers().await.0, fixture.journals()), (0, vec![]));
 }
 
 /// FIPS 180-2, B.1.
 #[tokio::test]
 async fn the_digest_is_sha_256_in_hexadecimal_digits() {
-    let scene = Scene::open().await;
-    scene.write("game.apk", b"abc");
-    let build = scene.host().await.succeed("upload_build", json!({"path": "game.apk"})).await;
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", b"abc");
+    let build = fixture.host().await.succeed("upload_build", json!({"path": "game.apk"})).await;
     assert_eq!(build["sha256"], "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 #[tokio::test]
-async fn a_digest_that_nobody_wants_is_not_made() {
-    let scene = Scene::open().await;
+async fn checksum_false_omits_the_digest() {
+    let fixture = UploadFixture::open().await;
     let file = bytes(2_500);
-    scene.write("game.apk", &file);
+    fixture.write("game.apk", &file);
 
     let build =
-        scene.host().await.succeed("upload_build", json!({"path": "game.apk", "checksum": false})).await;
+        fixture.host().await.succeed("upload_build", json!({"path": "game.apk", "checksum": false})).await;
 
     assert_eq!((&build["status"], build.get("sha256")), (&json!("uploaded"), None));
-    assert_eq!(scene.service.content(text(&build["build_id"])).await, Some(file));
+    assert_eq!(fixture.service.content(text(&build["build_id"])).await, Some(file));
 }
 
 #[tokio::test]
-async fn every_size_around_a_part_arrives_whole() {
-    let scene = Scene::open().await;
-    let mut host = scene.host().await;
+async fn files_of_every_size_around_a_part_arrive_complete() {
+    let fixture = UploadFixture::open().await;
+    let mut host = fixture.host().await;
 
     for size in [1, PART - 1, PART, PART + 1, 2 * PART, 25 * PART + 7] {
         let file = bytes(size);
-        scene.write("game.exe", &file);
+        fixture.write("game.exe", &file);
         let build = host.succeed("upload_build", json!({"path": "game.exe"})).await;
         assert_eq!(build["parts"], size.div_ceil(PART), "{size}");
         assert_eq!(build["sha256"], sha256(&file), "{size}");
-        assert_eq!(scene.service.content(text(&build["build_id"])).await, Some(file), "{size}");
+        assert_eq!(fixture.service.content(text(&build["build_id"])).await, Some(file), "{size}");
     }
 }
 
 #[tokio::test]
-async fn a_service_that_takes_the_file_in_one_piece_gets_it_so() {
-    let scene = Scene::open().await;
+async fn a_single_part_upload_sends_the_whole_file() {
+    let fixture = UploadFixture::open().await;
     let file = bytes(2_500);
-    scene.write("game.apk", &file);
+    fixture.write("game.apk", &file);
 
-    let mut host = scene.host().await;
+    let mut host = fixture.host().await;
     let build = host.succeed("upload_build", json!({"path": "game.apk", "multipart": false})).await;
 
     assert_eq!((&build["parts"], &build["sha256"]), (&json!(1), &json!(sha256(&file))));
-    assert_eq!(scene.service.content(text(&build["build_id"])).await, Some(file));
-    assert_eq!(scene.puts().await, ["file 200"]);
-    assert_eq!(scene.journals(), [""; 0]);
+    assert_eq!(fixture.service.content(text(&build["build_id"])).await, Some(file));
+    assert_eq!(fixture.puts().await, ["file 200"]);
+    assert_eq!(fixture.journals(), [""; 0]);
 }
 
 /// The specification knows the answer without `upload_type`; the project of this key gives it.
 #[tokio::test]
-async fn an_answer_without_its_type_is_followed_too() {
-    let scene = Scene::open().await;
+async fn an_initiation_without_an_upload_type_is_accepted() {
+    let fixture = UploadFixture::open().await;
     let file = bytes(1_500);
-    scene.write("game.apk", &file);
+    fixture.write("game.apk", &file);
 
-    let mut host = Host::open(&scene.settings(keys::ARENA, &[])).await;
+    let mut host = Host::open(&fixture.settings(keys::ARENA, &[])).await;
     let build = host.succeed("upload_build", json!({"path": "game.apk"})).await;
 
     assert_eq!((&build["project_id"], &build["parts"]), (&json!("arena"), &json!(2)));
-    assert_eq!(scene.service.content(text(&build["build_id"])).await, Some(file));
+    assert_eq!(fixture.service.content(text(&build["build_id"])).await, Some(file));
 }
 
 #[tokio::test]
-async fn an_organization_key_uploads_to_the_project_that_is_named() {
-    let scene = Scene::open().await;
-    scene.write("game.apk", b"abc");
+async fn an_organization_key_uploads_to_the_named_project() {
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", b"abc");
 
-    let mut host = Host::open(&scene.settings(keys::ORGANIZATION, &[])).await;
+    let mut host = Host::open(&fixture.settings(keys::ORGANIZATION, &[])).await;
 
     assert_eq!(host.fail("upload_build", json!({"path": "game.apk"})).await["code"], "project_required");
 
@@ -121,24 +121,24 @@ async fn an_organization_key_uploads_to_the_project_that_is_named() {
 }
 
 #[tokio::test]
-async fn another_project_than_the_servers_is_refused_before_any_request() {
-    let scene = Scene::open().await;
-    scene.write("game.apk", b"abc");
-    let mut host = Host::open(&scene.settings(keys::DEMO, &[("TAS_PROJECT_ID", "demo")])).await;
+async fn a_project_other_than_the_configured_one_is_refused_before_any_request() {
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", b"abc");
+    let mut host = Host::open(&fixture.settings(keys::DEMO, &[("TAS_PROJECT_ID", "demo")])).await;
     let error = host.fail("upload_build", json!({"path": "game.apk", "project_id": "arena"})).await;
     assert_eq!(error["code"], "project_scope_mismatch");
-    assert_eq!(scene.service.requests().await, [""; 0]);
+    assert_eq!(fixture.service.requests().await, [""; 0]);
 }
 
 #[tokio::test]
-async fn only_the_main_api_gets_the_key_and_addresses_are_asked_for_a_few_at_a_time() {
-    let scene = Scene::open().await;
-    scene.write("game.apk", &bytes(19 * PART));
+async fn only_the_main_api_gets_the_key_and_addresses_are_requested_in_batches() {
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", &bytes(19 * PART));
 
-    let mut host = Host::open(&scene.settings(keys::DEMO, &[("TAS_PROJECT_ID", "demo")])).await;
+    let mut host = Host::open(&fixture.settings(keys::DEMO, &[("TAS_PROJECT_ID", "demo")])).await;
     host.succeed("upload_build", json!({"path": "game.apk"})).await;
 
-    let log = scene.service.control("requests").await;
+    let log = fixture.service.control("requests").await;
     let seen = log["data"].as_array().expect("a list");
     let of = |operation: &str| seen.iter().filter(|one| one["operation"] == operation).collect::<Vec<_>>();
     let asked = of("get_build_upload_parts").into_iter().map(|one| {
@@ -156,36 +156,36 @@ async fn only_the_main_api_gets_the_key_and_addresses_are_asked_for_a_few_at_a_t
 }
 
 #[tokio::test]
-async fn four_parts_are_under_way_at_once_and_addresses_come_as_needed() {
-    let scene = Scene::open().await;
-    scene.write("game.apk", &bytes(30 * PART));
-    hold_parts(&scene.service, 0).await;
+async fn four_parts_are_sent_in_parallel_and_addresses_are_requested_as_needed() {
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", &bytes(30 * PART));
+    hold_parts(&fixture.service, 0).await;
 
-    let mut host = scene.host().await;
+    let mut host = fixture.host().await;
     let call = json!({"name": "upload_build", "arguments": {"path": "game.apk"}});
     let call = host.start("tools/call", call).await;
 
-    scene.until_pending(4).await;
+    fixture.wait_for_pending_parts(4).await;
 
-    assert_eq!(scene.puts().await.len(), 4);
+    assert_eq!(fixture.puts().await.len(), 4);
 
     let asked =
-        scene.service.requests().await.into_iter().filter(|line| line.contains("/upload/parts")).count();
+        fixture.service.requests().await.into_iter().filter(|line| line.contains("/upload/parts")).count();
 
     assert_eq!(asked, 1);
 
-    scene.service.heal().await;
-    scene.service.release().await;
+    fixture.service.heal().await;
+    fixture.service.release().await;
 
     assert_eq!(host.answer(call).await["result"]["structuredContent"]["parts"], 30);
 }
 
 #[tokio::test]
-async fn every_optional_field_of_initiate_reaches_the_build() {
-    let scene = Scene::open().await;
-    scene.write("game.apk", b"abc");
+async fn every_optional_argument_of_the_initiation_is_sent() {
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", b"abc");
 
-    let mut host = scene.host().await;
+    let mut host = fixture.host().await;
     let more = json!({"description": "d", "tags": ["a", "b"], "details": {"app": {"version": "1.2"}}});
     let mut arguments = more.clone();
 
@@ -202,14 +202,14 @@ async fn every_optional_field_of_initiate_reaches_the_build() {
 }
 
 /// A completion that ends so, and how the build is shown then; what the upload comes to.
-async fn ended_in_doubt(fault: Value, status: Value) -> (Scene, Value) {
-    let scene = Scene::open().await;
-    scene.write("game.apk", &bytes(2_500));
+async fn upload_with_lost_completion(fault: Value, status: Value) -> (UploadFixture, Value) {
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", &bytes(2_500));
 
     let mut complete =
         json!({"operation": "complete_build_upload", "times": 50, "headers": {"retry-after": "0"}});
     complete.as_object_mut().expect("an object").extend(fault.as_object().expect("an object").clone());
-    scene.service.fault(complete).await;
+    fixture.service.fault(complete).await;
 
     let mut build = json!({
         "id": "b", "name": "game.apk", "platform": "android", "file_name": "game.apk", "file_size": 2_500,
@@ -220,15 +220,15 @@ async fn ended_in_doubt(fault: Value, status: Value) -> (Scene, Value) {
         build["status"] = status;
     }
 
-    scene.service.fault(json!({"operation": "get_build", "body": build, "times": 50})).await;
-    let result = scene.host().await.call("upload_build", json!({"path": "game.apk"})).await;
+    fixture.service.fault(json!({"operation": "get_build", "body": build, "times": 50})).await;
+    let result = fixture.host().await.call("upload_build", json!({"path": "game.apk"})).await;
 
-    (scene, serde_json::from_str(text(&result["content"][0]["text"])).expect("JSON"))
+    (fixture, serde_json::from_str(text(&result["content"][0]["text"])).expect("JSON"))
 }
 
 /// Supplement 10.1: the set of states is open.
 #[tokio::test]
-async fn a_build_whose_state_is_not_known_to_be_good_is_no_success() {
+async fn a_build_with_an_unknown_status_is_not_a_success() {
     let words = ["UPLOADING", "uploading", "pending", "processing", "FAILED", "broken", ""];
     for status in words.into_iter().map(Value::from).chain([Value::Null]) {
         for (fault, code) in [
@@ -236,17 +236,17 @@ async fn a_build_whose_state_is_not_known_to_be_good_is_no_success() {
             (json!({"status": 404}), "not_found"),
             (json!({"reset": true}), "outcome_unknown"),
         ] {
-            let (scene, told) = ended_in_doubt(fault, status.clone()).await;
+            let (fixture, told) = upload_with_lost_completion(fault, status.clone()).await;
             assert_eq!(told["error"]["code"], code, "{status}: {told}");
-            assert_eq!((scene.left_over().await, scene.journals()), ((0, 0), vec![]), "{status}");
+            assert_eq!((fixture.leftovers().await, fixture.journals()), ((0, 0), vec![]), "{status}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_build_whose_state_is_good_is_a_success_in_whatever_case() {
+async fn complete_statuses_are_compared_without_case() {
     for status in ["OK", "ok", "READY", "ready", "UNHEALTHY", "unhealthy"] {
-        let (scene, told) = ended_in_doubt(json!({"status": 404}), json!(status)).await;
-        assert_eq!((&told["status"], scene.journals()), (&json!("uploaded"), vec![]), "{status}: {told}");
+        let (fixture, told) = upload_with_lost_completion(json!({"status": 404}), json!(status)).await;
+        assert_eq!((&told["status"], fixture.journals()), (&json!("uploaded"), vec![]), "{status}: {told}");
     }
 }

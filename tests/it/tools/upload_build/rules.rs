@@ -7,15 +7,15 @@ use tas_mcp::{
     tools::upload::platform_from_file_name,
 };
 
-use super::{Scene, bytes};
+use super::{UploadFixture, bytes};
 use crate::support::host::Host;
 
 #[tokio::test]
-async fn what_breaks_a_rule_is_refused_before_any_request() {
-    let scene = Scene::open().await;
-    scene.write("game.apk", b"abc");
+async fn violations_of_rules_are_reported_before_any_request() {
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", b"abc");
 
-    let mut host = scene.host().await;
+    let mut host = fixture.host().await;
     let long = "ä".repeat(256);
     let cases = [
         (json!({}), "exactly one of `path`, `upload_token` must be provided, got none"),
@@ -42,20 +42,20 @@ async fn what_breaks_a_rule_is_refused_before_any_request() {
         assert!(said.len() == 1 && said[0].ends_with(rule), "{arguments}: {said:?}");
     }
 
-    assert_eq!(scene.service.requests().await, [""; 0]);
-    assert_eq!(scene.journals(), [""; 0]);
+    assert_eq!(fixture.service.requests().await, [""; 0]);
+    assert_eq!(fixture.journals(), [""; 0]);
 }
 
 #[tokio::test]
-async fn a_name_that_does_not_say_the_platform_needs_it() {
-    let scene = Scene::open().await;
-    scene.write("game.zip", b"abc");
+async fn the_platform_is_required_if_the_file_name_does_not_tell_it() {
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.zip", b"abc");
 
-    let mut host = scene.host().await;
+    let mut host = fixture.host().await;
     let said = host.violations("upload_build", json!({"path": "game.zip"})).await;
 
     assert_eq!(said, ["platform: is required: the file name `game.zip` does not tell it"]);
-    assert_eq!(scene.service.requests().await, [""; 0]);
+    assert_eq!(fixture.service.requests().await, [""; 0]);
 
     let build = host.succeed("upload_build", json!({"path": "game.zip", "platform": "xbox"})).await;
     let shown = host.succeed("get_build", json!({"build_id": build["build_id"]})).await;
@@ -65,7 +65,7 @@ async fn a_name_that_does_not_say_the_platform_needs_it() {
 
 /// Supplement 16.
 #[test]
-fn the_platform_follows_from_the_name_of_the_file() {
+fn the_platform_follows_from_the_extension() {
     let known = [
         ("a.apk", BuildPlatform::Android),
         ("a.b.APK", BuildPlatform::Android),
@@ -89,11 +89,11 @@ fn the_platform_follows_from_the_name_of_the_file() {
 }
 
 #[tokio::test]
-async fn a_person_agrees_before_other_builds_are_deleted() {
-    let scene = Scene::open().await;
-    scene.write("game.apk", &bytes(2_500));
+async fn automatic_deletion_needs_confirmation() {
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", &bytes(2_500));
 
-    let mut host = Host::open(&scene.settings(keys::ARENA, &[])).await;
+    let mut host = Host::open(&fixture.settings(keys::ARENA, &[])).await;
     // Fills the storage of the project.
     let rest = 2_000_000_000_u64 - 2 * 734_003_200;
     let filling = json!({"name": "n", "file_name": "f", "file_size": rest, "platform": "linux"});
@@ -103,12 +103,12 @@ async fn a_person_agrees_before_other_builds_are_deleted() {
 
     assert_eq!(host.fail("upload_build", json!({"path": "game.apk"})).await["code"], "quota_exceeded");
 
-    let before = scene.service.writes().await.len();
+    let before = fixture.service.writes().await.len();
     let error = host.fail("upload_build", asked.clone()).await;
 
     assert_eq!(error["code"], "confirmation_required");
     assert!(error["message"].as_str().is_some_and(|text| text.contains("permanently")), "{error}");
-    assert_eq!(scene.service.writes().await.len(), before);
+    assert_eq!(fixture.service.writes().await.len(), before);
 
     let mut agreed = asked;
     agreed["confirm"] = json!(true);
@@ -120,15 +120,15 @@ async fn a_person_agrees_before_other_builds_are_deleted() {
 }
 
 #[tokio::test]
-async fn what_the_service_refuses_is_said_and_nothing_is_begun() {
-    let scene = Scene::open().await;
-    scene.write("game.apk", b"abc");
+async fn a_refused_initiation_is_reported_and_leaves_nothing() {
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", b"abc");
 
     for (key, code) in [(keys::READ_ONLY, "permission_denied"), ("svc_wrong", "unauthenticated")] {
-        let mut host = Host::open(&scene.settings(key, &[])).await;
+        let mut host = Host::open(&fixture.settings(key, &[])).await;
         assert_eq!(host.fail("upload_build", json!({"path": "game.apk"})).await["code"], code);
     }
 
-    assert_eq!((scene.left_over().await, scene.puts().await), ((0, 0), vec![]));
-    assert_eq!(scene.journals(), [""; 0]);
+    assert_eq!((fixture.leftovers().await, fixture.puts().await), ((0, 0), vec![]));
+    assert_eq!(fixture.journals(), [""; 0]);
 }

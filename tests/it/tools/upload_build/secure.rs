@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
 
-use super::{Scene, quick, text, text_of};
+use super::{UploadFixture, short_pauses, text, text_of};
 use crate::support::{host::Host, stub::Stub, tls::Secure};
 
 /// Uploads three bytes in one part to a storage host whose authority is known or not: what is answered, and what the
@@ -25,10 +25,10 @@ async fn upload(trusted: bool) -> (Result<Value, Value>, Vec<String>) {
     })
     .await;
 
-    let scene = Scene::open().await;
-    scene.write("game.apk", b"abc");
+    let fixture = UploadFixture::open().await;
+    fixture.write("game.apk", b"abc");
 
-    let (root, state) = (text_of(&scene.root), text_of(&scene.state));
+    let (root, state) = (text_of(&fixture.root), text_of(&fixture.state));
     let mut own = vec![
         ("TAS_FILES_ROOT", root.as_str()),
         ("TAS_STATE_DIR", state.as_str()),
@@ -36,7 +36,7 @@ async fn upload(trusted: bool) -> (Result<Value, Value>, Vec<String>) {
     ];
     own.extend(trusted.then(|| ("TAS_CA_FILE", storage.authority())));
 
-    let mut host = Host::open(&stub.settings(keys::DEMO, &own).with_upload_timing(quick())).await;
+    let mut host = Host::open(&stub.settings(keys::DEMO, &own).with_upload_timing(short_pauses())).await;
     let arguments = json!({"path": "game.apk"});
     let outcome = if trusted {
         Ok(host.succeed("upload_build", arguments).await)
@@ -50,7 +50,7 @@ async fn upload(trusted: bool) -> (Result<Value, Value>, Vec<String>) {
 }
 
 #[tokio::test]
-async fn a_part_goes_to_a_host_whose_authority_is_trusted_without_the_key() {
+async fn parts_are_sent_without_the_key_to_a_storage_host_with_a_trusted_certificate() {
     let (outcome, requests) = upload(true).await;
     assert_eq!(outcome.expect("it is uploaded")["status"], "uploaded");
     let [part] = &requests[..] else { panic!("one request: {requests:?}") };
@@ -60,7 +60,7 @@ async fn a_part_goes_to_a_host_whose_authority_is_trusted_without_the_key() {
 }
 
 #[tokio::test]
-async fn nothing_goes_to_a_host_that_nobody_vouches_for() {
+async fn nothing_is_sent_to_a_storage_host_with_an_untrusted_certificate() {
     let (outcome, requests) = upload(false).await;
     let error = outcome.expect_err("it fails");
     assert_eq!((&error["code"], requests), (&json!("service_unavailable"), vec![]));
