@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::{
     DownloadOptions,
     installer_source::{InstallerSource, installer_file_name},
-    progress::{TransferProgress, PROGRESS_INTERVAL},
+    progress::{PROGRESS_INTERVAL, TransferProgress},
     report::CONTINUE_HINT,
     target::{DownloadTarget, SaveError, SaveOutcome},
     transfer::save_file,
@@ -89,7 +89,7 @@ impl InstallerRequest {
         caller: &CallerContext,
     ) -> Result<SavedInstaller, Failure> {
         let Self { project, platform, overwrite } = self;
-        let deadline = caller.patience.map(|limit| Instant::now() + limit);
+        let deadline = caller.wait_limit.map(|limit| Instant::now() + limit);
         let client = ProjectClient { gateway: gateway.clone(), project };
         let source = InstallerSource::new(client, Arc::clone(storage), platform);
         let name = installer_file_name(&source.request_address().await?)?;

@@ -10,7 +10,7 @@ use super::{
     DownloadOptions, DownloadReport, DownloadRequest, FailedFile, SavedFile,
     file_ref::{FILE_REF_PREFIX, split_player_id},
     plan::{DownloadPlan, PlannedFile},
-    progress::{TransferProgress, PROGRESS_INTERVAL},
+    progress::{PROGRESS_INTERVAL, TransferProgress},
     report::CONTINUE_HINT,
     run_listing::RunListing,
     source::ArtifactSource,
@@ -47,7 +47,7 @@ impl DownloadRequest {
         options: &DownloadOptions,
         caller: &CallerContext,
     ) -> Result<DownloadReport, Failure> {
-        let deadline = caller.patience.map(|limit| Instant::now() + limit);
+        let deadline = caller.wait_limit.map(|limit| Instant::now() + limit);
         let patterns = self.compile_patterns()?;
         let run_id = split_player_id(&self.run_id).0;
         let listing = RunListing::read(gateway, self.project.as_deref(), run_id).await?;

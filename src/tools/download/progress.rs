@@ -74,6 +74,6 @@ impl TransferProgress {
 
     /// Reports the progress to the caller.
     pub(super) fn report_to(&self, caller: &CallerContext) {
-        caller.watcher.progress(self.done(), self.total(), &self.describe());
+        caller.progress.report(self.done(), self.total(), &self.describe());
     }
 }

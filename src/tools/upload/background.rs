@@ -108,7 +108,7 @@ impl BackgroundUpload {
         caller: &CallerContext,
         wait_limit: Option<Duration>,
     ) -> Option<UploadOutcome> {
-        let mut guard = WaiterGuard::new(self, &caller.leaving);
+        let mut guard = WaiterGuard::new(self, &caller.shutdown);
         let deadline = wait_limit.map(|limit| Instant::now() + limit);
 
         let outcome = tokio::select! {
@@ -136,7 +136,7 @@ impl BackgroundUpload {
         loop {
             ticks.tick().await;
             let progress = &self.progress;
-            caller.watcher.progress(progress.sent(), progress.total(), &progress.describe());
+            caller.progress.report(progress.sent(), progress.total(), &progress.describe());
         }
     }
 
