@@ -108,7 +108,7 @@ impl FileTransfer {
     /// Makes attempts until the file is complete. The pauses begin anew after each attempt that reaches a new position.
     async fn receive_all(&mut self, source: &impl DownloadSource) -> Result<(), SaveError> {
         let options = self.context.options.clone();
-        let (mut pauses, mut was_stale, mut furthest) = (options.pauses(), false, self.length());
+        let (mut remaining_pauses, mut was_stale, mut furthest) = (options.pauses(), false, self.length());
 
         loop {
             match self.attempt(source).await {
@@ -125,15 +125,15 @@ impl FileTransfer {
                 Err(AttemptError::Final(error)) => return Err(error),
                 Err(AttemptError::Transient(failure, retry_after)) => {
                     if self.length() > furthest {
-                        (pauses, furthest) = (options.pauses(), self.length());
+                        (remaining_pauses, furthest) = (options.pauses(), self.length());
                     }
-                    let Some(pause) = pauses.next() else {
+                    let Some(pause) = remaining_pauses.next() else {
                         return Err(SaveError::File(self.with_saved_bytes(failure)));
                     };
                     tracing::debug!(file = self.target.path, "a download is continued: {failure}");
                     let failure = self.with_saved_bytes(failure);
-                    let paused = self.context.pause_after(failure, pause, retry_after).await;
-                    paused.map_err(SaveError::File)?;
+                    let outcome = self.context.pause_after(failure, pause, retry_after).await;
+                    outcome.map_err(SaveError::File)?;
                 }
             }
         }

@@ -36,7 +36,7 @@ impl TransferContext {
         source: &impl DownloadSource,
         target: &mut DownloadTarget,
     ) -> Result<(), SaveError> {
-        let mut pauses = self.options.pauses();
+        let mut remaining_pauses = self.options.pauses();
 
         loop {
             let refusal = match source.open(&ResumeFrom::default()).await {
@@ -47,10 +47,10 @@ impl TransferContext {
                 }
                 Err(refusal) => refusal,
             };
-            match pauses.next() {
+            match remaining_pauses.next() {
                 Some(pause) if refusal.is_transient => {
-                    let paused = self.pause_after(refusal.failure, pause, refusal.wait).await;
-                    paused.map_err(SaveError::File)?;
+                    let outcome = self.pause_after(refusal.failure, pause, refusal.wait).await;
+                    outcome.map_err(SaveError::File)?;
                 }
                 _ => return Err(SaveError::File(refusal.failure)),
             }
