@@ -125,7 +125,7 @@ async fn an_upload_of_a_changed_file_is_not_completed() {
 #[tokio::test]
 async fn an_upload_of_a_deleted_file_is_not_completed() {
     let error = upload_during(|fixture| {
-        fs::remove_file(fixture.root.path().join("game.apk")).expect("it can be removed")
+        fs::remove_file(fixture.root.path().join("game.apk")).expect("it can be removed");
     })
     .await;
     assert_eq!(error["message"], "`game.apk` vanished while it was uploaded");
