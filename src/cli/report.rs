@@ -22,7 +22,7 @@ use crate::{
     settings::Settings,
     tools::{
         dispatcher::Dispatcher,
-        report::{self, Subject, Words},
+        report::{self, ReportSubject, SummaryText},
         summary::Summary,
     },
 };
@@ -69,7 +69,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     match file {
         Some(file) => request.write_page(&file, raw).await,
         None if to_output => {
-            let page = report::file(&request.gather().await?);
+            let page = report::page_with_data(&request.gather().await?);
             print_text(page)?;
             Ok(ExitStatus::Success)
         }
@@ -89,24 +89,25 @@ struct ReportRequest {
 }
 
 impl ReportRequest {
-    async fn subject(&self) -> Result<Subject, Failure> {
-        let subject = Subject::find(self.dispatcher.gateway(), self.project.as_deref(), &self.id).await?;
+    async fn subject(&self) -> Result<ReportSubject, Failure> {
+        let subject =
+            ReportSubject::find(self.dispatcher.gateway(), self.project.as_deref(), &self.id).await?;
         Ok(subject.compared_with(self.compare_with.as_deref()))
     }
 
     /// Returns the data of the page.
     async fn gather(&self) -> Result<Value, Failure> {
-        report::gather(&self.subject().await?, &self.dispatcher, self.project.as_deref()).await
+        report::gather_data(&self.subject().await?, &self.dispatcher, self.project.as_deref()).await
     }
 
     async fn summarize(&self) -> Result<Reply, Failure> {
-        self.subject().await?.summary(&self.dispatcher, self.project.as_deref()).await
+        self.subject().await?.summarize(&self.dispatcher, self.project.as_deref()).await
     }
 
     /// Writes the page. If the file cannot be written, prints the summary instead, so that the result is not lost.
     async fn write_page(&self, file: &OutputFile, raw: bool) -> Result<ExitStatus, CommandError> {
         let data = self.gather().await?;
-        let Err(failure) = file.write(&report::file(&data)) else { return Ok(ExitStatus::Success) };
+        let Err(failure) = file.write(&report::page_with_data(&data)) else { return Ok(ExitStatus::Success) };
 
         let summary = match data.get("summary") {
             Some(summary) => Ok(Reply::from_value(summary.clone())),
@@ -131,7 +132,7 @@ fn print_summary(reply: &Reply, raw: bool) -> Result<(), CommandError> {
     if prints_json(raw) {
         print_line(reply.value())?;
     } else {
-        print_text(Words(&Summary::deserialize(reply.value())?))?;
+        print_text(SummaryText(&Summary::deserialize(reply.value())?))?;
     }
     Ok(())
 }

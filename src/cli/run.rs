@@ -142,13 +142,13 @@ async fn wait(
 ) -> Result<WaitResult, Failure> {
     let started = reply.value().clone();
     let start_reply = StartReply(&started);
-    let (target, named) = start_reply.target().map_err(|failure| {
+    let (target, expected_jobs) = start_reply.target().map_err(|failure| {
         failure
             .detail("started", started.clone())
             .hint("`list_jobs` shows the jobs that were started, if any")
     })?;
 
-    let wait = Wait { target, named, project, timeout, interval: None };
+    let wait = Wait { target, expected_jobs, project, timeout, interval: None };
     let caller = CallerContext { progress: Arc::new(WaitProgress::new()), ..CallerContext::silent() };
     let completion = wait.run(dispatcher.gateway(), &caller).await.map_err(|failure| {
         failure.detail("started", started.clone()).hint("the start succeeded: continue with `tas-mcp wait`")

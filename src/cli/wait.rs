@@ -62,10 +62,8 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
     let dispatcher = build_dispatcher(settings);
     let caller = CallerContext { progress: Arc::new(WaitProgress::new()), ..CallerContext::silent() };
-    let reply = dispatcher.call_tool(tool(), arguments, caller).await?;
-
-    let completion = serde_json::from_value(reply.value().clone())?;
-    let result = WaitResult { completion, started: None, not_started: Vec::new() };
+    let reply = dispatcher.wait_for_completion(arguments, caller).await?;
+    let result = WaitResult { completion: reply.completion, started: None, not_started: Vec::new() };
 
     result.output(dispatcher.gateway(), project.as_deref(), junit, wants_json(matches)).await
 }

@@ -60,7 +60,7 @@ pub(super) fn read(
     }
 
     let contents =
-        ResourceContents::text(report::view(), URI).with_mime_type(MIME_TYPE).with_meta(page_metadata());
+        ResourceContents::text(report::view_page(), URI).with_mime_type(MIME_TYPE).with_meta(page_metadata());
     let result = ReadResourceResult::new(vec![contents]);
 
     Some(result.for_request(context, STATIC_LIFETIME_MS, CacheScope::Public))

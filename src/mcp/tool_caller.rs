@@ -8,7 +8,7 @@ use std::{
 use rmcp::{RoleServer, service::RequestContext};
 use tokio_util::sync::CancellationToken;
 
-use super::progress::progress_channel;
+use super::{listed_tool::ListedTool as _, progress::progress_channel};
 use crate::{
     call::{gateway::Gateway, reply::Reply},
     failure::{Code, Failure},
@@ -17,7 +17,9 @@ use crate::{
     tools::{
         caller::{CallerContext, ProgressSink},
         catalog::ToolEntry,
+        composite::WaitForCompletion,
         dispatcher::Dispatcher,
+        waiting::WaitReply,
     },
 };
 
@@ -71,20 +73,19 @@ impl ToolCaller {
         self.run_until_cancelled(tool, call, context).await
     }
 
-    /// Calls a tool that waits, but lets it poll the service only once. `progress` receives the progress.
+    /// Calls `wait_for_completion`, but lets it poll the service only once. `progress` receives the progress.
     ///
     /// # Errors
     /// As [`Self::call`].
     pub(super) async fn poll_once(
         &self,
-        tool: ToolEntry,
         arguments: Fields,
         progress: Arc<dyn ProgressSink>,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<WaitReply, Failure> {
         let caller = self.caller_context(progress, Duration::ZERO);
-        let call = Box::pin(self.dispatcher.call_tool(tool, arguments, caller));
-        self.run_until_cancelled(tool, call, context).await
+        let call = Box::pin(self.dispatcher.wait_for_completion(arguments, caller));
+        self.run_until_cancelled(WaitForCompletion::tool_entry(), call, context).await
     }
 
     fn caller_context(&self, progress: Arc<dyn ProgressSink>, wait_limit: Duration) -> CallerContext {
@@ -92,12 +93,12 @@ impl ToolCaller {
     }
 
     /// Waits for `call`, until the host cancels the request or the server stops, and logs the outcome.
-    async fn run_until_cancelled(
+    async fn run_until_cancelled<T>(
         &self,
         tool: ToolEntry,
-        call: impl Future<Output = Result<Reply, Failure>>,
+        call: impl Future<Output = Result<T, Failure>>,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<T, Failure> {
         let started = Instant::now();
 
         let outcome = tokio::select! {
@@ -121,7 +122,7 @@ fn cancelled(tool: &Tool, reason: &str) -> Failure {
 }
 
 /// Logs how a call ended. No other place logs the outcome of a call.
-fn log_outcome(tool: &Tool, outcome: &Result<Reply, Failure>, started: Instant) {
+fn log_outcome<T>(tool: &Tool, outcome: &Result<T, Failure>, started: Instant) {
     let (tool, duration_ms) = (tool.name, started.elapsed().as_millis());
     if let Err(failure) = outcome {
         tracing::info!(tool, duration_ms, code = ?failure.code, status = failure.status, "{failure}");

@@ -79,8 +79,16 @@ impl std::fmt::Debug for CompositeEntry {
 async fn run<T: CompositeTool>(context: ToolContext) -> Result<Value, Failure> {
     let conversion_failure =
         |error: serde_json::Error| Failure::new(Code::InvalidArguments, format!("{}: {error}", T::NAME));
-    let tool =
-        serde_json::from_value::<T>(Value::Object(context.arguments.clone())).map_err(conversion_failure)?;
-    let output = tool.run(context).await?;
-    serde_json::to_value(output).map_err(conversion_failure)
+    serde_json::to_value(run_typed::<T>(context).await?).map_err(conversion_failure)
+}
+
+/// Runs the tool `T` with the checked arguments of `context`, and returns its typed output.
+///
+/// # Errors
+/// Every failure of the tool.
+pub(crate) async fn run_typed<T: CompositeTool>(context: ToolContext) -> Result<T::Answer, Failure> {
+    let arguments = Value::Object(context.arguments.clone());
+    let tool = serde_json::from_value::<T>(arguments)
+        .map_err(|error| Failure::new(Code::InvalidArguments, format!("{}: {error}", T::NAME)))?;
+    tool.run(context).await
 }

@@ -10,11 +10,12 @@ use crate::{
     service::tool::Tool,
     tools::{
         caller::CallerContext,
-        catalog::ToolEntry,
-        composite::CompositeEntry,
+        catalog::{ToolEntry, WAIT_FOR_COMPLETION},
+        composite::{CompositeEntry, WaitForCompletion, run_typed},
         config::ToolsConfig,
         context::ToolContext,
         upload::{FileServices, FilesConfig},
+        waiting::WaitReply,
     },
 };
 
@@ -80,6 +81,22 @@ impl Dispatcher {
         self.gateway.check(tool, arguments).map(|checked| checked.requested)
     }
 
+    /// Calls `wait_for_completion` and returns its typed reply.
+    ///
+    /// # Errors
+    /// Every failure of the tool.
+    pub async fn wait_for_completion(
+        &self,
+        mut arguments: Fields,
+        caller: CallerContext,
+    ) -> Result<WaitReply, Failure> {
+        let checked = self.gateway.check(&WAIT_FOR_COMPLETION, &mut arguments)?;
+        let context = self.context(arguments, checked.requested, caller);
+        let completion = run_typed::<WaitForCompletion>(context).await?;
+
+        Ok(WaitReply { completion, selection: checked.wanted })
+    }
+
     async fn call_composite(
         &self,
         entry: &'static CompositeEntry,
@@ -87,8 +104,7 @@ impl Dispatcher {
         caller: CallerContext,
     ) -> Result<Reply, Failure> {
         let checked = self.gateway.check(entry, &mut arguments)?;
-        let (gateway, files) = (self.gateway.clone(), Arc::clone(&self.files));
-        let context = ToolContext { gateway, files, arguments, project: checked.requested, caller };
+        let context = self.context(arguments, checked.requested, caller);
         let mut reply = Reply::from_value(entry.run(context).await?);
 
         if let Some(wanted) = checked.wanted {
@@ -96,5 +112,10 @@ impl Dispatcher {
         }
 
         Ok(reply)
+    }
+
+    fn context(&self, arguments: Fields, project: Option<String>, caller: CallerContext) -> ToolContext {
+        let (gateway, files) = (self.gateway.clone(), Arc::clone(&self.files));
+        ToolContext { gateway, files, arguments, project, caller }
     }
 }

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use crate::{
-    call::{gateway::Gateway, reply::Reply},
+    call::{gateway::Gateway, paging::page_arguments, reply::Reply},
     failure::{Code, Failure},
     fields::Fields,
     service::{
-        catalog::{self, ListedOperation, OperationEntry},
+        catalog::{ListedOperation, OperationEntry},
         result_kind::ResultId,
         tool::{CONFIRM, PROJECT_ID},
     },
@@ -44,14 +44,16 @@ impl ProjectClient {
         self.send(id.kind.entry(), id.to_arguments()).await
     }
 
-    /// Calls the operation with the name `operation`.
+    /// Reads the page `number` of the list `L`. `filter` holds the other arguments of the list.
     ///
     /// # Errors
     /// Every failure of the operation.
-    pub(crate) async fn ask(&self, operation: &str, arguments: Fields) -> Result<Reply, Failure> {
-        let entry = catalog::find(operation)
-            .ok_or_else(|| Failure::new(Code::NotFound, format!("there is no operation `{operation}`")))?;
-        self.send(entry, arguments).await
+    pub(crate) async fn list_page<L: ListedOperation>(
+        &self,
+        filter: &Fields,
+        number: u64,
+    ) -> Result<Reply, Failure> {
+        self.send(L::entry(), page_arguments(filter, number)).await
     }
 
     async fn send(&self, entry: &'static OperationEntry, mut arguments: Fields) -> Result<Reply, Failure> {

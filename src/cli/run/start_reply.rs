@@ -7,7 +7,7 @@ use crate::{
     cli::wait_result::NotStarted,
     failure::{Code, Failure},
     service::result_kind::{ResultId, ResultKind},
-    tools::waiting::{WaitTarget, item::text},
+    tools::waiting::{WaitTarget, record::string_field},
 };
 
 /// Reason for a run that was not started if the answer names none.
@@ -27,7 +27,7 @@ impl<'a> StartReply<'a> {
     /// # Errors
     /// `bad_response` if the answer contains no job.
     pub(super) fn target(self) -> Result<(WaitTarget, Vec<String>), Failure> {
-        let execution = self.levels().find_map(|level| text(level, "test_plan_execution_id"));
+        let execution = self.levels().find_map(|level| string_field(level, "test_plan_execution_id"));
         let jobs = self.job_ids();
 
         match execution {
@@ -57,7 +57,7 @@ impl<'a> StartReply<'a> {
 
         let is_refused = self.levels().any(is_refused);
         let count = self.not_started_count().max(usize::from(is_refused)).min(MAX_UNLISTED);
-        let reason = self.levels().find_map(|level| text(level, "error"));
+        let reason = self.levels().find_map(|level| string_field(level, "error"));
         let unlisted =
             NotStarted { device: String::new(), reason: reason.unwrap_or_else(|| NO_REASON.to_owned()) };
         not_started.resize(count.max(not_started.len()), unlisted);
@@ -92,9 +92,9 @@ impl<'a> StartReply<'a> {
 }
 
 fn from_device_row(row: &Value) -> NotStarted {
-    let reason = text(row, "message").or_else(|| text(row, "error"));
+    let reason = string_field(row, "message").or_else(|| string_field(row, "error"));
     NotStarted {
-        device: text(row, "device_label").unwrap_or_default(),
+        device: string_field(row, "device_label").unwrap_or_default(),
         reason: reason.unwrap_or_else(|| NO_REASON.to_owned()),
     }
 }

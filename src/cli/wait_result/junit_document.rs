@@ -10,7 +10,7 @@ use crate::{
     tools::{
         project_client::ProjectClient,
         waiting::{
-            Item,
+            ResultItem,
             junit::{self, Case},
         },
     },
@@ -40,11 +40,11 @@ pub(super) async fn build(
     let not_read = unread.iter().map(|reason| Case::not_read(reason, &plan));
     let cases: Vec<_> = with_items.chain(not_started).chain(not_read).collect();
 
-    Ok(junit::document(&plan, &cases)?)
+    Ok(junit::render_document(&plan, &cases)?)
 }
 
 /// Returns the run of `item`. Returns `None` if the run cannot be read: the document then lacks its steps.
-async fn read_run(client: &ProjectClient, item: &Item) -> Option<Value> {
+async fn read_run(client: &ProjectClient, item: &ResultItem) -> Option<Value> {
     let run = client.call(&GetRun { run_id: Id(item.run_id.clone()?) }).await;
     let run = run.inspect_err(|failure| tracing::warn!("the JUnit file lacks the steps of a run: {failure}"));
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     cli::exit_status::ExitStatus,
-    tools::waiting::{Completion, Status},
+    tools::waiting::{Completion, WaitStatus},
 };
 
 /// Result of a wait, or of a start and the wait for it.
@@ -27,7 +27,7 @@ pub(in crate::cli) struct NotStarted {
 impl WaitResult {
     /// Returns success only if every requested run was started, has finished and has passed.
     pub(super) fn exit_status(&self) -> ExitStatus {
-        if self.completion.status == Status::TimedOut {
+        if self.completion.status == WaitStatus::TimedOut {
             ExitStatus::TimedOut
         } else if self.completion.all_passed && self.not_started.is_empty() {
             ExitStatus::Success

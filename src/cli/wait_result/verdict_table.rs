@@ -9,7 +9,7 @@ pub(super) fn render(result: &WaitResult) -> String {
     let table = table(result);
     let passed = completion.verdicts.get("SUCCESS").unwrap_or(&0);
     let total = completion.total + result.not_started.len();
-    let explanation = completion.to_explain().map(|(_, id)| format!("details: tas-mcp report {id}\n"));
+    let explanation = completion.result_to_explain().map(|(_, id)| format!("details: tas-mcp report {id}\n"));
 
     format!("{table}{passed} of {total} passed\n{}", explanation.unwrap_or_default())
 }

@@ -4,16 +4,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use rmcp::{RoleServer, service::RequestContext};
-use serde_json::{Value, json};
 
 use super::{progress_capture::ProgressCapture, state::TaskState, token::TaskToken};
 use crate::{
     call::reply::Reply,
     failure::{Code, Failure},
-    fields::Fields,
-    mcp::{listed_tool::ListedTool as _, tool_caller::ToolCaller},
-    service::tool::FIELDS,
-    tools::{composite::WaitForCompletion, waiting::is_lasting},
+    mcp::tool_caller::ToolCaller,
+    tools::waiting::{WaitReply, WaitStatus, should_give_up},
 };
 
 /// Polls the service for the task of `token` and updates `state`. Returns the outcome of the task if the task has
@@ -26,8 +23,7 @@ pub(super) async fn poll(
 ) -> Option<Result<Reply, Failure>> {
     let progress = Arc::new(ProgressCapture::default());
     let sink = Arc::<ProgressCapture>::clone(&progress);
-    let arguments = with_status(token.arguments().clone());
-    let outcome = caller.poll_once(WaitForCompletion::tool_entry(), arguments, sink, context).await;
+    let outcome = caller.poll_once(token.arguments().clone(), sink, context).await;
 
     // A poll that was interrupted says nothing about the task.
     if outcome.as_ref().is_err_and(|failure| failure.code == Code::Cancelled) {
@@ -49,14 +45,14 @@ pub(super) async fn poll(
         Ok(reply) => {
             (state.failures, state.failing_since) = (0, None);
             state.status_message = captured.message;
-            let is_completed = reply.value().get("status").is_none_or(|status| status == "completed");
-            (is_completed || is_time_over).then(|| Ok(with_totals(&reply, token, state, date)))
+            let is_completed = reply.completion.status == WaitStatus::Completed;
+            (is_completed || is_time_over).then(|| Ok(with_totals(reply, token, state, date)))
         }
         Err(failure) => {
             state.failures += 1;
             let failing_since = *state.failing_since.get_or_insert(clock.now());
-            let is_lasting = is_lasting(state.failures, clock.now().saturating_sub(failing_since));
-            let can_continue = failure.is_transient() && !is_lasting && !is_time_over;
+            let gives_up = should_give_up(state.failures, clock.now().saturating_sub(failing_since));
+            let can_continue = failure.is_transient() && !gives_up && !is_time_over;
             state.status_message = Some(format!("the last poll failed: {failure}"));
             (!can_continue).then_some(Err(failure))
         }
@@ -64,31 +60,9 @@ pub(super) async fn poll(
 }
 
 /// Returns the reply of a poll with the time and the number of polls of the whole task.
-fn with_totals(reply: &Reply, token: &TaskToken, state: &TaskState, date: Timestamp) -> Reply {
-    let mut value = reply.value().clone();
-    let seconds = (token.elapsed(date).as_secs_f64() * 10.0).round() / 10.0;
-
-    for (name, total) in [("elapsed_seconds", json!(seconds)), ("polls", json!(state.polls))] {
-        if let Some(field) = value.get_mut(name) {
-            *field = total;
-        }
-    }
-
-    Reply::from_value(value)
-}
-
-/// Adds `status` to the selected fields.
-fn with_status(mut arguments: Fields) -> Fields {
-    match arguments.get_mut(FIELDS) {
-        Some(Value::String(names)) if names.trim_start().starts_with('[') => {
-            if let Ok(Value::Array(mut list)) = serde_json::from_str(names) {
-                list.push(json!("status"));
-                *names = Value::Array(list).to_string();
-            }
-        }
-        Some(Value::String(names)) => names.push_str(",status"),
-        Some(Value::Array(names)) => names.push(json!("status")),
-        _ => {}
-    }
-    arguments
+fn with_totals(mut reply: WaitReply, token: &TaskToken, state: &TaskState, date: Timestamp) -> Reply {
+    let tenths = (token.elapsed(date).as_secs_f64() * 10.0).round();
+    reply.completion.elapsed_seconds = tenths / 10.0;
+    reply.completion.polls = state.polls;
+    reply.into_reply()
 }

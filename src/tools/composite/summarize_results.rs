@@ -15,7 +15,7 @@ use crate::{
     },
     tools::{
         context::ToolContext,
-        summary::{Request, Summary},
+        summary::{Summary, SummaryRequest},
     },
 };
 
@@ -44,7 +44,7 @@ impl CompositeTool for SummarizeResults {
     type Answer = Summary;
 
     async fn run(self, context: ToolContext) -> Result<Summary, Failure> {
-        let request = Request {
+        let request = SummaryRequest {
             target: self.target()?,
             project: context.project,
             compare_with: self.compare_with.map(|id| id.0),

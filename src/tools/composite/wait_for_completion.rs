@@ -61,7 +61,7 @@ impl CompositeTool for WaitForCompletion {
             interval: self.poll_interval_seconds.map(Duration::from_secs),
             project: context.project,
             target: self.target()?,
-            named: Vec::new(),
+            expected_jobs: Vec::new(),
         };
         wait.run(&context.gateway, &context.caller).await
     }

@@ -1,178 +1,242 @@
-//! What a summary is compared with: the one before, or the one with an id of which nobody said what it is of.
+//! The earlier result of a comparison: the previous one, or the one with a given id of unknown kind.
+
+use std::ops::ControlFlow;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    PREVIOUS,
-    gathering::{Subject, TOO_LONG, note, with_tests},
-    reader::{Reader, filter, is_absent, is_partial, likely},
+    gathering::{TOO_LONG, add_missing_pages, with_tests},
+    reader::{SummaryReader, is_absent, is_partial},
+    subject::Subject,
 };
 use crate::{
-    call::paging::MAX_PAGES,
+    call::paging::{self, MAX_PAGES, ScanEnd},
     failure::Failure,
     fields::Fields,
     service::{
         api::{executions::ListTestPlanExecutions, jobs::ListJobs, runs::ListRuns},
-        operation::Operation as _,
         result_kind::{ResultId, ResultKind},
     },
-    tools::waiting::item::{is_completed, text},
+    tools::waiting::record::{is_completed, string_field},
 };
 
-/// What was found to compare with.
+/// Value of `compare_with` that selects the previous result.
+const PREVIOUS: &str = "previous";
+
+/// The earlier result of a comparison.
 #[derive(Clone, Debug)]
 pub(super) enum Baseline {
+    /// The earlier result.
     Found(Box<Subject>),
-    /// There is nothing, and why.
-    Nothing(String),
+    /// The reason why there is none.
+    Missing(String),
 }
 
 impl Baseline {
-    fn nothing(why: impl Into<String>) -> Self {
-        Self::Nothing(why.into())
+    fn missing(reason: impl Into<String>) -> Self {
+        Self::Missing(reason.into())
     }
 }
 
-/// A record that may be compared with, and its id.
-type Earlier = (String, Value);
+/// The record of an earlier result, with its id.
+type EarlierRecord = (String, Value);
 
-/// Finds it.
-pub(super) async fn find(reader: &Reader, subject: &mut Subject, with: &str) -> Result<Baseline, Failure> {
-    let found = if with.trim().eq_ignore_ascii_case(PREVIOUS) {
-        previous(reader, subject).await
+/// Finds the result that `compare_with` selects.
+///
+/// # Errors
+/// Failures that concern the whole summary, such as `project_scope_mismatch`. Other failures become an omission of
+/// `subject`.
+pub(super) async fn find(
+    reader: &SummaryReader,
+    subject: &mut Subject,
+    compare_with: &str,
+) -> Result<Baseline, Failure> {
+    let found = if compare_with.trim().eq_ignore_ascii_case(PREVIOUS) {
+        find_previous(reader, subject).await
     } else {
-        with_id(reader, subject.target.kind, with).await
+        find_by_id(reader, subject.target.kind, compare_with).await
     };
+
     match found {
         Err(failure) if is_partial(&failure) => {
-            subject.notes.add("compare_with", with, failure);
-            Ok(Baseline::nothing("it could not be read: see `unread`"))
+            subject.omissions.add("compare_with", compare_with, failure);
+            Ok(Baseline::missing("it could not be read: see `unread`"))
         }
         found => found,
     }
 }
 
-/// The record of that id, whatever it is of.
-async fn with_id(reader: &Reader, like: ResultKind, id: &str) -> Result<Baseline, Failure> {
-    for kind in likely(id, like) {
+/// Finds the result with the id `id`, whatever its kind.
+async fn find_by_id(reader: &SummaryReader, preferred: ResultKind, id: &str) -> Result<Baseline, Failure> {
+    for kind in possible_kinds(id, preferred) {
         let target = ResultId::new(kind, id);
-        match reader.record(&target).await {
-            Ok(record) => return Ok(Baseline::Found(Box::new(read(reader, target, record).await))),
+        match reader.read_result(&target).await {
+            Ok(record) => {
+                return Ok(Baseline::Found(Box::new(with_tests(reader, target, record).await)));
+            }
             Err(failure) if is_absent(&failure) => {}
             Err(failure) => return Err(failure),
         }
     }
-    Ok(Baseline::nothing("no execution, run or job of this project has the id of `compare_with`"))
+    Ok(Baseline::missing("no execution, run or job of this project has the id of `compare_with`"))
 }
 
-async fn read(reader: &Reader, target: ResultId, record: Value) -> Subject {
-    match target.kind {
-        ResultKind::Run | ResultKind::Job => Subject::single(target, record),
-        ResultKind::Execution => with_tests(reader, &target, record).await,
+/// Returns the kinds that an id may have, the likeliest first. Ids of jobs are UUIDs.
+fn possible_kinds(id: &str, preferred: ResultKind) -> Vec<ResultKind> {
+    if uuid::Uuid::try_parse(id).is_err() {
+        return vec![ResultKind::Run, ResultKind::Execution];
     }
+
+    let others = [ResultKind::Execution, ResultKind::Job, ResultKind::Run];
+    let others = others.into_iter().filter(|kind| *kind != preferred);
+
+    [preferred].into_iter().chain(others).collect()
 }
 
-/// The latest that began earlier, of the same plan or test, and is over.
-async fn previous(reader: &Reader, subject: &mut Subject) -> Result<Baseline, Failure> {
+/// Finds the latest completed result of the same plan or test that was started before `subject`.
+async fn find_previous(reader: &SummaryReader, subject: &mut Subject) -> Result<Baseline, Failure> {
     let record = subject.record.clone().unwrap_or_default();
     let kind = subject.target.kind;
-    let test = subject.cases.first().and_then(|case| case.test_id.clone());
-    let found = match kind {
-        ResultKind::Execution => match text(&record, "test_plan_id") {
-            Some(plan) => earlier_execution(reader, subject, &plan, &record).await?,
-            None => return Ok(Baseline::nothing("the execution names no test plan")),
-        },
-        ResultKind::Run | ResultKind::Job => match test {
-            Some(test) => earlier_of_test(reader, subject, &test, &record).await?,
-            None => return Ok(Baseline::nothing("the test is not known")),
-        },
+
+    let (found, source) = if kind == ResultKind::Execution {
+        let Some(plan) = string_field(&record, "test_plan_id") else {
+            return Ok(Baseline::missing("the execution has no test plan"));
+        };
+        (find_earlier_execution(reader, subject, &plan, &record).await?, "plan")
+    } else {
+        let Some(test) = subject.tests.first().and_then(|test| test.test_id.clone()) else {
+            return Ok(Baseline::missing("the id of the test is not known"));
+        };
+        (find_earlier_of_test(reader, subject, &test, &record).await?, "test")
     };
 
-    let what = kind.target_type().replace('_', " ");
-    let Some((id, found)) = found else {
-        let of = if kind == ResultKind::Execution { "plan" } else { "test" };
-        return Ok(Baseline::nothing(format!("there is no earlier {what} of the same {of} that is over")));
+    let Some((id, record)) = found else {
+        let what = kind.target_type().replace('_', " ");
+        return Ok(Baseline::missing(format!("there is no earlier completed {what} of the same {source}")));
     };
 
-    Ok(Baseline::Found(Box::new(read(reader, ResultId::new(kind, &id), found).await)))
+    Ok(Baseline::Found(Box::new(with_tests(reader, ResultId::new(kind, id), record).await)))
 }
 
-/// The list begins with the latest.
-async fn earlier_execution(
-    reader: &Reader,
+/// Finds the latest earlier execution of a plan. The list is sorted by start, the latest first, so that it is read only
+/// as far as needed.
+async fn find_earlier_execution(
+    reader: &SummaryReader,
     subject: &mut Subject,
     plan: &str,
     own: &Value,
-) -> Result<Option<Earlier>, Failure> {
-    let mut narrowed = filter([("test_plan_id", plan), ("status", "completed")]);
-    narrowed.extend(filter([("sort_by", "start_time"), ("sort_order", "desc")]));
+) -> Result<Option<EarlierRecord>, Failure> {
+    let filter = arguments([
+        ("test_plan_id", plan),
+        ("status", "completed"),
+        ("sort_by", "start_time"),
+        ("sort_order", "desc"),
+    ]);
+    let read = |number| reader.list_page::<ListTestPlanExecutions>(&filter, number);
 
-    for page in 0..MAX_PAGES {
-        let shown = reader.page(ListTestPlanExecutions::NAME, &narrowed, page).await?;
-        let is_last = shown.is_last(page);
-        let found = latest(shown.records, subject, own, "started_at");
-        if found.is_some() || is_last {
-            return Ok(found);
+    let end = paging::scan(MAX_PAGES, read, |number, page| {
+        let is_last = page.is_last(number);
+        Ok::<_, Failure>(match latest_before(page.records, subject, own, "started_at") {
+            Some(found) => ControlFlow::Break(found),
+            None => ControlFlow::Continue(is_last),
+        })
+    });
+
+    match end.await? {
+        ScanEnd::Stopped(found) => Ok(Some(found)),
+        ScanEnd::LastPage => Ok(None),
+        ScanEnd::PageLimit => {
+            let pages = format!("{MAX_PAGES} and after");
+            subject.omissions.add_skipped("earlier executions of the plan, page", pages, TOO_LONG);
+            Ok(None)
         }
     }
-
-    let pages = format!("{MAX_PAGES} and after");
-    subject.notes.skipped("earlier executions of the plan, page", pages, TOO_LONG);
-
-    Ok(None)
 }
 
-/// Their order is not stated (supplement 2.2): all are looked at. An earlier attempt of the same job is none.
-async fn earlier_of_test(
-    reader: &Reader,
+/// Finds the latest earlier run or job of a test. The order of the list is not specified (supplement 2.2), so that all
+/// pages are read.
+async fn find_earlier_of_test(
+    reader: &SummaryReader,
     subject: &mut Subject,
     test: &str,
     own: &Value,
-) -> Result<Option<Earlier>, Failure> {
-    let (operation, state, over) = match subject.target.kind {
-        ResultKind::Run => (ListRuns::NAME, "state", "state"),
-        _ => (ListJobs::NAME, "status", "status"),
+) -> Result<Option<EarlierRecord>, Failure> {
+    let status_field = if subject.target.kind == ResultKind::Run { "state" } else { "status" };
+    let filter = arguments([("multiplayer_test_id", test), (status_field, "completed")]);
+
+    let mut listed = if subject.target.kind == ResultKind::Run {
+        reader.list_all::<ListRuns>(&filter).await?
+    } else {
+        reader.list_all::<ListJobs>(&filter).await?
     };
-    let mut narrowed: Fields = filter([("multiplayer_test_id", test)]);
-    narrowed.insert(state.to_owned(), json!("completed"));
 
-    let mut listed = reader.all(operation, &narrowed).await?;
-    note(&mut subject.notes, &listed, "earlier ones of the test, page");
-    listed.records.retain(|record| is_completed(text(record, over).as_deref()));
+    add_missing_pages(&mut subject.omissions, &listed, "earlier results of the test, page");
+    // A service may ignore the filter.
+    listed.records.retain(|record| is_completed(string_field(record, status_field).as_deref()));
 
-    Ok(latest(listed.records, subject, own, "created_at"))
+    Ok(latest_before(listed.records, subject, own, "created_at"))
 }
 
-/// The latest of those that began before `own`, and are not of it, with its id. A record without one cannot be told
-/// from `own`.
-fn latest(records: Vec<Value>, subject: &mut Subject, own: &Value, at: &str) -> Option<Earlier> {
-    let moment = |record: &Value| Some((text(record, at)?.parse::<Timestamp>().ok(), text(record, at)?));
-    let ours = moment(own);
-    let is_earlier = |record: &Value| match (&ours, moment(record)) {
-        (Some(ours), Some(theirs)) => theirs < *ours,
-        (None, theirs) => theirs.is_some(),
+/// Returns the latest record with a time before that of `own`, with its id. Excludes `own` and other attempts of its job.
+/// Records without an id become an omission, because they cannot be distinguished from `own`.
+fn latest_before(
+    records: Vec<Value>,
+    subject: &mut Subject,
+    own: &Value,
+    time_field: &str,
+) -> Option<EarlierRecord> {
+    let time = |record: &Value| {
+        let text = string_field(record, time_field)?;
+        Some((text.parse::<Timestamp>().ok(), text))
+    };
+    let own_time = time(own);
+    let is_earlier = |record: &Value| match (&own_time, time(record)) {
+        (Some(own), Some(other)) => other < *own,
+        (None, other) => other.is_some(),
         (Some(_), None) => false,
     };
-    let (mut named, mut nameless) = (Vec::new(), 0_usize);
+    let mut candidates = Vec::new();
+    let mut without_id = 0_usize;
 
     for record in records.into_iter().filter(is_earlier) {
-        match text(&record, subject.target.kind.id_field()) {
-            Some(id) => named.push((id, record)),
-            None => nameless += 1,
+        match string_field(&record, subject.target.kind.id_field()) {
+            Some(id) => candidates.push((id, record)),
+            None => without_id += 1,
         }
     }
 
-    if nameless > 0 {
-        let why = "records without an id are not compared with";
-        subject.notes.skipped("earlier ones without an id:", nameless.to_string(), why);
+    if without_id > 0 {
+        let reason = "records without an id are not compared with";
+        subject.omissions.add_skipped("earlier results without an id:", without_id.to_string(), reason);
     }
 
-    let job = text(own, "job_id");
-    let is_own = |(id, record): &Earlier| {
-        id.eq_ignore_ascii_case(&subject.target.id) || (job.is_some() && text(record, "job_id") == job)
+    let own_job = string_field(own, "job_id");
+    let is_own = |(id, record): &EarlierRecord| {
+        let same_job = own_job.is_some() && string_field(record, "job_id") == own_job;
+        same_job || id.eq_ignore_ascii_case(&subject.target.id)
     };
-    named.retain(|earlier| !is_own(earlier));
+    candidates.retain(|candidate| !is_own(candidate));
 
-    named.into_iter().max_by_key(|(id, record)| (moment(record), text(record, "job_id"), id.clone()))
+    candidates
+        .into_iter()
+        .max_by_key(|(id, record)| (time(record), string_field(record, "job_id"), id.clone()))
+}
+
+fn arguments<const N: usize>(pairs: [(&str, &str); N]) -> Fields {
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ResultKind, possible_kinds};
+
+    #[test]
+    fn an_id_that_is_no_uuid_is_not_looked_up_as_a_job() {
+        let uuid = "3126ec62-851c-4a5f-bce1-dd354c0912de";
+        let (run, job, execution) = (ResultKind::Run, ResultKind::Job, ResultKind::Execution);
+        assert_eq!(possible_kinds("hui4d9ilmby", job), [run, execution]);
+        assert_eq!(possible_kinds(uuid, run), [run, execution, job]);
+        assert_eq!(possible_kinds(uuid, execution), [execution, job, run]);
+    }
 }

@@ -1,163 +1,170 @@
-//! The difference to an earlier one, test by test.
+//! The changes since an earlier result, test by test.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
 use super::{
+    answer::{BaselineName, Comparison, TestChange},
     baseline::Baseline,
-    case::{Case, rank},
-    gathering::Subject,
-    outcome::{Change, Comparison, With},
-    texts::{LONGEST_ID, LONGEST_WORD, shorten_line, test_name},
-    whole::{builds, moment},
+    subject::Subject,
+    test_result::{TestResult, verdict_rank},
+    text_limits::{LONGEST_ID, LONGEST_WORD},
 };
-use crate::tools::waiting::item::text;
+use crate::text::shorten_line;
 
-/// How a test ended; of several jobs of one test the worst counts.
+/// How a test ended. Of several jobs of one test, the lowest value counts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Ending {
+enum TestEnd {
+    /// The rank of the verdict, and the verdict.
     Failed(usize, String),
-    /// Without a verdict, and why.
-    Open(&'static str),
+    /// The reason why there is no verdict.
+    WithoutVerdict(&'static str),
     Passed(String),
 }
 
-impl Ending {
-    fn of(case: &Case) -> Self {
-        match case.item.verdict() {
-            None => Self::Open("running"),
-            Some(verdict) if verdict == "no_run" => Self::Open("no_run"),
-            Some(verdict) if case.item.has_passed() => Self::Passed(verdict),
-            Some(verdict) => Self::Failed(rank(&verdict), verdict),
+impl TestEnd {
+    fn from_test(test: &TestResult) -> Self {
+        match test.item.verdict() {
+            None => Self::WithoutVerdict("running"),
+            Some(verdict) if verdict == "no_run" => Self::WithoutVerdict("no_run"),
+            Some(verdict) if test.item.has_passed() => Self::Passed(verdict),
+            Some(verdict) => Self::Failed(verdict_rank(&verdict), verdict),
         }
     }
 
+    /// Returns the word for the answer.
     fn word(&self) -> String {
         match self {
             Self::Failed(_, word) | Self::Passed(word) => shorten_line(word, LONGEST_WORD),
-            Self::Open(word) => (*word).to_owned(),
+            Self::WithoutVerdict(word) => (*word).to_owned(),
         }
     }
 }
 
-type Tests<'a> = BTreeMap<String, (Ending, &'a Case)>;
+/// A test with its end.
+type EndedTest<'a> = (TestEnd, &'a TestResult);
 
-/// The difference between `subject` and what came before it.
-pub(super) fn of(subject: &mut Subject, baseline: Baseline) -> Comparison {
+/// Compares `subject` with `baseline`. The omissions of the baseline are added to those of `subject`.
+pub(super) fn compare(subject: &mut Subject, baseline: Baseline) -> Comparison {
     let earlier = match baseline {
         Baseline::Found(earlier) => *earlier,
-        Baseline::Nothing(why) => return Comparison { note: Some(why), ..Comparison::default() },
+        Baseline::Missing(reason) => return Comparison { note: Some(reason), ..Comparison::default() },
     };
-    let mut comparison = Comparison { with: Some(with(&earlier)), ..Comparison::default() };
-    let (now, then) = (tests(&subject.cases), tests(&earlier.cases));
-    let is_apart = !now.is_empty() && !then.is_empty() && !now.keys().any(|key| then.contains_key(key));
-    let told = [oddity(subject, &earlier, is_apart), note(subject, &earlier)];
 
-    comparison.note = told.into_iter().flatten().reduce(|one, other| format!("{one}; {other}"));
-    let keys: BTreeSet<_> = now.keys().chain(then.keys()).collect();
+    let (now, before) = (tests_by_key(&subject.tests), tests_by_key(&earlier.tests));
+    let is_disjoint =
+        !now.is_empty() && !before.is_empty() && !now.keys().any(|key| before.contains_key(key));
+    let notes = [choice_note(subject, &earlier, is_disjoint), completeness_note(subject, &earlier)];
+    let note = notes.into_iter().flatten().collect::<Vec<_>>().join("; ");
 
+    let mut comparison = Comparison {
+        with: Some(baseline_name(&earlier)),
+        note: Some(note).filter(|note| !note.is_empty()),
+        ..Comparison::default()
+    };
+
+    let keys: BTreeSet<_> = now.keys().chain(before.keys()).collect();
     for key in keys {
-        let (now, then) = (now.get(key), then.get(key));
-        if now.is_some() || subject.is_whole {
-            sort(&mut comparison, now, then);
+        // If not every test was read, a test that is missing now may exist.
+        if now.contains_key(key) || subject.is_complete {
+            add_change(&mut comparison, now.get(key), before.get(key));
         }
     }
 
-    order(&mut comparison);
-    subject.notes.extend(earlier.notes);
+    sort_changes(&mut comparison);
+    subject.omissions.extend(earlier.omissions);
 
     comparison
 }
 
-/// What speaks against the choice of what it is compared with.
-fn oddity(subject: &Subject, earlier: &Subject, is_apart: bool) -> Option<String> {
+/// Returns a note if the choice of the earlier result is questionable.
+fn choice_note(subject: &Subject, earlier: &Subject, is_disjoint: bool) -> Option<&'static str> {
     let (one, other) = (&subject.target, &earlier.target);
-    let began = |subject| moment(subject, "started_at")?.parse::<Timestamp>().ok();
-    let told = if one.kind == other.kind && one.id.eq_ignore_ascii_case(&other.id) {
-        "it is compared with itself"
-    } else if is_apart {
-        "the two have no test in common"
-    } else if began(subject).zip(began(earlier)).is_some_and(|(ours, theirs)| theirs > ours) {
-        "what it is compared with began later: `fixed` and `newly_failing` are the other way round"
+    let start = |subject: &Subject| subject.started_at()?.parse::<Timestamp>().ok();
+
+    if one.kind == other.kind && one.id.eq_ignore_ascii_case(&other.id) {
+        Some("it is compared with itself")
+    } else if is_disjoint {
+        Some("the two have no test in common")
+    } else if start(subject).zip(start(earlier)).is_some_and(|(now, before)| before > now) {
+        Some("the result that it is compared with was started later: `fixed` and `newly_failing` are swapped")
     } else {
-        return None;
-    };
-
-    Some(told.to_owned())
+        None
+    }
 }
 
-/// What has to be known of a comparison of parts.
-fn note(subject: &Subject, earlier: &Subject) -> Option<String> {
-    let told = match (subject.is_whole, earlier.is_whole) {
-        (true, true) if subject.cases.iter().chain(&earlier.cases).any(|case| case.key().is_none()) => {
-            "tests without an id are not compared"
+/// Returns a note if tests are missing in the comparison.
+fn completeness_note(subject: &Subject, earlier: &Subject) -> Option<&'static str> {
+    match (subject.is_complete, earlier.is_complete) {
+        (true, true) => {
+            let mut tests = subject.tests.iter().chain(&earlier.tests);
+            tests.any(|test| test.key().is_none()).then_some("tests without an id are not compared")
         }
-        (true, true) => return None,
-        (false, true) => "not every test could be read: those that are missing are not under `not_run`",
-        (true, false) => "not every earlier test could be read: a failure without `was` may not be new",
-        (false, false) => "not every test could be read on either side",
-    };
-    Some(told.to_owned())
+        (false, true) => {
+            Some("not every test could be read: the missing ones are not listed under `not_run`")
+        }
+        (true, false) => Some("not every earlier test could be read: a failure without `was` may not be new"),
+        (false, false) => Some("not every test could be read on either side"),
+    }
 }
 
-fn with(earlier: &Subject) -> With {
-    let started = earlier.record.as_ref().and_then(|record| text(record, "started_at"));
-    let builds = builds(earlier);
-    With {
+fn baseline_name(earlier: &Subject) -> BaselineName {
+    let builds = earlier.builds();
+    let started_at = earlier.record_field("started_at");
+
+    BaselineName {
         target_type: earlier.target.kind.target_type().to_owned(),
         target_id: shorten_line(&earlier.target.id, LONGEST_ID),
-        started_at: started.map(|at| shorten_line(&at, LONGEST_WORD)),
+        started_at: started_at.map(|start| shorten_line(&start, LONGEST_WORD)),
         build: builds.first().filter(|_| builds.len() == 1).cloned(),
     }
 }
 
-/// The tests that can be known again.
-fn tests(cases: &[Case]) -> Tests<'_> {
-    let mut tests = Tests::new();
-    for case in cases {
-        let Some(key) = case.key() else { continue };
-        let ending = Ending::of(case);
-        let worse = |known: &(Ending, &Case)| (&ending, &case.item.run_id) < (&known.0, &known.1.item.run_id);
-        if tests.get(&key).is_none_or(worse) {
-            tests.insert(key, (ending, case));
+/// Returns the tests that have a key. Of several jobs of one test, the worst counts.
+fn tests_by_key(tests: &[TestResult]) -> BTreeMap<String, EndedTest<'_>> {
+    let mut by_key: BTreeMap<String, EndedTest<'_>> = BTreeMap::new();
+    for test in tests {
+        let Some(key) = test.key() else { continue };
+        let end = TestEnd::from_test(test);
+        let is_worse = |known: &EndedTest<'_>| (&end, &test.item.run_id) < (&known.0, &known.1.item.run_id);
+        if by_key.get(&key).is_none_or(is_worse) {
+            by_key.insert(key, (end, test));
         }
     }
 
-    tests
+    by_key
 }
 
-/// Puts a test where it belongs; one that passed both times, or then was not run, is no difference.
-fn sort(comparison: &mut Comparison, now: Option<&(Ending, &Case)>, then: Option<&(Ending, &Case)>) {
-    let list = match (now.map(|(ending, _)| ending), then.map(|(ending, _)| ending)) {
-        (Some(Ending::Failed(..)), Some(Ending::Failed(..))) => &mut comparison.still_failing,
-        (Some(Ending::Failed(..)), _) => &mut comparison.newly_failing,
-        (Some(Ending::Passed(_)), Some(Ending::Failed(..))) => &mut comparison.fixed,
-        (Some(Ending::Open(_)) | None, _) => &mut comparison.not_run,
-        (Some(Ending::Passed(_)), _) => return,
+/// Adds a test to the list of its change. A test that passed now and did not fail before is not a change.
+fn add_change(comparison: &mut Comparison, now: Option<&EndedTest<'_>>, before: Option<&EndedTest<'_>>) {
+    let list = match (now.map(|(end, _)| end), before.map(|(end, _)| end)) {
+        (Some(TestEnd::Failed(..)), Some(TestEnd::Failed(..))) => &mut comparison.still_failing,
+        (Some(TestEnd::Failed(..)), _) => &mut comparison.newly_failing,
+        (Some(TestEnd::Passed(_)), Some(TestEnd::Failed(..))) => &mut comparison.fixed,
+        (Some(TestEnd::WithoutVerdict(_)) | None, _) => &mut comparison.not_run,
+        (Some(TestEnd::Passed(_)), _) => return,
     };
 
-    let Some((_, case)) = now.or(then) else { return };
-    let run = now.and_then(|(_, case)| case.item.run_id.as_ref());
-    list.push(Change {
-        test: test_name(case),
-        verdict: now.map(|(ending, _)| ending.word()),
-        was: then.map(|(ending, _)| ending.word()),
-        run_id: run.map(|id| shorten_line(id, LONGEST_ID)),
+    let Some((_, test)) = now.or(before) else { return };
+    let run_id = now.and_then(|(_, test)| test.item.run_id.as_ref());
+    list.push(TestChange {
+        test: test.test_name(),
+        verdict: now.map(|(end, _)| end.word()),
+        was: before.map(|(end, _)| end.word()),
+        run_id: run_id.map(|id| shorten_line(id, LONGEST_ID)),
     });
 }
 
-/// Worst first, by the verdict now, else by that of then.
-fn order(comparison: &mut Comparison) {
-    let place = |word: Option<&String>| word.map_or(usize::MAX, |word| rank(word));
+/// Sorts each list by the verdict now, then by the verdict before, the worst first.
+fn sort_changes(comparison: &mut Comparison) {
+    let rank = |word: Option<&String>| word.map_or(usize::MAX, |word| verdict_rank(word));
     let Comparison { newly_failing, fixed, still_failing, not_run, .. } = comparison;
 
     for list in [newly_failing, fixed, still_failing, not_run] {
-        list.sort_by(|one, other| {
-            let key = |change: &Change| (place(change.verdict.as_ref()), place(change.was.as_ref()));
-            key(one)
-                .cmp(&key(other))
-                .then_with(|| (&one.test, &one.run_id).cmp(&(&other.test, &other.run_id)))
+        list.sort_by_cached_key(|change| {
+            let ranks = (rank(change.verdict.as_ref()), rank(change.was.as_ref()));
+            (ranks, change.test.clone(), change.run_id.clone())
         });
     }
 }

@@ -1,111 +1,109 @@
-//! Reading why tests did not pass: their runs in full, and the bugs of these.
+//! Reading why tests did not pass: the full records of their runs, and the bugs of these runs.
 
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use serde_json::Value;
 
-use super::{
-    gathering::Subject,
-    reader::{Reader, filter},
-};
+use super::{reader::SummaryReader, subject::Subject, test_result::bug_count};
 use crate::{
     call::paging::MAX_CONCURRENT_REQUESTS,
     failure::Failure,
     service::{
-        api::bugs::ListRunBugs,
-        operation::Operation as _,
+        api::{Id, bugs::ListRunBugs},
         result_kind::{ResultId, ResultKind},
     },
-    tools::waiting::item::text,
+    tools::waiting::record::string_field,
 };
 
-/// What was read of a run.
+/// A run to read.
+struct PendingRun {
+    /// The index of the test.
+    index: usize,
+    id: String,
+    /// Whether the full record has been read already.
+    is_known: bool,
+    /// The number of bugs, if the full record contains it.
+    bug_count: Option<u64>,
+}
+
+/// The details that were read of a run; `None` for what was not requested.
 #[derive(Debug)]
-struct Read {
+struct RunDetails {
     run: Option<Result<Value, Failure>>,
     bugs: Option<Result<Value, Failure>>,
 }
 
-/// What is known of a run that is to be read.
-struct Wanted {
-    /// Place of its test.
-    place: usize,
-    id: String,
-    /// Whether its record has been seen in full, and how many bugs that names.
-    is_known: bool,
-    bug_count: Option<u64>,
-}
+/// Reads the details of every failed test of `subject`. Details that cannot be read become omissions.
+pub(super) async fn read_details(reader: &SummaryReader, subject: &mut Subject) {
+    let mut pending = Vec::new();
+    for (index, test) in subject.tests.iter().enumerate().filter(|(_, test)| test.has_failed()) {
+        if let Some(id) = test.item.run_id.clone() {
+            pending.push(PendingRun { index, id, is_known: test.cause.is_some(), bug_count: test.bug_count });
+        }
+    }
 
-/// Reads the details of every test that failed.
-pub(super) async fn read(reader: &Reader, subject: &mut Subject) {
-    let wanted = subject.cases.iter().enumerate().filter_map(|(place, case)| {
-        let id = case.item.run_id.clone().filter(|_| case.has_failed())?;
-        Some(Wanted { place, id, is_known: case.cause.is_some(), bug_count: case.bug_count })
-    });
-    let wanted: Vec<_> = wanted.collect();
-    reader.expect(wanted.len());
+    reader.set_failure_count(pending.len());
 
-    let mut reading = stream::iter(wanted)
-        .map(|wanted| {
-            let place = wanted.place;
-            read_run(reader, wanted).map(move |read| (place, read))
+    let mut reads = stream::iter(pending)
+        .map(|run| {
+            let index = run.index;
+            read_run(reader, run).map(move |details| (index, details))
         })
         .buffer_unordered(MAX_CONCURRENT_REQUESTS);
 
-    while let Some((place, read)) = reading.next().await {
-        note(subject, place, read);
-        reader.advance();
+    while let Some((index, details)) = reads.next().await {
+        add_details(subject, index, details);
+        reader.count_read_failure();
     }
 }
 
-async fn read_run(reader: &Reader, wanted: Wanted) -> Read {
-    let target = ResultId::new(ResultKind::Run, &wanted.id);
-    let run = if wanted.is_known { None } else { Some(reader.record(&target).await) };
+/// Reads the record of a run, unless it is known, and its bugs, unless it has none.
+async fn read_run(reader: &SummaryReader, pending: PendingRun) -> RunDetails {
+    let run = if pending.is_known {
+        None
+    } else {
+        Some(reader.read_result(&ResultId::new(ResultKind::Run, pending.id.as_str())).await)
+    };
     if matches!(run, Some(Err(_))) && reader.is_stopped() {
-        return Read { run, bugs: None };
+        return RunDetails { run, bugs: None };
     }
 
-    let count = run.as_ref().and_then(|run| bug_count(run.as_ref().ok()?)).or(wanted.bug_count);
-    if count == Some(0) {
-        return Read { run, bugs: None };
+    let read_count = run.as_ref().and_then(|run| bug_count(run.as_ref().ok()?));
+    if read_count.or(pending.bug_count) == Some(0) {
+        return RunDetails { run, bugs: None };
     }
 
-    let bugs = reader.ask(ListRunBugs::NAME, filter([("run_id", &wanted.id)])).await;
+    let bugs = reader.call(&ListRunBugs { run_id: Id(pending.id) }).await;
 
-    Read { run, bugs: Some(bugs) }
+    RunDetails { run, bugs: Some(bugs) }
 }
 
-/// A verification test says how many bugs there are.
-pub(super) fn bug_count(run: &Value) -> Option<u64> {
-    run.pointer("/bug_info/bug_count")?.as_u64()
-}
+/// Adds the details of a run to its test, and what failed to the omissions.
+fn add_details(subject: &mut Subject, index: usize, details: RunDetails) {
+    let Some(test) = subject.tests.get_mut(index) else { return };
+    let id = test.item.run_id.clone().unwrap_or_default();
 
-/// Keeps what was read, and notes what was not.
-fn note(subject: &mut Subject, place: usize, read: Read) {
-    let Some(case) = subject.cases.get_mut(place) else { return };
-    let id = case.item.run_id.clone().unwrap_or_default();
-
-    match read.run {
-        Some(Ok(run)) => case.learn(&run),
-        Some(Err(failure)) => subject.notes.add("run", id.clone(), failure),
+    match details.run {
+        Some(Ok(run)) => test.add_details(&run),
+        Some(Err(failure)) => subject.omissions.add("run", id.clone(), failure),
         None => {}
     }
 
-    match read.bugs {
-        Some(Ok(page)) => case.bugs = bugs(page),
-        Some(Err(failure)) => subject.notes.add("bugs of run", id, failure),
+    match details.bugs {
+        Some(Ok(page)) => test.bugs = bugs_of_page(page),
+        Some(Err(failure)) => subject.omissions.add("bugs of run", id, failure),
         None => {}
     }
 }
 
-/// The bugs of a page. Older services name the list otherwise (supplement 1.7).
-fn bugs(mut page: Value) -> Vec<Value> {
-    let names = ["data", "bug_occurrences"];
-    let name = names.into_iter().find(|name| page.get(name).is_some_and(Value::is_array));
+/// Returns the bugs of a page. Older services use another name for the list (supplement 1.7).
+fn bugs_of_page(mut page: Value) -> Vec<Value> {
+    let name =
+        ["data", "bug_occurrences"].into_iter().find(|name| page.get(name).is_some_and(Value::is_array));
     let Some(Value::Array(mut bugs)) = name.and_then(|name| page.get_mut(name)).map(Value::take) else {
         return Vec::new();
     };
 
-    bugs.retain(|bug| text(bug, "title").is_some() || text(bug, "bug_id").is_some());
+    bugs.retain(|bug| string_field(bug, "title").is_some() || string_field(bug, "bug_id").is_some());
 
     bugs
 }

@@ -1,165 +1,156 @@
-//! Requests of one summary. All go to one project, and none needs a look-up of the owner of what a list has shown.
+//! The requests of one summary. All of them go to one project.
 
 use std::sync::{
     OnceLock,
     atomic::{AtomicUsize, Ordering},
 };
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     call::{
         gateway::Gateway,
-        paging::{self, ListRecords, Page},
+        paging::{self, ListRecords, Page, is_list_missing},
+        reply::Reply,
         scope::owned_ids,
     },
     failure::{Code, Failure},
     fields::Fields,
-    service::result_kind::{ResultId, ResultKind},
-    tools::project_client::ProjectClient,
+    service::{catalog::ListedOperation, result_kind::ResultId},
+    tools::{project_client::ProjectClient, waiting::record::array_field},
 };
 
-/// Reads, for one project.
+/// Sends the requests of one summary.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct SummaryReader {
     pub(super) gateway: Gateway,
-    requested: Option<String>,
+    requested_project: Option<String>,
     /// The project of the first answer.
-    found: OnceLock<String>,
-    /// Is cancelled when nobody waits any longer.
+    answering_project: OnceLock<String>,
+    /// Cancelled when the caller does not wait any longer.
     stopped: CancellationToken,
-    /// Answers so far.
+    /// Number of answers so far.
     answers: AtomicUsize,
-    /// Failures to be read, once that is known, and those that were.
-    failures: OnceLock<usize>,
-    read: AtomicUsize,
+    /// Number of failed tests, once it is known.
+    failure_count: OnceLock<usize>,
+    /// Number of failed tests whose details have been read.
+    read_failures: AtomicUsize,
 }
 
-impl Reader {
-    pub(super) fn new(gateway: Gateway, requested: Option<String>) -> Self {
+impl SummaryReader {
+    /// Creates a reader for the requested project, if there is one.
+    pub(super) fn new(gateway: Gateway, requested_project: Option<String>) -> Self {
         Self {
             gateway,
-            requested,
-            found: OnceLock::new(),
+            requested_project,
+            answering_project: OnceLock::new(),
             stopped: CancellationToken::new(),
             answers: AtomicUsize::new(0),
-            failures: OnceLock::new(),
-            read: AtomicUsize::new(0),
+            failure_count: OnceLock::new(),
+            read_failures: AtomicUsize::new(0),
         }
     }
 
-    /// Ends what is under way, and asks nothing more.
+    /// Cancels the pending requests. Every later request fails.
     pub(super) fn stop(&self) {
         self.stopped.cancel();
     }
 
+    /// Returns whether the reader was stopped.
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped.is_cancelled()
     }
 
-    /// So many failures are to be read.
-    pub(super) fn expect(&self, failures: usize) {
-        self.failures.get_or_init(|| failures);
+    /// Sets the number of failed tests whose details will be read, for the progress.
+    pub(super) fn set_failure_count(&self, count: usize) {
+        self.failure_count.get_or_init(|| count);
     }
 
-    /// One of them was.
-    pub(super) fn advance(&self) {
-        self.read.fetch_add(1, Ordering::Relaxed);
+    /// Counts one failed test whose details have been read.
+    pub(super) fn count_read_failure(&self) {
+        self.read_failures.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How far it is, of how much as far as that is known, and what a person reads.
+    /// Returns the number of answers, the number of expected answers as far as it is known, and a message.
     pub(super) fn progress(&self) -> (u64, u64, String) {
-        let (answers, read) = (self.answers.load(Ordering::Relaxed), self.read.load(Ordering::Relaxed));
-        let (total, told) = match self.failures.get() {
+        let answers = self.answers.load(Ordering::Relaxed);
+        let read = self.read_failures.load(Ordering::Relaxed);
+        let (total, message) = match self.failure_count.get() {
             Some(all) => (answers + all.saturating_sub(read), format!("{read} of {all} failures read")),
             None => (answers, format!("{answers} answers read")),
         };
-        (answers as u64, total as u64, told)
+        (answers as u64, total as u64, message)
     }
 
-    /// The record of a run, a job or an execution.
-    pub(super) async fn record(&self, target: &ResultId) -> Result<Value, Failure> {
-        self.ask(target.kind.entry().name, target.to_arguments()).await
+    /// Reads the record of a run, a job or an execution.
+    pub(super) async fn read_result(&self, id: &ResultId) -> Result<Value, Failure> {
+        let client = self.client();
+        self.receive(client.read_result(id)).await
     }
 
-    /// The answer of an operation.
-    pub(super) async fn ask(&self, operation: &str, arguments: Fields) -> Result<Value, Failure> {
-        let project = self.found.get().cloned().or_else(|| self.requested.clone());
-        let counter = ProjectClient { gateway: self.gateway.clone(), project };
+    /// Calls an operation.
+    pub(super) async fn call<O: ListedOperation>(&self, operation: &O) -> Result<Value, Failure> {
+        let client = self.client();
+        self.receive(client.call(operation)).await
+    }
+
+    /// Reads all pages of the list `L` that `filter` selects.
+    pub(super) async fn list_all<L: ListedOperation>(&self, filter: &Fields) -> Result<ListRecords, Failure> {
+        paging::read_all(|page| self.list_page::<L>(filter, page)).await
+    }
+
+    /// Reads one page of the list `L` that `filter` selects.
+    pub(super) async fn list_page<L: ListedOperation>(
+        &self,
+        filter: &Fields,
+        page: u64,
+    ) -> Result<Page, Failure> {
+        let client = self.client();
+        Page::parse(L::NAME, self.receive(client.list_page::<L>(filter, page)).await?)
+    }
+
+    fn client(&self) -> ProjectClient {
+        let project = self.answering_project.get().or(self.requested_project.as_ref());
+        ProjectClient { gateway: self.gateway.clone(), project: project.cloned() }
+    }
+
+    /// Waits for the reply of a request, and remembers the project that answered.
+    async fn receive(&self, reply: impl Future<Output = Result<Reply, Failure>>) -> Result<Value, Failure> {
         let reply = tokio::select! {
             biased;
             () = self.stopped.cancelled() => {
-                return Err(Failure::new(Code::Timeout, "the time of the call was over"));
+                return Err(Failure::new(Code::Timeout, "the time limit of the call has passed"));
             }
-            reply = counter.ask(operation, arguments) => reply?,
+            reply = reply => reply?,
         };
 
         self.answers.fetch_add(1, Ordering::Relaxed);
         if let Some(project) = reply.project() {
-            self.found.get_or_init(|| project.to_owned());
-            self.learn(project, reply.value());
+            self.answering_project.get_or_init(|| project.to_owned());
+            self.remember_owner(project, reply.value());
         }
 
         Ok(reply.into_value())
     }
 
-    /// The records of an answer are of the project that gave it.
-    fn learn(&self, project: &str, answer: &Value) {
-        let records = || below(answer, "data");
-        let runs = records().chain([answer]).flat_map(|record| below(record, "runs"));
-        for record in records().chain(runs).filter_map(Value::as_object) {
+    /// Remembers that the records of `answer` belong to `project`, so that their owner is not looked up again.
+    fn remember_owner(&self, project: &str, answer: &Value) {
+        let records = array_field(answer, "data");
+        let runs = records.iter().chain([answer]).flat_map(|record| array_field(record, "runs"));
+
+        for record in records.iter().chain(runs).filter_map(Value::as_object) {
             self.gateway.remember_owner(project, owned_ids(record));
         }
     }
-
-    /// Everything that a list has.
-    pub(super) async fn all(&self, operation: &str, filter: &Fields) -> Result<ListRecords, Failure> {
-        paging::read_all(|page| self.page(operation, filter, page)).await
-    }
-
-    /// One page of a list.
-    pub(super) async fn page(&self, operation: &str, filter: &Fields, page: u64) -> Result<Page, Failure> {
-        Page::parse(operation, self.ask(operation, paging::page_arguments(filter, page)).await?)
-    }
 }
 
-fn below<'a>(record: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
-    record.get(name).and_then(Value::as_array).into_iter().flatten()
-}
-
-/// Whether it means that there is no such thing, or no such list.
+/// Returns whether a failure means that the service does not have the record or the list.
 pub(super) fn is_absent(failure: &Failure) -> bool {
-    matches!(
-        failure.code,
-        Code::NotFound | Code::Rejected | Code::InvalidArguments | Code::ProjectNotResolved
-    )
+    is_list_missing(failure.code) || failure.code == Code::ProjectNotResolved
 }
 
-/// Whether it may be of what was asked for alone: something else may still be read.
+/// Returns whether a failure may concern only this request, so that other requests may still succeed.
 pub(super) fn is_partial(failure: &Failure) -> bool {
     failure.is_transient() || is_absent(failure)
-}
-
-/// What lists are narrowed by.
-pub(super) fn filter<const N: usize>(pairs: [(&str, &str); N]) -> Fields {
-    pairs.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect()
-}
-
-/// What `compare_with` may be the id of, the likeliest first.
-pub(super) fn likely(id: &str, like: ResultKind) -> Vec<ResultKind> {
-    let all: &[ResultKind] = if uuid::Uuid::try_parse(id).is_ok() {
-        &[like, ResultKind::Execution, ResultKind::Job, ResultKind::Run]
-    } else {
-        &[ResultKind::Run, ResultKind::Execution]
-    };
-    let mut kinds = Vec::new();
-
-    for kind in all {
-        if !kinds.contains(kind) {
-            kinds.push(*kind);
-        }
-    }
-
-    kinds
 }

@@ -1,149 +1,165 @@
-//! How a wait ended (supplement 15).
+//! The result of a wait (supplement 15).
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Item, watched::Watched};
+use super::{item::ResultItem, poll_state::PollState};
 use crate::{call::paging::Omission, service::api::Open};
 
-/// Names that a person is told at once.
+/// Number of running tests that a progress message names.
 const MOST_NAMES: usize = 3;
 
 /// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Everything is over.
+pub enum WaitStatus {
+    /// The target is completed.
     Completed,
-    /// The time is over, and the runs go on.
+    /// The time limit has passed; the target is still running.
     TimedOut,
 }
 
-/// The end of a wait, and what was seen.
+/// The result of a wait: how it ended, and what was read.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names speak for themselves")]
 pub struct Completion {
     /// `completed` or `timed_out`.
     #[schemars(with = "String")]
-    pub status: Status,
+    pub status: WaitStatus,
     /// `job`, `jobs`, `run` or `test_plan_execution`.
     pub target_type: String,
     pub target_id: Option<String>,
-    /// Looks at the service.
+    /// Number of polls.
     pub polls: u32,
     pub elapsed_seconds: f64,
-    /// Status or state as last seen; of several jobs, of the first that is not over.
+    /// Last status or state; of several jobs, that of the first unfinished one.
     pub last_status: Option<String>,
-    /// Everything is over, and every verdict is SUCCESS.
+    /// Everything is finished, and every verdict is SUCCESS.
     pub all_passed: bool,
-    /// How many are over.
+    /// Number of finished tests.
     pub finished: usize,
     pub total: usize,
-    /// Verdict to number. Unknown words of the service are shown as they are; `no_run`: nothing was started.
+    /// Verdict to number of tests. Unknown results are passed on unchanged; `no_run`: nothing was started.
     pub verdicts: BTreeMap<String, usize>,
-    /// Ids of jobs, or of the run, that are not over.
+    /// Ids of unfinished jobs, or of the run.
     pub still_running: Vec<String>,
-    /// How to go on.
+    /// What to do next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// Why the last look failed, if it did.
+    /// Why the last poll failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<String>,
-    /// Jobs in the order asked, or the run.
-    pub items: Vec<Item>,
+    /// Jobs in the order of the request, or the run.
+    pub items: Vec<ResultItem>,
     /// What could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<Omission>,
-    /// The job, run or execution as the service shows it; absent with several jobs.
+    /// Record of the job, run or execution; absent with several jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource: Option<Open>,
 }
 
 impl Completion {
-    pub(super) fn of(watched: &Watched, polls: u32, elapsed_seconds: f64) -> Self {
-        let items = watched.items();
-        let is_over = watched.is_over();
-        let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
-
-        for verdict in items.iter().filter_map(Item::verdict) {
-            *verdicts.entry(verdict).or_default() += 1;
-        }
-
-        if items.is_empty() {
-            verdicts.extend(watched.counts().into_iter().map(|(verdict, count)| (verdict.to_owned(), count)));
-        }
-
-        let (finished, total) = watched.counted();
+    /// Creates the result of a wait that ends now.
+    pub(super) fn from_state(state: &PollState, polls: u32, elapsed_seconds: f64) -> Self {
+        let items = state.items();
+        let is_finished = state.is_finished();
+        let verdicts = count_verdicts(&items, state);
+        let (finished, total) = state.progress();
         let all_passed =
-            is_over && watched.is_whole() && total > 0 && verdicts.get("SUCCESS") == Some(&total);
-        let running = items.iter().filter(|item| !item.is_over());
+            is_finished && state.is_fully_read() && total > 0 && verdicts.get("SUCCESS") == Some(&total);
+        let unfinished = items.iter().filter(|item| !item.is_finished());
+
         let mut completion = Self {
-            status: if is_over { Status::Completed } else { Status::TimedOut },
-            target_type: watched.target.target_type().to_owned(),
-            target_id: watched.target.id().map(str::to_owned),
+            status: if is_finished { WaitStatus::Completed } else { WaitStatus::TimedOut },
+            target_type: state.target.target_type().to_owned(),
+            target_id: state.target.id().map(str::to_owned),
             polls,
             elapsed_seconds,
-            last_status: watched.last_status(),
+            last_status: state.last_status(),
             all_passed,
             finished,
             total,
             verdicts,
-            still_running: running.filter_map(|item| item.id().map(str::to_owned)).collect(),
+            still_running: unfinished.filter_map(|item| item.id().map(str::to_owned)).collect(),
             next: None,
             last_failure: None,
             items,
-            // Where the counts say that everything has passed, no job is needed for it.
-            unread: if all_passed { Vec::new() } else { watched.unread() },
-            resource: watched.resource().cloned(),
+            // If the counts of the execution say that every test has passed, no missing job can change that.
+            unread: if all_passed { Vec::new() } else { state.omissions() },
+            resource: state.resource().cloned(),
         };
-
-        completion.next = completion.advice();
+        completion.next = completion.next_step();
 
         completion
     }
 
-    /// What to do next, if there is anything to do.
-    fn advice(&self) -> Option<String> {
-        if self.status == Status::TimedOut {
-            return Some("it goes on: call again with the same arguments; `stop_runs` ends jobs".to_owned());
+    /// Returns the advice for the field `next`.
+    fn next_step(&self) -> Option<String> {
+        if self.status == WaitStatus::TimedOut {
+            return Some(
+                "not finished yet: call again with the same arguments; `stop_runs` stops jobs".to_owned(),
+            );
         }
-        let (kind, id) = self.to_explain()?;
-        Some(format!("why, in one call: `summarize_results` with `{kind}_id` `{id}`"))
+
+        let (kind, id) = self.result_to_explain()?;
+
+        Some(format!("to see why in one call: `summarize_results` with `{kind}_id` `{id}`"))
     }
 
-    /// Kind and id of what tells why not everything passed: what was waited for, of several jobs the first such run.
-    pub(crate) fn to_explain(&self) -> Option<(&str, &str)> {
-        if self.all_passed || self.status == Status::TimedOut {
+    /// Returns the type and the id of the record that explains why not everything passed: the target itself, or, if the
+    /// target is a list of jobs, the first run that did not pass.
+    pub(crate) fn result_to_explain(&self) -> Option<(&str, &str)> {
+        if self.all_passed || self.status == WaitStatus::TimedOut {
             return None;
         }
-        let own = self.target_id.as_deref().map(|id| (self.target_type.as_str(), id));
-        let run = || self.items.iter().find(|item| !item.has_passed())?.run_id.as_deref();
-        own.or_else(|| Some(("run", run()?)))
+        if let Some(id) = &self.target_id {
+            return Some((&self.target_type, id));
+        }
+
+        let failed = self.items.iter().find(|item| !item.has_passed())?;
+
+        Some(("run", failed.run_id.as_deref()?))
     }
 
-    /// What a person reads while it goes on: how far it is, and what is running.
-    pub(super) fn told(&self) -> String {
-        let unfinished = || self.items.iter().filter(|item| !item.is_over());
-        let names: Vec<_> = unfinished().filter(|item| item.is_under_way()).map(Item::name).collect();
-        let mut told = format!("{} of {} finished", self.finished, self.total);
+    /// Returns the message of a progress report: how many tests are finished, which ones run, and how many are queued.
+    pub(super) fn progress_message(&self) -> String {
+        let unfinished: Vec<_> = self.items.iter().filter(|item| !item.is_finished()).collect();
+        let running: Vec<_> =
+            unfinished.iter().filter(|item| item.is_running()).map(|item| item.name()).collect();
+        let queued = unfinished.len() - running.len();
+        let mut parts = vec![format!("{} of {} finished", self.finished, self.total)];
 
-        if !names.is_empty() {
-            let shown = names.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
-            told = format!("{told}; running: {shown}");
+        if !running.is_empty() {
+            let named = running.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
+            let more = match running.len().saturating_sub(MOST_NAMES) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            parts.push(format!("running: {named}{more}"));
         }
 
-        match names.len().saturating_sub(MOST_NAMES) {
-            0 => {}
-            more => told = format!("{told} and {more} more"),
+        if queued > 0 {
+            parts.push(format!("{queued} queued"));
         }
 
-        match unfinished().count() - names.len() {
-            0 => {}
-            queued => told = format!("{told}; {queued} queued"),
-        }
-
-        told
+        parts.join("; ")
     }
+}
+
+/// Returns the number of items for each verdict. Without items, the counts of the execution are used.
+fn count_verdicts(items: &[ResultItem], state: &PollState) -> BTreeMap<String, usize> {
+    if items.is_empty() {
+        let counts = state.verdict_counts().into_iter();
+        return counts.map(|(verdict, count)| (verdict.to_owned(), count)).collect();
+    }
+
+    let mut verdicts = BTreeMap::new();
+    for verdict in items.iter().filter_map(ResultItem::verdict) {
+        *verdicts.entry(verdict).or_default() += 1;
+    }
+
+    verdicts
 }

@@ -1,48 +1,48 @@
-//! The page to look at: as a file of the command line, and as the view of tools.
+//! The report page, as a file of the command line and as the view of tools.
 
 use serde_json::{Value, json};
 use tas_mcp::tools::report;
 
 mod command;
+mod summary_text;
 mod view;
-mod words;
 
-/// The weight of the page without data, in bytes: hosts fetch it for every conversation that shows it.
+/// Largest size of the page without data, in bytes. Hosts fetch the page for every conversation that shows it.
 const HEAVIEST: usize = 34_000;
 
-/// The text of the element that holds the data.
-fn held(page: &str) -> &str {
+/// Returns the text of the element that contains the data.
+fn embedded_data(page: &str) -> &str {
     let (_, rest) = page.split_once(r#"<script type="application/json" id="data">"#).expect("the data");
     rest.split_once("</script>").expect("its end").0
 }
 
 #[test]
-fn nothing_in_the_data_ends_or_begins_an_element() {
+fn the_data_cannot_begin_or_end_an_element() {
     let hostile = json!({"run": {
         "</script>": "</script><script>alert(1)</script>",
         "comment": ["<!--", "--><svg onload=alert(1)>", "<SCRIPT", "{script}{style}{policy}{data}", "\u{2028}"],
     }});
-    let page = report::file(&hostile);
+    let page = report::page_with_data(&hostile);
 
-    assert!(!held(&page).contains('<'), "{}", held(&page));
-    assert_eq!(serde_json::from_str::<Value>(held(&page)).expect("JSON"), hostile);
+    assert!(!embedded_data(&page).contains('<'), "{}", embedded_data(&page));
+    assert_eq!(serde_json::from_str::<Value>(embedded_data(&page)).expect("JSON"), hostile);
 
-    let plain = report::file(&json!({}));
+    let plain = report::page_with_data(&json!({}));
 
     assert_eq!(page.matches("<script").count(), plain.matches("<script").count());
-    assert_eq!(page.len() - held(&page).len(), plain.len() - held(&plain).len());
+    assert_eq!(page.len() - embedded_data(&page).len(), plain.len() - embedded_data(&plain).len());
 }
 
 #[test]
-fn the_page_names_no_address() {
-    let page = report::view();
+fn the_page_contains_no_address() {
+    let page = report::view_page();
     assert!(!page.contains("://"));
-    assert_eq!(held(&page), "{}");
+    assert_eq!(embedded_data(&page), "{}");
 }
 
 #[test]
 fn the_policy_of_both_forms_forbids_the_network() {
-    let (file, view) = (report::file(&json!({})), report::view());
+    let (file, view) = (report::page_with_data(&json!({})), report::view_page());
     for page in [&file, &view] {
         assert!(
             page.contains(r#"content="default-src 'none'; base-uri 'none'; form-action 'none'; script-src"#)
@@ -58,7 +58,7 @@ fn the_policy_of_both_forms_forbids_the_network() {
 }
 
 #[test]
-fn the_page_is_light() {
-    let weight = report::view().len();
+fn the_page_keeps_to_its_size_limit() {
+    let weight = report::view_page().len();
     assert!(weight <= HEAVIEST, "{weight} bytes");
 }

@@ -1,30 +1,28 @@
-//! What became of runs, as callers of `summarize_results` see it: against the sandbox, and against a service whose
-//! history a test makes up.
+//! `summarize_results` against the sandbox, and against a service with invented records.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
 
 use crate::support::{host::Host, service::Service};
 
-mod bounds;
 mod command;
-mod comparing;
-mod failing;
+mod comparison;
 mod history;
-mod kinds;
-mod missing;
-mod nameless;
-mod offsets;
-mod order;
+mod missing_ids;
+mod missing_tests;
+mod omissions;
 mod projects;
 mod requests;
-mod signature;
-mod timing;
+mod result_kinds;
+mod shuffled_lists;
+mod size_limit;
+mod time_limit;
+mod timestamps;
 mod verdicts;
 
 const TOOL: &str = "summarize_results";
 
-/// A server in front of a sandbox, with the key of `demo`.
+/// Starts a server in front of a sandbox, with the key of the project `demo`.
 async fn open() -> (Service, Host) {
     let service = Service::start().await;
     let host = history::patient(&service.settings(keys::DEMO, &[("TAS_TOOLSETS", "all")])).await;
@@ -35,18 +33,18 @@ fn execution(id: &str) -> Value {
     json!({"test_plan_execution_id": id})
 }
 
-/// The arguments, with what to compare with.
+/// Adds `compare_with` to arguments.
 fn against(mut arguments: Value, with: &str) -> Value {
     arguments["compare_with"] = json!(with);
     arguments
 }
 
-/// Characters of the compact JSON.
+/// Returns the length of the compact JSON, in characters.
 fn characters(summary: &Value) -> usize {
     summary.to_string().chars().count()
 }
 
-/// A field of each entry of a list.
+/// Returns a field of each entry of a list.
 fn each(list: &Value, pointer: &str) -> Vec<Value> {
     let field = |entry: &Value| entry.pointer(pointer).cloned().unwrap_or_default();
     list.as_array().expect("a list").iter().map(field).collect()

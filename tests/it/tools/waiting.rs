@@ -1,5 +1,5 @@
-//! Waiting for runs, as callers of the tool and of the command line see it (supplement 3.3, 15). Time is simulated: it
-//! passes when somebody pauses.
+//! Waiting for runs, through the tool and the command line (supplement 3.3, 15). Time is simulated: it passes during
+//! pauses.
 
 use std::sync::Arc;
 
@@ -13,28 +13,28 @@ use tas_mcp::{
 use crate::support::{host::Host, service::Service, time::Simulated};
 
 mod command;
-mod going_on;
+mod failures;
 mod junit;
+mod list_order;
 mod lists;
-mod orders;
 mod progress;
 mod requests;
 mod rules;
 mod starts;
 mod targets;
-mod trouble;
+mod time_limit;
 mod verdicts;
 
 const TOOL: &str = "wait_for_completion";
 
-/// A service, a server in front of it, and the time of both.
+/// A service, a server in front of it, and the clock of both.
 struct Scene {
     service: Arc<Service>,
     clock: Arc<Simulated>,
     host: Host,
 }
 
-/// With the key of `demo`.
+/// Opens a scene with the key of the project `demo`.
 async fn open() -> Scene {
     open_with(keys::DEMO, &[]).await
 }
@@ -52,12 +52,12 @@ async fn open_with(key: &str, more: &[(&str, &str)]) -> Scene {
 }
 
 impl Scene {
-    /// Waits without being told how far it is.
+    /// Waits without progress.
     async fn wait(&mut self, arguments: Value) -> Value {
         self.host.succeed(TOOL, arguments).await
     }
 
-    /// Waits with a progress token: the result, and what was told meanwhile.
+    /// Waits with a progress token. Returns the result and the progress notifications.
     async fn watch(&mut self, arguments: Value) -> (Value, Vec<Value>) {
         let params = json!({"name": TOOL, "arguments": arguments, "_meta": {"progressToken": "t"}});
         let id = self.host.start("tools/call", params).await;
@@ -80,7 +80,7 @@ impl Scene {
         }
     }
 
-    /// Starts a test as often as said; the ids of the jobs.
+    /// Starts `instances` of a test. Returns the ids of the jobs.
     async fn start(&mut self, test: &str, retries: u8, instances: u8) -> Vec<Value> {
         let start = json!({
             "multiplayer_test_id": test, "deployment_config_id": seed::CONFIG_PHONES, "retries": retries,
@@ -90,7 +90,7 @@ impl Scene {
     }
 }
 
-/// Some fields of each entry of a list.
+/// Returns some fields of each entry of a list.
 fn rows(list: &Value, names: &[&str]) -> Vec<Vec<Value>> {
     let row = |entry: &Value| names.iter().map(|name| entry[name].clone()).collect();
     list.as_array().expect("a list").iter().map(row).collect()

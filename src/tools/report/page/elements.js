@@ -1,5 +1,5 @@
 'use strict';
-// What a page is made of. Text of the service becomes text nodes, never markup.
+// Builds the elements of the page. Text of the service becomes text nodes, never markup.
 
 const HIDDEN = /[\u061C\u00AD\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]/g;
 const list = (value) => (Array.isArray(value) ? value : []);
@@ -7,13 +7,13 @@ const object = (value) => (value !== null && typeof value === 'object' && !Array
 const number = (value) => (typeof value === 'number' && Number.isFinite(value) ? value : null);
 const same = (one, other) => String(one).toLowerCase() === other;
 
-/** Any value as text that reads in the order in which it is written. */
+/** Returns any value as text without hidden characters; objects as JSON. */
 function text(value) {
   if ((value ?? '') === '') return '';
   return (typeof value === 'object' ? JSON.stringify(value) : String(value)).replace(HIDDEN, '');
 }
 
-/** An element. Children are nodes or values; empty ones are left out. */
+/** Creates an element. Children are nodes or values; empty ones are omitted. */
 function make(tag, attributes, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {
@@ -26,7 +26,7 @@ function make(tag, attributes, ...children) {
   return element;
 }
 
-/** Text that somebody wrote: its direction is its own. */
+/** Creates an element for foreign text, with its own text direction. */
 const words = (value, kind = 'text') => (text(value) === '' ? null : make('p', { class: kind, dir: 'auto' }, value));
 const span = (kind, value) => make('span', { class: kind, dir: 'auto' }, value);
 const titled = (value) => span('title text', value);
@@ -34,7 +34,7 @@ const below = (value) => (value === '' ? null : span('muted more', value));
 
 const isFilled = (value) => value instanceof Node || text(value) !== '';
 
-/** Names and values; what has no value is left out. */
+/** Creates a list of names and values; names without a value are omitted. */
 function facts(pairs, kind = 'facts') {
   const filled = pairs.filter(([, value]) => isFilled(value));
   const shown = filled.map(([name, value]) =>
@@ -51,7 +51,7 @@ function section(heading, ...children) {
 
 const items = (tag, kind, rows) => (rows.length > 0 ? make(tag, { class: kind, role: 'list' }, rows.map((row) => make('li', {}, row))) : null);
 
-/** A row that opens. */
+/** Creates a row that can be opened. */
 function folded(isOpen, head, inside) {
   const filled = inside.flat().filter(isFilled);
   if (filled.length === 0) return make('div', { class: 'row', tabindex: -1 }, head);
@@ -60,7 +60,7 @@ function folded(isOpen, head, inside) {
   return details;
 }
 
-/** A link to another row of this page, which it opens. */
+/** Creates a link to another row of this page, and opens the row on a click. */
 function jump(place, label) {
   const anchor = make('a', { href: `#${encodeURIComponent(place)}` }, label);
   anchor.addEventListener('click', (event) => {

@@ -1,4 +1,4 @@
-// Figures and times as people read them.
+// Formats numbers, sizes and times.
 
 const plural = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
@@ -18,7 +18,7 @@ function size(bytes) {
   return `${step > 0 && shown < 10 ? shown.toFixed(1) : Math.round(shown)} ${units[step]}`;
 }
 
-/** What the reader is used to. */
+/** The locale and the time zone of the reader; undefined for those of the browser. */
 const reader = { locale: undefined, timeZone: undefined };
 
 const time = (value) => (text(value) === '' ? NaN : Date.parse(text(value)));

@@ -1,9 +1,9 @@
-// The view's side of MCP Apps: JSON-RPC over postMessage (revision 2026-01-26 of the extension).
+// The view of MCP Apps: JSON-RPC over postMessage (revision 2026-01-26 of the extension).
 
 const waiting = new Map();
 let last = 0;
 let input = {};
-// The report of the last result; what was asked for an earlier one comes too late.
+// The report of the last result. Answers to requests for an earlier result are ignored.
 let latest = null;
 
 const post = (message) => window.parent.postMessage({ jsonrpc: '2.0', ...message }, '*');
@@ -20,7 +20,7 @@ function request(method, params) {
 
 const COLOURS = ['background-primary', 'background-secondary', 'text-primary', 'text-secondary', 'border-primary'].map((name) => `--color-${name}`);
 
-/** Takes over how the host looks: colours only as a whole, since half a set may not be readable. */
+/** Applies the theme of the host. Colours are applied only as a complete set, because a part of it may be unreadable. */
 function adapt(context) {
   const root = document.documentElement;
   if (['light', 'dark'].includes(context.theme)) root.style.colorScheme = context.theme;
@@ -34,13 +34,13 @@ function adapt(context) {
   reader.timeZone = context.timeZone ?? reader.timeZone;
 }
 
-/** Of each step what fits into a reply where the whole record did not. */
+/** Fields of steps that fit into a reply if the whole record does not. */
 const BARE = [
   ...['player_number', 'platform', 'result', 'state'],
   ...['step_number', 'start_time', 'end_time', 'duration_ms', 'run_state', 'run_result', 'test.goal'].map((name) => `steps.${name}`),
 ].map((name) => `players.${name}`);
 
-/** What a run lacks, where the host lets the view ask. */
+/** Requests the parts that a run lacks, if the host allows requests of the view. */
 function complete(report, host) {
   const run = object(report.run);
   const run_id = text(run.multiplayer_run_id) || text(input.run_id);
@@ -55,14 +55,14 @@ function complete(report, host) {
   if (lacksSteps(run)) ask('More steps', 'get_run', (bare) => bare.players && { run: completed(run, bare) }, { fields: BARE });
 }
 
-/** Bugs, and how many there are: a page of a list may be shorter, and may have been cut. */
+/** Returns the bugs and their total number: a page of the list may contain fewer, and may have been cut. */
 function foundBugs({ data, pagination, truncated }) {
   const cut = list(object(truncated).cuts).map(object).find((one) => one.path === '/data');
   const all = Math.max(number(object(pagination).total_count), list(data).length + number(object(cut).omitted));
   return Array.isArray(data) && { bugs: data, bugs_found: all };
 }
 
-/** A request that the host refused, as a result. */
+/** Returns the result for a request that the host refused. */
 const failed = (error) => ({ isError: true, content: [{ text: error.message }] });
 const saidIn = (result) => list(result.content).map((block) => text(object(block).text)).join('\n') || 'There is no result.';
 

@@ -1,13 +1,13 @@
-// What a report lacks, in words.
+// Describes what a report lacks.
 
 const cutsOf = (run) => list(object(run.truncated).cuts).map(object);
-/** Whether a list was cut; of some cuts only the number is told. */
+/** Returns whether a list was cut. Some cuts are recorded only as a number. */
 const wasCut = (run, path) => cutsOf(run).some((cut) => path.test(text(cut.path))) || Number(object(run.truncated).more_cuts) > 0;
 
 const STEPS = /^\/players(\/\d+\/steps)?$/;
 const lacksSteps = (run) => wasCut(run, STEPS);
 
-/** `/players/0/steps` is told as `player 1 steps`. */
+/** Returns `player 1 steps` for `/players/0/steps`. */
 function spelt(path) {
   const numbered = text(path).replaceAll(/s\/(\d+)/g, (_, index) => ` ${Number(index) + 1}`);
   return numbered.replaceAll(/[._/]/g, ' ').trim();
@@ -15,7 +15,7 @@ function spelt(path) {
 
 const lost = (count, what) => `${text(count)} more of ${spelt(what)}`;
 
-/** What a reply had no room for. */
+/** Describes what did not fit into a reply. */
 function shortened({ truncated }) {
   if (!truncated) return [];
   const { hint, cuts, more_cuts: others, bare } = object(truncated);
@@ -25,7 +25,7 @@ function shortened({ truncated }) {
   return [['This report was shortened', parts.join(', '), text(hint)].filter(Boolean).join(': ')];
 }
 
-/** What is missing from a report, and why. */
+/** Describes what is missing from a report, and why. */
 function missing(report) {
   const unread = list(report.unread).map((one) => `${text(object(one).what) || 'Something'} could not be read: ${text(object(one).why) || text(one)}`);
   const { how, ...counts } = object(report.left_out);
@@ -35,7 +35,7 @@ function missing(report) {
 
 const longer = (kept, all) => Array.from({ length: Math.max(kept.length, all.length) }, (_, index) => object(kept[index] ?? all[index]));
 
-/** A shortened record with the bare steps that were read after it. */
+/** Returns a shortened record with the reduced steps that were read after it. */
 function completed(run, bare) {
   const players = longer(list(run.players), list(bare.players)).map((player, index) =>
     ({ ...player, steps: longer(list(player.steps), list(object(bare.players[index]).steps)) }));

@@ -1,4 +1,4 @@
-// One run: a timeline of steps for each player, bugs by severity, files.
+// Shows one run: a timeline of steps for each player, bugs by severity, files.
 
 const SEVERITIES = ['critical', 'high', 'medium', 'low'];
 const severity = (bug) => text(bug.severity).toLowerCase() || 'unknown';
@@ -13,7 +13,7 @@ function device(platform) {
 
 const stepsOf = (run) => list(run.players).flatMap((player) => list(object(player).steps).map(object));
 
-/** From the first beginning to the last end. */
+/** Returns the time from the first start to the last end. */
 function rangeOf(run) {
   const times = [run.started_at, run.completed_at, ...stepsOf(run).flatMap((step) => [step.start_time, step.end_time])];
   const valid = times.map(time).filter((at) => !Number.isNaN(at));
@@ -21,7 +21,7 @@ function rangeOf(run) {
   return to > from ? { from, to } : null;
 }
 
-/** Where in the run a step lies; a step under way goes on to the end. */
+/** Returns the position of a step in the run. A running step ends with the run. */
 function bar(step, range, kind) {
   const start = time(step.start_time);
   if (!range || Number.isNaN(start)) return null;
@@ -61,11 +61,11 @@ function stepRow(value, index, range) {
   return folded(isBad(word), head, inside);
 }
 
-/** Files of the service ask for the API key, which a browser has not: they are named with the command that saves them. */
+/** Lists the files with the command that saves them. They need the API key, which a browser does not have. */
 function filesPart(player, run) {
   const rows = list(player.artifacts).map(object).map((one) => [span('', text(one.filename) || text(one.url) || 'file'), ' ', span('muted', size(one.size))]);
   const id = text(run.multiplayer_run_id);
-  // Nothing else may stand in a command that is copied.
+  // People copy the command, so that an id with other characters is not inserted.
   const command = /^\w[\w-]*$/.test(id) && make('p', { class: 'muted' }, 'To save them: ', make('code', {}, `tas-mcp download run ${id}`));
   return rows.length > 0 && [make('h3', {}, 'Files'), command, items('ul', 'lines', rows)];
 }
@@ -85,10 +85,10 @@ function playerPart(player, index, run) {
     filesPart(player, run));
 }
 
-/** By whom and where a bug was seen, with the way to the step. */
+/** Describes the player and the step that found a bug, with a link to the step. */
 function seenBy(bug, run) {
   if (number(bug.player_number) === null) return '';
-  // Bugs count players from 0, runs from 1.
+  // Records of bugs count players from 0, records of runs from 1.
   const shown = bug.player_number + 1;
   const players = list(run.players).map(object);
   const player = players.findIndex((one, index) => (number(one.player_number) ?? index + 1) === shown);
@@ -112,7 +112,7 @@ function bugRow(bug, run) {
   ]);
 }
 
-/** Bugs under their severities, the gravest first. */
+/** Groups bugs by severity, the worst first. */
 function bugsPart(bugs, found, run) {
   const all = list(bugs).map(object);
   const rest = [...new Set(all.map(severity))].filter((word) => !SEVERITIES.includes(word));
@@ -125,7 +125,7 @@ function bugsPart(bugs, found, run) {
   return section(`Bugs (${all.length}${found > all.length ? ` of ${found}` : ''})`, groups.filter(Boolean));
 }
 
-/** How many steps ended how; of a list that was cut, what the service counted. */
+/** Counts the steps by result. For a list that was cut, returns the counts of the service. */
 function stepCounts(run) {
   const summaries = list(run.players).map((player) => object(player).step_result_summary);
   const whole = !wasCut(run, /^\/players$/) && summaries.every(Boolean) ? summaries : [];

@@ -1,9 +1,9 @@
-// Draws what the page holds; without it, what a host of MCP Apps sends.
+// Shows the data of the page. A page without data waits for the result that a host of MCP Apps sends.
 
 const main = document.getElementById('report');
 const say = (words) => { document.getElementById('status').textContent = words; };
 
-/** Shows a report. Whatever it looks like, something readable appears. */
+/** Shows a report. A report of unknown form is shown as JSON. */
 function show(report) {
   let parts;
   try {
@@ -22,10 +22,10 @@ function tell(line) {
   say(line);
 }
 
-/** What a summary has and a run has not: `fields` may have left one of them. */
+/** Fields of a summary that a run does not have. The argument `fields` may have removed some of them. */
 const SUMMARY = ['target_type', 'target_id', 'all_passed', 'finished', 'total', 'verdicts', 'failures', 'flaky', 'comparison'];
 
-/** What the result of a tool says: as structure, else as text. */
+/** Returns the structured content of a tool result, else its text parsed as JSON. */
 function valueOf(result) {
   if (result.structuredContent !== undefined) return result.structuredContent;
   try {
@@ -35,7 +35,7 @@ function valueOf(result) {
   }
 }
 
-/** The result of a tool as a report. */
+/** Converts the result of a tool into a report. */
 function reportOf(result) {
   const value = valueOf(result);
   if ((value ?? null) === null) return null;

@@ -1,4 +1,4 @@
-// What came of several runs: failures first, then what changed, then every run.
+// Shows the results of several runs: failures first, then changes, then every run.
 
 const KINDS = { run: 'Run', job: 'Job', jobs: 'Jobs', test_plan_execution: 'Test plan execution' };
 const named = (test) => text(object(test).name) || text(object(test).id) || text(test) || 'A test';
@@ -6,7 +6,7 @@ const built = (build) => text(object(build).name) || text(object(build).id);
 
 const placeOfRun = (id) => `run-${text(id)}`;
 
-/** Ids; those of runs that are on the page lead there. */
+/** Lists ids. Ids of runs that the page contains are links. */
 function codes(ids, runs) {
   const isHere = (id) => list(runs).some((run) => text(object(run).multiplayer_run_id) === text(id));
   const code = (id) => make('code', {}, isHere(id) ? jump(placeOfRun(id), id) : id);
@@ -88,7 +88,7 @@ function summaryWord(summary, report) {
   if (summary.all_passed === true) return 'SUCCESS';
   const words = Object.keys(object(summary.verdicts)).filter((word) => !passed(word));
   const isOver = summary.state === undefined || same(summary.state, 'completed');
-  // `running` is said of everything that is not over, whether it was started or not.
+  // The summary says `running` for everything that is not finished, started or not.
   if (!isOver) return text(report.state) || (summary.started_at ? text(summary.state) : 'unfinished');
   if (words.some((word) => !same(word, 'skipped')) || list(summary.failures).length > 0) return 'FAILED';
   return words[0] ?? text(summary.state);

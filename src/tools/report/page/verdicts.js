@@ -1,6 +1,6 @@
-// Words of the service and how they look.
+// The words of the service and their appearance.
 
-/** Class, sign, what people read. Unknown ones are shown as they are. */
+/** Class, sign and label of each word. Unknown words are shown unchanged. */
 const VERDICTS = {
   success: ['pass', '✓', 'Passed'], passed: ['pass', '✓', 'Passed'],
   failed: ['fail', '✕', 'Failed'], error: ['fail', '!', 'Error'],
@@ -13,20 +13,20 @@ const VERDICTS = {
   completed: ['', '', 'Completed'],
 };
 const WORST = ['error', 'failed', 'blocked', 'timeout', 'max_steps', 'stopped', 'no_run', 'no_result'];
-/** What a table of ours says of a word of others, which may be the name of anything. */
+/** Looks up a foreign word in a table. The word may be the name of any object property, such as `constructor`. */
 const told = (table, word) => Object.entries(table).find(([key]) => same(text(word), key))?.[1];
 const known = (word) => told(VERDICTS, word) ?? ['', '?', text(word)];
 const isBad = (word) => ['fail', 'warn'].includes(known(word)[0]);
 const passed = (word) => known(word)[0] === 'pass';
 
-/** How bad a verdict is: the worst first, what passed last. */
+/** Returns the rank of a verdict: the worst first, SUCCESS last. */
 function rank(word) {
   const place = WORST.indexOf(text(word).toLowerCase());
   if (place >= 0) return place;
   return passed(word) ? 99 : 50;
 }
 
-/** A verdict as a word with a sign; colour alone says nothing. Where there is none, none is shown. */
+/** Shows a verdict as a label with a sign, because colour alone is not accessible. Shows nothing without a verdict. */
 function verdict(word, more) {
   if (text(word) === '') return more && span('muted', more);
   const [kind, sign, said] = known(word);
@@ -34,17 +34,17 @@ function verdict(word, more) {
   return make('span', { class: `verdict ${kind}` }, mark, make('span', {}, said, more));
 }
 
-/** The verdict of a record, else its state while it is under way. */
+/** Returns the verdict of a record, else its state. */
 const outcome = (record, result = 'result', state = 'state') => text(record[result]) || text(record[state]);
 
-/** What the whole page begins with. */
+/** Creates the head of the page. */
 function heading(kind, title, word) {
   document.title = [text(word) && known(word)[2], text(title)].filter(Boolean).join(': ');
   return make('header', {}, words(kind, 'muted'),
     make('div', { class: 'head' }, make('h1', { dir: 'auto' }, title), verdict(word)));
 }
 
-/** Counts of words: a bar in proportion, and the numbers as text. */
+/** Shows counts as a proportional bar and as text. */
 function counted(counts, label) {
   const filled = Object.entries(object(counts)).filter(([, count]) => number(count) > 0);
   if (filled.length === 0) return null;

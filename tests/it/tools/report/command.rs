@@ -5,13 +5,13 @@ use std::{fs, path::Path};
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
-use super::held;
+use super::embedded_data;
 use crate::support::{
     binary::{binary, told},
     service::Service,
 };
 
-/// Exit code, standard output and the error.
+/// Runs the command. Returns the exit code, standard output and the error.
 async fn report(service: &Service, arguments: &[&str]) -> (Option<i32>, String, Value) {
     run(service, &[&["report"], arguments].concat()).await
 }
@@ -25,7 +25,7 @@ async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, String, Val
 }
 
 fn data(page: &str) -> Value {
-    serde_json::from_str(held(page)).expect("JSON")
+    serde_json::from_str(embedded_data(page)).expect("JSON")
 }
 
 fn names(directory: &Path) -> Vec<String> {
@@ -34,7 +34,7 @@ fn names(directory: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_run_comes_with_its_record_and_its_bugs() {
+async fn the_page_of_a_run_contains_its_record_and_bugs() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("run.html");
@@ -56,7 +56,7 @@ async fn a_run_comes_with_its_record_and_its_bugs() {
 }
 
 #[tokio::test]
-async fn an_execution_and_a_job_come_with_their_summary_and_runs() {
+async fn the_page_of_an_execution_or_job_contains_summary_and_runs() {
     let service = Service::start().await;
     for (id, argument, runs) in
         [(seed::EXECUTION_COMPLETED, "--test-plan-execution-id", 5), (seed::JOB_FLAKY, "--job-id", 2)]
@@ -93,7 +93,7 @@ async fn every_page_of_the_runs_is_read() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_said_on_the_page() {
+async fn the_page_lists_what_cannot_be_read() {
     let service = Service::start().await;
     service.fault(json!({"operation": "list_run_bugs", "status": 500, "times": 9})).await;
 
@@ -126,7 +126,7 @@ async fn without_a_file_the_summary_is_printed() {
 }
 
 #[tokio::test]
-async fn what_changed_since_an_earlier_one_is_told_and_shown() {
+async fn the_comparison_is_printed_and_on_the_page() {
     let service = Service::start().await;
     for (id, argument) in
         [(seed::EXECUTION_COMPLETED, "--test-plan-execution-id"), (seed::RUN_FAILED, "--run-id")]
@@ -147,10 +147,10 @@ async fn what_changed_since_an_earlier_one_is_told_and_shown() {
     }
 }
 
-/// What is open as descriptor 0 takes nothing, like a disk that is full.
+/// Descriptor 0 is not open for writing, so that writing to it fails as on a full disk.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_page_that_cannot_be_written_leaves_what_is_printed_without_it() {
+async fn the_summary_is_printed_if_the_page_cannot_be_written() {
     let service = Service::start().await;
     let base_url = service.base_url();
 
@@ -167,7 +167,7 @@ async fn a_page_that_cannot_be_written_leaves_what_is_printed_without_it() {
 }
 
 #[tokio::test]
-async fn an_id_of_nothing_is_told_with_where_it_was_looked_for() {
+async fn the_failure_for_an_unknown_id_names_the_searched_projects() {
     let service = Service::start().await;
     let base_url = service.base_url();
     let organization = [
@@ -191,7 +191,7 @@ async fn an_id_of_nothing_is_told_with_where_it_was_looked_for() {
 }
 
 #[tokio::test]
-async fn a_failure_leaves_the_file_as_it_was() {
+async fn a_failure_does_not_change_the_file() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("run.html");
@@ -219,7 +219,7 @@ async fn a_failure_leaves_the_file_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_written_is_refused_before_anything_is_sent() {
+async fn an_unwritable_file_is_refused_before_any_request() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");
     let missing = directory.path().join("missing/run.html");
@@ -235,7 +235,7 @@ async fn a_file_that_cannot_be_written_is_refused_before_anything_is_sent() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_pipe_is_written_into_and_not_replaced() {
+async fn a_named_pipe_is_written_and_not_replaced() {
     use std::os::unix::fs::FileTypeExt as _;
 
     let service = Service::start().await;

@@ -1,4 +1,4 @@
-//! The view of tools, for hosts of MCP Apps and for all others.
+//! The view of tools, for hosts with and without MCP Apps.
 
 use serde_json::{Value, json};
 use tas_mcp::{
@@ -7,14 +7,14 @@ use tas_mcp::{
     tools::catalog,
 };
 
-use super::held;
+use super::embedded_data;
 use crate::support::{host::Host, service::Service, service::settings};
 
 const EXTENSION: &str = "io.modelcontextprotocol/ui";
 const ADDRESS: &str = "ui://tas/run-report";
 const MIME_TYPE: &str = "text/html;profile=mcp-app";
 
-/// `_meta` of a request in the revision without `initialize`, of a host with these extensions.
+/// Returns `_meta` of a request in the revision without `initialize`, from a host with these extensions.
 fn modern(extensions: &Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -24,7 +24,7 @@ fn modern(extensions: &Value) -> Value {
 }
 
 #[test]
-fn the_two_tools_whose_results_are_worth_a_look_have_the_view_and_no_other() {
+fn only_get_run_and_summarize_results_have_the_view() {
     let mut with_view = Vec::new();
     for tool in catalog::tools() {
         let listed = serde_json::to_value(published_tool(tool.tool(), true)).expect("a tool is JSON");
@@ -38,7 +38,7 @@ fn the_two_tools_whose_results_are_worth_a_look_have_the_view_and_no_other() {
 }
 
 #[tokio::test]
-async fn the_extension_is_announced_in_both_eras() {
+async fn the_extension_is_announced_in_both_revisions() {
     let announced = json!({"mimeTypes": [MIME_TYPE]});
     let mut host = Host::connect(&settings(&[]));
     let initialized = host.initialize("2025-11-25").await;
@@ -53,7 +53,7 @@ async fn the_extension_is_announced_in_both_eras() {
 }
 
 #[tokio::test]
-async fn the_view_is_listed_and_read_in_both_eras() {
+async fn the_view_is_listed_and_read_in_both_revisions() {
     let service = Service::start().await;
     let settings = service.settings(keys::DEMO, &[]);
 
@@ -89,14 +89,14 @@ async fn the_view_is_listed_and_read_in_both_eras() {
         let text = page["text"].as_str().expect("a text");
 
         assert!(text.starts_with("<!doctype html>"));
-        assert_eq!(held(text), "{}");
-        // It holds nothing of anybody.
+        assert_eq!(embedded_data(text), "{}");
+        // The view contains no data.
         assert_eq!(read["cacheScope"], meta.as_ref().map_or(Value::Null, |_| json!("public")));
     }
 }
 
 #[tokio::test]
-async fn an_unknown_resource_is_an_error_of_the_protocol() {
+async fn an_unknown_resource_is_a_protocol_error() {
     let mut host = Host::open(&settings(&[])).await;
     let answer = host.request("resources/read", json!({"uri": "ui://tas/another"})).await;
     assert!(answer["error"]["code"].is_i64(), "{answer}");
@@ -105,14 +105,14 @@ async fn an_unknown_resource_is_an_error_of_the_protocol() {
 }
 
 #[tokio::test]
-async fn the_view_is_there_without_settings() {
+async fn the_view_is_available_without_settings() {
     let mut host = Host::open(&settings(&[])).await;
     let read = host.request("resources/read", json!({"uri": ADDRESS})).await;
-    assert_eq!(held(read["result"]["contents"][0]["text"].as_str().expect("a text")), "{}");
+    assert_eq!(embedded_data(read["result"]["contents"][0]["text"].as_str().expect("a text")), "{}");
 }
 
 #[tokio::test]
-async fn results_are_the_same_whether_a_host_shows_views_or_not() {
+async fn results_do_not_depend_on_support_for_views() {
     let service = Service::start().await;
     let settings = service.settings(keys::DEMO, &[]);
 
@@ -133,7 +133,7 @@ async fn results_are_the_same_whether_a_host_shows_views_or_not() {
 }
 
 #[tokio::test]
-async fn the_view_is_listed_only_where_a_tool_that_has_it_is_offered() {
+async fn the_view_is_listed_only_with_a_tool_that_has_it() {
     for (toolsets, is_listed) in
         [("get_run", true), ("runs", true), ("builds", false), ("default,-runs", false)]
     {

@@ -13,7 +13,7 @@ use super::{TOOL, characters, each, execution, open};
 use crate::support::{binary::told, service::Service};
 
 #[tokio::test]
-async fn the_command_line_has_it() {
+async fn the_command_line_calls_the_tool() {
     let service = Service::start().await;
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
@@ -26,9 +26,9 @@ async fn the_command_line_has_it() {
     assert_eq!(output.status.code(), Some(0));
 }
 
-/// Five hundred runs of a plan of the sandbox, whose every answer is held to the contract.
+/// Five hundred runs of a plan of the sandbox, which checks every answer against the contract.
 #[tokio::test]
-async fn a_plan_of_five_hundred_tests_is_summed_up() {
+async fn a_plan_of_five_hundred_tests_is_summarized() {
     let (service, mut host) = open().await;
     let tests = [TEST_PASSES, TEST_FLAKY, TEST_FAILS, TEST_BLOCKED, TEST_ERRORS];
     let item = |number: usize| json!({"multiplayer_test_id": tests[number % tests.len()], "retries": 1});

@@ -1,4 +1,4 @@
-//! A service whose history is made up: executions of one plan, with the tests that a test says.
+//! A service with invented records: executions of one plan, with the given tests.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +18,12 @@ pub(super) use serving::{host, patient};
 
 const PLAN: &str = "0000000f-0000-4000-8000-000000000000";
 
-/// A test of an execution, and how its attempts ended.
+/// A test of an execution, with the results of its attempts.
 #[derive(Clone)]
 pub(super) struct Test {
     pub(super) number: usize,
     pub(super) name: String,
-    /// Of each attempt; none: nothing was started.
+    /// The result of each attempt; empty if nothing was started.
     pub(super) results: Vec<String>,
     pub(super) is_over: bool,
     pub(super) goal: String,
@@ -63,12 +63,12 @@ impl Test {
     }
 }
 
-/// An id of the form that the service gives, the same for the same numbers.
+/// Returns a UUID that depends only on the numbers.
 pub(super) fn uuid(kind: u32, number: usize) -> String {
     format!("{kind:08x}-0000-4000-8000-{number:012x}")
 }
 
-/// What is known of the service's past.
+/// The records of the service.
 #[derive(Clone, Default)]
 pub(super) struct History {
     executions: Vec<Value>,
@@ -78,14 +78,14 @@ pub(super) struct History {
 }
 
 impl History {
-    /// With one execution of these tests.
+    /// Creates records with one execution of these tests.
     pub(super) fn of(tests: &[Test]) -> Self {
         let mut history = Self::default();
         history.add(tests);
         history
     }
 
-    /// Adds an execution, later than those before; its id.
+    /// Adds an execution that is later than the others. Returns its id.
     pub(super) fn add(&mut self, tests: &[Test]) -> String {
         let number = self.executions.len();
         let (id, day) = (uuid(0xe, number), number + 1);
@@ -157,7 +157,7 @@ impl History {
         }));
     }
 
-    /// The same past, told in another order.
+    /// Returns the same records in another order.
     pub(super) fn shuffled(&self, seed: u64) -> Self {
         let mut other = self.clone();
         let mut random = seed | 1;
@@ -195,7 +195,7 @@ impl History {
         change(self.executions.get_mut(number).expect("an execution of the history"));
     }
 
-    /// Leaves out the first jobs of the list.
+    /// Removes the first jobs of the list.
     pub(super) fn forget_jobs(&mut self, count: usize) {
         self.jobs.drain(..count);
     }
@@ -212,7 +212,7 @@ impl History {
 }
 
 #[test]
-fn what_is_made_up_is_of_the_contract() {
+fn the_invented_records_conform_to_the_contract() {
     let tests = [
         Test::new(1, &["TIMEOUT", "FAILED"]).with_bug("bug_1", "high"),
         Test::new(2, &["SUCCESS"]),

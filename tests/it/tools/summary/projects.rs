@@ -1,4 +1,4 @@
-//! Which project is asked.
+//! The project of a summary.
 
 use serde_json::json;
 use tas_mcp::sandbox::{
@@ -18,14 +18,14 @@ async fn open(key: &str, variables: &[(&str, &str)]) -> (Service, Host) {
 const BOTH: (&str, &str) = ("TAS_PROJECTS", "demo,arena");
 
 #[tokio::test]
-async fn the_project_follows_from_the_id_with_one_look_up() {
+async fn the_project_follows_from_the_id_with_one_lookup() {
     let (service, mut host) = open(keys::ORGANIZATION, &[BOTH]).await;
     let summary = host.succeed(TOOL, execution(ARENA_EXECUTION)).await;
 
     assert_eq!(summary["verdicts"], json!({"FAILED": 1, "SUCCESS": 1}));
     assert_eq!(summary["failures"][0]["run_ids"], json!([ARENA_RUN_FAILED]));
 
-    // The runs that the list has shown are of the project that showed it.
+    // The runs of a list belong to the project of the list, so that they need no lookup.
     let requests = service.requests().await;
     let of_arena = requests.iter().filter(|one| one.contains("/project/arena/")).count();
     let run = format!("GET /project/arena/runs/{ARENA_RUN_FAILED}");
@@ -36,7 +36,7 @@ async fn the_project_follows_from_the_id_with_one_look_up() {
 }
 
 #[tokio::test]
-async fn an_earlier_one_of_another_project_is_a_mismatch() {
+async fn an_earlier_result_of_another_project_is_a_mismatch() {
     for with in [ARENA_EXECUTION, ARENA_JOB_FAILED, ARENA_RUN_FAILED] {
         let (_service, mut host) = open(keys::ORGANIZATION, &[BOTH]).await;
         let error = host.fail(TOOL, against(execution(EXECUTION_COMPLETED), with)).await;
@@ -61,7 +61,7 @@ async fn a_project_that_does_not_own_the_id_is_a_mismatch() {
 }
 
 #[tokio::test]
-async fn a_named_project_costs_no_more_look_ups_than_the_first() {
+async fn a_named_project_takes_no_further_lookup() {
     for (key, variables) in [
         (keys::DEMO, vec![]),
         (keys::ORGANIZATION, vec![BOTH]),

@@ -1,4 +1,4 @@
-//! How the service is asked: no more than is needed, eight requests at once, and none after the end.
+//! The requests of a summary: only those that are needed, at most eight at once, and none after the end.
 
 use std::{
     sync::{
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::support::stub::Stub;
 
-fn mixed(count: usize) -> Vec<Test> {
+fn mixed_results(count: usize) -> Vec<Test> {
     let test = |number: usize| match number % 10 {
         0 => Test::new(number, &["FAILED"]),
         1 => Test::new(number, &["FAILED"]).with_bug("bug_1", "low"),
@@ -26,8 +26,8 @@ fn mixed(count: usize) -> Vec<Test> {
 }
 
 #[tokio::test]
-async fn runs_that_passed_are_not_read_and_bugs_only_where_there_are_some() {
-    let stub = History::of(&mixed(250)).serve().await;
+async fn only_failed_runs_and_existing_bugs_are_read() {
+    let stub = History::of(&mixed_results(250)).serve().await;
     host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
 
     let requests = stub.requests();
@@ -40,9 +40,9 @@ async fn runs_that_passed_are_not_read_and_bugs_only_where_there_are_some() {
 }
 
 #[tokio::test]
-async fn what_it_is_compared_with_takes_its_lists_alone() {
-    let mut history = History::of(&mixed(250));
-    history.add(&mixed(250));
+async fn the_earlier_result_takes_only_lists() {
+    let mut history = History::of(&mixed_results(250));
+    history.add(&mixed_results(250));
 
     let stub = history.serve().await;
     let arguments = against(execution(&uuid(0xe, 1)), "previous");
@@ -53,11 +53,11 @@ async fn what_it_is_compared_with_takes_its_lists_alone() {
     assert_eq!(requests.len(), 1 + 3 + 1 + 3 + 50 + 25, "{requests:?}");
 }
 
-/// Runs are held back until eight are asked for: fewer at once would never come to an end.
+/// Answers for runs are delayed until eight runs are requested. With fewer concurrent requests the test would hang.
 #[tokio::test]
-async fn eight_requests_are_under_way_and_never_more() {
-    let mut history = History::of(&mixed(900));
-    history.add(&mixed(900));
+async fn at_most_eight_requests_are_sent_at_once() {
+    let mut history = History::of(&mixed_results(900));
+    history.add(&mixed_results(900));
 
     for held in [
         |target: &str| target.contains("/runs/"),
@@ -69,7 +69,7 @@ async fn eight_requests_are_under_way_and_never_more() {
     }
 }
 
-/// Counts the requests that are under way; one whose caller has gone is under way no more.
+/// Counts the requests in flight. A request ends when its caller disconnects.
 struct UnderWay(Arc<AtomicUsize>);
 
 impl Drop for UnderWay {
@@ -78,7 +78,7 @@ impl Drop for UnderWay {
     }
 }
 
-async fn until(what: &str, is_so: impl Fn() -> bool) {
+async fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let waiting = async {
         while !is_so() {
             tokio::task::yield_now().await;
@@ -87,8 +87,8 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
     tokio::time::timeout(Duration::from_secs(60), waiting).await.unwrap_or_else(|_| panic!("{what}"));
 }
 
-/// A service that never answers when it is asked for a run.
-async fn silent_about_runs(history: History) -> (Stub, Arc<AtomicUsize>) {
+/// Starts a service that never answers requests for runs.
+async fn serve_without_answers_for_runs(history: History) -> (Stub, Arc<AtomicUsize>) {
     let (history, under_way) = (Arc::new(history), Arc::new(AtomicUsize::new(0)));
     let seen = Arc::clone(&under_way);
     let stub = Stub::start(move |target| {
@@ -107,18 +107,18 @@ async fn silent_about_runs(history: History) -> (Stub, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn cancelling_stops_at_once() {
-    let (stub, under_way) = silent_about_runs(History::of(&mixed(250))).await;
+async fn cancelling_ends_all_requests() {
+    let (stub, under_way) = serve_without_answers_for_runs(History::of(&mixed_results(250))).await;
     let mut host = host(&stub).await;
     let call = json!({"name": TOOL, "arguments": execution(&uuid(0xe, 0))});
     let id = host.start("tools/call", call).await;
 
-    until("eight runs are asked for", || under_way.load(Ordering::SeqCst) == 8).await;
+    wait_until("eight runs are asked for", || under_way.load(Ordering::SeqCst) == 8).await;
     let asked = stub.requests().len();
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
 
     host.send(&cancel).await;
-    until("the requests are given up", || under_way.load(Ordering::SeqCst) == 0).await;
+    wait_until("the requests are given up", || under_way.load(Ordering::SeqCst) == 0).await;
     host.request("ping", json!({})).await;
 
     assert_eq!(stub.requests().len(), asked, "nothing is asked afterwards");

@@ -1,4 +1,4 @@
-//! Verdicts and entries, of a past that is made up.
+//! Verdicts and failure entries, from invented records.
 
 use serde_json::{Value, json};
 
@@ -9,8 +9,8 @@ use super::{
 use crate::support::stub::Stub;
 
 #[tokio::test]
-async fn failures_with_one_signature_are_one_entry() {
-    // One test on four devices, three of which tell the same.
+async fn similar_failures_become_one_entry() {
+    // One test on four devices; three of them have the same report.
     let tests = [
         Test::new(1, &["FAILED"]).reporting("Waited 30 s at (12, 40).").with_bug("bug_a", "low"),
         Test::new(1, &["FAILED"]).reporting("waited 31 s at (11, 9)").with_bug("bug_b", "critical"),
@@ -36,7 +36,7 @@ async fn failures_with_one_signature_are_one_entry() {
 }
 
 #[tokio::test]
-async fn the_last_attempt_counts_whatever_the_order() {
+async fn the_last_started_attempt_decides_in_any_order() {
     let tests = [
         Test::new(1, &["ERROR", "TIMEOUT", "SUCCESS"]),
         Test::new(2, &["TIMEOUT", "FAILED"]),
@@ -53,7 +53,7 @@ async fn the_last_attempt_counts_whatever_the_order() {
 }
 
 #[tokio::test]
-async fn words_come_in_either_letter_case_and_unknown_ones_as_they_are() {
+async fn results_are_accepted_in_either_letter_case() {
     let tests = [Test::new(1, &["Failed"]), Test::new(2, &["success"]), Test::new(3, &["Melted"])];
     let mut history = History::of(&tests);
     history.change_jobs(|job| {
@@ -69,7 +69,7 @@ async fn words_come_in_either_letter_case_and_unknown_ones_as_they_are() {
 }
 
 #[tokio::test]
-async fn the_worst_come_first() {
+async fn the_worst_failures_come_first() {
     let words = ["SKIPPED", "STOPPED", "Melted", "MAX_STEPS", "TIMEOUT", "ERROR", "BLOCKED", "FAILED"];
     let mut tests: Vec<_> =
         words.iter().enumerate().map(|(number, word)| Test::new(number, &[*word])).collect();
@@ -97,7 +97,7 @@ async fn the_worst_come_first() {
 }
 
 #[tokio::test]
-async fn several_builds_are_all_named() {
+async fn all_builds_are_named() {
     let mut history = History::of(&[Test::new(1, &["SUCCESS"]), Test::new(2, &["FAILED"])]);
     history.change_jobs(|job| {
         if job["test_name"] == "Test 001" {
@@ -112,7 +112,7 @@ async fn several_builds_are_all_named() {
 }
 
 #[tokio::test]
-async fn hidden_characters_are_taken_out() {
+async fn hidden_characters_are_removed() {
     let mut test =
         Test::new(1, &["FAILED"]).reporting("\u{202e}ignore\u{200b} this\u{e0041}").with_bug("b", "low");
     test.name = "Na\u{2066}me".to_owned();

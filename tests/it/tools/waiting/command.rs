@@ -14,7 +14,7 @@ use tas_mcp::sandbox::{
 use super::junit::{attribute, elements};
 use crate::support::{binary::told, service::Service};
 
-/// Exit code, what was printed, and what was said beside it.
+/// Runs the command. Returns the exit code, the JSON on standard output, and standard error.
 pub(super) async fn command(service: &Service, arguments: &[&str]) -> (Option<i32>, Value, String) {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
@@ -23,8 +23,8 @@ pub(super) async fn command(service: &Service, arguments: &[&str]) -> (Option<i3
     (output.status.code(), printed, String::from_utf8(output.stderr).expect("UTF-8"))
 }
 
-/// A job as the service shows it when nobody has to wait for it any more.
-async fn over_at_once(service: &Service, jobs: usize, result: &str) {
+/// Makes the service answer that jobs are completed.
+async fn finish_jobs_at_once(service: &Service, jobs: usize, result: &str) {
     let run = json!({"multiplayer_run_id": RUN_PASSED, "state": "COMPLETED", "result": result, "players": 1});
     for id in 0..jobs {
         let job =
@@ -33,7 +33,7 @@ async fn over_at_once(service: &Service, jobs: usize, result: &str) {
     }
 }
 
-/// A file of its own in a directory of its own.
+/// Returns a path in a new directory.
 pub(super) fn report() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("report.xml");
@@ -41,7 +41,7 @@ pub(super) fn report() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[tokio::test]
-async fn the_exit_code_says_whether_everything_passed() {
+async fn the_exit_code_shows_whether_all_tests_passed() {
     let service = Service::start().await;
     let cases: [(&[&str], i32, Value); 6] = [
         (&["--job-id", JOB_PASSED], 0, json!({"SUCCESS": 1})),
@@ -58,9 +58,9 @@ async fn the_exit_code_says_whether_everything_passed() {
     }
 }
 
-/// A report without them would look as if everything had passed.
+/// A JUnit file without them would look as if all tests had passed.
 #[tokio::test]
-async fn tests_that_cannot_be_listed_are_an_error_of_the_report() {
+async fn unlisted_tests_are_an_error_in_the_junit_file() {
     let service = Service::start().await;
     service.fault(json!({"operation": "list_jobs", "status": 404})).await;
 
@@ -83,7 +83,7 @@ async fn tests_that_cannot_be_listed_are_an_error_of_the_report() {
 }
 
 #[tokio::test]
-async fn our_own_errors_have_other_codes() {
+async fn usage_and_service_errors_have_other_exit_codes() {
     let service = Service::start().await;
     let cases: [(&[&str], i32, &str); 7] = [
         (&["wait"], 2, "invalid_arguments"),
@@ -109,7 +109,7 @@ async fn our_own_errors_have_other_codes() {
 }
 
 #[tokio::test]
-async fn a_pipe_gets_json_and_the_log_the_table_and_the_progress() {
+async fn standard_output_gets_json_and_standard_error_the_table() {
     let service = Service::start().await;
     let (_, end, said) = command(&service, &["wait", "--job-id", JOB_FAILED]).await;
 
@@ -123,10 +123,10 @@ async fn a_pipe_gets_json_and_the_log_the_table_and_the_progress() {
 }
 
 #[tokio::test]
-async fn a_start_is_waited_for_and_its_answer_is_shown_too() {
+async fn run_with_wait_prints_the_answer_of_the_start_too() {
     for (result, code) in [("SUCCESS", 0), ("FAILED", 10), ("Other", 10)] {
         let service = Service::start().await;
-        over_at_once(&service, 1, result).await;
+        finish_jobs_at_once(&service, 1, result).await;
         let arguments = ["run", "test", TEST_PASSES, "--deployment-config-id", CONFIG_PHONES, "--wait"];
         let (exit, end, said) = command(&service, &arguments).await;
         assert_eq!(exit, Some(code), "{said}");
@@ -137,13 +137,13 @@ async fn a_start_is_waited_for_and_its_answer_is_shown_too() {
 }
 
 #[tokio::test]
-async fn a_plan_is_waited_for_by_its_execution() {
+async fn run_plan_waits_for_the_execution() {
     let service = Service::start().await;
     let done = json!({"id": "e", "status": "completed", "total_tests": 4, "test_plan_name": "Smoke",
         "test_status": {"passed": 4, "failed": 0, "skipped": 0, "stopped": 0}});
     service.fault(json!({"operation": "get_test_plan_execution", "body": done})).await;
     service.fault(json!({"operation": "list_jobs", "status": 404})).await;
-    over_at_once(&service, 4, "SUCCESS").await;
+    finish_jobs_at_once(&service, 4, "SUCCESS").await;
 
     let arguments = ["run", "plan", PLAN_SMOKE, "--deployment-config-id", CONFIG_PHONES, "--wait"];
     let (exit, end, said) = command(&service, &arguments).await;
@@ -153,9 +153,9 @@ async fn a_plan_is_waited_for_by_its_execution() {
 }
 
 #[tokio::test]
-async fn a_device_on_which_nothing_started_is_no_success() {
+async fn a_device_without_a_started_run_is_a_failure() {
     let service = Service::start().await;
-    over_at_once(&service, 1, "SUCCESS").await;
+    finish_jobs_at_once(&service, 1, "SUCCESS").await;
 
     let (_directory, path) = report();
     let arguments = [
@@ -183,7 +183,7 @@ async fn a_device_on_which_nothing_started_is_no_success() {
 }
 
 #[tokio::test]
-async fn without_wait_a_start_is_only_started() {
+async fn run_without_wait_only_starts() {
     let service = Service::start().await;
     let arguments = ["run", "test", TEST_PASSES, "--deployment-config-id", CONFIG_PHONES];
     let (exit, started, _) = command(&service, &arguments).await;
@@ -192,7 +192,7 @@ async fn without_wait_a_start_is_only_started() {
 }
 
 #[tokio::test]
-async fn the_junit_file_has_the_report_of_what_failed() {
+async fn the_junit_file_contains_the_report_of_a_failed_step() {
     let service = Service::start().await;
     let (directory, path) = report();
     std::fs::write(&path, "what was there before").unwrap();
@@ -216,12 +216,12 @@ async fn the_junit_file_has_the_report_of_what_failed() {
         "{failure:?}"
     );
     assert!(failure.2.contains("step 2: Pause the game with the button at the top right"), "{failure:?}");
-    // Nothing but the report is left behind.
+    // No temporary file is left.
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
 #[tokio::test]
-async fn a_wait_that_ends_early_leaves_a_report_and_one_that_fails_the_old_one() {
+async fn a_timed_out_wait_writes_the_junit_file_and_a_failed_wait_keeps_the_old_one() {
     let service = Service::start().await;
     let (directory, path) = report();
     let path = path.to_str().unwrap();

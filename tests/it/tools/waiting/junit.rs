@@ -1,16 +1,16 @@
-//! JUnit XML of the verdicts.
+//! The JUnit document of a wait.
 
 use quick_xml::{Reader, escape::unescape, events::Event};
 use serde_json::{Value, json};
 use tas_mcp::tools::waiting::{
-    Item,
-    junit::{Case, document},
+    ResultItem,
+    junit::{Case, render_document},
 };
 
-/// Name, attributes and own text of an element.
+/// Name, attributes and text of an element.
 pub(super) type Element = (String, Vec<(String, String)>, String);
 
-/// The elements of a document in order.
+/// Returns the elements of a document in order.
 pub(super) fn elements(xml: &str) -> Vec<Element> {
     let mut reader = Reader::from_str(xml);
     let (mut found, mut open): (Vec<Element>, usize) = (Vec::new(), 0);
@@ -46,12 +46,12 @@ pub(super) fn elements(xml: &str) -> Vec<Element> {
     found
 }
 
-/// The value of an attribute; empty where there is none.
+/// Returns the value of an attribute; an empty string if there is none.
 pub(super) fn attribute<'a>(element: &'a Element, name: &str) -> &'a str {
     element.1.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
 }
 
-fn item(result: &str) -> Item {
+fn item(result: &str) -> ResultItem {
     let item = json!({
         "job_id": "j", "run_id": "r", "test_name": "Pause and resume", "platform": "Pixel 8", "status": "COMPLETED",
         "result": result,
@@ -77,14 +77,14 @@ fn run(result: &str, report: &str) -> Value {
     })
 }
 
-fn only(result: &str, report: &str) -> Vec<Element> {
+fn render_single(result: &str, report: &str) -> Vec<Element> {
     let case = Case::new(&item(result), Some(&run(result, report)), "Smoke");
-    elements(&document("Smoke", &[case]).expect("a document"))
+    elements(&render_document("Smoke", &[case]).expect("a render_document"))
 }
 
 #[test]
-fn a_run_is_a_case_in_a_suite_with_its_ids() {
-    let found = only("SUCCESS", "fine");
+fn a_run_becomes_a_case_in_a_suite_with_its_ids() {
+    let found = render_single("SUCCESS", "fine");
     let names: Vec<_> = found.iter().map(|(name, ..)| name.as_str()).collect();
 
     assert_eq!(names[..3], ["testsuites", "testsuite", "properties"]);
@@ -118,7 +118,7 @@ fn a_run_is_a_case_in_a_suite_with_its_ids() {
 }
 
 #[test]
-fn verdicts_become_the_words_of_junit() {
+fn each_verdict_becomes_a_junit_outcome() {
     let cases = [
         ("FAILED", "failure"),
         ("Quarantined", "failure"),
@@ -130,7 +130,7 @@ fn verdicts_become_the_words_of_junit() {
         ("max_steps", "error"),
     ];
     for (result, element) in cases {
-        let found = only(result, "why");
+        let found = render_single(result, "why");
         let last = found.last().unwrap();
 
         assert_eq!(last.0, element, "{result}");
@@ -148,8 +148,8 @@ fn verdicts_become_the_words_of_junit() {
 }
 
 #[test]
-fn a_failure_tells_the_steps_that_failed_and_no_others() {
-    let found = only("FAILED", "Three taps had no effect.");
+fn a_failure_contains_only_the_failed_steps() {
+    let found = render_single("FAILED", "Three taps had no effect.");
     let (.., report) = found.last().unwrap();
     assert_eq!(
         report,
@@ -158,9 +158,9 @@ fn a_failure_tells_the_steps_that_failed_and_no_others() {
 }
 
 #[test]
-fn what_was_not_over_or_not_started_is_an_error() {
-    let running: Item = serde_json::from_value(json!({"job_id": "j", "status": "RUNNING"})).unwrap();
-    let rejected: Item = serde_json::from_value(
+fn unfinished_and_unstarted_tests_are_errors() {
+    let running: ResultItem = serde_json::from_value(json!({"job_id": "j", "status": "RUNNING"})).unwrap();
+    let rejected: ResultItem = serde_json::from_value(
         json!({"job_id": "j", "status": "COMPLETED", "reason": "no_device_available"}),
     )
     .unwrap();
@@ -169,7 +169,7 @@ fn what_was_not_over_or_not_started_is_an_error() {
         Case::new(&rejected, None, "p"),
         Case::not_started("Pixel 4", "broken", "p"),
     ];
-    let found = elements(&document("p", &cases).unwrap());
+    let found = elements(&render_document("p", &cases).unwrap());
     let errors: Vec<_> =
         found.iter().filter(|(name, ..)| name == "error").map(|one| attribute(one, "message")).collect();
 
@@ -177,9 +177,9 @@ fn what_was_not_over_or_not_started_is_an_error() {
     assert_eq!((attribute(&found[0], "tests"), attribute(&found[0], "errors")), ("3", "3"));
 }
 
-/// Texts are written by people and by agents: no text may end an element, break the XML or hide what it says.
+/// Texts come from people and agents. No text may end an element, break the XML or hide its content.
 #[test]
-fn hostile_text_stays_text() {
+fn hostile_text_is_escaped() {
     let hostile = "a ]]> <testcase name=\"x\"/> &amp; \u{0}\u{1B}[31m \u{8} \u{202E}desrever\u{2066} \u{FFFE} \
         \u{85} \u{200B} \r\n\tz '\"";
     let mut item = item(hostile);
@@ -190,7 +190,7 @@ fn hostile_text_stays_text() {
     run["test"]["name"] = json!(hostile);
     run["build"]["name"] = json!(hostile);
 
-    let xml = document(hostile, &[Case::new(&item, Some(&run), hostile)]).unwrap();
+    let xml = render_document(hostile, &[Case::new(&item, Some(&run), hostile)]).unwrap();
     let found = elements(&xml);
 
     assert_eq!(found.iter().filter(|(name, ..)| name == "testcase").count(), 1);
@@ -210,20 +210,20 @@ fn hostile_text_stays_text() {
     }
 }
 
-/// CI systems take cases of one name for one case.
+/// CI systems treat cases with the same name as one case.
 #[test]
-fn instances_of_one_test_have_names_of_their_own() {
+fn cases_with_the_same_name_are_numbered() {
     let cases = [(); 3].map(|()| Case::new(&item("SUCCESS"), None, "p"));
-    let found = elements(&document("p", &cases).unwrap());
+    let found = elements(&render_document("p", &cases).unwrap());
     let names: Vec<_> =
         found.iter().filter(|(name, ..)| name == "testcase").map(|one| attribute(one, "name")).collect();
     let name = "Pause and resume [Pixel 8]";
     assert_eq!(names, [name, &format!("{name} (2)"), &format!("{name} (3)")]);
 }
 
-/// Some tests have a number in their own names.
+/// The name of a test may end with a number.
 #[test]
-fn a_number_that_is_taken_is_not_given_again() {
+fn a_number_that_a_test_name_contains_is_not_used_again() {
     for (given, expected) in [
         (["A", "A (2)", "A"], ["A", "A (2)", "A (3)"]),
         (["A", "A", "A (2)"], ["A", "A (3)", "A (2)"]),
@@ -233,7 +233,7 @@ fn a_number_that_is_taken_is_not_given_again() {
             let item = json!({"job_id": "j", "test_name": name, "status": "COMPLETED", "result": "SUCCESS"});
             Case::new(&serde_json::from_value(item).expect("an item"), None, "p")
         });
-        let found = elements(&document("p", &cases).unwrap());
+        let found = elements(&render_document("p", &cases).unwrap());
         let cases = found.iter().filter(|(name, ..)| name == "testcase");
         assert_eq!(cases.map(|one| attribute(one, "name")).collect::<Vec<_>>(), expected);
     }

@@ -1,4 +1,4 @@
-//! Lists of jobs that are long, or not as they should be.
+//! Long and unusual lists of jobs.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use tas_mcp::{
 use super::TOOL;
 use crate::support::{host::Host, service::Service, stub::Stub, time::Simulated};
 
-/// A server before a service whose execution of so many tests has passed, with the pages of its jobs as `page` makes
-/// them: of the records and their number.
+/// Starts a server in front of a service with a passed execution. `page` makes each page of its jobs from the records
+/// and the page number.
 async fn passed(tests: usize, page: fn(&[Value], usize) -> Value) -> (Stub, Host, Arc<Service>) {
     let job = |number: usize| {
         json!({
@@ -65,7 +65,7 @@ fn execution() -> Value {
 }
 
 #[tokio::test]
-async fn a_list_is_read_to_its_end_though_nobody_says_where_that_is() {
+async fn a_list_without_a_page_count_is_read_to_its_end() {
     let (_stub, mut host, _time) = passed(250, |jobs, page| json!({"data": shown(jobs, page)})).await;
     let end = host.succeed(TOOL, execution()).await;
     assert_eq!(
@@ -75,16 +75,16 @@ async fn a_list_is_read_to_its_end_though_nobody_says_where_that_is() {
 }
 
 #[tokio::test]
-async fn a_service_that_has_one_page_is_not_asked_for_ever() {
+async fn a_service_that_repeats_its_only_page_is_asked_twice() {
     let (stub, mut host, _time) = passed(50, |jobs, _| json!({"data": shown(jobs, 0)})).await;
     let end = host.succeed(TOOL, execution()).await;
     assert_eq!((&end["all_passed"], &end["finished"]), (&json!(true), &json!(50)));
     assert_eq!(stub.requests().len(), 3);
 }
 
-/// What nobody looks at has not passed, and is named.
+/// Tests that were not read have not passed, and are reported.
 #[tokio::test]
-async fn a_list_that_is_too_long_is_told() {
+async fn a_list_with_too_many_pages_is_reported() {
     let pages: [fn(&[Value], usize) -> Value; 2] = [paged, |jobs, page| json!({"data": shown(jobs, page)})];
     for page in pages {
         let (stub, mut host, _time) = passed(2_001, page).await;
@@ -102,16 +102,16 @@ async fn a_list_that_is_too_long_is_told() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_list_is_not_an_empty_one() {
+async fn an_answer_without_a_list_is_not_an_empty_list() {
     let (_stub, mut host, _time) = passed(2, |_, _| json!({"data": {"job_id": "j"}})).await;
     let error = host.fail(TOOL, execution()).await;
     assert_eq!((&error["code"], &error["details"]["polls"]), (&json!("bad_response"), &json!(5)), "{error}");
     assert!(error["message"].as_str().is_some_and(|said| said.contains("list_jobs")), "{error}");
 }
 
-/// A long answer is cut at its end.
+/// A long reply is cut at its end.
 #[tokio::test]
-async fn those_of_many_that_have_not_passed_come_first() {
+async fn failed_jobs_come_first_in_a_long_list() {
     let page = |jobs: &[Value], number: usize| {
         let mut page = paged(jobs, number);
         if number == 1 {
@@ -127,9 +127,9 @@ async fn those_of_many_that_have_not_passed_come_first() {
     assert!(!end["truncated"].is_null(), "not all of them fit");
 }
 
-/// Tests of an execution that its list of jobs does not show.
+/// The execution counts tests that its list of jobs does not contain.
 #[tokio::test]
-async fn tests_that_are_not_in_the_list_are_told() {
+async fn tests_that_are_not_listed_are_reported() {
     let (_stub, mut host, _time) = passed(5, |jobs, page| paged(&jobs[..3], page)).await;
     let end = host.succeed(TOOL, execution()).await;
     let unread = json!([{"what": "2 tests", "why": "they are not in the list of jobs"}]);
@@ -138,9 +138,9 @@ async fn tests_that_are_not_in_the_list_are_told() {
     assert_eq!(end, expected);
 }
 
-/// A job without an id may be any; one that two pages show is one.
+/// Jobs without an id are counted individually.
 #[tokio::test]
-async fn jobs_are_counted_by_their_ids() {
+async fn a_job_on_two_pages_is_counted_once() {
     let page = |jobs: &[Value], page: usize| {
         let nameless = json!({"status": "COMPLETED", "runs": []});
         let data = match page {
@@ -156,9 +156,9 @@ async fn jobs_are_counted_by_their_ids() {
     assert_eq!((&end["all_passed"], &end["finished"], &end["total"]), (&json!(false), &json!(4), &json!(4)));
 }
 
-/// Jobs whose ids are known need no list.
+/// Jobs with known ids do not need a list.
 #[tokio::test]
-async fn jobs_are_read_one_by_one_where_the_list_is_none() {
+async fn jobs_are_read_individually_without_a_list() {
     let stub = Stub::start(|target| async move {
         let id = target.trim_start_matches("GET /jobs/").to_owned();
         if target.contains('?') {

@@ -1,4 +1,4 @@
-//! What those who watch are told.
+//! Progress notifications.
 
 use std::{
     sync::{Arc, Mutex, atomic::Ordering},
@@ -24,7 +24,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use super::{TOOL, open};
 use crate::support::{binary::binary, service::Service, time::Simulated};
 
-/// Notes when it was told what.
+/// Records the progress with its time.
 #[derive(Debug)]
 struct Diary {
     clock: Arc<Simulated>,
@@ -43,7 +43,7 @@ impl ProgressSink for Diary {
 }
 
 #[tokio::test]
-async fn progress_is_told_at_least_every_five_seconds_and_never_goes_back() {
+async fn progress_is_reported_every_five_seconds_and_never_decreases() {
     let service = Arc::new(Service::start().await);
     let clock = Simulated::of(&service);
     let gateway = Gateway::new(service.settings(keys::DEMO, &[]).tools_config().map(|config| config.call))
@@ -51,7 +51,7 @@ async fn progress_is_told_at_least_every_five_seconds_and_never_goes_back() {
     let diary = Arc::new(Diary { clock, entries: Mutex::default() });
     let wait = Wait {
         target: WaitTarget::Single(ResultId::new(ResultKind::Execution, EXECUTION_IN_PROGRESS)),
-        named: Vec::new(),
+        expected_jobs: Vec::new(),
         project: None,
         timeout: Duration::from_secs(7_200),
         interval: Some(Duration::from_secs(32)),
@@ -76,9 +76,9 @@ async fn progress_is_told_at_least_every_five_seconds_and_never_goes_back() {
     assert!(entries.len() > 30, "{}", entries.len());
 }
 
-/// Before the first look has ended there is nothing to tell but that.
+/// Before the first answer, the progress only says that the status is read.
 #[tokio::test]
-async fn a_first_look_that_takes_its_time_is_told() {
+async fn progress_is_reported_during_a_slow_first_poll() {
     let service = Arc::new(Service::start().await);
     service.fault(json!({"operation": "get_job", "delay_ms": 3_600_000, "times": 100})).await;
 
@@ -90,7 +90,7 @@ async fn a_first_look_that_takes_its_time_is_told() {
     let diary = Arc::new(Diary { clock, entries: Mutex::default() });
     let wait = Wait {
         target: WaitTarget::Jobs(vec![JOB_RUNNING.to_owned(), JOB_QUEUED.to_owned()]),
-        named: Vec::new(),
+        expected_jobs: Vec::new(),
         project: None,
         timeout: Duration::from_secs(10),
         interval: None,
@@ -101,11 +101,11 @@ async fn a_first_look_that_takes_its_time_is_told() {
         .expect_err("no look");
     let first = diary.entries.lock().unwrap()[0].clone();
 
-    assert_eq!(first, (Duration::from_secs(4), 0, 2, "looking".to_owned()));
+    assert_eq!(first, (Duration::from_secs(4), 0, 2, "reading the status".to_owned()));
 }
 
 #[tokio::test]
-async fn it_says_how_many_are_finished_and_what_is_running() {
+async fn progress_names_the_running_tests() {
     let mut scene = open().await;
     let jobs = json!({"job_ids": [JOB_RUNNING, JOB_PASSED, JOB_QUEUED], "timeout_seconds": 40});
     let (_, told) = scene.watch(jobs).await;
@@ -124,16 +124,16 @@ async fn it_says_how_many_are_finished_and_what_is_running() {
 }
 
 #[tokio::test]
-async fn a_caller_without_a_token_is_told_nothing() {
+async fn a_caller_without_a_progress_token_gets_no_progress() {
     let mut scene = open().await;
     let id =
         scene.host.start("tools/call", json!({"name": TOOL, "arguments": {"job_id": JOB_RUNNING}})).await;
     assert_eq!(scene.host.receive().await["id"], id);
 }
 
-/// The built binary: what is told comes while the call goes on.
+/// The built binary sends progress during the call.
 #[tokio::test]
-async fn it_is_told_over_standard_output() {
+async fn the_binary_reports_progress_during_the_call() {
     let service = Service::start().await;
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
@@ -154,7 +154,7 @@ async fn it_is_told_over_standard_output() {
 
         if message["method"] == "notifications/progress" {
             told += 1;
-            // The job ends while somebody waits for it.
+            // The job ends during the wait.
             service.advance(3_600.0);
         }
 

@@ -1,4 +1,4 @@
-//! How many requests it takes to wait for many jobs.
+//! The number of requests of a wait for many jobs.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{
@@ -8,8 +8,8 @@ use tas_mcp::sandbox::{
 
 use super::{Scene, open, open_with};
 
-/// Fifty jobs of five tests; ten of them go on for more than ten minutes.
-async fn fifty(scene: &mut Scene) -> Vec<Value> {
+/// Starts fifty jobs of five tests. Ten of them run for more than ten minutes.
+async fn start_fifty_jobs(scene: &mut Scene) -> Vec<Value> {
     let mut jobs = Vec::new();
     for (test, retries) in
         [(TEST_PASSES, 0), (TEST_FAILS, 0), (TEST_FLAKY, 2), (TEST_DISCOVERY, 0), (TEST_ERRORS, 10)]
@@ -20,8 +20,8 @@ async fn fifty(scene: &mut Scene) -> Vec<Value> {
     jobs
 }
 
-/// Requests of a wait of ten minutes, and its looks.
-async fn counted(scene: &mut Scene, arguments: Value) -> (usize, u64, Value) {
+/// Returns the numbers of requests and polls of a wait of ten minutes, and its result.
+async fn count_requests(scene: &mut Scene, arguments: Value) -> (usize, u64, Value) {
     let before = scene.service.requests().await.len();
     let (end, _) = scene.watch(arguments).await;
     let polls = end["polls"].as_u64().expect("a number");
@@ -29,23 +29,23 @@ async fn counted(scene: &mut Scene, arguments: Value) -> (usize, u64, Value) {
 }
 
 #[tokio::test]
-async fn fifty_jobs_over_ten_minutes_take_little_more_than_one_request_a_look() {
+async fn fifty_jobs_take_about_one_request_per_poll() {
     for key in [keys::DEMO, keys::ORGANIZATION] {
         let mut scene = open_with(key, &[("TAS_PROJECTS", "demo")]).await;
-        let jobs = fifty(&mut scene).await;
+        let jobs = start_fifty_jobs(&mut scene).await;
         let (requests, polls, end) =
-            counted(&mut scene, json!({"job_ids": jobs, "timeout_seconds": 600})).await;
+            count_requests(&mut scene, json!({"job_ids": jobs, "timeout_seconds": 600})).await;
         assert_eq!((&end["status"], &end["finished"]), (&json!("timed_out"), &json!(40)));
-        println!("50 jobs, 600 s: {requests} requests, {polls} looks; one per job and look: {}", 50 * polls);
-        assert!(requests as u64 <= polls + 3, "{requests} requests in {polls} looks");
+        println!("50 jobs, 600 s: {requests} requests, {polls} polls; one per job and poll: {}", 50 * polls);
+        assert!(requests as u64 <= polls + 3, "{requests} requests in {polls} polls");
         assert!(requests <= 50, "{requests}");
     }
 }
 
 #[tokio::test]
-async fn a_reply_has_room_for_fifty_jobs() {
+async fn fifty_jobs_fit_into_one_reply() {
     let mut scene = open().await;
-    let jobs = fifty(&mut scene).await;
+    let jobs = start_fifty_jobs(&mut scene).await;
     let (end, _) = scene.watch(json!({"job_ids": jobs, "timeout_seconds": 7_200})).await;
 
     assert_eq!(end["truncated"], Value::Null);
@@ -58,7 +58,7 @@ async fn a_reply_has_room_for_fifty_jobs() {
 }
 
 #[tokio::test]
-async fn few_jobs_are_read_one_by_one() {
+async fn two_jobs_are_read_individually() {
     let mut scene = open().await;
     let jobs = scene.start(TEST_ERRORS, 10, 2).await;
     let before = scene.service.requests().await.len();
@@ -71,9 +71,9 @@ async fn few_jobs_are_read_one_by_one() {
     assert!(requests[before..].iter().all(|line| line.starts_with("GET /jobs/")), "{requests:?}");
 }
 
-/// Jobs that no page shows soon are not looked for in lists for ever.
+/// Jobs that are not on the first pages are read individually from then on.
 #[tokio::test]
-async fn a_list_that_does_not_help_is_left_alone() {
+async fn an_unproductive_list_is_not_read_again() {
     let mut scene = open().await;
     let jobs = scene.start(TEST_ERRORS, 10, 5).await;
     let empty =
@@ -85,18 +85,18 @@ async fn a_list_that_does_not_help_is_left_alone() {
     let requests = scene.service.requests().await;
     let lists = requests[before..].iter().filter(|line| line.contains("/jobs?")).count();
 
-    // One that is narrowed to the test of the first, and one that is not.
+    // One list with the filter of the first job's test, and one without a filter.
     assert_eq!((lists, &end["finished"], &end["total"]), (2, &json!(0), &json!(5)));
 }
 
 #[tokio::test]
-async fn an_execution_takes_two_requests_a_look_however_many_its_jobs() {
+async fn an_execution_takes_two_requests_per_poll() {
     let mut scene = open().await;
     let start = json!({"test_plan_id": PLAN_SMOKE, "deployment_config_id": CONFIG_PHONES});
     let started = scene.host.succeed("start_test_plan_run", start).await;
     let arguments =
         json!({"test_plan_execution_id": started["test_plan_execution_id"], "timeout_seconds": 600});
-    let (requests, polls, end) = counted(&mut scene, arguments).await;
+    let (requests, polls, end) = count_requests(&mut scene, arguments).await;
 
     assert_eq!(end["status"], "completed");
     assert_eq!(requests as u64, 2 * polls);

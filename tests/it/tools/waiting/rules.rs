@@ -1,4 +1,4 @@
-//! What is refused before any request.
+//! Arguments that are rejected before any request.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed::{EXECUTION_COMPLETED, JOB_PASSED, RUN_PASSED};
@@ -6,7 +6,7 @@ use tas_mcp::sandbox::seed::{EXECUTION_COMPLETED, JOB_PASSED, RUN_PASSED};
 use super::{TOOL, open};
 
 #[tokio::test]
-async fn exactly_one_id_says_what_to_wait_for() {
+async fn exactly_one_id_is_required() {
     let rule = |got: &str| {
         format!(
             ": exactly one of `job_id`, `job_ids`, `run_id`, `test_plan_execution_id` must be provided, got {got}"
@@ -30,7 +30,7 @@ async fn exactly_one_id_says_what_to_wait_for() {
 }
 
 #[tokio::test]
-async fn limits_are_held() {
+async fn values_outside_the_limits_are_rejected() {
     let many: Vec<_> = (0..51).map(|_| JOB_PASSED).collect();
     let job = |name: &str, value: Value| json!({"job_id": JOB_PASSED, name: value});
     let cases = [
@@ -53,7 +53,7 @@ async fn limits_are_held() {
 }
 
 #[tokio::test]
-async fn the_ends_of_the_limits_are_taken() {
+async fn values_at_the_limits_are_accepted() {
     let mut scene = open().await;
     let fifty: Vec<_> = (0..50).map(|_| JOB_PASSED).collect();
 

@@ -1,4 +1,4 @@
-//! What a start answers, and what `tas-mcp run --wait` makes of it (supplement 1.7, 2.1).
+//! `tas-mcp run --wait` with different answers of a start (supplement 1.7, 2.1).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed::{
@@ -14,22 +14,22 @@ use crate::support::service::Service;
 
 const NOWHERE: &str = "00000000-0000-4000-8000-000000000000";
 
-/// Exit code, what was printed and what was said of a plan that is waited for; its start answers this.
+/// Starts a plan with the given answer and waits for it. Returns the exit code, standard output and standard error.
 async fn plan(service: &Service, answer: Value, more: &[&str]) -> (Option<i32>, Value, String) {
     service.fault(json!({"operation": "start_test_plan_run", "status": 201, "body": answer})).await;
     let start = ["run", "plan", PLAN_SMOKE, "--deployment-config-id", CONFIG_PHONES, "--wait"];
     command(service, &[&start, more].concat()).await
 }
 
-/// The same of a test.
+/// Starts a test with the given answer and waits for it.
 async fn test(service: &Service, status: u16, answer: Value, more: &[&str]) -> (Option<i32>, Value, String) {
     service.fault(json!({"operation": "start_run", "status": status, "body": answer})).await;
     let start = ["run", "test", TEST_PASSES, "--deployment-config-id", CONFIG_PHONES, "--wait"];
     command(service, &[&start, more].concat()).await
 }
 
-/// An execution that is over, has passed, and whose list shows one job.
-async fn one_passed(service: &Service) {
+/// Makes the service answer with a passed execution whose list contains one job.
+async fn serve_passed_execution(service: &Service) {
     let done = json!({"id": EXECUTION_COMPLETED, "status": "completed", "total_tests": 1,
         "test_status": {"passed": 1}});
     service.fault(json!({"operation": "get_test_plan_execution", "body": done, "times": 9})).await;
@@ -42,9 +42,9 @@ async fn one_passed(service: &Service) {
 }
 
 #[tokio::test]
-async fn a_job_that_the_execution_does_not_show_counts_too() {
+async fn a_job_that_only_the_start_names_counts() {
     let service = Service::start().await;
-    one_passed(&service).await;
+    serve_passed_execution(&service).await;
 
     let answer = json!({"job_ids": [JOB_PASSED, JOB_FAILED], "test_plan_execution_id": EXECUTION_COMPLETED});
     let (exit, end, said) = plan(&service, answer, &[]).await;
@@ -58,9 +58,9 @@ async fn a_job_that_the_execution_does_not_show_counts_too() {
 }
 
 #[tokio::test]
-async fn a_job_that_cannot_be_read_is_told_and_is_no_success() {
+async fn a_job_that_cannot_be_read_is_reported_and_not_passed() {
     let service = Service::start().await;
-    one_passed(&service).await;
+    serve_passed_execution(&service).await;
 
     let (_directory, path) = report();
     let answer = json!({"job_ids": [JOB_PASSED, NOWHERE], "test_plan_execution_id": EXECUTION_COMPLETED});
@@ -76,7 +76,7 @@ async fn a_job_that_cannot_be_read_is_told_and_is_no_success() {
 }
 
 #[tokio::test]
-async fn what_only_the_counts_say_was_not_started_is_no_success() {
+async fn a_run_that_only_the_counts_miss_is_a_failure() {
     for (told, missing) in [
         (json!({"ok": false, "requested_count": 3, "started_count": 1, "failed_count": 2}), 2),
         (json!({"requested_count": 3, "successful_count": 1}), 2),
@@ -101,9 +101,9 @@ async fn what_only_the_counts_say_was_not_started_is_no_success() {
     }
 }
 
-/// An older form has everything in `data`.
+/// The older form contains everything in `data`.
 #[tokio::test]
-async fn the_execution_is_found_in_an_older_answer() {
+async fn the_execution_is_found_in_the_older_form_of_an_answer() {
     let service = Service::start().await;
     let answer = json!({"ok": true, "data": {"test_plan_execution_id": EXECUTION_COMPLETED}});
     let (exit, end, said) = plan(&service, answer, &[]).await;
@@ -111,7 +111,7 @@ async fn the_execution_is_found_in_an_older_answer() {
 }
 
 #[tokio::test]
-async fn a_start_that_names_nothing_is_a_broken_answer() {
+async fn a_start_without_jobs_is_a_bad_response() {
     let service = Service::start().await;
     let (exit, _, said) = test(&service, 201, json!({"message": "started", "job_ids": []}), &[]).await;
     let said: Value = serde_json::from_str(&said).expect("an error");

@@ -1,4 +1,4 @@
-//! What can be waited for.
+//! The targets of a wait.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{
@@ -13,7 +13,7 @@ use tas_mcp::sandbox::{
 use super::{TOOL, open, open_with, rows};
 
 #[tokio::test]
-async fn a_job_is_over_when_its_status_says_so() {
+async fn a_job_ends_by_its_status() {
     let mut scene = open().await;
     let (end, _) = scene.watch(json!({"job_id": JOB_RUNNING, "timeout_seconds": 7_200})).await;
 
@@ -25,19 +25,22 @@ async fn a_job_is_over_when_its_status_says_so() {
 }
 
 #[tokio::test]
-async fn a_run_is_over_when_its_state_says_so() {
+async fn a_run_ends_by_its_state() {
     let mut scene = open().await;
     let (end, _) = scene.watch(json!({"run_id": RUN_RUNNING, "timeout_seconds": 7_200})).await;
 
     assert_eq!([&end["status"], &end["target_type"], &end["target_id"]], ["completed", "run", RUN_RUNNING]);
-    // The first attempt times out; what follows it is another run.
+    // The first attempt times out; its retry is another run.
     assert_eq!((&end["last_status"], &end["verdicts"]), (&json!("COMPLETED"), &json!({"TIMEOUT": 1})));
     assert_eq!(end["resource"]["multiplayer_run_id"], RUN_RUNNING);
-    assert_eq!(end["next"], format!("why, in one call: `summarize_results` with `run_id` `{RUN_RUNNING}`"));
+    assert_eq!(
+        end["next"],
+        format!("to see why in one call: `summarize_results` with `run_id` `{RUN_RUNNING}`")
+    );
 }
 
 #[tokio::test]
-async fn an_execution_is_over_with_the_last_of_its_jobs() {
+async fn an_execution_ends_with_its_last_job() {
     let mut scene = open().await;
     let arguments = json!({"test_plan_execution_id": EXECUTION_IN_PROGRESS, "timeout_seconds": 7_200});
     let (end, _) = scene.watch(arguments).await;
@@ -59,7 +62,7 @@ async fn an_execution_is_over_with_the_last_of_its_jobs() {
 }
 
 #[tokio::test]
-async fn several_jobs_are_shown_in_the_order_asked_and_each_once() {
+async fn several_jobs_are_returned_once_in_the_order_of_the_request() {
     let mut scene = open().await;
     let upper = JOB_FAILED.to_uppercase();
     let jobs = [JOB_FAILED, JOB_RUNNING, JOB_PASSED, &upper];
@@ -76,7 +79,7 @@ async fn several_jobs_are_shown_in_the_order_asked_and_each_once() {
 }
 
 #[tokio::test]
-async fn states_come_in_either_letter_case() {
+async fn statuses_are_accepted_in_either_letter_case() {
     let mut scene = open_with(keys::ARENA, &[]).await;
     let (run, _) = scene.watch(json!({"run_id": ARENA_RUN_RUNNING, "timeout_seconds": 7_200})).await;
 
@@ -93,18 +96,18 @@ async fn states_come_in_either_letter_case() {
     assert_eq!(job["items"][0]["result"], "success", "as the service writes it");
 }
 
-/// An execution that cannot be read by itself is looked for in the list (supplement 5.2).
+/// A service without the operation is asked for the list (supplement 5.2).
 #[tokio::test]
-async fn an_execution_is_found_though_it_cannot_be_read_by_itself() {
+async fn an_execution_that_cannot_be_read_is_found_in_the_list() {
     let mut scene = open().await;
     scene.service.fault(json!({"operation": "get_test_plan_execution", "status": 405, "times": 100})).await;
     let end = scene.wait(json!({"test_plan_execution_id": EXECUTION_COMPLETED})).await;
     assert_eq!((&end["status"], &end["finished"]), (&json!("completed"), &json!(4)));
 }
 
-/// Without a list of jobs the counts of the execution say how it ended (supplement 5.1).
+/// Without a list of jobs, the verdicts follow from the counts (supplement 5.1).
 #[tokio::test]
-async fn an_execution_without_a_list_of_jobs_has_counts() {
+async fn an_execution_without_a_list_of_jobs_is_described_by_its_counts() {
     let mut scene = open().await;
     scene.service.fault(json!({"operation": "list_jobs", "status": 404, "times": 100})).await;
     let end = scene.wait(json!({"test_plan_execution_id": EXECUTION_COMPLETED})).await;
@@ -130,7 +133,7 @@ async fn the_ids_decide_the_project_of_an_organization_key() {
 }
 
 #[tokio::test]
-async fn ids_of_another_project_are_a_mismatch_that_names_both() {
+async fn ids_of_another_project_are_a_mismatch() {
     let mut scene = open_with(keys::ORGANIZATION, &[("TAS_PROJECTS", "demo,arena")]).await;
     let cases = [
         json!({"project_id": "demo", "job_id": ARENA_JOB_PASSED}),
@@ -153,7 +156,7 @@ async fn ids_of_another_project_are_a_mismatch_that_names_both() {
 }
 
 #[tokio::test]
-async fn what_does_not_exist_ends_the_wait_at_once() {
+async fn an_unknown_id_ends_the_wait_at_once() {
     let nowhere = "00000000-0000-4000-8000-000000000000";
     for arguments in [
         json!({"job_id": nowhere}),
@@ -183,7 +186,7 @@ async fn what_does_not_exist_ends_the_wait_at_once() {
 }
 
 #[tokio::test]
-async fn callers_say_what_they_want_of_the_answer() {
+async fn the_answer_contains_only_the_selected_fields() {
     let mut scene = open().await;
     let end = scene.wait(json!({"job_id": JOB_FAILED, "fields": ["verdicts", "items.run_id"]})).await;
     assert_eq!(end, json!({"verdicts": {"FAILED": 1}, "items": [{"run_id": RUN_FAILED}]}));

@@ -1,4 +1,4 @@
-//! How results are read (supplement 2.3, 3.2).
+//! Verdicts of a wait (supplement 2.3, 3.2).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed::{
@@ -7,8 +7,8 @@ use tas_mcp::sandbox::seed::{
 
 use super::open;
 
-/// How a job ends that the service shows with these runs.
-async fn of(runs: Value) -> Value {
+/// Waits for a job with these runs.
+async fn wait_for_job_with_runs(runs: Value) -> Value {
     let mut scene = open().await;
     let job = json!({"job_id": JOB_PASSED, "status": "COMPLETED", "runs": runs});
     scene.service.fault(json!({"operation": "get_job", "body": job})).await;
@@ -20,7 +20,7 @@ fn run(id: &str, result: impl Into<Value>, started_at: Option<&str>) -> Value {
 }
 
 #[tokio::test]
-async fn the_attempt_that_was_started_last_is_final() {
+async fn the_attempt_that_was_started_last_decides() {
     let mut scene = open().await;
     let end = scene.wait(json!({"job_id": JOB_FLAKY})).await;
     assert_eq!((&end["verdicts"], &end["items"][0]["attempts"]), (&json!({"SUCCESS": 1}), &json!(2)));
@@ -29,23 +29,23 @@ async fn the_attempt_that_was_started_last_is_final() {
 }
 
 #[tokio::test]
-async fn the_order_of_attempts_means_nothing_where_they_have_times() {
+async fn the_start_times_decide_and_not_the_order_of_the_list() {
     let late = run("late", "SUCCESS", Some("2026-03-02T10:30:00+02:00"));
     let early = run("early", "ERROR", Some("2026-03-02T08:29:59.999Z"));
     let never = run("never", "STOPPED", None);
 
     for runs in [json!([early, late, never]), json!([never, late, early]), json!([late, early])] {
-        let end = of(runs).await;
+        let end = wait_for_job_with_runs(runs).await;
         assert_eq!((&end["items"][0]["run_id"], &end["all_passed"]), (&json!("late"), &json!(true)), "{end}");
     }
 
     let untimed = [run("first", "SUCCESS", None), run("last", "STOPPED", None)];
 
-    assert_eq!(of(json!(untimed)).await["items"][0]["run_id"], "last");
+    assert_eq!(wait_for_job_with_runs(json!(untimed)).await["items"][0]["run_id"], "last");
 }
 
 #[tokio::test]
-async fn a_result_counts_only_when_the_job_is_over() {
+async fn a_result_counts_only_when_the_job_is_completed() {
     let mut scene = open().await;
     let attempts = [run("one", "TIMEOUT", Some("2026-03-02T09:00:00Z"))];
     let job = json!({"job_id": JOB_PASSED, "status": "RUNNING", "runs": attempts});
@@ -58,13 +58,13 @@ async fn a_result_counts_only_when_the_job_is_over() {
 }
 
 #[tokio::test]
-async fn every_result_but_success_is_not_passed_and_unknown_ones_are_shown_as_they_are() {
+async fn only_success_counts_as_passed_and_unknown_results_are_unchanged() {
     for word in ["FAILED", "SKIPPED", "BLOCKED", "TIMEOUT", "ERROR", "STOPPED", "MAX_STEPS", "Quarantined"] {
-        let end = of(json!([run("one", word, None)])).await;
+        let end = wait_for_job_with_runs(json!([run("one", word, None)])).await;
         assert_eq!((&end["verdicts"], &end["all_passed"]), (&json!({word: 1}), &json!(false)));
     }
 
-    let end = of(json!([run("one", "max_steps", None)])).await;
+    let end = wait_for_job_with_runs(json!([run("one", "max_steps", None)])).await;
 
     assert_eq!(
         (&end["verdicts"], &end["items"][0]["result"]),
@@ -78,7 +78,7 @@ async fn a_job_without_a_run_or_a_result_is_not_passed() {
     let end = scene.wait(json!({"job_id": JOB_REJECTED})).await;
     assert_eq!((&end["verdicts"], &end["all_passed"]), (&json!({"no_run": 1}), &json!(false)));
     assert_eq!(end["items"][0]["reason"], "no_device_available");
-    let end = of(json!([run("one", Value::Null, None)])).await;
+    let end = wait_for_job_with_runs(json!([run("one", Value::Null, None)])).await;
     assert_eq!((&end["verdicts"], &end["all_passed"]), (&json!({"no_result": 1}), &json!(false)));
 }
 
@@ -89,9 +89,9 @@ async fn a_stopped_job_ends_the_wait() {
     assert_eq!(end["verdicts"], json!({"STOPPED": 1}));
 }
 
-/// What an execution counts is all of its tests only where it says how many these are.
+/// The counts of an execution describe all tests only if they contain the total.
 #[tokio::test]
-async fn nothing_has_passed_that_was_not_seen() {
+async fn tests_that_were_not_read_have_not_passed() {
     for (total, has_passed) in [(json!(2), true), (json!(3), false), (Value::Null, false)] {
         let mut scene = open().await;
         let mut execution =

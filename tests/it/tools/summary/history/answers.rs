@@ -1,11 +1,11 @@
-//! What the service answers of a past.
+//! The answers of a service with invented records.
 
 use serde_json::{Value, json};
 
 use super::History;
 
 impl History {
-    /// What the service answers to `GET path`.
+    /// Returns the answer to `GET target`.
     pub(in crate::tools::summary) fn answer(&self, target: &str) -> (u16, Value) {
         let (path, query) = target.trim_start_matches("GET ").split_once('?').unwrap_or((target, ""));
         let path = path.trim_start_matches("GET ");

@@ -1,4 +1,4 @@
-//! The parts of runs.
+//! The parts of the record of a run.
 
 use serde_json::{Value, json};
 

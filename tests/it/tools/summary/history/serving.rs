@@ -1,4 +1,4 @@
-//! A service with a past, and a server in front of it.
+//! A service with invented records, and a server in front of it.
 
 use std::{
     sync::{
@@ -20,7 +20,7 @@ use crate::{
 };
 
 impl History {
-    /// A service with this past.
+    /// Starts a service with these records.
     pub(in crate::tools::summary) async fn serve(self) -> Stub {
         let history = Arc::new(self);
         Stub::start(move |target| {
@@ -30,7 +30,7 @@ impl History {
         .await
     }
 
-    /// The same, where requests of `held` wait until eight of them are there.
+    /// Starts a service with these records. Requests of `held` wait until eight of them have arrived.
     pub(in crate::tools::summary) async fn serve_together(
         self,
         held: fn(&str) -> bool,
@@ -45,13 +45,13 @@ impl History {
                 let now = under_way.fetch_add(1, Ordering::SeqCst) + 1;
                 seen.fetch_max(now, Ordering::SeqCst);
                 if now == 8 {
-                    // The gate stays open: the last are fewer than eight.
+                    // The gate stays open, because the last requests are fewer than eight.
                     gate.add_permits(1_000);
                 }
                 if held(&target) {
                     drop(gate.acquire().await);
                 }
-                // Whoever asks for more than eight at once is seen now.
+                // More than eight concurrent requests are detected here.
                 for _ in 0..50 {
                     tokio::task::yield_now().await;
                 }
@@ -63,19 +63,19 @@ impl History {
         (stub.await, most)
     }
 
-    /// The summary that a server in front of it gives.
+    /// Returns the summary of a server in front of a service with these records.
     pub(in crate::tools::summary) async fn summary(self, arguments: Value) -> Value {
         let stub = self.serve().await;
         host(&stub).await.succeed(TOOL, arguments).await
     }
 }
 
-/// A server in front of a made-up service.
+/// Starts a server in front of a service.
 pub(in crate::tools::summary) async fn host(stub: &Stub) -> Host {
     patient(&stub.settings(keys::DEMO, &[])).await
 }
 
-/// A server whose time stands still: no call takes too long.
+/// Starts a server whose clock stands still, so that no call reaches its time limit.
 pub(in crate::tools::summary) async fn patient(settings: &Settings) -> Host {
     let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(Arc::new(Still));
     let mut host = Host::to(Server::new(dispatcher, settings));

@@ -1,0 +1,199 @@
+//! The answer of a summary. The command line and the report page depend on its form.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use crate::call::paging::Omission;
+
+/// Results of a run, a job or an execution. A test is a job; its last started attempt decides.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names speak for themselves")]
+pub struct Summary {
+    /// `run`, `job` or `test_plan_execution`.
+    pub target_type: String,
+    pub target_id: String,
+    /// Name of the plan or of the test.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// `completed` or `running`.
+    pub state: String,
+    /// Everything is finished, and every verdict is SUCCESS.
+    pub all_passed: bool,
+    /// Number of finished tests.
+    pub finished: usize,
+    pub total: usize,
+    /// Verdict to number of tests. Unknown results are passed on unchanged; `no_run`: nothing was started.
+    pub verdicts: BTreeMap<String, usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build: Option<BuildName>,
+    /// Instead of `build` if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub builds: Vec<BuildName>,
+    /// Worst first; failures of one test at the same step with the same report are one entry.
+    #[serde(default)]
+    pub failures: Vec<FailureEntry>,
+    /// Tests that passed only after a failed attempt.
+    #[serde(default)]
+    pub flaky: Vec<FlakyTest>,
+    /// Severity to number of bugs in the failed runs.
+    #[serde(default)]
+    pub bugs: BTreeMap<String, usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
+    /// What could not be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Omission>,
+    /// What did not fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
+}
+
+/// A test.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names speak for themselves")]
+pub struct TestName {
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+}
+
+/// A build. Its name is known if a failed run or the execution contains it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names speak for themselves")]
+pub struct BuildName {
+    pub id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// A group of similar failures.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names speak for themselves")]
+pub struct FailureEntry {
+    pub test: TestName,
+    pub verdict: String,
+    /// The first failing step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepName>,
+    /// Expected result of the step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+    /// Report of the agent, or why nothing was run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed: Option<String>,
+    /// Number of tests in the group.
+    pub count: usize,
+    /// At most three. Step, texts and artifacts are those of the first run.
+    pub run_ids: Vec<String>,
+    /// At most three, if nothing was run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub job_ids: Vec<String>,
+    /// Worst first, each once.
+    #[serde(default)]
+    pub bugs: Vec<BugEntry>,
+    /// File names.
+    #[serde(default)]
+    pub artifacts: Vec<String>,
+}
+
+/// A step.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names speak for themselves")]
+pub struct StepName {
+    pub number: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
+    /// Number of the player, from 1, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub player: Option<u64>,
+}
+
+/// A bug of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names speak for themselves")]
+pub struct BugEntry {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    pub title: String,
+    pub severity: String,
+}
+
+/// A test that passed on a retry.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names speak for themselves")]
+pub struct FlakyTest {
+    pub test: TestName,
+    /// The run that passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+    /// Results of the earlier attempts.
+    pub earlier: Vec<String>,
+}
+
+/// Changes since an earlier result. Tests are matched by id.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names speak for themselves")]
+pub struct Comparison {
+    /// Absent if there is nothing to compare with; `note` says why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub with: Option<BaselineName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Failed now, not before.
+    #[serde(default)]
+    pub newly_failing: Vec<TestChange>,
+    /// Passed now, failed before.
+    #[serde(default)]
+    pub fixed: Vec<TestChange>,
+    #[serde(default)]
+    pub still_failing: Vec<TestChange>,
+    /// Without a verdict now.
+    #[serde(default)]
+    pub not_run: Vec<TestChange>,
+}
+
+/// The earlier result of a comparison.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names speak for themselves")]
+pub struct BaselineName {
+    pub target_type: String,
+    pub target_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build: Option<BuildName>,
+}
+
+/// A test whose result changed, or that failed again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names speak for themselves")]
+pub struct TestChange {
+    pub test: TestName,
+    /// Verdict now; `running` if unfinished, absent if the test was not included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<String>,
+    /// Verdict before; absent if the test was not included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub was: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+}
+
+/// What did not fit into the answer.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOut {
+    /// Name of the list, such as `failures` or `comparison.fixed`, to number of omitted entries; `artifacts` and
+    /// `bugs`: omitted from the included failures.
+    #[serde(flatten)]
+    pub counts: BTreeMap<String, usize>,
+    /// How to get it.
+    pub how: String,
+}

@@ -1,0 +1,42 @@
+//! The time limit and the progress reports of a summary.
+
+use std::{pin::pin, time::Duration};
+
+use super::reader::SummaryReader;
+use crate::tools::caller::CallerContext;
+
+/// Time that is kept for the work after the reading.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Time between progress reports.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Runs `work`, which sends its requests through `reader`, and reports its progress. Shortly before the time limit of the
+/// caller the reader is stopped, so that `work` ends with what has been read. Progress reports do not extend the limit.
+pub(super) async fn run_with_limit<T>(
+    reader: &SummaryReader,
+    caller: &CallerContext,
+    work: impl Future<Output = T>,
+) -> T {
+    let clock = reader.gateway.clock();
+    let mut left = caller.wait_limit.map(|limit| limit.saturating_sub(GRACE));
+    let mut work = pin!(work);
+
+    loop {
+        let tick = left.map_or(PROGRESS_INTERVAL, |left| left.min(PROGRESS_INTERVAL));
+        tokio::select! {
+            biased;
+            output = &mut work => return output,
+            () = clock.timeout(tick) => {}
+        }
+
+        left = left.map(|left| left.saturating_sub(tick));
+        if left.is_some_and(|left| left.is_zero()) {
+            reader.stop();
+            return work.await;
+        }
+
+        let (done, total, message) = reader.progress();
+        caller.progress.report(done, total, &message);
+    }
+}

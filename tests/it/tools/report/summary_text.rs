@@ -1,0 +1,100 @@
+//! A summary as text for a terminal.
+
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+use tas_mcp::{
+    sandbox::{keys, seed},
+    tools::{report::SummaryText, summary::Summary},
+};
+
+use crate::support::{host::Host, service::Service};
+
+fn render(summary: &Value) -> String {
+    SummaryText(&Summary::deserialize(summary).expect("a summary")).to_string()
+}
+
+#[tokio::test]
+async fn the_text_names_the_failed_step_and_its_bugs() {
+    let service = Service::start().await;
+    let mut host = Host::open(&service.settings(keys::DEMO, &[])).await;
+    let arguments = json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED});
+    let summary = host.succeed("summarize_results", arguments).await;
+    let told = render(&summary);
+    let failure = &summary["failures"][0];
+    let text = |pointer: &str| failure.pointer(pointer).and_then(Value::as_str).expect("a text");
+
+    assert!(told.starts_with("Release smoke: 3 of 4 passed\n"), "{told}");
+    for pointer in ["/test/name", "/step/goal", "/expected", "/observed", "/bugs/0/title", "/run_ids/0"] {
+        assert!(told.contains(text(pointer)), "{pointer}: {told}");
+    }
+
+    assert!(told.contains("\n  Beat the Cinder Golem: TIMEOUT, then passed in "), "{told}");
+}
+
+#[test]
+fn the_text_explains_a_missing_comparison() {
+    let summary = json!({
+        "target_type": "run", "target_id": "r1", "state": "completed", "all_passed": true, "finished": 1, "total": 1,
+        "verdicts": {"SUCCESS": 1}, "comparison": {"note": "there is no earlier one"},
+    });
+    let expected = "\
+r1: 1 of 1 passed
+  verdicts       1 SUCCESS
+
+Comparison
+  note           there is no earlier one
+";
+
+    assert_eq!(render(&summary), expected);
+}
+
+#[test]
+fn the_text_contains_every_part_of_a_summary() {
+    let test = |name: &str| json!({"name": name, "id": format!("id of {name}")});
+    let summary = json!({
+        "target_type": "test_plan_execution", "target_id": "exec_2", "name": "Nightly", "state": "running",
+        "all_passed": false, "finished": 3, "total": 4, "verdicts": {"FAILED": 2, "SUCCESS": 1},
+        "builds": [{"id": "b1", "name": "one"}, {"id": "b2"}],
+        "failures": [{
+            "test": test("Jump"), "verdict": "FAILED", "step": {"number": 2, "goal": "Jump high", "player": 1},
+            "count": 2, "run_ids": ["r1", "r2"], "job_ids": ["j1"],
+            "bugs": [{"title": "Falls", "severity": "high"}],
+        }],
+        "comparison": {
+            "with": {"target_type": "test_plan_execution", "target_id": "exec_1", "started_at": "2026-03-01"},
+            "note": "the same plan",
+            "newly_failing": [{"test": test("Jump"), "verdict": "FAILED", "was": "SUCCESS", "run_id": "r1"}],
+            "fixed": [{"test": test("Swim"), "verdict": "SUCCESS", "was": "FAILED"}],
+            "still_failing": [{"test": test("Run"), "verdict": "ERROR"}],
+            "not_run": [{"test": test("Fly"), "was": "SUCCESS"}],
+        },
+        "unread": [{"what": "bugs of r2", "why": "service_unavailable"}],
+        "left_out": {"failures": 7, "how": "ask for less"},
+    });
+
+    let expected = "\
+Nightly: 1 of 4 passed, 1 not finished
+  verdicts       2 FAILED, 1 SUCCESS
+  build          one (b1), b2
+
+FAILED: Jump (2 times)
+  player 1, step 2 Jump high
+  bug            high: Falls
+  runs           r1, r2
+  jobs           j1
+
+Compared with exec_1, 2026-03-01
+  note           the same plan
+  newly failing  Jump: SUCCESS, now FAILED in r1
+  fixed          Swim: FAILED, now SUCCESS
+  still failing  Run: ERROR
+  not run        Fly: was SUCCESS
+
+Could not be read
+  bugs of r2: service_unavailable
+
+Left out: 7 failures; ask for less
+";
+
+    assert_eq!(render(&summary), expected);
+}

@@ -1,0 +1,206 @@
+//! Comparison with an earlier result.
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::seed::{
+    EXECUTION_COMPLETED, EXECUTION_IN_PROGRESS, JOB_FAILED, RUN_FAILED, TEST_FAILS,
+};
+
+use super::{
+    TOOL, against, each, execution,
+    history::{History, Test, host, uuid},
+    open,
+};
+
+/// Returns two executions with every kind of change.
+fn two_executions() -> History {
+    let mut history = History::of(&[
+        Test::new(1, &["SUCCESS"]),
+        Test::new(2, &["FAILED"]),
+        Test::new(3, &["FAILED"]),
+        Test::new(4, &["SUCCESS"]),
+        Test::new(5, &["SUCCESS"]),
+        Test::new(6, &["ERROR"]),
+        Test::new(9, &["SUCCESS"]),
+    ]);
+    history.add(&[
+        Test::new(1, &["FAILED"]),
+        Test::new(2, &["SUCCESS"]),
+        Test::new(3, &["BLOCKED"]),
+        Test::new(4, &[]),
+        Test::new(5, &["SUCCESS"]).going_on(),
+        Test::new(7, &["TIMEOUT"]),
+        Test::new(8, &["SUCCESS"]),
+        Test::new(9, &["SUCCESS"]),
+    ]);
+
+    history
+}
+
+/// Returns name, verdict and earlier verdict of each entry.
+fn changes(list: &Value) -> Vec<String> {
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let all = [each(list, "/test/name"), each(list, "/verdict"), each(list, "/was")];
+    (0..all[0].len()).map(|place| all.each_ref().map(|list| text(&list[place])).join(" ")).collect()
+}
+
+#[tokio::test]
+async fn tests_are_listed_by_their_change() {
+    for with in ["previous", &uuid(0xe, 0)] {
+        let summary = two_executions().summary(against(execution(&uuid(0xe, 1)), with)).await;
+        let comparison = &summary["comparison"];
+
+        assert_eq!(
+            comparison["with"],
+            json!({
+                "target_type": "test_plan_execution", "target_id": uuid(0xe, 0),
+                "started_at": "2026-03-01T08:00:00+00:00", "build": {"id": uuid(0xb, 0), "name": "build 0"},
+            })
+        );
+        assert_eq!(changes(&comparison["newly_failing"]), ["Test 001 FAILED SUCCESS", "Test 007 TIMEOUT -"]);
+        assert_eq!(changes(&comparison["fixed"]), ["Test 002 SUCCESS FAILED"]);
+        assert_eq!(changes(&comparison["still_failing"]), ["Test 003 BLOCKED FAILED"]);
+
+        let not_run = ["Test 005 running SUCCESS", "Test 004 no_run SUCCESS", "Test 006 - ERROR"];
+
+        assert_eq!(changes(&comparison["not_run"]), not_run);
+        assert_eq!(comparison["newly_failing"][0]["run_id"], "r0007a00000");
+    }
+}
+
+#[tokio::test]
+async fn the_worst_of_several_jobs_of_a_test_counts() {
+    let mut history = History::of(&[Test::new(1, &["SUCCESS"]), Test::new(1, &["SUCCESS"])]);
+    history.add(&[Test::new(1, &["SUCCESS"]), Test::new(1, &["TIMEOUT"]), Test::new(1, &["FAILED"])]);
+    let summary = history.summary(against(execution(&uuid(0xe, 1)), "previous")).await;
+    assert_eq!(changes(&summary["comparison"]["newly_failing"]), ["Test 001 FAILED SUCCESS"]);
+}
+
+#[tokio::test]
+async fn the_previous_execution_is_the_latest_completed_earlier_one() {
+    let test = |result: &str| [Test::new(1, &[result])];
+    let mut history = History::of(&test("SUCCESS"));
+    history.add(&test("FAILED"));
+    history.add(&test("SUCCESS").map(Test::going_on));
+    history.add(&test("FAILED"));
+    history.add(&test("SUCCESS"));
+
+    for (number, earlier) in [(4, Some(3)), (3, Some(1)), (1, Some(0)), (0, None)] {
+        let summary = history.clone().summary(against(execution(&uuid(0xe, number)), "previous")).await;
+        let with = earlier.map_or(Value::Null, |earlier| json!(uuid(0xe, earlier)));
+        assert_eq!(summary["comparison"]["with"]["target_id"], with, "{number}");
+        let is_told = summary["comparison"]["note"].as_str().is_some_and(|note| note.contains("no earlier"));
+        assert_eq!(is_told, earlier.is_none());
+    }
+}
+
+#[tokio::test]
+async fn the_previous_run_belongs_to_the_same_test_and_another_job() {
+    let mut history = History::of(&[Test::new(1, &["SUCCESS"]), Test::new(2, &["FAILED"])]);
+    history.add(&[Test::new(1, &["TIMEOUT", "FAILED"])]);
+    history.add(&[Test::new(1, &["SUCCESS"]).going_on()]);
+
+    for seed in 0..3 {
+        for (arguments, was) in [
+            (json!({"run_id": "r0002a00001"}), "r0000a00000".to_owned()),
+            (json!({"job_id": uuid(0x10, 2)}), uuid(0x10, 0)),
+        ] {
+            let summary = history.shuffled(seed).summary(against(arguments, "previous")).await;
+            assert_eq!(summary["comparison"]["with"]["target_id"], was);
+            assert_eq!(changes(&summary["comparison"]["newly_failing"]), ["Test 001 FAILED SUCCESS"]);
+        }
+    }
+
+    let summary = history.summary(against(json!({"run_id": "r0000a00000"}), "previous")).await;
+
+    assert_eq!(summary["comparison"]["note"], "there is no earlier completed run of the same test");
+}
+
+#[tokio::test]
+async fn compare_with_accepts_ids_of_every_kind() {
+    let (_service, mut host) = open().await;
+    for (with, kind) in
+        [(EXECUTION_COMPLETED, "test_plan_execution"), (RUN_FAILED, "run"), (JOB_FAILED, "job")]
+    {
+        for target in
+            [execution(EXECUTION_IN_PROGRESS), json!({"job_id": JOB_FAILED}), json!({"run_id": RUN_FAILED})]
+        {
+            let summary = host.succeed(TOOL, against(target, with)).await;
+            let found = &summary["comparison"]["with"];
+            assert_eq!([&found["target_type"], &found["target_id"]], [kind, with]);
+        }
+    }
+
+    let summary = host.succeed(TOOL, against(execution(EXECUTION_IN_PROGRESS), "previous")).await;
+
+    assert_eq!(summary["comparison"]["with"]["target_id"], EXECUTION_COMPLETED);
+    assert_eq!(each(&summary["comparison"]["not_run"], "/was"), ["FAILED", "SUCCESS", "SUCCESS"]);
+    assert_eq!(summary["comparison"]["not_run"][0]["test"]["id"], TEST_FAILS);
+}
+
+#[tokio::test]
+async fn an_unknown_id_to_compare_with_is_noted() {
+    let (_service, mut host) = open().await;
+    for with in ["nowhere", "00000000-0000-4000-8000-000000000000"] {
+        let summary = host.succeed(TOOL, against(execution(EXECUTION_COMPLETED), with)).await;
+        assert_eq!(summary["verdicts"], json!({"FAILED": 1, "SUCCESS": 3}));
+        let note = summary["comparison"]["note"].as_str().expect("a note");
+        assert!(note.starts_with("no execution, run or job of this project"), "{note}");
+    }
+}
+
+#[tokio::test]
+async fn an_unreadable_earlier_result_is_noted() {
+    let (service, mut host) = open().await;
+    service.fault(json!({"operation": "list_test_plan_executions", "status": 500, "times": 10})).await;
+    let summary = host.succeed(TOOL, against(execution(EXECUTION_IN_PROGRESS), "previous")).await;
+    assert_eq!(each(&summary["unread"], "/what"), ["compare_with previous"]);
+    assert_eq!(summary["comparison"]["note"], "it could not be read: see `unread`");
+    assert_eq!(summary["finished"], 1);
+}
+
+/// A test that could not be read is not listed as missing.
+#[tokio::test]
+async fn tests_that_could_not_be_read_are_not_changes() {
+    let many = |result: &str| (0..150).map(|number| Test::new(number, &[result])).collect::<Vec<_>>();
+    let mut history = History::of(&many("SUCCESS"));
+    history.add(&many("SUCCESS"));
+
+    let trouble = crate::support::stub::Stub::start(move |target| {
+        let is_lost = target.contains(&uuid(0xe, 1)) && target.contains("&page=1&");
+        let answer = if is_lost { (500, json!({})) } else { history.answer(&target) };
+        async move { answer }
+    });
+    let stub = trouble.await;
+    let summary = host(&stub).await.succeed(TOOL, against(execution(&uuid(0xe, 1)), "previous")).await;
+
+    assert_eq!(summary["comparison"]["not_run"], json!([]));
+
+    let note = summary["comparison"]["note"].as_str().expect("a note");
+
+    assert!(note.starts_with("not every test could be read"), "{note}");
+}
+
+/// Returns the note of a comparison of the execution `number` with the execution `with`.
+async fn comparison_note(history: &History, number: usize, with: usize) -> Value {
+    let arguments = against(execution(&uuid(0xe, number)), &uuid(0xe, with));
+    history.clone().summary(arguments).await["comparison"]["note"].clone()
+}
+
+#[tokio::test]
+async fn a_questionable_comparison_is_noted() {
+    let mut history = History::of(&[Test::new(1, &["SUCCESS"])]);
+    history.add(&[Test::new(1, &["FAILED"])]);
+    history.add(&[Test::new(2, &["FAILED"])]);
+
+    assert_eq!(comparison_note(&history, 1, 0).await, Value::Null);
+    assert_eq!(comparison_note(&history, 1, 1).await, "it is compared with itself");
+    assert_eq!(comparison_note(&history, 2, 0).await, "the two have no test in common");
+
+    let later = comparison_note(&history, 0, 1).await;
+
+    assert!(
+        later
+            .as_str()
+            .is_some_and(|note| note.starts_with("the result that it is compared with was started later"))
+    );
+}

@@ -1,0 +1,243 @@
+//! Records that cannot be read: they are reported, and the rest is summarized.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tas_mcp::{
+    client::RETRY_POLICY,
+    sandbox::seed::{EXECUTION_COMPLETED, RUN_FAILED},
+};
+
+use super::{
+    TOOL, each, execution,
+    history::{History, Test, host, uuid},
+    open,
+};
+use crate::support::stub::Stub;
+
+/// Starts a service with these records. Requests for which `trouble` returns a status fail with it.
+async fn serve_with_failures(history: History, trouble: fn(&str) -> Option<u16>) -> Stub {
+    Stub::start(move |target| {
+        let answer = match trouble(&target) {
+            Some(status) => (status, json!({"error": "out of \u{202e}order"})),
+            None => history.answer(&target),
+        };
+        async move { answer }
+    })
+    .await
+}
+
+fn tests(count: usize) -> Vec<Test> {
+    (0..count).map(|number| Test::new(number, &["FAILED"]).with_bug("bug_1", "high")).collect()
+}
+
+async fn summary(count: usize, trouble: fn(&str) -> Option<u16>) -> Value {
+    let stub = serve_with_failures(History::of(&tests(count)), trouble).await;
+    host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await
+}
+
+#[tokio::test]
+async fn the_verdict_remains_if_a_run_or_its_bugs_cannot_be_read() {
+    for (operation, status, what) in
+        [("get_run", 404, "run"), ("list_run_bugs", 403, "bugs of run"), ("get_run", 500, "run")]
+    {
+        let (service, mut host) = open().await;
+        let fault = json!({"operation": operation, "status": status, "times": RETRY_POLICY.attempts});
+        service.fault(fault).await;
+        let summary = host.succeed(TOOL, execution(EXECUTION_COMPLETED)).await;
+        assert_eq!(summary["verdicts"], json!({"FAILED": 1, "SUCCESS": 3}));
+        assert_eq!(summary["failures"][0]["run_ids"], json!([RUN_FAILED]));
+        assert_eq!(summary["unread"][0]["what"], format!("{what} {RUN_FAILED}"));
+        let why = summary["unread"][0]["why"].as_str().expect("a text");
+        assert!(why.starts_with(operation) && why.contains(&status.to_string()), "{why}");
+    }
+}
+
+#[tokio::test]
+async fn omissions_with_the_same_cause_become_one_entry() {
+    let summary =
+        summary(12, |target| (target.contains("/runs/") && !target.contains("/bugs")).then_some(500)).await;
+
+    assert_eq!(each(&summary["unread"], "/what"), ["run r0000a00000, r0001a00000, r0002a00000 and 9 more"]);
+
+    let why = summary["unread"][0]["why"].as_str().expect("a text");
+
+    assert!(why.ends_with("out of order"), "{why}");
+    assert_eq!(summary["failures"].as_array().map(Vec::len), Some(12));
+    assert_eq!(summary["bugs"], json!({"high": 1}), "bugs come without the run");
+}
+
+#[tokio::test]
+async fn the_other_pages_are_used_if_one_page_is_missing() {
+    let summary = summary(250, |target| target.contains("&page=1&").then_some(500)).await;
+    assert_eq!((&summary["total"], &summary["finished"]), (&json!(250), &json!(150)));
+    assert_eq!((&summary["all_passed"], &summary["verdicts"]), (&json!(false), &json!({"FAILED": 150})));
+    assert_eq!(each(&summary["unread"], "/what"), ["jobs, page 1"]);
+}
+
+/// Changes the answer of a list.
+type Form = fn(Value) -> Value;
+
+/// Lists without a page count, and answers without a list.
+#[tokio::test]
+async fn lists_are_read_to_their_end_and_other_answers_are_rejected() {
+    let forms: [(Form, usize, Value); 3] = [
+        (|page| json!({"data": page["data"]}), 250, Value::Null),
+        (|_| json!({"data": "none"}), 0, json!("list_jobs: the service's answer is not a list")),
+        (
+            |mut page| {
+                page["pagination"]["total_pages"] = json!(21);
+                page
+            },
+            250,
+            json!("a summary reads no more pages of a list"),
+        ),
+    ];
+    for (form, failures, why) in forms {
+        let history = Arc::new(History::of(&tests(250)));
+        let stub = Stub::start(move |target| {
+            let (status, body) = history.answer(&target);
+            let body = if target.contains("/jobs?") { form(body) } else { body };
+            async move { (status, body) }
+        })
+        .await;
+
+        let arguments = json!({"test_plan_execution_id": uuid(0xe, 0)});
+        let summary = host(&stub).await.succeed(TOOL, arguments).await;
+
+        assert_eq!(summary["verdicts"], json!({"FAILED": 250}));
+
+        let left_out = summary["left_out"]["failures"].as_u64().unwrap_or_default();
+        let shown = summary["failures"].as_array().expect("a list").len();
+
+        assert_eq!(shown + usize::try_from(left_out).expect("a number"), failures, "{summary}");
+        assert_eq!(summary["unread"][0]["why"], why, "{summary}");
+    }
+}
+
+#[tokio::test]
+async fn the_counts_of_the_execution_replace_a_missing_list() {
+    let summary = summary(3, |target| target.contains("/jobs?").then_some(500)).await;
+    assert_eq!((&summary["verdicts"], &summary["finished"]), (&json!({"FAILED": 3}), &json!(3)));
+    assert_eq!(each(&summary["unread"], "/what"), [format!("tests of the execution {}", uuid(0xe, 0))]);
+    assert_eq!(summary["failures"], json!([]));
+}
+
+/// A missing test may have failed.
+#[tokio::test]
+async fn tests_that_were_not_read_have_not_passed() {
+    let tests: Vec<_> = (0..150).map(|number| Test::new(number, &["SUCCESS"])).collect();
+    let read = History::of(&tests).summary(execution(&uuid(0xe, 0))).await;
+
+    assert_eq!((&read["all_passed"], &read["unread"]), (&json!(true), &Value::Null));
+
+    let troubles: [fn(&str) -> Option<u16>; 3] = [
+        |target| target.contains("/jobs?").then_some(500),
+        |target| target.contains("&page=1&").then_some(500),
+        |target| target.contains("/test-plan-executions/").then_some(500),
+    ];
+
+    for trouble in troubles {
+        let stub = serve_with_failures(History::of(&tests), trouble).await;
+        let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+        assert_eq!(
+            (&summary["all_passed"], summary["unread"].is_null()),
+            (&json!(false), false),
+            "{summary}"
+        );
+    }
+}
+
+/// The record contains neither the number of tests nor the status.
+#[tokio::test]
+async fn an_execution_without_tests_and_status_is_running() {
+    for (record, state) in [
+        (json!({"id": "e"}), "running"),
+        (json!({"id": "e", "status": "completed", "test_status": {"passed": 2}}), "completed"),
+    ] {
+        let stub = Stub::start(move |target| {
+            let body = if target.contains("/jobs?") {
+                json!({"data": [], "pagination": {"page": 0, "page_size": 100, "total_count": 0, "total_pages": 0}})
+            } else {
+                record.clone()
+            };
+            async move { (200, body) }
+        })
+        .await;
+        let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+        assert_eq!((&summary["state"], &summary["all_passed"]), (&json!(state), &json!(false)), "{summary}");
+    }
+}
+
+#[tokio::test]
+async fn runs_are_listed_if_the_service_does_not_list_jobs() {
+    let history = History::of(&[Test::new(1, &["ERROR", "FAILED"]), Test::new(2, &["ERROR", "SUCCESS"])]);
+    let stub = serve_with_failures(history, |target| target.contains("/jobs?").then_some(404)).await;
+    let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+
+    assert_eq!(summary["verdicts"], json!({"FAILED": 1, "SUCCESS": 1}));
+    assert_eq!(each(&summary["failures"], "/run_ids/0"), ["r0000a00001"]);
+    assert_eq!(each(&summary["flaky"], "/earlier"), [json!(["ERROR"])]);
+    assert_eq!(summary["unread"], Value::Null);
+}
+
+#[tokio::test]
+async fn the_tests_are_summarized_without_the_record_of_the_execution() {
+    let summary = summary(2, |target| target.contains("/test-plan-executions").then_some(500)).await;
+    assert_eq!((&summary["verdicts"], &summary["state"]), (&json!({"FAILED": 2}), &json!("completed")));
+    assert_eq!(each(&summary["unread"], "/what"), [format!("execution {}", uuid(0xe, 0))]);
+    assert_eq!(summary["started_at"], "2026-03-01T08:00:00+00:00");
+}
+
+#[tokio::test]
+async fn a_run_without_a_list_of_artifacts_is_reported() {
+    let mut history = History::of(&tests(1));
+    history.change("r0000a00000", |run| {
+        run["players"][0].as_object_mut().expect("a player").shift_remove("artifacts");
+    });
+
+    let summary = history.summary(execution(&uuid(0xe, 0))).await;
+
+    assert_eq!(each(&summary["unread"], "/what"), ["artifacts of run r0000a00000"]);
+    assert_eq!(summary["failures"][0]["step"]["number"], 2);
+}
+
+#[tokio::test]
+async fn the_call_fails_if_nothing_can_be_read() {
+    for (status, code) in [(500, "service_unavailable"), (404, "not_found"), (403, "permission_denied")] {
+        for (arguments, operation) in [
+            (execution(&uuid(0xe, 0)), "get_test_plan_execution"),
+            (json!({"run_id": "r0000a00000"}), "get_run"),
+            (json!({"job_id": uuid(0x10, 0)}), "get_job"),
+        ] {
+            let stub = Stub::start(move |_| async move { (status, json!({"error": "no"})) }).await;
+            let error = host(&stub).await.fail(TOOL, arguments).await;
+            assert_eq!(error["code"], code, "{error}");
+            assert!(error["message"].as_str().is_some_and(|said| said.contains(operation)), "{error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn records_without_most_fields_are_summarized() {
+    let stub = Stub::start(|target| async move {
+        let body = match target.split('/').nth(1) {
+            Some(list) if list.starts_with("jobs?") => {
+                json!({"data": [{"status": "COMPLETED"}, {"job_id": "j"}, 5, {
+                    "status": "COMPLETED", "runs": [{"multiplayer_run_id": "r", "result": "FAILED"}],
+                }]})
+            }
+            Some("runs") if target.ends_with("/bugs") => json!({"bug_occurrences": [{"title": "T"}, {}, 7]}),
+            Some("runs") => json!({"multiplayer_run_id": "r", "players": [3, {"steps": "none"}]}),
+            _ => json!({"id": "e"}),
+        };
+        (200, body)
+    })
+    .await;
+
+    let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+
+    assert_eq!(summary["verdicts"], json!({"FAILED": 1, "no_run": 1}));
+    assert_eq!(summary["failures"][0]["bugs"], json!([{"title": "T", "severity": "unknown"}]));
+    assert_eq!(summary["total"], 4);
+}

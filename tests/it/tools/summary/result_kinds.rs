@@ -1,0 +1,138 @@
+//! Summaries of each kind of result, against the sandbox.
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::seed::{
+    EXECUTION_COMPLETED, EXECUTION_IN_PROGRESS, EXECUTION_QUEUED, JOB_FLAKY, JOB_PASSED, JOB_REJECTED,
+    JOB_RUNNING, RUN_BLOCKED, RUN_DISCOVERY, RUN_ERROR, RUN_FAILED, RUN_PASSED, RUN_RUNNING, RUN_SKIPPED,
+    RUN_STOPPED, RUN_THREE_PLAYERS, TEST_FAILS, TEST_FLAKY,
+};
+
+use super::{TOOL, each, execution, open};
+
+#[tokio::test]
+async fn an_execution_shows_verdicts_failures_flaky_tests_and_bugs() {
+    let (_service, mut host) = open().await;
+    let summary = host.succeed(TOOL, execution(EXECUTION_COMPLETED)).await;
+    let expected = json!({
+        "target_type": "test_plan_execution", "target_id": EXECUTION_COMPLETED, "name": "Release smoke",
+        "state": "completed", "all_passed": false, "finished": 4, "total": 4, "verdicts": {"FAILED": 1, "SUCCESS": 3},
+        "started_at": "2026-03-01T05:15:10+00:00", "completed_at": "2026-03-01T05:19:20+00:00", "duration_ms": 250_000,
+        "build": {"id": "0016157b-7e26-4277-b803-02ab60676871", "name": "Emberfall 1.4.0 nightly 412"},
+        "failures": [{
+            "test": {"id": TEST_FAILS, "name": "Pause and resume"}, "verdict": "FAILED",
+            "step": {"number": 2, "goal": "Pause the game with the button at the top right"},
+            "expected": "The pause menu opens",
+            "observed": "Three taps on the pause button had no effect; the game went on and the lantern burnt out.",
+            "count": 1, "run_ids": [RUN_FAILED],
+            "bugs": [{"id": "bug_7h2k9", "title": "Pause button does not react", "severity": "high"}],
+            "artifacts": ["agent.log", "deliverables/report.json", "recording.mp4", "screenshots/end.png"],
+        }],
+        "flaky": [{
+            "test": {"id": TEST_FLAKY, "name": "Beat the Cinder Golem"}, "run_id": summary["flaky"][0]["run_id"],
+            "earlier": ["TIMEOUT"],
+        }],
+        "bugs": {"high": 1},
+    });
+
+    assert_eq!(summary, expected);
+}
+
+#[tokio::test]
+async fn unfinished_tests_are_counted_and_not_failures() {
+    let (_service, mut host) = open().await;
+    for (arguments, finished, total) in [
+        (execution(EXECUTION_IN_PROGRESS), 1, 4),
+        (execution(EXECUTION_QUEUED), 0, 2),
+        (json!({"job_id": JOB_RUNNING}), 0, 1),
+        (json!({"run_id": RUN_RUNNING}), 0, 1),
+    ] {
+        let summary = host.succeed(TOOL, arguments).await;
+        assert_eq!(
+            [&summary["state"], &summary["all_passed"], &summary["finished"], &summary["total"]],
+            [&json!("running"), &json!(false), &json!(finished), &json!(total)]
+        );
+        assert_eq!((&summary["failures"], &summary["completed_at"]), (&json!([]), &Value::Null), "{summary}");
+    }
+}
+
+#[tokio::test]
+async fn a_passed_run_takes_one_request() {
+    for (arguments, kind) in [(json!({"run_id": RUN_PASSED}), "run"), (json!({"job_id": JOB_PASSED}), "job")]
+    {
+        let (service, mut host) = open().await;
+        let summary = host.succeed(TOOL, arguments).await;
+        assert_eq!([&summary["target_type"], &summary["state"]], [kind, "completed"]);
+        assert_eq!(
+            (&summary["all_passed"], &summary["verdicts"], &summary["failures"]),
+            (&json!(true), &json!({"SUCCESS": 1}), &json!([]))
+        );
+        assert!(summary["duration_ms"].as_u64() > Some(0) && summary["build"]["id"].is_string(), "{summary}");
+        assert_eq!(service.requests().await.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_passed_on_a_retry_is_flaky() {
+    let (service, mut host) = open().await;
+    let summary = host.succeed(TOOL, json!({"job_id": JOB_FLAKY})).await;
+    assert_eq!((&summary["all_passed"], &summary["failures"]), (&json!(true), &json!([])));
+    assert_eq!(each(&summary["flaky"], "/earlier"), [json!(["TIMEOUT"])]);
+    assert_eq!(service.requests().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_job_without_a_run_has_its_reason() {
+    let (_service, mut host) = open().await;
+    let summary = host.succeed(TOOL, json!({"job_id": JOB_REJECTED})).await;
+    assert_eq!(summary["verdicts"], json!({"no_run": 1}));
+    let failure = &summary["failures"][0];
+    assert_eq!([&failure["verdict"], &failure["observed"]], ["no_run", "no_device_available"]);
+    assert_eq!((&failure["run_ids"], &failure["job_ids"]), (&json!([]), &json!([JOB_REJECTED])));
+}
+
+#[tokio::test]
+async fn the_step_belongs_to_the_player_that_failed() {
+    let (_service, mut host) = open().await;
+    let summary = host.succeed(TOOL, json!({"run_id": RUN_THREE_PLAYERS})).await;
+    let failure = &summary["failures"][0];
+    assert_eq!(failure["step"], json!({"number": 2, "goal": "Light the beacon together", "player": 2}));
+    assert!(failure["observed"].as_str().unwrap().contains("fell through the bridge"), "{failure}");
+    assert_eq!(summary["bugs"], json!({"critical": 1}));
+}
+
+#[tokio::test]
+async fn every_failing_verdict_has_a_step() {
+    let (_service, mut host) = open().await;
+    for (run, verdict) in
+        [(RUN_BLOCKED, "BLOCKED"), (RUN_ERROR, "ERROR"), (RUN_SKIPPED, "SKIPPED"), (RUN_STOPPED, "STOPPED")]
+    {
+        let summary = host.succeed(TOOL, json!({"run_id": run})).await;
+        let failure = &summary["failures"][0];
+        assert_eq!((&failure["verdict"], &failure["run_ids"]), (&json!(verdict), &json!([run])), "{summary}");
+        assert!(failure["step"]["goal"].is_string() && failure["observed"].is_string(), "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn exactly_one_id_is_required() {
+    let (service, mut host) = open().await;
+    for arguments in
+        [json!({}), json!({"run_id": RUN_PASSED, "job_id": JOB_PASSED}), json!({"compare_with": "previous"})]
+    {
+        let broken = host.violations(TOOL, arguments).await;
+        assert!(
+            broken[0].starts_with(": exactly one of `run_id`, `job_id`, `test_plan_execution_id`"),
+            "{broken:?}"
+        );
+    }
+
+    assert_eq!(service.requests().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn the_answer_contains_only_the_selected_fields() {
+    let (_service, mut host) = open().await;
+    let arguments = json!({"run_id": RUN_DISCOVERY, "fields": "all_passed,verdicts"});
+    let summary = host.succeed(TOOL, arguments).await;
+    assert_eq!(summary, json!({"all_passed": true, "verdicts": {"SUCCESS": 1}}));
+}
