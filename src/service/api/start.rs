@@ -48,7 +48,7 @@ pub struct StartRun {
     /// 0-10, default 0. Needs `multiplayer_test_id`. Retries follow ERROR, TIMEOUT or STOPPED only.
     #[schemars(range(min = 0, max = 10), extend("default" = 0))]
     pub retries: Option<u8>,
-    /// Number of parallel runs, 1-10, default 1. Needs `multiplayer_test_id`.
+    /// Number of runs to start, 1-10, default 1. Needs `multiplayer_test_id`.
     #[schemars(range(min = 1, max = 10), extend("default" = 1))]
     pub instances: Option<u8>,
     /// Start one run per device of a mobile config; default false. Excludes `player_deployment_configs`.

@@ -88,7 +88,7 @@ async fn an_initiation_without_ids_warns_about_reserved_space() {
         let cancels = lacking == "upload_id";
         assert_eq!(requests.len(), 1 + usize::from(cancels));
         assert_eq!(
-            error["hint"].as_str().is_some_and(|hint| hint.starts_with("storage space may be")),
+            error["hint"].as_str().is_some_and(|hint| hint.starts_with("space may be")),
             !cancels
         );
     }
