@@ -1,27 +1,24 @@
-//! Sending one operation within a call: the key as it is now, the limit of the whole call, and the way round an
-//! operation that the service may not have.
+//! What the requests of one call share: client, key and deadline. Also replaces an operation that the service may not
+//! have by the list that contains its record.
 
 use std::{ops::ControlFlow, time::Duration};
 
 use bytes::Bytes;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{
     call::{
+        operation_request::OperationRequest,
         paging::{self, PAGE_SIZE, Page, ScanEnd},
         reply,
     },
-    client::{
-        self, ApiKey, DownloadResponse, HttpRequest, HttpResponse, OpenError, RequestKind, ResumeFrom,
-        ServiceClient,
-    },
+    client::{self, ApiKey, DownloadResponse, HttpResponse, OpenError, ResumeFrom, ServiceClient},
     failure::{Code, Failure},
     fields::Fields,
     service::{
         catalog::{self, OperationEntry},
         operation::Fallback,
-        request,
-        tool::Access,
     },
 };
 
@@ -33,110 +30,128 @@ const MAX_FALLBACK_PAGES: u64 = 50;
 pub struct CallContext<'a> {
     /// Sends the requests.
     pub client: &'a ServiceClient,
-    /// The key when the call began.
+    /// The key at the start of the call. A replaced key takes effect with the next call.
     pub key: ApiKey,
-    /// When the call has to end.
+    /// When the call ends.
     pub deadline: Instant,
-    /// The deployment's word for the test-management system.
+    /// The name that the deployment uses for the test-management system.
     pub tmsys_name: &'a str,
 }
 
 impl CallContext<'_> {
-    /// Time until it has to end.
-    pub fn left(&self) -> Duration {
+    /// Returns the time until the deadline.
+    pub fn remaining(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// The same call, with a part of its time kept back.
+    /// Returns the same context with a deadline that is earlier by `reserve`.
     #[must_use]
-    pub fn without(&self, kept: Duration) -> Self {
-        let now = Instant::now();
-        Self { deadline: now + self.left().saturating_sub(kept), ..self.clone() }
+    pub fn reserving(&self, reserve: Duration) -> Self {
+        let deadline = Instant::now() + self.remaining().saturating_sub(reserve);
+        Self { deadline, ..self.clone() }
     }
 
-    /// Sends an operation with checked arguments to `project`, or without a project. Any status is an answer here.
-    pub async fn send(
+    /// Lays out a request of `entry`.
+    ///
+    /// # Errors
+    /// `invalid_arguments` if the arguments make no valid address.
+    pub fn request(
         &self,
         entry: &'static OperationEntry,
-        arguments: &Fields,
+        arguments: Fields,
+    ) -> Result<OperationRequest, Failure> {
+        OperationRequest::new(entry, arguments, self.tmsys_name)
+    }
+
+    /// Sends a request to `project`, or to the route without a project. Returns the answer whatever its status is.
+    ///
+    /// # Errors
+    /// The failure of the transport, or of the list that replaces the operation.
+    pub async fn send(
+        &self,
+        request: &OperationRequest,
         project: Option<&str>,
     ) -> Result<HttpResponse, Failure> {
-        let answer = self.send_once(entry, arguments, project).await?;
-        let Some(fallback) = entry.request.fallback.filter(|_| matches!(answer.status, 404 | 405)) else {
+        let answer = self.send_without_fallback(request, project).await?;
+        let Some(fallback) = request.entry.request.fallback.filter(|_| matches!(answer.status, 404 | 405))
+        else {
             return Ok(answer);
         };
 
-        match self.find_in_list(fallback, arguments, project).await? {
+        let id = request.arguments.get(fallback.argument);
+
+        match self.find_in_list(fallback, id, project).await? {
             Some(found) => Ok(found),
             None if answer.status == 404 => Ok(answer),
-            None => Err(Failure::new(Code::NotFound, format!("{}: not in `{}`", entry.name, fallback.list))),
+            // 405 means that the operation does not exist, and says nothing about the record.
+            None => {
+                let message = format!("{}: not in `{}`", request.entry.name, fallback.list);
+                Err(Failure::new(Code::NotFound, message))
+            }
         }
     }
 
-    /// The answer of an operation as a failure, when it is not one of success.
-    pub fn refused(&self, entry: &'static OperationEntry, answer: &HttpResponse) -> Failure {
-        client::refusal_failure(&request(entry, &Fields::new(), String::new(), None), answer, &self.key)
-    }
-
-    /// Sends an operation; any answer but one of success is a failure.
-    pub async fn succeed(
+    /// Sends a request and returns its answer if the service has carried it out.
+    ///
+    /// # Errors
+    /// Every failure of [`Self::send`], and every answer that is no success, as a failure.
+    pub async fn send_successfully(
         &self,
-        entry: &'static OperationEntry,
-        arguments: &Fields,
+        request: &OperationRequest,
         project: Option<&str>,
     ) -> Result<HttpResponse, Failure> {
-        let answer = self.send(entry, arguments, project).await?;
-        if reply::is_success(entry, &answer) {
+        let answer = self.send(request, project).await?;
+        if reply::is_success(request.entry, &answer) {
             return Ok(answer);
         }
-        Err(reply::obstacle(entry, &answer).unwrap_or_else(|| self.refused(entry, &answer)))
+        Err(self.answer_failure(request, &answer))
     }
 
-    /// Opens a file as a stream, once; `listed` is the address that the service names for it.
+    /// Returns the failure that an unsuccessful answer means.
+    pub fn answer_failure(&self, request: &OperationRequest, answer: &HttpResponse) -> Failure {
+        reply::file_failure(request.entry, answer)
+            .unwrap_or_else(|| client::refusal_failure(&request.to_http(None), answer, &self.key))
+    }
+
+    /// Opens a file as a stream, in one attempt. `listed_url` is the address of the file in an earlier answer.
+    ///
+    /// # Errors
+    /// The failure, and whether another attempt may succeed.
     pub async fn open(
         &self,
-        entry: &'static OperationEntry,
-        arguments: &Fields,
-        listed: Option<&str>,
-        rest: &ResumeFrom,
+        request: &OperationRequest,
+        listed_url: Option<&str>,
+        resume_from: &ResumeFrom,
     ) -> Result<DownloadResponse, OpenError> {
-        let layout = request::layout(entry, arguments, self.tmsys_name).map_err(|violations| OpenError {
-            failure: Failure::invalid_arguments(entry.name, &violations),
-            is_transient: false,
-        })?;
-        let request = request(entry, arguments, layout.target(None), None);
-        self.client.open(&request, listed, rest, &self.key).await
+        let mut request = request.to_http(None);
+        // A stream has no limit of size: it is resumed by `resume_from`, not read in parts.
+        request.part = None;
+        request.body = None;
+        self.client.open(&request, listed_url, resume_from, &self.key).await
     }
 
-    async fn send_once(
+    async fn send_without_fallback(
         &self,
-        entry: &'static OperationEntry,
-        arguments: &Fields,
+        request: &OperationRequest,
         project: Option<&str>,
     ) -> Result<HttpResponse, Failure> {
-        let layout = request::layout(entry, arguments, self.tmsys_name)
-            .map_err(|violations| Failure::invalid_arguments(entry.name, &violations))?;
-        let mut request = request(entry, arguments, layout.target(project), layout.body.as_deref());
-        request.part = layout.range;
-        self.client.send(&request, &self.key, self.deadline).await
+        self.client.send(&request.to_http(project), &self.key, self.deadline).await
     }
 
-    /// Reads the list of `fallback` page by page until it shows the record that `arguments` identify.
+    /// Reads the list of `fallback` page by page until it shows the record with the id `id`.
     ///
     /// Returns the record as an answer, or `None` if the list does not contain it. If the service refuses the list,
     /// returns that refusal, because it proves nothing about the record.
     async fn find_in_list(
         &self,
         fallback: Fallback,
-        arguments: &Fields,
+        id: Option<&Value>,
         project: Option<&str>,
     ) -> Result<Option<HttpResponse>, Failure> {
         let Some(list) = catalog::find(fallback.list) else { return Ok(None) };
-        let id = arguments.get(fallback.argument);
-
         let read = |number| async move {
-            let arguments = paging::page_arguments(&Fields::new(), number);
-            self.send_once(list, &arguments, project).await
+            let request = self.request(list, paging::page_arguments(&Fields::new(), number))?;
+            self.send_without_fallback(&request, project).await
         };
 
         let end = paging::scan(MAX_FALLBACK_PAGES, read, |number, answer| {
@@ -159,35 +174,11 @@ impl CallContext<'_> {
         match end.await? {
             ScanEnd::Stopped(answer) => Ok(Some(answer)),
             ScanEnd::LastPage => Ok(None),
-            ScanEnd::PageLimit => Err(Failure::new(
-                Code::NotFound,
-                format!(
-                    "the record is not among the newest {} of `{}`",
-                    MAX_FALLBACK_PAGES * PAGE_SIZE,
-                    list.name
-                ),
-            )),
+            ScanEnd::PageLimit => {
+                let newest = MAX_FALLBACK_PAGES * PAGE_SIZE;
+                let message = format!("the record is not among the newest {newest} of `{}`", list.name);
+                Err(Failure::new(Code::NotFound, message))
+            }
         }
-    }
-}
-
-fn request<'a>(
-    entry: &'static OperationEntry,
-    arguments: &Fields,
-    path_and_query: String,
-    body: Option<&'a [u8]>,
-) -> HttpRequest<'a> {
-    let kind =
-        if entry.is_repeatable(arguments) { RequestKind::Repeatable } else { RequestKind::NotRepeatable };
-    HttpRequest {
-        operation: entry.name,
-        url_base: entry.request.url_base,
-        has_key: entry.access != Access::NoKey,
-        method: entry.request.method.clone(),
-        path_and_query,
-        body,
-        part: None,
-        kind,
-        recovery_hint: entry.recovery_hint,
     }
 }

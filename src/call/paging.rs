@@ -1,6 +1,6 @@
 //! Lists of the service, which come in pages.
 //!
-//! [`read_all`] reads every page of a list, several pages at a time. [`scan`] reads one page after the other until the
+//! `read_all` reads every page of a list, several pages at a time. `scan` reads one page after the other until the
 //! reader has found what it needs. Both take the request of a page as a closure, so that each reader keeps its own
 //! way to the service.
 

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use crate::{
-    call::{gateway::Gateway, reply::Reply},
+    call::{
+        gateway::{CheckedArguments, Gateway},
+        reply::Reply,
+    },
     clock::Clock,
     failure::Failure,
     fields::Fields,
@@ -78,7 +81,9 @@ impl Dispatcher {
     /// # Errors
     /// `invalid_arguments` or `confirmation_required`.
     pub fn admit(&self, tool: &Tool, arguments: &mut Fields) -> Result<Option<String>, Failure> {
-        self.gateway.check(tool, arguments).map(|checked| checked.requested)
+        let checked = self.gateway.check(tool, std::mem::take(arguments))?;
+        *arguments = checked.own;
+        Ok(checked.project_id)
     }
 
     /// Calls `wait_for_completion` and returns its typed reply.
@@ -87,28 +92,29 @@ impl Dispatcher {
     /// Every failure of the tool.
     pub async fn wait_for_completion(
         &self,
-        mut arguments: Fields,
+        arguments: Fields,
         caller: CallerContext,
     ) -> Result<WaitReply, Failure> {
-        let checked = self.gateway.check(&WAIT_FOR_COMPLETION, &mut arguments)?;
-        let context = self.context(arguments, checked.requested, caller);
+        let CheckedArguments { own, project_id, selection } =
+            self.gateway.check(&WAIT_FOR_COMPLETION, arguments)?;
+        let context = self.context(own, project_id, caller);
         let completion = run_typed::<WaitForCompletion>(context).await?;
 
-        Ok(WaitReply { completion, selection: checked.wanted })
+        Ok(WaitReply { completion, selection })
     }
 
     async fn call_composite(
         &self,
         entry: &'static CompositeEntry,
-        mut arguments: Fields,
+        arguments: Fields,
         caller: CallerContext,
     ) -> Result<Reply, Failure> {
-        let checked = self.gateway.check(entry, &mut arguments)?;
-        let context = self.context(arguments, checked.requested, caller);
+        let CheckedArguments { own, project_id, selection } = self.gateway.check(entry, arguments)?;
+        let context = self.context(own, project_id, caller);
         let mut reply = Reply::from_value(entry.run(context).await?);
 
-        if let Some(wanted) = checked.wanted {
-            reply.select(wanted);
+        if let Some(selection) = selection {
+            reply.select(selection);
         }
 
         Ok(reply)

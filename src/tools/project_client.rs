@@ -3,13 +3,12 @@
 use serde_json::Value;
 
 use crate::{
-    call::{gateway::Gateway, paging::page_arguments, reply::Reply},
+    call::{common_arguments::CommonArguments, gateway::Gateway, paging::page_arguments, reply::Reply},
     failure::{Code, Failure},
     fields::Fields,
     service::{
         catalog::{ListedOperation, OperationEntry},
         result_kind::ResultId,
-        tool::{CONFIRM, PROJECT_ID},
     },
 };
 
@@ -56,15 +55,8 @@ impl ProjectClient {
         self.send(L::entry(), page_arguments(filter, number)).await
     }
 
-    async fn send(&self, entry: &'static OperationEntry, mut arguments: Fields) -> Result<Reply, Failure> {
-        if let Some(project) = &self.project {
-            arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
-        }
-
-        if entry.confirmation_question.is_some() {
-            arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
-        }
-
-        self.gateway.call(entry, arguments).await
+    async fn send(&self, entry: &'static OperationEntry, arguments: Fields) -> Result<Reply, Failure> {
+        let common = CommonArguments::in_project(self.project.as_deref()).confirmed();
+        self.gateway.call(entry, arguments, common).await
     }
 }

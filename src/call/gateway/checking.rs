@@ -1,123 +1,138 @@
-//! What can be known of a call without a request: whether its arguments are right, and whether somebody has agreed to it.
+//! Checks of a call that need no request: its arguments, and the agreement of a person.
 
-use serde_json::Value;
-
-use super::Ready;
+use super::{configured::ConfiguredGateway, handle::Gateway};
 use crate::{
-    call::{reply::Selection, scope::find_invalid_ids},
+    call::{
+        common_arguments::ToolArguments, operation_request::OperationRequest, reply::Selection,
+        scope::find_invalid_ids,
+    },
     failure::{Code, Failure},
     fields::Fields,
     service::{
         arguments::{self, Mode},
         catalog::OperationEntry,
         request,
-        tool::{CONFIRM, FIELDS, PROJECT_ID, Tool},
+        tool::Tool,
     },
     violation::Violation,
 };
 
-/// The arguments that all tools have, taken out of the arguments of a call.
+/// The arguments of a composite tool, checked.
 #[derive(Debug)]
-pub struct Checked {
+pub struct CheckedArguments {
+    /// The arguments of the tool itself.
+    pub own: Fields,
     /// The project that the caller named.
-    pub requested: Option<String>,
-    /// The fields of the answer that the caller wants.
-    pub wanted: Option<Selection>,
+    pub project_id: Option<String>,
+    /// The fields of the reply that the caller wants; `None` for all.
+    pub selection: Option<Selection>,
 }
 
-impl Ready {
-    /// Checks the arguments against everything that can be known without a request; takes out what is ours. A call that
-    /// nobody has agreed to yet ends here.
-    pub(super) fn checked(
-        &self,
-        tool: &Tool,
-        entry: Option<&OperationEntry>,
-        arguments: &mut Fields,
-    ) -> Result<Checked, Failure> {
-        if self.read_only && !tool.effect.is_read_only() {
-            let failure = Failure::new(Code::InvalidArguments, tool.switched_off_by("TAS_READ_ONLY"));
-            return Err(failure.hint("nothing was sent"));
-        }
+/// A call of an operation whose arguments are checked.
+pub(super) struct CheckedCall {
+    pub(super) request: OperationRequest,
+    pub(super) project_id: Option<String>,
+    pub(super) selection: Option<Selection>,
+}
 
-        let mut violations = Vec::new();
-        let requested = take_project(arguments, &mut violations);
-        let confirmed = tool.confirmation_question.is_some() && take_confirmation(arguments, &mut violations);
-        let wanted = if tool.takes_fields() { take_fields(tool, arguments, &mut violations) } else { None };
+impl Gateway {
+    /// Checks the arguments of a tool against everything that is known without a request.
+    ///
+    /// # Errors
+    /// `invalid_arguments` with every violation, or `confirmation_required`.
+    pub fn check(&self, tool: &Tool, arguments: Fields) -> Result<CheckedArguments, Failure> {
+        let mut arguments = ToolArguments::from_host(tool, arguments);
+        let configured = self.configured()?;
+        configured.check_writable(tool)?;
 
-        violations.extend(arguments::check(tool.input_schema(), arguments, Mode::Arguments));
-        for rule in tool.rules.iter().chain(tool.own_rules) {
-            rule.check(arguments, &mut violations);
-        }
-
-        let laid_out = entry.and_then(|entry| request::layout(entry, arguments, &self.tmsys_name).err());
-        for more in find_invalid_ids(arguments).into_iter().chain(laid_out.unwrap_or_default()) {
-            if violations.iter().all(|known| known.path != more.path) {
-                violations.push(more);
-            }
-        }
-
+        let violations = find_violations(tool, &mut arguments);
         if !violations.is_empty() {
             return Err(Failure::invalid_arguments(tool.name, &violations));
         }
 
-        match confirmation(tool, arguments) {
-            Some(failure) if self.asks_first && !confirmed => Err(failure),
-            _ => Ok(Checked { requested, wanted }),
-        }
+        configured.check_confirmation(tool, &arguments)?;
+
+        let ToolArguments { own, common, selection, .. } = arguments;
+
+        Ok(CheckedArguments { own, project_id: common.project_id, selection })
     }
 }
 
-fn take_project(arguments: &mut Fields, violations: &mut Vec<Violation>) -> Option<String> {
-    let project = match arguments.shift_remove(PROJECT_ID)? {
-        Value::Null => return None,
-        Value::String(project) => project,
-        Value::Number(project) => project.to_string(),
-        _ => {
-            violations.push(Violation::new(PROJECT_ID, "must be a string"));
-            return None;
-        }
-    };
+impl ConfiguredGateway {
+    /// Checks the arguments of an operation, and lays out its request.
+    ///
+    /// # Errors
+    /// `invalid_arguments` with every violation, or `confirmation_required`.
+    pub(super) fn check_call(
+        &self,
+        entry: &'static OperationEntry,
+        mut arguments: ToolArguments,
+    ) -> Result<CheckedCall, Failure> {
+        self.check_writable(entry)?;
 
-    if let Err(rule) = request::check_segment(&project) {
-        violations.push(Violation::new(PROJECT_ID, rule));
+        // The layout takes the arguments as the check of the schema has converted them.
+        let mut violations = find_violations(entry, &mut arguments);
+        let layout = request::layout(entry, &arguments.own, &self.tmsys_name);
+        let layout = match layout {
+            Ok(layout) if violations.is_empty() => layout,
+            layout => {
+                add_missing(&mut violations, layout.err().unwrap_or_default());
+                return Err(Failure::invalid_arguments(entry.name, &violations));
+            }
+        };
+
+        self.check_confirmation(entry, &arguments)?;
+
+        let ToolArguments { own, common, selection, .. } = arguments;
+        let request = OperationRequest::from_layout(entry, own, layout);
+
+        Ok(CheckedCall { request, project_id: common.project_id, selection })
     }
 
-    Some(project)
-}
-
-fn take_confirmation(arguments: &mut Fields, violations: &mut Vec<Violation>) -> bool {
-    match arguments.shift_remove(CONFIRM) {
-        Some(Value::Bool(confirmed)) => confirmed,
-        Some(Value::String(text)) if text == "true" => true,
-        None | Some(Value::Null) => false,
-        Some(_) => {
-            violations.push(Violation::new(CONFIRM, "must be true or false"));
-            false
+    /// Refuses a tool that changes something if the settings allow only reading.
+    fn check_writable(&self, tool: &Tool) -> Result<(), Failure> {
+        if !self.is_read_only || tool.effect.is_read_only() {
+            return Ok(());
         }
+        let failure = Failure::new(Code::InvalidArguments, tool.switched_off_by("TAS_READ_ONLY"));
+        Err(failure.hint("nothing was sent"))
+    }
+
+    /// Refuses a call that needs the agreement of a person and does not have it.
+    fn check_confirmation(&self, tool: &Tool, arguments: &ToolArguments) -> Result<(), Failure> {
+        if !self.requires_confirmation || arguments.common.is_confirmed {
+            return Ok(());
+        }
+
+        let Some(effect) = tool.confirmation_question.and_then(|describe| describe(&arguments.own)) else {
+            return Ok(());
+        };
+        let failure = Failure::new(Code::ConfirmationRequired, format!("{} {effect}", tool.name));
+
+        Err(failure.hint("nothing was sent: ask the person, then call again with `confirm: true`"))
     }
 }
 
-/// The names as text with commas, as a list, or as the text of a JSON list: hosts send them all.
-fn take_fields(tool: &Tool, arguments: &mut Fields, violations: &mut Vec<Violation>) -> Option<Selection> {
-    let names: Option<Vec<String>> = match arguments.shift_remove(FIELDS)? {
-        Value::Null => return None,
-        Value::String(text) => serde_json::from_str(&text)
-            .ok()
-            .or_else(|| Some(text.split(',').map(|name| name.trim().to_owned()).collect())),
-        list => serde_json::from_value(list).ok(),
-    };
+/// Returns the rules that the arguments break: of the common arguments, the schema, the tool and the ids. The schema
+/// converts values in place.
+fn find_violations(tool: &Tool, arguments: &mut ToolArguments) -> Vec<Violation> {
+    let mut violations = std::mem::take(&mut arguments.violations);
+    violations.extend(arguments::check(tool.input_schema(), &mut arguments.own, Mode::Arguments));
 
-    let Some(names) = names else {
-        violations.push(Violation::new(FIELDS, "must be a list of names"));
-        return None;
-    };
+    for rule in tool.rules.iter().chain(tool.own_rules) {
+        rule.check(&arguments.own, &mut violations);
+    }
 
-    Selection::parse(tool, &names).map_err(|broken| violations.extend(broken)).ok()
+    add_missing(&mut violations, find_invalid_ids(&arguments.own));
+
+    violations
 }
 
-/// The refusal of a call that a person has to agree to, if it is one.
-fn confirmation(tool: &Tool, arguments: &Fields) -> Option<Failure> {
-    let what = (tool.confirmation_question?)(arguments)?;
-    let failure = Failure::new(Code::ConfirmationRequired, format!("{} {what}", tool.name));
-    Some(failure.hint("nothing was sent: ask the person, then call again with `confirm: true`"))
+/// Adds the violations of arguments that have none yet: one argument needs only one message.
+fn add_missing(violations: &mut Vec<Violation>, more: Vec<Violation>) {
+    for violation in more {
+        if violations.iter().all(|known| known.path != violation.path) {
+            violations.push(violation);
+        }
+    }
 }

@@ -1,16 +1,17 @@
-//! One request of an operation: what comes before it, and what is made of its answer.
+//! The steps of one call: check, resolve the project, send the request, make the reply.
 
 use serde_json::Value;
-use tokio::time::Instant;
 
-use super::{Ready, checking::Checked};
+use super::{checking::CheckedCall, configured::ConfiguredGateway, handle::Gateway};
 use crate::{
     call::{
+        common_arguments::{CommonArguments, ToolArguments},
         context::CallContext,
-        reply::{self, Reply, ReplyLimits, Selection},
+        operation_request::OperationRequest,
+        reply::{self, Reply, Selection},
         scope::owned_ids,
     },
-    client::CALL_LIMIT,
+    client::HttpResponse,
     clock::Clock,
     failure::Failure,
     fields::Fields,
@@ -19,83 +20,101 @@ use crate::{
 
 /// A call whose arguments are checked and whose project is known.
 #[derive(Clone)]
-pub(super) struct Prepared<'a> {
-    pub(super) entry: &'static OperationEntry,
-    pub(super) call: CallContext<'a>,
-    pub(super) arguments: Fields,
-    pub(super) ids: Vec<ResultId>,
+pub(super) struct PreparedCall<'a> {
+    pub(super) request: OperationRequest,
+    pub(super) context: CallContext<'a>,
+    /// The ids in the arguments that identify the project.
+    pub(super) owned_ids: Vec<ResultId>,
     pub(super) project: Option<String>,
-    pub(super) wanted: Option<Selection>,
-    /// The time that the answers are heard in.
+    pub(super) selection: Option<Selection>,
+    /// The answer, if the owner look-up has already sent this very request.
+    pub(super) answer: Option<HttpResponse>,
     pub(super) clock: &'a dyn Clock,
 }
 
-/// The ids that identify the project of a call.
-pub(super) fn ids(entry: &OperationEntry, arguments: &Fields) -> Vec<ResultId> {
-    // Artifacts belong to players of runs.
-    let of_players = entry.request.url_base == UrlBase::Knowledge;
-    owned_ids(arguments).into_iter().map(|id| if of_players { id.without_player() } else { id }).collect()
+impl Gateway {
+    /// Calls an operation for another tool.
+    ///
+    /// # Errors
+    /// Every failure of the operation.
+    pub async fn call(
+        &self,
+        entry: &'static OperationEntry,
+        arguments: Fields,
+        common: CommonArguments,
+    ) -> Result<Reply, Failure> {
+        let configured = self.configured()?;
+        let arguments = ToolArguments::from_tool(arguments, common);
+        configured.execute(configured.prepare(entry, arguments, &**self.clock()).await?).await
+    }
 }
 
-impl Ready {
-    /// Everything that comes before the request of an operation.
-    pub(super) async fn prepared<'a>(
+/// Returns the ids in the arguments that identify the project of a call.
+pub(super) fn ids_of_call(request: &OperationRequest) -> Vec<ResultId> {
+    // The operations of the knowledge host take the ids of players, which contain the id of the run.
+    let are_players = request.entry.request.url_base == UrlBase::Knowledge;
+    let ids = owned_ids(&request.arguments).into_iter();
+    ids.map(|id| if are_players { id.without_player() } else { id }).collect()
+}
+
+impl ConfiguredGateway {
+    /// Checks a call and resolves its project.
+    ///
+    /// # Errors
+    /// Those of the checks, and those of [`Scope::resolve`](crate::call::scope::Scope::resolve).
+    pub(super) async fn prepare<'a>(
         &'a self,
         entry: &'static OperationEntry,
-        mut arguments: Fields,
+        arguments: ToolArguments,
         clock: &'a dyn Clock,
-    ) -> Result<Prepared<'a>, Failure> {
-        let Checked { requested, wanted } = self.checked(entry, Some(entry), &mut arguments)?;
-        let call = self.call()?;
-        let ids = ids(entry, &arguments);
-        let project = self.scope.resolve(&call, entry, requested.as_deref(), &ids).await?;
+    ) -> Result<PreparedCall<'a>, Failure> {
+        let CheckedCall { mut request, project_id, selection } = self.check_call(entry, arguments)?;
+        let context = self.begin_call()?;
+        let owned_ids = ids_of_call(&request);
+        let resolved = self.scope.resolve(&context, entry, project_id.as_deref(), &owned_ids).await?;
 
-        if let Some(project) = project.as_ref().filter(|_| entry.request.names_project()) {
-            arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
+        // Some requests carry the project in their path or body. Only these are laid out again.
+        if let Some(project) = resolved.project.as_ref().filter(|_| entry.request.names_project()) {
+            request.arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
+            request = context.request(entry, request.arguments)?;
         }
 
-        Ok(Prepared { entry, call, arguments, ids, project, wanted, clock })
+        let answer = resolved.answer_to(&request);
+
+        Ok(PreparedCall { request, context, owned_ids, project: resolved.project, selection, answer, clock })
     }
 
-    /// Sends the request of an operation and makes a reply of its answer.
-    pub(super) async fn sent(&self, prepared: Prepared<'_>) -> Result<Reply, Failure> {
-        let Prepared { entry, call, mut arguments, ids, project, wanted, clock } = prepared;
-        let mut answer = call.succeed(entry, &arguments, project.as_deref()).await?;
-        self.memory.hear(answer.date, clock);
+    /// Sends the request of a call, unless its answer is already there, and makes the reply.
+    ///
+    /// # Errors
+    /// Every failure of the operation.
+    pub(super) async fn execute(&self, call: PreparedCall<'_>) -> Result<Reply, Failure> {
+        let PreparedCall { mut request, context, owned_ids: ids, project, selection, answer, clock } = call;
+        let mut answer = match answer {
+            Some(answer) => answer,
+            None => context.send_successfully(&request, project.as_deref()).await?,
+        };
+        self.attempts.record_service_time(answer.date, clock);
 
-        if let Some(whole) = reply::whole_instead(entry, &arguments, &answer) {
-            answer = call.succeed(entry, &whole, project.as_deref()).await?;
-            arguments = whole;
+        if let Some(arguments) = reply::full_picture_arguments(request.entry, &request.arguments, &answer) {
+            request = context.request(request.entry, arguments)?;
+            answer = context.send_successfully(&request, project.as_deref()).await?;
         }
 
-        let mut reply = Reply::new(entry, &arguments, &answer, &call.key, &self.within())?;
+        let mut reply = Reply::new(&request, &answer, &context.key, &self.reply_limits())?;
         if let Some(project) = &project {
-            self.scope.learn(project, ids);
-            self.scope.learn(project, reply.fields().map(owned_ids).unwrap_or_default());
+            self.scope.remember_owner(project, ids);
+            self.scope.remember_owner(project, reply.fields().map(owned_ids).unwrap_or_default());
         }
 
-        if let Some(wanted) = wanted {
-            reply.select(wanted);
+        if let Some(selection) = selection {
+            reply.select(selection);
         }
 
-        if entry.takes_pages() {
-            reply.point_to_next_page();
+        if request.entry.takes_pages() {
+            reply.add_next_page();
         }
 
-        Ok(reply.with_decoded_pictures(call.deadline).await.with_project(project))
-    }
-
-    pub(super) fn within(&self) -> ReplyLimits<'_> {
-        ReplyLimits { tmsys_name: &self.tmsys_name, max_reply_chars: self.max_reply_chars }
-    }
-
-    /// A call that begins now.
-    pub(super) fn call(&self) -> Result<CallContext<'_>, Failure> {
-        Ok(CallContext {
-            client: &self.client,
-            key: self.client.key()?,
-            deadline: Instant::now() + CALL_LIMIT,
-            tmsys_name: &self.tmsys_name,
-        })
+        Ok(reply.with_decoded_pictures(context.deadline).await.with_project(project))
     }
 }

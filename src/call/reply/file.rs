@@ -1,61 +1,83 @@
-//! A part of a file as a result: text as it is, in parts; pictures as such; of anything else what there is to know.
+//! A part of a file as a reply: text in parts, pictures as pictures, and a description of everything else.
 
 use serde_json::{Value, json};
 
-mod kind;
+mod content_kind;
+mod failures;
+mod requested_part;
 mod text;
 
+pub(in crate::call) use self::failures::file_failure;
+
 use self::{
-    kind::Kind,
-    text::{Text, escaped_length, fitting},
+    content_kind::ContentKind,
+    failures::unusable_answer,
+    requested_part::RequestedPart,
+    text::{TextPart, fitting_length, text_json_length},
 };
-use super::pictures::Taken;
+use super::pictures::ExtractedPicture;
 use crate::{
     client::{HttpResponse, MAX_RESPONSE_BYTES},
-    failure::{Code, Failure, quote},
+    failure::Failure,
     fields::Fields,
     picture,
-    service::api::artifacts::DEFAULT_PART,
+    service::{catalog::OperationEntry, operation::ResponseKind},
 };
 
-/// Room that a reply keeps for what it says beside the text, in characters.
-const RESERVE: usize = 1_300;
+/// Characters that are reserved for the fields beside the text.
+const RESERVED_CHARS: usize = 1_300;
 
-/// Longest header that is shown, in characters.
-const LONGEST_HEADER: usize = 200;
+/// Longest header in a reply, in characters.
+const MAX_HEADER_CHARS: usize = 200;
 
-/// What to do with a file that is not shown.
-const SAVE: &str =
+/// Hint for a file that is not part of the reply.
+const SAVE_HINT: &str =
     "not shown here: save it with `download_run_files`, or with `tas-mcp download run` at a terminal";
 
-/// The fields of [`crate::service::api::artifacts::ArtifactPart`] in a reply of at most `most` characters.
+/// Returns the fields of [`ArtifactPart`](crate::service::api::artifacts::ArtifactPart) for a reply of at most
+/// `max_chars` characters, and the file itself if it is a picture.
+///
+/// # Errors
+/// `bad_response` if the answer is another part than requested, `rejected` if the file is shorter.
 pub(super) fn result(
     answer: &HttpResponse,
     arguments: &Fields,
-    most: usize,
-) -> Result<(Value, Option<Taken>), Failure> {
-    let asked = Asked::of(arguments);
-    if let Some(failure) = unusable(answer, &asked) {
+    max_chars: usize,
+) -> Result<(Value, Option<ExtractedPicture>), Failure> {
+    let part = RequestedPart::from_arguments(arguments);
+    if let Some(failure) = unusable_answer(answer, &part) {
         return Err(failure);
     }
 
-    match kind(answer, &asked) {
-        Kind::PerhapsText if !is_long(answer) => {
-            let text = Text::of(&answer.body, asked.offset > 0);
-            let value =
-                text.map_or_else(|| described(answer, &asked), |text| part(answer, &asked, &text, most));
-            Ok((value, None))
+    Ok(match content_kind(answer, &part) {
+        ContentKind::PossibleText if !is_too_long(answer) => {
+            let value = match TextPart::decode(&answer.body, part.offset > 0) {
+                Some(text) => text_reply(answer, &part, &text, max_chars),
+                None => description(answer, &part),
+            };
+            (value, None)
         }
-        Kind::Picture if is_whole(answer, &asked) => Ok(pictured(answer, &asked)),
-        Kind::Picture | Kind::PerhapsText | Kind::Other => Ok((described(answer, &asked), None)),
-    }
+        ContentKind::Picture if is_complete(answer, &part) => picture_reply(answer, &part),
+        ContentKind::Picture | ContentKind::PossibleText | ContentKind::Other => {
+            (description(answer, &part), None)
+        }
+    })
 }
 
-/// Arguments that ask for the whole of a picture of which `answer` is a part; `None`: nothing more is needed.
-pub(super) fn whole(answer: &HttpResponse, arguments: &Fields) -> Option<Fields> {
-    let asked = Asked::of(arguments);
-    let is_wanted = matches!(answer.status, 200 | 206) && kind(answer, &asked) == Kind::Picture;
-    if !is_wanted || is_long(answer) || is_whole(answer, &asked) {
+/// Returns the arguments of a second request if `answer` is a part of a picture, which can only be shown as a whole.
+/// Returns `None` if no second request is needed.
+pub fn full_picture_arguments(
+    entry: &OperationEntry,
+    arguments: &Fields,
+    answer: &HttpResponse,
+) -> Option<Fields> {
+    let part = RequestedPart::from_arguments(arguments);
+    let is_file = entry.request.response_kind == ResponseKind::File && matches!(answer.status, 200 | 206);
+    if !is_file || content_kind(answer, &part) != ContentKind::Picture {
+        return None;
+    }
+
+    if is_too_long(answer) || is_complete(answer, &part) {
         return None;
     }
 
@@ -66,111 +88,71 @@ pub(super) fn whole(answer: &HttpResponse, arguments: &Fields) -> Option<Fields>
     Some(arguments)
 }
 
-/// What a file is: where its beginning is seen, that decides whether it is a picture.
-fn kind(answer: &HttpResponse, asked: &Asked<'_>) -> Kind {
-    let stated = Kind::of(answer.file.content_type.as_deref());
+/// Returns the kind of a file. If the answer contains its beginning, the bytes decide whether it is a picture.
+fn content_kind(answer: &HttpResponse, part: &RequestedPart<'_>) -> ContentKind {
+    let stated = ContentKind::from_content_type(answer.file.content_type.as_deref());
+    if stated == ContentKind::Other || part.offset > 0 {
+        return stated;
+    }
+
     match stated {
-        Kind::PerhapsText | Kind::Picture if asked.offset == 0 => match picture::is_supported(&answer.body) {
-            true => Kind::Picture,
-            false if stated == Kind::Picture => Kind::Other,
-            false => stated,
-        },
+        _ if picture::is_supported(&answer.body) => ContentKind::Picture,
+        ContentKind::Picture => ContentKind::Other,
         stated => stated,
     }
 }
 
-fn is_long(answer: &HttpResponse) -> bool {
+fn is_too_long(answer: &HttpResponse) -> bool {
     answer.file.total.is_some_and(|total| total > MAX_RESPONSE_BYTES as u64)
 }
 
-/// Whether an answer holds the whole file.
-fn is_whole(answer: &HttpResponse, asked: &Asked<'_>) -> bool {
-    let is_there = |total| total == answer.body.len() as u64;
-    // Without a stated length it ends before the most that is read.
-    let ends = asked.length >= MAX_RESPONSE_BYTES && answer.body.len() < MAX_RESPONSE_BYTES;
-    asked.offset == 0 && answer.file.total.map_or(ends, is_there)
+/// Returns whether an answer contains the whole file.
+fn is_complete(answer: &HttpResponse, part: &RequestedPart<'_>) -> bool {
+    // Without a stated size, the file is complete if it is shorter than the longest answer that is read.
+    let is_whole = match answer.file.total {
+        Some(total) => total == answer.body.len() as u64,
+        None => part.length >= MAX_RESPONSE_BYTES && answer.body.len() < MAX_RESPONSE_BYTES,
+    };
+    part.offset == 0 && is_whole
 }
 
-/// A picture, and where the answer has to speak of it.
-fn pictured(answer: &HttpResponse, asked: &Asked<'_>) -> (Value, Option<Taken>) {
-    let mut value = described(answer, asked);
+/// Returns the reply for a picture, and the picture, of which the field `picture` will say more.
+fn picture_reply(answer: &HttpResponse, part: &RequestedPart<'_>) -> (Value, Option<ExtractedPicture>) {
+    let mut value = description(answer, part);
     if let Value::Object(object) = &mut value {
         object.shift_remove("hint");
         object.insert("picture".to_owned(), json!({}));
     }
 
-    let stated = answer.file.content_type.as_deref().unwrap_or_default();
+    let content_type = answer.file.content_type.as_deref().unwrap_or_default();
 
-    (value, Some(Taken::file("/picture", answer.body.clone(), stated, SAVE)))
+    (value, Some(ExtractedPicture::from_file("/picture", answer.body.clone(), content_type, SAVE_HINT)))
 }
 
-/// Which part was asked for.
-struct Asked<'a> {
-    filename: &'a str,
-    offset: u64,
-    length: usize,
-}
-
-impl<'a> Asked<'a> {
-    fn of(arguments: &'a Fields) -> Self {
-        let number = |name: &str| arguments.get(name).and_then(Value::as_u64);
-        let length = number("length").unwrap_or(DEFAULT_PART);
-        Self {
-            filename: arguments.get("filename").and_then(Value::as_str).unwrap_or_default(),
-            offset: number("offset").unwrap_or_default(),
-            length: usize::try_from(length).unwrap_or(usize::MAX),
-        }
-    }
-}
-
-/// Why a status of success is none, if so.
-fn unusable(answer: &HttpResponse, asked: &Asked<'_>) -> Option<Failure> {
-    let bad = |why: String| {
-        let message = format!("get_run_artifact: `{}`: {why}", asked.filename);
-        Failure::new(Code::BadResponse, message).status(answer.status)
-    };
-    if answer.file.offset != asked.offset {
-        let (got, wanted) = (answer.file.offset, asked.offset);
-        return Some(bad(format!("the service answered with bytes from {got}, asked for {wanted}")));
-    }
-
-    let is_beyond = answer.body.is_empty() && asked.offset > 0;
-
-    is_beyond.then(|| beyond(answer, asked))
-}
-
-fn beyond(answer: &HttpResponse, asked: &Asked<'_>) -> Failure {
-    let size = answer.file.total.map_or("fewer".to_owned(), |total| total.to_string());
-    let (filename, offset) = (asked.filename, asked.offset);
-    let message = format!("get_run_artifact: `{filename}` has {size} bytes, and none at `offset` {offset}");
-    let failure = Failure::new(Code::Rejected, message)
-        .hint("a smaller `offset`; 0 is the beginning")
-        .status(answer.status);
-
-    match answer.file.total {
-        Some(total) => failure.detail("total_bytes", total),
-        None => failure,
-    }
-}
-
-/// A part of a text, in a reply of at most `most` characters.
-fn part(answer: &HttpResponse, asked: &Asked<'_>, text: &Text<'_>, most: usize) -> Value {
-    let room = most.saturating_sub(RESERVE + escaped_length(asked.filename));
-    let length = fitting(text.text, asked.length, room);
+/// Returns the reply for a part of a text, with at most `max_chars` characters.
+fn text_reply(
+    answer: &HttpResponse,
+    part: &RequestedPart<'_>,
+    text: &TextPart<'_>,
+    max_chars: usize,
+) -> Value {
+    let max_text_chars = max_chars.saturating_sub(RESERVED_CHARS + text_json_length(part.filename));
+    let length = fitting_length(text.text, part.length, max_text_chars);
     let shown = text.text.get(..length).unwrap_or_default();
-    let offset = asked.offset + text.before as u64;
+    let offset = part.offset + text.skipped as u64;
     let end = offset + length as u64;
-    // A file without a byte has no part that could be asked for.
+
+    // The storage host answers 416 for an empty file, because it has no part.
     let total = if answer.status == 416 { Some(0) } else { answer.file.total };
-    // Half a character at the end of a file belongs to no part.
-    let is_read_to_its_end = match total {
-        Some(total) => asked.offset + answer.body.len() as u64 >= total,
-        None => answer.body.len() <= asked.length,
+    // An incomplete character at the end of the file belongs to no part.
+    let is_read_to_end = match total {
+        Some(total) => part.offset + answer.body.len() as u64 >= total,
+        None => answer.body.len() <= part.length,
     };
-    let is_last = is_read_to_its_end && length == text.text.len();
+    let is_last = is_read_to_end && length == text.text.len();
 
     json!({
-        "filename": asked.filename,
+        "filename": part.filename,
         "content_type": header(answer.file.content_type.as_deref()),
         "etag": header(answer.file.etag.as_deref()),
         "total_bytes": total,
@@ -181,50 +163,17 @@ fn part(answer: &HttpResponse, asked: &Asked<'_>, text: &Text<'_>, most: usize) 
     })
 }
 
-/// What there is to know of a file that is not shown.
-fn described(answer: &HttpResponse, asked: &Asked<'_>) -> Value {
+/// Returns the reply for a file that is not shown.
+fn description(answer: &HttpResponse, part: &RequestedPart<'_>) -> Value {
     json!({
-        "filename": asked.filename,
+        "filename": part.filename,
         "content_type": header(answer.file.content_type.as_deref()),
         "etag": header(answer.file.etag.as_deref()),
         "size": answer.file.total,
-        "hint": SAVE,
+        "hint": SAVE_HINT,
     })
 }
 
 fn header(text: Option<&str>) -> Option<String> {
-    text.map(|text| text.chars().take(LONGEST_HEADER).collect())
-}
-
-/// Why a file did not come from where its host redirected to; `None` when the host itself refused it.
-pub(super) fn refused(operation: &str, answer: &HttpResponse) -> Option<Failure> {
-    let fail = |code, what: String| Failure::new(code, format!("{operation}: {what}")).status(answer.status);
-    if let Some(why) = &answer.file.redirect_error {
-        let failure = fail(Code::BadResponse, format!("the redirect to the file {why}"));
-        return Some(failure.hint("call again later; if it stays so, the service has to be mended"));
-    }
-
-    if answer.status == 304 {
-        return Some(fail(
-            Code::BadResponse,
-            "the service answered 304 though nothing is known here".to_owned(),
-        ));
-    }
-
-    if !answer.file.was_redirected {
-        return None;
-    }
-
-    let words = quote(String::from_utf8_lossy(&answer.body).trim());
-    let (code, hint) = match answer.status {
-        404 => (Code::NotFound, "the file is gone: see what there is with `list_run_artifacts`"),
-        429 => (Code::RateLimited, "wait a minute before the next call"),
-        500.. => (Code::ServiceUnavailable, "call again later"),
-        _ => (Code::Rejected, "call again: each call gets a fresh address, which is valid for a while only"),
-    };
-
-    let what = format!("the storage host that the file lies on answered {}", answer.status);
-    let failure = fail(code, what).hint(hint);
-
-    Some(if words.is_empty() { failure } else { failure.detail("service_error", words) })
+    text.map(|text| text.chars().take(MAX_HEADER_CHARS).collect())
 }

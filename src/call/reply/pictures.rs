@@ -1,4 +1,4 @@
-//! Takes pictures out of an answer: hosts get them as images, and the JSON says which one each was.
+//! Pictures of an answer. Hosts receive them as images beside the JSON, which says which image each one is.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::{
     service::operation::Pictures,
 };
 
-/// Most pictures of one reply; a run has few players, and each picture costs a model as much as a long text.
-const MOST_PICTURES: usize = 16;
+/// Largest number of pictures in one reply. A run has few players, and a picture costs a model as much as a long text.
+const MAX_PICTURES: usize = 16;
 
 /// Standard Base64, with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -25,128 +25,149 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// A picture that was taken out of an answer.
+/// A picture that was removed from an answer and is not decoded yet.
 #[derive(Clone, Debug)]
-pub(super) struct Taken {
-    /// JSON pointer to what was left of it.
-    place: String,
-    data: Data,
+pub(super) struct ExtractedPicture {
+    /// JSON pointer to the object that the picture was removed from.
+    pointer: String,
+    data: PictureData,
     mime_type: String,
-    /// Field `hint` of the answer when the picture cannot be delivered.
-    otherwise: Option<&'static str>,
+    /// Field `hint` of the answer if the picture cannot be delivered.
+    hint_if_omitted: Option<&'static str>,
 }
 
 /// The bytes of a picture.
 #[derive(Clone, Debug)]
-enum Data {
+enum PictureData {
     Base64(Arc<str>),
-    /// Text in another encoding.
-    Unknown,
+    /// Text in an encoding other than Base64.
+    UnknownEncoding,
     File(Bytes),
 }
 
-impl Taken {
-    /// A whole file, of which the answer has to say something at `place`.
-    pub(super) fn file(place: &str, data: Bytes, mime_type: &str, otherwise: &'static str) -> Self {
-        let (place, mime_type) = (place.to_owned(), mime_type.to_owned());
-        Self { place, data: Data::File(data), mime_type, otherwise: Some(otherwise) }
+impl ExtractedPicture {
+    /// A whole file. The object at `pointer` describes it in the answer.
+    pub(super) fn from_file(
+        pointer: &str,
+        data: Bytes,
+        mime_type: &str,
+        hint_if_omitted: &'static str,
+    ) -> Self {
+        Self {
+            pointer: pointer.to_owned(),
+            data: PictureData::File(data),
+            mime_type: mime_type.to_owned(),
+            hint_if_omitted: Some(hint_if_omitted),
+        }
     }
 }
 
-/// Takes the pictures out of an answer; what is left of each has its other fields.
-pub(super) fn take(answer: &mut Fields, pictures: Pictures) -> Vec<Taken> {
+/// Removes the pictures from an answer. The other fields of each picture stay in the answer.
+pub(super) fn extract(answer: &mut Fields, pictures: Pictures) -> Vec<ExtractedPicture> {
     let records = answer.get_mut(pictures.list).and_then(Value::as_array_mut).into_iter().flatten();
-    let fields =
-        records.enumerate().filter_map(|(index, record)| Some((index, record.get_mut(pictures.field)?)));
-    let taken = fields.filter_map(|(index, field)| {
-        let place = format!("/{}/{index}/{}", pictures.list, pictures.field);
-        let mut fields = match field.take() {
-            Value::Object(fields) if fields.get("data").is_some_and(Value::is_string) => fields,
-            // Text in place of a picture can be nothing but its data.
-            Value::String(data) => Fields::from_iter([("data".to_owned(), Value::String(data))]),
-            other => {
-                *field = other;
-                return None;
-            }
-        };
-        let mut text = |name: &str| match fields.shift_remove(name) {
-            Some(Value::String(text)) => text,
-            _ => String::new(),
-        };
-        let (data, mime_type, encoding) = (text("data"), text("mimeType"), text("encoding"));
-        *field = Value::Object(fields);
-        let is_base64 = encoding.is_empty() || encoding.eq_ignore_ascii_case("base64");
-        let data = if is_base64 { Data::Base64(data.into()) } else { Data::Unknown };
-        Some(Taken { place, data, mime_type, otherwise: None })
+    let extracted = records.enumerate().filter_map(|(index, record)| {
+        let field = record.get_mut(pictures.field)?;
+        extract_one(field, format!("/{}/{index}/{}", pictures.list, pictures.field))
     });
-
-    taken.collect()
+    extracted.collect()
 }
 
-/// Makes pictures of what was taken out of `answer`, one after the other, and says there which one each is, or why it
-/// is none. No picture is waited for after `deadline`.
-pub(super) async fn deliver(answer: &mut Value, taken: Vec<Taken>, deadline: Instant) -> Vec<Picture> {
+/// Removes the picture from a field, if it is one.
+fn extract_one(field: &mut Value, pointer: String) -> Option<ExtractedPicture> {
+    let mut picture = match field.take() {
+        Value::Object(picture) if picture.get("data").is_some_and(Value::is_string) => picture,
+        // A text in place of the object can only be the data.
+        Value::String(data) => Fields::from_iter([("data".to_owned(), Value::String(data))]),
+        other => {
+            *field = other;
+            return None;
+        }
+    };
+
+    let mut take_text = |name: &str| match picture.shift_remove(name) {
+        Some(Value::String(text)) => text,
+        _ => String::new(),
+    };
+    let (data, mime_type, encoding) = (take_text("data"), take_text("mimeType"), take_text("encoding"));
+    *field = Value::Object(picture);
+
+    let is_base64 = encoding.is_empty() || encoding.eq_ignore_ascii_case("base64");
+    let data = if is_base64 { PictureData::Base64(data.into()) } else { PictureData::UnknownEncoding };
+
+    Some(ExtractedPicture { pointer, data, mime_type, hint_if_omitted: None })
+}
+
+/// Decodes the pictures one after the other, and describes each one in `answer`: its number, or why it is omitted.
+/// Pictures that are not decoded by `deadline` are omitted.
+pub(super) async fn decode_all(
+    answer: &mut Value,
+    extracted: Vec<ExtractedPicture>,
+    deadline: Instant,
+) -> Vec<Picture> {
     let mut pictures = Vec::new();
-    for one in taken {
-        let (place, otherwise) = (one.place.clone(), one.otherwise);
-        let made = if pictures.len() < MOST_PICTURES {
-            made(one, deadline).await
+
+    for one in extracted {
+        let (pointer, hint_if_omitted) = (one.pointer.clone(), one.hint_if_omitted);
+        let decoded = if pictures.len() < MAX_PICTURES {
+            decode(one, deadline).await
         } else {
-            Err(format!("only the first {MOST_PICTURES} pictures are shown"))
+            Err(format!("only the first {MAX_PICTURES} pictures are shown"))
         };
 
-        if let (Err(_), Some(hint), Value::Object(answer)) = (&made, otherwise, &mut *answer) {
+        if let (Err(_), Some(hint), Value::Object(answer)) = (&decoded, hint_if_omitted, &mut *answer) {
             answer.insert("hint".to_owned(), Value::from(hint));
         }
 
-        let Some(Value::Object(rest)) = answer.pointer_mut(&place) else { continue };
-        let mut said = match made {
+        let Some(Value::Object(object)) = answer.pointer_mut(&pointer) else { continue };
+        let mut description = match decoded {
             Ok(picture) => {
+                let description = describe(pictures.len() + 1, &picture);
                 pictures.push(picture);
-                pictures.last().map(|picture| shown(pictures.len(), picture)).unwrap_or_default()
+                description
             }
-            Err(why) => Fields::from_iter([("omitted".to_owned(), Value::String(why))]),
+            Err(reason) => Fields::from_iter([("omitted".to_owned(), Value::String(reason))]),
         };
 
-        for (name, value) in std::mem::take(rest) {
-            said.entry(name).or_insert(value);
+        for (name, value) in std::mem::take(object) {
+            description.entry(name).or_insert(value);
         }
 
-        *rest = said;
+        *object = description;
     }
 
     pictures
 }
 
-/// Decoding takes the processor, which other calls share: it has a thread of its own, and a fault of a decoder stays
-/// there.
-async fn made(taken: Taken, deadline: Instant) -> Result<Picture, String> {
-    let making = spawn_blocking(move || picture_of(&taken));
-    match tokio::time::timeout_at(deadline, making).await {
-        Ok(Ok(made)) => made,
+/// Decodes a picture, or returns why it cannot be delivered.
+async fn decode(extracted: ExtractedPicture, deadline: Instant) -> Result<Picture, String> {
+    // Decoding needs a thread of its own: it keeps the processor busy, and a decoder that panics must not end the call.
+    let decoding = spawn_blocking(move || decode_blocking(&extracted));
+    match tokio::time::timeout_at(deadline, decoding).await {
+        Ok(Ok(decoded)) => decoded,
         Ok(Err(_)) => Err("it could not be decoded".to_owned()),
         Err(_) => Err("there was no time left to decode it".to_owned()),
     }
 }
 
-fn picture_of(taken: &Taken) -> Result<Picture, String> {
+fn decode_blocking(extracted: &ExtractedPicture) -> Result<Picture, String> {
     const NO_BASE64: &str = "its data is not Base64";
 
-    let data = match &taken.data {
-        Data::Base64(text) => {
+    let data = match &extracted.data {
+        PictureData::Base64(text) => {
             let text: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
             Bytes::from(BASE64.decode(text).map_err(|_| NO_BASE64.to_owned())?)
         }
-        Data::Unknown => return Err(NO_BASE64.to_owned()),
-        Data::File(data) => data.clone(),
+        PictureData::UnknownEncoding => return Err(NO_BASE64.to_owned()),
+        PictureData::File(data) => data.clone(),
     };
 
-    picture::prepare(data, &taken.mime_type).map_err(|why| why.to_string())
+    picture::prepare(data, &extracted.mime_type).map_err(|reason| reason.to_string())
 }
 
-fn shown(number: usize, picture: &Picture) -> Fields {
+/// Returns the fields that describe the picture with the number `number`.
+fn describe(number: usize, picture: &Picture) -> Fields {
     let Picture { mime_type, width, height, original, .. } = picture;
-    let mut shown = Fields::from_iter([
+    let mut fields = Fields::from_iter([
         ("image".to_owned(), json!(number)),
         ("mimeType".to_owned(), json!(mime_type)),
         ("width".to_owned(), json!(width)),
@@ -154,14 +175,14 @@ fn shown(number: usize, picture: &Picture) -> Fields {
     ]);
 
     if let Some((width, height)) = original {
-        shown.insert("original_width".to_owned(), json!(width));
-        shown.insert("original_height".to_owned(), json!(height));
+        fields.insert("original_width".to_owned(), json!(width));
+        fields.insert("original_height".to_owned(), json!(height));
     }
 
-    shown
+    fields
 }
 
-/// A picture as JSON carries it.
+/// Returns the Base64 text of a picture.
 pub fn base64(picture: &Picture) -> String {
     BASE64.encode(&picture.data)
 }

@@ -1,32 +1,36 @@
-//! What a caller wants of an answer: dotted names, such as `players.steps.report` (`design.md` 5).
+//! The fields of a reply that a caller wants, as dotted names such as `players.steps.report` (`design.md` 5).
 
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::budget::RECORDS;
+use super::length_limit::RECORDS;
 use crate::{service::tool::Tool, violation::Violation};
 
-/// Field that names what was asked for and is not there.
+/// Field that lists the selected names which the reply does not have.
 const NOT_FOUND: &str = "fields_not_found";
 
-/// Field of a page that is always kept: without it nobody knows that there are more.
+/// Field of a page that is always kept: without it a caller cannot know that there are more pages.
 const PAGINATION: &str = "pagination";
 
-/// Names that were asked for, as a tree. Lists are passed through: a name below a list is that of each entry.
+/// Selected names, as a tree. A name below a list selects the field of each entry.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    below: IndexMap<String, Selection>,
-    /// Asked for as a whole.
-    whole: bool,
-    seen: bool,
+    children: IndexMap<String, Selection>,
+    /// Whether the field is selected with everything below it.
+    is_whole: bool,
+    /// Whether the reply has the field.
+    is_found: bool,
 }
 
 impl Selection {
-    /// Takes the names that were asked of `tool`. In a list, `data.` may be left out.
+    /// Parses the names that a caller of `tool` has selected. `data.` may be left out if the tool returns a list.
+    ///
+    /// # Errors
+    /// A violation for each name that has an empty part.
     pub fn parse(tool: &Tool, names: &[String]) -> Result<Self, Vec<Violation>> {
         let known = tool.output_schema().get("properties").and_then(Value::as_object);
         let is_list = tool.answers_with(RECORDS);
-        let is_own = |name: &str| !is_list || known.is_some_and(|known| known.contains_key(name));
+        let is_top_level = |name: &str| !is_list || known.is_some_and(|known| known.contains_key(name));
         let (mut root, mut violations) = (Self::default(), Vec::new());
 
         for (index, name) in names.iter().enumerate() {
@@ -35,45 +39,48 @@ impl Selection {
                 violations.push(Violation::new(format!("fields.{index}"), rule));
                 continue;
             }
+
             let first = name.split('.').next().unwrap_or_default();
-            root.add(Some(RECORDS).filter(|_| !is_own(first)).into_iter().chain(name.split('.')));
+            let prefix = Some(RECORDS).filter(|_| !is_top_level(first));
+            root.add(prefix.into_iter().chain(name.split('.')));
         }
 
         if violations.is_empty() { Ok(root) } else { Err(violations) }
     }
 
+    /// Adds a name, given as its parts.
     fn add<'a>(&mut self, parts: impl Iterator<Item = &'a str>) {
-        let mut place = self;
+        let mut node = self;
         for part in parts {
-            place = place.below.entry(part.trim().to_owned()).or_default();
+            node = node.children.entry(part.trim().to_owned()).or_default();
         }
-        place.whole = true;
+        node.is_whole = true;
     }
 
-    /// Leaves only what was asked for in the answer, and says what of it is not there.
-    pub fn apply(mut self, answer: &mut Value) {
-        let pagination = answer.get(PAGINATION).cloned();
-        self.keep(answer);
+    /// Removes the fields that are not selected, and adds the selected names that do not exist.
+    pub fn apply(mut self, reply: &mut Value) {
+        let pagination = reply.get(PAGINATION).cloned();
+        self.retain_selected(reply);
 
-        let Value::Object(fields) = answer else { return };
+        let Value::Object(fields) = reply else { return };
         if let Some(pagination) = pagination {
             fields.insert(PAGINATION.to_owned(), pagination);
         }
 
-        let missing = self.missing("");
+        let missing = self.missing_names("");
         if !missing.is_empty() {
             fields.insert(NOT_FOUND.to_owned(), missing.into());
         }
     }
 
-    fn keep(&mut self, value: &mut Value) {
+    fn retain_selected(&mut self, value: &mut Value) {
         match value {
-            Value::Array(items) => items.iter_mut().for_each(|item| self.keep(item)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.retain_selected(item)),
             Value::Object(fields) => fields.retain(|name, value| {
-                let Some(wanted) = self.below.get_mut(name) else { return false };
-                wanted.seen = true;
-                if !wanted.whole {
-                    wanted.keep(value);
+                let Some(child) = self.children.get_mut(name) else { return false };
+                child.is_found = true;
+                if !child.is_whole {
+                    child.retain_selected(value);
                 }
                 true
             }),
@@ -81,12 +88,47 @@ impl Selection {
         }
     }
 
-    /// Names that no record has. Those below something that is not there are not named once more.
-    fn missing(&self, path: &str) -> Vec<String> {
-        let below = self.below.iter().flat_map(|(name, wanted)| {
+    /// Returns the selected names that no record has. Of a missing field and the names below it, only the field is
+    /// returned.
+    fn missing_names(&self, path: &str) -> Vec<String> {
+        let names = self.children.iter().flat_map(|(name, child)| {
             let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-            if wanted.seen { wanted.missing(&path) } else { vec![path] }
+            if child.is_found { child.missing_names(&path) } else { vec![path] }
         });
-        below.collect()
+        names.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn selection(names: &[&str]) -> Selection {
+        let mut root = Selection::default();
+        names.iter().for_each(|name| root.add(name.split('.')));
+        root
+    }
+
+    #[test]
+    fn only_the_selected_fields_stay() {
+        let reply = json!({"data": [{"id": 1, "test": {"id": 2, "name": "a"}}], "pagination": {"page": 0}});
+        for (names, expected) in [
+            (&["data.id"][..], json!({"data": [{"id": 1}], "pagination": {"page": 0}})),
+            (&["data.test"], json!({"data": [{"test": {"id": 2, "name": "a"}}], "pagination": {"page": 0}})),
+            (
+                &["data.test.name", "data.x.y"],
+                json!({
+                    "data": [{"test": {"name": "a"}}],
+                    "pagination": {"page": 0},
+                    "fields_not_found": ["data.x"],
+                }),
+            ),
+        ] {
+            let mut value = reply.clone();
+            selection(names).apply(&mut value);
+            assert_eq!(value, expected, "{names:?}");
+        }
     }
 }

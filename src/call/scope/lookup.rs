@@ -1,263 +1,298 @@
-//! Looking up which project owns an id.
+//! Looks up which project owns an id.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::Value;
 
-use super::{Scope, mismatch, not_resolved};
+use super::{
+    errors::{owner_mismatch, owner_not_found, project_of_key_unknown},
+    session::Session,
+};
 use crate::{
-    call::context::CallContext,
+    call::{context::CallContext, operation_request::OperationRequest},
     client::HttpResponse,
     failure::{Code, Failure},
     fields::Fields,
     service::{
         api::{runs::ListRuns, steps::ListSharedSteps},
-        catalog,
-        operation::Operation,
+        catalog::{ListedOperation as _, OperationEntry},
         result_kind::ResultId,
     },
 };
 
-/// Most look-ups under way at once.
-const AT_ONCE: usize = 8;
+/// Largest number of look-ups in flight.
+const MAX_CONCURRENT_LOOKUPS: usize = 8;
 
-/// Lists whose records name their project; the second takes any key.
-const TELLING: [&str; 2] = [ListRuns::NAME, ListSharedSteps::NAME];
-
-/// What a project, or the key's own one, says about an id.
-enum Asked {
-    /// It has it.
-    Found(Fields),
-    /// It does not have it.
-    Absent,
-    /// The key may not look there.
-    Refused(Failure),
+/// A record that a look-up has read, with the request that returned it.
+#[derive(Clone, Debug)]
+pub(super) struct OwnerRecord {
+    pub(super) request: OperationRequest,
+    pub(super) answer: HttpResponse,
 }
 
-impl Scope {
-    /// Makes sure that a project key's ids belong to the project that was asked for.
+/// The project that owns an id.
+#[derive(Clone, Debug)]
+pub(super) struct Owner {
+    pub(super) project: String,
+    /// The record of the id; `None` if the owner was already known.
+    pub(super) record: Option<OwnerRecord>,
+}
+
+/// The answer of a project, or of the route without one, to the question for an id.
+enum LookupResult {
+    Found(OwnerRecord),
+    NotFound,
+    /// The key may not read there.
+    Forbidden(Failure),
+}
+
+/// The owner look-ups of one call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OwnerLookup<'a> {
+    pub(super) session: &'a Session,
+    pub(super) context: &'a CallContext<'a>,
+}
+
+impl OwnerLookup<'_> {
+    /// Makes sure that the ids of a call with a project key belong to the requested project. Returns the record of the
+    /// id if there is only one.
+    ///
+    /// # Errors
+    /// `project_scope_mismatch` or `project_not_resolved` for the first id that does not, or the failure of a look-up.
     pub(super) async fn confirm_owner(
-        &self,
-        call: &CallContext<'_>,
+        self,
         requested: &str,
         ids: &[ResultId],
-    ) -> Result<(), Failure> {
-        stream::iter(ids.to_vec())
-            .map(|id| async move { self.confirm_owner_of(call, requested, &id).await })
-            .buffered(AT_ONCE)
+    ) -> Result<Option<OwnerRecord>, Failure> {
+        let records: Vec<_> = stream::iter(ids.to_vec())
+            .map(|id| async move { self.confirm_owner_of(requested, &id).await })
+            .buffered(MAX_CONCURRENT_LOOKUPS)
             .try_collect()
-            .await
+            .await?;
+
+        match <[_; 1]>::try_from(records) {
+            Ok([record]) => Ok(record),
+            Err(_) => Ok(None),
+        }
     }
 
-    async fn confirm_owner_of(
-        &self,
-        call: &CallContext<'_>,
-        requested: &str,
-        id: &ResultId,
-    ) -> Result<(), Failure> {
+    async fn confirm_owner_of(self, requested: &str, id: &ResultId) -> Result<Option<OwnerRecord>, Failure> {
         let known = self.session.owner(id);
-        if known.as_deref() == Some(requested) || has(call, requested, id).await? {
-            self.session.learn(requested, [id.clone()]);
-            return Ok(());
+        if known.as_deref() == Some(requested) {
+            self.session.remember_owner(requested, [id.clone()]);
+            return Ok(None);
+        }
+
+        if let Some(record) = self.find_in(requested, id).await? {
+            self.session.remember_owner(requested, [id.clone()]);
+            return Ok(Some(record));
         }
 
         let owner = match known {
             Some(owner) => owner,
-            None => self.owner_by_key(call, requested, id).await?,
+            None => self.owner_by_key(requested, id).await?,
         };
-        self.session.learn(&owner, [id.clone()]);
+        self.session.remember_owner(&owner, [id.clone()]);
 
-        Err(mismatch(requested, &owner, id))
+        Err(owner_mismatch(requested, &owner, id))
     }
 
-    /// The owner of an id that a project key can see, and that is not of the project that was asked for.
-    async fn owner_by_key(
-        &self,
-        call: &CallContext<'_>,
-        requested: &str,
-        id: &ResultId,
-    ) -> Result<String, Failure> {
-        match ask(call, id, None).await? {
-            Asked::Found(record) => match record.get("project_id").and_then(Value::as_str) {
-                Some(named) => Ok(named.to_owned()),
-                None => self.own_project(call).await,
-            },
-            Asked::Absent => Err(not_resolved(&[id], &[requested.to_owned()])),
-            Asked::Refused(failure) => Err(failure),
+    /// Returns the owner of an id that the requested project does not have, read from the route without a project.
+    async fn owner_by_key(self, requested: &str, id: &ResultId) -> Result<String, Failure> {
+        match self.look_up(id, None).await? {
+            LookupResult::Found(record) => {
+                let fields = parse_record(&record.answer).unwrap_or_default();
+                match fields.get("project_id").and_then(Value::as_str) {
+                    Some(project) => Ok(project.to_owned()),
+                    None => self.project_of_key().await,
+                }
+            }
+            LookupResult::NotFound => Err(owner_not_found(&[id], &[requested.to_owned()])),
+            LookupResult::Forbidden(failure) => Err(failure),
         }
     }
 
-    /// The project of a project key, learned from a record that it can read, once.
-    pub(super) async fn own_project(&self, call: &CallContext<'_>) -> Result<String, Failure> {
-        if let Some(known) = self.session.own_project(&call.key) {
+    /// Returns the project of a project key. It is read once from a record that names its project, and then remembered.
+    ///
+    /// # Errors
+    /// `project_required` if the key can read no such record, or the failure of a look-up.
+    pub(super) async fn project_of_key(self) -> Result<String, Failure> {
+        if let Some(known) = self.session.project_of_key(&self.context.key) {
             return Ok(known);
         }
 
-        for list in TELLING {
-            if let Some(project) = first_project(call, list).await? {
-                self.session.learn_own_project(&call.key, &project);
+        // Reading runs needs a permission; reading shared steps does not.
+        for list in [ListRuns::entry(), ListSharedSteps::entry()] {
+            if let Some(project) = self.project_of_first_record(list).await? {
+                self.session.remember_project_of_key(&self.context.key, &project);
                 return Ok(project);
             }
         }
 
-        Err(Failure::new(
-            Code::ProjectRequired,
-            "the project of the key cannot be told: it can read no record",
-        )
-        .hint("pass `project_id`, or ask the person to set TAS_PROJECT_ID"))
+        Err(project_of_key_unknown())
+    }
+
+    /// Returns the project of the first record of a list; `None` if the list is empty or the key may not read it.
+    async fn project_of_first_record(self, list: &'static OperationEntry) -> Result<Option<String>, Failure> {
+        let arguments = Fields::from_iter([("page_size".to_owned(), Value::from(1))]);
+        let request = self.context.request(list, arguments)?;
+        let answer = self.context.send(&request, None).await?;
+        if answer.status != 403 && !answer.is_success() {
+            return Err(self.context.answer_failure(&request, &answer));
+        }
+
+        let page: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+
+        Ok(page.pointer("/data/0/project_id").and_then(Value::as_str).map(str::to_owned))
     }
 
     /// Makes sure that every id belongs to the project of project scope.
-    pub(super) async fn confirm_inside(
-        &self,
-        call: &CallContext<'_>,
-        project: &str,
-        ids: &[ResultId],
-    ) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// `project_not_resolved` for the first id that does not, or the failure of a look-up.
+    pub(super) async fn confirm_all_inside(self, project: &str, ids: &[ResultId]) -> Result<(), Failure> {
         for id in ids {
             if self.session.owner(id).as_deref() != Some(project) {
-                if !has(call, project, id).await? {
-                    return Err(not_resolved(&[id], &[project.to_owned()]));
+                if self.find_in(project, id).await?.is_none() {
+                    return Err(owner_not_found(&[id], &[project.to_owned()]));
                 }
-                self.session.learn(project, [id.clone()]);
+                self.session.remember_owner(project, [id.clone()]);
             }
         }
         Ok(())
     }
 
-    /// The one project that owns all the ids.
+    /// Returns the one project that owns all the ids, with the record if there is only one id.
+    ///
+    /// # Errors
+    /// `project_not_resolved` if no candidate has an id, `project_scope_mismatch` if the ids have different owners or
+    /// another owner than the requested project, or the failure of a look-up.
     pub(super) async fn common_owner(
-        &self,
-        call: &CallContext<'_>,
+        self,
         requested: Option<&str>,
         ids: &[ResultId],
-    ) -> Result<String, Failure> {
-        let candidates = self.candidates(requested);
-        let owners = self.owners(call, ids, &candidates).await?;
+        candidates: &[String],
+    ) -> Result<Owner, Failure> {
+        let owners = self.owners(ids, candidates).await?;
         let unknown: Vec<_> =
             ids.iter().zip(&owners).filter(|(_, owner)| owner.is_none()).map(|(id, _)| id).collect();
         if !unknown.is_empty() {
-            return Err(not_resolved(&unknown, &candidates));
+            return Err(owner_not_found(&unknown, candidates));
         }
 
-        let first = owners.first().and_then(Option::as_deref);
-        let expected = requested.or(first).unwrap_or_default();
+        let owners: Vec<_> = owners.into_iter().flatten().collect();
+        let first = owners.first().map(|owner| owner.project.as_str());
+        let expected = requested.or(first).unwrap_or_default().to_owned();
+        let mut records = Vec::new();
 
-        for (id, owner) in ids.iter().zip(owners.iter().flatten()) {
-            if owner != expected && !has(call, expected, id).await? {
-                return Err(mismatch(expected, owner, id));
+        for (id, owner) in ids.iter().zip(owners) {
+            if owner.project == expected {
+                records.push(owner.record);
+                continue;
+            }
+
+            // The owner may be the expected project under its other name.
+            match self.find_in(&expected, id).await? {
+                Some(record) => records.push(Some(record)),
+                None => return Err(owner_mismatch(&expected, &owner.project, id)),
             }
         }
 
-        Ok(expected.to_owned())
+        let record = if records.len() == 1 { records.pop().flatten() } else { None };
+
+        Ok(Owner { project: expected, record })
     }
 
-    /// The owner of each id. Ids of one call mostly belong together: the owner of the first is asked for the others
-    /// side by side, and only those that it does not have are looked for elsewhere, one after the other.
-    async fn owners(
-        &self,
-        call: &CallContext<'_>,
-        ids: &[ResultId],
-        candidates: &[String],
-    ) -> Result<Vec<Option<String>>, Failure> {
+    /// Returns the owner of each id.
+    ///
+    /// The ids of one call usually have one owner. Therefore the owner of the first id is asked for the other ids
+    /// concurrently, and all candidates only for the ids that it does not have.
+    async fn owners(self, ids: &[ResultId], candidates: &[String]) -> Result<Vec<Option<Owner>>, Failure> {
         let [first, rest @ ..] = ids else { return Ok(Vec::new()) };
-        let likely = self.owner_among(call, first, candidates).await?;
-        let asked_first = likely.as_slice();
+        let owner = self.owner_among(first, candidates).await?;
+        let likely: Vec<_> = owner.iter().map(|owner| owner.project.clone()).collect();
+        let likely = likely.as_slice();
         let mut owners: Vec<_> = stream::iter(rest.to_vec())
-            .map(|id| async move { self.owner_among(call, &id, asked_first).await.ok().flatten() })
-            .buffered(AT_ONCE)
+            .map(|id| async move { self.owner_among(&id, likely).await.ok().flatten() })
+            .buffered(MAX_CONCURRENT_LOOKUPS)
             .collect()
             .await;
 
         for (id, owner) in rest.iter().zip(&mut owners) {
             if owner.is_none() {
-                *owner = self.owner_among(call, id, candidates).await?;
+                *owner = self.owner_among(id, candidates).await?;
             }
         }
 
-        owners.insert(0, likely);
+        owners.insert(0, owner);
 
         Ok(owners)
     }
 
-    /// Asks the candidates side by side; the first that has the id ends the search.
-    async fn owner_among(
-        &self,
-        call: &CallContext<'_>,
-        id: &ResultId,
-        candidates: &[String],
-    ) -> Result<Option<String>, Failure> {
-        if let Some(owner) = self.session.owner(id) {
-            return Ok(Some(owner));
+    /// Asks the candidates for an id concurrently. The first one that has the id ends the search.
+    async fn owner_among(self, id: &ResultId, candidates: &[String]) -> Result<Option<Owner>, Failure> {
+        if let Some(project) = self.session.owner(id) {
+            return Ok(Some(Owner { project, record: None }));
         }
 
-        let mut answers = stream::iter(candidates.to_vec())
+        let mut results = stream::iter(candidates.to_vec())
             .map(|project| async move {
-                let asked = ask(call, id, Some(&project)).await;
-                (project, asked)
+                let result = self.look_up(id, Some(&project)).await;
+                (project, result)
             })
-            .buffer_unordered(AT_ONCE);
+            .buffer_unordered(MAX_CONCURRENT_LOOKUPS);
+        let (mut failed, mut forbidden, mut is_absent_somewhere) = (None, None, false);
 
-        let (mut failed, mut refused, mut absent) = (None, None, false);
-        while let Some((project, asked)) = answers.next().await {
-            match asked {
-                Ok(Asked::Found(_)) => {
-                    self.session.learn(&project, [id.clone()]);
-                    return Ok(Some(project));
+        while let Some((project, result)) = results.next().await {
+            match result {
+                Ok(LookupResult::Found(record)) => {
+                    self.session.remember_owner(&project, [id.clone()]);
+                    return Ok(Some(Owner { project, record: Some(record) }));
                 }
-                Ok(Asked::Absent) => absent = true,
-                Ok(Asked::Refused(failure)) => refused = Some(failure),
+                Ok(LookupResult::NotFound) => is_absent_somewhere = true,
+                Ok(LookupResult::Forbidden(failure)) => forbidden = Some(failure),
                 Err(failure) => failed = Some(failure.detail("project", project.as_str())),
             }
         }
 
-        match failed {
-            Some(failure) => Err(failure),
-            // A key that may look nowhere is the real problem, not the id.
-            None if !absent && refused.is_some() => {
-                Err(refused.unwrap_or_else(|| not_resolved(&[id], candidates)))
-            }
-            None => Ok(None),
+        match (failed, forbidden) {
+            (Some(failure), _) => Err(failure),
+            // If the key may read nowhere, the key is the cause, not the id.
+            (None, Some(failure)) if !is_absent_somewhere => Err(failure),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns the record of an id if `project` has it. A project can have two names (supplement 1.1), so that only the
+    /// project itself can tell.
+    async fn find_in(self, project: &str, id: &ResultId) -> Result<Option<OwnerRecord>, Failure> {
+        match self.look_up(id, Some(project)).await? {
+            LookupResult::Found(record) => Ok(Some(record)),
+            LookupResult::NotFound | LookupResult::Forbidden(_) => Ok(None),
+        }
+    }
+
+    /// Asks a project, or the route without one, for the record of an id.
+    async fn look_up(self, id: &ResultId, project: Option<&str>) -> Result<LookupResult, Failure> {
+        let request = self.context.request(id.kind.entry(), id.to_arguments())?;
+        let answer = match self.context.send(&request, project).await {
+            Err(failure) if failure.code == Code::NotFound => return Ok(LookupResult::NotFound),
+            outcome => outcome?,
+        };
+
+        match answer.status {
+            404 => Ok(LookupResult::NotFound),
+            401 | 403 => Ok(LookupResult::Forbidden(self.context.answer_failure(&request, &answer))),
+            _ if answer.is_success() => Ok(match parse_record(&answer) {
+                Some(_) => LookupResult::Found(OwnerRecord { request, answer }),
+                None => LookupResult::NotFound,
+            }),
+            _ => Err(self.context.answer_failure(&request, &answer)),
         }
     }
 }
 
-/// The project of the first record of a list; `None` if it has none, or the key may not read it.
-async fn first_project(call: &CallContext<'_>, list: &str) -> Result<Option<String>, Failure> {
-    let Some(list) = catalog::find(list) else { return Ok(None) };
-    let fields = Fields::from_iter([("page_size".to_owned(), Value::from(1))]);
-    let answer = call.send(list, &fields, None).await?;
-    if answer.status != 403 && !answer.is_success() {
-        return Err(call.refused(list, &answer));
-    }
-
-    let page: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-
-    Ok(page.pointer("/data/0/project_id").and_then(Value::as_str).map(str::to_owned))
-}
-
-/// Whether a project has an id. Records and paths may name one project differently (supplement 1.1): asking it is
-/// the only way to tell.
-async fn has(call: &CallContext<'_>, project: &str, id: &ResultId) -> Result<bool, Failure> {
-    Ok(matches!(ask(call, id, Some(project)).await?, Asked::Found(_)))
-}
-
-/// Asks one project, or the un-prefixed route, for the record of an id.
-async fn ask(call: &CallContext<'_>, id: &ResultId, project: Option<&str>) -> Result<Asked, Failure> {
-    let reader = id.kind.entry();
-    let answer = match call.send(reader, &id.to_arguments(), project).await {
-        Err(failure) if failure.code == Code::NotFound => return Ok(Asked::Absent),
-        sent => sent?,
-    };
-
-    match answer.status {
-        404 => Ok(Asked::Absent),
-        401 | 403 => Ok(Asked::Refused(call.refused(reader, &answer))),
-        _ if answer.is_success() => Ok(record(&answer).map_or(Asked::Absent, Asked::Found)),
-        _ => Err(call.refused(reader, &answer)),
-    }
-}
-
-fn record(answer: &HttpResponse) -> Option<Fields> {
+/// Returns the fields of an answer; `None` if it is no JSON object.
+fn parse_record(answer: &HttpResponse) -> Option<Fields> {
     match serde_json::from_slice(&answer.body) {
         Ok(Value::Object(record)) => Some(record),
         _ => None,

@@ -1,4 +1,4 @@
-//! What has been learned while the server runs.
+//! Projects and owners that the server has seen since it started.
 
 use std::{
     num::NonZeroUsize,
@@ -10,61 +10,66 @@ use lru::LruCache;
 
 use crate::{client::ApiKey, service::result_kind::ResultId};
 
-/// Most owners that are remembered. An owner never changes, so that only memory speaks against more.
-const MOST_OWNERS: NonZeroUsize = NonZeroUsize::new(4_096).unwrap();
+/// Largest number of owners that are remembered. An owner never changes; the limit bounds the memory.
+const MAX_OWNERS: NonZeroUsize = NonZeroUsize::new(4_096).unwrap();
 
-/// Most projects that are remembered.
-const MOST_PROJECTS: usize = 256;
+/// Largest number of projects that are remembered.
+const MAX_PROJECTS: usize = 256;
+
+/// What answers have shown about projects, shared by all calls.
+#[derive(Debug)]
+pub(super) struct Session(Mutex<Facts>);
 
 #[derive(Debug)]
-pub(super) struct Session(Mutex<Learned>);
-
-#[derive(Debug)]
-struct Learned {
+struct Facts {
     projects: IndexSet<String>,
     owners: LruCache<ResultId, String>,
-    /// A project key, which may be replaced while the server runs, and its project.
-    own: Option<(ApiKey, String)>,
+    /// A project key and its project. The key may be replaced while the server runs.
+    project_of_key: Option<(ApiKey, String)>,
 }
 
 impl Default for Session {
     fn default() -> Self {
-        let (projects, owners) = (IndexSet::new(), LruCache::new(MOST_OWNERS));
-        Self(Mutex::new(Learned { projects, owners, own: None }))
+        let (projects, owners) = (IndexSet::new(), LruCache::new(MAX_OWNERS));
+        Self(Mutex::new(Facts { projects, owners, project_of_key: None }))
     }
 }
 
 impl Session {
-    fn lock(&self) -> MutexGuard<'_, Learned> {
+    fn lock(&self) -> MutexGuard<'_, Facts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the project that owns `id`, if it is known.
     pub(super) fn owner(&self, id: &ResultId) -> Option<String> {
         self.lock().owners.get(id).cloned()
     }
 
-    pub(super) fn own_project(&self, key: &ApiKey) -> Option<String> {
-        let learned = self.lock();
-        let (_, project) = learned.own.as_ref().filter(|(of, _)| of.is_same_as(key))?;
+    /// Returns the project of a project key, if it is known.
+    pub(super) fn project_of_key(&self, key: &ApiKey) -> Option<String> {
+        let facts = self.lock();
+        let (_, project) = facts.project_of_key.as_ref().filter(|(known, _)| known.is_same_as(key))?;
         Some(project.clone())
     }
 
-    pub(super) fn learn_own_project(&self, key: &ApiKey, project: &str) {
-        self.lock().own = Some((key.clone(), project.to_owned()));
+    pub(super) fn remember_project_of_key(&self, key: &ApiKey, project: &str) {
+        self.lock().project_of_key = Some((key.clone(), project.to_owned()));
     }
 
-    pub(super) fn learned(&self) -> Vec<String> {
+    /// Returns the projects that have answered, the first one first.
+    pub(super) fn projects(&self) -> Vec<String> {
         self.lock().projects.iter().cloned().collect()
     }
 
-    pub(super) fn learn(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
-        let mut learned = self.lock();
-        if learned.projects.len() < MOST_PROJECTS {
-            learned.projects.insert(project.to_owned());
+    /// Remembers that `project` has answered, and owns these ids.
+    pub(super) fn remember_owner(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
+        let mut facts = self.lock();
+        if facts.projects.len() < MAX_PROJECTS {
+            facts.projects.insert(project.to_owned());
         }
 
         for id in ids {
-            learned.owners.put(id, project.to_owned());
+            facts.owners.put(id, project.to_owned());
         }
     }
 }

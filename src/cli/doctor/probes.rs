@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::{
-    call::gateway::Gateway,
+    call::{common_arguments::CommonArguments, gateway::Gateway},
     failure::Failure,
     fields::Fields,
     service::{
@@ -16,7 +16,6 @@ use crate::{
         },
         catalog::{ListedOperation as _, OperationEntry},
         operation::UrlBase,
-        tool::PROJECT_ID,
     },
     settings::Settings,
 };
@@ -77,15 +76,12 @@ pub(super) async fn run_all(
 async fn run_probe(
     gateway: &Gateway,
     entry: &'static OperationEntry,
-    mut arguments: Fields,
+    arguments: Fields,
     project: Option<String>,
 ) -> PermissionProbe {
-    if let Some(project) = &project {
-        arguments.insert(PROJECT_ID.to_owned(), json!(project));
-    }
-
+    let common = CommonArguments::in_project(project.as_deref());
     let started = Instant::now();
-    let failure = gateway.call(entry, arguments).await.err();
+    let failure = gateway.call(entry, arguments, common).await.err();
 
     PermissionProbe {
         operation: entry.name,

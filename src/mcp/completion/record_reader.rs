@@ -9,13 +9,14 @@ use super::{
 };
 use crate::{
     call::{
+        common_arguments::CommonArguments,
         gateway::Gateway,
         paging::{Page, page_arguments},
     },
     client::KeyKind,
     failure::Failure,
     mcp::value_source::ValueSource,
-    service::{api::knowledge::ListKnowledgeFiles, catalog::ListedOperation as _, tool::PROJECT_ID},
+    service::{api::knowledge::ListKnowledgeFiles, catalog::ListedOperation as _},
 };
 
 /// Maximum number of projects whose lists are merged if the person has entered no project.
@@ -142,10 +143,9 @@ async fn read_page(
     number: u64,
 ) -> Result<Page, Failure> {
     let operation = (list.operation)();
-    let order = list.order.iter().copied();
-    let filter = order.chain(project.map(|project| (PROJECT_ID, project)));
-    let filter = filter.map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
+    let filter = list.order.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect();
+    let common = CommonArguments::in_project(project);
 
-    let answer = gateway.call(operation, page_arguments(&filter, number)).await?;
+    let answer = gateway.call(operation, page_arguments(&filter, number), common).await?;
     Page::parse(operation.name, answer.into_value())
 }

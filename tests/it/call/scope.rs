@@ -11,6 +11,7 @@ mod organization;
 mod own_project;
 mod project_key;
 mod refusing;
+mod reused_records;
 mod search;
 
 /// A server in front of a sandbox, with this key and these variables.

@@ -44,9 +44,9 @@ async fn the_owner_of_an_id_is_looked_up_once() {
         host.succeed(tool, within("demo", arguments.clone())).await;
     }
 
-    let look_up_or_call = format!("GET /project/demo/runs/{} 200", seed::RUN_PASSED);
+    let request = format!("GET /project/demo/runs/{} 200", seed::RUN_PASSED);
 
-    assert_eq!(service.requests().await, vec![look_up_or_call; 3]);
+    assert_eq!(service.requests().await, vec![request; 2]);
 }
 
 #[tokio::test]

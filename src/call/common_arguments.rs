@@ -1,0 +1,169 @@
+//! The arguments that all tools have: `project_id`, `confirm` and `fields`.
+//!
+//! Hosts send them among the arguments of the tool. [`ToolArguments`] separates them once; after that they travel
+//! beside the arguments. Internal calls pass [`CommonArguments`] directly.
+
+use serde_json::Value;
+
+use crate::{
+    call::reply::Selection,
+    fields::Fields,
+    service::{
+        request,
+        tool::{CONFIRM, FIELDS, PROJECT_ID, Tool},
+    },
+    violation::Violation,
+};
+
+/// The project of a call, and the agreement of a person.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommonArguments {
+    /// The project that the caller named; `None` if the settings, the key or the ids decide it.
+    pub project_id: Option<String>,
+    /// Whether a person has agreed to a call that is irreversible or costly.
+    pub is_confirmed: bool,
+}
+
+impl CommonArguments {
+    /// Arguments for a call in `project`, without the agreement of a person.
+    pub fn in_project(project: Option<&str>) -> Self {
+        Self { project_id: project.map(str::to_owned), is_confirmed: false }
+    }
+
+    /// Adds the agreement of a person.
+    #[must_use]
+    pub fn confirmed(self) -> Self {
+        Self { is_confirmed: true, ..self }
+    }
+}
+
+/// The arguments of a call, separated into those of the tool and those that all tools have.
+#[derive(Debug)]
+pub(super) struct ToolArguments {
+    /// The arguments of the tool itself.
+    pub(super) own: Fields,
+    pub(super) common: CommonArguments,
+    /// The fields of the reply that the caller wants; `None` for all.
+    pub(super) selection: Option<Selection>,
+    /// Rules that the common arguments break.
+    pub(super) violations: Vec<Violation>,
+}
+
+impl ToolArguments {
+    /// Separates the arguments that a host has sent. `confirm` and `fields` stay among the arguments of tools that do not
+    /// take them: the schema of the tool then refuses them.
+    pub(super) fn from_host(tool: &Tool, mut arguments: Fields) -> Self {
+        let mut violations = Vec::new();
+        let project_id = take_project(&mut arguments, &mut violations);
+        let is_confirmed =
+            tool.confirmation_question.is_some() && take_confirmation(&mut arguments, &mut violations);
+        let selection =
+            if tool.takes_fields() { take_selection(tool, &mut arguments, &mut violations) } else { None };
+
+        Self { own: arguments, common: CommonArguments { project_id, is_confirmed }, selection, violations }
+    }
+
+    /// The arguments of a call that another tool makes.
+    pub(super) fn from_tool(own: Fields, common: CommonArguments) -> Self {
+        let violations = common.project_id.as_deref().and_then(check_project).into_iter().collect();
+        Self { own, common, selection: None, violations }
+    }
+}
+
+/// Removes the project from the arguments. A number is accepted, because some hosts send digits as a number.
+fn take_project(arguments: &mut Fields, violations: &mut Vec<Violation>) -> Option<String> {
+    let project = match arguments.shift_remove(PROJECT_ID)? {
+        Value::Null => return None,
+        Value::String(project) => project,
+        Value::Number(project) => project.to_string(),
+        _ => {
+            violations.push(Violation::new(PROJECT_ID, "must be a string"));
+            return None;
+        }
+    };
+
+    violations.extend(check_project(&project));
+
+    Some(project)
+}
+
+/// Returns the rule that a project id breaks, if it breaks one.
+fn check_project(project: &str) -> Option<Violation> {
+    request::check_segment(project).err().map(|rule| Violation::new(PROJECT_ID, rule))
+}
+
+/// Removes the agreement from the arguments. The text `true` is accepted, because some hosts send every value as text.
+fn take_confirmation(arguments: &mut Fields, violations: &mut Vec<Violation>) -> bool {
+    match arguments.shift_remove(CONFIRM) {
+        Some(Value::Bool(is_confirmed)) => is_confirmed,
+        Some(Value::String(text)) if text == "true" => true,
+        None | Some(Value::Null) => false,
+        Some(_) => {
+            violations.push(Violation::new(CONFIRM, "must be true or false"));
+            false
+        }
+    }
+}
+
+/// Removes the selection from the arguments. Hosts send the names as text with commas, as a list, or as the text of a
+/// JSON list.
+fn take_selection(tool: &Tool, arguments: &mut Fields, violations: &mut Vec<Violation>) -> Option<Selection> {
+    let names: Option<Vec<String>> = match arguments.shift_remove(FIELDS)? {
+        Value::Null => return None,
+        Value::String(text) => {
+            let listed = serde_json::from_str(&text).ok();
+            listed.or_else(|| Some(text.split(',').map(|name| name.trim().to_owned()).collect()))
+        }
+        list => serde_json::from_value(list).ok(),
+    };
+
+    let Some(names) = names else {
+        violations.push(Violation::new(FIELDS, "must be a list of names"));
+        return None;
+    };
+
+    Selection::parse(tool, &names).map_err(|broken| violations.extend(broken)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_project_is_text_or_a_number() {
+        for (value, project, violations) in [
+            (json!("demo"), Some("demo"), 0),
+            (json!(7), Some("7"), 0),
+            (json!(null), None, 0),
+            (json!(".."), Some(".."), 1),
+            (json!(["demo"]), None, 1),
+        ] {
+            let mut arguments = Fields::from_iter([(PROJECT_ID.to_owned(), value)]);
+            let mut found = Vec::new();
+
+            assert_eq!(take_project(&mut arguments, &mut found).as_deref(), project);
+            assert_eq!(found.len(), violations, "{found:?}");
+            assert!(arguments.is_empty());
+        }
+    }
+
+    #[test]
+    fn an_agreement_is_a_boolean_or_the_text_true() {
+        for (value, is_confirmed, violations) in [
+            (json!(true), true, 0),
+            (json!("true"), true, 0),
+            (json!(false), false, 0),
+            (json!(null), false, 0),
+            (json!("yes"), false, 1),
+            (json!(1), false, 1),
+        ] {
+            let mut arguments = Fields::from_iter([(CONFIRM.to_owned(), value)]);
+            let mut found = Vec::new();
+
+            assert_eq!(take_confirmation(&mut arguments, &mut found), is_confirmed);
+            assert_eq!(found.len(), violations, "{found:?}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Opens a file of a run as a stream. The checks are those of a call; size and time have no limit.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{checking::CheckedCall, handle::Gateway, sending::ids_of_call};
+use crate::{
+    call::{
+        common_arguments::{CommonArguments, ToolArguments},
+        context::CallContext,
+        operation_request::OperationRequest,
+    },
+    client::{
+        DownloadResponse, DownloadStream, HttpResponse, OpenError, RequestKind, ResumeFrom,
+        reports_expired_address,
+    },
+    failure::Failure,
+    fields::Fields,
+    service::{api::artifacts::GetRunArtifact, catalog::ListedOperation as _},
+};
+
+/// A file that a player of a run left behind.
+#[derive(Clone, Debug)]
+pub struct Artifact {
+    /// The project that the caller named.
+    pub project: Option<String>,
+    /// Id of the player, `<run>-<player>`.
+    pub run_id: String,
+    /// Name with directories.
+    pub filename: String,
+    /// Address of the file in the list of artifacts.
+    pub url: Option<String>,
+}
+
+/// Why a file could not be opened.
+#[derive(Debug)]
+pub struct Refusal {
+    /// The failure that callers see.
+    pub failure: Failure,
+    /// Whether another attempt may succeed.
+    pub is_transient: bool,
+    /// How long to wait before another attempt, if the service states it.
+    pub wait: Option<Duration>,
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self { failure, is_transient: false, wait: None }
+    }
+}
+
+impl From<OpenError> for Refusal {
+    fn from(error: OpenError) -> Self {
+        Self { failure: error.failure, is_transient: error.is_transient, wait: None }
+    }
+}
+
+impl Gateway {
+    /// Opens a file from the position `resume_from`, in one attempt. The owner of the run is confirmed as in every call.
+    ///
+    /// # Errors
+    /// Why the file could not be opened, and whether another attempt may succeed.
+    pub async fn open(
+        &self,
+        artifact: &Artifact,
+        resume_from: &ResumeFrom,
+    ) -> Result<DownloadStream, Refusal> {
+        let configured = self.configured()?;
+        let entry = GetRunArtifact::entry();
+        let arguments = Fields::from_iter([
+            ("run_id".to_owned(), json!(artifact.run_id)),
+            ("filename".to_owned(), json!(artifact.filename)),
+        ]);
+        let common = CommonArguments::in_project(artifact.project.as_deref());
+        let checked = configured.check_call(entry, ToolArguments::from_tool(arguments, common))?;
+        let CheckedCall { request, project_id, .. } = checked;
+
+        let context = configured.begin_call()?;
+        configured.scope.resolve(&context, entry, project_id.as_deref(), &ids_of_call(&request)).await?;
+
+        match context.open(&request, artifact.url.as_deref(), resume_from).await? {
+            DownloadResponse::Stream(stream) => Ok(stream),
+            DownloadResponse::Other(answer) => Err(refusal(&context, &request, &answer)),
+        }
+    }
+}
+
+fn refusal(context: &CallContext<'_>, request: &OperationRequest, answer: &HttpResponse) -> Refusal {
+    // An address of the storage host expires: the next request gets a new one.
+    let has_expired = answer.file.was_redirected && reports_expired_address(answer.status, &answer.body);
+    let is_transient = has_expired || RequestKind::ServiceFile.is_transient_status(answer.status);
+    Refusal { failure: context.answer_failure(request, answer), is_transient, wait: answer.retry_after }
+}

@@ -1,0 +1,67 @@
+//! An operation with its arguments, laid out as an HTTP request.
+
+use crate::{
+    client::{HttpRequest, RequestKind},
+    failure::Failure,
+    fields::Fields,
+    service::{
+        catalog::OperationEntry,
+        request::{self, Layout},
+        tool::Access,
+    },
+};
+
+/// An operation with checked arguments, and the HTTP request that they make.
+#[derive(Clone, Debug)]
+pub struct OperationRequest {
+    /// The operation.
+    pub entry: &'static OperationEntry,
+    /// Its arguments, without those that all tools have.
+    pub arguments: Fields,
+    layout: Layout,
+}
+
+impl OperationRequest {
+    /// Lays out the request. `tmsys_name` is the name that the deployment uses for the test-management system.
+    ///
+    /// # Errors
+    /// `invalid_arguments` if a value cannot be a part of the path, or the address becomes too long.
+    pub fn new(entry: &'static OperationEntry, arguments: Fields, tmsys_name: &str) -> Result<Self, Failure> {
+        match request::layout(entry, &arguments, tmsys_name) {
+            Ok(layout) => Ok(Self::from_layout(entry, arguments, layout)),
+            Err(violations) => Err(Failure::invalid_arguments(entry.name, &violations)),
+        }
+    }
+
+    /// A request whose layout has already been made of these arguments.
+    pub(super) fn from_layout(entry: &'static OperationEntry, arguments: Fields, layout: Layout) -> Self {
+        Self { entry, arguments, layout }
+    }
+
+    /// Returns whether both are the same HTTP request, if they go to the same project.
+    pub(super) fn equals(&self, other: &Self) -> bool {
+        self.entry.name == other.entry.name && self.layout == other.layout
+    }
+
+    /// Returns the HTTP request for `project`, or for the route without a project.
+    pub(super) fn to_http(&self, project: Option<&str>) -> HttpRequest<'_> {
+        let entry = self.entry;
+        let kind = if entry.is_repeatable(&self.arguments) {
+            RequestKind::Repeatable
+        } else {
+            RequestKind::NotRepeatable
+        };
+
+        HttpRequest {
+            operation: entry.name,
+            url_base: entry.request.url_base,
+            has_key: entry.access != Access::NoKey,
+            method: entry.request.method.clone(),
+            path_and_query: self.layout.target(project),
+            body: self.layout.body.as_deref(),
+            part: self.layout.part,
+            kind,
+            recovery_hint: entry.recovery_hint,
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The conversion of an answer into a reply.
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::{
+    file,
+    length_limit::{self, ReplySource},
+    next_page,
+    pictures::{self, ExtractedPicture},
+    redirect,
+    selection::Selection,
+};
+use crate::{
+    call::operation_request::OperationRequest,
+    client::{ApiKey, HttpResponse, ServiceHost},
+    failure::{Code, Failure, quote},
+    fields::Fields,
+    picture::Picture,
+    service::{catalog::OperationEntry, operation::ResponseKind},
+    text::remove_hidden,
+};
+
+/// Returns whether an answer is the success that the operation specifies.
+pub fn is_success(entry: &OperationEntry, answer: &HttpResponse) -> bool {
+    match entry.request.response_kind {
+        ResponseKind::Json | ResponseKind::Status => answer.is_success(),
+        ResponseKind::Redirect => (300..400).contains(&answer.status),
+        // 416 means that the file is shorter than the requested offset.
+        ResponseKind::File => matches!(answer.status, 200 | 206 | 416),
+    }
+}
+
+/// Settings that affect replies.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplyLimits<'a> {
+    /// The name that the deployment uses for the test-management system.
+    pub tmsys_name: &'a str,
+    /// Longest reply, in characters.
+    pub max_reply_chars: usize,
+}
+
+/// The JSON object of the service with the field names of the specification, and its pictures beside it.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    value: Value,
+    pictures: Vec<Picture>,
+    /// Pictures that are not decoded yet.
+    extracted: Vec<ExtractedPicture>,
+    project: Option<String>,
+}
+
+impl Reply {
+    /// Converts an answer. Its pictures are extracted; [`Self::with_decoded_pictures`] decodes them.
+    ///
+    /// # Errors
+    /// `bad_response` if the answer is not what the operation specifies.
+    pub fn new(
+        request: &OperationRequest,
+        answer: &HttpResponse,
+        key: &ApiKey,
+        limits: &ReplyLimits<'_>,
+    ) -> Result<Self, Failure> {
+        let entry = request.entry;
+        let bad_response = |reason: &str| bad_response(entry, answer, key, reason);
+
+        let mut extracted = Vec::new();
+        let mut value = match entry.request.response_kind {
+            ResponseKind::Json => serde_json::from_slice(&answer.body)
+                .map_err(|error| bad_response(&format!("is not JSON ({error})")))?,
+            ResponseKind::Status => object_or_empty(answer),
+            ResponseKind::Redirect => redirect::result(answer)
+                .ok_or_else(|| bad_response("names no https address in `Location`"))?,
+            ResponseKind::File => {
+                let (value, picture) = file::result(answer, &request.arguments, limits.max_reply_chars)?;
+                extracted.extend(picture);
+                value
+            }
+        };
+
+        if let Some((answer, pictures)) = value.as_object_mut().zip(entry.request.pictures) {
+            extracted.extend(pictures::extract(answer, pictures));
+        }
+        remove_hidden(&mut value);
+
+        let Value::Object(object) = &mut value else { return Err(bad_response("is not a JSON object")) };
+        key.mask_fields(object);
+        rename_tmsys_fields(object, limits.tmsys_name);
+
+        if let Some(fill_defaults) = entry.request.fill_defaults {
+            fill_defaults(object, &request.arguments);
+        }
+
+        if let Some(missing) = missing_field(entry, object) {
+            return Err(bad_response(&missing));
+        }
+
+        Ok(Self { value, pictures: Vec::new(), extracted, project: None })
+    }
+
+    /// Decodes the pictures that can be delivered by `deadline`.
+    #[must_use]
+    pub async fn with_decoded_pictures(mut self, deadline: Instant) -> Self {
+        let extracted = std::mem::take(&mut self.extracted);
+        self.pictures = pictures::decode_all(&mut self.value, extracted, deadline).await;
+        self
+    }
+
+    /// A reply that does not come from the service.
+    pub fn from_value(value: Value) -> Self {
+        Self { value, pictures: Vec::new(), extracted: Vec::new(), project: None }
+    }
+
+    /// Sets the project that the call went to.
+    #[must_use]
+    pub fn with_project(self, project: Option<String>) -> Self {
+        Self { project, ..self }
+    }
+
+    /// Returns the project that the request named, if it named one.
+    pub fn project(&self) -> Option<&str> {
+        self.project.as_deref()
+    }
+
+    /// Removes all fields that the caller did not select.
+    pub fn select(&mut self, selection: Selection) {
+        selection.apply(&mut self.value);
+    }
+
+    /// Adds how to request the next page, if there is one.
+    pub fn add_next_page(&mut self) {
+        if let Value::Object(object) = &mut self.value {
+            next_page::add(object);
+        }
+    }
+
+    /// Returns the reply and its compact JSON, cut to at most `max_chars` characters. The field `truncated` of a cut
+    /// reply says what is missing and how to get it.
+    pub fn into_limited(mut self, max_chars: usize, source: ReplySource<'_>) -> (Value, String) {
+        let text = self.value.to_string();
+        // Counting characters is slow. There are never more of them than bytes.
+        if text.len() <= max_chars || text.chars().count() <= max_chars {
+            return (self.value, text);
+        }
+
+        if let Value::Object(object) = &mut self.value {
+            length_limit::cut(object, max_chars, source);
+        }
+
+        let text = self.value.to_string();
+
+        (self.value, text)
+    }
+
+    /// Returns the pictures, in the order in which the fields `image` number them from 1.
+    pub fn pictures(&self) -> &[Picture] {
+        &self.pictures
+    }
+
+    /// Returns the JSON object.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// Returns the JSON object without the pictures.
+    pub fn into_value(self) -> Value {
+        self.value
+    }
+
+    /// Returns the fields of the JSON object.
+    pub fn fields(&self) -> Option<&Fields> {
+        self.value.as_object()
+    }
+}
+
+/// Returns the body if it is an object, and otherwise an empty object: the status alone is the answer.
+fn object_or_empty(answer: &HttpResponse) -> Value {
+    let body = serde_json::from_slice(&answer.body).ok().filter(Value::is_object);
+    body.unwrap_or_else(|| Value::Object(Fields::new()))
+}
+
+/// Returns why an object cannot be the answer of the operation: it lacks a required field, or has none of the known
+/// fields.
+fn missing_field(entry: &OperationEntry, object: &Fields) -> Option<String> {
+    if let Some(missing) = entry.required_fields.iter().find(|name| !object.contains_key(**name)) {
+        return Some(format!("lacks `{missing}`"));
+    }
+
+    if entry.request.response_kind == ResponseKind::Status {
+        return None;
+    }
+
+    let known = entry.output_schema().get("properties").and_then(Value::as_object)?;
+    let has_known_field = object.keys().any(|name| known.contains_key(name));
+
+    (!has_known_field).then(|| "has none of the fields of this operation".to_owned())
+}
+
+/// Gives the fields that are named after the test-management system of the deployment the names of the specification.
+fn rename_tmsys_fields(object: &mut Fields, tmsys_name: &str) {
+    if tmsys_name == "tmsys" || !object.keys().any(|name| name.starts_with(tmsys_name)) {
+        return;
+    }
+
+    let renamed = std::mem::take(object).into_iter().map(|(name, value)| {
+        let rest = name.strip_prefix(tmsys_name).filter(|rest| rest.is_empty() || rest.starts_with('_'));
+        (rest.map_or(name.clone(), |rest| format!("tmsys{rest}")), value)
+    });
+    *object = renamed.collect();
+}
+
+/// The failure for an answer that is not what the operation specifies.
+fn bad_response(entry: &OperationEntry, answer: &HttpResponse, key: &ApiKey, reason: &str) -> Failure {
+    let message = format!("{}: the service's answer {reason}", entry.name);
+    let failure = Failure::new(Code::BadResponse, message).status(answer.status);
+    let failure = match entry.recovery_hint {
+        Some(advice) => failure.uncertain(format!("the service took the request: {advice}")),
+        None => failure.hint(format!(
+            "{} may not be the address of the service",
+            ServiceHost::for_url_base(entry.request.url_base).setting()
+        )),
+    };
+
+    let text = key.mask_text(String::from_utf8_lossy(&answer.body).into_owned());
+
+    if text.is_empty() { failure } else { failure.detail("service_error", quote(&text)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_fields_that_begin_with_the_name_of_the_system_are_renamed() {
+        let mut object: Fields =
+            serde_json::from_value(json!({"qms": 1, "qms_id": 2, "qmsx": 3, "id": 4})).expect("an object");
+        rename_tmsys_fields(&mut object, "qms");
+        assert_eq!(Value::from(object), json!({"tmsys": 1, "tmsys_id": 2, "qmsx": 3, "id": 4}));
+    }
+}

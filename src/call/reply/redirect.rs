@@ -1,0 +1,51 @@
+//! A redirect as a reply: the address, and when it expires.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp, fmt::strtime};
+use reqwest::Url;
+use serde_json::{Value, json};
+
+use crate::client::{HttpResponse, is_safe};
+
+/// Validity of a download address that does not state its own (specification, GET minions/download).
+const DEFAULT_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Returns the fields of [`Installer`](crate::service::api::minions::Installer); `None` if the redirect has no address,
+/// or one from which nothing should be downloaded.
+pub(super) fn result(answer: &HttpResponse) -> Option<Value> {
+    let location = Url::parse(answer.location.as_deref()?).ok().filter(is_safe)?;
+    let expiry = stated_expiry(&location).or_else(|| Timestamp::now().checked_add(DEFAULT_VALIDITY).ok())?;
+    let expiry = expiry.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    Some(json!({"download_url": location.as_str(), "expires_at": expiry}))
+}
+
+/// Returns when a presigned address expires. Storage hosts state it in `X-Amz-Date` and `X-Amz-Expires`.
+fn stated_expiry(location: &Url) -> Option<Timestamp> {
+    let value = |wanted: &str| {
+        location.query_pairs().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
+    };
+    let signed = strtime::parse("%Y%m%dT%H%M%SZ", value("X-Amz-Date")?.as_bytes()).ok()?;
+    let signed = signed.to_datetime().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp();
+    let seconds = value("X-Amz-Expires")?.parse().ok()?;
+
+    signed.checked_add(SignedDuration::from_secs(seconds)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_expiry_is_read_from_a_presigned_address() {
+        for (query, expected) in [
+            ("X-Amz-Date=20260102T030405Z&X-Amz-Expires=60", Some("2026-01-02T03:05:05Z")),
+            ("x-amz-date=20260102T030405Z&x-amz-expires=0", Some("2026-01-02T03:04:05Z")),
+            ("X-Amz-Date=20260102T030405Z", None),
+            ("X-Amz-Date=today&X-Amz-Expires=60", None),
+        ] {
+            let url = Url::parse(&format!("https://storage.example/a?{query}")).expect("an address");
+            assert_eq!(stated_expiry(&url).map(|time| time.to_string()).as_deref(), expected, "{query}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Failures of a call whose project is wrong or unknown.
+
+use serde_json::Value;
+
+use crate::{
+    failure::{Code, Failure},
+    service::result_kind::ResultId,
+};
+
+/// Adds to the failure of a call that would have changed something that it has changed nothing.
+pub(super) fn with_nothing_changed(mut failure: Failure) -> Failure {
+    if matches!(failure.code, Code::ProjectScopeMismatch | Code::ProjectNotResolved) {
+        failure.message.push_str("; nothing was changed");
+    }
+    failure
+}
+
+/// The requested project does not own the id. The message names both projects.
+pub(super) fn owner_mismatch(requested: &str, owner: &str, id: &ResultId) -> Failure {
+    let message =
+        format!("{} `{}` belongs to project `{owner}`, not to `{requested}`", id.kind.noun(), id.id);
+    let hint =
+        format!("use `project_id: \"{owner}\"` or leave `project_id` out, or give ids of `{requested}`");
+    scope_mismatch(requested, owner, message).hint(hint).detail("id", id.id.as_str())
+}
+
+/// The requested project is not the project of project scope.
+pub(crate) fn other_project_refused(requested: &str, bound: &str) -> Failure {
+    let message =
+        format!("this server is bound to project `{bound}`, not to `{requested}`; nothing was sent");
+    scope_mismatch(requested, bound, message)
+        .hint("leave `project_id` out; another project needs a server of its own")
+        .detail("id", Value::Null)
+}
+
+fn scope_mismatch(requested: &str, owner: &str, message: String) -> Failure {
+    Failure::new(Code::ProjectScopeMismatch, message)
+        .status(409)
+        .detail("requested_project", requested)
+        .owning_project(owner)
+}
+
+/// None of the projects `asked` has the ids.
+pub(super) fn owner_not_found(ids: &[&ResultId], asked: &[String]) -> Failure {
+    let named: Vec<_> = ids.iter().map(|id| format!("{} `{}`", id.kind.noun(), id.id)).collect();
+    let unknown: Vec<_> = ids.iter().map(|id| id.id.clone()).collect();
+    let reason = if asked.is_empty() {
+        "no project is known to look in".to_owned()
+    } else {
+        format!("not found in {}", asked.join(", "))
+    };
+
+    Failure::new(Code::ProjectNotResolved, format!("{}: {reason}", named.join(", ")))
+        .hint("check the ids, or name their project with `project_id` or the setting TAS_PROJECTS")
+        .detail("asked", asked)
+        .detail("ids", unknown)
+}
+
+/// Nothing in the call identifies a project, and several are known.
+pub(super) fn project_required(known: &[String]) -> Failure {
+    let hint = if known.is_empty() {
+        "pass `project_id`; TAS_PROJECTS can list the projects of an organization key".to_owned()
+    } else {
+        format!("pass `project_id`: {}", known.join(", "))
+    };
+    let message = "nothing in this call identifies a project, and the organization key has several";
+    Failure::new(Code::ProjectRequired, message).hint(hint).detail("known_projects", known)
+}
+
+/// A project key can read no record that names its project.
+pub(super) fn project_of_key_unknown() -> Failure {
+    let message = "the project of the key is unknown: the key can read no record that names it";
+    Failure::new(Code::ProjectRequired, message)
+        .hint("pass `project_id`, or ask the person to set TAS_PROJECT_ID")
+}

@@ -1,0 +1,161 @@
+//! Decides which project a call goes to.
+
+use super::{
+    errors::{other_project_refused, project_required, with_nothing_changed},
+    lookup::{OwnerLookup, OwnerRecord},
+    session::Session,
+};
+use crate::{
+    call::{context::CallContext, operation_request::OperationRequest},
+    client::{HttpResponse, KeyKind},
+    failure::Failure,
+    service::{catalog::OperationEntry, operation::UrlBase, result_kind::ResultId},
+};
+
+/// The project of a server, or of each call.
+#[derive(Debug)]
+pub struct Scope {
+    /// The project of project scope; `None` for global scope.
+    project: Option<String>,
+    /// Projects in which an organization key looks for ids.
+    configured_projects: Vec<String>,
+    session: Session,
+}
+
+/// The project of a call.
+#[derive(Debug)]
+pub struct ResolvedProject {
+    /// The project; `None` for the route without a project, where the key or the ids decide.
+    pub project: Option<String>,
+    /// The record that the owner look-up has read from `project`, if the call has one id.
+    record: Option<OwnerRecord>,
+}
+
+impl ResolvedProject {
+    fn without_record(project: Option<String>) -> Self {
+        Self { project, record: None }
+    }
+
+    /// Returns the answer to `request` if the owner look-up has already sent the same request to this project.
+    pub(crate) fn answer_to(&self, request: &OperationRequest) -> Option<HttpResponse> {
+        let record = self.record.as_ref().filter(|record| record.request.equals(request))?;
+        Some(record.answer.clone())
+    }
+}
+
+impl Scope {
+    /// Creates project scope with `project`, or else global scope.
+    pub fn new(project: Option<String>, configured_projects: Vec<String>) -> Self {
+        Self { project, configured_projects, session: Session::default() }
+    }
+
+    /// Returns the project that a call of `entry` goes to. `ids` are the ids in its arguments.
+    ///
+    /// # Errors
+    /// `project_scope_mismatch`, `project_not_resolved`, `project_required`, or the failure of a look-up.
+    pub async fn resolve(
+        &self,
+        context: &CallContext<'_>,
+        entry: &OperationEntry,
+        requested: Option<&str>,
+        ids: &[ResultId],
+    ) -> Result<ResolvedProject, Failure> {
+        let Some(project) = &self.project else {
+            let resolved = self.resolve_globally(context, entry, requested, ids).await;
+            let is_read_only = entry.effect.is_read_only();
+            return resolved.map_err(|failure| match is_read_only {
+                true => failure,
+                false => with_nothing_changed(failure),
+            });
+        };
+
+        if let Some(requested) = requested.filter(|requested| requested != project) {
+            return Err(other_project_refused(requested, project));
+        }
+
+        // The path of such a request does not keep an organization key inside the project.
+        if context.key.kind() == KeyKind::Organization && !goes_to_project(entry) {
+            self.lookup(context).confirm_all_inside(project, ids).await?;
+        }
+
+        Ok(ResolvedProject::without_record(Some(project.clone())))
+    }
+
+    /// [`Self::resolve`] in global scope.
+    async fn resolve_globally(
+        &self,
+        context: &CallContext<'_>,
+        entry: &OperationEntry,
+        requested: Option<&str>,
+        ids: &[ResultId],
+    ) -> Result<ResolvedProject, Failure> {
+        let lookup = self.lookup(context);
+        let (project, record) = match (context.key.kind(), requested) {
+            (_, None) if !goes_to_project(entry) => (None, None),
+            (KeyKind::Project, None) if needs_project(entry) => (Some(lookup.project_of_key().await?), None),
+            (KeyKind::Project, None) => (None, None),
+            (KeyKind::Project, Some(requested)) => {
+                let record = lookup.confirm_owner(requested, ids).await?;
+                (Some(requested.to_owned()), record)
+            }
+            (KeyKind::Organization, _) if ids.is_empty() => {
+                (Some(self.project_without_ids(requested)?), None)
+            }
+            (KeyKind::Organization, _) => {
+                let owner = lookup.common_owner(requested, ids, &self.candidates(requested)).await?;
+                (Some(owner.project), owner.record)
+            }
+        };
+
+        Ok(ResolvedProject { project, record })
+    }
+
+    fn lookup<'a>(&'a self, context: &'a CallContext<'a>) -> OwnerLookup<'a> {
+        OwnerLookup { session: &self.session, context }
+    }
+
+    /// Remembers that `project` has answered, and owns these ids.
+    pub fn remember_owner(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
+        // In project scope nothing is looked up.
+        if self.project.is_none() {
+            self.session.remember_owner(project, ids);
+        }
+    }
+
+    /// Returns the projects that calls may go to, as far as they are known.
+    pub fn known_projects(&self) -> Vec<String> {
+        self.project.as_ref().map_or_else(|| self.candidates(None), |project| vec![project.clone()])
+    }
+
+    /// Returns the project of a call with an organization key and without ids.
+    fn project_without_ids(&self, requested: Option<&str>) -> Result<String, Failure> {
+        if let Some(requested) = requested {
+            return Ok(requested.to_owned());
+        }
+
+        let known = self.candidates(None);
+        match known.as_slice() {
+            [only] => Ok(only.clone()),
+            _ => Err(project_required(&known)),
+        }
+    }
+
+    /// Returns the projects that may own an id, the most likely ones first.
+    fn candidates(&self, requested: Option<&str>) -> Vec<String> {
+        let mut candidates: indexmap::IndexSet<String> = requested.map(str::to_owned).into_iter().collect();
+        candidates.extend(self.session.projects());
+        candidates.extend(self.configured_projects.iter().cloned());
+        candidates.into_iter().collect()
+    }
+}
+
+/// Returns whether requests of the operation can name a project.
+fn goes_to_project(entry: &OperationEntry) -> bool {
+    matches!(entry.request.url_base, UrlBase::Project | UrlBase::NamedProject)
+        || entry.request.names_project()
+}
+
+/// Returns whether requests of the operation have to name a project, whatever the key is.
+fn needs_project(entry: &OperationEntry) -> bool {
+    entry.request.url_base == UrlBase::NamedProject || entry.request.names_project()
+}

@@ -1,0 +1,98 @@
+//! The record that an owner look-up has read is the answer of a call that requests the same record.
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{keys, seed};
+
+use super::{BOTH, open, within};
+
+const ALL: (&str, &str) = ("TAS_TOOLSETS", "all");
+
+/// Calls that read one record of the project `demo`, with the path of the record.
+fn reads() -> [(&'static str, Value, String); 3] {
+    let execution = seed::EXECUTION_COMPLETED;
+    [
+        ("get_run", json!({"run_id": seed::RUN_PASSED}), format!("runs/{}", seed::RUN_PASSED)),
+        ("get_job", json!({"job_id": seed::JOB_PASSED}), format!("jobs/{}", seed::JOB_PASSED)),
+        (
+            "get_test_plan_execution",
+            json!({"test_plan_execution_id": execution}),
+            format!("test-plan-executions/{execution}"),
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn a_record_of_the_only_project_takes_one_request() {
+    for (tool, arguments, path) in reads() {
+        let (service, mut host) = open(keys::ORGANIZATION, &[ALL, ("TAS_PROJECTS", "demo")]).await;
+        host.succeed(tool, arguments).await;
+        assert_eq!(service.requests().await, [format!("GET /project/demo/{path} 200")]);
+    }
+}
+
+#[tokio::test]
+async fn a_record_found_among_several_projects_takes_only_the_look_ups() {
+    for (tool, arguments, path) in reads() {
+        let (service, mut host) = open(keys::ORGANIZATION, &[ALL, ("TAS_PROJECTS", "arena,demo")]).await;
+        host.succeed(tool, arguments).await;
+
+        let requests = service.requests().await;
+        let look_ups = ["arena", "demo"].map(|project| format!("GET /project/{project}/{path}"));
+
+        assert!(requests.contains(&format!("{} 200", look_ups[1])), "{requests:?}");
+
+        for look_up in look_ups {
+            let count = requests.iter().filter(|request| request.starts_with(&look_up)).count();
+            assert!(count <= 1, "{requests:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_record_of_a_named_project_takes_one_request_with_any_key() {
+    for key in [keys::DEMO, keys::ORGANIZATION] {
+        for (tool, arguments, path) in reads() {
+            let (service, mut host) = open(key, &[ALL]).await;
+            host.succeed(tool, within("demo", arguments)).await;
+            assert_eq!(service.requests().await, [format!("GET /project/demo/{path} 200")]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_reply_made_of_a_look_up_is_the_reply_of_the_call() {
+    for (tool, mut arguments, _) in reads() {
+        let (_service, mut direct) = open(keys::DEMO, &[ALL]).await;
+        let (_service, mut looked_up) = open(keys::ORGANIZATION, &[ALL, BOTH]).await;
+
+        let expected = direct.succeed(tool, arguments.clone()).await;
+        assert_eq!(looked_up.succeed(tool, arguments.clone()).await, expected);
+
+        arguments["fields"] = json!("status,unknown");
+        let (_service, mut looked_up) = open(keys::ORGANIZATION, &[ALL, BOTH]).await;
+        let expected = direct.succeed(tool, arguments.clone()).await;
+        assert_eq!(looked_up.succeed(tool, arguments).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn another_operation_with_the_same_id_is_sent() {
+    let (service, mut host) = open(keys::ORGANIZATION, &[ALL, ("TAS_PROJECTS", "demo")]).await;
+    host.succeed("list_run_bugs", json!({"run_id": seed::RUN_PASSED})).await;
+
+    let run = format!("GET /project/demo/runs/{}", seed::RUN_PASSED);
+
+    assert_eq!(service.requests().await, [format!("{run} 200"), format!("{run}/bugs 200")]);
+}
+
+#[tokio::test]
+async fn a_record_found_in_a_list_is_not_requested_again() {
+    let (service, mut host) = open(keys::ORGANIZATION, &[ALL, ("TAS_PROJECTS", "demo")]).await;
+    let (tool, arguments, path) = reads().into_iter().last().expect("an execution");
+    service.fault(json!({"operation": tool, "status": 405, "times": 100})).await;
+    host.succeed(tool, arguments).await;
+
+    let list = "GET /project/demo/test-plan-executions?page=0&page_size=100 200".to_owned();
+
+    assert_eq!(service.requests().await, [format!("GET /project/demo/{path} 405"), list]);
+}
