@@ -118,7 +118,7 @@ async fn of_two_repetitions_at_once_one_is_sent() {
     let refused = scene.host.receive().await;
     let said = refused["result"]["content"][0]["text"].as_str().expect("a text").to_owned();
 
-    assert!(refused["result"]["isError"] == true && said.contains("is under way"), "{refused}");
+    assert!(refused["result"]["isError"] == true && said.contains("is in progress"), "{refused}");
 
     scene.service.release().await;
     let answered = scene.host.receive().await;
@@ -163,7 +163,7 @@ async fn a_repetition_is_the_only_one_until_it_ends_itself() {
 
     let error = scene.host.fail("start_run", start()).await;
 
-    assert!(text(&error["message"]).contains("is under way"), "{error}");
+    assert!(text(&error["message"]).contains("is in progress"), "{error}");
 
     scene.service.release().await;
     let told = scene.host.answer(repetition).await;
