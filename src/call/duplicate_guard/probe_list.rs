@@ -5,12 +5,14 @@ use serde_json::{Value, json};
 
 use crate::{call::paging, fields::Fields, service::operation::ListProbe};
 
-/// Returns the arguments that request a page of the list: the newest records first, narrowed as the call is.
+/// Returns the arguments that request a page of the list: the newest records first, filtered as the call is.
 pub(in crate::call) fn list_arguments(probe: &ListProbe, arguments: &Fields, page: u64) -> Fields {
     let order = probe.newest_first.iter().map(|(name, value)| ((*name).to_owned(), json!(value)));
     let narrowed =
         probe.filters.iter().filter_map(|name| Some(((*name).to_owned(), arguments.get(*name)?.clone())));
-    paging::page_arguments(&order.chain(narrowed).collect(), page)
+    let mut list = paging::page_arguments(&Fields::new(), page);
+    list.extend(order.chain(narrowed));
+    list
 }
 
 /// Returns whether a record may have been made at `start` or later. A record without a time may be new.

@@ -60,18 +60,20 @@ async fn a_record_of_a_named_project_takes_one_request_with_any_key() {
 }
 
 #[tokio::test]
-async fn a_reply_made_of_a_look_up_is_the_reply_of_the_call() {
-    for (tool, mut arguments, _) in reads() {
-        let (_service, mut direct) = open(keys::DEMO, &[ALL]).await;
-        let (_service, mut looked_up) = open(keys::ORGANIZATION, &[ALL, BOTH]).await;
+async fn a_reply_made_of_a_look_up_is_the_reply_of_a_request() {
+    for (tool, mut arguments, path) in reads() {
+        let (service, mut host) = open(keys::ORGANIZATION, &[ALL, BOTH]).await;
+        let looked_up = host.succeed(tool, arguments.clone()).await;
+        let earlier = service.requests().await.len();
 
-        let expected = direct.succeed(tool, arguments.clone()).await;
-        assert_eq!(looked_up.succeed(tool, arguments.clone()).await, expected);
+        // The owner is known now, so that the record is requested.
+        assert_eq!(host.succeed(tool, arguments.clone()).await, looked_up);
+        assert_eq!(service.requests().await[earlier..], [format!("GET /project/demo/{path} 200")]);
 
         arguments["fields"] = json!("status,unknown");
-        let (_service, mut looked_up) = open(keys::ORGANIZATION, &[ALL, BOTH]).await;
-        let expected = direct.succeed(tool, arguments.clone()).await;
-        assert_eq!(looked_up.succeed(tool, arguments).await, expected);
+        let selected = host.succeed(tool, arguments.clone()).await;
+        let (_service, mut host) = open(keys::ORGANIZATION, &[ALL, BOTH]).await;
+        assert_eq!(host.succeed(tool, arguments).await, selected);
     }
 }
 
