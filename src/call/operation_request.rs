@@ -59,7 +59,7 @@ impl OperationRequest {
             method: entry.request.method.clone(),
             path_and_query: self.layout.target(project),
             body: self.layout.body.as_deref(),
-            part: self.layout.part,
+            part: self.layout.range,
             kind,
             recovery_hint: entry.recovery_hint,
         }

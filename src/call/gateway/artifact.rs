@@ -77,7 +77,8 @@ impl Gateway {
         let CheckedCall { request, project_id, .. } = checked;
 
         let context = configured.begin_call()?;
-        configured.scope.resolve(&context, entry, project_id.as_deref(), &ids_of_call(&request)).await?;
+        let ids = ids_of_call(&request);
+        Box::pin(configured.scope.resolve(&context, entry, project_id.as_deref(), &ids)).await?;
 
         match context.open(&request, artifact.url.as_deref(), resume_from).await? {
             DownloadResponse::Stream(stream) => Ok(stream),

@@ -40,9 +40,10 @@ impl Gateway {
     ) -> Result<Reply, Failure> {
         let configured = self.configured()?;
         let clock = &**self.clock();
-        let call = configured.prepare(entry, ToolArguments::from_host(entry, arguments), clock).await?;
+        let call =
+            Box::pin(configured.prepare(entry, ToolArguments::from_host(entry, arguments), clock)).await?;
         let Some(check) = duplicate_check(entry, &call.request.arguments) else {
-            return configured.execute(call).await;
+            return Box::pin(configured.execute(call)).await;
         };
         if call.context.remaining() < WRITE_RESERVE {
             return Err(too_little_time(entry));
@@ -55,13 +56,14 @@ impl Gateway {
         };
 
         if let Some(repeated) = attempt.repeated()
-            && let Some(reply) = configured.check_repeated(check, &call, &mut attempt, repeated, now).await?
+            && let Some(reply) =
+                Box::pin(configured.check_repeated(check, &call, &mut attempt, repeated, now)).await?
         {
             return Ok(reply);
         }
 
         attempt.mark_sent();
-        let outcome = configured.execute(call).await;
+        let outcome = Box::pin(configured.execute(call)).await;
 
         if let Ok(reply) = &outcome {
             attempt.record_result(reply.value());

@@ -85,7 +85,7 @@ impl Gateway {
     ) -> Result<Option<String>, Failure> {
         let configured = self.configured()?;
         let context = configured.begin_call()?;
-        let resolved = configured.scope.resolve(&context, entry, requested, &[]).await?;
+        let resolved = Box::pin(configured.scope.resolve(&context, entry, requested, &[])).await?;
         Ok(resolved.project)
     }
 

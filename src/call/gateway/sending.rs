@@ -45,7 +45,10 @@ impl Gateway {
     ) -> Result<Reply, Failure> {
         let configured = self.configured()?;
         let arguments = ToolArguments::from_tool(arguments, common);
-        configured.execute(configured.prepare(entry, arguments, &**self.clock()).await?).await
+
+        // The futures of a call are large. On the heap they do not enlarge those of all callers.
+        let call = Box::pin(configured.prepare(entry, arguments, &**self.clock())).await?;
+        Box::pin(configured.execute(call)).await
     }
 }
 

@@ -107,7 +107,9 @@ mod tests {
 
     fn selection(names: &[&str]) -> Selection {
         let mut root = Selection::default();
-        names.iter().for_each(|name| root.add(name.split('.')));
+        for name in names {
+            root.add(name.split('.'));
+        }
         root
     }
 

@@ -34,12 +34,12 @@ pub(super) struct OwnerRecord {
 pub(super) struct Owner {
     pub(super) project: String,
     /// The record of the id; `None` if the owner was already known.
-    pub(super) record: Option<OwnerRecord>,
+    pub(super) record: Option<Box<OwnerRecord>>,
 }
 
 /// The answer of a project, or of the route without one, to the question for an id.
 enum LookupResult {
-    Found(OwnerRecord),
+    Found(Box<OwnerRecord>),
     NotFound,
     /// The key may not read there.
     Forbidden(Failure),
@@ -62,7 +62,7 @@ impl OwnerLookup<'_> {
         self,
         requested: &str,
         ids: &[ResultId],
-    ) -> Result<Option<OwnerRecord>, Failure> {
+    ) -> Result<Option<Box<OwnerRecord>>, Failure> {
         let records: Vec<_> = stream::iter(ids.to_vec())
             .map(|id| async move { self.confirm_owner_of(requested, &id).await })
             .buffered(MAX_CONCURRENT_LOOKUPS)
@@ -75,7 +75,11 @@ impl OwnerLookup<'_> {
         }
     }
 
-    async fn confirm_owner_of(self, requested: &str, id: &ResultId) -> Result<Option<OwnerRecord>, Failure> {
+    async fn confirm_owner_of(
+        self,
+        requested: &str,
+        id: &ResultId,
+    ) -> Result<Option<Box<OwnerRecord>>, Failure> {
         let known = self.session.owner(id);
         if known.as_deref() == Some(requested) {
             self.session.remember_owner(requested, [id.clone()]);
@@ -264,7 +268,7 @@ impl OwnerLookup<'_> {
 
     /// Returns the record of an id if `project` has it. A project can have two names (supplement 1.1), so that only the
     /// project itself can tell.
-    async fn find_in(self, project: &str, id: &ResultId) -> Result<Option<OwnerRecord>, Failure> {
+    async fn find_in(self, project: &str, id: &ResultId) -> Result<Option<Box<OwnerRecord>>, Failure> {
         match self.look_up(id, Some(project)).await? {
             LookupResult::Found(record) => Ok(Some(record)),
             LookupResult::NotFound | LookupResult::Forbidden(_) => Ok(None),
@@ -283,7 +287,7 @@ impl OwnerLookup<'_> {
             404 => Ok(LookupResult::NotFound),
             401 | 403 => Ok(LookupResult::Forbidden(self.context.answer_failure(&request, &answer))),
             _ if answer.is_success() => Ok(match parse_record(&answer) {
-                Some(_) => LookupResult::Found(OwnerRecord { request, answer }),
+                Some(_) => LookupResult::Found(Box::new(OwnerRecord { request, answer })),
                 None => LookupResult::NotFound,
             }),
             _ => Err(self.context.answer_failure(&request, &answer)),

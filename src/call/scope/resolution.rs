@@ -28,7 +28,7 @@ pub struct ResolvedProject {
     /// The project; `None` for the route without a project, where the key or the ids decide.
     pub project: Option<String>,
     /// The record that the owner look-up has read from `project`, if the call has one id.
-    record: Option<OwnerRecord>,
+    record: Option<Box<OwnerRecord>>,
 }
 
 impl ResolvedProject {
@@ -63,10 +63,8 @@ impl Scope {
         let Some(project) = &self.project else {
             let resolved = self.resolve_globally(context, entry, requested, ids).await;
             let is_read_only = entry.effect.is_read_only();
-            return resolved.map_err(|failure| match is_read_only {
-                true => failure,
-                false => with_nothing_changed(failure),
-            });
+            return resolved
+                .map_err(|failure| if is_read_only { failure } else { with_nothing_changed(failure) });
         };
 
         if let Some(requested) = requested.filter(|requested| requested != project) {
