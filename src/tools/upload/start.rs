@@ -54,7 +54,7 @@ impl UploadJob {
     fn open_journal(&self) -> Result<(Option<UploadJournal>, Option<RecordedUpload>), Failure> {
         let Some(directory) = self.journal_directory.as_deref() else { return Ok((None, None)) };
         let client = &self.session.client;
-        let service = client.gateway.service()?;
+        let service = client.gateway.base_url()?;
         let project = client.project.as_deref().unwrap_or_default();
 
         match UploadJournal::open(directory, &self.source, service, project) {
