@@ -4,10 +4,12 @@
 
 mod case;
 mod document;
+mod outcome;
 mod step;
 
-pub use case::{Case, Outcome};
+pub use case::Case;
 pub use document::render_document;
+pub use outcome::Outcome;
 
 use super::Completion;
 

@@ -7,7 +7,7 @@ use quick_xml::{
     events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event},
 };
 
-use super::case::{Case, Outcome};
+use super::{case::Case, outcome::Outcome};
 use crate::text::is_hidden;
 
 type XmlWriter = Writer<Vec<u8>>;

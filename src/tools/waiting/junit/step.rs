@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::case::Outcome;
+use super::outcome::Outcome;
 use crate::tools::waiting::record::{array_field, string_field};
 
 /// A step of a player.
