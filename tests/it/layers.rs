@@ -1,10 +1,10 @@
-//! The imports between the layers of the crate point downward.
+//! The imports between the modules of the crate: downward between layers, and without cycles inside a layer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 mod source;
 
-use source::{Import, Source};
+use source::{Import, Siblings, Source};
 
 /// Each layer of `src/`, and the layers below it that it may import. A foundation may be imported by every layer.
 const ALLOWED: [(&str, &[&str]); 9] = [
@@ -26,6 +26,7 @@ const FOUNDATIONS: [&str; 7] = ["backoff", "clock", "failure", "fields", "pictur
 fn every_top_level_module_is_a_layer_or_a_foundation() {
     let source = Source::read();
     let known: BTreeSet<_> = ALLOWED.iter().map(|(layer, _)| *layer).chain(FOUNDATIONS).collect();
+
     assert_eq!(source.children(&[]), known);
 }
 
@@ -39,8 +40,50 @@ fn layers_import_only_the_layers_below_them() {
             || FOUNDATIONS.contains(&import.to[0].as_str())
             || below.contains(&import.to[0].as_str())
     };
-
     let upward: Vec<_> = source.imports().filter(|import| !is_allowed(import)).collect();
 
     assert!(upward.is_empty(), "{upward:#?}");
+}
+
+#[test]
+fn sibling_modules_do_not_import_each_other_in_a_cycle() {
+    let source = Source::read();
+    let cycles: Vec<_> = source
+        .sibling_imports()
+        .iter()
+        .filter_map(|(parent, graph)| Some((parent.clone(), cycle(graph)?)))
+        .collect();
+
+    assert!(cycles.is_empty(), "{cycles:#?}");
+}
+
+/// Returns the modules that remain when modules without remaining imports are removed again and again: those of a cycle,
+/// and those that import them.
+fn cycle(graph: &Siblings) -> Option<BTreeSet<String>> {
+    let mut rest: BTreeSet<_> = graph.keys().cloned().collect();
+    loop {
+        let is_blocked = |module: &String| graph[module].iter().any(|import| rest.contains(import));
+        let blocked: BTreeSet<_> = rest.iter().filter(|module| is_blocked(module)).cloned().collect();
+
+        if blocked.is_empty() {
+            return None;
+        }
+
+        if blocked.len() == rest.len() {
+            return Some(rest);
+        }
+
+        rest = blocked;
+    }
+}
+
+#[test]
+fn a_cycle_of_imports_is_found_and_a_chain_is_not_a_cycle() {
+    let graph = |pairs: &[(&str, &[&str])]| {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        pairs.iter().map(|(module, imports)| ((*module).to_owned(), owned(imports))).collect()
+    };
+
+    assert_eq!(cycle(&graph(&[("a", &["b"]), ("b", &["c"]), ("c", &[])])), None);
+    assert!(cycle(&graph(&[("a", &["b"]), ("b", &["a"])])).is_some());
 }

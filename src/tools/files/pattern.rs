@@ -3,12 +3,15 @@
 //! `*` and `?` match within one segment, `[...]` matches one of several characters, `{a,b}` matches one of several
 //! texts, and the segment `**` matches any number of directories.
 
+use std::collections::BTreeSet;
+
 use globset::{Glob, GlobBuilder, GlobMatcher};
 
 /// A compiled pattern for names with directories.
 #[derive(Clone, Debug)]
 pub(crate) struct FilePattern {
     matcher: GlobMatcher,
+    characters: PatternCharacters,
     /// Whether the pattern has no directories and is matched with the last segment of a name only.
     matches_last_segment: bool,
 }
@@ -19,14 +22,43 @@ impl FilePattern {
     /// # Errors
     /// The reason why the pattern is not valid.
     pub(crate) fn new(pattern: &str) -> Result<Self, String> {
-        let matcher = compile(pattern.trim_start_matches('/'))?.compile_matcher();
-        Ok(Self { matcher, matches_last_segment: !pattern.contains('/') })
+        let characters = PatternCharacters::new(pattern);
+        let matcher = compile(&characters.encode(pattern.trim_start_matches('/')))?.compile_matcher();
+        Ok(Self { matcher, characters, matches_last_segment: !pattern.contains('/') })
     }
 
     /// Returns whether `name`, with `/` between its segments, matches the pattern.
     pub(crate) fn is_match(&self, name: &str) -> bool {
         let last_segment = name.rsplit('/').next().unwrap_or(name);
-        self.matcher.is_match(if self.matches_last_segment { last_segment } else { name })
+        let text = if self.matches_last_segment { last_segment } else { name };
+        self.matcher.is_match(self.characters.encode(text))
+    }
+}
+
+/// The characters of a pattern that are not ASCII.
+///
+/// `globset` matches bytes. Each of these characters is encoded as one byte of its own, and every other character that
+/// is not ASCII as [`OTHER`], so that `?` matches one character.
+#[derive(Clone, Debug)]
+pub(super) struct PatternCharacters(Vec<char>);
+
+/// Stands for a character that is not ASCII and not in the pattern. Names of files contain no control characters.
+const OTHER: char = '\u{7f}';
+
+impl PatternCharacters {
+    pub(super) fn new(pattern: &str) -> Self {
+        let distinct: BTreeSet<_> = pattern.chars().filter(|one| !one.is_ascii()).collect();
+        Self(distinct.into_iter().collect())
+    }
+
+    /// Returns `text` with one byte for each character.
+    pub(super) fn encode(&self, text: &str) -> String {
+        let encode_one = |one: char| {
+            let position = self.0.iter().position(|known| *known == one);
+            let control = position.and_then(|index| u8::try_from(index + 1).ok()).filter(|byte| *byte < 0x20);
+            if one.is_ascii() { one } else { control.map_or(OTHER, char::from) }
+        };
+        text.chars().map(encode_one).collect()
     }
 }
 
@@ -65,6 +97,8 @@ mod tests {
             ("[ab].log", "b.log", true),
             ("{a,b}.log", "c.log", false),
             ("é?.log", "éü.log", true),
+            ("é?.log", "äü.log", false),
+            ("?.log", "üü.log", false),
             ("*", ".hidden", true),
             ("A.log", "a.log", false),
         ];

@@ -58,7 +58,7 @@ impl UploadJob {
     pub(super) async fn cancel_unusable(&self, answer: &Value, failure: Failure) -> Failure {
         let text = |name: &str| answer.get(name).and_then(Value::as_str).map(str::to_owned);
         let (Some(build_id), Some(object_key)) = (text("build_id"), text("object_key")) else {
-            return failure.hint("space may be reserved until the upload times out; tell the person");
+            return failure.hint("storage space may be reserved until the upload times out; tell the person");
         };
         let mode = match text("upload_id") {
             Some(upload_id) => UploadMode::Multipart { upload_id, part_size: 1, total_parts: 1 },

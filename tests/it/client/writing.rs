@@ -20,9 +20,9 @@ fn calls() -> [(&'static str, Value, &'static str); 6] {
         (
             "export_tmsys_run",
             json!({"multiplayer_run_id": seed::RUN_PASSED}),
-            "look in the test-management system",
+            "check the test-management system",
         ),
-        ("export_tmsys_run", run, "look in the test-management system"),
+        ("export_tmsys_run", run, "check the test-management system"),
         ("export_tmsys_run", execution, "`force_new_run: false`"),
     ]
 }

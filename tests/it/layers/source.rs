@@ -13,6 +13,9 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
 /// The names of a module and of the modules around it, from the crate inward.
 pub(super) type Module = Vec<String>;
 
+/// The siblings that each child of one module imports.
+pub(super) type Siblings = BTreeMap<String, BTreeSet<String>>;
+
 /// A path in the source of the module `from`, and the module `to` that defines its item.
 #[derive(Debug)]
 pub(super) struct Import {
@@ -38,6 +41,7 @@ impl Source {
         let mut modules = BTreeMap::new();
         read_directory(Path::new(ROOT), &[], &mut modules);
         modules.remove(["main".to_owned()].as_slice());
+
         // The root of the crate holds no code.
         modules.remove(["lib".to_owned()].as_slice());
         Self(modules)
@@ -59,6 +63,21 @@ impl Source {
             others.map(|to| Import { from: from.clone(), to }).collect::<Vec<_>>()
         };
         self.0.iter().flat_map(of_module)
+    }
+
+    /// For each module with children, which of them import which. An import of a module counts for the modules
+    /// around it too.
+    pub(super) fn sibling_imports(&self) -> BTreeMap<Module, Siblings> {
+        let mut graphs: BTreeMap<Module, Siblings> = BTreeMap::new();
+        for Import { from, to } in self.imports() {
+            let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+            if let (Some(importer), Some(imported)) = (from.get(common), to.get(common)) {
+                let graph = graphs.entry(from[..common].to_vec()).or_default();
+                graph.entry(imported.clone()).or_default();
+                graph.entry(importer.clone()).or_default().insert(imported.clone());
+            }
+        }
+        graphs
     }
 
     /// The module that defines the item at `path`. Re-exports are followed.

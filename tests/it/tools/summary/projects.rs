@@ -30,9 +30,9 @@ async fn the_project_follows_from_the_id_with_one_lookup() {
     let of_arena = requests.iter().filter(|one| one.contains("/project/arena/")).count();
     let run = format!("GET /project/arena/runs/{ARENA_RUN_FAILED}");
 
-    assert_eq!(of_arena, 5, "look-up, execution, jobs, run, bugs: {requests:?}");
+    assert_eq!(of_arena, 4, "execution (by the look-up), jobs, run, bugs: {requests:?}");
     assert_eq!(requests[requests.len() - 2..], [format!("{run} 200"), format!("{run}/bugs 200")]);
-    assert!(requests.len() <= 7, "{requests:?}");
+    assert!(requests.len() <= 6, "{requests:?}");
 }
 
 #[tokio::test]

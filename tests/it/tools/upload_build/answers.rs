@@ -87,7 +87,10 @@ async fn an_initiation_without_ids_warns_about_reserved_space() {
         assert!(text(&error["message"]).contains(&format!("lacks `{lacking}`")), "{error}");
         let cancels = lacking == "upload_id";
         assert_eq!(requests.len(), 1 + usize::from(cancels));
-        assert_eq!(error["hint"].as_str().is_some_and(|hint| hint.starts_with("space may be")), !cancels);
+        assert_eq!(
+            error["hint"].as_str().is_some_and(|hint| hint.starts_with("storage space may be")),
+            !cancels
+        );
     }
 }
 
