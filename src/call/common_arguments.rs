@@ -1,6 +1,6 @@
 //! The arguments that all tools have: `project_id`, `confirm` and `fields`.
 //!
-//! Hosts send them among the arguments of the tool. [`ToolArguments`] separates them once; after that they travel
+//! Hosts send them among the arguments of the tool. `ToolArguments` separates them once; after that they travel
 //! beside the arguments. Internal calls pass [`CommonArguments`] directly.
 
 use serde_json::Value;

@@ -11,7 +11,7 @@ use crate::{
 
 /// The properties of the HTTP request of an operation, and of its response.
 ///
-/// A new property is one field here, its default in [`RequestInfo::new`], and one builder method.
+/// A new property is one field here, its default in `RequestInfo::new`, and one builder method.
 #[derive(Clone, Debug)]
 pub struct RequestInfo {
     /// HTTP method.

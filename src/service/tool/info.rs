@@ -14,7 +14,7 @@ pub type ConfirmationQuestion = fn(&Fields) -> Option<String>;
 
 /// The properties of a tool that are stated in the source, not generated.
 ///
-/// A new property is one field here, its default in [`ToolInfo::new`], and one builder method.
+/// A new property is one field here, its default in `ToolInfo::new`, and one builder method.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolInfo {
     /// Unique name. For an operation it is the `operationId` of the contract.

@@ -10,7 +10,7 @@ use cap_std::{ambient_authority, fs::Dir};
 use super::{FilesRoot, OpenDirectory, file_error, file_name, is_escape, read_error, write_error};
 use crate::failure::Failure;
 
-/// A directory to save files into. It need not exist: [`Destination::open`] creates it.
+/// A directory to save files into. It need not exist: `Destination::open` creates it.
 #[derive(Clone, Debug)]
 pub struct Destination {
     /// The name as the caller wrote it.
