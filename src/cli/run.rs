@@ -25,7 +25,7 @@ use crate::{
     failure::{Code, Failure},
     fields::Fields,
     service::{
-        api::start::{StartRun, StartTestPlanRun},
+        api::{plans::StartTestPlanRun, runs::StartRun},
         catalog::ListedOperation as _,
         tool::PROJECT_ID,
     },

@@ -23,6 +23,7 @@ pub(super) mod project;
 pub(super) mod project_builds;
 pub(super) mod project_folders;
 pub(super) mod project_runs;
+pub(super) mod project_tests;
 pub(super) mod records;
 pub(super) mod saved_test;
 pub(super) mod step_span;

@@ -8,7 +8,7 @@ const PART_SIZE: u64 = 104_857_600;
 pub struct Options {
     /// Simulated seconds per real second. With 0 the clock stands still until it is advanced.
     pub speed: f64,
-    /// Word that the deployment uses for the test-management system (`TAS_TMSYS_NAME`).
+    /// Name that the deployment uses for the test-management system (`TAS_TMSYS_NAME`).
     pub tmsys_name: String,
     /// Size of each part of a build upload except the last, in bytes.
     pub part_size: u64,

@@ -8,5 +8,6 @@ mod keywords;
 mod publication;
 
 pub use generation::{input, output, passed_through};
-pub use keywords::{HIDDEN, KNOWN, OR_TYPE, SHORT, UNQUOTED};
+pub(super) use keywords::UNQUOTED;
+pub use keywords::{HIDDEN, KNOWN, OR_TYPE};
 pub use publication::published;

@@ -13,7 +13,7 @@ use crate::{
     failure::{Code, Failure},
     fields::Fields,
     service::{
-        api::{runs::ListRuns, steps::ListSharedSteps},
+        api::{runs::ListRuns, shared_steps::ListSharedSteps},
         catalog::{ListedOperation as _, OperationEntry},
         result_kind::ResultId,
     },

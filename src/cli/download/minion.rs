@@ -25,22 +25,20 @@ use crate::{
 
 const PLATFORM: &str = "platform";
 
-/// The platforms that have an installer.
-const PLATFORMS: [&str; 3] = ["windows-x86_64", "linux-x86_64", "darwin-aarch64"];
-
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let platform = Arg::new(PLATFORM).long(PLATFORM).value_name("P");
     Command::new("minion")
         .about("Saves the latest installer of a Minion, the helper agent of a test machine")
         .after_help(ExitStatus::HELP)
-        .arg(
-            platform.help(
-                "windows-x86_64, linux-x86_64 or darwin-aarch64. Default: the platform of this machine",
-            ),
-        )
+        .arg(platform.help(platform_help()))
         .arg(to_flag("Directory, created if missing. Default: the working directory"))
         .arg(overwrite_flag("Replace another file of the same name"))
+}
+
+fn platform_help() -> String {
+    let [first, second, third] = MinionPlatform::ALL.map(MinionPlatform::name);
+    format!("{first}, {second} or {third}. Default: the platform of this machine")
 }
 
 /// Downloads the installer and prints its path.
@@ -68,9 +66,10 @@ pub(super) async fn run(
 
 fn parse_platform(name: &str) -> Result<MinionPlatform, Failure> {
     serde_json::from_value(Value::from(name)).map_err(|_| {
-        let nearest = most_similar(name, PLATFORMS.into_iter());
+        let platforms = MinionPlatform::ALL.map(MinionPlatform::name);
+        let nearest = most_similar(name, platforms.iter().map(String::as_str));
         let suggestion = nearest.map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default();
-        let rule = format!("must be one of {}{suggestion}", PLATFORMS.join(", "));
+        let rule = format!("must be one of {}{suggestion}", platforms.join(", "));
 
         Failure::invalid_arguments("download minion", &[Violation::new(PLATFORM, rule)])
     })

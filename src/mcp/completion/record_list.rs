@@ -10,7 +10,7 @@ use crate::{
             executions::ListTestPlanExecutions,
             plans::ListTestPlans,
             runs::ListRuns,
-            steps::ListSharedSteps,
+            shared_steps::ListSharedSteps,
             tests::ListTests,
         },
         catalog::{ListedOperation as _, OperationEntry},

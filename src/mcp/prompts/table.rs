@@ -10,8 +10,11 @@ use super::{
 use crate::{
     mcp::{listed_tool::ListedTool as _, value_source::ValueSource},
     service::api::{
-        configs::ListDeploymentConfigs, executions::ListTestPlanExecutions, exports::ExportTmsysRun,
-        plans::ListTestPlans, runs::GetRun, start::StartRun,
+        configs::ListDeploymentConfigs,
+        executions::ListTestPlanExecutions,
+        exports::ExportTmsysRun,
+        plans::ListTestPlans,
+        runs::{GetRun, StartRun},
     },
     tools::composite::{SummarizeResults, WaitForCompletion},
 };

@@ -12,7 +12,7 @@ use crate::{
             },
             plans::GetTestPlan,
             runs::GetRun,
-            steps::GetSharedStep,
+            shared_steps::GetSharedStep,
         },
         catalog::ListedOperation as _,
         result_kind::ResultKind,

@@ -20,7 +20,7 @@ pub trait Answer<O: Operation> {
     fn answer(&mut self, operation: O, caller: &Caller) -> Result<Answered<O::Answer>, ApiError>;
 }
 
-/// What the sandbox does with a request that breaks a rule. The contract has no 400 for some operations.
+/// What the sandbox does with a request that breaks a rule. Some operations have no 400 in the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidRequestPolicy {
     /// Answers 400 with the text of the rule.

@@ -40,7 +40,7 @@ impl<T> Answered<T> {
     }
 
     /// Creates a redirect to `location` without a body.
-    pub(crate) fn redirect(status: StatusCode, location: HeaderValue) -> Self {
+    pub(super) fn redirect(status: StatusCode, location: HeaderValue) -> Self {
         Self { status, headers: vec![(header::LOCATION, location)], body: AnswerBody::Raw(Bytes::new()) }
     }
 }

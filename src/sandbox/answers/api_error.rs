@@ -34,17 +34,17 @@ impl ApiError {
     }
 
     /// Creates a 404.
-    pub(crate) fn not_found(error: impl Into<String>) -> Self {
+    pub(super) fn not_found(error: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, error)
     }
 
     /// Creates a 409.
-    pub(crate) fn conflict(error: impl Into<String>) -> Self {
+    pub(super) fn conflict(error: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, error)
     }
 
     /// Creates a 500 for an error that the sandbox itself causes.
-    pub(crate) fn internal(error: &impl ToString) -> Self {
+    pub(super) fn internal(error: &impl ToString) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
     }
 }
@@ -54,7 +54,7 @@ impl ApiError {
 /// # Errors
 ///
 /// Returns a 409 if `expected` is not `latest` (specification, Shared steps; supplement 6.4).
-pub(crate) fn check_version(expected: u64, latest: u32) -> Result<(), ApiError> {
+pub(super) fn check_version(expected: u64, latest: u32) -> Result<(), ApiError> {
     if expected == u64::from(latest) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! A file that a player leaves behind, and its bytes.
+//! A file that a player produces, and its bytes.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::sandbox::model::ids::hash;
 /// Number of bytes that one hash provides.
 const BLOCK: u64 = size_of::<u64>() as u64;
 
-/// A file that a player leaves behind.
+/// A file that a player produces.
 #[derive(Debug)]
 pub(crate) struct ArtifactFile {
     /// Name with its directories.
@@ -44,6 +44,7 @@ impl FileContent {
                 let index = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
                 bytes.slice(index(span.start)..index(span.end))
             }
+            // Only the requested bytes are generated, so that a long recording takes no memory.
             Self::Generated { seed, .. } => {
                 let bytes = (span.start / BLOCK..).flat_map(|block| generate_block(*seed, block));
                 let offset = usize::try_from(span.start % BLOCK).unwrap_or_default();
@@ -63,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_of_generated_bytes_is_a_slice_of_the_whole() {
+    fn a_span_of_generated_bytes_is_a_slice_of_all_bytes() {
         let content = FileContent::Generated { seed: 7, size: 100 };
         let whole = content.read(&(0..100));
 

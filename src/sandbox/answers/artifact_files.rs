@@ -1,4 +1,4 @@
-//! The files that the players of a run leave behind. They are derived from the run and never stored.
+//! The files that the players of a run produce. They are derived from the run and never stored.
 
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ use crate::{
 /// Duration of one turn of a player in the log.
 const TURN: Millis = 200;
 
-/// Content type of the files that the storage host serves in place of the knowledge host.
+/// Content type of the files for which the knowledge host redirects to the storage host.
 pub(super) const STORAGE_TYPE: &str = "video/mp4";
 
 impl RunView<'_> {

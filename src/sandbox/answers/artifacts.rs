@@ -44,7 +44,7 @@ impl Answer<ListRunArtifacts> for World {
         };
 
         let artifacts: Vec<_> = files.into_iter().map(record).collect();
-        // The service omits the run id and the count if there are no artifacts.
+        // The service omits the run id and the count if there are no artifacts (supplement 1.7).
         let count = Some(artifacts.len()).filter(|count| *count > 0);
 
         Ok(ArtifactListing { run_id: count.map(|_| player), count, artifacts }.into())
@@ -63,11 +63,11 @@ impl Answer<GetRunArtifact> for World {
         let file = files.into_iter().find(|file| file.name == request.filename.0);
         let file = file.ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
 
-        if file.content_type != STORAGE_TYPE || file.is_known(&caller.conditions) {
+        if file.content_type != STORAGE_TYPE || file.is_cached_by(&caller.conditions) {
             return Ok(Answered::file(file.read(&caller.conditions)));
         }
 
-        // The storage host serves large files.
+        // Large media are a redirect to a presigned address (supplement 12.2).
         let path = format!("{STORAGE_PREFIX}/artifacts/{}/{}", request.run_id.0, file.name);
         let address = presigned_url::sign(&format!("{}{path}", self.knowledge_url), self.now, VALIDITY_S);
         let location = HeaderValue::from_str(&address).map_err(|error| ApiError::internal(&error))?;

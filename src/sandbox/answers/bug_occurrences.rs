@@ -2,12 +2,12 @@
 
 use crate::{
     sandbox::{
-        answers::filters::word,
+        answers::filters::wire_name,
         model::{
             attempt::RunAttempt,
-            bug::{Bug, BugReview},
+            bug::{BugReview, StoredBug},
             ids::occurrence,
-            job::Job,
+            job::SimulatedJob,
             moment::Moment,
             outcome::BugFinding,
             project::Project,
@@ -18,23 +18,24 @@ use crate::{
 
 impl Project {
     /// Returns the reviewed bugs with their reviews and their occurrences in runs.
-    pub(crate) fn reviewed_bugs(&self, now: Moment) -> Vec<(&Bug, &BugReview, Vec<BugOccurrence>)> {
+    pub(super) fn reviewed_bugs(&self, now: Moment) -> Vec<(&StoredBug, &BugReview, Vec<BugOccurrence>)> {
         let runs = self.runs(now);
         let reviewed = self.bugs.values().filter_map(|bug| Some((bug, bug.review.as_ref()?)));
-        let occurrences = |bug: &Bug, review: &BugReview| {
-            let of_run = |(job, attempt): &(&Job, RunAttempt)| self.occurrences(bug, review, job, attempt);
+        let occurrences = |bug: &StoredBug, review: &BugReview| {
+            let of_run =
+                |(job, attempt): &(&SimulatedJob, RunAttempt)| self.occurrences(bug, review, job, attempt);
             runs.iter().flat_map(of_run).collect()
         };
 
         reviewed.map(|(bug, review)| (bug, review, occurrences(bug, review))).collect()
     }
 
-    /// Returns the occurrences of a bug in one run, up to its review.
+    /// Returns the occurrences of a bug in one run that were detected before the review of the bug.
     fn occurrences(
         &self,
-        bug: &Bug,
+        bug: &StoredBug,
         review: &BugReview,
-        job: &Job,
+        job: &SimulatedJob,
         attempt: &RunAttempt,
     ) -> Vec<BugOccurrence> {
         let execution = job.execution.as_ref().and_then(|id| self.executions.get(id));
@@ -42,6 +43,7 @@ impl Project {
             id: occurrence(&attempt.id, finding),
             multiplayer_run_id: attempt.id.clone(),
             player_index: finding.player,
+            // Steps are numbered from 1, players from 0 (supplement 1.8).
             test_step: finding.step + 1,
             turn: finding.turn,
             detected_at: at.to_string(),
@@ -52,7 +54,7 @@ impl Project {
             test_name: Some(job.test.name.clone()),
             test_version: Some(job.test.version),
             test_plan_name: execution.map(|execution| execution.plan_name.clone()),
-            severity: word(bug.severity),
+            severity: wire_name(bug.severity),
             category: bug.category.clone(),
         };
 

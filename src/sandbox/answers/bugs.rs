@@ -7,12 +7,12 @@ use crate::{
             answered::Answered,
             api_error::ApiError,
             caller::Caller,
-            filters::{matches_id, word},
+            filters::{matches_id, wire_name},
             pages,
             run_view::{self, find_run},
         },
         model::{
-            bug::{Bug, BugReview},
+            bug::{BugReview, StoredBug},
             ids::occurrence,
             moment::Moment,
             outcome::BugFinding,
@@ -22,7 +22,7 @@ use crate::{
     },
     service::api::{
         ListPage, SortOrder,
-        bugs::{self, BugDetail, BugStatusFilter, GetBug, ListBugs, ListRunBugs, RunBug, RunBugPage},
+        bugs::{Bug, BugDetail, BugStatusFilter, GetBug, ListBugs, ListRunBugs, RunBug, RunBugPage},
     },
 };
 
@@ -44,23 +44,21 @@ impl Answer<ListRunBugs> for World {
 impl Answer<ListBugs> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
 
-    fn answer(
-        &mut self,
-        request: ListBugs,
-        caller: &Caller,
-    ) -> Result<Answered<ListPage<bugs::Bug>>, ApiError> {
+    fn answer(&mut self, request: ListBugs, caller: &Caller) -> Result<Answered<ListPage<Bug>>, ApiError> {
         let project = self.project(caller)?;
         check_bug_review(project)?;
 
         let mut bugs: Vec<_> = project.reviewed_bugs(self.now);
         bugs.retain(|(bug, review, _)| matches(&request, bug, review));
 
+        // The contract gives examples of sort fields only. Any other field sorts by the time of the review.
         match request.sort_by.as_deref() {
             Some("severity") => bugs.sort_by_key(|(bug, ..)| bug.severity),
             Some("occurrence_count") => bugs.sort_by_key(|(.., occurrences)| occurrences.len()),
             _ => bugs.sort_by_key(|(_, review, _)| review.at),
         }
 
+        // The contract states no default order (supplement 9.1). Newest first is the most useful one.
         let bugs = pages::in_order(bugs, request.sort_order.unwrap_or(SortOrder::Desc));
 
         Ok(pages::page(bugs, request.page, request.page_size, |(bug, review, occurrences)| {
@@ -87,7 +85,7 @@ impl Answer<GetBug> for World {
     }
 }
 
-/// Returns a 403 if the project does not have the `bug_review` feature.
+/// Checks that the project has the `bug_review` feature. Without it the answer is a 403 (specification, GET bugs).
 fn check_bug_review(project: &Project) -> Result<(), ApiError> {
     if project.bug_review {
         Ok(())
@@ -97,7 +95,7 @@ fn check_bug_review(project: &Project) -> Result<(), ApiError> {
 }
 
 /// Returns whether a bug passes every filter of the request.
-fn matches(request: &ListBugs, bug: &Bug, review: &BugReview) -> bool {
+fn matches(request: &ListBugs, bug: &StoredBug, review: &BugReview) -> bool {
     let status = match request.status.unwrap_or(BugStatusFilter::Active) {
         BugStatusFilter::Active => !review.archived,
         BugStatusFilter::Archived => review.archived,
@@ -112,7 +110,7 @@ fn matches(request: &ListBugs, bug: &Bug, review: &BugReview) -> bool {
     status && search && severity && matches_id(request.category.as_deref(), Some(&bug.category))
 }
 
-impl Bug {
+impl StoredBug {
     fn run_record(&self, finding: &BugFinding, at: Moment, id: String) -> RunBug {
         RunBug {
             id,
@@ -120,9 +118,10 @@ impl Bug {
             title: self.title.clone(),
             description: Some(self.description.clone()),
             category: self.category.clone(),
-            severity: word(self.severity),
+            severity: wire_name(self.severity),
             confidence: self.confidence.clone(),
             reproduction_steps: Some(self.reproduction_steps.clone()),
+            // From 0 here, unlike the player numbers of runs (supplement 1.8).
             player_number: finding.player,
             test_step: finding.step + 1,
             turn: finding.turn,
@@ -131,14 +130,14 @@ impl Bug {
         }
     }
 
-    fn to_record(&self, project: &Project, review: &BugReview, occurrence_count: usize) -> bugs::Bug {
-        bugs::Bug {
+    fn to_record(&self, project: &Project, review: &BugReview, occurrence_count: usize) -> Bug {
+        Bug {
             id: self.id.clone(),
             project_id: project.id.clone(),
             title: self.title.clone(),
             description: self.description.clone(),
             reproduction_steps: self.reproduction_steps.clone(),
-            severity: word(self.severity),
+            severity: wire_name(self.severity),
             category: self.category.clone(),
             confidence: self.confidence.clone(),
             tags: self.tags.clone(),

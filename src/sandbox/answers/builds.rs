@@ -7,23 +7,23 @@ use crate::{
             answered::Answered,
             api_error::ApiError,
             caller::Caller,
-            filters::{has_all_tags, matches_id, word},
+            filters::{has_all_tags, matches_id, wire_name},
             pages,
         },
-        model::{build::Build, project::Project, records::find, world::World},
+        model::{build::StoredBuild, project::Project, records::find, world::World},
     },
     service::api::{
         ListPage,
-        builds::{self, BuildDetail, DeleteBuild, DeletedBuild, GetBuild, ListBuilds},
+        builds::{Build, BuildDetail, DeleteBuild, DeletedBuild, GetBuild, ListBuilds},
     },
 };
 
 /// Error text of the service for an unknown build.
 pub(crate) const NOT_FOUND: &str = "build not found";
 
-impl Build {
-    fn to_record(&self, project: &Project) -> builds::Build {
-        builds::Build {
+impl StoredBuild {
+    fn to_record(&self, project: &Project) -> Build {
+        Build {
             id: self.id.clone(),
             name: self.name.clone(),
             platform: self.platform.clone(),
@@ -44,7 +44,7 @@ impl Build {
         request.pinned.is_none_or(|pinned| pinned == self.pinned)
             && request.sdk.is_none_or(|sdk| sdk == self.sdk)
             && matches_id(request.status.as_deref(), Some(&self.status))
-            && matches_id(request.platform.map(word).as_deref(), Some(&self.platform))
+            && matches_id(request.platform.map(wire_name).as_deref(), Some(&self.platform))
             && has_all_tags(&self.tags, request.tags.as_deref())
     }
 }
@@ -54,7 +54,7 @@ impl Answer<ListBuilds> for World {
         &mut self,
         request: ListBuilds,
         caller: &Caller,
-    ) -> Result<Answered<ListPage<builds::Build>>, ApiError> {
+    ) -> Result<Answered<ListPage<Build>>, ApiError> {
         let project = self.project(caller)?;
         let matching = project.builds.values().filter(|build| build.matches(&request));
         let builds = pages::newest_first(matching, |build| build.created);

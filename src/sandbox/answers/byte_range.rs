@@ -16,6 +16,7 @@ pub(super) enum RequestedRange {
 impl RequestedRange {
     /// Reads a `Range` header for a file of `size` bytes. Anything other than one range of bytes is ignored.
     pub(super) fn from_header(header: Option<&str>, size: u64) -> Self {
+        // RFC 9110 lets a server ignore a malformed header and several ranges.
         let range = header.and_then(|header| header.trim().strip_prefix("bytes="));
         match range.and_then(|range| parse(range, size)) {
             None => Self::Whole,
@@ -41,6 +42,7 @@ fn parse(range: &str, size: u64) -> Option<Range<u64>> {
     }
 
     let last: u64 = last.parse().ok()?;
+    // The last position is inclusive, and may be beyond the end of the file.
     (first <= last).then(|| first..last.saturating_add(1).min(size))
 }
 

@@ -52,12 +52,12 @@ impl World {
     }
 
     /// Returns the project that a request changes.
-    pub(crate) fn project_mut(&mut self, caller: &Caller) -> Result<&mut Project, ApiError> {
+    pub(super) fn project_mut(&mut self, caller: &Caller) -> Result<&mut Project, ApiError> {
         self.projects_mut().get_mut(&caller.project).ok_or_else(unknown_project)
     }
 }
 
-/// Creates the error for an unknown project. It is a 403, because some operations have no 404.
+/// Creates the error for an unknown project. The error is a 403, because some operations have no 404.
 fn unknown_project() -> ApiError {
     ApiError::forbidden("API key does not match the project")
 }

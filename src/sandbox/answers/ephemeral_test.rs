@@ -8,19 +8,17 @@ use crate::{
         outcome::ScriptedOutcome,
         saved_test::{SavedTest, ScriptedPlayer, ScriptedStep, TestKind},
     },
-    service::api::tests::TestContent,
+    service::api::{runs::EPHEMERAL_NAME, tests::TestContent},
 };
 
-/// Default name of an ephemeral test.
-const EPHEMERAL_NAME: &str = "[api] ephemeral test";
-
-/// First tag of every ephemeral run.
-pub(crate) const EPHEMERAL_TAG: &str = "api";
+/// First tag of every ephemeral run (specification, POST runs).
+pub(super) const EPHEMERAL_TAG: &str = "api";
 
 /// Duration of an ephemeral test, in milliseconds.
 const EPHEMERAL_MS: i64 = 45_000;
 
-pub(crate) fn ephemeral_test(id: String, name: Option<String>, instructions: String) -> Arc<SavedTest> {
+/// Creates the test of a start with instructions. The test has one player and one step, which passes.
+pub(super) fn ephemeral_test(id: String, name: Option<String>, instructions: String) -> Arc<SavedTest> {
     let step = ScriptedStep {
         id: ids::step(&[&id]),
         goal: instructions,
@@ -29,6 +27,7 @@ pub(crate) fn ephemeral_test(id: String, name: Option<String>, instructions: Str
         duration: EPHEMERAL_MS,
         report: "Carried out as instructed.".to_owned(),
     };
+
     Arc::new(SavedTest {
         id,
         name: name.unwrap_or_else(|| EPHEMERAL_NAME.to_owned()),

@@ -9,12 +9,12 @@ use crate::{
             answered::Answered,
             api_error::ApiError,
             caller::Caller,
-            filters::{matches_id, word},
+            filters::{matches_id, wire_name},
             pages,
         },
         model::{
             execution::Execution,
-            job::Job,
+            job::SimulatedJob,
             moment::{Moment, duration_ms},
             outcome::RunResult,
             project::Project,
@@ -83,7 +83,7 @@ impl Answer<GetTestPlanExecution> for World {
 
 /// Returns whether an execution passes every filter of the request.
 fn matches(request: &ListTestPlanExecutions, execution: &Execution, record: &TestPlanExecution) -> bool {
-    let status = request.status.is_none_or(|status| record.status == word(status));
+    let status = request.status.is_none_or(|status| record.status == wire_name(status));
     status
         && matches_id(request.test_plan_id.as_ref().map(|id| id.0.as_str()), Some(&execution.plan))
         && matches_id(request.build_id.as_ref().map(|id| id.0.as_str()), record.build_id.as_deref())
@@ -108,7 +108,7 @@ impl Execution {
             test_plan_name: Some(self.plan_name.clone()),
             build_id: self.build.as_ref().map(|build| build.id.clone()),
             build_name: self.build.as_ref().map(|build| build.name.clone()),
-            status: word(status),
+            status: wire_name(status),
             started_at: started.map(|at| at.to_string()),
             completed_at: completed.map(|at| at.to_string()),
             started_by: json!(self.started_by.to_initiator()),
@@ -120,7 +120,7 @@ impl Execution {
 }
 
 /// Returns the status of an execution by the status of its jobs.
-fn status(jobs: &[(&Job, Timeline)], now: Moment) -> ExecutionStatus {
+fn status(jobs: &[(&SimulatedJob, Timeline)], now: Moment) -> ExecutionStatus {
     let all = |status| jobs.iter().all(|(_, timeline)| timeline.status(now) == status);
     if all(JobStatus::Completed) {
         ExecutionStatus::Completed
@@ -132,16 +132,18 @@ fn status(jobs: &[(&Job, Timeline)], now: Moment) -> ExecutionStatus {
 }
 
 /// Counts the jobs of an execution by the result of their last attempt.
-fn count_by_result(jobs: &[(&Job, Timeline)], now: Moment) -> TestStatus {
+fn count_by_result(jobs: &[(&SimulatedJob, Timeline)], now: Moment) -> TestStatus {
     let mut counts = TestStatus::default();
     for (job, timeline) in jobs {
         let last = timeline.attempts(now).next_back().map(|attempt| attempt.result);
+        // A job that was stopped in the queue has no attempt.
         let last = last.or(job.stopped.is_some().then_some(RunResult::Stopped));
         let count = match (timeline.status(now), last) {
             (JobStatus::Queued, _) => &mut counts.queued,
             (JobStatus::Completed, Some(RunResult::Success)) => &mut counts.passed,
             (JobStatus::Completed, Some(RunResult::Skipped)) => &mut counts.skipped,
             (JobStatus::Completed, Some(RunResult::Stopped)) => &mut counts.stopped,
+            // Also jobs without a result, which were rejected (supplement 3.3).
             (JobStatus::Completed, _) => &mut counts.failed,
             _ => &mut counts.running,
         };

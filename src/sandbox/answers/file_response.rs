@@ -28,7 +28,7 @@ impl FileHead {
 
 impl ArtifactFile {
     /// Returns whether the caller already has the file, by its `If-None-Match`.
-    pub(super) fn is_known(&self, conditions: &FileConditions) -> bool {
+    pub(super) fn is_cached_by(&self, conditions: &FileConditions) -> bool {
         let tags = conditions.if_none_match.as_deref();
         tags.is_some_and(|tags| {
             tags.split(',').map(bare_etag).any(|tag| tag == "*" || tag == bare_etag(&self.etag))
@@ -38,11 +38,11 @@ impl ArtifactFile {
     /// Returns status, headers and span of the response to a request with these conditions.
     pub(crate) fn head(&self, conditions: &FileConditions) -> FileHead {
         let size = self.content.size();
-        if self.is_known(conditions) {
+        if self.is_cached_by(conditions) {
             return FileHead::without_body(StatusCode::NOT_MODIFIED, header::ETAG, self.etag.clone());
         }
 
-        // A part of another version of the file would not fit the part that the caller has.
+        // A part of another version of the file does not continue the part that the caller has.
         let if_range = conditions.if_range.as_deref();
         let is_same_file = if_range.is_none_or(|tag| bare_etag(tag) == bare_etag(&self.etag));
         let range = conditions.range.as_deref().filter(|_| is_same_file);
@@ -95,11 +95,12 @@ impl ArtifactFile {
     }
 }
 
-/// Returns an `ETag` without the weakness mark and the quotes.
+/// Returns an `ETag` without the prefix `W/` and the quotes.
 fn bare_etag(tag: &str) -> &str {
     tag.trim().trim_start_matches("W/").trim_matches('"')
 }
 
+/// Returns headers with these texts. A text that is not a header value is left out.
 fn text_headers(texts: impl IntoIterator<Item = (HeaderName, String)>) -> HeaderList {
     let texts = texts.into_iter();
     texts.filter_map(|(name, text)| Some((name, HeaderValue::from_str(&text).ok()?))).collect()

@@ -4,16 +4,17 @@ use serde::Serialize;
 use serde_json::json;
 
 /// Returns whether `tags` contains every tag of `request`.
-pub(crate) fn has_all_tags(tags: &[String], request: Option<&[String]>) -> bool {
+pub(super) fn has_all_tags(tags: &[String], request: Option<&[String]>) -> bool {
+    // A filter with several tags selects records that have all of them (supplement 1.3).
     request.unwrap_or_default().iter().all(|tag| tags.contains(tag))
 }
 
-/// Returns whether `value` passes a filter. Letter case is ignored, as in UUIDs.
-pub(crate) fn matches_id(filter: Option<&str>, value: Option<&str>) -> bool {
+/// Returns whether `value` passes a filter. Letter case is ignored, because UUIDs are equal in either case.
+pub(super) fn matches_id(filter: Option<&str>, value: Option<&str>) -> bool {
     filter.is_none_or(|filter| value.is_some_and(|value| value.eq_ignore_ascii_case(filter)))
 }
 
-/// Returns the word of the service for a value of an enum.
-pub(crate) fn word(value: impl Serialize) -> String {
+/// Returns the name that the service uses for a value of an enum.
+pub(super) fn wire_name(value: impl Serialize) -> String {
     json!(value).as_str().unwrap_or_default().to_owned()
 }

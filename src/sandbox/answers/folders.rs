@@ -37,7 +37,9 @@ impl Folder {
     }
 
     fn to_record(&self, dialect: Dialect) -> TestFolder {
+        // The list may show the root as null or as `/` (supplement 7.1). Each dialect shows one form.
         let parent_path = Some(self.parent_path()).filter(|path| *path != ROOT || dialect == Dialect::Upper);
+
         TestFolder {
             id: self.id.clone(),
             name: self.name().to_owned(),
@@ -90,6 +92,7 @@ impl Answer<CreateTestFolder> for World {
             return Err(ApiError::conflict("a folder with this name already exists"));
         }
 
+        // Every check has passed, so that a refused request creates no parent.
         for parent in &missing {
             self.add_folder(parent, None, Vec::new(), caller)?;
         }

@@ -13,7 +13,7 @@ use crate::{
         model::{
             attempt::RunAttempt,
             dialect::Dialect,
-            job::{Job, Starter},
+            job::{SimulatedJob, Starter},
             moment::Moment,
             progress::RunProgress,
             project::Project,
@@ -24,16 +24,12 @@ use crate::{
     },
     service::api::{
         ListPage,
-        jobs::{self, GetJob, JobRun, JobStatusFilter, ListJobs, Retries},
+        jobs::{GetJob, Job, JobRun, JobStatusFilter, ListJobs, Retries},
     },
 };
 
 impl Answer<ListJobs> for World {
-    fn answer(
-        &mut self,
-        request: ListJobs,
-        caller: &Caller,
-    ) -> Result<Answered<ListPage<jobs::Job>>, ApiError> {
+    fn answer(&mut self, request: ListJobs, caller: &Caller) -> Result<Answered<ListPage<Job>>, ApiError> {
         let project = self.project(caller)?;
         let matching = project.jobs.values().filter(|job| matches(&request, job, self.now));
         let jobs = pages::newest_first(matching, |job| job.created);
@@ -43,7 +39,7 @@ impl Answer<ListJobs> for World {
 }
 
 impl Answer<GetJob> for World {
-    fn answer(&mut self, request: GetJob, caller: &Caller) -> Result<Answered<jobs::Job>, ApiError> {
+    fn answer(&mut self, request: GetJob, caller: &Caller) -> Result<Answered<Job>, ApiError> {
         let project = self.project(caller)?;
         let job =
             find(&project.jobs, &request.job_id.0).ok_or_else(|| ApiError::not_found("job not found"))?;
@@ -53,7 +49,7 @@ impl Answer<GetJob> for World {
 }
 
 /// Returns whether a job passes every filter of the request.
-fn matches(request: &ListJobs, job: &Job, now: Moment) -> bool {
+fn matches(request: &ListJobs, job: &SimulatedJob, now: Moment) -> bool {
     let execution = request.test_plan_execution_id.as_ref().map(|id| id.0.as_str());
     let test = request.multiplayer_test_id.as_ref().map(|id| id.0.as_str());
 
@@ -63,7 +59,7 @@ fn matches(request: &ListJobs, job: &Job, now: Moment) -> bool {
         && has_status(job, request.status.unwrap_or(JobStatusFilter::All), now)
 }
 
-fn has_status(job: &Job, filter: JobStatusFilter, now: Moment) -> bool {
+fn has_status(job: &SimulatedJob, filter: JobStatusFilter, now: Moment) -> bool {
     let status = || Timeline::from_job(job).status(now);
     match filter {
         JobStatusFilter::All => true,
@@ -73,17 +69,17 @@ fn has_status(job: &Job, filter: JobStatusFilter, now: Moment) -> bool {
     }
 }
 
-impl Job {
-    fn to_record(&self, project: &Project, now: Moment) -> jobs::Job {
+impl SimulatedJob {
+    fn to_record(&self, project: &Project, now: Moment) -> Job {
         let timeline = Timeline::from_job(self);
         let status = timeline.status(now);
         let is_completed = status == JobStatus::Completed;
         let runs: Vec<_> =
             timeline.attempts(now).map(|attempt| self.run_record(attempt, project.dialect, now)).collect();
-        // The first run is no retry.
+        // The first attempt is not a retry.
         let used_retries = u8::try_from(runs.len().saturating_sub(1)).unwrap_or(u8::MAX);
 
-        jobs::Job {
+        Job {
             job_id: self.id.clone(),
             project_id: project.id.clone(),
             status: status.name().to_owned(),

@@ -29,6 +29,7 @@ impl StoredKnowledgeFile {
         self.path.split_at(start)
     }
 
+    /// Returns whether the file is a sidecar with the metadata of another file, which no listing contains.
     fn is_hidden(&self) -> bool {
         self.directory_and_name().1.starts_with('.')
     }
@@ -98,6 +99,7 @@ impl Answer<ListKnowledgeFiles> for World {
         let project = self.project(caller)?;
         let agent = request.agent_id.map(|id| KnowledgeScope::Agent(id.0));
         let test = request.test_case_id.map(|id| KnowledgeScope::TestCase(id.0));
+        // The section of the project is always present (specification, GET file-storage).
         let scopes = std::iter::once(KnowledgeScope::Project).chain(agent).chain(test);
         let section = |scope: KnowledgeScope| {
             let files = project.knowledge_files(&scope, request.include_metadata);

@@ -5,55 +5,57 @@ use std::sync::Arc;
 use crate::{
     fields::Fields,
     sandbox::model::{
-        build::Build, device_config::DeviceConfig, saved_test::SavedTest, test_plan::SavedPlan,
+        build::StoredBuild, device_config::DeviceConfig, saved_test::SavedTest, test_plan::SavedPlan,
     },
-    service::api::{Open, start::StartRunResponse},
+    service::api::{Open, run_start::StartRunResponse},
 };
 
 /// A start whose configs, builds and tests are resolved.
-pub(crate) struct Launch {
-    pub(crate) subject: LaunchSubject,
+pub(super) struct Launch {
+    pub(super) subject: LaunchSubject,
     /// The jobs to create, once per instance and device.
-    pub(crate) jobs: Vec<JobTemplate>,
-    pub(crate) instances: u8,
-    pub(crate) tags: Vec<String>,
+    pub(super) jobs: Vec<JobTemplate>,
+    pub(super) instances: u8,
+    pub(super) tags: Vec<String>,
     /// `None`: templates are not rendered.
-    pub(crate) template_data: Option<Open>,
+    pub(super) template_data: Option<Open>,
     /// Build of each extra slot.
-    pub(crate) slot_builds: Option<Fields>,
+    pub(super) slot_builds: Option<Fields>,
     /// The config on all of whose devices the jobs run.
-    pub(crate) all_devices_of: Option<Arc<DeviceConfig>>,
+    pub(super) all_devices_of: Option<Arc<DeviceConfig>>,
 }
 
 /// What is started.
-pub(crate) enum LaunchSubject {
+pub(super) enum LaunchSubject {
     Saved,
     Plan(Arc<SavedPlan>),
     Ephemeral,
 }
 
 /// A job to create.
-pub(crate) struct JobTemplate {
-    pub(crate) test: Arc<SavedTest>,
-    pub(crate) retries: u8,
+pub(super) struct JobTemplate {
+    pub(super) test: Arc<SavedTest>,
+    pub(super) retries: u8,
     /// Config and build of each player.
-    pub(crate) targets: Vec<LaunchTarget>,
+    pub(super) targets: Vec<LaunchTarget>,
 }
 
 /// A config and the build to deploy.
 #[derive(Clone)]
-pub(crate) struct LaunchTarget {
-    pub(crate) config: Arc<DeviceConfig>,
-    pub(crate) build: Option<Arc<Build>>,
+pub(super) struct LaunchTarget {
+    pub(super) config: Arc<DeviceConfig>,
+    pub(super) build: Option<Arc<StoredBuild>>,
 }
 
 impl Launch {
-    pub(crate) fn build(&self) -> Option<&Arc<Build>> {
+    /// Returns the build of the first player of the first job.
+    pub(super) fn build(&self) -> Option<&Arc<StoredBuild>> {
         self.jobs.first()?.targets.first()?.build.as_ref()
     }
 
     /// Returns the response to a start that created `job_ids`.
-    pub(crate) fn response(&self, job_ids: Vec<String>, execution: Option<String>) -> StartRunResponse {
+    pub(super) fn response(&self, job_ids: Vec<String>, execution: Option<String>) -> StartRunResponse {
+        // Ephemeral starts answer with `test_id` in place of `message` and `build_id` (supplement 2.1).
         let ephemeral = matches!(self.subject, LaunchSubject::Ephemeral);
         let test_id = self.jobs.first().filter(|_| ephemeral).map(|job| job.test.id.clone());
 

@@ -14,19 +14,19 @@ use crate::{
         model::{
             device_config::{Device, DeviceConfig},
             execution::Execution,
-            job::{Job, PlayerDevice, Starter},
+            job::{PlayerDevice, SimulatedJob, Starter},
             world::World,
         },
     },
-    service::api::start::StartRunResponse,
+    service::api::run_start::StartRunResponse,
 };
 
-/// Rejection of a job without a working device.
+/// `queue_rejection_reason` of a job without a working device.
 const NO_DEVICE: &str = "no_device_available";
 
 impl World {
     /// Creates the jobs of a start.
-    pub(crate) fn launch(
+    pub(super) fn launch(
         &mut self,
         launch: &Launch,
         caller: &Caller,
@@ -57,16 +57,17 @@ impl World {
         caller: &Caller,
     ) -> Result<Answered<StartRunResponse>, ApiError> {
         let dialect = self.project(caller)?.dialect;
-        let any = config.devices.iter().any(|device| device.works);
-        let execution = if any { self.create_execution(launch, caller)? } else { None };
+        let any_works = config.devices.iter().any(|device| device.works);
+        // A start that no device accepts creates no execution.
+        let execution = if any_works { self.create_execution(launch, caller)? } else { None };
         let (mut job_ids, mut rows) = (Vec::new(), Vec::new());
 
         for _ in 0..launch.instances {
             for device in &config.devices {
                 if device.works {
-                    let made = self.create_jobs(launch, execution.as_deref(), Some(device), caller)?;
-                    rows.push(started(device, &made));
-                    job_ids.extend(made);
+                    let created = self.create_jobs(launch, execution.as_deref(), Some(device), caller)?;
+                    rows.push(started(device, &created));
+                    job_ids.extend(created);
                 } else {
                     rows.push(not_started(device, dialect));
                 }
@@ -86,14 +87,14 @@ impl World {
         device: Option<&Device>,
         caller: &Caller,
     ) -> Result<Vec<String>, ApiError> {
-        let mut made = Vec::new();
+        let mut job_ids = Vec::new();
         for job_template in &launch.jobs {
             let job = self.new_job(launch, job_template, execution, device, caller);
-            made.push(job.id.clone());
+            job_ids.push(job.id.clone());
             self.project_mut(caller)?.jobs.insert(job.id.clone(), job);
         }
 
-        Ok(made)
+        Ok(job_ids)
     }
 
     fn new_job(
@@ -103,17 +104,18 @@ impl World {
         execution: Option<&str>,
         device: Option<&Device>,
         caller: &Caller,
-    ) -> Job {
+    ) -> SimulatedJob {
         let player_device = |target: &LaunchTarget| PlayerDevice {
             config: Arc::clone(&target.config),
             device: device.or(target.config.first_working()).cloned(),
             build: target.build.clone(),
         };
         let player_devices: Vec<_> = job_template.targets.iter().map(player_device).collect();
-        let rejected = player_devices.iter().any(|seat| seat.device.is_none());
+        let rejected = player_devices.iter().any(|player_device| player_device.device.is_none());
+        // The tags of the start are added to those of the test, each once.
         let tags = launch.tags.iter().filter(|tag| !job_template.test.tags.contains(tag));
 
-        Job {
+        SimulatedJob {
             id: self.ids.uuid(),
             first_run: self.ids.run(),
             test: Arc::clone(&job_template.test),

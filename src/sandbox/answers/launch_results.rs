@@ -9,10 +9,11 @@ use crate::{
         answers::answered::Answered,
         model::{device_config::Device, dialect::Dialect},
     },
-    service::api::start::{DeviceResult, StartRunResponse},
+    service::api::run_start::{DeviceResult, StartRunResponse},
 };
 
-pub(crate) fn started(device: &Device, job_ids: &[String]) -> DeviceResult {
+/// Returns the row of a device on which jobs were created.
+pub(super) fn started(device: &Device, job_ids: &[String]) -> DeviceResult {
     let data = Fields::from_iter([("job_ids".to_owned(), json!(job_ids))]);
     DeviceResult {
         device_label: device.label.clone(),
@@ -24,15 +25,18 @@ pub(crate) fn started(device: &Device, job_ids: &[String]) -> DeviceResult {
     }
 }
 
-pub(crate) fn not_started(device: &Device, dialect: Dialect) -> DeviceResult {
+/// Returns the row of a device that is out of order.
+pub(super) fn not_started(device: &Device, dialect: Dialect) -> DeviceResult {
+    // The failure text is in either field (supplement 1.7). Each dialect uses one of them.
     let text = Some("device could not be started".to_owned());
     let (message, error) = if dialect == Dialect::Upper { (text, None) } else { (None, text) };
     let status = Some(StatusCode::INTERNAL_SERVER_ERROR.as_u16());
+
     DeviceResult { device_label: device.label.clone(), ok: false, status, message, error, data: None }
 }
 
 /// Returns the response to a start on several devices: the result of each device, counts, and a status by the counts.
-pub(crate) fn with_device_results(
+pub(super) fn with_device_results(
     body: StartRunResponse,
     rows: Vec<DeviceResult>,
     ephemeral: bool,
@@ -44,6 +48,7 @@ pub(crate) fn with_device_results(
         all if all == requested => StatusCode::CREATED,
         _ => StatusCode::MULTI_STATUS,
     };
+    // The rows of ephemeral starts have another name (specification, POST runs).
     let (results, device_runs) = if ephemeral { (None, Some(rows)) } else { (Some(rows), None) };
     let body = StartRunResponse {
         ok: Some(started > 0),

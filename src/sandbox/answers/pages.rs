@@ -4,30 +4,31 @@ use std::cmp::Reverse;
 
 use crate::{
     sandbox::model::moment::Moment,
-    service::api::{ListPage, Page, PageSize, Pagination, SortOrder},
+    service::api::{ListPage, PageNumber, PageSize, Pagination, SortOrder},
 };
 
 /// Returns the requested page of `records`, each converted by `to_record`.
-pub(crate) fn page<R, T, const DEFAULT: usize>(
+pub(super) fn page<R, T, const DEFAULT: usize>(
     records: Vec<R>,
-    page: Option<Page>,
+    page: Option<PageNumber>,
     size: Option<PageSize<DEFAULT>>,
     to_record: impl Fn(R) -> T,
 ) -> ListPage<T> {
     let (page, size) = (page.unwrap_or_default().0, size.unwrap_or_default().0.max(1));
     let total = records.len();
+    // A page past the end is empty, as clients are told to expect (supplement 1.3).
     let data = records.into_iter().skip(page.saturating_mul(size)).take(size).map(to_record).collect();
     ListPage { data, pagination: pagination(page, size, total) }
 }
 
-/// Returns all records in one page.
-pub(crate) fn single_page<T>(data: Vec<T>) -> ListPage<T> {
+/// Returns all records in one page, for lists without paging arguments.
+pub(super) fn single_page<T>(data: Vec<T>) -> ListPage<T> {
     let total = data.len();
     ListPage { data, pagination: pagination(0, total.max(20), total) }
 }
 
 /// Sorts records by creation, newest first. Among records of the same moment, the last comes first.
-pub(crate) fn newest_first<R>(
+pub(super) fn newest_first<R>(
     oldest_first: impl Iterator<Item = R>,
     created: impl Fn(&R) -> Moment,
 ) -> Vec<R> {
@@ -38,7 +39,7 @@ pub(crate) fn newest_first<R>(
 }
 
 /// Reverses ascending records if `order` is descending.
-pub(crate) fn in_order<R>(mut ascending: Vec<R>, order: SortOrder) -> Vec<R> {
+pub(super) fn in_order<R>(mut ascending: Vec<R>, order: SortOrder) -> Vec<R> {
     if order == SortOrder::Desc {
         ascending.reverse();
     }

@@ -1,4 +1,4 @@
-//! Patches: objects are merged, everything else is replaced.
+//! Patches: objects are merged, and other values are replaced (specification, PATCH test-plans).
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -10,14 +10,14 @@ use crate::{sandbox::answers::api_error::ApiError, service::api::Open};
 /// # Errors
 ///
 /// Returns a 400 if the result is not a valid record.
-pub(crate) fn patched<T: Serialize + DeserializeOwned>(record: &T, patch: Open) -> Result<T, ApiError> {
+pub(super) fn patched<T: Serialize + DeserializeOwned>(record: &T, patch: Open) -> Result<T, ApiError> {
     let invalid = |error: serde_json::Error| ApiError::invalid(format!("invalid request: patch: {error}"));
     let mut value = serde_json::to_value(record).map_err(invalid)?;
     merge(&mut value, Value::Object(patch));
     serde_json::from_value(value).map_err(invalid)
 }
 
-/// Merges objects at every depth. `null` removes a member; the service may store it instead (supplement 17).
+/// Merges objects at every depth. `null` removes a field. The service may store `null` instead (supplement 17).
 fn merge(value: &mut Value, patch: Value) {
     let Value::Object(patch) = patch else {
         *value = patch;

@@ -7,7 +7,7 @@ use image::{DynamicImage, GrayImage, ImageFormat, Luma, Rgb, RgbImage};
 /// Width and height of a phone's screen.
 const PHONE_SCREEN: (u32, u32) = (720, 1_280);
 
-/// Width and height of any other screen. It is wider than the pictures that hosts receive, so that it is scaled.
+/// Width and height of any other screen. Its pictures exceed the size limit for hosts, so that they are scaled down.
 const WIDE_SCREEN: (u32, u32) = (1_920, 1_080);
 
 /// Brightness of the bar, and of the rest of the screen.

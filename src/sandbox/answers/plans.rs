@@ -20,10 +20,10 @@ use crate::{
         },
     },
     service::api::{
-        ListPage, Open, SortOrder,
+        Deleted, ListPage, Open, SortOrder,
         plans::{
-            Audit, CreateTestPlan, GetTestPlan, ListTestPlans, TestPlan, TestPlanItem, TestPlanSlot,
-            TestPlanSort, TestPlanSummary, UpdateTestPlan,
+            Audit, CreateTestPlan, DeleteTestPlan, GetTestPlan, ListTestPlans, TestPlan, TestPlanItem,
+            TestPlanSlot, TestPlanSort, TestPlanSummary, UpdateTestPlan,
         },
     },
 };
@@ -163,10 +163,23 @@ impl Answer<UpdateTestPlan> for World {
     }
 }
 
+impl Answer<DeleteTestPlan> for World {
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
+
+    fn answer(&mut self, request: DeleteTestPlan, caller: &Caller) -> Result<Answered<Deleted>, ApiError> {
+        let project = self.project_mut(caller)?;
+        let plan = find(&project.plans, &request.test_plan_id.0);
+        let id = plan.ok_or_else(|| ApiError::not_found(NOT_FOUND))?.id.clone();
+        project.plans.shift_remove(&id);
+        Ok(Deleted { id, deleted: true }.into())
+    }
+}
+
 impl Project {
-    /// Returns the items of a plan. Tests that are in `before` keep their slots.
+    /// Returns the items of a plan. A test that is in `before` keeps its slots, which requests cannot change
+    /// (supplement 4.4).
     fn plan_items(&self, items: Vec<TestPlanItem>, before: &[PlanItem]) -> Result<Vec<PlanItem>, ApiError> {
-        let made = |item: TestPlanItem| {
+        let to_item = |item: TestPlanItem| {
             let test = find(&self.tests, &item.multiplayer_test_id)
                 .ok_or_else(|| ApiError::invalid(format!("unknown test: {}", item.multiplayer_test_id)))?;
             let slots =
@@ -174,7 +187,7 @@ impl Project {
             let (test, slots) = (test.id.clone(), slots.unwrap_or_default());
             Ok(PlanItem { test, retries: item.retries, more: item.more, slots })
         };
-        items.into_iter().map(made).collect()
+        items.into_iter().map(to_item).collect()
     }
 }
 

@@ -12,7 +12,7 @@ pub(crate) const STORAGE_PREFIX: &str = "/storage";
 /// Format of `X-Amz-Date`.
 const DATE_FORMAT: &str = "%Y%m%dT%H%M%SZ";
 
-/// Returns `address` with a signature that is valid for `seconds` from `now` on.
+/// Returns `address` with a signature that is valid for `seconds` after `now`.
 pub(super) fn sign(address: &str, now: Moment, seconds: u32) -> String {
     let date = now.timestamp().strftime(DATE_FORMAT).to_string();
     let signature = signature(path_of(address), &date, &seconds.to_string());
@@ -40,7 +40,8 @@ fn expiry(date: &str, seconds: &str) -> Option<Moment> {
     Some(Moment::from(signed) + validity)
 }
 
-/// Returns the signature. It protects nothing: it only makes other addresses invalid.
+/// Returns the signature. The signature gives no security: its purpose is that changed and expired addresses fail, as
+/// they do on a storage host.
 fn signature(path: &str, date: &str, seconds: &str) -> String {
     let mut hasher = DefaultHasher::new();
     ("sandbox", path, date, seconds).hash(&mut hasher);

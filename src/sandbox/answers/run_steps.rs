@@ -65,12 +65,12 @@ impl RunView<'_> {
         step: &ScriptedStep,
         result: Option<RunResult>,
     ) -> Option<Vec<RunStepItem>> {
-        // A step that was never reached has no result of its own: a run that was cut off decides.
+        // A step that was not reached has no result. Its items show the result of the run, if the run was cut off.
         let cut = Some(self.attempt.result).filter(|result| self.is_completed() && result.is_cut_off());
         let result = result.or(cut).filter(|_| self.job.test.kind == TestKind::Verification)?;
         let last = step.expected.len().saturating_sub(1);
         let item = |(index, (letter, expected)): (usize, (char, &String))| {
-            // The expectations before the failed one were met.
+            // A failed step fails at its last expectation, so that the report fits one item.
             let result =
                 if result == RunResult::Failed && index < last { RunResult::Success } else { result };
             RunStepItem {

@@ -10,9 +10,9 @@ use crate::{
         answers::api_error::ApiError,
         model::{
             attempt::RunAttempt,
-            build::Build,
+            build::StoredBuild,
             dialect::Dialect,
-            job::{Job, PlayerDevice},
+            job::{PlayerDevice, SimulatedJob},
             moment::{Moment, duration_ms},
             outcome::RunResult,
             progress::RunProgress,
@@ -30,7 +30,7 @@ pub(super) const RUN_NOT_FOUND: &str = "run not found";
 /// A run with its job and project, as records show them at `now`.
 pub(super) struct RunView<'a> {
     pub(super) project: &'a Project,
-    pub(super) job: &'a Job,
+    pub(super) job: &'a SimulatedJob,
     pub(super) attempt: &'a RunAttempt,
     pub(super) now: Moment,
 }
@@ -44,7 +44,7 @@ pub(super) fn find_run<'a>(
     project: &'a Project,
     id: &str,
     now: Moment,
-) -> Result<(&'a Job, RunAttempt), ApiError> {
+) -> Result<(&'a SimulatedJob, RunAttempt), ApiError> {
     project.run_by_id(id, now).ok_or_else(|| ApiError::not_found(RUN_NOT_FOUND))
 }
 
@@ -119,6 +119,7 @@ impl RunView<'_> {
             summary.insert(name.to_owned(), json!(count + 1));
         }
 
+        // The number of completed steps counts only steps that passed (supplement 2.2).
         let passed = summary.get("SUCCESS").and_then(Value::as_u64).unwrap_or(0);
 
         RunPlayer {
@@ -140,7 +141,7 @@ impl RunView<'_> {
     }
 }
 
-fn build_ref(build: &Arc<Build>) -> BuildRef {
+fn build_ref(build: &Arc<StoredBuild>) -> BuildRef {
     BuildRef { id: build.id.clone(), name: Some(build.name.clone()) }
 }
 

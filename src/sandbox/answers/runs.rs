@@ -1,4 +1,7 @@
-//! Runs, which are attempts of jobs (supplement 2.2 to 2.4).
+//! Runs, which are attempts of jobs, and stops of jobs (supplement 2.2 to 2.4, 2.6).
+
+use http::StatusCode;
+use indexmap::IndexSet;
 
 use crate::{
     sandbox::{
@@ -11,11 +14,22 @@ use crate::{
             pages,
             run_view::{RUN_NOT_FOUND, RunView, find_run},
         },
-        model::{attempt::RunAttempt, job::Job, moment::Moment, progress::RunProgress, world::World},
+        model::{
+            attempt::RunAttempt,
+            job::{JobStop, SimulatedJob},
+            moment::Moment,
+            progress::RunProgress,
+            project::Project,
+            timeline::{JobStatus, Timeline},
+            world::World,
+        },
     },
     service::api::{
         ListPage,
-        runs::{GetRun, ListRuns, Run, RunDetail, RunPlayerDetail, RunStateFilter},
+        runs::{
+            GetRun, ListRuns, Run, RunDetail, RunPlayerDetail, RunStateFilter, StopResult, StopRuns,
+            StopRunsResponse,
+        },
     },
 };
 
@@ -59,7 +73,7 @@ impl Answer<GetRun> for World {
 }
 
 /// Returns whether a run passes every filter of the request.
-fn matches(request: &ListRuns, job: &Job, attempt: &RunAttempt, now: Moment) -> bool {
+fn matches(request: &ListRuns, job: &SimulatedJob, attempt: &RunAttempt, now: Moment) -> bool {
     let progress = attempt.progress(now);
     let state = match request.state {
         Some(RunStateFilter::Running) => progress == RunProgress::Running,
@@ -76,5 +90,67 @@ fn matches(request: &ListRuns, job: &Job, attempt: &RunAttempt, now: Moment) -> 
         )
         && matches_id(request.test_type.as_deref(), Some(job.test.kind.name()))
         && has_all_tags(&job.tags, request.tags.as_deref())
+        // The effect of `bugs: false` is uncertain (supplement 2.2). The sandbox does not filter.
         && (request.bugs != Some(true) || attempt.findings(now).next().is_some())
+}
+
+impl Answer<StopRuns> for World {
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound("no matching jobs");
+
+    fn answer(&mut self, request: StopRuns, caller: &Caller) -> Result<Answered<StopRunsResponse>, ApiError> {
+        let now = self.now;
+        let project = self.project_mut(caller)?;
+        // An id that is given twice is stopped once.
+        let ids: IndexSet<_> = request.job_ids.iter().map(|id| id.0.to_ascii_lowercase()).collect();
+        if !ids.iter().any(|id| project.jobs.contains_key(id)) {
+            return Ok(Answered::json(StatusCode::NOT_FOUND, no_match(ids.len())));
+        }
+
+        let results: Vec<_> = ids.into_iter().map(|id| stop(project, id, caller, now)).collect();
+        let stopped = results.iter().filter(|result| result.ok).count();
+        let ok = stopped == results.len();
+        let body = StopRunsResponse {
+            ok,
+            message: Some(format!("Stopped {stopped}/{} job(s)", results.len())),
+            received_count: results.len(),
+            stopped_count: stopped,
+            results,
+        };
+
+        Ok(Answered::json(if ok { StatusCode::OK } else { StatusCode::MULTI_STATUS }, body))
+    }
+}
+
+/// Returns the answer if no job of the project has a requested id. Its status is 404 (supplement 2.6).
+fn no_match(received_count: usize) -> StopRunsResponse {
+    let message = Some("No matching jobs".to_owned());
+    StopRunsResponse { ok: false, message, received_count, stopped_count: 0, results: Vec::new() }
+}
+
+/// Stops one job and returns its result.
+fn stop(project: &mut Project, id: String, caller: &Caller, now: Moment) -> StopResult {
+    let refused = |job_id, status: StatusCode, error: &str| StopResult {
+        job_id,
+        ok: false,
+        status: status.as_u16(),
+        message: None,
+        error: Some(error.to_owned()),
+    };
+
+    let Some(job) = project.jobs.get_mut(&id) else {
+        return refused(id, StatusCode::NOT_FOUND, "Job not found");
+    };
+    if Timeline::from_job(job).status(now) == JobStatus::Completed {
+        return refused(id, StatusCode::INTERNAL_SERVER_ERROR, "Job already completed");
+    }
+
+    mark_stopped(job, caller, now);
+    let message = Some("Job stopped".to_owned());
+
+    StopResult { job_id: id, ok: true, status: StatusCode::OK.as_u16(), message, error: None }
+}
+
+/// Marks a job as stopped. A job that is already stopped keeps the time and the key of its first stop.
+fn mark_stopped(job: &mut SimulatedJob, caller: &Caller, now: Moment) {
+    job.stopped.get_or_insert_with(|| JobStop { at: now, key: caller.key_id.to_owned() });
 }

@@ -12,12 +12,21 @@ use crate::{
             pages::page,
             patch::patched,
         },
-        model::{ids, project::Project, records::at_version, test_content, world::World},
+        model::{
+            ids,
+            project::Project,
+            records::{at_version, find},
+            test_content,
+            world::World,
+        },
     },
     service::api::{
-        ListPage, Open,
-        step_writing::{CreateSharedStep, UpdateSharedStep},
-        steps::{GetSharedStep, ListSharedSteps, SharedStep, SharedStepSummary, StepList},
+        Deleted, ListPage, Open,
+        shared_steps::{
+            CreateSharedStep, DeleteSharedStep, GetSharedStep, ListSharedSteps, SharedStep,
+            SharedStepSummary, UpdateSharedStep,
+        },
+        step_body::StepList,
     },
 };
 
@@ -25,7 +34,7 @@ use crate::{
 pub(crate) const NOT_FOUND: &str = "shared step not found";
 
 /// Longest id that is derived from a name.
-const LONGEST_ID: usize = 60;
+const MAX_ID_LENGTH: usize = 60;
 
 impl Answer<ListSharedSteps> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
@@ -63,7 +72,7 @@ impl Answer<GetSharedStep> for World {
 }
 
 /// Returns a collection with its derived fields.
-pub(crate) fn to_record(collection: &SharedStep) -> SharedStep {
+pub(super) fn to_record(collection: &SharedStep) -> SharedStep {
     let mut collection = collection.clone();
     collection.steps.steps_by_key.values_mut().for_each(test_content::derive);
     collection
@@ -89,6 +98,7 @@ impl Answer<CreateSharedStep> for World {
             id,
             project_id: project.id.clone(),
             name: request.name,
+            // A new record has version 0 (supplement 8).
             version: 0,
             is_shared: true,
             created_at: Some(now.to_string()),
@@ -121,17 +131,36 @@ impl Answer<UpdateSharedStep> for World {
             ..SharedStep::clone(&before)
         })?;
 
+        // Tests do not store the steps of collections, but their players are derived from them.
         project.update_tests_of_collection(&saved.id);
 
         Ok(saved.into())
     }
 }
 
-/// Returns an unused id that is derived from the name, in the form of the specification.
+impl Answer<DeleteSharedStep> for World {
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
+
+    fn answer(&mut self, request: DeleteSharedStep, caller: &Caller) -> Result<Answered<Deleted>, ApiError> {
+        let project = self.project_mut(caller)?;
+        let collection = find(&project.shared_steps, &request.shared_step_id.0);
+        let id = collection.ok_or_else(|| ApiError::not_found(NOT_FOUND))?.id.clone();
+        if project.tests.values().any(|test| test_content::refers_to(&test.content, &id)) {
+            return Err(ApiError::conflict("cannot delete shared step that is referenced by tests"));
+        }
+
+        project.shared_steps.shift_remove(&id);
+        project.shared_step_versions.remove(&id);
+
+        Ok(Deleted { id, deleted: true }.into())
+    }
+}
+
+/// Returns an unused id that is derived from the name: `ssc_<name>` (specification, Shared step collection).
 fn unused_id(project: &Project, name: &str) -> String {
     let letter =
         |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };
-    let id: String = format!("ssc_{name}").chars().take(LONGEST_ID).map(letter).collect();
+    let id: String = format!("ssc_{name}").chars().take(MAX_ID_LENGTH).map(letter).collect();
     let numbered = (2..).map(|number| format!("{id}_{number}"));
     let mut ids = std::iter::once(id.clone()).chain(numbered);
     ids.find(|id| !project.shared_steps.contains_key(id)).unwrap_or(id)

@@ -17,13 +17,14 @@ use crate::{
             test_plan::{DEFAULT_SLOT, PlanItem, SavedPlan},
         },
     },
-    service::api::{Uuid, start::TargetDeploymentConfig},
+    service::api::{Uuid, run_start::TargetDeploymentConfig},
 };
 
+/// Configs of players or slots by their number.
 type Targets = BTreeMap<String, TargetDeploymentConfig>;
 
 /// Returns the target of a config and a build. Without a build, build storage deploys the newest suitable build.
-pub(crate) fn resolve_target(
+pub(super) fn resolve_target(
     project: &Project,
     config: Option<&Uuid>,
     build: Option<&Uuid>,
@@ -31,6 +32,7 @@ pub(crate) fn resolve_target(
     let Some(id) = config else { return Ok(None) };
     let unknown = || ApiError::invalid(format!("unknown deployment config: {}", id.0));
     let config = Arc::clone(find(&project.configs, &id.0).ok_or_else(unknown)?);
+    // A build works only with configs that take builds from build storage (specification, POST runs).
     let build = match build {
         None => project.newest_build(&config.kind).filter(|_| config.takes_builds()),
         Some(_) if !config.takes_builds() => {
@@ -55,7 +57,7 @@ pub(crate) fn resolve_target(
 /// # Errors
 ///
 /// Returns a 400 if a player has no target.
-pub(crate) fn player_targets(
+pub(super) fn player_targets(
     project: &Project,
     test: &SavedTest,
     default: Option<&LaunchTarget>,
@@ -90,7 +92,7 @@ fn named_target(project: &Project, named: &TargetDeploymentConfig) -> Result<Opt
 /// # Errors
 ///
 /// Returns a 400 if a player uses a slot without a target.
-pub(crate) fn slot_targets(
+pub(super) fn slot_targets(
     project: &Project,
     plan: &SavedPlan,
     default: Option<&LaunchTarget>,
@@ -116,6 +118,7 @@ pub(crate) fn slot_targets(
     Ok(targets)
 }
 
+/// Returns the slots that the players of a test use.
 fn used_slots(project: &Project, item: &PlanItem) -> Vec<usize> {
     let players = find(&project.tests, &item.test).map_or(0, |test| test.players.len());
     (0..players).map(|player| item.slot(player)).collect()
@@ -125,13 +128,15 @@ fn check_none_missing(what: &str, missing: &[String]) -> Result<(), ApiError> {
     if missing.is_empty() {
         return Ok(());
     }
+
     Err(ApiError::invalid(format!("missing deployment config for {what}: {}", missing.join(", "))))
 }
 
 /// Checks that no two players of a test use the same private device.
-pub(crate) fn check_private_devices(jobs: &[JobTemplate]) -> Result<(), ApiError> {
+pub(super) fn check_private_devices(jobs: &[JobTemplate]) -> Result<(), ApiError> {
     for job_template in jobs {
         let mut taken = Vec::new();
+        // Every player needs its own private device (specification, POST runs).
         for (index, target) in
             job_template.targets.iter().enumerate().filter(|(_, target)| target.config.private)
         {
@@ -144,15 +149,17 @@ pub(crate) fn check_private_devices(jobs: &[JobTemplate]) -> Result<(), ApiError
                     );
                     return Err(ApiError::invalid(text));
                 }
+
                 taken.push(&device.label);
             }
         }
     }
+
     Ok(())
 }
 
-/// Returns the config on all of whose devices to run, if the request asks for it.
-pub(crate) fn all_devices_of(
+/// Returns the config whose devices all get a run, if the request asks for this.
+pub(super) fn all_devices_of(
     request: Option<bool>,
     default: Option<&LaunchTarget>,
 ) -> Result<Option<Arc<DeviceConfig>>, ApiError> {
@@ -167,7 +174,7 @@ pub(crate) fn all_devices_of(
 }
 
 /// Returns the build of each extra slot that has one.
-pub(crate) fn slot_builds(slots: &BTreeMap<usize, LaunchTarget>) -> Option<Fields> {
+pub(super) fn slot_builds(slots: &BTreeMap<usize, LaunchTarget>) -> Option<Fields> {
     let extra = slots.iter().filter(|(slot, _)| **slot != DEFAULT_SLOT);
     let builds: Fields = extra
         .filter_map(|(slot, target)| Some((slot.to_string(), target.build.as_ref()?.id.clone().into())))

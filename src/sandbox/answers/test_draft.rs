@@ -13,18 +13,15 @@ use crate::{
             test_content,
         },
     },
-    service::api::{
-        test_writing::UnknownCollections,
-        tests::{TestCase, TestContent},
-    },
+    service::api::tests::{TestCase, TestContent, UnknownCollections},
 };
 
 /// A test that is about to be saved.
-pub(crate) struct TestDraft<'a> {
-    pub(crate) case: TestCase,
-    pub(crate) folder: Option<String>,
-    pub(crate) unknown: Option<UnknownCollections>,
-    pub(crate) before: Option<&'a SavedTest>,
+pub(super) struct TestDraft<'a> {
+    pub(super) case: TestCase,
+    pub(super) folder: Option<String>,
+    pub(super) unknown: Option<UnknownCollections>,
+    pub(super) before: Option<&'a SavedTest>,
 }
 
 impl TestDraft<'_> {
@@ -33,11 +30,12 @@ impl TestDraft<'_> {
     /// # Errors
     ///
     /// Returns a 400 for the first rule that the test breaks.
-    pub(crate) fn finish(self, project: &Project) -> Result<SavedTest, ApiError> {
+    pub(super) fn finish(self, project: &Project) -> Result<SavedTest, ApiError> {
         let TestCase { id, name, version, tags, test_type, mut content, .. } = self.case;
         let kind = TestKind::from_name(&test_type)
             .ok_or_else(|| ApiError::invalid(format!("invalid request: test_type: {test_type}")))?;
         check_budget(kind, &mut content)?;
+        // Unknown collections are removed before the orders are checked, because their keys are removed too.
         check_collections(project, self.unknown.unwrap_or_default(), &mut content)?;
         check_orders(&content)?;
         assign_step_ids(&id, version, &mut content);
@@ -79,7 +77,7 @@ fn check_budget(kind: TestKind, content: &mut TestContent) -> Result<(), ApiErro
     Ok(())
 }
 
-/// Refuses or removes unknown collections, as `mode` says. Steps of collections are not stored in the test.
+/// Refuses or removes unknown collections, depending on `mode`. Steps of collections are not stored in the test.
 fn check_collections(
     project: &Project,
     mode: UnknownCollections,
@@ -90,6 +88,7 @@ fn check_collections(
         let mut unknown = Vec::new();
 
         for (key, item) in items.iter_mut().filter(|(_, item)| test_content::is_collection(item)) {
+            // A reader may send back the steps that `get_test` has shown. The collection defines them.
             (item.steps_by_key, item.step_order) = (None, None);
             let id = item.collection_id.as_deref().unwrap_or_default();
             if !project.shared_steps.contains_key(id) {
@@ -106,6 +105,7 @@ fn check_collections(
             player.item_order.iter_mut().for_each(|order| order.retain(|one| *one != key));
         }
     }
+
     Ok(())
 }
 
@@ -142,19 +142,19 @@ fn assign_step_ids(test: &str, version: u32, content: &mut TestContent) {
 
 /// Returns the outcomes. An outcome at a step that no longer exists becomes a pass.
 fn adapt_outcomes(outcomes: &[ScriptedOutcome], players: &[ScriptedPlayer]) -> Vec<ScriptedOutcome> {
-    let is_there = |outcome: &ScriptedOutcome| {
+    let step_exists = |outcome: &ScriptedOutcome| {
         players.get(outcome.player).is_some_and(|player| outcome.step < player.steps.len())
     };
-    let fit = |outcome: &ScriptedOutcome| {
-        let fits = outcome.result == RunResult::Success || is_there(outcome);
+    let adapt = |outcome: &ScriptedOutcome| {
+        let fits = outcome.result == RunResult::Success || step_exists(outcome);
         if fits { outcome.clone() } else { ScriptedOutcome::passed() }
     };
-    outcomes.iter().map(fit).collect()
+    outcomes.iter().map(adapt).collect()
 }
 
 impl Project {
-    /// Updates the tests that refer to a changed collection. The versions of the tests stay.
-    pub(crate) fn update_tests_of_collection(&mut self, collection: &str) {
+    /// Updates the tests that refer to a changed collection. Their versions do not change.
+    pub(super) fn update_tests_of_collection(&mut self, collection: &str) {
         let tests = self.tests.values().filter(|test| test_content::refers_to(&test.content, collection));
         let changed = |test: &Arc<SavedTest>| {
             let players = self.players(&test.name, &test.content, &test.players);

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Returns the record of a test, with or without the steps of its collections.
-pub(crate) fn to_record(project: &Project, test: &SavedTest, with_collections: bool) -> TestCase {
+pub(super) fn to_record(project: &Project, test: &SavedTest, with_collections: bool) -> TestCase {
     let mut content = test.content.clone();
     let items = content.players_by_key.values_mut().filter_map(|player| player.items_by_key.as_mut());
 
@@ -34,7 +34,7 @@ pub(crate) fn to_record(project: &Project, test: &SavedTest, with_collections: b
 }
 
 /// Returns the record of a test with `content`.
-pub(crate) fn with_content(project: &Project, test: &SavedTest, content: TestContent) -> TestCase {
+pub(super) fn with_content(project: &Project, test: &SavedTest, content: TestContent) -> TestCase {
     TestCase {
         id: test.id.clone(),
         project_id: project.id.clone(),

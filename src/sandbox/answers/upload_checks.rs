@@ -9,14 +9,14 @@ use crate::{
 };
 
 /// Checks that the complete file of a single-part upload has arrived.
-pub(crate) fn check_file(upload: &PendingUpload) -> Result<(), String> {
+pub(super) fn check_file(upload: &PendingUpload) -> Result<(), String> {
     let Some(piece) = upload.parts.get(&1) else { return Err("the file has not been uploaded".to_owned()) };
     check_size("the file", piece, upload.build.file_size)
 }
 
 /// Checks that `parts` are exactly the parts of the upload and that all bytes have arrived. A rule of the operation
 /// checks their order.
-pub(crate) fn check_parts(upload: &PendingUpload, parts: &[CompletedPart]) -> Result<(), String> {
+pub(super) fn check_parts(upload: &PendingUpload, parts: &[CompletedPart]) -> Result<(), String> {
     let Some(MultipartLayout { part_size, total_parts, .. }) = upload.multipart.as_ref() else {
         return Ok(());
     };
@@ -29,6 +29,7 @@ pub(crate) fn check_parts(upload: &PendingUpload, parts: &[CompletedPart]) -> Re
         let Some(piece) = upload.parts.get(part_number) else {
             return Err(format!("{part} has not been uploaded"));
         };
+        // The service takes an `ETag` with or without quotes (supplement 10.7).
         if etag.trim_matches('"') != piece.etag {
             return Err(format!("{part}: the etag is not that of what was uploaded"));
         }

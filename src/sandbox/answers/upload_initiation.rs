@@ -1,5 +1,4 @@
-//! Uploading a build: initiate, addresses of parts, complete, cancel (specification, Multipart build upload; supplement
-//! 10.4 to 10.7).
+//! Starts of build uploads (specification, Multipart build upload; supplement 10.4).
 
 use http::StatusCode;
 use serde_json::json;
@@ -7,11 +6,11 @@ use serde_json::json;
 use crate::{
     sandbox::{
         answers::{
-            answer::Answer, answered::Answered, api_error::ApiError, caller::Caller, filters::word,
+            answer::Answer, answered::Answered, api_error::ApiError, caller::Caller, filters::wire_name,
             presigned_url,
         },
         model::{
-            build::Build,
+            build::StoredBuild,
             dialect::Dialect,
             moment::{Millis, Moment},
             pending_upload::{MultipartLayout, PendingUpload},
@@ -19,17 +18,17 @@ use crate::{
             world::World,
         },
     },
-    service::api::uploads::{BuildUpload, DeletionPolicy, InitiateBuildUpload},
+    service::api::uploads::{DeletionPolicy, InitiateBuildUpload, InitiatedUpload},
 };
 
-/// Smallest file that is uploaded in parts by default, in bytes (supplement 10.4).
-const LEAST_MULTIPART: u64 = 3_000_000_000;
+/// Size from which a file is uploaded in parts by default, and must be, in bytes (supplement 10.4).
+const MIN_MULTIPART_SIZE: u64 = 3_000_000_000;
 
-/// Largest file, in bytes (supplement 10.4).
-const LARGEST: u64 = 5_000_000_000_000;
+/// Maximum size of a file, in bytes (supplement 10.4).
+const MAX_FILE_SIZE: u64 = 5_000_000_000_000;
 
-/// Most parts of a file. Larger files have larger parts, as on storage hosts.
-const MOST_PARTS: u64 = 10_000;
+/// Maximum number of parts. A file that would have more parts gets larger parts, as on storage hosts.
+const MAX_PARTS: u64 = 10_000;
 
 /// How long an upload address is valid, in seconds (specification, Limits).
 const VALIDITY_S: u32 = 60 * 60;
@@ -39,27 +38,28 @@ impl Answer<InitiateBuildUpload> for World {
         &mut self,
         request: InitiateBuildUpload,
         caller: &Caller,
-    ) -> Result<Answered<BuildUpload>, ApiError> {
+    ) -> Result<Answered<InitiatedUpload>, ApiError> {
         check_project(request.project_id.as_deref(), caller)?;
-        let in_parts = request.multipart.unwrap_or(request.file_size >= LEAST_MULTIPART);
-        if request.file_size > LARGEST || (!in_parts && request.file_size >= LEAST_MULTIPART) {
+        let is_multipart = request.multipart.unwrap_or(request.file_size >= MIN_MULTIPART_SIZE);
+        if request.file_size > MAX_FILE_SIZE || (!is_multipart && request.file_size >= MIN_MULTIPART_SIZE) {
             return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "File too large"));
         }
 
         let policy = request.options.deletion_policy.unwrap_or(DeletionPolicy::LeastRecent);
         let project = self.project_mut(caller)?;
 
+        // Old builds are deleted before the quota is checked, because their space counts.
         if request.options.auto_delete == Some(true) {
             project.make_room(request.file_size, policy);
         }
 
         check_quota(project, request.file_size)?;
-        let upload = self.new_upload(request, caller, in_parts);
-        let shown = self.upload_record(&upload, caller)?;
+        let upload = self.new_upload(request, caller, is_multipart);
+        let record = self.upload_record(&upload, caller)?;
 
         self.project_mut(caller)?.storage.uploads.insert(upload.build.id.clone(), upload);
 
-        Ok(shown.into())
+        Ok(record.into())
     }
 }
 
@@ -85,44 +85,50 @@ fn check_quota(project: &Project, needed: u64) -> Result<(), ApiError> {
 }
 
 impl World {
-    fn new_upload(&mut self, request: InitiateBuildUpload, caller: &Caller, in_parts: bool) -> PendingUpload {
+    fn new_upload(
+        &mut self,
+        request: InitiateBuildUpload,
+        caller: &Caller,
+        is_multipart: bool,
+    ) -> PendingUpload {
         let id = self.ids.uuid();
         let object_key = format!("{}/builds/{id}/{}", caller.project, request.file_name);
-        let multipart = in_parts.then(|| {
-            let part_size = self.part_size.max(request.file_size.div_ceil(MOST_PARTS));
+        let multipart = is_multipart.then(|| {
+            let part_size = self.part_size.max(request.file_size.div_ceil(MAX_PARTS));
             let total_parts = request.file_size.div_ceil(part_size);
             MultipartLayout { upload_id: format!("upl_{}", self.ids.run()), part_size, total_parts }
         });
-        let minutes = request.options.upload_timeout.unwrap_or(if in_parts { 60 } else { 10 });
+        let minutes = request.options.upload_timeout.unwrap_or(if is_multipart { 60 } else { 10 });
         let ends = self.now + Millis::from(minutes) * 60_000;
 
         PendingUpload { build: build(request, id, self.now), object_key, multipart, ends, parts: [].into() }
     }
 
-    /// Returns the record of a new upload. The lower dialect omits `upload_type`, like the specification.
-    fn upload_record(&self, upload: &PendingUpload, caller: &Caller) -> Result<BuildUpload, ApiError> {
-        let says_type = self.project(caller)?.dialect == Dialect::Upper;
+    /// Returns the record of a new upload. The lower dialect omits `upload_type` of multipart uploads, like the
+    /// specification.
+    fn upload_record(&self, upload: &PendingUpload, caller: &Caller) -> Result<InitiatedUpload, ApiError> {
+        let has_type = self.project(caller)?.dialect == Dialect::Upper;
         let kind = if upload.multipart.is_some() { "multipart" } else { "single-part" };
-        let begun = BuildUpload {
+        let common = InitiatedUpload {
             build_id: upload.build.id.clone(),
             object_key: upload.object_key.clone(),
-            upload_type: (says_type || upload.multipart.is_none()).then(|| kind.to_owned()),
-            ..BuildUpload::default()
+            upload_type: (has_type || upload.multipart.is_none()).then(|| kind.to_owned()),
+            ..InitiatedUpload::default()
         };
 
         Ok(match &upload.multipart {
-            Some(MultipartLayout { upload_id, part_size, total_parts }) => BuildUpload {
+            Some(MultipartLayout { upload_id, part_size, total_parts }) => InitiatedUpload {
                 upload_id: Some(upload_id.clone()),
                 total_parts: Some(*total_parts),
                 part_size: Some(*part_size),
-                ..begun
+                ..common
             },
-            None => BuildUpload { upload_url: Some(self.upload_url(&upload.build.id, "file")), ..begun },
+            None => InitiatedUpload { upload_url: Some(self.upload_url(&upload.build.id, "file")), ..common },
         })
     }
 
     /// Returns a presigned address for a file or a part.
-    pub(crate) fn upload_url(&self, build: &str, what: &str) -> String {
+    pub(super) fn upload_url(&self, build: &str, what: &str) -> String {
         let address =
             format!("{}{}/builds/{build}/{what}", self.knowledge_url, presigned_url::STORAGE_PREFIX);
         presigned_url::sign(&address, self.now, VALIDITY_S)
@@ -130,11 +136,11 @@ impl World {
 }
 
 /// Returns the build that the upload creates.
-fn build(request: InitiateBuildUpload, id: String, now: Moment) -> Build {
-    Build {
+fn build(request: InitiateBuildUpload, id: String, now: Moment) -> StoredBuild {
+    StoredBuild {
         id,
         name: request.name,
-        platform: word(request.platform),
+        platform: wire_name(request.platform),
         file_name: request.file_name,
         file_size: request.file_size,
         status: "uploading".to_owned(),

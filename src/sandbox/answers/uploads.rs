@@ -15,8 +15,8 @@ use crate::{
             upload_checks::{check_file, check_parts},
         },
         model::{
-            build::Build, moment::Moment, pending_upload::PendingUpload, project::Project, records::find,
-            world::World,
+            build::StoredBuild, moment::Moment, pending_upload::PendingUpload, project::Project,
+            records::find, world::World,
         },
     },
     service::api::uploads::{
@@ -34,7 +34,7 @@ impl Answer<GetBuildUploadParts> for World {
         request: GetBuildUploadParts,
         caller: &Caller,
     ) -> Result<Answered<UploadPartUrls>, ApiError> {
-        // This operation has no 404 and no 403.
+        // This operation has no 404 and no 403, because it takes no key (supplement 10.5).
         let unknown = || ApiError::invalid(NOT_FOUND);
         let uploads = &self.project(caller).map_err(|_| unknown())?.storage.uploads;
         let is_requested =
@@ -79,6 +79,7 @@ impl Answer<CompleteBuildUpload> for World {
             None => check_file(upload).map(|()| Some("success".to_owned())),
         }
         .map_err(ApiError::invalid)?;
+        // A multipart upload answers with the build id, a single-part upload with a status (supplement 10.7).
         let build_id = status.is_none().then(|| upload.build.id.clone());
         let id = upload.build.id.clone();
 
@@ -94,7 +95,7 @@ impl Project {
     /// Creates the build of a complete upload.
     fn finish(&mut self, upload: PendingUpload, now: Moment) {
         let PendingUpload { build, parts, .. } = upload;
-        let build = Build { status: self.ready_status().to_owned(), created: now, ..build };
+        let build = StoredBuild { status: self.ready_status().to_owned(), created: now, ..build };
         self.storage.contents.insert(build.id.clone(), parts.into_values().collect());
         self.builds.insert(build.id.clone(), Arc::new(build));
     }

@@ -88,6 +88,7 @@ impl SandboxKey {
             (None, None) => {
                 Err(ApiError::unauthorized("Organization API keys need a route with /project/{projectId}"))
             }
+            // Whether the project exists is checked with the records.
             (None, Some(named)) => Ok(named.to_owned()),
             (Some(own), Some(named)) if own != named => {
                 Err(ApiError::forbidden("API key does not match the project"))
@@ -128,6 +129,7 @@ pub(super) fn authorize(
     access: Access,
 ) -> Result<Caller, ApiError> {
     let conditions = FileConditions::from_headers(headers);
+    // An operation without a key ignores a key that is sent (specification, Authentication).
     if let (Access::NoKey, Some(project)) = (access, project) {
         return Ok(Caller { project: project.to_owned(), key_id: "none", conditions });
     }
@@ -136,6 +138,7 @@ pub(super) fn authorize(
     }
 
     let key = find_key(headers).ok_or_else(|| ApiError::unauthorized("Invalid API key"))?;
+    // The state is checked before the project, so that an expired key is reported as expired for every project.
     key.check_state()?;
     let project = key.project_for(project)?;
 

@@ -19,8 +19,8 @@ use crate::sandbox::{
     model::blob_store,
 };
 
-/// Furthest that one request advances the clock, in seconds: a hundred years.
-const LONGEST_ADVANCE_S: f64 = 100.0 * 365.0 * 86_400.0;
+/// Maximum by which one request advances the clock, in seconds: a hundred years.
+const MAX_ADVANCE_S: f64 = 100.0 * 365.0 * 86_400.0;
 
 /// Returns the control routes.
 pub(super) fn router(state: &Arc<SandboxState>) -> Router {
@@ -55,8 +55,8 @@ struct ClockAdvance {
 
 async fn advance_clock(State(state): SharedState, body: Bytes) -> Result<BufferedReply, BufferedReply> {
     let ClockAdvance { advance_seconds } = parse(&body)?;
-    if !(0.0..=LONGEST_ADVANCE_S).contains(&advance_seconds) {
-        return Err(invalid(&format!("advance_seconds: must be from 0 to {LONGEST_ADVANCE_S}")));
+    if !(0.0..=MAX_ADVANCE_S).contains(&advance_seconds) {
+        return Err(invalid(&format!("advance_seconds: must be from 0 to {MAX_ADVANCE_S}")));
     }
 
     let mut world = state.world();

@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// A request for an operation.
-pub(super) struct OperationRequest {
+pub(super) struct ReceivedRequest {
     pub(super) endpoint: Endpoint,
     /// Decoded values of the path, including the project.
     pub(super) path: Fields,
@@ -39,12 +39,12 @@ pub(super) struct OperationRequest {
 
 impl SandboxState {
     /// Executes a request and returns the reply, which may be an error of the service.
-    pub(super) fn execute(&self, request: &OperationRequest) -> BufferedReply {
+    pub(super) fn execute(&self, request: &ReceivedRequest) -> BufferedReply {
         self.answer(request).unwrap_or_else(|error| BufferedReply::json(error.status, &error.body))
     }
 
     /// Passes a reply to the observer and returns the reply.
-    pub(super) fn observe(&self, request: &OperationRequest, reply: BufferedReply) -> BufferedReply {
+    pub(super) fn observe(&self, request: &ReceivedRequest, reply: BufferedReply) -> BufferedReply {
         if let Some(observer) = &self.observer {
             observer(&Exchange {
                 method: request.head.method.clone(),
@@ -58,7 +58,7 @@ impl SandboxState {
         reply
     }
 
-    fn answer(&self, request: &OperationRequest) -> Result<BufferedReply, ApiError> {
+    fn answer(&self, request: &ReceivedRequest) -> Result<BufferedReply, ApiError> {
         let endpoint = request.endpoint;
         let project = self.project_of(request);
         let caller = authentication::authorize(&request.head.headers, project.as_deref(), endpoint.access)?;
@@ -67,7 +67,7 @@ impl SandboxState {
         let mut world = self.world();
         world.update_now();
 
-        // Operations without a key have no 403. Their answers report an unknown project as their contract says.
+        // An operation without a key has no 403. Its answer reports an unknown project in another way.
         if endpoint.access != Access::NoKey {
             world.project(&caller)?;
         }
@@ -82,12 +82,13 @@ impl SandboxState {
         }
     }
 
-    /// Reads and checks the fields of a request. Fields of the test-management system get their name in the catalog.
-    fn checked_fields(&self, request: &OperationRequest) -> Result<Fields, ApiError> {
+    /// Reads and checks the fields of a request. Fields of the test-management system get the name of the contract.
+    fn checked_fields(&self, request: &ReceivedRequest) -> Result<Fields, ApiError> {
         let endpoint = request.endpoint;
         let query = request.head.uri.query().unwrap_or_default();
         let body = request.body.as_ref().ok_or_else(request_fields::too_large)?;
         let mut path = request.path.clone();
+        // The project of the path is not a field: as a field it would replace the `project_id` of a body.
         path.shift_remove(PROJECT_ID);
 
         let mut fields = request_fields::read(&endpoint, path, query, body)?;
@@ -98,7 +99,7 @@ impl SandboxState {
 
     /// Returns the project of the path. On the knowledge host, where no path names a project, returns the project
     /// that owns the run of the path.
-    fn project_of(&self, request: &OperationRequest) -> Option<String> {
+    fn project_of(&self, request: &ReceivedRequest) -> Option<String> {
         let text = |name| request.path.get(name).and_then(Value::as_str);
         if let Some(project) = text(PROJECT_ID) {
             return Some(project.to_owned());
@@ -110,14 +111,14 @@ impl SandboxState {
             return owner;
         }
 
-        // An unknown run is a 404 for an organization key too: any project serves to get there.
+        // An unknown run is a 404 for an organization key too. Any project leads to this answer.
         let key = authentication::find_key(&request.head.headers)?;
         let any_project = || self.world().projects().keys().next().cloned();
         key.is_of_organization().then(any_project).flatten()
     }
 }
 
-/// Renames fields of the answer for a deployment that has its own word for the test-management system.
+/// Renames fields of the answer for a deployment that has its own name for the test-management system.
 fn rename_tmsys(body: &mut Value, word: &str) {
     let Value::Object(fields) = body else { return };
     if word == "tmsys" {

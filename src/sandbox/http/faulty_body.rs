@@ -22,7 +22,7 @@ pub(super) fn filler(length: u64) -> Body {
     }))
 }
 
-/// Makes the response state `length` bytes, which is more than it sends.
+/// Makes the response state a length of `length` bytes, which exceeds its body.
 ///
 /// The body becomes a stream, because hyper rejects a wrong length of a body whose size it knows.
 pub(super) fn overstate_length(response: &mut Response, length: usize) {

@@ -72,7 +72,7 @@ const fn once() -> u32 {
 }
 
 impl InjectedFault {
-    /// Returns what is wrong with the description of the fault.
+    /// Returns the first error in the description of the fault.
     pub(super) fn violation(&self) -> Option<String> {
         let is_known = |name: &str| [PUT_PART, GET_FILE].contains(&name) || catalog::find(name).is_some();
         if let Some(name) = self.operation.as_deref().filter(|name| !is_known(name)) {
@@ -147,16 +147,17 @@ impl InjectedFault {
         }
 
         let mut response = reply.into_response();
-        self.spoil_length(&mut response, full_length);
+        self.apply_length_fault(&mut response, full_length);
         self.set_headers(response.headers_mut());
 
         response
     }
 
-    /// Replaces the body with filler, or makes the response state a wrong length, as far as the fault says so.
-    fn spoil_length(&self, response: &mut Response, full_length: usize) {
+    /// Replaces the body with filler bytes, or makes the response state a wrong length, if the fault has such a field.
+    fn apply_length_fault(&self, response: &mut Response, full_length: usize) {
         if let Some(bytes) = self.bytes {
             *response.body_mut() = filler(bytes);
+            // The filler is sent in chunks, without a stated length.
             response.headers_mut().remove(header::CONTENT_LENGTH);
         }
 

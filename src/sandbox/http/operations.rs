@@ -15,17 +15,17 @@ use crate::{
     sandbox::{
         answers::endpoints::Endpoint,
         http::{
-            execution::OperationRequest,
+            execution::ReceivedRequest,
             injected_fault::InjectedFault,
             reply::ConnectionReset,
-            state::{BASE, SandboxState},
+            state::{API_PREFIX, SandboxState},
         },
     },
     service::{catalog::OperationEntry, tool::PROJECT_ID},
 };
 
 /// Largest body that is read, in bytes.
-const LARGEST_BODY: usize = 16 * 1024 * 1024;
+const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
 /// Handles a request for an operation, including the fault that is injected into it.
 pub(super) async fn handle(
@@ -40,8 +40,8 @@ pub(super) async fn handle(
         Ok(path) => path.iter().map(|(name, value)| (name.to_owned(), Value::from(value))).collect(),
         Err(_) => undecodable_path(&endpoint, head.uri.path()),
     };
-    let body = to_bytes(body, LARGEST_BODY).await.ok();
-    let request = OperationRequest { endpoint, path, head, body };
+    let body = to_bytes(body, MAX_BODY_BYTES).await.ok();
+    let request = ReceivedRequest { endpoint, path, head, body };
 
     let fault = state.fault_queue().take(endpoint.name);
     let mut response = match fault {
@@ -49,7 +49,9 @@ pub(super) async fn handle(
         Some(fault) => respond_with_fault(&state, &request, &fault).await,
     };
 
+    // Clients compare the time of the service with their own. An injected `Date` has precedence.
     response.headers_mut().entry(header::DATE).or_insert(state.date());
+    // A closed connection has no status.
     if response.extensions().get::<ConnectionReset>().is_none() {
         state.request_log().set_status(number, response.status().as_u16());
     }
@@ -60,9 +62,10 @@ pub(super) async fn handle(
 /// Returns the response to a request into which `fault` is injected.
 async fn respond_with_fault(
     state: &SandboxState,
-    request: &OperationRequest,
+    request: &ReceivedRequest,
     fault: &InjectedFault,
 ) -> Response {
+    // With `after`, the service carries out the operation and the answer is lost.
     let early_reply = fault.after.then(|| state.execute(request));
     fault.wait().await;
     if fault.replaces() {
@@ -76,7 +79,7 @@ async fn respond_with_fault(
 
 /// Returns path fields with the replacement character for a path that is not UTF-8. No record has such an id.
 fn undecodable_path(entry: &OperationEntry, path: &str) -> Fields {
-    let project = path.starts_with(&format!("{BASE}/project/")).then_some(PROJECT_ID);
+    let project = path.starts_with(&format!("{API_PREFIX}/project/")).then_some(PROJECT_ID);
     entry
         .request
         .path_fields()

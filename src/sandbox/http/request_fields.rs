@@ -38,6 +38,7 @@ pub(super) fn read(endpoint: &Endpoint, path: Fields, query: &str, body: &[u8]) 
         !endpoint.request.is_in_body(name) && !endpoint.request.own_arguments.contains(&name.as_str())
     });
 
+    // The contract states bodies of `POST` and `PATCH`, and one optional body of `DELETE` (supplement 6.5).
     let has_body =
         endpoint.request.has_body() || !(endpoint.request.body_fields.is_empty() || body.is_empty());
     if has_body {
@@ -59,6 +60,8 @@ pub(super) fn read(endpoint: &Endpoint, path: Fields, query: &str, body: &[u8]) 
         for violation in violations {
             fields.shift_remove(violation.path.split('.').next().unwrap_or_default());
         }
+
+        // Without a removed field, another rule between fields may be broken.
         violations = check_fields(endpoint, &mut fields, mode);
     }
 

@@ -16,7 +16,7 @@ use crate::{
         http::{
             control, operations,
             reply::BufferedReply,
-            state::{BASE, SandboxState},
+            state::{API_PREFIX, SandboxState},
             storage_host,
         },
     },
@@ -44,6 +44,7 @@ pub(super) fn router(state: &Arc<SandboxState>) -> Router {
         }
     }
 
+    // The log also contains requests without a route, because a client that sends one has a defect.
     let refusal = |status: StatusCode, error: &'static str| {
         let state = Arc::clone(state);
         move |request: Request| std::future::ready(refuse(&state, request, status, error))
@@ -58,11 +59,11 @@ pub(super) fn router(state: &Arc<SandboxState>) -> Router {
 
 /// Returns the prefixes under which an operation is served. Without a key, only the path can name the project.
 fn prefixes(entry: &OperationEntry) -> Vec<String> {
-    let below_project = format!("{BASE}/project/{PROJECT}");
+    let below_project = format!("{API_PREFIX}/project/{PROJECT}");
     match entry.request.url_base {
         UrlBase::Project | UrlBase::NamedProject if entry.access == Access::NoKey => vec![below_project],
-        UrlBase::Project | UrlBase::NamedProject => vec![below_project, BASE.to_owned()],
-        UrlBase::Base => vec![BASE.to_owned()],
+        UrlBase::Project | UrlBase::NamedProject => vec![below_project, API_PREFIX.to_owned()],
+        UrlBase::Base => vec![API_PREFIX.to_owned()],
         UrlBase::Knowledge => vec![String::new()],
     }
 }

@@ -77,6 +77,7 @@ impl std::fmt::Debug for Sandbox {
 /// Accepts connections until the task is aborted, which also closes the connections.
 async fn accept(listener: TcpListener, router: Router) {
     let mut connections = JoinSet::new();
+
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -93,7 +94,7 @@ async fn accept(listener: TcpListener, router: Router) {
 
 /// Serves the requests of one connection.
 async fn serve(stream: TcpStream, router: Router) {
-    // Without this option, small answers wait for a full packet. If it cannot be set, answers are only slower.
+    // Without this option, small answers wait for a full packet. A failure to set it only makes answers slower.
     drop(stream.set_nodelay(true));
 
     let router = TowerToHyperService::new(router);
@@ -102,6 +103,7 @@ async fn serve(stream: TcpStream, router: Router) {
         async move {
             match response.await {
                 Ok(response) => error_if_reset(response),
+                // The error type of the router has no values.
                 Err(never) => match never {},
             }
         }

@@ -20,7 +20,7 @@ use crate::sandbox::{
 };
 
 /// Path prefix of the main API.
-pub(super) const BASE: &str = "/api/v1";
+pub(super) const API_PREFIX: &str = "/api/v1";
 
 /// The state that all requests of a sandbox share.
 pub(super) struct SandboxState {
@@ -50,7 +50,7 @@ impl SandboxState {
 
     /// Returns the base URL of the main API.
     pub(super) fn base_url(&self) -> String {
-        format!("http://{}{BASE}", self.address)
+        format!("http://{}{API_PREFIX}", self.address)
     }
 
     /// Returns the URL of the knowledge host.
@@ -116,7 +116,7 @@ pub(super) fn path_and_query(head: &Parts) -> String {
     head.uri.path_and_query().map_or_else(|| head.uri.path().to_owned(), ToString::to_string)
 }
 
-/// Locks a mutex. A poisoned lock is used as it is: the state of a test double needs no protection from panics.
+/// Locks a mutex. A poisoned lock is ignored: after a panic, the records of a sandbox need no protection.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -30,7 +30,7 @@ pub(super) async fn refuse(body: Body, status: StatusCode, code: &str, message: 
     error(status, code, message)
 }
 
-/// Reads a body to its end. A client that is still writing when the connection closes may never see the answer.
+/// Reads a body to its end. A client that is still sending when the connection closes may not receive the answer.
 pub(super) async fn drain(body: Body) {
     let mut chunks = body.into_data_stream();
     while let Some(Ok(_)) = chunks.next().await {}

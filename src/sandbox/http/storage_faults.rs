@@ -20,7 +20,7 @@ const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
 /// Returns the response to a request into which `fault` is injected.
 pub(super) async fn respond_with_fault(fault: &InjectedFault, request: Request, next: Next) -> Response {
     if fault.replaces() && !fault.after {
-        // A reset must not wait for the body: the client sees the connection break while it sends.
+        // A reset does not wait for the body, so that the connection closes while the client sends.
         if !fault.resets() {
             drain(request.into_body()).await;
         }

@@ -37,6 +37,7 @@ pub(super) fn router(state: &Arc<SandboxState>) -> Router {
         .route("/artifacts/{player}/{*name}", get(get_artifact))
         .route("/builds/{build}/file", put(put_file))
         .route("/builds/{build}/parts/{upload}/{number}", put(put_part))
+        // Only existing routes are checked. Other paths answer `NoSuchKey` without a signature.
         .route_layer(signature_check)
         .fallback(no_file)
         .method_not_allowed_fallback(wrong_method)
@@ -71,6 +72,7 @@ async fn log_and_inject(State(state): State<Arc<SandboxState>>, request: Request
 /// Passes on a request whose address is signed and has not expired.
 async fn check_signature(State(state): State<Arc<SandboxState>>, request: Request, next: Next) -> Response {
     let path = format!("{STORAGE_PREFIX}{}", request.uri().path());
+    // The lock is released before the request is passed on, which locks the world again.
     let now = {
         let mut world = state.world();
         world.update_now();

@@ -65,6 +65,7 @@ impl UploadTarget<'_> {
             return no_upload();
         }
 
+        // The world is not locked while the bytes arrive, which may take long.
         let blob = match state.blob_store.receive(body).await {
             Ok(blob) => blob,
             Err(failure) => {

@@ -1,8 +1,8 @@
-//! One attempt of a job, which is a run. It follows from the job, like the timeline that it belongs to.
+//! One attempt of a job, which is a run. An attempt is computed from the job, like the timeline that contains it.
 
 use crate::sandbox::model::{
     ids,
-    job::Job,
+    job::SimulatedJob,
     moment::{Millis, Moment},
     outcome::{BugFinding, RunResult, ScriptedOutcome},
     progress::RunProgress,
@@ -32,7 +32,7 @@ pub(crate) struct RunAttempt {
 
 impl RunAttempt {
     /// Creates attempt `number` (from 0) of a job. `stop` is the moment at which the job is stopped.
-    pub(super) fn from_job(job: &Job, number: usize, created: Moment, stop: Option<Moment>) -> Self {
+    pub(super) fn from_job(job: &SimulatedJob, number: usize, created: Moment, stop: Option<Moment>) -> Self {
         let players = &job.test.players;
         let started = created + STARTING;
         let passed = ScriptedOutcome::passed();
@@ -72,7 +72,7 @@ impl RunAttempt {
         self.findings.iter().filter(move |(_, at)| *at <= now)
     }
 
-    /// Returns the result of a player: the result of its first step that did not pass.
+    /// Returns the result of a player, which is that of its first step that did not pass.
     pub(crate) fn player_result(&self, spans: &[StepSpan]) -> RunResult {
         let unpassed = spans.iter().find(|span| span.result != Some(RunResult::Success));
         unpassed.map_or(RunResult::Success, |span| span.result.unwrap_or(self.result))
@@ -104,6 +104,7 @@ fn natural_end(players: &[ScriptedPlayer], outcome: &ScriptedOutcome, started: M
         player.steps.iter().take(steps).fold(started, |at, step| at + step.duration)
     };
 
+    // A timeout or an error ends the attempt at the step of the outcome, for all players.
     if outcome.result.is_cut_off() {
         let player = players.get(outcome.player);
         return player.map_or(started, |player| end_of_step(player, Some(outcome.step)));

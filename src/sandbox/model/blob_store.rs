@@ -51,6 +51,7 @@ impl BlobStore {
             size += chunk.len() as u64;
         }
 
+        // A file of tokio writes in the background. Without the flush the last bytes may be missing.
         file.flush().await?;
         let etag = format!("{:032x}", u128::from_be_bytes(digest.finalize().into()));
 
@@ -86,9 +87,9 @@ impl BlobStore {
 }
 
 /// Returns a body of the bytes of several files. The files are read while the body is sent.
-pub(crate) fn stream_blobs(parts: Vec<Arc<Blob>>) -> Body {
-    let opened = stream::iter(parts).then(|piece| async move {
-        let path: PathBuf = piece.path.to_path_buf();
+pub(crate) fn stream_blobs(blobs: Vec<Arc<Blob>>) -> Body {
+    let opened = stream::iter(blobs).then(|blob| async move {
+        let path: PathBuf = blob.path.to_path_buf();
         File::open(path).await.map(|file| ReaderStream::with_capacity(file, CHUNK))
     });
     Body::from_stream(opened.try_flatten())

@@ -1,10 +1,10 @@
-//! Bugs of the game, and their review by people (specification, Bug).
+//! Bugs of the app, and their review by people (specification, Bug).
 
 use crate::{fields::Fields, sandbox::model::moment::Moment, service::api::bugs::Severity};
 
-/// A fault of the game that runs can detect.
+/// A defect of the app that runs can detect.
 #[derive(Debug)]
-pub(crate) struct Bug {
+pub(crate) struct StoredBug {
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) description: String,
@@ -21,7 +21,7 @@ pub(crate) struct Bug {
 /// A person's review of a bug.
 #[derive(Debug)]
 pub(crate) struct BugReview {
-    /// When the bug was reviewed. All occurrences up to then count as reviewed.
+    /// Time of the review. All occurrences before it count as reviewed.
     pub(crate) at: Moment,
     pub(crate) reviewer: String,
     pub(crate) comment: Option<String>,
@@ -30,7 +30,7 @@ pub(crate) struct BugReview {
 }
 
 impl BugReview {
-    /// Returns the word of the service for the status.
+    /// Returns the name that the service uses for the status.
     pub(crate) const fn status(&self) -> &'static str {
         if self.archived { "archived" } else { "active" }
     }

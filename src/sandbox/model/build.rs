@@ -4,7 +4,7 @@ use crate::{sandbox::model::moment::Moment, service::api::Open};
 
 /// A build in build storage.
 #[derive(Debug)]
-pub(crate) struct Build {
+pub(crate) struct StoredBuild {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) platform: String,

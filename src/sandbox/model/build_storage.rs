@@ -28,7 +28,7 @@ impl Default for BuildStorage {
 
 impl BuildStorage {
     /// Removes the uploads that have expired, with their parts and their reserved space.
-    pub(crate) fn end_expired(&mut self, now: Moment) {
+    pub(super) fn end_expired(&mut self, now: Moment) {
         self.uploads.retain(|_, upload| now < upload.ends);
     }
 }

@@ -6,7 +6,7 @@ use crate::sandbox::model::moment::{Millis, Moment};
 
 /// The clock of one sandbox.
 #[derive(Debug)]
-pub(crate) struct SimulatedClock {
+pub(super) struct SimulatedClock {
     speed: f64,
     /// Simulated time at `since`, plus what the clock was advanced by.
     base: Moment,

@@ -1,9 +1,9 @@
-//! Deployment configs: where and on what tests run (supplement 11).
+//! Deployment configs: the devices that tests run on, and the source of their builds (supplement 11).
 
 /// Build source of configs that accept a `build_id`.
 const BUILD_STORAGE: &str = "build-storage";
 
-/// A deployment config: where and on what tests run.
+/// A deployment config: the devices that tests run on, and the source of their builds.
 #[derive(Debug)]
 pub(crate) struct DeviceConfig {
     pub(crate) id: String,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::sandbox::model::{build::Build, job::Starter, moment::Moment};
+use crate::sandbox::model::{build::StoredBuild, job::Starter, moment::Moment};
 
 /// An execution of a test plan.
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub(crate) struct Execution {
     pub(crate) id: String,
     pub(crate) plan: String,
     pub(crate) plan_name: String,
-    pub(crate) build: Option<Arc<Build>>,
+    pub(crate) build: Option<Arc<StoredBuild>>,
     pub(crate) created: Moment,
     pub(crate) started_by: Starter,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    sandbox::model::{attempt::RunAttempt, job::Job},
+    sandbox::model::{attempt::RunAttempt, job::SimulatedJob},
     service::api::exports::ExportWarning,
 };
 
@@ -17,10 +17,10 @@ pub(crate) struct ExportBatch {
     /// Name of the created run or plan. A name is generated if it is absent.
     pub(crate) name: Option<String>,
     pub(crate) runs: Vec<String>,
-    pub(crate) suites: BTreeSet<u32>,
+    pub(super) suites: BTreeSet<u32>,
     pub(crate) cases: u32,
     pub(crate) skipped: Vec<u64>,
-    pub(crate) warnings: Vec<ExportWarning>,
+    pub(super) warnings: Vec<ExportWarning>,
 }
 
 impl ExportBatch {
@@ -30,7 +30,7 @@ impl ExportBatch {
     }
 
     /// Adds the results of a run.
-    pub(crate) fn add(&mut self, job: &Job, run: &RunAttempt) {
+    pub(crate) fn add(&mut self, job: &SimulatedJob, run: &RunAttempt) {
         self.runs.push(run.id.clone());
         if job.test.cases.is_empty() {
             self.warn("no_case_mapping", "The test is not linked to any case.", job, run, None);
@@ -54,7 +54,14 @@ impl ExportBatch {
         }
     }
 
-    fn warn(&mut self, kind: &str, message: &str, job: &Job, run: &RunAttempt, details: Option<String>) {
+    fn warn(
+        &mut self,
+        kind: &str,
+        message: &str,
+        job: &SimulatedJob,
+        run: &RunAttempt,
+        details: Option<String>,
+    ) {
         self.warnings.push(ExportWarning {
             r#type: kind.to_owned(),
             message: message.to_owned(),

@@ -54,6 +54,7 @@ mod tests {
                 assert_eq!(parent_of(normalized), parent, "{path}");
             }
         }
+
         assert_eq!(child_of(ROOT, "Levels"), "Levels");
         assert_eq!(child_of("Levels", "World 1"), "Levels/World 1");
     }

@@ -47,7 +47,7 @@ impl IdSource {
 }
 
 /// Returns the run id of a retry of the job whose first run is `first`.
-pub(crate) fn later_run(first: &str, attempt: usize) -> String {
+pub(super) fn later_run(first: &str, attempt: usize) -> String {
     letters(hash(&[first, &attempt.to_string()]), RUN_ID_LENGTH)
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn etag(dialect: Dialect, words: &[&str]) -> String {
 
 /// Returns a number that depends only on `words`.
 pub(crate) fn hash(words: &[&str]) -> u64 {
-    // FNV-1a: short, and the same on every platform.
+    // FNV-1a gives the same value on every platform, unlike the hasher of the standard library.
     let bytes = words.iter().flat_map(|word| word.bytes().chain([0]));
     mix(bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)))
 }

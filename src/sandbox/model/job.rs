@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::{
     fields::Fields,
     sandbox::model::{
-        build::Build,
+        build::StoredBuild,
         device_config::{Device, DeviceConfig},
         ids,
         moment::Moment,
@@ -18,7 +18,7 @@ use crate::{
 
 /// A job as it was requested, and whether it was stopped. The timeline of the job follows from these facts.
 #[derive(Debug)]
-pub(crate) struct Job {
+pub(crate) struct SimulatedJob {
     pub(crate) id: String,
     /// Id of the run of the first attempt.
     pub(crate) first_run: String,
@@ -51,7 +51,7 @@ pub(crate) struct PlayerDevice {
     pub(crate) config: Arc<DeviceConfig>,
     /// `None`: the config has no working device.
     pub(crate) device: Option<Device>,
-    pub(crate) build: Option<Arc<Build>>,
+    pub(crate) build: Option<Arc<StoredBuild>>,
 }
 
 /// Who started a job.
@@ -75,14 +75,14 @@ impl Starter {
     }
 }
 
-impl Job {
+impl SimulatedJob {
     /// Returns the build of the first player.
-    pub(crate) fn build(&self) -> Option<&Arc<Build>> {
+    pub(crate) fn build(&self) -> Option<&Arc<StoredBuild>> {
         self.player_devices.first()?.build.as_ref()
     }
 
     /// Returns whether an attempt of this job has, or may still get, the run id `run`.
-    pub(crate) fn may_have_run(&self, run: &str) -> bool {
+    pub(super) fn may_have_run(&self, run: &str) -> bool {
         let is_later_run = |attempt| ids::later_run(&self.first_run, attempt) == run;
         self.first_run == run || (1..=usize::from(self.retries)).any(is_later_run)
     }

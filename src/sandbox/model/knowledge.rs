@@ -11,7 +11,7 @@ pub(crate) enum KnowledgeScope {
 }
 
 impl KnowledgeScope {
-    /// Returns the word of the service.
+    /// Returns the name that the service uses.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Project => "project",
@@ -29,7 +29,7 @@ impl KnowledgeScope {
     }
 }
 
-/// A file in knowledge storage. Hidden files, `.{name}.meta.json`, describe the file next to them.
+/// A file in knowledge storage. A hidden file `.{name}.meta.json` holds the metadata of the file `{name}`.
 #[derive(Debug)]
 pub(crate) struct StoredKnowledgeFile {
     pub(crate) scope: KnowledgeScope,

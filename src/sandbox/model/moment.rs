@@ -15,11 +15,11 @@ pub(crate) type Millis = i64;
 pub(crate) struct Moment(i64);
 
 impl Moment {
-    /// 2026-03-02T09:15:00Z, when every sandbox starts.
+    /// 2026-03-02T09:15:00Z, the initial time of every sandbox.
     pub(crate) const START: Self = Self(1_772_442_900_000);
 
     /// The latest moment of a clock. It is far from the end of the calendar, so that spans can be added unchecked.
-    pub(crate) const LATEST: Self = Self(200_000_000_000_000);
+    pub(super) const LATEST: Self = Self(200_000_000_000_000);
 
     /// Returns this moment as a timestamp.
     pub(crate) fn timestamp(self) -> Timestamp {

@@ -33,7 +33,7 @@ pub(crate) enum RunResult {
 }
 
 impl RunResult {
-    /// Returns the word of the service.
+    /// Returns the name that the service uses.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Success => "SUCCESS",

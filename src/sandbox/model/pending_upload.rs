@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::sandbox::model::{blob_store::Blob, build::Build, moment::Moment};
+use crate::sandbox::model::{blob_store::Blob, build::StoredBuild, moment::Moment};
 
 /// An upload that is not complete.
 #[derive(Debug)]
 pub(crate) struct PendingUpload {
     /// The build that the upload creates.
-    pub(crate) build: Build,
+    pub(crate) build: StoredBuild,
     pub(crate) object_key: String,
     /// `None`: a single-part upload.
     pub(crate) multipart: Option<MultipartLayout>,

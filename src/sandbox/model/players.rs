@@ -12,7 +12,7 @@ use crate::{
         test_content::{expectations, is_collection},
     },
     service::api::{
-        steps::StepBody,
+        step_body::StepBody,
         tests::{TestContent, TestPlayer},
     },
 };
@@ -31,6 +31,7 @@ impl Project {
         let ordered = content.player_order.iter().filter_map(|key| content.players_by_key.get(key));
         let player = |player: &TestPlayer| ScriptedPlayer { steps: self.steps(name, player, before) };
         let players: Vec<_> = ordered.map(player).collect();
+        // Every test that starts needs a player, also one that was written without any.
         if players.is_empty() { vec![player(&TestPlayer::default())] } else { players }
     }
 

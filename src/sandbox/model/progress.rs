@@ -11,7 +11,7 @@ pub(crate) enum RunProgress {
 }
 
 impl RunProgress {
-    /// Returns the word of the service.
+    /// Returns the name that the service uses.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Initializing => "INITIALIZING",
@@ -21,7 +21,7 @@ impl RunProgress {
     }
 
     /// Returns the progress at `now` of what lasts from `start` to `end`. `None` means never.
-    pub(crate) fn between(start: Option<Moment>, end: Option<Moment>, now: Moment) -> Self {
+    pub(super) fn between(start: Option<Moment>, end: Option<Moment>, now: Moment) -> Self {
         if end.is_some_and(|end| end <= now) {
             Self::Completed
         } else if start.is_some_and(|start| start <= now) {

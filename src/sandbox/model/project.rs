@@ -6,14 +6,14 @@ use indexmap::IndexMap;
 
 use crate::{
     sandbox::model::{
-        bug::Bug,
-        build::Build,
+        bug::StoredBug,
+        build::StoredBuild,
         build_storage::BuildStorage,
         device_config::DeviceConfig,
         dialect::Dialect,
         execution::Execution,
         folder::Folder,
-        job::Job,
+        job::SimulatedJob,
         knowledge::StoredKnowledgeFile,
         records::{Records, Versions},
         saved_test::SavedTest,
@@ -21,7 +21,7 @@ use crate::{
     },
     service::api::{
         configs::{AgentConfig, CredentialKind},
-        steps::SharedStep,
+        shared_steps::SharedStep,
     },
 };
 
@@ -42,12 +42,12 @@ pub(crate) struct Project {
     pub(crate) configs: Records<DeviceConfig>,
     pub(crate) agent_configs: Records<AgentConfig>,
     pub(crate) credential_kinds: Vec<CredentialKind>,
-    pub(crate) builds: Records<Build>,
+    pub(crate) builds: Records<StoredBuild>,
     pub(crate) storage: BuildStorage,
     pub(crate) plans: Records<SavedPlan>,
-    pub(crate) bugs: IndexMap<String, Bug>,
+    pub(crate) bugs: IndexMap<String, StoredBug>,
     /// Oldest first.
-    pub(crate) jobs: IndexMap<String, Job>,
+    pub(crate) jobs: IndexMap<String, SimulatedJob>,
     /// Oldest first.
     pub(crate) executions: IndexMap<String, Execution>,
     pub(crate) knowledge: Vec<StoredKnowledgeFile>,
@@ -80,7 +80,7 @@ impl Project {
     }
 
     /// Returns the newest build for devices of `kind`.
-    pub(crate) fn newest_build(&self, kind: &str) -> Option<&Arc<Build>> {
+    pub(crate) fn newest_build(&self, kind: &str) -> Option<&Arc<StoredBuild>> {
         self.builds
             .values()
             .filter(|build| build.platform.split('-').next() == Some(kind))

@@ -31,6 +31,7 @@ impl Project {
             }
         }
 
+        // Nothing is deleted if the upload would fail all the same.
         if missing == 0 {
             for build in chosen {
                 self.delete_build(&build);
@@ -43,9 +44,7 @@ impl Project {
         self.storage.contents.remove(id);
         self.builds.shift_remove(id);
     }
-}
 
-impl Project {
     /// Returns the status of a build that can be started.
     pub(crate) fn ready_status(&self) -> &'static str {
         match self.dialect {
@@ -57,7 +56,9 @@ impl Project {
     /// Returns when the latest job with `build` was created.
     pub(crate) fn last_use(&self, build: &str) -> Option<Moment> {
         let uses = self.jobs.values().filter(|job| {
-            job.player_devices.iter().any(|seat| seat.build.as_ref().is_some_and(|used| used.id == build))
+            job.player_devices
+                .iter()
+                .any(|player_device| player_device.build.as_ref().is_some_and(|used| used.id == build))
         });
         uses.map(|job| job.created).max()
     }

@@ -48,7 +48,7 @@ impl TestKind {
         [Self::Verification, Self::Discovery, Self::Task].into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Returns the word of the service.
+    /// Returns the name that the service uses.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Verification => "verification",

@@ -4,7 +4,7 @@ use crate::sandbox::model::{
     moment::Moment, outcome::RunResult, progress::RunProgress, saved_test::ScriptedPlayer,
 };
 
-/// When a step is carried out, and how it ends. A step that is never reached has no times.
+/// When a step is carried out, and how it ends. A step that is not reached has no times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StepSpan {
     pub(crate) start: Option<Moment>,
@@ -13,7 +13,7 @@ pub(crate) struct StepSpan {
 }
 
 impl StepSpan {
-    const NEVER: Self = Self { start: None, end: None, result: None };
+    const NOT_REACHED: Self = Self { start: None, end: None, result: None };
 
     const fn completed(start: Moment, end: Moment, result: RunResult) -> Self {
         Self { start: Some(start), end: Some(end), result: Some(result) }
@@ -47,7 +47,7 @@ pub(super) fn step_spans(
         let is_skipped = verdict.is_some_and(|(last, _)| index > last);
 
         spans.push(match (cut_off, verdict) {
-            (Some((cut_off, _)), _) if start >= cut_off => StepSpan::NEVER,
+            (Some((cut_off, _)), _) if start >= cut_off => StepSpan::NOT_REACHED,
             _ if is_skipped => StepSpan::skipped(start),
             (Some((cut_off, result)), _) if end >= cut_off => StepSpan::completed(start, cut_off, result),
             (_, Some((last, result))) if index == last => StepSpan::completed(start, end, result),

@@ -8,7 +8,7 @@ use crate::{
     sandbox::model::saved_test::{CaseLink, ScriptedStep},
     service::api::{
         Open,
-        steps::{ExpectedResult, StepBody},
+        step_body::{ExpectedResult, StepBody},
         tests::{TestContent, TestItem},
     },
 };
@@ -40,7 +40,7 @@ pub(crate) fn derive(step: &mut StepBody) {
 }
 
 /// Returns the texts of the expected results.
-pub(crate) fn expectations(step: &StepBody) -> Vec<String> {
+pub(super) fn expectations(step: &StepBody) -> Vec<String> {
     step.expected_results.iter().flatten().map(|result| result.expected.clone()).collect()
 }
 
@@ -56,14 +56,14 @@ pub(crate) fn refers_to(content: &TestContent, collection: &str) -> bool {
     items.any(|item| is_collection(item) && item.collection_id.as_deref() == Some(collection))
 }
 
-/// Returns the linked cases. A case that is lost in `before` stays lost.
+/// Returns the linked cases. A case that does not exist according to `before` still does not exist.
 pub(crate) fn linked_cases(content: &TestContent, before: &[CaseLink]) -> Vec<CaseLink> {
     let links = content.tmsys.as_ref().and_then(|links| links.get("cases")).and_then(Value::as_array);
     let link = |link: &Value| {
         let suite = link.get("suite_id")?.as_u64().and_then(|suite| u32::try_from(suite).ok())?;
         let case = link.get("case_id")?.as_u64()?;
-        let lost = before.iter().any(|link| link.case == case && !link.exists);
-        Some(CaseLink { suite, case, exists: !lost })
+        let is_deleted = before.iter().any(|link| link.case == case && !link.exists);
+        Some(CaseLink { suite, case, exists: !is_deleted })
     };
     links.into_iter().flatten().filter_map(link).collect()
 }

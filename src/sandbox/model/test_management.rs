@@ -1,4 +1,4 @@
-//! The test-management system at the other end of the integration.
+//! The test-management system that receives the exports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,10 +51,8 @@ impl TestManagementSystem {
             ..earlier.clone()
         })
     }
-}
 
-impl TestManagementSystem {
-    /// Accepts the results of a batch. A batch without results creates nothing and is no success.
+    /// Accepts the results of a batch. A batch without results creates nothing and does not succeed.
     pub(crate) fn submit(&mut self, batch: ExportBatch) -> ExportResult {
         let several = batch.suites.len() > 1;
         let empty = batch.cases == 0;

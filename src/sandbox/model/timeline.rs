@@ -4,7 +4,7 @@
 
 use crate::sandbox::model::{
     attempt::{RunAttempt, STARTING},
-    job::Job,
+    job::SimulatedJob,
     moment::{Millis, Moment},
 };
 
@@ -43,7 +43,7 @@ pub(crate) enum JobStatus {
 }
 
 impl JobStatus {
-    /// Returns the word of the service.
+    /// Returns the name that the service uses.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Queued => "QUEUED",
@@ -58,7 +58,7 @@ impl JobStatus {
 
 impl Timeline {
     /// Creates the timeline of `job`.
-    pub(crate) fn from_job(job: &Job) -> Self {
+    pub(crate) fn from_job(job: &SimulatedJob) -> Self {
         let stop = job.stopped.as_ref().map(|stop| stop.at);
         let dequeued = job.created + QUEUED;
         let mut attempts = Vec::new();
@@ -66,6 +66,7 @@ impl Timeline {
 
         while let Some(created) = next.filter(|at| stop.is_none_or(|stop| stop > *at)) {
             let attempt = RunAttempt::from_job(job, attempts.len(), created, stop);
+            // Only execution failures are retried, never verdicts (specification, States and transitions).
             let is_retried = attempt.result.is_cut_off() && attempts.len() < usize::from(job.retries);
             next = is_retried.then_some(attempt.ended);
             attempts.push(attempt);
@@ -98,7 +99,7 @@ impl Timeline {
     }
 
     /// Returns whether the job has an attempt at any time.
-    pub(crate) fn has_attempts(&self) -> bool {
+    pub(super) fn has_attempts(&self) -> bool {
         !self.attempts.is_empty()
     }
 

@@ -71,8 +71,8 @@ impl World {
     /// Returns the project with the run of a player. The run may be in the past or in the future.
     pub(crate) fn project_with_run(&self, player: &str) -> Option<String> {
         let run = player.rsplit_once('-').map_or(player, |(run, _)| run);
-        let has = |project: &&Project| project.jobs.values().any(|job| job.may_have_run(run));
-        self.projects.values().find(has).map(|project| project.id.clone())
+        let has_run = |project: &&Project| project.jobs.values().any(|job| job.may_have_run(run));
+        self.projects.values().find(has_run).map(|project| project.id.clone())
     }
 
     /// Returns the unfinished upload of a build of any project.

@@ -9,7 +9,7 @@ use crate::{
     },
     service::api::{
         Open,
-        steps::StepBody,
+        step_body::StepBody,
         tests::{TestContent, TestItem, TestPlayer},
     },
 };
@@ -18,7 +18,7 @@ use crate::{
 const STEP: &str = "step";
 
 /// Returns the content that describes the players of `test`.
-pub(crate) fn written(test: &SavedTest) -> TestContent {
+pub(crate) fn content_of(test: &SavedTest) -> TestContent {
     let (min_seconds, max_seconds) = test.kind.default_budget();
     let numbered = |index: usize| (index + 1).to_string();
     let players = test.players.iter().enumerate();

@@ -32,12 +32,15 @@ pub(in crate::sandbox) fn project() -> Project {
     let mut project = Project::new(ARENA_PROJECT, Dialect::Lower);
     project.integration = false;
     project.bug_review = false;
+
     project.add_folder(ARENA_FOLDER_MATCHES, "Matches");
     add_tests(&mut project);
     add_configs(&mut project);
     project.add_shared_step(ARENA_STEPS_DUEL, "Meet in a duel", 1, duel());
     project.add_agent_config(ARENA_AGENT, "Competitive", None);
     project.add_credential_kind(ARENA_CREDENTIALS, "Ranked account", true);
+
+    // Plans and history refer to the records before them.
     builds::add_arena(&mut project);
     add_plan(&mut project);
     bugs::add_arena(&mut project);
@@ -83,19 +86,17 @@ fn add_tests(project: &mut Project) {
     let explore = vec![step("Explore the Rooftops map", &[], 150_000, "Nothing stood out.")];
     let folder = Some(ARENA_FOLDER_MATCHES);
 
-    for test in
-        [
-            test(ARENA_TEST_PASSES, "Training range", Verification, None, training).tagged(&["ranked"]),
-            test(ARENA_TEST_FAILS, "Capture the flag", Verification, folder, flags).result(vec![
-                ends(RunResult::Failed, 2, "The game closed when the third flag was taken.")
-                    .finds(ARENA_BUG, 2, 48),
-            ]),
-            test(ARENA_TEST_TWO_PLAYERS, "Duel", Verification, folder, duel())
-                .with(duel())
-                .result(vec![ends(RunResult::Blocked, 1, "No opponent was found.")]),
-            test(ARENA_TEST_DISCOVERY, "Explore the Rooftops", Discovery, folder, explore),
-        ]
-    {
+    for test in [
+        test(ARENA_TEST_PASSES, "Training range", Verification, None, training).tagged(&["ranked"]),
+        test(ARENA_TEST_FAILS, "Capture the flag", Verification, folder, flags).with_outcomes(vec![
+            ends(RunResult::Failed, 2, "The game closed when the third flag was taken.")
+                .finds(ARENA_BUG, 2, 48),
+        ]),
+        test(ARENA_TEST_TWO_PLAYERS, "Duel", Verification, folder, duel())
+            .with_player(duel())
+            .with_outcomes(vec![ends(RunResult::Blocked, 1, "No opponent was found.")]),
+        test(ARENA_TEST_DISCOVERY, "Explore the Rooftops", Discovery, folder, explore),
+    ] {
         project.add_test(test);
     }
 }
@@ -120,6 +121,7 @@ fn add_plan(project: &mut Project) {
         more: Open::new(),
         slots: Vec::new(),
     };
+
     let plan = SavedPlan {
         id: ARENA_PLAN.to_owned(),
         name: "Ranked season".to_owned(),
@@ -132,5 +134,6 @@ fn add_plan(project: &mut Project) {
         modified_by: "Mei Tanaka".to_owned(),
         more: Open::new(),
     };
+
     project.plans.insert(plan.id.clone(), Arc::new(plan));
 }

@@ -8,16 +8,24 @@ use super::{
 };
 use crate::{
     sandbox::model::{
-        bug::{Bug, BugReview},
+        bug::{BugReview, StoredBug},
         moment::Moment,
         project::Project,
     },
     service::api::bugs::Severity,
 };
 
-fn bug(id: &str, severity: Severity, category: &str, title: &str, texts: [&str; 2], tags: &[&str]) -> Bug {
+fn bug(
+    id: &str,
+    severity: Severity,
+    category: &str,
+    title: &str,
+    texts: [&str; 2],
+    tags: &[&str],
+) -> StoredBug {
     let [description, reproduction_steps] = texts.map(ToOwned::to_owned);
-    Bug {
+
+    StoredBug {
         id: id.to_owned(),
         title: title.to_owned(),
         description,
@@ -31,7 +39,7 @@ fn bug(id: &str, severity: Severity, category: &str, title: &str, texts: [&str; 
     }
 }
 
-impl Bug {
+impl StoredBug {
     fn reviewed(self, by: &str, at: Moment, comment: Option<&str>) -> Self {
         let (by, comment) = (by.to_owned(), comment.map(ToOwned::to_owned));
         Self {
@@ -57,7 +65,7 @@ fn days_ago(days: i64) -> Moment {
     minutes_ago(days * 1_440)
 }
 
-fn hud() -> [Bug; 2] {
+fn hud() -> [StoredBug; 2] {
     let mut pause = bug(
         BUG_ACTIVE,
         Severity::High,
@@ -88,7 +96,7 @@ fn hud() -> [Bug; 2] {
     [pause, icons]
 }
 
-fn woods() -> [Bug; 3] {
+fn woods() -> [StoredBug; 3] {
     let bridge = bug(
         BUG_CRITICAL,
         Severity::Critical,
@@ -132,7 +140,7 @@ fn woods() -> [Bug; 3] {
     [bridge, audio, visual]
 }
 
-fn unreviewed() -> Bug {
+fn unreviewed() -> StoredBug {
     let mut frames = bug(
         BUG_UNREVIEWED,
         Severity::Medium,

@@ -16,7 +16,8 @@ use crate::{
     service::api::{
         Open,
         configs::{AgentConfig, CredentialKind},
-        steps::{SharedStep, StepList},
+        shared_steps::SharedStep,
+        step_body::StepList,
         tests::TestContent,
     },
 };
@@ -26,6 +27,7 @@ pub(super) fn minutes_ago(minutes: Millis) -> Moment {
     Moment::START - minutes * 60_000
 }
 
+/// Creates a step that passes with the report `report`.
 pub(super) fn step(goal: &str, expected: &[&str], duration: Millis, report: &str) -> ScriptedStep {
     ScriptedStep {
         id: String::new(),
@@ -96,12 +98,13 @@ impl SavedTest {
         Self { tags: owned(tags), ..self }
     }
 
-    pub(super) fn result(self, outcomes: Vec<ScriptedOutcome>) -> Self {
+    /// Sets how the attempts of the test end.
+    pub(super) fn with_outcomes(self, outcomes: Vec<ScriptedOutcome>) -> Self {
         Self { outcomes, ..self }
     }
 
     /// Adds a player.
-    pub(super) fn with(mut self, steps: Vec<ScriptedStep>) -> Self {
+    pub(super) fn with_player(mut self, steps: Vec<ScriptedStep>) -> Self {
         self.players.push(ScriptedPlayer { steps });
         self
     }
@@ -113,7 +116,7 @@ impl SavedTest {
     }
 
     /// Links the test to a case that was deleted.
-    pub(super) fn linked_to_lost(mut self, suite: u32, case: u64) -> Self {
+    pub(super) fn linked_to_deleted(mut self, suite: u32, case: u64) -> Self {
         self.cases.push(CaseLink { suite, case, exists: false });
         self
     }
@@ -132,6 +135,7 @@ pub(super) fn config(
         os_version: (*os_version).to_owned(),
         works: true,
     };
+
     DeviceConfig {
         id: id.to_owned(),
         name: name.to_owned(),
@@ -189,7 +193,7 @@ impl Project {
             name_steps(&test.id, number, player);
         }
 
-        test.content = written_content::written(&test);
+        test.content = written_content::content_of(&test);
         let saved = |version| Arc::new(SavedTest { version, ..test.clone() });
         self.test_versions.insert(test.id.clone(), (0..=test.version).map(saved).collect());
         self.tests.insert(test.id.clone(), Arc::new(test));
@@ -241,11 +245,12 @@ impl Project {
 
 /// Assigns ids to the steps of a player. The steps of a collection have the same ids in every test.
 fn name_steps(owner: &str, number: usize, player: &mut ScriptedPlayer) {
-    let mut inside = 0;
+    let mut position = 0;
     for (index, step) in (1..).zip(&mut player.steps) {
-        inside = if step.shared.is_some() { inside + 1 } else { 0 };
+        // A step of a collection has the id of its position in the collection, so that all tests show the same id.
+        position = if step.shared.is_some() { position + 1 } else { 0 };
         step.id = match &step.shared {
-            Some(collection) => ids::step(&[collection, &inside.to_string()]),
+            Some(collection) => ids::step(&[collection, &position.to_string()]),
             None => ids::step(&[owner, &number.to_string(), &index.to_string()]),
         };
     }

@@ -12,13 +12,13 @@ use super::{
     },
 };
 use crate::{
-    sandbox::model::{build::Build, project::Project},
+    sandbox::model::{build::StoredBuild, project::Project},
     service::api::Open,
 };
 
 /// Creates a build of a CI, `minutes` before the start of the simulated clock.
-fn build(id: &str, name: &str, platform: &str, file_name: &str, minutes: i64) -> Build {
-    Build {
+fn build(id: &str, name: &str, platform: &str, file_name: &str, minutes: i64) -> StoredBuild {
+    StoredBuild {
         id: id.to_owned(),
         name: name.to_owned(),
         platform: platform.to_owned(),
@@ -34,7 +34,7 @@ fn build(id: &str, name: &str, platform: &str, file_name: &str, minutes: i64) ->
     }
 }
 
-impl Build {
+impl StoredBuild {
     fn tagged(self, tags: &[&str]) -> Self {
         Self { tags: owned(tags), ..self }
     }
@@ -46,6 +46,7 @@ impl Build {
 
 fn details(version: &str, number: u32, hash: &str) -> Open {
     let short_hash: String = hash.chars().take(7).collect();
+
     Open::from_iter([
         (
             "vcs".to_owned(),
@@ -63,10 +64,10 @@ fn details(version: &str, number: u32, hash: &str) -> Open {
 }
 
 impl Project {
-    fn add_builds(&mut self, builds: Vec<Build>) {
+    fn add_builds(&mut self, builds: Vec<StoredBuild>) {
         let status = self.ready_status();
         for build in builds {
-            let build = Build { status: status.to_owned(), ..build };
+            let build = StoredBuild { status: status.to_owned(), ..build };
             self.builds.insert(build.id.clone(), Arc::new(build));
         }
     }
@@ -76,9 +77,11 @@ impl Project {
 pub(super) fn add_demo(project: &mut Project) {
     let (earlier, latest) =
         ("4be1d0c7a95f27e3864b1fd2c05a7e98d3f6b214", "9fceb02d0ae598e95dc970b74767f19372d61af8");
+
     let nightly = |id, name, platform, file, minutes| {
         build(id, name, platform, file, minutes).tagged(&["nightly"]).of_commit("1.4.0", 413, latest)
     };
+
     project.add_builds(vec![
         build(BUILD_ANDROID_EARLIER, "Emberfall 1.4.0 nightly 412", "android", "emberfall-412.apk", 1_800)
             .tagged(&["nightly"])
@@ -86,7 +89,7 @@ pub(super) fn add_demo(project: &mut Project) {
         nightly(BUILD_ANDROID, "Emberfall 1.4.0 nightly 413", "android", "emberfall-413.apk", 360),
         nightly(BUILD_WINDOWS, "Emberfall 1.4.0 nightly 413 (Windows)", "windows", "emberfall-413.zip", 360),
         nightly(BUILD_IOS, "Emberfall 1.4.0 nightly 413 (iOS)", "ios-native", "emberfall-413.ipa", 300),
-        Build {
+        StoredBuild {
             pinned: true,
             sdk: false,
             description: Some("Sent to certification.".to_owned()),

@@ -29,6 +29,8 @@ const STORAGE: Option<&str> = Some("build-storage");
 /// Returns the project with all its records.
 pub(in crate::sandbox) fn project() -> Project {
     let mut project = Project::new(DEMO_PROJECT, Dialect::Upper);
+
+    // Plans and history refer to tests, configs and builds, so that these are added first.
     demo_tests::add(&mut project);
     add_configs(&mut project);
     add_private_configs(&mut project);
@@ -36,6 +38,7 @@ pub(in crate::sandbox) fn project() -> Project {
     project.add_agent_config(AGENT_CURIOUS, "Curious", None);
     project.add_credential_kind(CREDENTIALS_SHOP, "Shop account", true);
     project.add_credential_kind(CREDENTIALS_CLOUD, "Cloud save account", false);
+
     builds::add_demo(&mut project);
     add_plans(&mut project);
     bugs::add_demo(&mut project);
@@ -47,6 +50,7 @@ pub(in crate::sandbox) fn project() -> Project {
 
 fn add_configs(project: &mut Project) {
     let phones = [("Pixel 8", "14"), ("Galaxy S23", "14"), ("Xperia 1 V", "13")];
+
     for config in [
         config(CONFIG_WINDOWS, "Windows PC", "windows", STORAGE, &[("Lab PC 4", "11 23H2")]).pinned(),
         config(CONFIG_PHONES, "Android phones", "android", STORAGE, &phones)

@@ -101,7 +101,7 @@ fn levels() -> Vec<SavedTest> {
         test(TEST_FLAKY, "Beat the Cinder Golem", Verification, Some(FOLDER_WORLD_2), boss())
             .tagged(&["smoke", "boss"])
             .linked(12, 1077)
-            .result(vec![
+            .with_outcomes(vec![
                 ends(
                     RunResult::Timeout,
                     2,
@@ -111,7 +111,7 @@ fn levels() -> Vec<SavedTest> {
             ]),
         test(TEST_SKIPPED, "Claim the season reward", Verification, Some(FOLDER_LEVELS), season())
             .linked(11, 1050)
-            .result(vec![ends(
+            .with_outcomes(vec![ends(
                 RunResult::Skipped,
                 1,
                 "No season is active on this build; there is nothing to claim.",
@@ -141,6 +141,7 @@ fn pause() -> Vec<ScriptedStep> {
             "The countdown ran and play went on.",
         ),
     ];
+
     start_level().into_iter().chain(own).collect()
 }
 
@@ -163,13 +164,13 @@ fn menus() -> Vec<SavedTest> {
         test(TEST_FAILS, "Pause and resume", Verification, Some(FOLDER_MENUS), pause())
             .tagged(&["smoke", "hud"])
             .linked(12, 1063)
-            .linked_to_lost(12, 1043)
-            .result(vec![
+            .linked_to_deleted(12, 1043)
+            .with_outcomes(vec![
                 ends(RunResult::Failed, 2, "Three taps on the pause button had no effect; the game went on and the lantern burnt out.")
                     .finds(BUG_ACTIVE, 2, 37),
             ]),
         test(TEST_ERRORS, "Switch every language", Verification, Some(FOLDER_MENUS), languages())
-            .result(vec![ends(RunResult::Error, 2, "The game process ended while the fonts were loading.")]),
+            .with_outcomes(vec![ends(RunResult::Error, 2, "The game process ended while the fonts were loading.")]),
         test(TEST_TASK, "Buy an item in the shop", Task, Some(FOLDER_MENUS), shop()).tagged(&["shop"]).linked(12, 1090),
     ]
 }
@@ -226,21 +227,21 @@ fn online() -> Vec<SavedTest> {
     vec![
         test(TEST_BLOCKED, "Restore a cloud save", Verification, Some(FOLDER_ONLINE), cloud())
             .linked(13, 1101)
-            .result(vec![ends(
+            .with_outcomes(vec![ends(
                 RunResult::Blocked,
                 2,
                 "The save service answers \"maintenance\"; nothing can be restored.",
             )]),
         test(TEST_TWO_PLAYERS, "Co-op: light the beacon", Verification, Some(FOLDER_ONLINE), host())
-            .with(guest("Join with the code"))
+            .with_player(guest("Join with the code"))
             .tagged(&["coop"])
             .linked(13, 1110),
         test(TEST_THREE_PLAYERS, "Cross-play: three lanterns", Verification, Some(FOLDER_ONLINE), host())
-            .with(guest("Join from the phone"))
-            .with(guest("Join from the console"))
+            .with_player(guest("Join from the phone"))
+            .with_player(guest("Join from the console"))
             .tagged(&["coop", "cross-play"])
             .linked(13, 1111)
-            .result(vec![
+            .with_outcomes(vec![
                 ends(
                     RunResult::Failed,
                     2,
@@ -268,7 +269,7 @@ fn discovery() -> SavedTest {
 
     test(TEST_DISCOVERY, "Explore the Ashen Woods", Discovery, None, steps)
         .tagged(&["exploration"])
-        .result(vec![found])
+        .with_outcomes(vec![found])
 }
 
 /// Returns an earlier version of the test of the first level, when its icons still overlapped.

@@ -1,4 +1,4 @@
-//! Jobs and executions before the start of the simulated clock.
+//! Jobs and executions that were created before the start of the simulated clock.
 
 use std::sync::Arc;
 

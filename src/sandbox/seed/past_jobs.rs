@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::builders::owned;
 use crate::sandbox::model::{
     execution::Execution,
-    job::{Job, PlayerDevice, Starter},
+    job::{PlayerDevice, SimulatedJob, Starter},
     moment::Moment,
     project::Project,
     records::find,
@@ -32,21 +32,24 @@ impl Project {
         else {
             return;
         };
-        let seat = PlayerDevice {
+
+        let player_device = PlayerDevice {
             config: Arc::clone(config),
             device: config.first_working().cloned(),
             build: past.build.and_then(|id| find(&self.builds, id).cloned()),
         };
-        let rejection = seat.device.is_none().then(|| "no_device_available".to_owned());
+
+        let rejection = player_device.device.is_none().then(|| "no_device_available".to_owned());
         let tags = test.tags.iter().cloned().chain(owned(past.tags));
-        let job = Job {
+
+        let job = SimulatedJob {
             id: past.job.to_owned(),
             first_run: past.run.to_owned(),
             created: past.created,
             stopped: None,
             retries: past.retries,
             tags: tags.collect(),
-            player_devices: vec![seat; test.players.len()],
+            player_devices: vec![player_device; test.players.len()],
             execution: past.execution.map(ToOwned::to_owned),
             started_by: past.person.map_or_else(
                 || Starter::Key(format!("key_{}", self.id)),
@@ -56,6 +59,7 @@ impl Project {
             rejection,
             test: Arc::clone(test),
         };
+
         self.jobs.insert(job.id.clone(), job);
     }
 }

@@ -1,14 +1,14 @@
 //! Files that the players of runs produce (supplement 12).
-#![expect(missing_docs, reason = "the service's own names speak for themselves")]
+#![expect(missing_docs, reason = "the names are those of the contract")]
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Id, live::DeliveredPicture};
 use crate::{
     fields::Fields,
     service::{
+        api::{Id, delivered_picture::DeliveredPicture},
         operation::{Operation, RequestInfo, ResponseKind, UrlBase},
         rule::Rule,
         tool::{ToolInfo, Toolset},
@@ -27,10 +27,11 @@ impl Operation for ListRunArtifacts {
     const TOOL: ToolInfo =
         ToolInfo::reads("list_run_artifacts", "List the artifacts of a player", Toolset::Artifacts)
             .needs("project:read-runs")
-            .own_rules(&[Rule::Custom(is_of_player)])
+            .own_rules(&[Rule::Custom(check_player_id)])
             .requires_fields(&["artifacts"]);
-    const REQUEST: RequestInfo =
-        RequestInfo::get("/runs/{run_id}/artifacts").below(UrlBase::Knowledge).fills_defaults(complete);
+    const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}/artifacts")
+        .below(UrlBase::Knowledge)
+        .fills_defaults(fill_run_id_and_count);
     type Answer = ArtifactListing;
 }
 
@@ -47,12 +48,12 @@ pub struct GetRunArtifact {
     #[schemars(range(min = 0), extend("default" = 0))]
     pub offset: Option<u64>,
     /// Maximum number of bytes of text, 1-1000000; default 16000. A reply may contain fewer.
-    #[schemars(range(min = 1, max = LONGEST_PART), extend("default" = DEFAULT_PART))]
+    #[schemars(range(min = 1, max = MAX_PART_LENGTH), extend("default" = DEFAULT_PART))]
     pub length: Option<u64>,
 }
 
 /// Maximum number of bytes of a text in one request.
-const LONGEST_PART: u64 = 1_000_000;
+const MAX_PART_LENGTH: u64 = 1_000_000;
 
 /// Number of bytes of a text if the argument `length` is absent.
 pub const DEFAULT_PART: u64 = 16_000;
@@ -60,7 +61,7 @@ pub const DEFAULT_PART: u64 = 16_000;
 impl Operation for GetRunArtifact {
     const TOOL: ToolInfo = ToolInfo::reads("get_run_artifact", "Read an artifact", Toolset::Artifacts)
         .needs("project:read-runs")
-        .own_rules(&[Rule::Custom(is_of_player)]);
+        .own_rules(&[Rule::Custom(check_player_id)]);
     const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}/artifacts/{*filename}")
         .below(UrlBase::Knowledge)
         .own_arguments(&["offset", "length"])
@@ -69,16 +70,16 @@ impl Operation for GetRunArtifact {
 }
 
 /// Checks that `run_id` is the id of a player, not of a run. Players are numbered from 1 here (supplement 1.8).
-fn is_of_player(arguments: &Fields, violations: &mut Vec<Violation>) {
-    const MOST_DIGITS: usize = 4;
+fn check_player_id(arguments: &Fields, violations: &mut Vec<Violation>) {
+    const MAX_DIGITS: usize = 4;
 
     let Some(id) = arguments.get("run_id").and_then(Value::as_str) else { return };
     let is_number = |text: &str| {
-        let digits =
-            (1..=MOST_DIGITS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+        let digits = (1..=MAX_DIGITS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
         digits && text.bytes().any(|byte| byte != b'0')
     };
 
+    // The id of a run would be a 404 without a reason: this host knows players only (supplement 12).
     if !id.rsplit_once('-').is_some_and(|(run, player)| !run.is_empty() && is_number(player)) {
         let rule = "must be the id of a player, `<run>-<player>` with players numbered from 1: it is `players[].id` \
                     of `get_run`";
@@ -86,8 +87,8 @@ fn is_of_player(arguments: &Fields, violations: &mut Vec<Violation>) {
     }
 }
 
-/// Adds the fields that an empty answer may lack (supplement 1.7).
-fn complete(answer: &mut Fields, arguments: &Fields) {
+/// Adds the fields that the service may omit if there are no artifacts (supplement 1.7).
+fn fill_run_id_and_count(answer: &mut Fields, arguments: &Fields) {
     let count = answer.get("artifacts").and_then(Value::as_array).map_or(0, Vec::len);
     let known = [("runId", arguments.get("run_id").cloned()), ("count", Some(count.into()))];
 

@@ -1,14 +1,11 @@
 //! Bugs of a run, and bugs that a person has reviewed (specification, Bug; supplement 2.5, 9).
-#![expect(
-    missing_docs,
-    reason = "the service's own names speak for themselves; paging fields are described by their types"
-)]
+#![expect(missing_docs, reason = "the names are those of the contract")]
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Id, ListPage, Open, Page, PageSize, SortOrder};
 use crate::service::{
+    api::{Id, ListPage, Open, PageNumber, PageSize, SortOrder},
     operation::{Operation, RequestInfo},
     tool::{ToolInfo, Toolset},
 };
@@ -26,6 +23,7 @@ impl Operation for ListRunBugs {
     const TOOL: ToolInfo = ToolInfo::reads("list_run_bugs", "List the bugs of a run", Toolset::Bugs)
         .core()
         .needs("project:read-runs");
+    // The answer is one page, and the operation has no paging arguments (supplement 1.3).
     const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}/bugs");
     type Answer = RunBugPage;
 }
@@ -43,7 +41,7 @@ pub struct ListBugs {
     /// For example `created_at`, `severity` or `occurrence_count`.
     pub sort_by: Option<String>,
     pub sort_order: Option<SortOrder>,
-    pub page: Option<Page>,
+    pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
 }
 

@@ -1,17 +1,14 @@
 //! Builds in build storage (supplement 10).
-#![expect(
-    missing_docs,
-    reason = "the service's own names speak for themselves; paging fields are described by their types"
-)]
+#![expect(missing_docs, reason = "the names are those of the contract")]
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ListPage, Open, Page, PageSize, Uuid};
 use crate::{
     fields::Fields,
     service::{
+        api::{ListPage, Open, PageNumber, PageSize, Uuid},
         operation::{Operation, RequestInfo},
         tool::{ToolInfo, Toolset},
     },
@@ -32,7 +29,7 @@ pub struct ListBuilds {
     pub platform: Option<BuildPlatform>,
     /// A build must have all of these tags.
     pub tags: Option<Vec<String>>,
-    pub page: Option<Page>,
+    pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
 }
 
@@ -93,13 +90,13 @@ impl Operation for DeleteBuild {
     type Answer = DeletedBuild;
 }
 
-/// Returns the confirmation question: a deleted build cannot be restored (supplement 10.3).
+/// Returns the confirmation question. A deleted build cannot be restored (supplement 10.3).
 fn deletion_question(arguments: &Fields) -> Option<String> {
     let build = arguments.get("build_id").and_then(Value::as_str)?;
     Some(format!("deletes the build `{build}` and its file permanently"))
 }
 
-/// The answer to a deletion.
+/// The answer to the deletion of a build.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DeletedBuild {
     pub message: String,

@@ -1,14 +1,11 @@
 //! Deployment configs, agent configs and credential kinds (supplement 11).
-#![expect(
-    missing_docs,
-    reason = "the service's own names speak for themselves; paging fields are described by their types"
-)]
+#![expect(missing_docs, reason = "the names are those of the contract")]
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ListPage, Page, PageSize};
 use crate::service::{
+    api::{ListPage, PageNumber, PageSize},
     operation::{Operation, RequestInfo},
     tool::{ToolInfo, Toolset},
 };
@@ -18,7 +15,7 @@ use crate::service::{
 /// `id` is the `deployment_config_id` of `start_run`. A `build_id` needs `providerType` `build-storage` (null: unknown).
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListDeploymentConfigs {
-    pub page: Option<Page>,
+    pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<25>>,
 }
 
@@ -37,7 +34,7 @@ impl Operation for ListDeploymentConfigs {
 /// `id` is the `agent_config_id` of `start_run`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListAgentConfigs {
-    pub page: Option<Page>,
+    pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<25>>,
 }
 
@@ -54,7 +51,7 @@ impl Operation for ListAgentConfigs {
 /// `exclusive`: only one run at a time can use a credential.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListCredentialKinds {
-    pub page: Option<Page>,
+    pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<25>>,
 }
 
@@ -96,7 +93,7 @@ pub struct DeploymentConfig {
     /// For example `windows`, `android`, `ios`.
     pub kind: Option<String>,
     pub pinned: bool,
-    /// With `build-storage` a start takes a `build_id`.
+    /// A start accepts a `build_id` only if this is `build-storage`.
     #[serde(rename = "providerType")]
     pub provider_type: Option<String>,
 }

@@ -1,15 +1,12 @@
 //! Executions of test plans (supplement 5).
-#![expect(
-    missing_docs,
-    reason = "the service's own names speak for themselves; paging fields are described by their types"
-)]
+#![expect(missing_docs, reason = "the names are those of the contract")]
 
-use schemars::{JsonSchema, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Id, ListPage, Page, PageSize, SortOrder, Uuid};
 use crate::service::{
+    api::{Id, ListPage, PageNumber, PageSize, SortOrder, Uuid, values::anything},
     operation::{Fallback, Operation, RequestInfo},
     tool::{ToolInfo, Toolset},
 };
@@ -24,7 +21,7 @@ pub struct ListTestPlanExecutions {
     pub sort_by: Option<ExecutionSort>,
     /// Default `desc`.
     pub sort_order: Option<SortOrder>,
-    pub page: Option<Page>,
+    pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
 }
 
@@ -65,6 +62,7 @@ pub struct GetTestPlanExecution {
 impl Operation for GetTestPlanExecution {
     const TOOL: ToolInfo = ToolInfo::reads("get_test_plan_execution", "Get a plan execution", Toolset::Plans)
         .needs("project:read-runs");
+    // It is uncertain whether the service has this operation (supplement 5.2).
     const REQUEST: RequestInfo = RequestInfo::get("/test-plan-executions/{test_plan_execution_id}")
         .falls_back_to(Fallback {
             list: ListTestPlanExecutions::NAME,
@@ -91,10 +89,6 @@ pub struct TestPlanExecution {
     pub total_tests: usize,
     pub test_status: TestStatus,
     pub duration_ms: Option<f64>,
-}
-
-fn anything(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    json_schema!({})
 }
 
 /// Tests of an execution by outcome.

@@ -1,17 +1,14 @@
 //! Export to the test-management system (specification, POST runs/export; supplement 2.7).
-#![expect(
-    missing_docs,
-    reason = "the service's own names speak for themselves; paging fields are described by their types"
-)]
+#![expect(missing_docs, reason = "the names are those of the contract")]
 
 use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Id, Uuid};
 use crate::{
     fields::Fields,
     service::{
+        api::{Id, Uuid},
         operation::{DuplicateCheck, Operation, Probe, RequestInfo},
         rule::Rule,
         tool::{ToolInfo, Toolset},
@@ -22,8 +19,8 @@ use crate::{
 /// Exports the results of runs or of a test-plan execution to the external test-management system.
 ///
 /// Pass exactly one of the three ids. Every call creates a new remote entry, except an execution with
-/// `force_new_run: false`, which returns an existing export (`already_exported: true`). Of a running execution only the
-/// completed runs are exported. Check `success` in the answer.
+/// `force_new_run: false`, which returns an existing export (`already_exported: true`). If the execution is still
+/// running, only its completed runs are exported. Check `success` in the answer.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ExportTmsysRun {
     /// Id of a run, not of a job or of one player.
@@ -83,7 +80,7 @@ impl Operation for ExportTmsysRun {
 }
 
 /// Longest name of a remote entry, in characters after trimming (specification, Limits).
-const LONGEST_NAME: usize = 250;
+const MAX_NAME_LENGTH: usize = 250;
 
 fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
     const NAME: &str = "custom_run_name";
@@ -91,8 +88,8 @@ fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
     let Some(Value::String(name)) = arguments.get(NAME) else { return };
     let length = name.trim().chars().count();
 
-    if length == 0 || length > LONGEST_NAME {
-        let rule = format!("must have 1 to {LONGEST_NAME} characters after trimming, got {length}");
+    if length == 0 || length > MAX_NAME_LENGTH {
+        let rule = format!("must have 1 to {MAX_NAME_LENGTH} characters after trimming, got {length}");
         violations.push(Violation::new(NAME, rule));
     }
 }
@@ -109,6 +106,7 @@ pub struct ExportResult {
     pub export_strategy: String,
     /// Empty if `already_exported` is true.
     pub runs_processed: Vec<String>,
+    // An integer in the specification; other numbers occur (supplement 2.7).
     #[schemars(with = "f64")]
     pub total_test_cases: u32,
     #[serde(skip_serializing_if = "Option::is_none")]

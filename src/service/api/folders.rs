@@ -1,17 +1,14 @@
 //! Folders of the test repository (specification, Test folder; supplement 7).
-#![expect(
-    missing_docs,
-    reason = "the service's own names speak for themselves; paging fields are described by their types"
-)]
+#![expect(missing_docs, reason = "the names are those of the contract")]
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ListPage, Page, PageSize, Uuid};
 use crate::{
     fields::Fields,
     service::{
+        api::{ListPage, PageNumber, PageSize, Uuid},
         operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo},
         rule::Rule,
         tool::{ToolInfo, Toolset},
@@ -24,7 +21,7 @@ use crate::{
 /// `path` is the `folder_path` argument of other tools.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTestFolders {
-    pub page: Option<Page>,
+    pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<25>>,
 }
 
@@ -109,19 +106,20 @@ fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
     } else {
         return;
     };
+
     violations.push(Violation::new("name", rule));
 }
 
-/// A folder that has just been created.
+/// A new folder.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CreatedTestFolder {
     pub id: String,
     pub name: String,
     pub path: String,
     pub parent_folder_id: Option<String>,
-    /// `/` at the top.
+    /// `/` for a folder in the root.
     pub parent_path: Option<String>,
-    /// Parents created on the way.
+    /// Paths of the parent folders that the call created.
     pub created_intermediate_paths: Vec<String>,
     pub description: Option<String>,
     pub tags: Vec<String>,
@@ -134,7 +132,7 @@ pub struct TestFolder {
     /// Last segment of the path.
     pub name: String,
     pub path: String,
-    /// `/` or null at the top.
+    /// `/` or null for a folder in the root.
     pub parent_path: Option<String>,
     pub parent_folder_id: Option<String>,
     pub description: Option<String>,

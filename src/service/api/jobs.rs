@@ -1,14 +1,11 @@
-//! Jobs: what a start makes; one run per attempt (supplement 3).
-#![expect(
-    missing_docs,
-    reason = "the service's own names speak for themselves; paging fields are described by their types"
-)]
+//! Jobs, which a start creates. Each attempt of a job is a run (supplement 3).
+#![expect(missing_docs, reason = "the names are those of the contract")]
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ListPage, Open, Page, PageSize, Uuid};
 use crate::service::{
+    api::{ListPage, Open, PageNumber, PageSize, Uuid},
     operation::{Operation, RequestInfo},
     tool::{ToolInfo, Toolset},
 };
@@ -22,7 +19,7 @@ pub struct ListJobs {
     pub multiplayer_test_id: Option<Uuid>,
     /// A job must have all of these tags.
     pub tags: Option<Vec<String>>,
-    pub page: Option<Page>,
+    pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
 }
 
@@ -46,8 +43,8 @@ impl Operation for ListJobs {
 
 /// Returns one job: its status and its runs.
 ///
-/// If there are several runs (retries), the run with the latest `started_at` decides. If there is none, see
-/// `queue_rejection_reason`.
+/// If there are several runs (retries), the result is that of the run with the latest `started_at`. If there is none,
+/// `queue_rejection_reason` may hold the reason.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetJob {
     /// From `job_ids` of `start_run`, or from `list_jobs`.

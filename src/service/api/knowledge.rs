@@ -1,11 +1,11 @@
 //! Knowledge files of a project, an agent or a test (specification, Knowledge file; supplement 13).
-#![expect(missing_docs, reason = "the service's own names speak for themselves")]
+#![expect(missing_docs, reason = "the names are those of the contract")]
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Id;
 use crate::service::{
+    api::Id,
     operation::{Operation, RequestInfo, UrlBase},
     tool::{ToolInfo, Toolset},
 };

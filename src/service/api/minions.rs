@@ -1,8 +1,9 @@
 //! Installers of Minions, the agents on test machines (specification, GET minions/download; supplement 14).
-#![expect(missing_docs, reason = "the service's own names speak for themselves")]
+#![expect(missing_docs, reason = "the names are those of the contract")]
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::service::{
     operation::{Operation, RequestInfo, ResponseKind, UrlBase},
@@ -17,7 +18,7 @@ pub struct GetMinionDownload {
     pub platform: MinionPlatform,
 }
 
-// No doc comment, because it would become part of the description of the argument.
+// The three platforms of the specification. No doc comment, because it would become part of the description.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 pub enum MinionPlatform {
     #[serde(rename = "windows-x86_64")]
@@ -26,6 +27,16 @@ pub enum MinionPlatform {
     Linux,
     #[serde(rename = "darwin-aarch64")]
     Darwin,
+}
+
+impl MinionPlatform {
+    /// Every platform, in the order of the specification.
+    pub const ALL: [Self; 3] = [Self::Windows, Self::Linux, Self::Darwin];
+
+    /// Returns the name that the service uses.
+    pub fn name(self) -> String {
+        json!(self).as_str().unwrap_or_default().to_owned()
+    }
 }
 
 impl Operation for GetMinionDownload {

@@ -1,18 +1,33 @@
-//! Test plans (specification, Test plan; supplement 4).
-#![expect(
-    missing_docs,
-    reason = "the service's own names speak for themselves; paging fields are described by their types"
-)]
+//! Test plans: list, read, write, delete and start (specification, Test plan; supplement 4).
+#![expect(missing_docs, reason = "the names are those of the contract")]
+
+mod record;
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ListPage, Open, Page, PageSize, SortOrder, Uuid, refuse_fields};
-use crate::service::{
-    operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo},
-    rule::Rule,
-    schema::passed_through,
-    tool::{ToolInfo, Toolset},
+pub use record::{Audit, TestPlan, TestPlanItem, TestPlanSlot, TestPlanSummary};
+
+use crate::{
+    fields::Fields,
+    service::{
+        api::{
+            ListPage, Open, PageNumber, PageSize, SortOrder, Uuid,
+            deletion::{Deleted, deletion_question},
+            refused_fields::refuse_fields,
+            run_start::{
+                EXECUTIONS, ON_ALL_DEVICES, RunOptions, StartRunResponse, TargetDeploymentConfig,
+                all_devices_question, check_numbered_keys, check_options,
+            },
+        },
+        operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo},
+        rule::Rule,
+        schema::passed_through,
+        tool::{ToolInfo, Toolset},
+    },
+    violation::Violation,
 };
 
 /// Lists the test plans of the project, with the number of tests of each.
@@ -24,7 +39,7 @@ pub struct ListTestPlans {
     pub sort_by: Option<TestPlanSort>,
     /// Default `asc`.
     pub sort_order: Option<SortOrder>,
-    pub page: Option<Page>,
+    pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
 }
 
@@ -71,6 +86,15 @@ pub struct CreateTestPlan {
     pub id: Option<Uuid>,
 }
 
+// A test of a written plan. No doc comment, because it would become part of the descriptions.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct NewTestPlanItem {
+    pub multiplayer_test_id: Uuid,
+    /// 0-10, default 0.
+    #[schemars(extend("default" = 0))]
+    pub retries: Option<u32>,
+}
+
 impl Operation for CreateTestPlan {
     const TOOL: ToolInfo = ToolInfo::creates("create_test_plan", "Create a test plan", Toolset::Plans)
         .needs("project:edit-tests")
@@ -104,6 +128,14 @@ pub struct UpdateTestPlan {
     pub patch: Open,
 }
 
+// The known fields of a patch. `slots` and `default_slot_name` are read-only (supplement 4.4).
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used; the patch itself is merged as JSON")]
+struct TestPlanPatch {
+    name: Option<String>,
+    test_items: Option<Vec<NewTestPlanItem>>,
+}
+
 impl Operation for UpdateTestPlan {
     const TOOL: ToolInfo = ToolInfo::replaces("update_test_plan", "Update a test plan", Toolset::Plans)
         .core()
@@ -114,77 +146,96 @@ impl Operation for UpdateTestPlan {
             refuse_fields(arguments, "patch", &read_only, "is read-only through the API", violations);
         })])
         .recovery_hint("check with `get_test_plan` before another call");
+    // A plan has no version, so that a concurrent change cannot be detected (supplement 4.4).
     const REQUEST: RequestInfo = RequestInfo::patch("/test-plans/{test_plan_id}");
     type Answer = TestPlan;
 }
 
-// No doc comment, because it would become part of the descriptions.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub struct NewTestPlanItem {
-    pub multiplayer_test_id: Uuid,
-    /// 0-10, default 0.
-    #[schemars(extend("default" = 0))]
-    pub retries: Option<u32>,
+/// Deletes a test plan permanently. Its tests are kept.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+pub struct DeleteTestPlan {
+    /// From `list_test_plans`.
+    pub test_plan_id: Uuid,
 }
 
-// The known fields of a patch.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "only its schema is used; the patch itself is merged as JSON")]
-struct TestPlanPatch {
-    name: Option<String>,
-    test_items: Option<Vec<NewTestPlanItem>>,
+impl Operation for DeleteTestPlan {
+    const TOOL: ToolInfo = ToolInfo::deletes("delete_test_plan", "Delete a test plan", Toolset::Plans)
+        .needs("project:edit-tests")
+        .recovery_hint(
+            "check with `get_test_plan` before another call: `not_found` means that the plan is deleted",
+        )
+        .asks_confirmation(|arguments| Some(deletion_question("test plan", "test_plan_id", arguments)));
+    const REQUEST: RequestInfo = RequestInfo::delete("/test-plans/{test_plan_id}");
+    type Answer = Deleted;
 }
 
-/// A test plan, list form.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct TestPlanSummary {
-    pub id: String,
-    pub project_id: String,
-    pub name: String,
-    pub test_count: usize,
-    #[serde(flatten)]
-    pub audit: Audit,
+/// Starts a test plan with one deployment config per slot (cross-platform plans).
+///
+/// Returns one job id per test and a `test_plan_execution_id`. The plan defines the retries.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+pub struct StartTestPlanRun {
+    /// From `list_test_plans`. `get_test_plan` returns the slots of the plan.
+    pub test_plan_id: Uuid,
+    /// Config of the default slot (1). Required unless `slot_deployment_configs` is given.
+    pub deployment_config_id: Option<Uuid>,
+    /// As in `start_run`.
+    pub build_id: Option<Uuid>,
+    /// `{deployment_config_id, build_id?}` by slot "2", "3", ..., for every used slot. "1" excludes `deployment_config_id`.
+    #[schemars(extend("x-short" = true))]
+    pub slot_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
+    pub agent_config_id: Option<Uuid>,
+    pub additional_tags: Option<Vec<String>>,
+    /// Default false.
+    pub render_templates: Option<bool>,
+    /// Needs `render_templates: true`.
+    pub template_data: Option<Open>,
+    /// As in `start_run`.
+    #[schemars(extend("x-short" = true))]
+    pub options: Option<RunOptions>,
+    /// Default false; as in `start_run`. Excludes `slot_deployment_configs`.
+    pub run_on_all_configured_devices: Option<bool>,
 }
 
-/// A test plan, detail form.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub struct TestPlan {
-    pub id: String,
-    pub project_id: String,
-    pub name: String,
-    pub test_items: Vec<TestPlanItem>,
-    pub slots: Option<Vec<TestPlanSlot>>,
-    /// Name of slot 1.
-    pub default_slot_name: Option<String>,
-    #[serde(flatten)]
-    pub audit: Audit,
-    #[serde(flatten)]
-    pub more: Open,
+impl Operation for StartTestPlanRun {
+    const TOOL: ToolInfo =
+        ToolInfo::creates("start_test_plan_run", "Start a test plan with slot configs", Toolset::Plans)
+            .core()
+            .needs("project:operate-runs")
+            .rules(&[
+                Rule::AtLeastOne(&["deployment_config_id", "slot_deployment_configs"]),
+                Rule::Needs("build_id", "deployment_config_id"),
+                ON_ALL_DEVICES,
+                Rule::WhenTrue(
+                    "run_on_all_configured_devices",
+                    &[Rule::Excludes("run_on_all_configured_devices", "slot_deployment_configs")],
+                ),
+                Rule::Custom(check_slots),
+                Rule::Custom(check_options),
+            ])
+            .own_rules(&[Rule::NeedsTrue("template_data", "render_templates")])
+            .recovery_hint("check with `list_test_plan_executions` before another call")
+            .asks_confirmation(all_devices_question);
+    const REQUEST: RequestInfo =
+        RequestInfo::post("/test-plans/{test_plan_id}/runs").duplicate_checks(&[EXECUTIONS]);
+    type Answer = StartRunResponse;
 }
 
-/// Time and author of the creation and of the last change of a record.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub struct Audit {
-    pub created_at: Option<String>,
-    pub modified_at: Option<String>,
-    pub created_by: Option<String>,
-    pub modified_by: Option<String>,
-}
+/// Checks the keys of the slots, and that slot 1 is set in one place only.
+fn check_slots(arguments: &Fields, violations: &mut Vec<Violation>) {
+    const SLOTS: &str = "slot_deployment_configs";
 
-/// A test of a plan.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub struct TestPlanItem {
-    pub multiplayer_test_id: String,
-    #[serde(default)]
-    pub retries: u32,
-    #[serde(flatten)]
-    pub more: Open,
-}
+    check_numbered_keys(SLOTS, arguments, violations);
+    if arguments.get(SLOTS).and_then(|slots| slots.get("1")).is_none() {
+        return;
+    }
 
-/// An additional deployment slot.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub struct TestPlanSlot {
-    /// Starts at 2.
-    pub index: usize,
-    pub name: Option<String>,
+    // Key "1" and these arguments both set the default slot, which the service refuses (supplement 4.6).
+    for name in ["deployment_config_id", "build_id"] {
+        if arguments.contains_key(name) {
+            violations.push(Violation::new(
+                format!("{SLOTS}.1"),
+                format!("slot 1 and `{name}` cannot be combined: both set the default slot"),
+            ));
+        }
+    }
 }

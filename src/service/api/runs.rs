@@ -1,16 +1,144 @@
-//! Runs: list, read, stop (supplement 2).
-#![expect(
-    missing_docs,
-    reason = "the service's own names speak for themselves; paging fields are described by their types"
-)]
+//! Runs: start, list, read, watch and stop (specification, POST runs; supplement 2).
+#![expect(missing_docs, reason = "the names are those of the contract")]
+
+mod live_record;
+mod record;
+mod stop_result;
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Id, ListPage, Open, Page, PageSize, Uuid};
+pub use live_record::{AgentStep, LivePlayer, LiveRun, LiveTest, Screenshot};
+pub use record::{
+    BugInfo, BuildRef, Initiator, Run, RunArtifactRef, RunDetail, RunHead, RunPlayer, RunPlayerDetail,
+    RunStep, RunStepItem, RunStepTest, TestRef,
+};
+pub use stop_result::{StopResult, StopRunsResponse};
+
 use crate::service::{
-    operation::{Operation, RequestInfo},
+    api::{
+        Id, ListPage, Open, PageNumber, PageSize, Uuid,
+        jobs::ListJobs,
+        run_start::{
+            EXECUTIONS, ON_ALL_DEVICES, RunOptions, StartRunResponse, TargetDeploymentConfig, WAIT,
+            all_devices_question, check_numbered_keys, check_options,
+        },
+    },
+    operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Pictures, Probe, RequestInfo},
+    rule::Rule,
     tool::{ToolInfo, Toolset},
+};
+
+/// Starts a run of exactly one of: a saved test, a test plan, or free-text instructions.
+///
+/// Returns job ids, not run ids: pass them to `wait_for_completion`. For one deployment config per slot of a plan use
+/// `start_test_plan_run`.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+pub struct StartRun {
+    /// From `list_tests`.
+    pub multiplayer_test_id: Option<Uuid>,
+    /// From `list_test_plans`.
+    pub test_plan_id: Option<Uuid>,
+    /// Task of a one-off test, as free text.
+    pub instructions: Option<String>,
+    /// From `list_deployment_configs`. Required unless `player_deployment_configs` covers every player.
+    pub deployment_config_id: Option<Uuid>,
+    /// Needs `instructions`; default `[api] ephemeral test`.
+    pub name: Option<String>,
+    /// From `list_builds`. Needs a `deployment_config_id` with `providerType` `build-storage`.
+    pub build_id: Option<Uuid>,
+    /// `{deployment_config_id, build_id?}` by player "1", "2", ... Needs `multiplayer_test_id`. One player per private device.
+    #[schemars(extend("x-short" = true))]
+    pub player_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
+    pub agent_config_id: Option<Uuid>,
+    pub additional_tags: Option<Vec<String>>,
+    /// 0-10, default 0. Needs `multiplayer_test_id`. Retries follow ERROR, TIMEOUT or STOPPED only.
+    #[schemars(range(min = 0, max = 10), extend("default" = 0))]
+    pub retries: Option<u8>,
+    /// Number of runs to start, 1-10, default 1. Needs `multiplayer_test_id`.
+    #[schemars(range(min = 1, max = 10), extend("default" = 1))]
+    pub instances: Option<u8>,
+    /// Start one run per device of a mobile config; default false. Excludes `player_deployment_configs`.
+    pub run_on_all_configured_devices: Option<bool>,
+    /// Default false.
+    pub render_templates: Option<bool>,
+    /// Needs `render_templates: true`.
+    pub template_data: Option<Open>,
+    pub options: Option<RunOptions>,
+}
+
+impl Operation for StartRun {
+    const TOOL: ToolInfo = ToolInfo::creates("start_run", "Start a run", Toolset::Runs)
+        .core()
+        .needs("project:operate-runs")
+        .rules(&[
+            Rule::ExactlyOne(&["multiplayer_test_id", "test_plan_id", "instructions"]),
+            Rule::AtLeastOne(&["deployment_config_id", "player_deployment_configs"]),
+            Rule::Needs("build_id", "deployment_config_id"),
+            Rule::Needs("player_deployment_configs", "multiplayer_test_id"),
+            Rule::Needs("retries", "multiplayer_test_id"),
+            Rule::Needs("instances", "multiplayer_test_id"),
+            ON_ALL_DEVICES,
+            Rule::WhenTrue(
+                "run_on_all_configured_devices",
+                &[Rule::Excludes("run_on_all_configured_devices", "player_deployment_configs")],
+            ),
+            Rule::Custom(|arguments, violations| {
+                check_numbered_keys("player_deployment_configs", arguments, violations);
+            }),
+            Rule::Custom(check_options),
+        ])
+        // The service accepts these arguments in every call and ignores them.
+        .own_rules(&[
+            Rule::Needs("name", "instructions"),
+            Rule::NeedsTrue("template_data", "render_templates"),
+        ])
+        .recovery_hint("check with `list_jobs` before another call")
+        .asks_confirmation(all_devices_question);
+    const REQUEST: RequestInfo = RequestInfo::post("/runs").duplicate_checks(&[
+        // The first check that applies counts. The last one is that of `instructions`.
+        DuplicateCheck { when_given: Some("test_plan_id"), ..EXECUTIONS },
+        DuplicateCheck {
+            when_given: Some("multiplayer_test_id"),
+            probe: Probe::List(ListProbe {
+                filters: &["multiplayer_test_id"],
+                matches: &[
+                    FieldMatch::new("build_id", "build_id"),
+                    FieldMatch::new("tags", "additional_tags"),
+                ],
+                ..JOBS
+            }),
+            advice: WAIT,
+        },
+        DuplicateCheck {
+            // The id of a one-off test is generated by the start, so that the name identifies the test.
+            when_given: None,
+            probe: Probe::List(ListProbe {
+                matches: &[
+                    FieldMatch::new("test_name", "name").or_default(EPHEMERAL_NAME),
+                    FieldMatch::new("tags", "additional_tags"),
+                ],
+                ..JOBS
+            }),
+            advice: WAIT,
+        },
+    ]);
+    type Answer = StartRunResponse;
+}
+
+/// Name of a one-off test if the argument `name` is absent (specification, POST runs).
+pub const EPHEMERAL_NAME: &str = "[api] ephemeral test";
+
+/// Search for the jobs of a start. The list cannot be sorted (supplement 3.1).
+const JOBS: ListProbe = ListProbe {
+    list: ListJobs::NAME,
+    filters: &[],
+    newest_first: &[],
+    matches: &[],
+    created_at: Some("created_at"),
+    shown_fields: &["job_id", "test_name", "status", "created_at"],
 };
 
 /// Lists test runs with their state and result.
@@ -29,7 +157,7 @@ pub struct ListRuns {
     pub tags: Option<Vec<String>>,
     /// `true` returns only runs with bugs.
     pub bugs: Option<bool>,
-    pub page: Option<Page>,
+    pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
 }
 
@@ -67,6 +195,26 @@ impl Operation for GetRun {
     type Answer = RunDetail;
 }
 
+/// Returns the current state of each player of a run: step, game state and a screenshot as an image.
+///
+/// For results and reports use `get_run`.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+pub struct GetLiveRun {
+    /// Id of a run, not of a job or of one player.
+    pub run_id: Id,
+    /// Default true. Pass false if no image is needed, because images use many tokens.
+    #[schemars(extend("default" = true))]
+    pub include_screenshot: Option<bool>,
+}
+
+impl Operation for GetLiveRun {
+    const TOOL: ToolInfo = ToolInfo::reads("get_live_run", "Get the live state of a run", Toolset::Runs)
+        .needs("project:read-runs");
+    const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}/live")
+        .with_pictures(Pictures { list: "players", field: "screenshot" });
+    type Answer = LiveRun;
+}
+
 /// Stops queued or running jobs immediately, with all their runs.
 ///
 /// Unfinished steps remain incomplete. Returns one result per job.
@@ -84,166 +232,4 @@ impl Operation for StopRuns {
         .recovery_hint("check with `get_job` before another call");
     const REQUEST: RequestInfo = RequestInfo::post("/runs/stop");
     type Answer = StopRunsResponse;
-}
-
-/// A run, list form (supplement 2.2).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Run {
-    #[serde(flatten)]
-    pub head: RunHead,
-    pub players: Vec<RunPlayer>,
-}
-
-/// The fields that both forms of a run have.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct RunHead {
-    pub job_id: String,
-    /// Id of the run.
-    pub multiplayer_run_id: String,
-    pub project_id: String,
-    /// `initializing`, `running` or `completed`, in either letter case.
-    pub state: String,
-    /// `SUCCESS`, `FAILED`, `SKIPPED`, `BLOCKED`, `TIMEOUT`, `ERROR`, `STOPPED`, `MAX_STEPS`; null until completed.
-    pub result: Option<String>,
-    pub bug_info: Option<BugInfo>,
-    pub test: TestRef,
-    pub build: Option<BuildRef>,
-    pub created_at: String,
-    pub started_at: Option<String>,
-    pub completed_at: Option<String>,
-    pub duration_ms: Option<f64>,
-    pub initiator: Option<Initiator>,
-    pub tags: Vec<String>,
-}
-
-/// A run, detail form (supplement 2.4).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct RunDetail {
-    #[serde(flatten)]
-    pub head: RunHead,
-    pub players: Vec<RunPlayerDetail>,
-    pub templating_enabled: bool,
-    /// Null if templating is off.
-    pub template_data: Option<Open>,
-}
-
-/// Number of bugs found by a verification test.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct BugInfo {
-    pub bug_label: String,
-    pub bug_count: usize,
-}
-
-/// The test of a run.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct TestRef {
-    pub id: String,
-    pub name: String,
-    pub r#type: String,
-}
-
-/// The build of a run.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct BuildRef {
-    pub id: String,
-    pub name: Option<String>,
-}
-
-/// The person or system that started a run.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Initiator {
-    pub r#type: String,
-    pub value: Open,
-}
-
-/// A player of a run, list form.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct RunPlayer {
-    /// Id of the player, `<run>-<player>`.
-    pub id: String,
-    pub state: String,
-    pub result: Option<String>,
-    /// Starts at 1.
-    pub player_number: usize,
-    pub test_name: Option<String>,
-    pub composite_test_id: Option<String>,
-    pub step_count: Option<usize>,
-    pub completed_step_count: Option<usize>,
-    /// Number of steps by result.
-    pub step_result_summary: Option<Open>,
-    #[schemars(extend("type" = ["object", "string", "null"]))]
-    pub platform: Option<Open>,
-}
-
-/// A player of a run, detail form.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct RunPlayerDetail {
-    #[serde(flatten)]
-    pub player: RunPlayer,
-    pub artifacts: Vec<RunArtifactRef>,
-    pub steps: Vec<RunStep>,
-}
-
-/// A file that a player produced.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct RunArtifactRef {
-    pub filename: String,
-    pub url: String,
-    /// Size in bytes.
-    pub size: u64,
-    pub uploaded_at: String,
-}
-
-/// A step of a player.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct RunStep {
-    pub step_number: usize,
-    pub start_time: Option<String>,
-    pub end_time: Option<String>,
-    pub duration_ms: Option<f64>,
-    pub run_state: String,
-    pub run_result: Option<String>,
-    pub report: Option<String>,
-    pub items: Option<Vec<RunStepItem>>,
-    pub test: RunStepTest,
-}
-
-/// An expected result of a step.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct RunStepItem {
-    pub id: String,
-    pub expected: String,
-    /// `passed`, `failed`, `skipped`, `blocked`, `stopped`, `timeout`, `error` or `pending`.
-    pub status: String,
-    pub comment: Option<String>,
-}
-
-/// The definition of a step.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct RunStepTest {
-    pub test_step_id: String,
-    pub goal: Option<String>,
-    pub finish_condition: Option<String>,
-    pub test_type: String,
-}
-
-/// Result of stopping jobs (supplement 2.6).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct StopRunsResponse {
-    /// True only when every job was stopped.
-    pub ok: bool,
-    pub message: Option<String>,
-    pub received_count: usize,
-    pub stopped_count: usize,
-    pub results: Vec<StopResult>,
-}
-
-/// Result of stopping one job.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct StopResult {
-    pub job_id: String,
-    pub ok: bool,
-    pub status: u16,
-    pub message: Option<String>,
-    pub error: Option<String>,
 }

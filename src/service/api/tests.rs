@@ -1,19 +1,32 @@
 //! Saved tests (supplement 6).
-#![expect(
-    missing_docs,
-    reason = "the service's own names speak for themselves; paging fields are described by their types"
-)]
+#![expect(missing_docs, reason = "the names are those of the contract")]
 
-use std::collections::BTreeMap;
+mod record;
+mod written_fields;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{Id, ListPage, Open, Page, PageSize, ReadVersion, steps::StepBody};
-use crate::service::{
-    operation::{Operation, RequestInfo},
-    rule::Rule,
-    tool::{ToolInfo, Toolset},
+pub use record::{TestCase, TestContent, TestItem, TestPlayer, TestSummary};
+
+use written_fields::{NewTest, TestPatch};
+
+use crate::{
+    fields::Fields,
+    service::{
+        api::{
+            Id, ListPage, Open, PageNumber, PageSize, ReadVersion,
+            deletion::{Deleted, deletion_question},
+            refused_fields::{MANAGED, STEP_FIELDS, refuse_fields, refuse_managed_fields},
+            values::nullable_text,
+        },
+        operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo},
+        rule::Rule,
+        schema::passed_through,
+        tool::{ToolInfo, Toolset},
+    },
+    violation::Violation,
 };
 
 /// Lists saved tests with their ids, in all folders or in one folder.
@@ -24,7 +37,7 @@ pub struct ListTests {
     /// Returns the tests directly in this folder, for example `Levels/World 1`. Excludes `folder_id`.
     pub folder_path: Option<String>,
     pub folder_id: Option<String>,
-    pub page: Option<Page>,
+    pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<25>>,
 }
 
@@ -55,80 +68,184 @@ impl Operation for GetTest {
     type Answer = TestCase;
 }
 
-/// A saved test, list form.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct TestSummary {
-    pub id: String,
-    pub name: String,
-    /// `verification`, `discovery` or `task`.
-    pub r#type: String,
-    pub folder_id: Option<String>,
-    /// `/` in the root.
+/// Creates a saved test with its players and steps.
+///
+/// See `get_test` of a similar test for the format: `test_type` (verification, discovery, task), `players_by_key` and
+/// `player_order`. A player has `items_by_key` and `item_order`. An item is
+/// `{"type": "step", "goal", "expected_results": [{"expected"}]}` or `{"type": "collection", "collection_id"}`.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+pub struct CreateTest {
+    /// `name` is required. `max_seconds` is at most 19800. `min_seconds` is not for verification. No `test_step_id`.
+    #[schemars(schema_with = "passed_through::<NewTest>")]
+    pub test: Open,
+    /// Default `/`, the root. Excludes `folder_id`.
+    #[schemars(extend("x-or-type" = "null"))]
     pub folder_path: Option<String>,
+    pub folder_id: Option<String>,
+    /// Default true.
+    #[schemars(extend("default" = true))]
+    pub include_shared_collection_steps: Option<bool>,
+    /// Treatment of unknown collections; default `error`. `drop` leaves them out.
+    #[schemars(extend("default" = "error"))]
+    pub shared_collection_steps_mode: Option<UnknownCollections>,
 }
 
-/// A saved test, detail form.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub struct TestCase {
-    pub id: String,
-    pub project_id: String,
-    pub name: String,
-    pub version: u32,
-    #[serde(default)]
-    pub tags: Vec<String>,
-    /// `verification`, `discovery` or `task`.
-    pub test_type: String,
-    #[serde(flatten)]
-    pub content: TestContent,
+/// Treatment of collection items that cannot be resolved.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum UnknownCollections {
+    #[default]
+    Error,
+    Drop,
 }
 
-/// The fields of a test that its list form does not have.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(default)]
-pub struct TestContent {
-    pub incident_auto_approve: bool,
-    pub quarantined: bool,
-    /// Linked cases of the test-management system.
-    pub tmsys: Option<Open>,
-    pub source: Option<String>,
-    /// Null for verification tests.
-    pub min_seconds: Option<i64>,
-    pub max_seconds: Option<i64>,
-    /// `disabled`, `read_only` or `read_write`; null: default of the project.
-    pub memory: Option<String>,
-    pub players_by_key: BTreeMap<String, TestPlayer>,
-    pub player_order: Vec<String>,
-    #[serde(flatten)]
-    pub more: Open,
+impl Operation for CreateTest {
+    const TOOL: ToolInfo = ToolInfo::creates("create_test", "Create a test", Toolset::Tests)
+        .core()
+        .needs("project:edit-tests")
+        .rules(&[
+            Rule::Excludes("folder_path", "folder_id"),
+            Rule::Custom(|arguments, violations| check_content("test", arguments, violations)),
+        ])
+        .recovery_hint("check with `list_tests` before another call");
+    const REQUEST: RequestInfo = RequestInfo::post("/tests")
+        .query_fields(&["include_shared_collection_steps", "shared_collection_steps_mode"])
+        .duplicate_checks(&[
+            DuplicateCheck {
+                when_given: Some("folder_id"),
+                probe: Probe::List(ListProbe { filters: &["folder_id"], ..TESTS }),
+                advice: COMPARE,
+            },
+            DuplicateCheck {
+                when_given: Some("folder_path"),
+                probe: Probe::List(ListProbe { filters: &["folder_path"], ..TESTS }),
+                advice: COMPARE,
+            },
+            DuplicateCheck {
+                when_given: None,
+                // Without a folder the list may have the tests of every folder, so that the folder is compared too.
+                probe: Probe::List(ListProbe {
+                    matches: &[
+                        FieldMatch::new("name", "test.name"),
+                        FieldMatch::new("id", "test.id"),
+                        FieldMatch::new("folder_path", "folder_path").or_null("/"),
+                    ],
+                    ..TESTS
+                }),
+                advice: COMPARE,
+            },
+        ]);
+    type Answer = TestCase;
 }
 
-/// A player of a test. Players of discovery and task tests can have other fields.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(default)]
-pub struct TestPlayer {
-    pub name: Option<String>,
-    pub agent_config_id: Option<String>,
-    pub game_funcs_config_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub items_by_key: Option<BTreeMap<String, TestItem>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub item_order: Option<Vec<String>>,
-    #[serde(flatten)]
-    pub more: Open,
+/// Search for a new test. The list has no creation times and cannot be sorted (supplement 6.1).
+const TESTS: ListProbe = ListProbe {
+    list: ListTests::NAME,
+    filters: &[],
+    newest_first: &[],
+    matches: &[FieldMatch::new("name", "test.name"), FieldMatch::new("id", "test.id")],
+    created_at: None,
+    shown_fields: &["id", "name", "folder_path"],
+};
+
+/// Advice for a test that matches the arguments.
+const COMPARE: &str = "compare it with `get_test`";
+
+/// Changes a saved test, or moves it to another folder.
+///
+/// First read the test with `get_test`. `patch` is merged into the test, but a list such as `item_order`, `tags` or
+/// `expected_results` replaces the whole list. An empty patch with a folder only moves the test.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+pub struct UpdateTest {
+    /// From `list_tests`.
+    pub test_id: Id,
+    /// `version` of the latest `get_test`.
+    pub expected_version: u64,
+    /// The changed fields, as in `get_test`. Not `id` or `test_step_id`. Null may not delete a key.
+    #[schemars(schema_with = "passed_through::<TestPatch>")]
+    pub patch: Open,
+    /// New folder; `/` is the root. Excludes `folder_id`.
+    #[serde(default, deserialize_with = "nullable_text")]
+    #[schemars(with = "Option<String>", extend("x-or-type" = "null"))]
+    pub folder_path: Option<Option<String>>,
+    pub folder_id: Option<String>,
+    /// Default true.
+    #[schemars(extend("default" = true))]
+    pub include_shared_collection_steps: Option<bool>,
+    /// Default `error`; as in `create_test`.
+    #[schemars(extend("default" = "error", "x-short" = true))]
+    pub shared_collection_steps_mode: Option<UnknownCollections>,
 }
 
-/// A step of a player, or a shared collection of steps.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub struct TestItem {
-    /// `step` or `collection`.
-    pub r#type: String,
-    /// For collections: id of the shared step collection.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub collection_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub steps_by_key: Option<BTreeMap<String, StepBody>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub step_order: Option<Vec<String>>,
-    #[serde(flatten)]
-    pub step: StepBody,
+impl Operation for UpdateTest {
+    const TOOL: ToolInfo = ToolInfo::replaces("update_test", "Update a test", Toolset::Tests)
+        .core()
+        .needs("project:edit-tests")
+        .rules(&[
+            Rule::Excludes("folder_path", "folder_id"),
+            Rule::Custom(|arguments, violations| {
+                refuse_fields(arguments, "patch", &["id"], "cannot be changed", violations);
+                check_content("patch", arguments, violations);
+            }),
+        ])
+        .recovery_hint(
+            "check with `get_test` before another call: `version` is one higher if the change was made",
+        );
+    // `shared_collection_steps_mode` travels in the body here, unlike in `create_test` (supplement 6.4).
+    const REQUEST: RequestInfo =
+        RequestInfo::patch("/tests/{test_id}").query_fields(&["include_shared_collection_steps"]);
+    type Answer = TestCase;
+}
+
+/// Checks the content of a test or of a patch in the argument `holder`.
+fn check_content(holder: &str, arguments: &Fields, violations: &mut Vec<Violation>) {
+    let Some(content) = arguments.get(holder) else { return };
+    refuse_fields(arguments, holder, &STEP_FIELDS, MANAGED, violations);
+    refuse_managed_fields(content.get("players_by_key"), &format!("{holder}.players_by_key"), violations);
+
+    // The service answers 400 to `min_seconds` of a verification test (supplement 6.2).
+    let is_verification = content.get("test_type").is_some_and(|kind| kind == "verification");
+    if is_verification && content.get("min_seconds").is_some() {
+        let rule = "verification tests have no minimum time: leave the field out";
+        violations.push(Violation::new(format!("{holder}.min_seconds"), rule));
+    }
+}
+
+/// Deletes a saved test permanently.
+///
+/// Fails with `conflict` while runs of the test exist, unless `delete_associated_jobs` or `force_delete` is true.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+pub struct DeleteTest {
+    /// From `list_tests`.
+    pub test_id: Id,
+    /// Whether to delete its jobs and runs too; default false.
+    #[schemars(extend("default" = false))]
+    pub delete_associated_jobs: Option<bool>,
+    /// Whether to delete the test even if runs exist; default false.
+    #[schemars(extend("default" = false))]
+    pub force_delete: Option<bool>,
+}
+
+impl Operation for DeleteTest {
+    const TOOL: ToolInfo = ToolInfo::deletes("delete_test", "Delete a test", Toolset::Tests)
+        .needs("project:edit-tests")
+        .recovery_hint(
+            "check with `get_test` before another call: `not_found` means that the test is deleted",
+        )
+        .asks_confirmation(|arguments| Some(test_deletion_question(arguments)));
+    const REQUEST: RequestInfo =
+        RequestInfo::delete("/tests/{test_id}").body_fields(&["delete_associated_jobs", "force_delete"]);
+    type Answer = Deleted;
+}
+
+/// Returns the confirmation question for a test, which says whether runs are deleted too.
+fn test_deletion_question(arguments: &Fields) -> String {
+    let is_true = |name: &str| arguments.get(name) == Some(&Value::Bool(true));
+    let more = match (is_true("delete_associated_jobs"), is_true("force_delete")) {
+        (true, _) => " with all its jobs and runs",
+        (false, true) => ", even if runs of it exist",
+        (false, false) => "",
+    };
+
+    deletion_question("test", "test_id", arguments) + more
 }

@@ -1,25 +1,28 @@
 //! Upload of a build in single steps (specification, Multipart build upload; supplement 10.4 to 10.7).
-#![expect(missing_docs, reason = "the service's own names speak for themselves")]
+#![expect(missing_docs, reason = "the names are those of the contract")]
 
-use std::borrow::Cow;
+mod answers;
+mod arguments;
+mod build_details;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{
-    Id, Open,
-    build_details::NewBuildDetails,
-    builds::{BuildPlatform, ListBuilds},
-};
+pub use answers::{CancelledUpload, CompletedUpload, InitiatedUpload, PartUrl, UploadPartUrls};
+pub use arguments::{BuildOptions, CompletedPart, DeletionPolicy, Tag};
+
 use crate::{
     fields::Fields,
     service::{
+        api::{
+            Id,
+            builds::{BuildPlatform, ListBuilds},
+        },
         operation::{
             DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo, ResponseKind, UrlBase,
         },
         rule::Rule,
-        schema::passed_through,
         tool::{ToolInfo, Toolset},
     },
     violation::Violation,
@@ -31,7 +34,7 @@ use crate::{
 /// `get_build_upload_parts`, or, without an `upload_id`, PUT the file to `upload_url`. Then call `complete_build_upload`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct InitiateBuildUpload {
-    // The gateway adds the project. The sandbox compares it with the project of the path.
+    // Callers do not set this field: the gateway adds the project, which the body repeats (supplement 10.4).
     #[serde(default)]
     #[schemars(skip)]
     pub project_id: Option<String>,
@@ -51,54 +54,6 @@ pub struct InitiateBuildUpload {
     pub options: BuildOptions,
 }
 
-// The options of an upload. No doc comment, because it would become the description of every tool that takes them.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
-pub struct BuildOptions {
-    /// Up to 1000 characters.
-    #[schemars(length(max = 1000))]
-    pub description: Option<String>,
-    /// Whether old builds are deleted if the storage is full; default false.
-    #[schemars(extend("default" = false))]
-    pub auto_delete: Option<bool>,
-    /// Which builds are deleted first; default `least_recent`. Needs `auto_delete: true`.
-    #[schemars(extend("default" = "least_recent"))]
-    pub deletion_policy: Option<DeletionPolicy>,
-    /// Minutes, 1-1440; default 10, or 60 for multipart.
-    #[schemars(range(min = 1, max = 1440))]
-    pub upload_timeout: Option<u16>,
-    /// 1-50 characters each.
-    pub tags: Option<Vec<Tag>>,
-    /// Same format as in `get_build`.
-    #[serde(default)]
-    #[schemars(schema_with = "passed_through::<NewBuildDetails>")]
-    pub details: Option<Open>,
-}
-
-// No doc comment, because it would become part of the descriptions.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum DeletionPolicy {
-    LeastRecent,
-    Oldest,
-}
-
-/// A tag of a build.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(transparent)]
-pub struct Tag(pub String);
-
-impl JsonSchema for Tag {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> Cow<'static, str> {
-        "Tag".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "minLength": 1, "maxLength": 50})
-    }
-}
-
 impl Operation for InitiateBuildUpload {
     const TOOL: ToolInfo = ToolInfo::creates(
         "initiate_build_upload",
@@ -107,6 +62,7 @@ impl Operation for InitiateBuildUpload {
     )
     .core()
     .needs("project:manage-build-storage")
+    // The service ignores the policy without `auto_delete`.
     .own_rules(&[Rule::NeedsTrue("deletion_policy", "auto_delete")])
     .requires_fields(&["build_id"])
     .recovery_hint(
@@ -132,10 +88,10 @@ impl Operation for InitiateBuildUpload {
             }),
             advice: "the existing upload cannot be resumed without its `upload_id`",
         }]);
-    type Answer = BuildUpload;
+    type Answer = InitiatedUpload;
 }
 
-/// Returns the confirmation question: builds that `auto_delete` deletes cannot be restored.
+/// Returns the confirmation question. Builds that `auto_delete` deletes cannot be restored.
 pub fn automatic_deletion_question(arguments: &Fields) -> Option<String> {
     let deletes = arguments.get("auto_delete") == Some(&Value::Bool(true));
     deletes.then(|| "deletes other builds permanently if the storage is full".to_owned())
@@ -158,6 +114,7 @@ impl Operation for GetBuildUploadParts {
     const TOOL: ToolInfo =
         ToolInfo::reads("get_build_upload_parts", "Get addresses of upload parts", Toolset::Builds)
             .core()
+            // The upload id is the credential (specification, Multipart build upload).
             .without_key()
             .requires_fields(&["upload_urls"]);
     const REQUEST: RequestInfo = RequestInfo::get("/builds/upload/parts").below(UrlBase::NamedProject);
@@ -177,16 +134,6 @@ pub struct CompleteBuildUpload {
     pub parts: Option<Vec<CompletedPart>>,
 }
 
-// No doc comment, because it would become part of the descriptions.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub struct CompletedPart {
-    #[schemars(range(min = 1))]
-    pub part_number: u64,
-    /// Value of the `ETag` header, without quotes.
-    #[schemars(length(min = 1), extend("x-unquoted" = true))]
-    pub etag: String,
-}
-
 impl Operation for CompleteBuildUpload {
     const TOOL: ToolInfo =
         ToolInfo::creates("complete_build_upload", "Complete a build upload", Toolset::Builds)
@@ -199,29 +146,13 @@ impl Operation for CompleteBuildUpload {
                 Rule::Needs("parts", "object_key"),
                 Rule::Custom(check_part_numbers),
             ])
+            // The service takes an `ETag` with quotes too. Without quotes is the form of the specification.
             .own_rules(&[Rule::Custom(check_etags)])
             .recovery_hint("check with `get_build`: if the build does not exist, complete the upload again");
+    // The body differs between multipart and single-part uploads, and success is the status (supplement 10.7).
     const REQUEST: RequestInfo =
         RequestInfo::post("/builds/upload/complete").responds_with(ResponseKind::Status);
     type Answer = CompletedUpload;
-}
-
-/// Cancels a build upload and frees its storage space immediately.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
-pub struct CancelBuildUpload {
-    pub build_id: Id,
-    pub object_key: Id,
-    /// Required for multipart.
-    pub upload_id: Option<Id>,
-}
-
-impl Operation for CancelBuildUpload {
-    const TOOL: ToolInfo = ToolInfo::stops("cancel_build_upload", "Cancel a build upload", Toolset::Builds)
-        .core()
-        .needs("project:manage-build-storage")
-        .recovery_hint("call again: `not_found` means that the upload is cancelled");
-    const REQUEST: RequestInfo = RequestInfo::delete("/builds/upload");
-    type Answer = CancelledUpload;
 }
 
 /// Checks that the part numbers start at 1 and ascend without gaps.
@@ -246,59 +177,25 @@ fn check_etags(arguments: &Fields, violations: &mut Vec<Violation>) {
     }
 }
 
+/// Returns the parts of a completion.
 fn parts(arguments: &Fields) -> impl Iterator<Item = &Value> {
     arguments.get("parts").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Addresses and sizes for sending the file (supplement 10.4). With `upload_id` the upload is multipart.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-#[serde(default)]
-pub struct BuildUpload {
-    pub build_id: String,
-    /// Only for multipart uploads.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub upload_id: Option<String>,
-    /// For single-part uploads: address for a PUT of the whole file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub upload_url: Option<String>,
-    pub object_key: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub total_parts: Option<u64>,
-    /// Size in bytes of each part except the last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub part_size: Option<u64>,
-    /// `multipart` or `single-part`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub upload_type: Option<String>,
+/// Cancels a build upload and frees its storage space immediately.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+pub struct CancelBuildUpload {
+    pub build_id: Id,
+    pub object_key: Id,
+    /// Required for multipart.
+    pub upload_id: Option<Id>,
 }
 
-/// Addresses of parts (specification, GET builds/upload/parts).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct UploadPartUrls {
-    pub upload_urls: Vec<PartUrl>,
-}
-
-/// Address of one part.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct PartUrl {
-    pub part_number: u64,
-    pub url: String,
-}
-
-/// The answer to a completion (supplement 10.7). The HTTP status alone states success.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-#[serde(default)]
-pub struct CompletedUpload {
-    /// Only for multipart uploads.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub build_id: Option<String>,
-    /// Only for single-part uploads.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<String>,
-}
-
-/// The answer to a cancellation (supplement 10.7).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct CancelledUpload {
-    pub success: bool,
+impl Operation for CancelBuildUpload {
+    const TOOL: ToolInfo = ToolInfo::stops("cancel_build_upload", "Cancel a build upload", Toolset::Builds)
+        .core()
+        .needs("project:manage-build-storage")
+        .recovery_hint("call again: `not_found` means that the upload is cancelled");
+    const REQUEST: RequestInfo = RequestInfo::delete("/builds/upload");
+    type Answer = CancelledUpload;
 }

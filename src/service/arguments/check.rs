@@ -40,6 +40,7 @@ impl SchemaCheck<'_> {
         let none = Fields::new();
         let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
 
+        // Models send `null` for arguments that they leave out. In an object with any fields `null` is a value.
         if self.mode == Mode::Arguments && !properties.is_empty() {
             object.retain(|_, value| !value.is_null());
         }
@@ -160,6 +161,7 @@ fn unknown_name(name: &str, known: &Fields) -> String {
     if let Some(nearest) = most_similar(&shorten_name(name), known.keys().map(String::as_str)) {
         return format!("is not an argument of this tool; the nearest is `{nearest}`");
     }
+
     let known: Vec<_> = known.keys().map(|name| format!("`{name}`")).collect();
     format!("is not an argument of this tool, which takes {}", known.join(", "))
 }

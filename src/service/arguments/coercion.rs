@@ -16,6 +16,7 @@ pub(super) fn coerce(schema: &Fields, kind: &str, value: &mut Value) {
         ("integer" | "number", Value::String(text)) => number(text.trim()),
         ("integer", Value::Number(number)) if number.is_f64() => number
             .as_f64()
+            // Above 2^53, about 9e15, a float no longer represents every integer.
             .filter(|value| value.fract() == 0.0 && value.abs() < 9e15)
             .and_then(|value| format!("{value:.0}").parse::<i64>().ok().map(Value::from)),
         ("boolean", Value::String(text)) => match text.trim().to_ascii_lowercase().as_str() {
@@ -26,6 +27,7 @@ pub(super) fn coerce(schema: &Fields, kind: &str, value: &mut Value) {
         ("string", Value::Number(number)) => Some(Value::String(number.to_string())),
         ("string", Value::String(text)) if schema.contains_key(UNQUOTED) => unquoted(text),
         ("string", Value::String(text)) => spelled_as_listed(schema, text),
+        // Some hosts send the only item of a list without the list.
         ("array", Value::String(text)) => {
             Some(parse(text).filter(Value::is_array).unwrap_or_else(|| json!([text])))
         }
@@ -38,6 +40,7 @@ pub(super) fn coerce(schema: &Fields, kind: &str, value: &mut Value) {
         *value = coerced;
     }
 
+    // A host may send the alternative type as a string of JSON. The text `null` remains text.
     if let (Some(other), Value::String(text)) = (schema.get(OR_TYPE).and_then(Value::as_str), &*value)
         && let Some(other) = parse(text).filter(|parsed| !parsed.is_null() && has_type(other, parsed))
     {
@@ -53,7 +56,7 @@ fn parse(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok()
 }
 
-/// Returns the value of the `enum` that differs from `text` only in letter case.
+/// Returns the value of the `enum` that equals `text` if letter case is ignored.
 fn spelled_as_listed(schema: &Fields, text: &str) -> Option<Value> {
     let allowed = schema.get("enum")?.as_array()?;
     allowed.iter().find(|one| one.as_str().is_some_and(|one| one.eq_ignore_ascii_case(text))).cloned()

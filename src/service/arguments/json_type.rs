@@ -42,5 +42,6 @@ pub(super) fn type_name(value: &Value) -> &'static str {
 
 /// Returns whether `text` is a UUID in the hyphenated form that the service accepts.
 pub fn is_uuid(text: &str) -> bool {
+    // The parser of the crate also accepts other forms, such as braces.
     text.len() == 36 && uuid::Uuid::try_parse(text).is_ok()
 }

@@ -1,7 +1,7 @@
 //! How to find out whether an earlier call took effect.
 //!
-//! If the outcome of a call is unknown, an equal call is not sent before the service has been asked whether the
-//! earlier call took effect. The checks here say how to ask.
+//! If the outcome of a call is unknown, an equal call is sent only after the service has been asked whether the earlier
+//! call took effect. A check states how to ask.
 
 /// One way to find the result of an earlier call.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +10,7 @@ pub struct DuplicateCheck {
     pub when_given: Option<&'static str>,
     /// The way to ask the service.
     pub probe: Probe,
-    /// What the caller does with a result that was found, or instead of the probe if there is none.
+    /// What the caller does with the result of the earlier call, or if the service cannot be asked.
     pub advice: &'static str,
 }
 

@@ -64,6 +64,7 @@ impl RequestInfo {
             fill_defaults: None,
             fallback: None,
             duplicate_checks: &[],
+            // A call that writes is not repeated unless the operation states that a repetition is safe.
             is_repeatable: |_| false,
         }
     }

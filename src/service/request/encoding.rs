@@ -17,10 +17,11 @@ pub(super) fn query<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>) -
     pairs.collect::<Vec<_>>().join("&")
 }
 
-/// Returns a value as a query contains it. The items of a list are separated by commas.
+/// Returns a value as a query contains it.
 pub(super) fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
+        // The service separates the items of lists by commas in every query (supplement 1.3).
         Value::Array(items) => items.iter().map(value_text).collect::<Vec<_>>().join(","),
         other => other.to_string(),
     }

@@ -97,6 +97,7 @@ pub fn layout(operation: &OperationEntry, arguments: &Fields, tmsys: &str) -> Re
     if !violations.is_empty() {
         return Err(violations);
     }
+
     Ok(Layout { url_base: request.url_base, path, query, body, range })
 }
 
@@ -104,9 +105,11 @@ pub fn layout(operation: &OperationEntry, arguments: &Fields, tmsys: &str) -> Re
 fn path(template: &str, arguments: &Fields, tmsys: &str, violations: &mut Vec<Violation>) -> String {
     let mut path = String::new();
 
+    // The template begins with `/`, so that the first segment is empty.
     for segment in template.split('/').skip(1) {
         path.push('/');
         match placeholder(segment) {
+            // The name of the test-management system is a setting, not an argument.
             Some(_) if segment == TMSYS => path.push_str(&encoded(tmsys)),
             Some(placeholder) => match path_value(arguments, placeholder) {
                 Ok(text) => path.push_str(&text),

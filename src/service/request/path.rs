@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use crate::{fields::Fields, service::operation::Placeholder, service::request::encoding::encoded};
+use crate::{
+    fields::Fields,
+    service::{operation::Placeholder, request::encoding::encoded},
+};
 
 /// Maximum length of one path segment in bytes. Ids are much shorter.
 const MAX_SEGMENT_BYTES: usize = 300;
@@ -21,6 +24,7 @@ pub(super) fn path_value(arguments: &Fields, placeholder: Placeholder<'_>) -> Re
     let segments: Vec<_> = text.split('/').collect();
     match segments.iter().try_for_each(|segment| check_segment(segment)) {
         Ok(()) => Ok(segments.into_iter().map(encoded).collect::<Vec<_>>().join("/")),
+        // A single segment has a more precise rule than the whole name.
         Err(rule) if segments.len() == 1 => Err(rule),
         Err(_) => Err(format!(
             "must be a relative name: no segment between `/` may be empty, `.`, `..` or longer than \

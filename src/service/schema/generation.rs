@@ -22,6 +22,7 @@ pub fn input<T: JsonSchema>() -> (String, Fields) {
             }
         }
         if let Some(Value::Array(values)) = object.get_mut("enum") {
+            // `null` counts as absent in arguments, so that hosts need not see it as a value.
             values.retain(|value| !value.is_null());
         }
         object.retain(|key, value| key != "default" || !value.is_null());
@@ -60,6 +61,7 @@ pub fn output<T: JsonSchema>(required_fields: &[&str]) -> Fields {
 
 fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
     let settings = settings.with(|settings| {
+        // Several hosts do not resolve `$ref`.
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
@@ -79,6 +81,8 @@ fn simplify(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
         Value::Array(items) => items.iter_mut().for_each(|item| simplify(item, also)),
         Value::Object(object) => {
             merge_nullable(object);
+
+            // Formats such as `uint32` are Rust's. Only `uuid` has a meaning for the check of arguments.
             if object.get("format").and_then(Value::as_str).is_some_and(|format| format != "uuid") {
                 object.shift_remove("format");
             }
@@ -86,9 +90,11 @@ fn simplify(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
                 object.shift_remove("additionalProperties");
             }
             also(object);
+
             if let Some(Value::String(text)) = object.get_mut("description") {
                 *text = unwrap_lines(text);
             }
+
             object.values_mut().for_each(|value| simplify(value, also));
         }
         _ => {}

@@ -8,10 +8,10 @@ pub const OR_TYPE: &str = "x-or-type";
 pub const KNOWN: &str = "x-known";
 
 /// Surrounding quotes are removed from the text.
-pub const UNQUOTED: &str = "x-unquoted";
+pub(in crate::service) const UNQUOTED: &str = "x-unquoted";
 
 /// Hosts see only the type and the description of the argument. Another tool publishes its full schema.
-pub const SHORT: &str = "x-short";
+pub(super) const SHORT: &str = "x-short";
 
 /// Hosts do not see the argument. The description of the tool, or of a tool that it refers to, mentions the argument.
 pub const HIDDEN: &str = "x-hidden";

@@ -20,6 +20,7 @@ pub fn published(schema: &Fields) -> Fields {
 
     schema
         .iter()
+        // A property whose name equals an internal keyword has a schema, which is an object.
         .filter(|(key, value)| *key != KNOWN && (value.is_object() || !INTERNAL.contains(&key.as_str())))
         .filter(|(_, value)| !is_marked(value, HIDDEN))
         .map(|(key, value)| (key.clone(), publish_value(value)))

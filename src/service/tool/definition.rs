@@ -22,6 +22,7 @@ pub struct Tool {
     pub has_pictures: bool,
     input: fn() -> (String, Fields),
     output: fn(&[&str]) -> Fields,
+    // `Tool::new` runs at compile time, where schemas cannot be generated.
     generated: OnceLock<GeneratedSchemas>,
 }
 

@@ -50,6 +50,7 @@ impl ToolInfo {
             title,
             effect,
             toolset,
+            // Tools are not offered by default, because every listed tool costs tokens.
             tier: Tier::Extra,
             access: Access::AnyKey,
             rules: &[],

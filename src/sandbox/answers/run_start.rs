@@ -26,14 +26,12 @@ use crate::{
             world::World,
         },
     },
-    service::api::{
-        Uuid,
-        start::{StartRun, StartRunResponse, StartTestPlanRun},
-    },
+    service::api::{Uuid, plans::StartTestPlanRun, run_start::StartRunResponse, runs::StartRun},
 };
 
 impl Answer<StartRun> for World {
     fn answer(&mut self, request: StartRun, caller: &Caller) -> Result<Answered<StartRunResponse>, ApiError> {
+        // The id is taken first, because `project` borrows the world.
         let ephemeral_id = self.ids.uuid();
         let project = self.project(caller)?;
         let subject = resolve_subject(project, &request)?;
@@ -56,6 +54,7 @@ impl Answer<StartRun> for World {
                 (LaunchSubject::Plan(plan), jobs)
             }
             RequestedSubject::Instructions(instructions) => {
+                // The service puts the tag first (specification, POST runs). It is not repeated.
                 tags.retain(|tag| tag != EPHEMERAL_TAG);
                 tags.insert(0, EPHEMERAL_TAG.to_owned());
                 let test = ephemeral_test(ephemeral_id, request.name, instructions);
@@ -104,6 +103,7 @@ impl Answer<StartTestPlanRun> for World {
         let launch = Launch {
             subject: LaunchSubject::Plan(plan),
             jobs: render_jobs(jobs, template_data.as_ref()),
+            // A plan has no `instances` (supplement 4.6).
             instances: 1,
             tags: request.additional_tags.unwrap_or_default(),
             template_data,
@@ -122,6 +122,7 @@ enum RequestedSubject {
     Instructions(String),
 }
 
+/// Returns what a request starts. The rules of the operation have checked that it names exactly one subject.
 fn resolve_subject(project: &Project, request: &StartRun) -> Result<RequestedSubject, ApiError> {
     if let Some(id) = &request.multiplayer_test_id {
         let test = find(&project.tests, &id.0).cloned();
@@ -141,6 +142,7 @@ fn find_plan(project: &Project, id: &Uuid) -> Result<Arc<SavedPlan>, ApiError> {
     find(&project.plans, &id.0).cloned().ok_or_else(|| ApiError::not_found(plans::NOT_FOUND))
 }
 
+/// Checks that the agent config exists, if the request names one.
 fn check_agent_config(project: &Project, id: Option<&Uuid>) -> Result<(), ApiError> {
     let known = |id: &Uuid| find(&project.agent_configs, &id.0).is_some();
     match id.filter(|id| !known(id)) {
@@ -149,6 +151,7 @@ fn check_agent_config(project: &Project, id: Option<&Uuid>) -> Result<(), ApiErr
     }
 }
 
+/// Returns one job per test of a plan. A test that was deleted is left out.
 fn plan_jobs(
     project: &Project,
     plan: &SavedPlan,

@@ -9,8 +9,8 @@ use crate::{
             run_view::find_run,
         },
         model::{
-            attempt::RunAttempt, export_batch::ExportBatch, job::Job, moment::Moment, progress::RunProgress,
-            project::Project, records::find, timeline::Timeline, world::World,
+            attempt::RunAttempt, export_batch::ExportBatch, job::SimulatedJob, moment::Moment,
+            progress::RunProgress, project::Project, records::find, timeline::Timeline, world::World,
         },
     },
     service::api::exports::{ExportResult, ExportTmsysRun},
@@ -44,6 +44,7 @@ impl ExportSource {
         }
     }
 
+    /// Returns the id of the execution, if an execution is exported.
     fn execution(&self) -> Option<String> {
         match self {
             Self::Execution(id) => Some(id.clone()),
@@ -52,7 +53,11 @@ impl ExportSource {
     }
 
     /// Returns the completed runs of this source.
-    fn runs<'a>(&self, project: &'a Project, now: Moment) -> Result<Vec<(&'a Job, RunAttempt)>, ApiError> {
+    fn runs<'a>(
+        &self,
+        project: &'a Project,
+        now: Moment,
+    ) -> Result<Vec<(&'a SimulatedJob, RunAttempt)>, ApiError> {
         let ids = match self {
             Self::Run(id) => std::slice::from_ref(id),
             Self::Runs(ids) => ids.as_slice(),
@@ -72,12 +77,13 @@ fn last_completed<'a>(
     project: &'a Project,
     execution: &str,
     now: Moment,
-) -> Result<Vec<(&'a Job, RunAttempt)>, ApiError> {
+) -> Result<Vec<(&'a SimulatedJob, RunAttempt)>, ApiError> {
     if find(&project.executions, execution).is_none() {
         return Err(ApiError::not_found(executions::NOT_FOUND));
     }
 
-    let done = |job: &Job| {
+    // A retried job has several runs. Only the last one counts.
+    let done = |job: &SimulatedJob| {
         let attempts = Timeline::from_job(job).into_attempts(now);
         attempts.filter(|run| run.progress(now) == RunProgress::Completed).last()
     };
@@ -95,6 +101,7 @@ impl Answer<ExportTmsysRun> for World {
             return Err(ApiError::forbidden("integration is not enabled"));
         }
 
+        // The rule of the operation has already refused a request without a source.
         let source = ExportSource::from_request(&request).ok_or_else(|| ApiError::invalid("no source"))?;
         let runs = source.runs(project, self.now)?;
         let name = request.custom_run_name.map(|name| name.trim().to_owned());
@@ -104,6 +111,7 @@ impl Answer<ExportTmsysRun> for World {
             batch.add(job, run);
         }
 
+        // Exports of runs always create a new entry (specification, POST runs/export).
         if let Some(execution) = &batch.execution {
             if self.test_management.is_busy_with(execution) {
                 return Err(ApiError::new(StatusCode::CONFLICT, IN_PROGRESS));

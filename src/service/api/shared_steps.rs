@@ -1,25 +1,59 @@
-//! Creating and changing shared step collections (specification, PATCH shared-steps; supplement 8).
-#![expect(missing_docs, reason = "the service's own names speak for themselves")]
+//! Shared step collections (specification, Shared step collection; supplement 8).
+#![expect(missing_docs, reason = "the names are those of the contract")]
+
+mod record;
+mod written_fields;
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::{
-    Id, Open, refuse_fields,
-    steps::{ExpectedResult, ListSharedSteps, SharedStep, StepBody},
-};
-use crate::{
-    service::{
-        operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo},
-        rule::Rule,
-        schema::passed_through,
-        tool::{ToolInfo, Toolset},
+pub use record::{SharedStep, SharedStepSummary};
+
+use written_fields::{NewStepBody, SharedStepPatch};
+
+use crate::service::{
+    api::{
+        Id, ListPage, Open, PageNumber, PageSize, ReadVersion,
+        deletion::{Deleted, deletion_question},
+        refused_fields::{COLLECTION_FIELDS, MANAGED, refuse_fields, refuse_managed_fields},
+        step_body::StepBody,
     },
-    violation::Violation,
+    operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo},
+    rule::Rule,
+    schema::passed_through,
+    tool::{ToolInfo, Toolset},
 };
+
+/// Lists the shared step collections: steps that several tests use.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+pub struct ListSharedSteps {
+    pub page: Option<PageNumber>,
+    pub page_size: Option<PageSize<25>>,
+}
+
+impl Operation for ListSharedSteps {
+    const TOOL: ToolInfo =
+        ToolInfo::reads("list_shared_steps", "List shared steps", Toolset::Steps).requires_fields(&["data"]);
+    const REQUEST: RequestInfo = RequestInfo::get("/shared-steps");
+    type Answer = ListPage<SharedStepSummary>;
+}
+
+/// Returns one shared step collection: its steps in order, and its version.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+pub struct GetSharedStep {
+    /// `ssc_...`, from `collection_id` of an item of `get_test`.
+    pub shared_step_id: Id,
+    pub version: Option<ReadVersion>,
+}
+
+impl Operation for GetSharedStep {
+    const TOOL: ToolInfo =
+        ToolInfo::reads("get_shared_step", "Get a shared step collection", Toolset::Steps).core();
+    const REQUEST: RequestInfo = RequestInfo::get("/shared-steps/{shared_step_id}");
+    type Answer = SharedStep;
+}
 
 /// Creates a shared step collection, which several tests can use.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -39,7 +73,7 @@ impl Operation for CreateSharedStep {
         ToolInfo::creates("create_shared_step", "Create a shared step collection", Toolset::Steps)
             .needs("project:edit-tests")
             .rules(&[Rule::Custom(|arguments, violations| {
-                managed(arguments.get("steps_by_key"), "steps_by_key", violations);
+                refuse_managed_fields(arguments.get("steps_by_key"), "steps_by_key", violations);
             })])
             .recovery_hint("check with `list_shared_steps` before another call");
     const REQUEST: RequestInfo =
@@ -48,6 +82,7 @@ impl Operation for CreateSharedStep {
             probe: Probe::List(ListProbe {
                 list: ListSharedSteps::NAME,
                 filters: &[],
+                // The list cannot be sorted (supplement 8).
                 newest_first: &[],
                 matches: &[FieldMatch::new("name", "name"), FieldMatch::new("id", "id")],
                 created_at: Some("created_at"),
@@ -83,9 +118,9 @@ impl Operation for UpdateSharedStep {
     .needs("project:edit-tests")
     .rules(&[Rule::Custom(|arguments, violations| {
         refuse_fields(arguments, "patch", &["id", "is_shared"], "cannot be changed", violations);
-        refuse_fields(arguments, "patch", &OF_COLLECTIONS, MANAGED, violations);
+        refuse_fields(arguments, "patch", &COLLECTION_FIELDS, MANAGED, violations);
         let steps = arguments.get("patch").and_then(|patch| patch.get("steps_by_key"));
-        managed(steps, "patch.steps_by_key", violations);
+        refuse_managed_fields(steps, "patch.steps_by_key", violations);
     })])
     .recovery_hint(
         "check with `get_shared_step` before another call: `version` is one higher if the change was made",
@@ -94,54 +129,22 @@ impl Operation for UpdateSharedStep {
     type Answer = SharedStep;
 }
 
-/// Reason for the refusal of a field that the service manages.
-pub(super) const MANAGED: &str = "is managed by the service: leave it out";
-
-/// Fields of collections that the service manages (supplement 6.4).
-const OF_COLLECTIONS: [&str; 3] = ["version", "created_at", "created_by"];
-
-/// Fields of steps that the service manages (supplement 6.4).
-pub(super) const OF_STEPS: [&str; 2] = ["test_step_id", "composite_test_id"];
-
-/// Adds a violation for each field in `value`, at any depth, that the service manages.
-pub(super) fn managed(value: Option<&Value>, path: &str, violations: &mut Vec<Violation>) {
-    let Some(Value::Object(object)) = value else { return };
-    for (name, value) in object {
-        let path = format!("{path}.{name}");
-        let in_collection = OF_COLLECTIONS.contains(&name.as_str()) && object.contains_key("collection_id");
-        if OF_STEPS.contains(&name.as_str()) || in_collection {
-            violations.push(Violation::new(path, MANAGED));
-        } else {
-            managed(Some(value), &path, violations);
-        }
-    }
+/// Deletes a shared step collection permanently.
+///
+/// Fails with `conflict` while tests use the collection: remove it from them with `update_test` first.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+pub struct DeleteSharedStep {
+    /// From `list_shared_steps`.
+    pub shared_step_id: Id,
 }
 
-// The known fields of a step in a request.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "only its schema is used")]
-struct NewStepBody {
-    goal: Option<String>,
-    expected_results: Option<Vec<ExpectedResult>>,
-    #[schemars(extend("x-or-type" = "null"))]
-    finish_condition: Option<String>,
-    screenshots: Option<i64>,
-    pause_game: Option<bool>,
-    performance_monitoring: Option<bool>,
-    hint_manual: Option<Vec<String>>,
+impl Operation for DeleteSharedStep {
+    const TOOL: ToolInfo = ToolInfo::deletes("delete_shared_step", "Delete a shared step", Toolset::Steps)
+        .needs("project:edit-tests")
+        .recovery_hint(
+            "check with `get_shared_step` before another call: `not_found` means that the collection is deleted",
+        )
+        .asks_confirmation(|arguments| Some(deletion_question("shared step", "shared_step_id", arguments)));
+    const REQUEST: RequestInfo = RequestInfo::delete("/shared-steps/{shared_step_id}");
+    type Answer = Deleted;
 }
-
-// The known fields of a patch.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "only its schema is used; the patch itself is merged as JSON")]
-struct SharedStepPatch {
-    name: Option<String>,
-    #[schemars(with = "Option<BTreeMap<String, PartialStep>>")]
-    steps_by_key: Option<BTreeMap<String, Option<Open>>>,
-    step_order: Option<Vec<String>>,
-}
-
-// A part of a step body, or null.
-#[derive(Debug, JsonSchema)]
-#[schemars(extend("x-or-type" = "null"))]
-struct PartialStep {}

@@ -1,4 +1,4 @@
-//! What a run does at the moment of the request (supplement 2.5).
+//! The current state of runs (supplement 2.5).
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::json;
@@ -24,7 +24,7 @@ use crate::{
     },
     service::api::{
         Open,
-        live::{AgentStep, GetLiveRun, LivePlayer, LiveRun, LiveTest, Screenshot},
+        runs::{AgentStep, GetLiveRun, LivePlayer, LiveRun, LiveTest, Screenshot},
     },
 };
 
@@ -55,7 +55,7 @@ impl Answer<GetLiveRun> for World {
 }
 
 impl RunView<'_> {
-    /// Returns the live state of a player. The screenshot ends with the run, the last step of the agent stays.
+    /// Returns the live state of a player. A completed run has no screenshot, but still the last turn of the agent.
     fn live_player(
         &self,
         index: usize,
@@ -70,6 +70,7 @@ impl RunView<'_> {
         let device = self.job.player_devices.get(index);
 
         LivePlayer {
+            // From 0 here; the composite id counts from 1 (supplement 1.8).
             player_number: index,
             current_run_id: is_live.then(|| id.clone()),
             composite_run_id: id,

@@ -1,23 +1,23 @@
-//! The known fields of the `details` of a new build (supplement 10.8). The details are sent unchanged.
+//! The known fields of the `details` of a new build (supplement 10.8). The object is sent unchanged.
 
 use schemars::JsonSchema;
 
-use super::Open;
+use crate::service::api::Open;
 
 /// Origin of a build. Every part is optional.
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "its schema is what our check reads")]
+#[expect(dead_code, reason = "only its schema is used")]
 pub(super) struct NewBuildDetails {
-    vcs: Option<Vcs>,
-    ci: Option<Ci>,
-    app: Option<App>,
-    build: Option<Made>,
-    upload: Option<Uploaded>,
+    vcs: Option<VersionControl>,
+    ci: Option<CiJob>,
+    app: Option<AppVersion>,
+    build: Option<BuildProcess>,
+    upload: Option<UploadOrigin>,
 }
 
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "its schema is what our check reads")]
-struct Vcs {
+#[expect(dead_code, reason = "only its schema is used")]
+struct VersionControl {
     #[schemars(extend("enum" = ["git", "mercurial", "svn"]))]
     r#type: Option<String>,
     #[schemars(extend("enum" = ["github", "gitlab", "bitbucket", "azure-devops"]))]
@@ -30,7 +30,7 @@ struct Vcs {
 }
 
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "its schema is what our check reads")]
+#[expect(dead_code, reason = "only its schema is used")]
 struct Commit {
     hash: Option<String>,
     short_hash: Option<String>,
@@ -40,7 +40,7 @@ struct Commit {
 }
 
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "its schema is what our check reads")]
+#[expect(dead_code, reason = "only its schema is used")]
 struct PullRequest {
     number: Option<i64>,
     title: Option<String>,
@@ -50,8 +50,8 @@ struct PullRequest {
 }
 
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "its schema is what our check reads")]
-struct Ci {
+#[expect(dead_code, reason = "only its schema is used")]
+struct CiJob {
     #[schemars(extend("enum" = [
         "github-actions", "jenkins", "gitlab-ci", "circleci", "travis", "azure-pipelines", "bitrise", "custom",
     ]))]
@@ -65,8 +65,8 @@ struct Ci {
 }
 
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "its schema is what our check reads")]
-struct App {
+#[expect(dead_code, reason = "only its schema is used")]
+struct AppVersion {
     version: Option<String>,
     version_code: Option<i64>,
     build_number: Option<String>,
@@ -74,8 +74,8 @@ struct App {
 }
 
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "its schema is what our check reads")]
-struct Made {
+#[expect(dead_code, reason = "only its schema is used")]
+struct BuildProcess {
     #[schemars(extend("enum" = ["debug", "release", "staging", "production"]))]
     configuration: Option<String>,
     timestamp: Option<String>,
@@ -85,8 +85,9 @@ struct Made {
 }
 
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "its schema is what our check reads")]
-struct Uploaded {
+#[expect(dead_code, reason = "only its schema is used")]
+struct UploadOrigin {
+    // Open: the known values are `cli`, `api`, `github-action`, `jenkins-plugin`, `web` and `mcp`.
     method: Option<String>,
     cli_version: Option<String>,
     uploader: Option<String>,

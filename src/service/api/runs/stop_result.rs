@@ -1,0 +1,25 @@
+//! The answer to a stop (supplement 2.6).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Result of stopping jobs (supplement 2.6).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StopRunsResponse {
+    /// True only when every job was stopped.
+    pub ok: bool,
+    pub message: Option<String>,
+    pub received_count: usize,
+    pub stopped_count: usize,
+    pub results: Vec<StopResult>,
+}
+
+/// Result of stopping one job.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StopResult {
+    pub job_id: String,
+    pub ok: bool,
+    pub status: u16,
+    pub message: Option<String>,
+    pub error: Option<String>,
+}

@@ -1,0 +1,34 @@
+//! Records of shared step collections.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::service::api::{Open, step_body::StepList};
+
+/// A shared step collection, list form.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SharedStepSummary {
+    pub id: String,
+    pub project_id: String,
+    pub name: String,
+    pub steps_count: usize,
+    pub created_at: Option<String>,
+    pub created_by: Option<String>,
+}
+
+/// A shared step collection, detail form.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct SharedStep {
+    pub id: String,
+    pub project_id: String,
+    pub name: String,
+    pub version: u32,
+    /// Always true.
+    pub is_shared: bool,
+    pub created_at: Option<String>,
+    pub created_by: Option<String>,
+    #[serde(flatten)]
+    pub steps: StepList,
+    #[serde(flatten)]
+    pub more: Open,
+}

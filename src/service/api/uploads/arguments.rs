@@ -1,0 +1,69 @@
+//! Arguments of the steps of an upload that have a type of their own.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use crate::service::{
+    api::{Open, uploads::build_details::NewBuildDetails},
+    schema::passed_through,
+};
+
+// Optional arguments. No doc comment, because it would become part of the description of each tool with these arguments.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+pub struct BuildOptions {
+    /// Up to 1000 characters.
+    #[schemars(length(max = 1000))]
+    pub description: Option<String>,
+    /// Whether old builds are deleted if the storage is full; default false.
+    #[schemars(extend("default" = false))]
+    pub auto_delete: Option<bool>,
+    /// Which builds are deleted first; default `least_recent`. Needs `auto_delete: true`.
+    #[schemars(extend("default" = "least_recent"))]
+    pub deletion_policy: Option<DeletionPolicy>,
+    /// Minutes, 1-1440; default 10, or 60 for multipart.
+    #[schemars(range(min = 1, max = 1440))]
+    pub upload_timeout: Option<u16>,
+    /// 1-50 characters each.
+    pub tags: Option<Vec<Tag>>,
+    /// Same format as in `get_build`.
+    #[serde(default)]
+    #[schemars(schema_with = "passed_through::<NewBuildDetails>")]
+    pub details: Option<Open>,
+}
+
+// The builds that are deleted first. No doc comment, because it would become part of the descriptions.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum DeletionPolicy {
+    LeastRecent,
+    Oldest,
+}
+
+/// A tag of a build.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(transparent)]
+pub struct Tag(pub String);
+
+impl JsonSchema for Tag {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Tag".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "minLength": 1, "maxLength": 50})
+    }
+}
+
+// A part that storage has received. No doc comment, because it would become part of the descriptions.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct CompletedPart {
+    #[schemars(range(min = 1))]
+    pub part_number: u64,
+    /// Value of the `ETag` header, without quotes.
+    #[schemars(length(min = 1), extend("x-unquoted" = true))]
+    pub etag: String,
+}
