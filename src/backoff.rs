@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-/// Growing pauses between attempts: each is `growth` times the one before, up to a longest pause.
+/// Growing pauses between attempts. Each pause is `growth` times the previous pause, up to a longest pause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backoff {
     /// Pause before the second attempt.
@@ -121,8 +121,8 @@ mod tests {
         }
 
         let backoff = Backoff::new(millis(1_000), millis(8_000), 2.0);
-        for (pause, whole) in backoff.pauses().zip([1_000, 2_000, 4_000, 8_000, 8_000]) {
-            assert!(pause >= millis(whole / 2) && pause <= millis(whole), "{pause:?} of {whole} ms");
+        for (pause, full) in backoff.pauses().zip([1_000, 2_000, 4_000, 8_000, 8_000]) {
+            assert!(pause >= millis(full / 2) && pause <= millis(full), "{pause:?} of {full} ms");
         }
     }
 }

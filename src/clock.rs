@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 /// A source of time and of timers.
 pub trait Clock: Debug + Send + Sync {
-    /// Returns the time since a fixed moment in the life of this process. It never goes backwards.
+    /// Returns the time since a fixed point in time. The value never decreases.
     fn now(&self) -> Duration;
 
     /// Returns the date and time, for values that outlive this process.

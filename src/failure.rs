@@ -95,7 +95,7 @@ pub struct FailureFacts {
     pub is_uncertain: bool,
     /// Project that owns the ids of the call, if it is not the requested one.
     pub owning_project: Option<String>,
-    /// Bytes of an unfinished download that the next call continues from.
+    /// Number of bytes of an unfinished download, which the next call continues.
     pub bytes_saved: Option<u64>,
     /// Names of the settings that are missing or unusable.
     pub unusable_settings: Vec<String>,

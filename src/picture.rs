@@ -1,7 +1,7 @@
 //! Images of the service in a form that MCP hosts accept: PNG or JPEG, with at most [`MAX_SIDE`] pixels a side.
 //!
-//! The bytes decide the format of an image, not the content type that the service states. Decoding takes a bounded amount
-//! of memory for any input, and up to some seconds of processor time: call [`prepare`] on a blocking thread.
+//! The format of an image is that of its bytes, not the content type that the service states. Decoding takes a bounded
+//! amount of memory for any input, and up to some seconds of processor time. Call [`prepare`] on a blocking thread.
 
 use std::io::Cursor;
 
@@ -88,6 +88,7 @@ pub fn prepare(data: Bytes, content_type: &str) -> Result<Picture, PictureError>
     };
     let mime_type = format.to_mime_type();
 
+    // Only the header is read here, so that a small image costs no decoding.
     let (width, height) = limited_reader(&data, format).into_dimensions()?;
     if width.max(height) <= MAX_SIDE {
         return Ok(Picture { data, mime_type, width, height, original: None });

@@ -1,4 +1,4 @@
-//! Text that others wrote: characters that a person cannot see, text that is too long, and misspelled names.
+//! Text from the service and from callers: hidden characters, text that is too long, and misspelled names.
 
 mod hidden;
 mod shortening;

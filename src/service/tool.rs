@@ -1,4 +1,4 @@
-//! A tool as hosts and people see it: its properties and its schemas.
+//! Tools: their properties and their schemas.
 //!
 //! A tool is one operation of the service, or a composite tool that sends several requests. Both state their
 //! properties in a [`ToolInfo`].

@@ -1,9 +1,9 @@
-//! Characters that a person cannot see and a model reads. Titles and reports of bugs are written by people and
-//! read by models, so that hidden text could carry instructions that no person notices.
+//! Hidden characters: a person cannot see them, but a model reads them. People write titles and reports of bugs, and
+//! models read them, so that hidden text could carry instructions that no person notices.
 
 use serde_json::Value;
 
-/// Removes the hidden characters from every string in `value`. Names of fields stay as they are.
+/// Removes the hidden characters from every string in `value`. Names of fields are not changed.
 pub fn remove_hidden(value: &mut Value) {
     match value {
         Value::String(text) if text.chars().any(is_hidden) => {

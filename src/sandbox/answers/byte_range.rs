@@ -5,7 +5,7 @@ use std::ops::Range;
 /// How much of a file a request asks for.
 #[derive(Debug, PartialEq)]
 pub(super) enum RequestedRange {
-    /// The whole file.
+    /// All bytes of the file.
     Whole,
     /// The bytes of this span.
     Part(Range<u64>),

@@ -1,4 +1,4 @@
-//! Ephemeral tests: tests of one start, made of instructions.
+//! Ephemeral tests, which a start with instructions creates.
 
 use std::sync::Arc;
 

@@ -55,7 +55,8 @@ impl Answer<GetLiveRun> for World {
 }
 
 impl RunView<'_> {
-    /// Returns the live state of a player. A completed run has no screenshot, but still the last turn of the agent.
+    /// Returns the live state of a player. A completed run has the last turn of the agent, but no
+    /// screenshot.
     fn live_player(
         &self,
         index: usize,

@@ -1,4 +1,4 @@
-//! The view of a run that records are made of (supplement 2.2, 2.3).
+//! A run at one moment, from which its records are created (supplement 2.2, 2.3).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Records of tests, as readers see them.
+//! Records of tests in answers.
 
 use std::collections::BTreeMap;
 

@@ -106,13 +106,13 @@ impl SandboxKey {
     }
 }
 
-/// Returns the key of a request, whatever its state. Returns `None` for a key that the sandbox does not have.
+/// Returns the key of a request, which may be expired or disabled. Returns `None` for an unknown key.
 pub(super) fn find_key(headers: &HeaderMap) -> Option<&'static SandboxKey> {
     let sent = headers.get(HEADER)?.as_bytes();
     KEYS.iter().find(|key| key.secret.as_bytes() == sent)
 }
 
-/// Returns the id of the key of a request: `unknown` for a key that the sandbox does not have.
+/// Returns the id of the key of a request, or `unknown` for an unknown key.
 pub(super) fn key_id(headers: &HeaderMap) -> Option<&'static str> {
     headers.get(HEADER).map(|_| find_key(headers).map_or("unknown", |key| key.id))
 }

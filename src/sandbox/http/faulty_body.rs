@@ -24,10 +24,10 @@ pub(super) fn filler(length: u64) -> Body {
 
 /// Makes the response state a length of `length` bytes, which exceeds its body.
 ///
-/// The body becomes a stream, because hyper rejects a wrong length of a body whose size it knows.
+/// The body becomes a stream, because hyper rejects a wrong length for a body of known size.
 pub(super) fn overstate_length(response: &mut Response, length: usize) {
     let body = std::mem::take(response.body_mut()).into_data_stream();
-    // Without the pause, hyper sees the end of the body before it has sent the bytes, and drops them.
+    // Without the pause, hyper reads the end of the body before it has sent the bytes, and drops them.
     let pause = stream::once(tokio::task::yield_now()).map(|()| Ok(Bytes::new()));
 
     *response.body_mut() = Body::from_stream(body.chain(pause));

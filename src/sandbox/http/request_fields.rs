@@ -30,7 +30,7 @@ const REQUIRED: &str = "Required";
 ///
 /// # Errors
 ///
-/// Returns the first violation, as the operation's policy for invalid requests says.
+/// Returns the first violation, in the form of [`InvalidRequestPolicy`].
 pub(super) fn read(endpoint: &Endpoint, path: Fields, query: &str, body: &[u8]) -> Result<Fields, ApiError> {
     let mut fields = query_fields(endpoint.input_schema(), query);
     // The service ignores body fields in a query, and the arguments that only the tool has.

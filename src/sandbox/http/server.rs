@@ -94,7 +94,7 @@ async fn accept(listener: TcpListener, router: Router) {
 
 /// Serves the requests of one connection.
 async fn serve(stream: TcpStream, router: Router) {
-    // Without this option, small answers wait for a full packet. A failure to set it only makes answers slower.
+    // Without this option, small answers wait for a full packet. If it cannot be set, answers are only slower.
     drop(stream.set_nodelay(true));
 
     let router = TowerToHyperService::new(router);

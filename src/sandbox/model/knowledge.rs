@@ -2,7 +2,7 @@
 
 use crate::sandbox::model::moment::Moment;
 
-/// The runs that see a knowledge file.
+/// The runs that can read a knowledge file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum KnowledgeScope {
     Project,

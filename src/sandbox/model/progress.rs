@@ -20,7 +20,7 @@ impl RunProgress {
         }
     }
 
-    /// Returns the progress at `now` of what lasts from `start` to `end`. `None` means never.
+    /// Returns the progress at `now` of a run or step that lasts from `start` to `end`. `None` means never.
     pub(super) fn between(start: Option<Moment>, end: Option<Moment>, now: Moment) -> Self {
         if end.is_some_and(|end| end <= now) {
             Self::Completed

@@ -1,6 +1,7 @@
 //! The timeline of a job: a pure function of the job and the scripted outcomes of its test.
 //!
-//! A timeline covers the whole life of the job, including the future. Answers show the part that lies before `now`.
+//! A timeline covers the time from the creation to the completion of the job, including the future. Answers contain the
+//! part before `now`.
 
 use crate::sandbox::model::{
     attempt::{RunAttempt, STARTING},

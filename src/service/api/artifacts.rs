@@ -79,7 +79,7 @@ fn check_player_id(arguments: &Fields, violations: &mut Vec<Violation>) {
         digits && text.bytes().any(|byte| byte != b'0')
     };
 
-    // The id of a run would be a 404 without a reason: this host knows players only (supplement 12).
+    // For the id of a run the service answers 404 without a reason: the path takes the id of a player (supplement 12).
     if !id.rsplit_once('-').is_some_and(|(run, player)| !run.is_empty() && is_number(player)) {
         let rule = "must be the id of a player, `<run>-<player>` with players numbered from 1: it is `players[].id` \
                     of `get_run`";

@@ -93,7 +93,7 @@ pub struct DeploymentConfig {
     /// For example `windows`, `android`, `ios`.
     pub kind: Option<String>,
     pub pinned: bool,
-    /// A start accepts a `build_id` only if this is `build-storage`.
+    /// A start accepts a `build_id` if this is `build-storage`.
     #[serde(rename = "providerType")]
     pub provider_type: Option<String>,
 }

@@ -238,7 +238,7 @@ impl Operation for DeleteTest {
     type Answer = Deleted;
 }
 
-/// Returns the confirmation question for a test, which says whether runs are deleted too.
+/// Returns the confirmation question for a test, which states whether runs are deleted too.
 fn test_deletion_question(arguments: &Fields) -> String {
     let is_true = |name: &str| arguments.get(name) == Some(&Value::Bool(true));
     let more = match (is_true("delete_associated_jobs"), is_true("force_delete")) {

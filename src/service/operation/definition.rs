@@ -22,6 +22,6 @@ pub trait Operation: DeserializeOwned + Serialize + JsonSchema + 'static {
     /// Name of the tool.
     const NAME: &'static str = Self::TOOL.name;
 
-    /// The answer of the service, or the value made of an answer that is not JSON.
+    /// The answer of the service, or the value that replaces an answer that is not JSON.
     type Answer: Serialize + JsonSchema + 'static;
 }

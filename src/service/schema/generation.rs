@@ -22,7 +22,7 @@ pub fn input<T: JsonSchema>() -> (String, Fields) {
             }
         }
         if let Some(Value::Array(values)) = object.get_mut("enum") {
-            // `null` counts as absent in arguments, so that hosts need not see it as a value.
+            // `null` counts as absent in arguments, so that it is not listed as a value.
             values.retain(|value| !value.is_null());
         }
         object.retain(|key, value| key != "default" || !value.is_null());

@@ -1,4 +1,4 @@
-//! Schemas as hosts see them.
+//! The published form of schemas.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::{
     service::schema::keywords::{HIDDEN, INTERNAL, KNOWN, SHORT},
 };
 
-/// Returns the schema as hosts see it, without the keywords that only the check of arguments reads.
+/// Returns the published form of a schema: without the keywords that only the check of arguments reads.
 ///
 /// Some hosts refuse these keywords, and each keyword costs tokens. The descriptions state limits and defaults instead.
 pub fn published(schema: &Fields) -> Fields {

@@ -20,7 +20,7 @@ pub struct InitiatedUpload {
     /// Size in bytes of each part except the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part_size: Option<u64>,
-    // The specification knows no `upload_type`. If it is absent, an `upload_id` means multipart (supplement 10.4).
+    // The specification has no `upload_type`. If it is absent, an `upload_id` means multipart (supplement 10.4).
     /// `multipart` or `single-part`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upload_type: Option<String>,

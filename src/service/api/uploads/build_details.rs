@@ -8,16 +8,16 @@ use crate::service::api::Open;
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(super) struct NewBuildDetails {
-    vcs: Option<VersionControl>,
-    ci: Option<CiJob>,
-    app: Option<AppVersion>,
-    build: Option<BuildProcess>,
-    upload: Option<UploadOrigin>,
+    vcs: Option<VcsDetails>,
+    ci: Option<CiDetails>,
+    app: Option<AppDetails>,
+    build: Option<CompilationDetails>,
+    upload: Option<UploadDetails>,
 }
 
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
-struct VersionControl {
+struct VcsDetails {
     #[schemars(extend("enum" = ["git", "mercurial", "svn"]))]
     r#type: Option<String>,
     #[schemars(extend("enum" = ["github", "gitlab", "bitbucket", "azure-devops"]))]
@@ -51,7 +51,7 @@ struct PullRequest {
 
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
-struct CiJob {
+struct CiDetails {
     #[schemars(extend("enum" = [
         "github-actions", "jenkins", "gitlab-ci", "circleci", "travis", "azure-pipelines", "bitrise", "custom",
     ]))]
@@ -66,7 +66,7 @@ struct CiJob {
 
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
-struct AppVersion {
+struct AppDetails {
     version: Option<String>,
     version_code: Option<i64>,
     build_number: Option<String>,
@@ -75,7 +75,7 @@ struct AppVersion {
 
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
-struct BuildProcess {
+struct CompilationDetails {
     #[schemars(extend("enum" = ["debug", "release", "staging", "production"]))]
     configuration: Option<String>,
     timestamp: Option<String>,
@@ -86,7 +86,7 @@ struct BuildProcess {
 
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
-struct UploadOrigin {
+struct UploadDetails {
     // Open: the known values are `cli`, `api`, `github-action`, `jenkins-plugin`, `web` and `mcp`.
     method: Option<String>,
     cli_version: Option<String>,
