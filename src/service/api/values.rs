@@ -62,6 +62,7 @@ impl JsonSchema for Id {
 }
 
 /// Deserializes text that may be `null`. An absent field is `None`, and `null` is `Some(None)`.
+#[expect(clippy::option_option, reason = "`null` and an absent field have different meanings")]
 pub(super) fn nullable_text<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<String>>, D::Error> {
