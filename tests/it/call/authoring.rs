@@ -2,20 +2,13 @@
 //! supplement 4, 6, 7, 8).
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::{Options, keys, seed};
+use tas_mcp::sandbox::seed;
 
-use crate::support::{host::Host, service::Service};
-
-/// A server with the key of `demo`.
-async fn open() -> (Service, Host) {
-    let service = Service::start().await;
-    let host = Host::open(&service.settings(keys::DEMO, &[("TAS_TOOLSETS", "all")])).await;
-    (service, host)
-}
+use crate::support::fixture::{Fixture, Session};
 
 /// Asserts that each call is refused with exactly these violations, and that no request is sent.
 async fn assert_refused(cases: &[(&str, Value, &[&str])]) {
-    let (service, mut host) = open().await;
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
     for (tool, arguments, expected) in cases {
         assert_eq!(host.violations(tool, arguments.clone()).await, *expected, "{tool} {arguments}");
     }
@@ -23,7 +16,7 @@ async fn assert_refused(cases: &[(&str, Value, &[&str])]) {
 }
 
 #[tokio::test]
-async fn what_the_service_forbids_is_refused_before_any_request() {
+async fn changes_that_the_service_forbids_are_refused_before_any_request() {
     let plan = |patch: Value| json!({"test_plan_id": seed::PLAN_SMOKE, "patch": patch});
     let steps =
         |patch: Value| json!({"shared_step_id": seed::STEPS_SIGN_IN, "expected_version": 2, "patch": patch});
@@ -81,6 +74,7 @@ async fn folders_have_one_parent_and_a_plain_name() {
     let parents = json!({
         "name": "A", "parent_path": "Levels", "parent_folder_id": seed::FOLDER_LEVELS,
     });
+
     assert_refused(&[
         (
             "create_test_folder",
@@ -107,13 +101,14 @@ async fn folders_have_one_parent_and_a_plain_name() {
 
 #[tokio::test]
 async fn a_stale_version_is_a_conflict_that_names_both_versions() {
-    let (_service, mut host) = open().await;
-    for (tool, id, of, latest) in [
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
+    for (tool, id, id_value, latest) in [
         ("update_shared_step", "shared_step_id", seed::STEPS_SIGN_IN, 2),
         ("update_test", "test_id", seed::TEST_PASSES, 3),
     ] {
-        let stale = json!({id: of, "expected_version": latest - 1, "patch": {"name": "Mine"}});
+        let stale = json!({id: id_value, "expected_version": latest - 1, "patch": {"name": "Mine"}});
         let error = host.fail(tool, stale).await;
+
         assert_eq!((&error["code"], &error["status"]), (&json!("conflict"), &json!(409)));
         let details = json!({
             "service_error": "version conflict", "expected_version": latest - 1, "latest_version": latest,
@@ -124,14 +119,15 @@ async fn a_stale_version_is_a_conflict_that_names_both_versions() {
             hint.contains("read it again") && hint.contains("merge") && hint.contains("call again"),
             "{hint}"
         );
-        let fresh = json!({id: of, "expected_version": latest, "patch": {"name": "Mine"}});
+
+        let fresh = json!({id: id_value, "expected_version": latest, "patch": {"name": "Mine"}});
         assert_eq!(host.succeed(tool, fresh).await["version"], latest + 1);
     }
 }
 
 #[tokio::test]
-async fn fields_travel_where_the_service_takes_them() {
-    let (service, mut host) = open().await;
+async fn fields_are_sent_in_the_query_or_the_body_as_the_service_requires() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
     host.succeed("create_test_folder", json!({"name": "World 3", "parent_path": "Levels"})).await;
 
     let test = json!({"name": "Walk", "test_type": "task"});
@@ -163,11 +159,8 @@ async fn fields_travel_where_the_service_takes_them() {
 }
 
 #[tokio::test]
-async fn case_links_have_the_name_of_the_deployment_on_the_wire_only() {
-    let service =
-        Service::with(Options { speed: 0.0, tmsys_name: "acme".to_owned(), ..Options::default() }).await;
-    let settings = service.settings(keys::DEMO, &[("TAS_TMSYS_NAME", "acme")]);
-    let mut host = Host::open(&settings).await;
+async fn case_links_have_the_deployment_name_only_in_requests() {
+    let Session { service: _service, mut host, .. } = Fixture::new().tmsys_name("acme").open().await;
     let links = json!({"cases": [{"suite_id": 11, "case_id": 1041}]});
     let arguments = json!({
         "test_id": seed::TEST_ERRORS, "expected_version": 3, "patch": {"tmsys": links},

@@ -1,25 +1,17 @@
 //! Export to the test-management system, as callers of the tool see it (specification, POST runs/export).
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{Options, keys, seed};
 
 use crate::support::{
     fixture::{Fixture, Session},
     host::Host,
-    service::{Service, settings},
+    service::settings,
 };
 
 mod rules;
 
 const TOOL: &str = "export_tmsys_run";
-
-/// A server with this key.
-async fn open(key: &str) -> (Arc<Service>, Host) {
-    let Session { service, host, .. } = Fixture::new().key(key).open().await;
-    (service, host)
-}
 
 fn execution() -> Value {
     json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED})
@@ -31,7 +23,7 @@ fn without_new_run() -> Value {
 
 #[tokio::test]
 async fn each_source_has_its_type() {
-    let (service, mut host) = open(keys::DEMO).await;
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     let sources = [
         (json!({"multiplayer_run_id": seed::RUN_PASSED}), "single_run", json!([seed::RUN_PASSED])),
         (
@@ -52,8 +44,8 @@ async fn each_source_has_its_type() {
 }
 
 #[tokio::test]
-async fn every_export_makes_a_new_entry_unless_it_is_told_not_to() {
-    let (_service, mut host) = open(keys::DEMO).await;
+async fn every_export_makes_a_new_entry_unless_the_call_excludes_it() {
+    let Session { service: _service, mut host, .. } = Fixture::new().open().await;
     let entry = |result: &Value| [result["tmsys_run_id"].clone(), result["tmsys_plan_id"].clone()];
     let first = host.succeed(TOOL, execution()).await;
     let second = host.succeed(TOOL, execution()).await;
@@ -68,12 +60,13 @@ async fn every_export_makes_a_new_entry_unless_it_is_told_not_to() {
 }
 
 #[tokio::test]
-async fn an_execution_is_exported_as_far_as_it_has_come() {
-    let (service, mut host) = open(keys::DEMO).await;
+async fn only_finished_runs_of_an_execution_are_exported() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     let running = json!({"test_plan_execution_id": seed::EXECUTION_IN_PROGRESS});
     let runs = |result: &Value| result["runs_processed"].as_array().map_or(0, Vec::len);
     let early = host.succeed(TOOL, running.clone()).await;
 
+    // All runs of the execution are finished a day later.
     service.advance(86_400.0);
     let late = host.succeed(TOOL, running).await;
 
@@ -82,14 +75,14 @@ async fn an_execution_is_exported_as_far_as_it_has_come() {
 
 #[tokio::test]
 async fn a_second_export_during_the_first_is_a_conflict() {
-    let (service, mut host) = open(keys::DEMO).await;
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     service.export_in_progress(seed::EXECUTION_COMPLETED).await;
 
     for arguments in [execution(), without_new_run()] {
         let error = host.fail(TOOL, arguments).await;
         assert_eq!((&error["code"], &error["status"]), (&json!("conflict"), &json!(409)));
-        let words = "an export for this test plan is already in progress";
-        assert_eq!(error["details"]["service_error"], words);
+        let reason = "an export for this test plan is already in progress";
+        assert_eq!(error["details"]["service_error"], reason);
     }
 
     assert_eq!(service.writes().await.len(), 2, "a conflict is not repeated");
@@ -97,14 +90,14 @@ async fn a_second_export_during_the_first_is_a_conflict() {
 
 #[tokio::test]
 async fn a_project_without_the_integration_lacks_the_feature() {
-    let (_service, mut host) = open(keys::ARENA).await;
+    let Session { service: _service, mut host, .. } = Fixture::new().key(keys::ARENA).open().await;
     let error = host.fail(TOOL, json!({"multiplayer_run_id": seed::ARENA_RUN_PASSED})).await;
     assert_eq!((&error["code"], &error["status"]), (&json!("feature_disabled"), &json!(403)));
 }
 
 #[tokio::test]
 async fn a_missing_permission_is_named() {
-    let (_service, mut host) = open(keys::READ_ONLY).await;
+    let Session { service: _service, mut host, .. } = Fixture::new().key(keys::READ_ONLY).open().await;
     let error = host.fail(TOOL, execution()).await;
     assert_eq!(error["code"], "permission_denied");
     assert_eq!(error["details"]["required_permission"], "project:operate-runs");
@@ -112,14 +105,14 @@ async fn a_missing_permission_is_named() {
 
 #[tokio::test]
 async fn a_run_of_another_project_is_not_found() {
-    let (_service, mut host) = open(keys::DEMO).await;
+    let Session { service: _service, mut host, .. } = Fixture::new().open().await;
     let ids = json!({"multiplayer_run_ids": [seed::RUN_PASSED, seed::ARENA_RUN_PASSED]});
     assert_eq!(host.fail(TOOL, ids).await["code"], "not_found");
 }
 
 #[tokio::test]
-async fn an_export_without_success_is_shown_as_it_is() {
-    let (service, mut host) = open(keys::DEMO).await;
+async fn an_export_without_success_is_returned_unchanged() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     let body = json!({
         "success": false, "export_type": "single_run", "export_trigger": "manual", "export_strategy": "single_suite",
         "runs_processed": [], "total_test_cases": 0, "error": "the account may not add runs", "error_code": "REMOTE_403",
@@ -131,9 +124,9 @@ async fn an_export_without_success_is_shown_as_it_is() {
 }
 
 #[tokio::test]
-async fn the_word_of_the_deployment_is_used_on_the_wire_and_not_in_results() {
+async fn the_deployment_name_is_used_in_requests_and_not_in_results() {
     let options = Options { speed: 0.0, tmsys_name: "acmerail".to_owned(), ..Options::default() };
-    // The contract knows the neutral word only, so that this service is not held to it.
+    // Answers of this sandbox are not checked, because the contract knows only the neutral name.
     let sandbox = tas_mcp::sandbox::start(([127, 0, 0, 1], 0).into(), options, None).await.unwrap();
     let base_url = sandbox.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
@@ -147,5 +140,9 @@ async fn the_word_of_the_deployment_is_used_on_the_wire_and_not_in_results() {
 
     let mut host = Host::open(&settings(&variables)).await;
 
-    assert_eq!(host.fail(TOOL, execution()).await["code"], "not_found", "the neutral word is no route there");
+    assert_eq!(
+        host.fail(TOOL, execution()).await["code"],
+        "not_found",
+        "the neutral name is no route of this deployment"
+    );
 }

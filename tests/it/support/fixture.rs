@@ -7,7 +7,12 @@
 
 use std::sync::Arc;
 
-use tas_mcp::{mcp::Server, sandbox::keys, settings::Settings, tools::dispatcher::Dispatcher};
+use tas_mcp::{
+    mcp::Server,
+    sandbox::{Options, keys},
+    settings::Settings,
+    tools::dispatcher::Dispatcher,
+};
 use tempfile::TempDir;
 
 use super::{host::Host, service::Service, time::Simulated};
@@ -15,6 +20,7 @@ use super::{host::Host, service::Service, time::Simulated};
 /// Builds a [`Session`]. Without further calls: a fresh sandbox, the key of the project `demo`, the default tools and
 /// real time.
 pub(crate) struct Fixture {
+    sandbox: Options,
     key: String,
     variables: Vec<(String, String)>,
     time: Time,
@@ -43,7 +49,26 @@ pub(crate) struct Session {
 
 impl Fixture {
     pub(crate) fn new() -> Self {
-        Self { key: keys::DEMO.to_owned(), variables: Vec::new(), time: Time::Real, has_files_root: false }
+        Self {
+            // The clock of the sandbox stands still, so that records have the same times in every run of a test.
+            sandbox: Options { speed: 0.0, ..Options::default() },
+            key: keys::DEMO.to_owned(),
+            variables: Vec::new(),
+            time: Time::Real,
+            has_files_root: false,
+        }
+    }
+
+    /// Sets the size of the parts of build uploads at the sandbox, in bytes.
+    pub(crate) fn part_size(self, part_size: u64) -> Self {
+        Self { sandbox: Options { part_size, ..self.sandbox }, ..self }
+    }
+
+    /// Sets the name of the test-management system for the sandbox and the server.
+    pub(crate) fn tmsys_name(self, name: &str) -> Self {
+        let mut fixture = self.variables(&[("TAS_TMSYS_NAME", name)]);
+        fixture.sandbox.tmsys_name = name.to_owned();
+        fixture
     }
 
     pub(crate) fn key(self, key: &str) -> Self {
@@ -90,7 +115,7 @@ impl Fixture {
             self = self.variables(&[("TAS_FILES_ROOT", directory.path().to_str().expect("UTF-8"))]);
         }
 
-        let service = Arc::new(Service::start().await);
+        let service = Arc::new(Service::with(self.sandbox).await);
         let variables: Vec<_> = self.variables.iter().map(|(name, value)| (&**name, &**value)).collect();
         let settings = service.settings(&self.key, &variables);
         let clock = match self.time {

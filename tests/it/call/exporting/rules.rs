@@ -1,15 +1,16 @@
-//! What an export takes.
+//! Rules for the arguments of an export.
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::{keys, seed};
+use tas_mcp::sandbox::seed;
 
-use super::{TOOL, open};
+use super::TOOL;
+use crate::support::fixture::{Fixture, Session};
 
 const SOURCES: &str = ": exactly one of `multiplayer_run_id`, `multiplayer_run_ids`, `test_plan_execution_id` must be provided, got ";
 
 /// Asserts that each call is refused with exactly these violations, and that no request is sent.
 async fn assert_refused(cases: &[(Value, &[&str])]) {
-    let (service, mut host) = open(keys::DEMO).await;
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     for (arguments, expected) in cases {
         assert_eq!(host.violations(TOOL, arguments.clone()).await, *expected, "{arguments}");
     }
@@ -53,15 +54,15 @@ async fn a_list_has_one_to_a_hundred_different_ids() {
     ])
     .await;
 
-    let (service, mut host) = open(keys::DEMO).await;
+    let Session { service, mut host, .. } = Fixture::new().open().await;
 
-    // None of them exists: the list itself is fine.
+    // The list is accepted. The service answers 404, because none of these runs exists.
     assert_eq!(host.fail(TOOL, json!({"multiplayer_run_ids": ids(100)})).await["code"], "not_found");
     assert_eq!(service.writes().await, ["POST /runs/export/tmsys 404"]);
 }
 
 #[tokio::test]
-async fn a_name_has_1_to_250_characters_after_trimming() {
+async fn a_name_has_1_to_250_characters_without_surrounding_spaces() {
     let named = |name: &str| json!({"multiplayer_run_id": seed::RUN_PASSED, "custom_run_name": name});
     let rule =
         |length| format!("custom_run_name: must have 1 to 250 characters after trimming, got {length}");
@@ -75,8 +76,8 @@ async fn a_name_has_1_to_250_characters_after_trimming() {
     ])
     .await;
 
-    let (_service, mut host) = open(keys::DEMO).await;
-    // Characters count, not bytes; blanks around them do not.
+    let Session { service: _service, mut host, .. } = Fixture::new().open().await;
+    // The limit counts characters and not bytes, and ignores surrounding spaces.
     for name in ["x".to_owned(), "é".repeat(250), "🚀".repeat(250), format!("  {}  ", "x".repeat(250))] {
         let result = host.succeed(TOOL, named(&name)).await;
         assert_eq!(result["tmsys_run_name"], name.trim());
@@ -84,7 +85,7 @@ async fn a_name_has_1_to_250_characters_after_trimming() {
 }
 
 #[tokio::test]
-async fn other_fields_and_types_are_refused() {
+async fn unknown_fields_and_wrong_types_are_refused() {
     let run = seed::RUN_PASSED;
 
     assert_refused(&[
@@ -106,8 +107,8 @@ async fn other_fields_and_types_are_refused() {
     ])
     .await;
 
-    // The trigger is not for callers to choose.
-    let (service, mut host) = open(keys::DEMO).await;
+    // The service sets the trigger; no caller chooses it.
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     let found = host.violations(TOOL, json!({"multiplayer_run_id": run, "export_trigger": "auto"})).await;
 
     assert!(found.len() == 1 && found[0].starts_with("export_trigger: is not an argument"), "{found:?}");

@@ -1,4 +1,4 @@
-//! What the tools make of answers that the sandbox does not give.
+//! Answers of the service that the sandbox does not give.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
@@ -6,7 +6,7 @@ use tas_mcp::sandbox::keys;
 use super::build;
 use crate::support::{host::Host, stub::Stub};
 
-/// A service that answers every request in one way, and a server in front of it.
+/// A service that answers every request like this, and a server in front of it.
 async fn answering(status: u16, body: Value) -> (Stub, Host) {
     let stub = Stub::start(move |_| std::future::ready((status, body.clone()))).await;
     let host = Host::open(&stub.settings(keys::DEMO, &[("TAS_PROJECT_ID", "demo")])).await;
@@ -15,8 +15,8 @@ async fn answering(status: u16, body: Value) -> (Stub, Host) {
 
 /// Success is judged by the status, not by the body (supplement 10.7).
 #[tokio::test]
-async fn a_completion_succeeds_by_its_status() {
-    for (body, shown) in [
+async fn the_status_alone_decides_whether_a_completion_succeeds() {
+    for (body, expected) in [
         (json!({"build_id": "b"}), json!({"build_id": "b"})),
         (json!({"status": "queued", "more": [1]}), json!({"status": "queued", "more": [1]})),
         (json!({}), json!({})),
@@ -25,7 +25,7 @@ async fn a_completion_succeeds_by_its_status() {
         (json!("ok"), json!({})),
     ] {
         let (_stub, mut host) = answering(200, body).await;
-        assert_eq!(host.succeed("complete_build_upload", json!({"build_id": "b"})).await, shown);
+        assert_eq!(host.succeed("complete_build_upload", json!({"build_id": "b"})).await, expected);
     }
 
     let (_stub, mut host) = answering(400, json!({"build_id": "b"})).await;
@@ -34,14 +34,14 @@ async fn a_completion_succeeds_by_its_status() {
 }
 
 #[tokio::test]
-async fn an_initiation_without_a_build_is_no_answer() {
+async fn an_initiation_without_a_build_id_is_a_bad_response() {
     let (_stub, mut host) = answering(200, json!({"upload_id": "u"})).await;
     let error = host.fail("initiate_build_upload", build(1)).await;
     assert_eq!(error["code"], "bad_response");
 }
 
 #[tokio::test]
-async fn what_writes_is_sent_once_and_what_reads_again() {
+async fn only_reading_requests_are_retried() {
     let (stub, mut host) = answering(503, json!({"error": "busy"})).await;
     let calls = [
         ("initiate_build_upload", build(1), 1),
@@ -56,13 +56,14 @@ async fn what_writes_is_sent_once_and_what_reads_again() {
         assert_eq!(error["code"], "service_unavailable");
         assert_eq!(stub.requests().len() - sent, requests, "{tool}");
         sent = stub.requests().len();
-        let doubt = error["hint"].as_str().is_some_and(|hint| hint.starts_with("it may have happened: "));
-        assert_eq!(doubt, requests == 1, "{tool}: {error}");
+        let is_in_doubt =
+            error["hint"].as_str().is_some_and(|hint| hint.starts_with("it may have happened: "));
+        assert_eq!(is_in_doubt, requests == 1, "{tool}: {error}");
     }
 }
 
 #[tokio::test]
-async fn part_numbers_and_keys_travel_as_one_value_each() {
+async fn part_numbers_and_keys_are_one_encoded_value_each() {
     let (stub, mut host) = answering(200, json!({"upload_urls": []})).await;
     let arguments = json!({"upload_id": "u&x=1", "object_key": "demo/a b.apk", "part_numbers": ["3", 1]});
     host.succeed("get_build_upload_parts", arguments).await;

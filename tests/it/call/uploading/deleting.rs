@@ -1,13 +1,14 @@
-//! Deleting a build, which a person agrees to first (supplement 10.3).
+//! Deletion of a build, which a person confirms first (supplement 10.3).
 
 use serde_json::json;
 use tas_mcp::sandbox::seed;
 
-use super::{file, left_over, open, uploaded};
+use super::{file, fixture, upload_build, uploads_and_files};
+use crate::support::fixture::Session;
 
 #[tokio::test]
-async fn nothing_is_deleted_before_a_person_agrees() {
-    let (service, mut host) = open().await;
+async fn a_deletion_requires_a_confirmation() {
+    let Session { service, mut host, .. } = fixture().open().await;
     let error = host.fail("delete_build", json!({"build_id": seed::BUILD_ANDROID})).await;
     assert_eq!(error["code"], "confirmation_required");
     let message = error["message"].as_str().expect("a message");
@@ -16,17 +17,17 @@ async fn nothing_is_deleted_before_a_person_agrees() {
 }
 
 #[tokio::test]
-async fn a_deleted_build_takes_its_bytes_with_it() {
-    let (service, mut host) = open().await;
-    let build = uploaded(&mut host, &file(2_500)).await;
+async fn the_bytes_of_a_deleted_build_are_deleted() {
+    let Session { service, mut host, .. } = fixture().open().await;
+    let build = upload_build(&mut host, &file(2_500)).await;
 
-    assert_eq!(left_over(&service).await, (0, 3));
+    assert_eq!(uploads_and_files(&service).await, (0, 3));
 
     let arguments = json!({"build_id": build, "confirm": true});
     let deleted = host.succeed("delete_build", arguments.clone()).await;
 
     assert_eq!(deleted, json!({"message": "build deleted successfully"}));
-    assert_eq!((left_over(&service).await, service.content(&build).await), ((0, 0), None));
+    assert_eq!((uploads_and_files(&service).await, service.content(&build).await), ((0, 0), None));
     assert_eq!(host.fail("get_build", json!({"build_id": build})).await["code"], "not_found");
     assert_eq!(host.fail("delete_build", arguments).await["code"], "not_found");
 }
@@ -34,15 +35,15 @@ async fn a_deleted_build_takes_its_bytes_with_it() {
 /// Pinning prevents automatic deletion only (supplement 10.1).
 #[tokio::test]
 async fn a_pinned_build_can_be_deleted() {
-    let (_service, mut host) = open().await;
-    let shown = host.succeed("get_build", json!({"build_id": seed::BUILD_PLAYSTATION})).await;
-    assert_eq!(shown["pinned"], true);
+    let Session { service: _service, mut host, .. } = fixture().open().await;
+    let build = host.succeed("get_build", json!({"build_id": seed::BUILD_PLAYSTATION})).await;
+    assert_eq!(build["pinned"], true);
     host.succeed("delete_build", json!({"build_id": seed::BUILD_PLAYSTATION, "confirm": true})).await;
 }
 
 #[tokio::test]
-async fn runs_keep_the_name_of_a_deleted_build() {
-    let (_service, mut host) = open().await;
+async fn runs_keep_the_record_of_a_deleted_build() {
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     let run = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
     let build = &run["build"]["id"];
 

@@ -1,4 +1,4 @@
-//! Uploads that are given up, broken off or completed twice.
+//! Uploads that are cancelled, interrupted or completed twice.
 
 use serde_json::{Value, json};
 use tokio::{
@@ -6,11 +6,14 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::{addresses, build, file, left_over, named, open, put_all, refused, taken, text, uploaded, with};
-use crate::support::{host::Host, service::Service};
+use super::{
+    build, file, fixture, part_urls, put_accepted, put_parts, put_refused, text, upload_build, upload_ids,
+    uploads_and_files, with,
+};
+use crate::support::{fixture::Session, host::Host, service::Service};
 
 /// Writes a request as it stands and reads the answer to its end.
-pub(super) async fn said(address: &str, request: &str) -> String {
+pub(super) async fn raw_answer(address: &str, request: &str) -> String {
     let mut stream = TcpStream::connect(address).await.expect("the sandbox is up");
     stream.write_all(request.as_bytes()).await.expect("it reads");
     let mut answer = String::new();
@@ -19,81 +22,82 @@ pub(super) async fn said(address: &str, request: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_cancelled_upload_leaves_nothing() {
-    let (service, mut host) = open().await;
+async fn a_cancelled_upload_leaves_no_files() {
+    let Session { service, mut host, .. } = fixture().open().await;
     let upload = host.succeed("initiate_build_upload", build(2_500)).await;
-    let parts = put_all(&mut host, &upload, &file(2_500)).await;
+    let parts = put_parts(&mut host, &upload, &file(2_500)).await;
 
-    assert_eq!(left_over(&service).await, (1, 3));
+    assert_eq!(uploads_and_files(&service).await, (1, 3));
 
-    let urls = addresses(&mut host, &upload, &[1]).await;
+    let urls = part_urls(&mut host, &upload, &[1]).await;
 
-    assert_eq!(host.succeed("cancel_build_upload", named(&upload)).await, json!({"success": true}));
-    assert_eq!(left_over(&service).await, (0, 0));
-    assert_eq!(refused(&urls[0], &file(1_000)).await, (404, "NoSuchUpload".to_owned()));
+    assert_eq!(host.succeed("cancel_build_upload", upload_ids(&upload)).await, json!({"success": true}));
+    assert_eq!(uploads_and_files(&service).await, (0, 0));
+    assert_eq!(put_refused(&urls[0], &file(1_000)).await, (404, "NoSuchUpload".to_owned()));
 
     for (tool, arguments) in [
-        ("cancel_build_upload", named(&upload)),
-        ("complete_build_upload", with(named(&upload), json!({"parts": parts}))),
+        ("cancel_build_upload", upload_ids(&upload)),
+        ("complete_build_upload", with(upload_ids(&upload), json!({"parts": parts}))),
     ] {
         let error = host.fail(tool, arguments).await;
         assert_eq!(error["code"], "not_found");
-        let said = [&error["details"]["service_error"], &error["details"]["code"]];
-        assert_eq!(said, ["Upload not found", "UPLOAD_NOT_FOUND"]);
+        let service_error = [&error["details"]["service_error"], &error["details"]["code"]];
+        assert_eq!(service_error, ["Upload not found", "UPLOAD_NOT_FOUND"]);
     }
 }
 
 #[tokio::test]
 async fn an_upload_in_one_piece_is_cancelled_without_an_upload_id() {
-    let (service, mut host) = open().await;
+    let Session { service, mut host, .. } = fixture().open().await;
     let single = with(build(3), json!({"multipart": false}));
     let upload = host.succeed("initiate_build_upload", single).await;
 
-    taken(text(&upload["upload_url"]), b"abc").await;
+    put_accepted(text(&upload["upload_url"]), b"abc").await;
     let arguments = json!({"build_id": upload["build_id"], "object_key": upload["object_key"]});
     host.succeed("cancel_build_upload", arguments).await;
 
-    assert_eq!(left_over(&service).await, (0, 0));
+    assert_eq!(uploads_and_files(&service).await, (0, 0));
 }
 
 #[tokio::test]
-async fn only_the_upload_that_is_named_in_full_is_cancelled() {
-    let (service, mut host) = open().await;
+async fn a_cancellation_requires_all_three_ids_of_the_upload() {
+    let Session { service, mut host, .. } = fixture().open().await;
     let upload = host.succeed("initiate_build_upload", build(3)).await;
+    // This is the form for an upload in one piece.
     let without_upload = json!({"build_id": upload["build_id"], "object_key": upload["object_key"]});
     let wrong = [
         without_upload,
-        with(named(&upload), json!({"upload_id": "upl_other"})),
-        with(named(&upload), json!({"object_key": "other"})),
-        with(named(&upload), json!({"build_id": "6d5c4b3a-2918-4706-a5f4-e3d2c1b0a998"})),
+        with(upload_ids(&upload), json!({"upload_id": "upl_other"})),
+        with(upload_ids(&upload), json!({"object_key": "other"})),
+        with(upload_ids(&upload), json!({"build_id": "6d5c4b3a-2918-4706-a5f4-e3d2c1b0a998"})),
     ];
 
     for arguments in wrong {
         assert_eq!(host.fail("cancel_build_upload", arguments).await["code"], "not_found");
     }
 
-    assert_eq!(left_over(&service).await, (1, 0));
+    assert_eq!(uploads_and_files(&service).await, (1, 0));
 }
 
 #[tokio::test]
 async fn an_upload_is_completed_once() {
-    let (service, mut host) = open().await;
+    let Session { service, mut host, .. } = fixture().open().await;
     let upload = host.succeed("initiate_build_upload", build(3)).await;
-    let parts = put_all(&mut host, &upload, b"abc").await;
-    let urls = addresses(&mut host, &upload, &[1]).await;
-    let completion = with(named(&upload), json!({"parts": parts}));
+    let parts = put_parts(&mut host, &upload, b"abc").await;
+    let urls = part_urls(&mut host, &upload, &[1]).await;
+    let completion = with(upload_ids(&upload), json!({"parts": parts}));
 
     host.succeed("complete_build_upload", completion.clone()).await;
 
     assert_eq!(host.fail("complete_build_upload", completion).await["code"], "not_found");
-    assert_eq!(host.fail("cancel_build_upload", named(&upload)).await["code"], "not_found");
-    assert_eq!(refused(&urls[0], b"xyz").await, (404, "NoSuchUpload".to_owned()));
+    assert_eq!(host.fail("cancel_build_upload", upload_ids(&upload)).await["code"], "not_found");
+    assert_eq!(put_refused(&urls[0], b"xyz").await, (404, "NoSuchUpload".to_owned()));
     assert_eq!(service.content(text(&upload["build_id"])).await, Some(b"abc".to_vec()));
 }
 
 /// Sends the head and the first half of a part of 1,000 bytes, and waits until the sandbox writes it.
-async fn half_a_part(service: &Service, host: &mut Host, upload: &Value) -> TcpStream {
-    let url = addresses(host, upload, &[1]).await.remove(0);
+async fn send_half_a_part(service: &Service, host: &mut Host, upload: &Value) -> TcpStream {
+    let url = part_urls(host, upload, &[1]).await.remove(0);
     let (address, target) =
         url.strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect("an address");
     let head = format!(
@@ -102,7 +106,7 @@ async fn half_a_part(service: &Service, host: &mut Host, upload: &Value) -> TcpS
     let mut stream = TcpStream::connect(address).await.expect("the sandbox is up");
 
     stream.write_all(&[head.as_bytes(), &file(500)].concat()).await.expect("it reads");
-    while left_over(service).await != (1, 1) {
+    while uploads_and_files(service).await != (1, 1) {
         tokio::task::yield_now().await;
     }
 
@@ -110,12 +114,12 @@ async fn half_a_part(service: &Service, host: &mut Host, upload: &Value) -> TcpS
 }
 
 #[tokio::test]
-async fn a_part_that_breaks_off_is_not_kept() {
-    let (service, mut host) = open().await;
+async fn an_interrupted_part_is_not_kept() {
+    let Session { service, mut host, .. } = fixture().open().await;
     let upload = host.succeed("initiate_build_upload", build(1_000)).await;
-    drop(half_a_part(&service, &mut host, &upload).await);
+    drop(send_half_a_part(&service, &mut host, &upload).await);
 
-    while left_over(&service).await != (1, 0) {
+    while uploads_and_files(&service).await != (1, 0) {
         tokio::task::yield_now().await;
     }
 
@@ -123,28 +127,28 @@ async fn a_part_that_breaks_off_is_not_kept() {
 }
 
 #[tokio::test]
-async fn a_part_whose_upload_ends_meanwhile_is_not_kept() {
-    let (service, mut host) = open().await;
+async fn a_part_is_not_kept_if_its_upload_ends_meanwhile() {
+    let Session { service, mut host, .. } = fixture().open().await;
     let upload = host.succeed("initiate_build_upload", build(1_000)).await;
-    let mut stream = half_a_part(&service, &mut host, &upload).await;
+    let mut stream = send_half_a_part(&service, &mut host, &upload).await;
 
-    host.succeed("cancel_build_upload", named(&upload)).await;
+    host.succeed("cancel_build_upload", upload_ids(&upload)).await;
     stream.write_all(&file(500)).await.expect("it reads");
 
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.expect("an answer");
 
     assert!(answer.starts_with("HTTP/1.1 404 ") && answer.contains("NoSuchUpload"), "{answer}");
-    assert_eq!(left_over(&service).await, (0, 0));
+    assert_eq!(uploads_and_files(&service).await, (0, 0));
 }
 
 #[tokio::test]
-async fn the_files_go_with_the_sandbox() {
-    let (service, mut host) = open().await;
+async fn the_files_are_removed_with_the_sandbox() {
+    let Session { service, mut host, .. } = fixture().open().await;
 
     assert_eq!(service.control("uploads").await["directory"], Value::Null);
 
-    uploaded(&mut host, &file(10)).await;
+    upload_build(&mut host, &file(10)).await;
     let directory = service.control("uploads").await["directory"].as_str().expect("a path").to_owned();
 
     assert!(std::fs::read_dir(&directory).is_ok_and(|files| files.count() == 1));

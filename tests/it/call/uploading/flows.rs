@@ -4,12 +4,15 @@ use serde_json::json;
 use tas_mcp::sandbox::{keys, seed};
 
 use super::{
-    addresses, build, file, left_over, named, open, open_with, put_all, taken, text, uploaded, with,
+    build, file, fixture, part_urls, put_accepted, put_parts, text, upload_build, upload_ids,
+    uploads_and_files, with,
 };
+use crate::support::fixture::Session;
 
 #[tokio::test]
-async fn an_upload_in_parts_gives_the_same_bytes_back() {
-    let (service, mut host) = open().await;
+async fn an_upload_in_parts_keeps_the_bytes() {
+    let Session { service, mut host, .. } = fixture().open().await;
+    // One part, a full part, and several parts with a short last one.
     for size in [1, 999, 1_000, 1_001, 2_500] {
         let file = file(size);
         let upload = host.succeed("initiate_build_upload", build(size)).await;
@@ -17,22 +20,22 @@ async fn an_upload_in_parts_gives_the_same_bytes_back() {
 
         assert_eq!(["total_parts", "part_size", "upload_type"].map(|name| upload[name].clone()), expected);
 
-        let parts = put_all(&mut host, &upload, &file).await;
+        let parts = put_parts(&mut host, &upload, &file).await;
         let build_id = text(&upload["build_id"]);
 
-        assert_eq!(service.content(build_id).await, None, "it is not complete");
+        assert_eq!(service.content(build_id).await, None, "the upload is not complete");
 
-        host.succeed("complete_build_upload", with(named(&upload), json!({"parts": parts}))).await;
+        host.succeed("complete_build_upload", with(upload_ids(&upload), json!({"parts": parts}))).await;
 
         assert_eq!(service.content(build_id).await, Some(file));
     }
 
-    assert_eq!(left_over(&service).await, (0, 8));
+    assert_eq!(uploads_and_files(&service).await, (0, 8));
 }
 
 #[tokio::test]
-async fn a_file_in_one_piece_gives_the_same_bytes_back() {
-    let (service, mut host) = open().await;
+async fn an_upload_in_one_piece_keeps_the_bytes() {
+    let Session { service, mut host, .. } = fixture().open().await;
     let file = file(2_500);
     let single = with(build(file.len()), json!({"multipart": false}));
     let upload = host.succeed("initiate_build_upload", single).await;
@@ -40,7 +43,7 @@ async fn a_file_in_one_piece_gives_the_same_bytes_back() {
     assert_eq!(upload["upload_type"], "single-part");
     assert_eq!(upload.get("upload_id"), None);
 
-    taken(text(&upload["upload_url"]), &file).await;
+    put_accepted(text(&upload["upload_url"]), &file).await;
     let build_id = &upload["build_id"];
     let done = host.succeed("complete_build_upload", json!({"build_id": build_id})).await;
 
@@ -49,8 +52,8 @@ async fn a_file_in_one_piece_gives_the_same_bytes_back() {
 }
 
 #[tokio::test]
-async fn the_size_decides_where_the_call_does_not() {
-    let (_service, mut host) = open().await;
+async fn the_size_decides_between_parts_and_one_piece_by_default() {
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     for (size, in_parts) in [(2_999_999_999_u64, false), (3_000_000_000, true)] {
         let arguments = json!({"name": "n", "file_name": "f", "file_size": size, "platform": "xbox"});
         let upload = host.succeed("initiate_build_upload", arguments).await;
@@ -61,30 +64,31 @@ async fn the_size_decides_where_the_call_does_not() {
 
 #[tokio::test]
 async fn a_large_file_has_larger_parts() {
-    let (_service, mut host) = open().await;
+    let Session { service: _service, mut host, .. } = fixture().open().await;
+    // An upload has at most 10,000 parts, so that 10,000 parts of 1,000 bytes are one byte too few.
     let upload = host.succeed("initiate_build_upload", build(10_000_001)).await;
     assert_eq!((&upload["part_size"], &upload["total_parts"]), (&json!(1_001), &json!(9_991)));
 }
 
 #[tokio::test]
-async fn an_uploaded_build_has_what_was_said_of_it_and_can_be_started() {
-    let (_service, mut host) = open().await;
+async fn an_uploaded_build_has_its_description_and_can_be_started() {
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     let file = file(10);
     let more = json!({
         "description": "Fixes the pause menu.", "tags": ["nightly", "pause"],
         "details": {"vcs": {"branch": "main"}, "upload": {"method": "api"}},
     });
     let upload = host.succeed("initiate_build_upload", with(build(file.len()), more.clone())).await;
-    let parts = put_all(&mut host, &upload, &file).await;
+    let parts = put_parts(&mut host, &upload, &file).await;
 
-    host.succeed("complete_build_upload", with(named(&upload), json!({"parts": parts}))).await;
-    let shown = host.succeed("get_build", json!({"build_id": upload["build_id"]})).await;
+    host.succeed("complete_build_upload", with(upload_ids(&upload), json!({"parts": parts}))).await;
+    let build_record = host.succeed("get_build", json!({"build_id": upload["build_id"]})).await;
 
     for name in ["description", "tags", "details"] {
-        assert_eq!(shown[name], more[name]);
+        assert_eq!(build_record[name], more[name]);
     }
 
-    assert_eq!((&shown["file_size"], &shown["status"]), (&json!(10), &json!("OK")));
+    assert_eq!((&build_record["file_size"], &build_record["status"]), (&json!(10), &json!("OK")));
 
     let listed = host.succeed("list_builds", json!({"tags": ["pause"]})).await;
 
@@ -98,43 +102,43 @@ async fn an_uploaded_build_has_what_was_said_of_it_and_can_be_started() {
     assert_eq!(host.succeed("start_run", start).await["build_id"], upload["build_id"]);
 }
 
-/// The specification knows the answer without `upload_type`.
+/// In the specification the answer has no `upload_type`. The sandbox answers like that for `arena`.
 #[tokio::test]
-async fn an_answer_without_its_type_is_complete_too() {
-    let (service, mut host) = open_with(keys::ARENA).await;
+async fn an_upload_without_a_type_in_its_answer_can_be_completed() {
+    let Session { service, mut host, .. } = fixture().key(keys::ARENA).open().await;
     let file = file(1_500);
     let upload = host.succeed("initiate_build_upload", build(file.len())).await;
 
     assert_eq!((upload.get("upload_type"), &upload["total_parts"]), (None, &json!(2)));
 
-    let parts = put_all(&mut host, &upload, &file).await;
-    host.succeed("complete_build_upload", with(named(&upload), json!({"parts": parts}))).await;
+    let parts = put_parts(&mut host, &upload, &file).await;
+    host.succeed("complete_build_upload", with(upload_ids(&upload), json!({"parts": parts}))).await;
 
-    let shown = host.succeed("get_build", json!({"build_id": upload["build_id"]})).await;
+    let build_record = host.succeed("get_build", json!({"build_id": upload["build_id"]})).await;
 
-    assert_eq!(shown["status"], "ready");
+    assert_eq!(build_record["status"], "ready");
     assert_eq!(service.content(text(&upload["build_id"])).await, Some(file));
 }
 
 #[tokio::test]
-async fn parts_come_in_any_order_and_the_last_one_counts() {
-    let (service, mut host) = open().await;
+async fn parts_are_accepted_in_any_order_and_the_last_upload_of_a_part_counts() {
+    let Session { service, mut host, .. } = fixture().open().await;
     let (file, wrong) = (file(2_500), vec![0; 1_000]);
     let upload = host.succeed("initiate_build_upload", build(file.len())).await;
-    let urls = addresses(&mut host, &upload, &[3, 1, 2]).await;
-    let third = taken(&urls[0], &file[2_000..]).await;
-    let earlier = taken(&urls[2], &wrong).await;
-    let second = taken(&urls[2], &file[1_000..2_000]).await;
-    let first = taken(&urls[1], &file[..1_000]).await;
+    let urls = part_urls(&mut host, &upload, &[3, 1, 2]).await;
+    let third = put_accepted(&urls[0], &file[2_000..]).await;
+    let earlier = put_accepted(&urls[2], &wrong).await;
+    let second = put_accepted(&urls[2], &file[1_000..2_000]).await;
+    let first = put_accepted(&urls[1], &file[..1_000]).await;
 
     assert_ne!(earlier, second);
-    assert_eq!(left_over(&service).await, (1, 3));
+    assert_eq!(uploads_and_files(&service).await, (1, 3));
 
     let with_second = |etag: &str| {
         let parts = [&first, etag, &third].into_iter().zip(1..);
         let parts: Vec<_> =
             parts.map(|(etag, number)| json!({"part_number": number, "etag": etag})).collect();
-        with(named(&upload), json!({"parts": parts}))
+        with(upload_ids(&upload), json!({"parts": parts}))
     };
 
     let error = host.fail("complete_build_upload", with_second(&earlier)).await;
@@ -148,8 +152,8 @@ async fn parts_come_in_any_order_and_the_last_one_counts() {
 
 #[tokio::test]
 async fn builds_of_the_seed_have_no_bytes() {
-    let (service, mut host) = open().await;
+    let Session { service, mut host, .. } = fixture().open().await;
     assert_eq!(service.content(seed::BUILD_ANDROID).await, None);
-    let build = uploaded(&mut host, &file(3)).await;
+    let build = upload_build(&mut host, &file(3)).await;
     assert_eq!(service.content(&build).await, Some(file(3)));
 }

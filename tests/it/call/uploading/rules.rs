@@ -1,16 +1,17 @@
-//! What the tools refuse before any request, and what they mend.
+//! Arguments that the tools refuse before any request, and arguments that they correct.
 
 use serde_json::{Value, json};
 
-use super::{build, file, named, open, put_all, with};
+use super::{build, file, fixture, put_parts, upload_ids, with};
+use crate::support::fixture::Session;
 
 fn completion(parts: &Value) -> Value {
     json!({"build_id": "b", "upload_id": "u", "object_key": "o", "parts": parts})
 }
 
 #[tokio::test]
-async fn what_breaks_a_limit_is_refused_before_any_request() {
-    let (service, mut host) = open().await;
+async fn values_beyond_a_limit_are_refused_before_any_request() {
+    let Session { service, mut host, .. } = fixture().open().await;
     let long = |length| "ä".repeat(length);
     let cases = [
         (json!({"name": ""}), "name: must not be empty"),
@@ -44,7 +45,7 @@ async fn what_breaks_a_limit_is_refused_before_any_request() {
 
 #[tokio::test]
 async fn limits_are_inclusive() {
-    let (_service, mut host) = open().await;
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     let most = json!({
         "name": "ä".repeat(255), "file_name": "f".repeat(255), "description": "d".repeat(1_000),
         "tags": ["t".repeat(50)], "upload_timeout": 1_440,
@@ -55,7 +56,7 @@ async fn limits_are_inclusive() {
 
 #[tokio::test]
 async fn parts_are_numbered_from_one_in_order_without_a_gap() {
-    let (service, mut host) = open().await;
+    let Session { service, mut host, .. } = fixture().open().await;
     let part = |number: i32| json!({"part_number": number, "etag": "e"});
     let must_be = |index: usize, number: usize| {
         format!(
@@ -86,8 +87,8 @@ async fn parts_are_numbered_from_one_in_order_without_a_gap() {
 }
 
 #[tokio::test]
-async fn a_completion_is_of_one_of_both_forms() {
-    let (service, mut host) = open().await;
+async fn a_completion_has_one_of_two_forms() {
+    let Session { service, mut host, .. } = fixture().open().await;
     let parts = json!([{"part_number": 1, "etag": "e"}]);
     let cases = [
         (
@@ -110,17 +111,17 @@ async fn a_completion_is_of_one_of_both_forms() {
 }
 
 #[tokio::test]
-async fn quotes_around_an_etag_are_taken_away() {
-    let (service, mut host) = open().await;
+async fn quotes_around_an_etag_are_removed() {
+    let Session { service, mut host, .. } = fixture().open().await;
     let file = file(1_500);
     let upload = host.succeed("initiate_build_upload", build(file.len())).await;
-    let mut parts = put_all(&mut host, &upload, &file).await;
+    let mut parts = put_parts(&mut host, &upload, &file).await;
 
     for part in &mut parts {
         part["etag"] = json!(format!("\"{}\"", part["etag"].as_str().expect("a text")));
     }
 
-    host.succeed("complete_build_upload", with(named(&upload), json!({"parts": parts}))).await;
+    host.succeed("complete_build_upload", with(upload_ids(&upload), json!({"parts": parts}))).await;
     let wrong =
         [("\"", "must be the value of the header `ETag` without quotes"), ("\"\"", "must not be empty")];
     let wrong = wrong.into_iter().chain([("a\"b", "must be the value of the header `ETag` without quotes")]);
@@ -128,8 +129,8 @@ async fn quotes_around_an_etag_are_taken_away() {
 
     for (etag, rule) in wrong {
         let parts = json!([{"part_number": 1, "etag": etag}]);
-        let said = host.violations("complete_build_upload", completion(&parts)).await;
-        assert_eq!(said, [format!("parts.0.etag: {rule}")]);
+        let violations = host.violations("complete_build_upload", completion(&parts)).await;
+        assert_eq!(violations, [format!("parts.0.etag: {rule}")]);
     }
 
     assert_eq!(service.requests().await.len(), requests);

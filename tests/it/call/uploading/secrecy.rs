@@ -3,10 +3,11 @@
 
 use serde_json::{Value, json};
 
-use super::{addresses, build, file, open, uploaded};
+use super::{build, file, fixture, part_urls, upload_build};
+use crate::support::fixture::Session;
 
 /// Every request with the id of its key.
-async fn keys_of(service: &crate::support::service::Service) -> Vec<(String, Value)> {
+async fn requests_with_keys(service: &crate::support::service::Service) -> Vec<(String, Value)> {
     let log = service.control("requests").await;
     let short = |seen: &Value| {
         let path = seen["path"].as_str().expect("a path").split('?').next().unwrap_or_default();
@@ -22,15 +23,15 @@ async fn keys_of(service: &crate::support::service::Service) -> Vec<(String, Val
 
 #[tokio::test]
 async fn only_the_main_api_gets_the_key() {
-    let (service, mut host) = open().await;
-    uploaded(&mut host, &file(1_500)).await;
+    let Session { service, mut host, .. } = fixture().open().await;
+    upload_build(&mut host, &file(1_500)).await;
 
     let (own, none) = (json!("key_demo"), Value::Null);
-    let seen = keys_of(&service).await;
+    let seen = requests_with_keys(&service).await;
     let build = seen.iter().find_map(|(line, _)| line.strip_prefix("PUT ")).expect("a part").to_owned();
     let build = format!("PUT {build}");
     let expected = [
-        // Whose project it is has to be asked once, with the key.
+        // The server looks up the project of the key once, with the key.
         ("GET /runs 200", &own),
         ("POST /project/demo/builds 200", &own),
         ("GET /project/demo/builds 200", &none),
@@ -43,25 +44,25 @@ async fn only_the_main_api_gets_the_key() {
     assert_eq!(seen, expected);
 }
 
-/// Otherwise the fact above would show nothing.
+/// Without these records the test above would prove nothing.
 #[tokio::test]
-async fn the_sandbox_tells_of_any_key_that_arrives() {
-    let (service, mut host) = open().await;
+async fn the_sandbox_records_every_key_that_it_gets() {
+    let Session { service, mut host, .. } = fixture().open().await;
     let upload = host.succeed("initiate_build_upload", build(3)).await;
-    let urls = addresses(&mut host, &upload, &[1]).await;
+    let urls = part_urls(&mut host, &upload, &[1]).await;
 
     for (key, id) in [(tas_mcp::sandbox::keys::DEMO, "key_demo"), ("svc_any", "unknown")] {
         let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
         client.put(&urls[0]).header("x-api-key", key).body("abc").send().await.expect("an answer");
-        let (line, seen) = keys_of(&service).await.pop().expect("a request");
+        let (line, seen) = requests_with_keys(&service).await.pop().expect("a request");
         assert!(line.starts_with("PUT /storage/builds/"), "{line}");
         assert_eq!(seen, id);
     }
 }
 
 #[tokio::test]
-async fn the_upload_id_is_all_that_the_addresses_need() {
-    let (service, mut host) = open().await;
+async fn the_upload_id_authorizes_requests_for_part_urls() {
+    let Session { service, mut host, .. } = fixture().open().await;
     let upload = host.succeed("initiate_build_upload", build(3)).await;
     let query = format!(
         "upload_id={}&object_key={}",
