@@ -1,15 +1,7 @@
 //! Requests to the service: what is sent, repeated, refused, and made of answers (`design.md` 6).
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;
-
-use crate::support::{
-    fixture::{Fixture, Session},
-    host::Host,
-    service::Service,
-};
 
 mod address;
 mod bodies;
@@ -20,12 +12,6 @@ mod retries;
 mod secrecy;
 mod tls;
 mod writing;
-
-/// A server with the key of `demo`.
-async fn open(variables: &[(&str, &str)]) -> (Arc<Service>, Host) {
-    let Session { service, host, .. } = Fixture::new().variables(variables).open().await;
-    (service, host)
-}
 
 /// Arguments of a reading call: `get_run`.
 fn run() -> Value {

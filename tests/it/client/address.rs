@@ -3,7 +3,7 @@
 use tas_mcp::client::HostUrl;
 
 #[test]
-fn https_goes_anywhere_and_plain_http_to_the_loopback_only() {
+fn https_is_allowed_for_any_host_and_http_for_the_loopback_only() {
     for text in [
         "https://service.example/api/v1",
         "https://service.example:8443/tas/api/v1",
@@ -17,6 +17,7 @@ fn https_goes_anywhere_and_plain_http_to_the_loopback_only() {
         let address = HostUrl::main(text).unwrap_or_else(|problem| panic!("{text}: {problem}"));
         assert!(address.as_str().ends_with("/api/v1"), "{address:?}");
     }
+
     for text in [
         "http://service.example/api/v1",
         "http://10.0.0.7/api/v1",
@@ -33,7 +34,7 @@ fn https_goes_anywhere_and_plain_http_to_the_loopback_only() {
 
 #[test]
 fn other_forms_are_refused_with_the_reason() {
-    for (text, expected) in [
+    let cases = [
         (
             "https://service.example",
             "`https://service.example` must end in /api/v1; is it `https://service.example/api/v1`?",
@@ -59,7 +60,9 @@ fn other_forms_are_refused_with_the_reason() {
         ("service.example/api/v1", "is not an address: relative URL without a base"),
         ("svc_secret", "is not an address: relative URL without a base"),
         ("https://", "is not an address: empty host"),
-    ] {
+    ];
+
+    for (text, expected) in cases {
         assert_eq!(HostUrl::main(text).expect_err(text), expected, "{text}");
     }
 }

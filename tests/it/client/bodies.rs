@@ -1,18 +1,22 @@
-//! Answers that cannot be answers.
+//! Answers that are malformed, too long, or not of the operation.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
 
-use super::{answer, open, run, start};
-use crate::support::{host::Host, peer::Peer};
+use super::{answer, run, start};
+use crate::support::{
+    fixture::{Fixture, Session},
+    host::Host,
+    peer::Peer,
+};
 
-/// Far more than any of these answers may take.
-const PROMPTLY: Duration = Duration::from_secs(20);
+/// Upper bound for a call whose answer is abandoned; far above the time that it takes.
+const TIME_LIMIT: Duration = Duration::from_secs(20);
 
-/// Bodies that no operation answers, and what is said of each.
-fn bodies() -> [(Value, &'static str); 8] {
+/// Bodies that no operation answers with, and the reason that the error gives for each.
+fn wrong_bodies() -> [(Value, &'static str); 8] {
     [
         (json!("<html><body>It works!</body></html>"), "is not JSON"),
         (json!("{\"multiplayer_run_id\": \"r\", \"job_ids\": ["), "is not JSON"),
@@ -26,19 +30,20 @@ fn bodies() -> [(Value, &'static str); 8] {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_of_the_operation_is_a_bad_response() {
-    for (body, why) in bodies() {
-        let (service, mut host) = open(&[]).await;
+async fn a_body_that_the_operation_cannot_answer_is_a_bad_response() {
+    for (body, reason) in wrong_bodies() {
+        let Session { service, mut host, .. } = Fixture::new().open().await;
         for (tool, arguments) in [("get_run", run()), ("start_run", start())] {
             service.fault(json!({"operation": tool, "status": 200, "body": body})).await;
             let error = host.fail(tool, arguments).await;
             assert_eq!((&error["code"], &error["status"]), (&json!("bad_response"), &json!(200)), "{body}");
-            assert!(error["message"].as_str().expect("a message").contains(why), "{body}: {error}");
-            let doubted = error["hint"].as_str().expect("a hint").contains("the service took the request");
-            assert_eq!(doubted, tool == "start_run", "{error}");
+            assert!(error["message"].as_str().expect("a message").contains(reason), "{body}: {error}");
+            let is_in_doubt =
+                error["hint"].as_str().expect("a hint").contains("the service took the request");
+            assert_eq!(is_in_doubt, tool == "start_run", "{error}");
         }
 
-        assert_eq!(service.requests().await.len(), 2, "none is asked for again");
+        assert_eq!(service.requests().await.len(), 2, "no request is repeated");
 
         host.succeed("get_run", run()).await;
     }
@@ -46,7 +51,7 @@ async fn what_is_no_answer_of_the_operation_is_a_bad_response() {
 
 #[tokio::test]
 async fn a_list_without_records_is_a_bad_response() {
-    let (service, mut host) = open(&[]).await;
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     service.fault(json!({"operation": "list_runs", "body": {"pagination": {"page": 0}}})).await;
     let error = host.fail("list_runs", json!({})).await;
     assert_eq!(error["code"], "bad_response");
@@ -55,7 +60,7 @@ async fn a_list_without_records_is_a_bad_response() {
 
 #[tokio::test]
 async fn an_error_that_is_not_json_is_quoted_and_cut() {
-    let (service, mut host) = open(&[]).await;
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     let page = format!("<html>{}</html>", "é".repeat(5_000));
     service
         .fault(json!({"operation": "get_run", "status": 500, "body": page, "content_type": "text/html"}))
@@ -65,15 +70,15 @@ async fn an_error_that_is_not_json_is_quoted_and_cut() {
 
     assert_eq!((&error["code"], &error["status"]), (&json!("service_unavailable"), &json!(500)));
 
-    let quoted = error["details"]["service_error"].as_str().expect("a quotation");
+    let quotation = error["details"]["service_error"].as_str().expect("a quotation");
 
-    assert!(quoted.starts_with("<html>é") && quoted.ends_with(" [cut]"));
-    assert_eq!(quoted.chars().count(), 1_000 + " [cut]".len());
+    assert!(quotation.starts_with("<html>é") && quotation.ends_with(" [cut]"));
+    assert_eq!(quotation.chars().count(), 1_000 + " [cut]".len());
 }
 
 #[tokio::test]
-async fn an_answer_that_is_cut_short_every_time_is_a_bad_response() {
-    let (service, mut host) = open(&[]).await;
+async fn an_answer_that_is_truncated_on_every_attempt_is_a_bad_response() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     service.fault(json!({"operation": "get_run", "truncate": true, "times": 4})).await;
     let error = host.fail("get_run", run()).await;
     assert_eq!(error["code"], "bad_response", "{error}");
@@ -81,15 +86,16 @@ async fn an_answer_that_is_cut_short_every_time_is_a_bad_response() {
 }
 
 #[tokio::test]
-async fn an_endless_answer_is_given_up() {
-    let (service, mut host) = open(&[]).await;
-    let stated = answer("200 OK", "").replace("length: 0", "length: 100000000");
-    let peer = Peer::answering(stated).await;
-    let mut another = Host::open(&peer.settings(keys::DEMO, &[])).await;
+async fn an_answer_above_the_size_limit_is_a_bad_response() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
+    // The peer only states a length; the sandbox sends that many bytes. Neither body may be read to its end.
+    let too_long = answer("200 OK", "").replace("length: 0", "length: 100000000");
+    let peer = Peer::answering(too_long).await;
+    let mut host_of_peer = Host::open(&peer.settings(keys::DEMO, &[])).await;
 
     service.fault(json!({"operation": "get_run", "bytes": 100_000_000})).await;
-    for host in [&mut host, &mut another] {
-        let error = tokio::time::timeout(PROMPTLY, host.fail("get_run", run())).await.expect("in time");
+    for host in [&mut host, &mut host_of_peer] {
+        let error = tokio::time::timeout(TIME_LIMIT, host.fail("get_run", run())).await.expect("in time");
         assert_eq!(error["code"], "bad_response");
         assert!(error["message"].as_str().expect("a message").contains("longer than 16 MiB"), "{error}");
     }
@@ -98,7 +104,7 @@ async fn an_endless_answer_is_given_up() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_are_a_bad_response() {
+async fn a_body_that_is_not_utf_8_is_a_bad_response() {
     let mut body = answer("200 OK", "{\"multiplayer_run_id\": \"??\"}").into_bytes();
     body.iter_mut().filter(|byte| **byte == b'?').for_each(|byte| *byte = 0xff);
     let peer = Peer::answering(body).await;
@@ -107,8 +113,8 @@ async fn bytes_that_are_no_text_are_a_bad_response() {
 }
 
 #[tokio::test]
-async fn fields_that_nobody_knows_pass_through_in_order() {
-    let (service, mut host) = open(&[]).await;
+async fn unknown_fields_pass_through_in_order() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     let text = "{\"zeta\":1,\"multiplayer_run_id\":\"r\",\"alpha\":{\"b\":1.50,\"a\":null},\"project_id\":12345678901234567890}";
     service.fault(json!({"operation": "get_run", "body": text})).await;
     let result = host.call("get_run", run()).await;

@@ -3,16 +3,17 @@
 use serde_json::json;
 use tas_mcp::sandbox::{keys, seed};
 
-use super::{open, run, start};
+use super::{run, start};
 use crate::support::{
+    fixture::{Fixture, Session},
     host::Host,
     peer::{Event, Peer},
     service::settings,
 };
 
 #[tokio::test]
-async fn a_reading_request_that_takes_too_long_is_a_time_out() {
-    let (service, mut host) = open(&[("TAS_TIMEOUT_S", "1")]).await;
+async fn a_reading_request_that_takes_too_long_is_a_timeout() {
+    let Session { service, mut host, .. } = Fixture::new().variables(&[("TAS_TIMEOUT_S", "1")]).open().await;
     service.fault(json!({"operation": "get_run", "delay_ms": 60_000})).await;
 
     let error = host.fail("get_run", run()).await;
@@ -24,10 +25,10 @@ async fn a_reading_request_that_takes_too_long_is_a_time_out() {
     host.succeed("get_run", run()).await;
 }
 
-/// The clock jumps to the next limit: that every attempt hangs is the same sooner or later.
+/// The paused clock of Tokio jumps to the next time limit, so that no attempt waits in real time.
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_never_opens_leaves_nothing_in_doubt() {
-    // It takes the connection, and never says a word of TLS.
+async fn a_write_without_a_connection_is_unavailable_and_not_of_unknown_outcome() {
+    // The peer accepts the connection and never answers the TLS handshake.
     let peer = Peer::answering("").await;
     let base_url = format!("https://{}/api/v1", peer.address());
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
@@ -57,11 +58,13 @@ async fn a_cancelled_call_aborts_its_request() {
 }
 
 #[tokio::test]
-async fn calls_run_side_by_side() {
-    let (service, mut host) = open(&[]).await;
+async fn calls_run_concurrently() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     service.fault(json!({"operation": "get_run", "delay_ms": 60_000})).await;
     let slow = host.start("tools/call", json!({"name": "get_run", "arguments": run()})).await;
     let quick = host.start("tools/call", json!({"name": "list_runs", "arguments": {}})).await;
+
     assert_ne!(slow, quick);
+    // Nothing releases the slow call: only a concurrent call can be answered.
     assert_eq!(host.answer(quick).await["result"]["isError"], false);
 }

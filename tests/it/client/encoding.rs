@@ -1,4 +1,4 @@
-//! That no value changes the path or the query.
+//! Values cannot change the structure of a path or a query.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
@@ -6,7 +6,7 @@ use tas_mcp::sandbox::keys;
 use crate::support::{host::Host, stub::Stub};
 
 #[tokio::test]
-async fn an_id_stays_one_segment_of_the_path() {
+async fn an_id_is_one_encoded_segment_of_the_path() {
     let stub = Stub::start(async |_| (404, Value::Null)).await;
     let mut host = Host::open(&stub.settings(keys::DEMO, &[])).await;
     let ids = [
@@ -32,7 +32,7 @@ async fn an_id_stays_one_segment_of_the_path() {
 }
 
 #[tokio::test]
-async fn a_project_stays_one_segment_of_the_path() {
+async fn a_project_is_one_encoded_segment_of_the_path() {
     let stub = Stub::start(async |_| (200, json!({"data": []}))).await;
     let mut host = Host::open(&stub.settings(keys::ORGANIZATION, &[])).await;
     host.succeed("list_runs", json!({"project_id": "de/mo?x"})).await;
@@ -42,7 +42,7 @@ async fn a_project_stays_one_segment_of_the_path() {
 }
 
 #[tokio::test]
-async fn a_value_stays_one_value_of_the_query() {
+async fn a_value_is_one_encoded_value_of_the_query() {
     let stub = Stub::start(async |_| (200, json!({"data": []}))).await;
     let mut host = Host::open(&stub.settings(keys::DEMO, &[])).await;
     let arguments = json!({"tags": ["a&b=c", "d e", "f"], "test_type": "x&page=9", "bugs": true, "page": 2});

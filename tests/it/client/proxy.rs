@@ -1,4 +1,4 @@
-//! Proxies of the environment: of the real binary, since the environment belongs to the process.
+//! Proxies from environment variables. These tests run the binary, because the environment belongs to the process.
 
 use std::process::Stdio;
 
@@ -11,8 +11,8 @@ use tokio::{
 use super::{answer, run};
 use crate::support::peer::{Event, Peer};
 
-/// The binary in front of `base_url` with this proxy for everything, asked for a run.
-async fn asked_for_a_run(base_url: &str, proxy: &Peer) -> Child {
+/// Starts the binary for `base_url`, with this proxy for every scheme, and sends it a call of `get_run`.
+async fn spawn_and_request_run(base_url: &str, proxy: &Peer) -> Child {
     let address = format!("http://{}", proxy.address());
     let mut child = Command::new(env!("CARGO_BIN_EXE_tas-mcp"))
         .env_clear()
@@ -39,19 +39,19 @@ async fn asked_for_a_run(base_url: &str, proxy: &Peer) -> Child {
 }
 
 #[tokio::test]
-async fn https_goes_through_the_proxy_without_showing_it_the_key() {
+async fn https_requests_use_the_proxy_and_do_not_send_it_the_key() {
     let mut proxy = Peer::answering(answer("403 Forbidden", "")).await;
-    let _child = asked_for_a_run("https://service.example/api/v1", &proxy).await;
+    let _child = spawn_and_request_run("https://service.example/api/v1", &proxy).await;
     let Event::Request(request) = proxy.next().await else { panic!("no request") };
     assert!(request.starts_with("CONNECT service.example:443 "), "{request}");
     assert!(!request.contains("svc_any"));
 }
 
 #[tokio::test]
-async fn the_loopback_is_reached_directly() {
+async fn requests_to_the_loopback_do_not_use_the_proxy() {
     let mut proxy = Peer::answering(answer("403 Forbidden", "")).await;
     let service = Peer::answering(answer("200 OK", "{\"multiplayer_run_id\": \"r\"}")).await;
-    let mut child = asked_for_a_run(&format!("http://{}/api/v1", service.address()), &proxy).await;
+    let mut child = spawn_and_request_run(&format!("http://{}/api/v1", service.address()), &proxy).await;
     let mut lines = BufReader::new(child.stdout.take().expect("an output")).lines();
     let mut last = String::new();
 

@@ -1,15 +1,16 @@
-//! When a reading request is sent again. Where an answer says `Retry-After: 0` the pause falls away.
+//! Retries of reading requests. `Retry-After: 0` removes the pause, so that most of these tests take no time.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{open, run};
+use super::run;
+use crate::support::fixture::{Fixture, Session};
 
 #[tokio::test]
 async fn a_reading_request_is_repeated_until_it_succeeds() {
     for status in [429, 502, 503, 504] {
-        let (service, mut host) = open(&[]).await;
+        let Session { service, mut host, .. } = Fixture::new().open().await;
         let fault =
             json!({"operation": "get_run", "status": status, "headers": {"retry-after": "0"}, "times": 3});
         service.fault(fault).await;
@@ -19,17 +20,18 @@ async fn a_reading_request_is_repeated_until_it_succeeds() {
 }
 
 #[tokio::test]
-async fn four_requests_are_the_most() {
+async fn at_most_four_requests_are_sent() {
     for (status, code) in [
         (429, "rate_limited"),
         (502, "service_unavailable"),
         (503, "service_unavailable"),
         (504, "service_unavailable"),
     ] {
-        let (service, mut host) = open(&[]).await;
+        let Session { service, mut host, .. } = Fixture::new().open().await;
         let fault =
             json!({"operation": "get_run", "status": status, "headers": {"retry-after": "0"}, "times": 9});
         service.fault(fault).await;
+
         let error = host.fail("get_run", run()).await;
         assert_eq!((&error["code"], &error["status"]), (&json!(code), &json!(status)));
         assert!(error["message"].as_str().expect("a message").contains("(4 attempts)"), "{error}");
@@ -52,7 +54,7 @@ async fn other_refusals_are_final() {
         (501, "service_unavailable"),
     ];
 
-    let (service, mut host) = open(&[]).await;
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     for (status, code) in refusals {
         service
             .fault(json!({"operation": "get_run", "status": status, "headers": {"retry-after": "0"}}))
@@ -65,14 +67,14 @@ async fn other_refusals_are_final() {
 }
 
 #[tokio::test]
-async fn a_lost_connection_is_made_again_after_a_pause() {
-    let (service, mut host) = open(&[]).await;
+async fn a_lost_connection_is_opened_again_after_a_pause() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     for fault in [json!({"reset": true}), json!({"truncate": true, "body": {"multiplayer_run_id": "r"}})] {
         service.fault(fault).await;
         let started = Instant::now();
         let found = host.succeed("get_run", run()).await;
         assert_eq!(found["multiplayer_run_id"], run()["run_id"]);
-        assert!(started.elapsed() >= Duration::from_millis(125), "half of the first pause is the least");
+        assert!(started.elapsed() >= Duration::from_millis(125), "at least half of the first pause");
     }
 
     assert_eq!(service.requests().await.len(), 4);
@@ -80,7 +82,7 @@ async fn a_lost_connection_is_made_again_after_a_pause() {
 
 #[tokio::test]
 async fn a_connection_that_is_lost_every_time_ends_the_call() {
-    let (service, mut host) = open(&[]).await;
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     service.fault(json!({"operation": "get_run", "reset": true, "times": 9})).await;
     let error = host.fail("get_run", run()).await;
     assert_eq!((&error["code"], &error["status"]), (&json!("service_unavailable"), &json!(null)));
@@ -88,8 +90,8 @@ async fn a_connection_that_is_lost_every_time_ends_the_call() {
 }
 
 #[tokio::test]
-async fn the_pause_that_the_service_asks_for_is_kept() {
-    let (service, mut host) = open(&[]).await;
+async fn the_pause_of_retry_after_is_observed() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     service.fault(json!({"operation": "get_run", "status": 429, "headers": {"retry-after": "1"}})).await;
     let started = Instant::now();
     host.succeed("get_run", run()).await;
@@ -98,12 +100,13 @@ async fn the_pause_that_the_service_asks_for_is_kept() {
 
 #[tokio::test]
 async fn a_pause_beyond_the_limit_of_the_call_is_reported_at_once() {
+    // 46 seconds are just above the time limit of a call.
     let longest = u64::MAX.to_string();
     let waits = [("3600", json!(3600)), (&longest, json!(u64::MAX)), ("46", json!(46))];
 
     for (status, code) in [(429, "rate_limited"), (503, "service_unavailable")] {
         for (wait, reported) in &waits {
-            let (service, mut host) = open(&[]).await;
+            let Session { service, mut host, .. } = Fixture::new().open().await;
             service
                 .fault(json!({"operation": "get_run", "status": status, "headers": {"retry-after": wait}}))
                 .await;
@@ -115,17 +118,18 @@ async fn a_pause_beyond_the_limit_of_the_call_is_reported_at_once() {
 }
 
 #[tokio::test]
-async fn a_pause_may_be_a_date() {
-    let (service, mut host) = open(&[]).await;
-    let order = |at: &str| json!({"operation": "get_run", "status": 429, "headers": {"retry-after": at}});
-    service.fault(order("Thu, 31 Dec 2099 23:59:59 GMT")).await;
+async fn retry_after_may_be_a_date() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
+    let fault = |at: &str| json!({"operation": "get_run", "status": 429, "headers": {"retry-after": at}});
+    service.fault(fault("Thu, 31 Dec 2099 23:59:59 GMT")).await;
 
     let error = host.fail("get_run", run()).await;
 
     assert!(error["details"]["retry_after_s"].as_u64().is_some_and(|wait| wait > 1_000_000_000), "{error}");
-    // One that has passed, and one that is none, delay nothing for long.
+
+    // A date in the past and invalid values leave the pause to the retry policy, which is short.
     for at in ["Fri, 31 Dec 1999 23:59:59 GMT", "soon", "-5"] {
-        service.fault(order(at)).await;
+        service.fault(fault(at)).await;
         host.succeed("get_run", run()).await;
     }
 }

@@ -1,10 +1,11 @@
-//! The key: where it goes, and that it goes nowhere else.
+//! Where the key is sent, and where it is masked.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
-use super::{answer, open, run, start};
+use super::{answer, run, start};
 use crate::support::{
+    fixture::{Fixture, Session},
     host::Host,
     peer::{Event, Peer},
 };
@@ -15,7 +16,7 @@ fn calls() -> [(&'static str, Value); 2] {
 }
 
 #[tokio::test]
-async fn the_key_is_sent_in_its_header_and_nowhere_else() {
+async fn the_key_is_sent_only_in_its_header() {
     let mut peer = Peer::answering(answer("200 OK", "{\"ok\": true, \"multiplayer_run_id\": \"r\"}")).await;
     let mut host = Host::open(&peer.settings(keys::DEMO, &[])).await;
 
@@ -31,7 +32,7 @@ async fn the_key_is_sent_in_its_header_and_nowhere_else() {
 
 #[tokio::test]
 async fn a_key_that_the_service_echoes_is_masked() {
-    let (service, mut host) = open(&[]).await;
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     let key = keys::DEMO;
     let escaped = key.replace('_', "\\u005f");
     let bodies = [
@@ -48,15 +49,15 @@ async fn a_key_that_the_service_echoes_is_masked() {
         for status in [200, 400, 500] {
             for (tool, arguments) in calls() {
                 service.fault(json!({"operation": tool, "status": status, "body": body})).await;
-                let shown = host.call(tool, arguments).await.to_string();
-                assert!(!shown.contains("sandbox_demo") && shown.contains("[api key]"), "{shown}");
+                let reply = host.call(tool, arguments).await.to_string();
+                assert!(!reply.contains("sandbox_demo") && reply.contains("[api key]"), "{reply}");
             }
         }
     }
 }
 
 #[tokio::test]
-async fn a_redirect_is_neither_followed_nor_trusted_with_the_key() {
+async fn a_redirect_is_not_followed_and_gets_no_key() {
     let mut target = Peer::answering(answer("200 OK", "{}")).await;
     for status in ["301 Moved Permanently", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"] {
         let location = format!("http://{}/api/v1/?key={}", target.address(), keys::DEMO);
@@ -86,7 +87,7 @@ async fn a_changed_key_file_needs_no_restart() {
     write("svc_one\n");
     let mut host = Host::open(&peer.settings("", &[("TAS_API_KEY_FILE", path)])).await;
 
-    // Keys of one length, written within one tick of the file system's clock.
+    // Neither the length nor the modification time tells these keys apart.
     for key in ["svc_one", "svc_two", "svc_six"] {
         write(&format!("  {key}\r\n"));
         host.succeed("get_run", run()).await;
@@ -109,8 +110,8 @@ async fn a_changed_key_file_needs_no_restart() {
 }
 
 #[tokio::test]
-async fn a_bad_certificate_authority_is_told_without_a_request() {
-    let (service, _host) = open(&[]).await;
+async fn a_bad_certificate_authority_is_reported_without_a_request() {
+    let Session { service, host: _host, .. } = Fixture::new().open().await;
     for (content, problem) in [(None, "cannot be read"), (Some("no certificate"), "has no")] {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let path = file.path().to_str().expect("a path").to_owned();

@@ -1,4 +1,4 @@
-//! Certificates of others.
+//! Certificates of private authorities, and certificates for another host.
 
 use serde_json::json;
 use tas_mcp::sandbox::keys;
@@ -7,15 +7,15 @@ use super::{answer, run};
 use crate::support::{host::Host, service::settings, tls::Secure};
 
 /// A service with a certificate for `name`, and the address of its API.
-async fn serve(name: &str) -> (Secure, String) {
+async fn start_secure_service(name: &str) -> (Secure, String) {
     let service = Secure::start(name, answer("200 OK", "{\"multiplayer_run_id\": \"r\"}")).await;
     let base_url = format!("{}/api/v1", service.address);
     (service, base_url)
 }
 
 #[tokio::test]
-async fn an_own_authority_is_trusted_when_it_is_named() {
-    let (service, base_url) = serve("127.0.0.1").await;
+async fn a_private_certificate_authority_is_trusted_if_it_is_configured() {
+    let (service, base_url) = start_secure_service("127.0.0.1").await;
     let plain = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
     let trusting = [&plain[..], &[("TAS_CA_FILE", service.authority())]].concat();
     let mut host = Host::open(&settings(&trusting)).await;
@@ -35,7 +35,7 @@ async fn an_own_authority_is_trusted_when_it_is_named() {
 
 #[tokio::test]
 async fn a_certificate_of_another_name_is_refused() {
-    let (service, base_url) = serve("service.example").await;
+    let (service, base_url) = start_secure_service("service.example").await;
     let variables = [
         ("TAS_BASE_URL", base_url.as_str()),
         ("TAS_API_KEY", keys::DEMO),

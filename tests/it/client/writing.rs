@@ -1,13 +1,17 @@
-//! When a writing request is sent again: as good as never.
+//! Writing requests are not repeated, except where a repetition is harmless.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 use tokio::net::TcpSocket;
 
-use super::{open, start};
-use crate::support::host::Host;
+use super::start;
+use crate::support::{
+    fixture::{Fixture, Session},
+    host::Host,
+    service::settings,
+};
 
-/// Every writing tool, and what its hint has to say when nobody knows the outcome.
+/// Calls of every writing tool, each with the text that its hint contains after an unknown outcome.
 fn calls() -> [(&'static str, Value, &'static str); 6] {
     let plan = json!({"test_plan_id": seed::PLAN_SMOKE, "deployment_config_id": seed::CONFIG_WINDOWS});
     let execution = json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED});
@@ -29,26 +33,27 @@ fn calls() -> [(&'static str, Value, &'static str); 6] {
 
 #[tokio::test]
 async fn after_a_lost_connection_the_outcome_is_unknown() {
-    // Before and after the service has done it, and in the middle of the answer.
-    for order in [
+    // Before the service performs the request, after it, and in the middle of the answer.
+    for fault in [
         json!({"reset": true}),
         json!({"reset": true, "after": true}),
         json!({"truncate": true, "after": true}),
     ] {
-        let (service, mut host) = open(&[]).await;
+        let Session { service, mut host, .. } = Fixture::new().open().await;
         for (tool, arguments, advice) in calls() {
-            service.fault(order.clone()).await;
+            service.fault(fault.clone()).await;
             let error = host.fail(tool, arguments).await;
             assert_eq!(error["code"], "outcome_unknown", "{tool}: {error}");
             assert!(error["hint"].as_str().expect("a hint").contains(advice), "{tool}: {error}");
         }
+
         assert_eq!(service.requests().await.len(), calls().len());
     }
 }
 
 #[tokio::test]
-async fn after_a_time_out_the_outcome_is_unknown() {
-    let (service, mut host) = open(&[("TAS_TIMEOUT_S", "1")]).await;
+async fn after_a_timeout_the_outcome_is_unknown() {
+    let Session { service, mut host, .. } = Fixture::new().variables(&[("TAS_TIMEOUT_S", "1")]).open().await;
     service.fault(json!({"operation": "start_run", "delay_ms": 60_000})).await;
     let error = host.fail("start_run", start()).await;
     assert_eq!(error["code"], "outcome_unknown", "{error}");
@@ -64,34 +69,35 @@ async fn a_refusal_is_final_and_not_repeated() {
         (503, "service_unavailable"),
         (504, "service_unavailable"),
     ] {
-        let (service, mut host) = open(&[]).await;
+        let Session { service, mut host, .. } = Fixture::new().open().await;
         for (tool, arguments, _) in calls() {
             service.fault(json!({"status": status, "headers": {"retry-after": "0"}})).await;
             assert_eq!(host.fail(tool, arguments).await["code"], code);
         }
+
         assert_eq!(service.requests().await.len(), calls().len());
     }
 }
 
 #[tokio::test]
-async fn an_export_that_is_stated_to_be_safe_is_repeated() {
-    let (service, mut host) = open(&[]).await;
+async fn an_export_without_a_new_run_is_repeated() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     let arguments = json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED, "force_new_run": false});
     service.fault(json!({"reset": true, "after": true})).await;
     let result = host.succeed("export_tmsys_run", arguments).await;
-    assert_eq!(result["already_exported"], true, "the first request had done it");
+    assert_eq!(result["already_exported"], true, "the first request made the export");
     assert_eq!(service.requests().await.len(), 2);
 }
 
-/// The clock jumps over the pauses: nothing else is waited for.
+/// The paused clock of Tokio skips the pauses between the attempts.
 #[tokio::test(start_paused = true)]
-async fn a_service_that_is_down_is_unavailable_and_nothing_is_in_doubt() {
+async fn a_write_to_a_stopped_service_is_unavailable_and_not_of_unknown_outcome() {
+    // A bound socket that does not listen refuses connections, and no other process can take its port.
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.bind(([127, 0, 0, 1], 0).into()).expect("a free port");
 
     let base_url = format!("http://{}/api/v1", socket.local_addr().expect("an address"));
-    let settings =
-        crate::support::service::settings(&[("TAS_BASE_URL", &base_url), ("TAS_API_KEY", keys::DEMO)]);
+    let settings = settings(&[("TAS_BASE_URL", &base_url), ("TAS_API_KEY", keys::DEMO)]);
     let mut host = Host::open(&settings).await;
     let error = host.fail("start_run", start()).await;
 
