@@ -2,8 +2,6 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{host::Host, service::Service};
-
 mod artifacts;
 mod bound;
 mod executions;
@@ -14,13 +12,6 @@ mod refusing;
 mod reused_records;
 mod search;
 
-/// A server in front of a sandbox, with this key and these variables.
-async fn open(key: &str, variables: &[(&str, &str)]) -> (Service, Host) {
-    let service = Service::start().await;
-    let host = Host::open(&service.settings(key, variables)).await;
-    (service, host)
-}
-
 /// Both projects of the sandbox.
 const BOTH: (&str, &str) = ("TAS_PROJECTS", "demo,arena");
 
@@ -29,13 +20,13 @@ fn run(id: &str) -> (&'static str, Value) {
     ("get_run", json!({"run_id": id}))
 }
 
-/// The arguments, with a project.
+/// These arguments with a project.
 fn within(project: &str, mut arguments: Value) -> Value {
     arguments["project_id"] = json!(project);
     arguments
 }
 
-/// Asserts that an error names both projects everywhere, and the id that decided.
+/// Asserts that the details and the message of an error name both projects, and the id that decided.
 fn assert_mismatch(error: &Value, requested: &str, owning: &str, id: impl Into<Value>) {
     assert_eq!(error["code"], "project_scope_mismatch", "{error}");
 

@@ -1,4 +1,4 @@
-//! Artifacts: their paths name no project, and an id of a player is not that of its run.
+//! Artifacts: their paths contain no project, and the id of a player differs from the id of its run.
 
 use serde_json::{Value, json};
 use tas_mcp::{
@@ -7,14 +7,14 @@ use tas_mcp::{
 };
 
 use super::{BOTH, assert_mismatch, within};
-use crate::support::{host::Host, service::Service, stub::Stub};
+use crate::support::{
+    fixture::{Fixture, Session},
+    host::Host,
+    stub::Stub,
+};
 
 const ALL: (&str, &str) = ("TAS_TOOLSETS", "all");
 const BOUND: (&str, &str) = ("TAS_PROJECT_ID", "demo");
-
-async fn open(key: &str, variables: &[(&str, &str)]) -> (Service, Host) {
-    super::open(key, &[variables, &[ALL]].concat()).await
-}
 
 /// Both tools, on the first player of a run.
 fn calls(run: &str) -> [(&'static str, Value); 2] {
@@ -38,7 +38,8 @@ fn look_up(run: &str) -> String {
 #[tokio::test]
 async fn without_a_project_nothing_is_looked_up() {
     for key in [keys::DEMO, keys::ORGANIZATION] {
-        let (service, mut host) = open(key, &[BOTH]).await;
+        let Session { service, mut host, .. } =
+            Fixture::new().key(key).all_tools().variables(&[BOTH]).open().await;
         for (tool, arguments) in calls(seed::RUN_FAILED) {
             host.succeed(tool, arguments).await;
         }
@@ -47,19 +48,20 @@ async fn without_a_project_nothing_is_looked_up() {
 }
 
 #[tokio::test]
-async fn a_named_project_has_to_own_the_run() {
+async fn a_named_project_must_own_the_run() {
     for key in [keys::DEMO, keys::ORGANIZATION] {
-        let (service, mut host) = open(key, &[BOTH]).await;
+        let Session { service, mut host, .. } =
+            Fixture::new().key(key).all_tools().variables(&[BOTH]).open().await;
         for (tool, arguments) in calls(seed::RUN_FAILED) {
             host.succeed(tool, within("demo", arguments)).await;
         }
 
-        let made = service.requests().await;
+        let sent = service.requests().await;
         let [list, get] = requests(seed::RUN_FAILED);
-        // Other projects are asked side by side.
-        let made: Vec<_> = made.into_iter().filter(|request| !request.contains("/project/arena/")).collect();
+        // Look-ups of other projects run concurrently, so that their position varies.
+        let sent: Vec<_> = sent.into_iter().filter(|request| !request.contains("/project/arena/")).collect();
 
-        match made.as_slice() {
+        match sent.as_slice() {
             [first, rest @ ..] => {
                 assert_eq!((first, rest), (&look_up(seed::RUN_FAILED), &[list, get][..]), "{key}");
             }
@@ -69,21 +71,23 @@ async fn a_named_project_has_to_own_the_run() {
 }
 
 #[tokio::test]
-async fn a_run_of_another_project_than_named_is_a_mismatch() {
+async fn a_run_of_another_project_is_a_mismatch() {
     for key in [keys::DEMO, keys::ORGANIZATION] {
-        let (service, mut host) = open(key, &[BOTH]).await;
+        let Session { service, mut host, .. } =
+            Fixture::new().key(key).all_tools().variables(&[BOTH]).open().await;
         for (tool, arguments) in calls(seed::RUN_FAILED) {
             let error = host.fail(tool, within("arena", arguments)).await;
             assert_mismatch(&error, "arena", "demo", seed::RUN_FAILED);
         }
-        let made = service.requests().await;
-        assert!(made.iter().all(|request| !request.contains("/artifacts")), "{key}: {made:?}");
+        let sent = service.requests().await;
+        assert!(sent.iter().all(|request| !request.contains("/artifacts")), "{key}: {sent:?}");
     }
 }
 
 #[tokio::test]
-async fn an_organization_key_stays_inside_the_project_of_the_server() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[BOUND]).await;
+async fn an_organization_key_is_limited_to_the_project_of_the_server() {
+    let Session { service, mut host, .. } =
+        Fixture::new().key(keys::ORGANIZATION).all_tools().variables(&[BOUND]).open().await;
     for (tool, arguments) in calls(seed::ARENA_RUN_FAILED) {
         let error = host.fail(tool, arguments).await;
         assert_eq!(
@@ -98,8 +102,9 @@ async fn an_organization_key_stays_inside_the_project_of_the_server() {
 }
 
 #[tokio::test]
-async fn a_run_inside_the_project_of_the_server_is_confirmed_once() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[BOUND]).await;
+async fn the_owner_of_a_run_is_looked_up_once_for_the_project_of_the_server() {
+    let Session { service, mut host, .. } =
+        Fixture::new().key(keys::ORGANIZATION).all_tools().variables(&[BOUND]).open().await;
     for (tool, arguments) in calls(seed::RUN_FAILED) {
         host.succeed(tool, arguments).await;
     }
@@ -108,8 +113,8 @@ async fn a_run_inside_the_project_of_the_server_is_confirmed_once() {
 }
 
 #[tokio::test]
-async fn the_key_of_a_project_needs_no_confirmation_in_its_project() {
-    let (service, mut host) = open(keys::DEMO, &[BOUND]).await;
+async fn a_project_key_needs_no_look_up_for_its_own_project() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().variables(&[BOUND]).open().await;
     for (tool, arguments) in calls(seed::RUN_FAILED) {
         host.succeed(tool, arguments).await;
     }
@@ -117,19 +122,21 @@ async fn the_key_of_a_project_needs_no_confirmation_in_its_project() {
 }
 
 #[tokio::test]
-async fn another_project_than_that_of_the_server_is_refused_without_any_request() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[BOUND]).await;
+async fn another_project_than_that_of_the_server_is_refused_before_any_request() {
+    let Session { service, mut host, .. } =
+        Fixture::new().key(keys::ORGANIZATION).all_tools().variables(&[BOUND]).open().await;
     for (tool, arguments) in calls(seed::ARENA_RUN_FAILED) {
         assert_mismatch(&host.fail(tool, within("arena", arguments)).await, "arena", "demo", Value::Null);
     }
     assert_eq!(service.requests().await, [""; 0]);
 }
 
-/// A confirmation that fails is no confirmation.
+/// The owner of the run is not known, so that the request could reach a run of another project.
 #[tokio::test]
-async fn a_failing_look_up_keeps_the_request_back() {
+async fn no_request_is_sent_after_a_failed_look_up() {
     let stub = Stub::start(async |_: String| (503, json!({"error": "maintenance"}))).await;
-    let (service, _host) = open(keys::ORGANIZATION, &[]).await;
+    let Session { service, host: _host, .. } =
+        Fixture::new().key(keys::ORGANIZATION).all_tools().open().await;
     let knowledge = service.knowledge_url();
     let settings: Settings =
         stub.settings(keys::ORGANIZATION, &[("TAS_KNOWLEDGE_URL", &knowledge), BOUND, ALL]);

@@ -1,16 +1,17 @@
-//! Project scope.
+//! Project scope: the configuration of the server names the project.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
-use super::{assert_mismatch, open, run, within};
+use super::{assert_mismatch, run, within};
+use crate::support::fixture::{Fixture, Session};
 
 const BOUND: (&str, &str) = ("TAS_PROJECT_ID", "demo");
 
 #[tokio::test]
 async fn every_call_goes_to_the_configured_project_without_a_look_up() {
     for key in [keys::DEMO, keys::ORGANIZATION] {
-        let (service, mut host) = open(key, &[BOUND]).await;
+        let Session { service, mut host, .. } = Fixture::new().key(key).variables(&[BOUND]).open().await;
         let start =
             json!({"multiplayer_test_id": seed::TEST_PASSES, "deployment_config_id": seed::CONFIG_WINDOWS});
         host.succeed("list_runs", json!({})).await;
@@ -28,21 +29,22 @@ async fn every_call_goes_to_the_configured_project_without_a_look_up() {
 }
 
 #[tokio::test]
-async fn the_own_project_may_be_named() {
-    let (service, mut host) = open(keys::DEMO, &[BOUND]).await;
+async fn the_configured_project_may_be_named() {
+    let Session { service, mut host, .. } = Fixture::new().variables(&[BOUND]).open().await;
     let (tool, arguments) = run(seed::RUN_PASSED);
     host.succeed(tool, within("demo", arguments)).await;
     assert_eq!(service.requests().await.len(), 1);
 }
 
 #[tokio::test]
-async fn another_project_is_refused_without_any_request() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[BOUND]).await;
+async fn another_project_is_refused_before_any_request() {
+    let Session { service, mut host, .. } =
+        Fixture::new().key(keys::ORGANIZATION).variables(&[BOUND]).open().await;
     let export = json!({"multiplayer_run_id": seed::ARENA_RUN_PASSED});
 
     for (tool, arguments) in [("list_runs", json!({})), ("export_tmsys_run", export)] {
         let error = host.fail(tool, within("arena", arguments)).await;
-        // Whose the run is has not been asked.
+        // The error names no id, because the owner of the run was not looked up.
         assert_mismatch(&error, "arena", "demo", Value::Null);
     }
 
@@ -51,7 +53,8 @@ async fn another_project_is_refused_without_any_request() {
 
 #[tokio::test]
 async fn an_id_of_another_project_is_not_found() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[BOUND]).await;
+    let Session { service, mut host, .. } =
+        Fixture::new().key(keys::ORGANIZATION).variables(&[BOUND]).open().await;
     let (tool, arguments) = run(seed::ARENA_RUN_PASSED);
     assert_eq!(host.fail(tool, arguments).await["code"], "not_found");
     assert_eq!(service.requests().await.len(), 1);

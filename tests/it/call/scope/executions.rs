@@ -1,42 +1,44 @@
-//! Plan executions of a service that may not have the operation that reads one (supplement 5.2).
+//! Plan executions of a service without the operation that reads one of them (supplement 5.2).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
-use super::{BOTH, open};
-use crate::support::service::Service;
+use super::BOTH;
+use crate::support::{
+    fixture::{Fixture, Session},
+    service::Service,
+};
 
 const TOOL: &str = "get_test_plan_execution";
-const ALL: (&str, &str) = ("TAS_TOOLSETS", "all");
 
 fn execution(id: &str) -> Value {
     json!({"test_plan_execution_id": id})
 }
 
-/// Lets a service answer as one without the operation.
-async fn lacks(service: &Service, status: u16) {
+/// Lets the service answer like one without the operation.
+async fn remove_operation(service: &Service, status: u16) {
     service.fault(json!({"operation": TOOL, "status": status, "times": 100})).await;
 }
 
 #[tokio::test]
-async fn an_execution_is_taken_from_the_list_where_the_operation_is_missing() {
-    let (service, mut host) = open(keys::DEMO, &[ALL]).await;
-    let direct = host.succeed(TOOL, execution(seed::EXECUTION_COMPLETED)).await;
+async fn an_execution_is_read_from_the_list_if_the_operation_is_missing() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
+    let expected = host.succeed(TOOL, execution(seed::EXECUTION_COMPLETED)).await;
 
     for status in [404, 405] {
-        lacks(&service, status).await;
-        assert_eq!(host.succeed(TOOL, execution(seed::EXECUTION_COMPLETED)).await, direct);
+        remove_operation(&service, status).await;
+        assert_eq!(host.succeed(TOOL, execution(seed::EXECUTION_COMPLETED)).await, expected);
     }
 
-    let walked = "GET /test-plan-executions?page=0&page_size=100 200";
+    let list_request = "GET /test-plan-executions?page=0&page_size=100 200";
 
-    assert_eq!(service.requests().await.iter().filter(|request| *request == walked).count(), 2);
+    assert_eq!(service.requests().await.iter().filter(|request| *request == list_request).count(), 2);
 }
 
 #[tokio::test]
-async fn the_list_is_walked_page_by_page() {
-    let (service, mut host) = open(keys::DEMO, &[ALL]).await;
-    lacks(&service, 404).await;
+async fn the_list_is_read_page_by_page() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
+    remove_operation(&service, 404).await;
 
     for page in 0..3 {
         let id = if page == 2 { "wanted" } else { "other" };
@@ -60,11 +62,12 @@ async fn the_list_is_walked_page_by_page() {
 #[tokio::test]
 async fn an_execution_that_is_not_in_the_list_is_not_found() {
     for status in [404, 405] {
-        let (service, mut host) = open(keys::DEMO, &[ALL]).await;
-        lacks(&service, status).await;
+        let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
+        remove_operation(&service, status).await;
         assert_eq!(host.fail(TOOL, execution("unknown")).await["code"], "not_found");
-        let (service, mut host) = open(keys::ORGANIZATION, &[ALL, BOTH]).await;
-        lacks(&service, status).await;
+        let Session { service, mut host, .. } =
+            Fixture::new().key(keys::ORGANIZATION).all_tools().variables(&[BOTH]).open().await;
+        remove_operation(&service, status).await;
         let error = host.fail(TOOL, execution("unknown")).await;
         assert_eq!(error["code"], "project_not_resolved", "{error}");
         assert_eq!(error["details"]["asked"], json!(["demo", "arena"]));
@@ -72,8 +75,8 @@ async fn an_execution_that_is_not_in_the_list_is_not_found() {
 }
 
 #[tokio::test]
-async fn a_list_that_cannot_be_read_proves_nothing() {
-    let (service, mut host) = open(keys::DEMO, &[ALL]).await;
+async fn an_unreadable_list_does_not_prove_that_an_execution_is_missing() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
     for (status, code) in [(500, "service_unavailable"), (403, "permission_denied")] {
         service.fault(json!({"operation": TOOL, "status": 404})).await;
         service.fault(json!({"operation": "list_test_plan_executions", "status": status})).await;
@@ -83,8 +86,9 @@ async fn a_list_that_cannot_be_read_proves_nothing() {
 
 #[tokio::test]
 async fn the_owner_of_an_execution_is_found_in_the_lists() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[ALL, BOTH]).await;
-    lacks(&service, 405).await;
+    let Session { service, mut host, .. } =
+        Fixture::new().key(keys::ORGANIZATION).all_tools().variables(&[BOTH]).open().await;
+    remove_operation(&service, 405).await;
     let found = host.succeed(TOOL, execution(seed::ARENA_EXECUTION)).await;
     assert_eq!(found["id"], seed::ARENA_EXECUTION);
 }

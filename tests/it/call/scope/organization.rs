@@ -3,13 +3,15 @@
 use serde_json::json;
 use tas_mcp::sandbox::{keys, seed};
 
-use super::{BOTH, open, run, within};
+use super::{BOTH, run, within};
+use crate::support::fixture::{Fixture, Session};
 
 const START: (&str, &str) = (seed::TEST_PASSES, seed::CONFIG_WINDOWS);
 
 #[tokio::test]
-async fn the_listed_projects_are_asked_for_the_owner_of_an_id() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[BOTH]).await;
+async fn the_listed_projects_are_searched_for_the_owner_of_an_id() {
+    let Session { service, mut host, .. } =
+        Fixture::new().key(keys::ORGANIZATION).variables(&[BOTH]).open().await;
     let (tool, arguments) = run(seed::ARENA_RUN_PASSED);
     host.succeed(tool, arguments).await;
 
@@ -17,13 +19,14 @@ async fn the_listed_projects_are_asked_for_the_owner_of_an_id() {
     let owner = format!("GET /project/arena/runs/{}", seed::ARENA_RUN_PASSED);
     let look_ups = requests.iter().filter(|request| request.starts_with(&owner)).count();
 
-    assert_eq!(look_ups, 1, "the look-up is the call: {requests:?}");
+    assert_eq!(look_ups, 1, "the look-up is also the answer: {requests:?}");
     assert!(requests.len() <= 2 && requests.iter().all(|one| one.contains(" /project/")), "{requests:?}");
 }
 
 #[tokio::test]
 async fn a_known_owner_is_not_looked_up_again() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[BOTH]).await;
+    let Session { service, mut host, .. } =
+        Fixture::new().key(keys::ORGANIZATION).variables(&[BOTH]).open().await;
     let (tool, arguments) = run(seed::RUN_PASSED);
     host.succeed(tool, arguments.clone()).await;
 
@@ -37,8 +40,8 @@ async fn a_known_owner_is_not_looked_up_again() {
 }
 
 #[tokio::test]
-async fn the_ids_of_an_answer_are_learned() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[("TAS_TOOLSETS", "all")]).await;
+async fn ids_of_an_answer_need_no_look_up() {
+    let Session { service, mut host, .. } = Fixture::new().key(keys::ORGANIZATION).all_tools().open().await;
     let plan = json!({"test_plan_id": seed::PLAN_SMOKE, "deployment_config_id": START.1});
     let started = host.succeed("start_run", within("demo", plan)).await;
     let (job, execution) = (&started["job_ids"][3], &started["test_plan_execution_id"]);
@@ -58,8 +61,8 @@ async fn the_ids_of_an_answer_are_learned() {
 }
 
 #[tokio::test]
-async fn a_project_that_answered_is_asked_for_later_ids() {
-    let (_service, mut host) = open(keys::ORGANIZATION, &[]).await;
+async fn a_project_that_answered_is_searched_for_later_ids() {
+    let Session { service: _service, mut host, .. } = Fixture::new().key(keys::ORGANIZATION).open().await;
     let (tool, arguments) = run(seed::ARENA_RUN_PASSED);
     let error = host.fail(tool, arguments.clone()).await;
     assert_eq!((&error["code"], &error["details"]["asked"]), (&json!("project_not_resolved"), &json!([])));
@@ -68,8 +71,8 @@ async fn a_project_that_answered_is_asked_for_later_ids() {
 }
 
 #[tokio::test]
-async fn a_named_project_is_asked_though_it_is_not_listed() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[]).await;
+async fn a_named_project_is_used_although_it_is_not_listed() {
+    let Session { service, mut host, .. } = Fixture::new().key(keys::ORGANIZATION).open().await;
     let (tool, arguments) = run(seed::RUN_PASSED);
     host.succeed(tool, within("demo", arguments)).await;
     let call = format!("GET /project/demo/runs/{} 200", seed::RUN_PASSED);
@@ -77,8 +80,9 @@ async fn a_named_project_is_asked_though_it_is_not_listed() {
 }
 
 #[tokio::test]
-async fn several_ids_of_one_project_go_there_in_one_call() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[("TAS_PROJECTS", "demo")]).await;
+async fn several_ids_of_one_project_are_sent_in_one_request() {
+    let Session { service, mut host, .. } =
+        Fixture::new().key(keys::ORGANIZATION).variables(&[("TAS_PROJECTS", "demo")]).open().await;
     let ids = [seed::RUN_PASSED, seed::RUN_FAILED, seed::RUN_BLOCKED];
     host.succeed("export_tmsys_run", json!({"multiplayer_run_ids": ids})).await;
 
@@ -87,6 +91,7 @@ async fn several_ids_of_one_project_go_there_in_one_call() {
 
     assert_eq!(requests.pop().as_deref(), Some("POST /project/demo/runs/export/tmsys 200"));
 
+    // Look-ups run concurrently, so that their order varies.
     requests.sort();
     expected.sort();
 
@@ -96,7 +101,8 @@ async fn several_ids_of_one_project_go_there_in_one_call() {
 #[tokio::test]
 async fn without_ids_a_project_is_required_and_the_known_ones_are_listed() {
     for (projects, known) in [("", json!([])), ("demo,arena", json!(["demo", "arena"]))] {
-        let (service, mut host) = open(keys::ORGANIZATION, &[("TAS_PROJECTS", projects)]).await;
+        let Session { service, mut host, .. } =
+            Fixture::new().key(keys::ORGANIZATION).variables(&[("TAS_PROJECTS", projects)]).open().await;
         let start = json!({"multiplayer_test_id": START.0, "deployment_config_id": START.1});
         for (tool, arguments) in [("list_runs", json!({})), ("start_run", start)] {
             let error = host.fail(tool, arguments).await;
@@ -109,7 +115,8 @@ async fn without_ids_a_project_is_required_and_the_known_ones_are_listed() {
 
 #[tokio::test]
 async fn the_only_known_project_need_not_be_named() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[("TAS_PROJECTS", "arena")]).await;
+    let Session { service, mut host, .. } =
+        Fixture::new().key(keys::ORGANIZATION).variables(&[("TAS_PROJECTS", "arena")]).open().await;
     host.succeed("list_tests", json!({})).await;
     assert_eq!(service.requests().await, ["GET /project/arena/tests 200"]);
 }

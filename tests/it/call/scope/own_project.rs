@@ -1,10 +1,14 @@
-//! Operations whose path has to name the project, although the key alone would decide it.
+//! Operations whose path must contain the project, although the key alone decides it.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
 
-use super::{BOTH, open, within};
-use crate::support::{host::Host, stub::Stub};
+use super::{BOTH, within};
+use crate::support::{
+    fixture::{Fixture, Session},
+    host::Host,
+    stub::Stub,
+};
 
 const TOOL: &str = "initiate_build_upload";
 
@@ -12,8 +16,8 @@ fn build() -> Value {
     json!({"name": "nightly", "file_name": "app.apk", "file_size": 10, "platform": "android"})
 }
 
-/// The service of project `demo`, whose lists show so much of it.
-async fn stub(runs: (u16, Value), steps: (u16, Value)) -> Stub {
+/// A service of the project `demo` that answers the lists of runs and of shared steps like this.
+async fn stub_of_demo(runs: (u16, Value), steps: (u16, Value)) -> Stub {
     Stub::start(move |target: String| {
         std::future::ready(match target.as_str() {
             "GET /runs?page_size=1" => runs.clone(),
@@ -24,48 +28,49 @@ async fn stub(runs: (u16, Value), steps: (u16, Value)) -> Stub {
     .await
 }
 
+/// A list with one record of the project `demo`.
 fn record() -> Value {
     json!({"data": [{"project_id": "demo"}]})
 }
 
 #[tokio::test]
-async fn the_project_of_the_key_is_learned_once() {
-    let (service, mut host) = open(keys::ARENA, &[]).await;
+async fn the_project_of_the_key_is_looked_up_once() {
+    let Session { service, mut host, .. } = Fixture::new().key(keys::ARENA).open().await;
     let upload = host.succeed(TOOL, build()).await;
     assert!(upload["object_key"].as_str().is_some_and(|key| key.starts_with("arena/")), "{upload}");
     host.succeed(TOOL, build()).await;
-    let begun = "POST /project/arena/builds/upload 200";
-    assert_eq!(service.requests().await, ["GET /runs?page_size=1 200", begun, begun]);
+    let upload_request = "POST /project/arena/builds/upload 200";
+    assert_eq!(service.requests().await, ["GET /runs?page_size=1 200", upload_request, upload_request]);
 }
 
 #[tokio::test]
-async fn a_key_that_may_not_read_runs_is_told_by_its_shared_steps() {
-    let (service, mut host) = open(keys::POWERLESS, &[]).await;
+async fn the_project_is_taken_from_shared_steps_if_the_key_cannot_read_runs() {
+    let Session { service, mut host, .. } = Fixture::new().key(keys::POWERLESS).open().await;
     for _ in 0..2 {
         assert_eq!(host.fail(TOOL, build()).await["code"], "permission_denied");
     }
 
-    let begun = "POST /project/demo/builds/upload 403";
-    let asked = ["GET /runs?page_size=1 403", "GET /shared-steps?page_size=1 200"];
+    let upload_request = "POST /project/demo/builds/upload 403";
+    let look_ups = ["GET /runs?page_size=1 403", "GET /shared-steps?page_size=1 200"];
 
-    assert_eq!(service.requests().await, [asked[0], asked[1], begun, begun]);
+    assert_eq!(service.requests().await, [look_ups[0], look_ups[1], upload_request, upload_request]);
 }
 
 #[tokio::test]
-async fn a_project_without_runs_is_told_by_its_shared_steps() {
-    let stub = stub((200, json!({"data": []})), (200, record())).await;
+async fn the_project_is_taken_from_shared_steps_if_it_has_no_runs() {
+    let stub = stub_of_demo((200, json!({"data": []})), (200, record())).await;
     let mut host = Host::open(&stub.settings(keys::DEMO, &[])).await;
     host.succeed(TOOL, build()).await;
     assert_eq!(stub.requests().last().map(String::as_str), Some("POST /project/demo/builds/upload"));
 }
 
 #[tokio::test]
-async fn a_key_that_can_read_no_record_needs_the_project_named() {
+async fn a_key_that_can_read_no_record_requires_a_project() {
     let forbidden = (403, json!({"error": "API key missing required permission: project:read-runs"}));
     for (runs, steps) in
         [(forbidden.clone(), forbidden), ((200, json!({"data": []})), (200, json!({"data": []})))]
     {
-        let stub = stub(runs, steps).await;
+        let stub = stub_of_demo(runs, steps).await;
         let mut host = Host::open(&stub.settings(keys::DEMO, &[])).await;
         let error = host.fail(TOOL, build()).await;
         assert_eq!(error["code"], "project_required");
@@ -76,8 +81,8 @@ async fn a_key_that_can_read_no_record_needs_the_project_named() {
 }
 
 #[tokio::test]
-async fn a_look_up_that_fails_is_what_is_reported() {
-    let stub = stub((500, json!({"error": "out of order"})), (200, record())).await;
+async fn the_error_of_a_failed_look_up_is_reported() {
+    let stub = stub_of_demo((500, json!({"error": "out of order"})), (200, record())).await;
     let mut host = Host::open(&stub.settings(keys::DEMO, &[])).await;
     let error = host.fail(TOOL, build()).await;
     assert_eq!((&error["code"], &error["status"]), (&json!("service_unavailable"), &json!(500)));
@@ -85,8 +90,9 @@ async fn a_look_up_that_fails_is_what_is_reported() {
 }
 
 #[tokio::test]
-async fn an_organization_key_needs_the_project_named() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[BOTH]).await;
+async fn an_organization_key_requires_a_project() {
+    let Session { service, mut host, .. } =
+        Fixture::new().key(keys::ORGANIZATION).variables(&[BOTH]).open().await;
     let error = host.fail(TOOL, build()).await;
 
     assert_eq!(error["code"], "project_required");
@@ -100,7 +106,7 @@ async fn an_organization_key_needs_the_project_named() {
 
 #[tokio::test]
 async fn a_named_project_is_not_looked_up() {
-    let (service, mut host) = open(keys::DEMO, &[]).await;
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     host.succeed(TOOL, within("demo", build())).await;
     assert_eq!(host.fail(TOOL, within("arena", build())).await["code"], "permission_denied");
     let posted = ["demo/builds/upload 200", "arena/builds/upload 403"];
@@ -109,36 +115,39 @@ async fn a_named_project_is_not_looked_up() {
 
 #[tokio::test]
 async fn project_scope_needs_no_look_up() {
-    let (service, mut host) = open(keys::DEMO, &[("TAS_PROJECT_ID", "demo")]).await;
+    let Session { service, mut host, .. } =
+        Fixture::new().variables(&[("TAS_PROJECT_ID", "demo")]).open().await;
     host.succeed(TOOL, build()).await;
     assert_eq!(service.requests().await, ["POST /project/demo/builds/upload 200"]);
 }
 
 #[tokio::test]
-async fn the_project_of_a_new_key_is_learned_again() {
+async fn the_project_of_a_changed_key_is_looked_up_again() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let path = file.path().to_str().expect("a path");
     let write = |key: &str| std::fs::write(path, key).expect("a writable file");
 
+    // The server reads the key from the file before every call.
     write(keys::DEMO);
-    let (service, mut host) = open("", &[("TAS_API_KEY_FILE", path)]).await;
+    let Session { service, mut host, .. } =
+        Fixture::new().key("").variables(&[("TAS_API_KEY_FILE", path)]).open().await;
 
     for key in [keys::DEMO, keys::ARENA, keys::ARENA] {
         write(key);
         host.succeed(TOOL, build()).await;
     }
 
-    let (looked, begun) = ("GET /runs?page_size=1 200", "POST /project/arena/builds/upload 200");
-    let expected = [looked, "POST /project/demo/builds/upload 200", looked, begun, begun];
+    let (look_up, upload_request) = ("GET /runs?page_size=1 200", "POST /project/arena/builds/upload 200");
+    let expected = [look_up, "POST /project/demo/builds/upload 200", look_up, upload_request, upload_request];
 
     assert_eq!(service.requests().await, expected);
 }
 
 #[tokio::test]
-async fn addresses_of_parts_need_the_project_too() {
-    let (service, mut host) = open(keys::DEMO, &[]).await;
+async fn addresses_of_parts_require_the_project() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     let parts = json!({"upload_id": "u", "object_key": "o", "part_numbers": [1]});
     assert_eq!(host.fail("get_build_upload_parts", parts).await["code"], "rejected");
-    let asked = "GET /project/demo/builds/upload/parts?upload_id=u&object_key=o&part_numbers=1 400";
-    assert_eq!(service.requests().await, ["GET /runs?page_size=1 200", asked]);
+    let parts_request = "GET /project/demo/builds/upload/parts?upload_id=u&object_key=o&part_numbers=1 400";
+    assert_eq!(service.requests().await, ["GET /runs?page_size=1 200", parts_request]);
 }

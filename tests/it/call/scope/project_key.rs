@@ -1,14 +1,18 @@
-//! Global scope with the key of one project.
+//! Global scope with the key of a project.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
-use super::{assert_mismatch, open, run, within};
-use crate::support::{host::Host, stub::Stub};
+use super::{assert_mismatch, run, within};
+use crate::support::{
+    fixture::{Fixture, Session},
+    host::Host,
+    stub::Stub,
+};
 
 #[tokio::test]
 async fn without_a_project_each_call_is_one_request_without_prefix() {
-    let (service, mut host) = open(keys::DEMO, &[("TAS_TOOLSETS", "all")]).await;
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
     let calls = [
         ("list_runs", json!({}), "GET /runs 200".to_owned()),
         ("get_run", json!({"run_id": seed::RUN_PASSED}), format!("GET /runs/{} 200", seed::RUN_PASSED)),
@@ -37,7 +41,7 @@ async fn without_a_project_each_call_is_one_request_without_prefix() {
 
 #[tokio::test]
 async fn the_owner_of_an_id_is_looked_up_once() {
-    let (service, mut host) = open(keys::DEMO, &[]).await;
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     let (tool, arguments) = run(seed::RUN_PASSED);
 
     for _ in 0..2 {
@@ -50,16 +54,16 @@ async fn the_owner_of_an_id_is_looked_up_once() {
 }
 
 #[tokio::test]
-async fn without_ids_the_project_is_taken_as_it_is() {
-    let (service, mut host) = open(keys::DEMO, &[]).await;
+async fn without_ids_the_named_project_is_used_without_a_look_up() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     host.succeed("list_runs", within("demo", json!({}))).await;
     assert_eq!(host.fail("list_runs", within("arena", json!({}))).await["code"], "permission_denied");
     assert_eq!(service.requests().await, ["GET /project/demo/runs 200", "GET /project/arena/runs 403"]);
 }
 
 #[tokio::test]
-async fn ids_of_another_project_than_named_are_refused_and_nothing_is_written() {
-    let (service, mut host) = open(keys::DEMO, &[]).await;
+async fn ids_of_another_project_are_refused_and_nothing_is_written() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     let calls = [
         ("get_run", json!({"run_id": seed::RUN_PASSED}), seed::RUN_PASSED),
         ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING]}), seed::JOB_RUNNING),
@@ -80,8 +84,8 @@ async fn ids_of_another_project_than_named_are_refused_and_nothing_is_written() 
 }
 
 #[tokio::test]
-async fn an_id_that_the_key_cannot_see_is_not_resolved() {
-    let (service, mut host) = open(keys::DEMO, &[]).await;
+async fn an_id_that_the_key_cannot_read_is_not_resolved() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     let export = json!({"multiplayer_run_ids": [seed::RUN_PASSED, seed::ARENA_RUN_PASSED]});
     let error = host.fail("export_tmsys_run", within("demo", export)).await;
     assert_eq!(error["code"], "project_not_resolved");
@@ -91,7 +95,7 @@ async fn an_id_that_the_key_cannot_see_is_not_resolved() {
 
 /// The service may name a project by a slug in paths and by a UUID in records (supplement 1.1).
 #[tokio::test]
-async fn two_names_of_one_project_are_no_mismatch() {
+async fn two_names_of_one_project_are_equal() {
     const UUID: &str = "0d9d5c1c-93a5-4c0b-8a3a-6a3f6dd9c1aa";
     for key in ["svc_one", "svc_org_one"] {
         let stub = Stub::start(async |target: String| {
@@ -121,7 +125,7 @@ async fn two_names_of_one_project_are_no_mismatch() {
 }
 
 #[tokio::test]
-async fn a_record_without_its_project_is_found_by_the_projects_of_others() {
+async fn the_project_of_a_record_without_one_is_taken_from_other_records() {
     let stub = Stub::start(async |target: String| match target.as_str() {
         "GET /runs/r1" => (200, json!({"multiplayer_run_id": "r1"})),
         "GET /runs?page_size=1" => (200, json!({"data": [{"project_id": "demo"}]})),

@@ -1,4 +1,4 @@
-//! What an organization key is refused, and with which words.
+//! Refusals for an organization key, and their messages.
 
 use serde_json::{Value, json};
 use tas_mcp::{
@@ -6,12 +6,17 @@ use tas_mcp::{
     tools::catalog,
 };
 
-use super::{BOTH, assert_mismatch, open, run, within};
-use crate::support::{host::Host, stub::Stub};
+use super::{BOTH, assert_mismatch, run, within};
+use crate::support::{
+    fixture::{Fixture, Session},
+    host::Host,
+    stub::Stub,
+};
 
 #[tokio::test]
-async fn ids_of_another_project_than_named_are_refused_and_nothing_is_written() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[BOTH]).await;
+async fn ids_of_another_project_are_refused_and_nothing_is_written() {
+    let Session { service, mut host, .. } =
+        Fixture::new().key(keys::ORGANIZATION).variables(&[BOTH]).open().await;
     let calls = [
         ("get_run", json!({"run_id": seed::RUN_PASSED}), seed::RUN_PASSED),
         ("list_runs", json!({"job_id": seed::JOB_PASSED}), seed::JOB_PASSED),
@@ -25,13 +30,13 @@ async fn ids_of_another_project_than_named_are_refused_and_nothing_is_written() 
         ),
     ];
 
-    // The second time every owner is known.
+    // In the second round every owner is known, so that no look-up runs.
     for (tool, arguments, id) in calls.clone().into_iter().chain(calls) {
         let error = host.fail(tool, within("arena", arguments)).await;
         assert_mismatch(&error, "arena", "demo", id);
-        let said = error["message"].as_str().expect("a message").ends_with("nothing was changed");
+        let states_no_change = error["message"].as_str().expect("a message").ends_with("nothing was changed");
         let reads = catalog::find_tool(tool).expect("a tool").effect.is_read_only();
-        assert_eq!(said, !reads, "a read has nothing to say of changes: {error}");
+        assert_eq!(states_no_change, !reads, "only a write states that nothing was changed: {error}");
     }
 
     assert_eq!(service.writes().await, [""; 0]);
@@ -39,7 +44,8 @@ async fn ids_of_another_project_than_named_are_refused_and_nothing_is_written() 
 
 #[tokio::test]
 async fn ids_of_several_projects_are_refused_and_nothing_is_written() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[BOTH]).await;
+    let Session { service, mut host, .. } =
+        Fixture::new().key(keys::ORGANIZATION).variables(&[BOTH]).open().await;
     let export = json!({"multiplayer_run_ids": [seed::RUN_PASSED, seed::RUN_FAILED, seed::ARENA_RUN_PASSED]});
     let stop = json!({"job_ids": [seed::JOB_RUNNING, seed::ARENA_JOB_RUNNING]});
     for (tool, arguments, stray) in
@@ -53,8 +59,9 @@ async fn ids_of_several_projects_are_refused_and_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn unknown_ids_are_reported_with_the_projects_that_were_asked() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[BOTH]).await;
+async fn unknown_ids_are_reported_with_the_searched_projects() {
+    let Session { service, mut host, .. } =
+        Fixture::new().key(keys::ORGANIZATION).variables(&[BOTH]).open().await;
     let export = json!({"multiplayer_run_ids": ["nosuchrun01", seed::RUN_PASSED, "nosuchrun02"]});
     let error = host.fail("export_tmsys_run", export).await;
 
@@ -64,10 +71,11 @@ async fn unknown_ids_are_reported_with_the_projects_that_were_asked() {
     assert_eq!(service.writes().await, [""; 0]);
 }
 
-/// Projects, and the status and error with which each answers look-ups.
+/// Projects, each with the status and the error of its answers to look-ups.
 type Projects = &'static [(&'static str, u16, &'static str)];
 
-async fn projects(statuses: Projects) -> (Stub, Host) {
+/// A service with these projects, and a server with an organization key that lists them.
+async fn stub_of_projects(statuses: Projects) -> (Stub, Host) {
     let stub = Stub::start(move |target: String| async move {
         let named = |(project, _, _): &&(&str, u16, &str)| target.contains(&format!("/project/{project}/"));
         match statuses.iter().find(named) {
@@ -85,8 +93,8 @@ async fn projects(statuses: Projects) -> (Stub, Host) {
 }
 
 #[tokio::test]
-async fn a_project_where_the_key_may_not_look_is_skipped() {
-    let (stub, mut host) = projects(&[
+async fn a_project_that_the_key_may_not_read_is_skipped() {
+    let (stub, mut host) = stub_of_projects(&[
         ("a", 401, "Invalid API key"),
         ("b", 403, "API key does not match the project"),
         ("c", 404, "run not found"),
@@ -101,8 +109,8 @@ async fn a_project_where_the_key_may_not_look_is_skipped() {
 }
 
 #[tokio::test]
-async fn a_project_that_fails_is_named_unless_another_has_the_id() {
-    let (stub, mut host) = projects(&[("a", 404, "run not found"), ("b", 503, "maintenance")]).await;
+async fn a_project_whose_look_up_fails_is_named_unless_another_one_has_the_id() {
+    let (stub, mut host) = stub_of_projects(&[("a", 404, "run not found"), ("b", 503, "maintenance")]).await;
     for tool in ["get_run", "list_run_bugs"] {
         let error = host.fail(tool, json!({"run_id": "r1"})).await;
         assert_eq!((&error["code"], &error["status"]), (&json!("service_unavailable"), &json!(503)));
@@ -114,13 +122,13 @@ async fn a_project_that_fails_is_named_unless_another_has_the_id() {
     assert_eq!(error["code"], "service_unavailable");
     assert!(stub.requests().iter().all(|request| request.starts_with("GET ")), "nothing is written");
 
-    let (_stub, mut host) = projects(&[("a", 503, "maintenance"), ("b", 200, "")]).await;
+    let (_stub, mut host) = stub_of_projects(&[("a", 503, "maintenance"), ("b", 200, "")]).await;
     let (tool, arguments) = run("r1");
     host.succeed(tool, arguments).await;
 }
 
 #[tokio::test]
-async fn a_useless_organization_key_is_reported_as_such_and_not_as_an_unknown_id() {
+async fn a_rejected_organization_key_is_reported_and_not_an_unknown_id() {
     let cases: [(Projects, &str, Value); 4] = [
         (&[("a", 401, "Invalid API key"), ("b", 401, "Invalid API key")], "unauthenticated", Value::Null),
         (&[("a", 403, "API key expired"), ("b", 403, "API key expired")], "unauthenticated", Value::Null),
@@ -131,10 +139,12 @@ async fn a_useless_organization_key_is_reported_as_such_and_not_as_an_unknown_id
             json!("project:read-runs"),
         ),
     ];
+
     for (statuses, code, permission) in cases {
-        let (_stub, mut host) = projects(statuses).await;
+        let (_stub, mut host) = stub_of_projects(statuses).await;
         let (tool, arguments) = run("r1");
         let error = host.fail(tool, arguments).await;
+
         assert_eq!(
             (error["code"].as_str(), &error["details"]["required_permission"]),
             (Some(code), &permission)
@@ -143,7 +153,7 @@ async fn a_useless_organization_key_is_reported_as_such_and_not_as_an_unknown_id
 }
 
 #[tokio::test]
-async fn a_useless_key_is_reported_as_such_in_every_form_of_a_call() {
+async fn a_rejected_key_is_reported_in_every_form_of_a_call() {
     let keys = [
         ("svc_org_wrong", "unauthenticated", 401),
         ("svc_wrong", "unauthenticated", 401),
@@ -152,7 +162,8 @@ async fn a_useless_key_is_reported_as_such_in_every_form_of_a_call() {
         (keys::POWERLESS, "permission_denied", 403),
     ];
     for (key, code, status) in keys {
-        let (service, mut host) = open(key, &[("TAS_PROJECTS", "demo")]).await;
+        let Session { service, mut host, .. } =
+            Fixture::new().key(key).variables(&[("TAS_PROJECTS", "demo")]).open().await;
         let calls = [
             run(seed::RUN_PASSED),
             ("list_runs", json!({})),
@@ -160,6 +171,7 @@ async fn a_useless_key_is_reported_as_such_in_every_form_of_a_call() {
         ];
 
         for (tool, arguments) in calls {
+            // With a named project, and with a project that the server finds.
             for arguments in [within("demo", arguments.clone()), arguments] {
                 let error = host.fail(tool, arguments).await;
                 assert_eq!(

@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
-use super::{BOTH, open, within};
-
-const ALL: (&str, &str) = ("TAS_TOOLSETS", "all");
+use super::{BOTH, within};
+use crate::support::fixture::{Fixture, Session};
 
 /// Calls that read one record of the project `demo`, with the path of the record.
 fn reads() -> [(&'static str, Value, String); 3] {
@@ -24,7 +23,12 @@ fn reads() -> [(&'static str, Value, String); 3] {
 #[tokio::test]
 async fn a_record_of_the_only_project_takes_one_request() {
     for (tool, arguments, path) in reads() {
-        let (service, mut host) = open(keys::ORGANIZATION, &[ALL, ("TAS_PROJECTS", "demo")]).await;
+        let Session { service, mut host, .. } = Fixture::new()
+            .key(keys::ORGANIZATION)
+            .all_tools()
+            .variables(&[("TAS_PROJECTS", "demo")])
+            .open()
+            .await;
         host.succeed(tool, arguments).await;
         assert_eq!(service.requests().await, [format!("GET /project/demo/{path} 200")]);
     }
@@ -33,7 +37,12 @@ async fn a_record_of_the_only_project_takes_one_request() {
 #[tokio::test]
 async fn a_record_found_among_several_projects_takes_only_the_look_ups() {
     for (tool, arguments, path) in reads() {
-        let (service, mut host) = open(keys::ORGANIZATION, &[ALL, ("TAS_PROJECTS", "arena,demo")]).await;
+        let Session { service, mut host, .. } = Fixture::new()
+            .key(keys::ORGANIZATION)
+            .all_tools()
+            .variables(&[("TAS_PROJECTS", "arena,demo")])
+            .open()
+            .await;
         host.succeed(tool, arguments).await;
 
         let requests = service.requests().await;
@@ -41,6 +50,7 @@ async fn a_record_found_among_several_projects_takes_only_the_look_ups() {
 
         assert!(requests.contains(&format!("{} 200", look_ups[1])), "{requests:?}");
 
+        // The look-up in the other project is cancelled if the owner answers first.
         for look_up in look_ups {
             let count = requests.iter().filter(|request| request.starts_with(&look_up)).count();
             assert!(count <= 1, "{requests:?}");
@@ -52,7 +62,7 @@ async fn a_record_found_among_several_projects_takes_only_the_look_ups() {
 async fn a_record_of_a_named_project_takes_one_request_with_any_key() {
     for key in [keys::DEMO, keys::ORGANIZATION] {
         for (tool, arguments, path) in reads() {
-            let (service, mut host) = open(key, &[ALL]).await;
+            let Session { service, mut host, .. } = Fixture::new().key(key).all_tools().open().await;
             host.succeed(tool, within("demo", arguments)).await;
             assert_eq!(service.requests().await, [format!("GET /project/demo/{path} 200")]);
         }
@@ -62,24 +72,31 @@ async fn a_record_of_a_named_project_takes_one_request_with_any_key() {
 #[tokio::test]
 async fn a_reply_made_of_a_look_up_is_the_reply_of_a_request() {
     for (tool, mut arguments, path) in reads() {
-        let (service, mut host) = open(keys::ORGANIZATION, &[ALL, BOTH]).await;
+        let Session { service, mut host, .. } =
+            Fixture::new().key(keys::ORGANIZATION).all_tools().variables(&[BOTH]).open().await;
         let looked_up = host.succeed(tool, arguments.clone()).await;
         let earlier = service.requests().await.len();
 
-        // The owner is known now, so that the record is requested.
+        // The owner is known now, so that the second call requests the record itself.
         assert_eq!(host.succeed(tool, arguments.clone()).await, looked_up);
         assert_eq!(service.requests().await[earlier..], [format!("GET /project/demo/{path} 200")]);
 
         arguments["fields"] = json!("status,unknown");
         let selected = host.succeed(tool, arguments.clone()).await;
-        let (_service, mut host) = open(keys::ORGANIZATION, &[ALL, BOTH]).await;
+        let Session { service: _service, mut host, .. } =
+            Fixture::new().key(keys::ORGANIZATION).all_tools().variables(&[BOTH]).open().await;
         assert_eq!(host.succeed(tool, arguments).await, selected);
     }
 }
 
 #[tokio::test]
 async fn another_operation_with_the_same_id_is_sent() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[ALL, ("TAS_PROJECTS", "demo")]).await;
+    let Session { service, mut host, .. } = Fixture::new()
+        .key(keys::ORGANIZATION)
+        .all_tools()
+        .variables(&[("TAS_PROJECTS", "demo")])
+        .open()
+        .await;
     host.succeed("list_run_bugs", json!({"run_id": seed::RUN_PASSED})).await;
 
     let run = format!("GET /project/demo/runs/{}", seed::RUN_PASSED);
@@ -89,8 +106,14 @@ async fn another_operation_with_the_same_id_is_sent() {
 
 #[tokio::test]
 async fn a_record_found_in_a_list_is_not_requested_again() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[ALL, ("TAS_PROJECTS", "demo")]).await;
+    let Session { service, mut host, .. } = Fixture::new()
+        .key(keys::ORGANIZATION)
+        .all_tools()
+        .variables(&[("TAS_PROJECTS", "demo")])
+        .open()
+        .await;
     let (tool, arguments, path) = reads().into_iter().last().expect("an execution");
+    // A service without the operation shows an execution only in the list.
     service.fault(json!({"operation": tool, "status": 405, "times": 100})).await;
     host.succeed(tool, arguments).await;
 
