@@ -1,79 +1,75 @@
-//! Callers that repeat a call whose outcome nobody knows (`outcome_unknown`): it is not sent blindly.
+//! Repeated calls after an unknown outcome (`outcome_unknown`): the server looks for a record of the first call before it
+//! sends the second one.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tas_mcp::{
-    clock::Clock as _,
-    sandbox::{keys, seed},
-};
+use tas_mcp::{clock::Clock as _, sandbox::seed};
 
 use crate::support::fixture::{Fixture, Session};
 
-mod alike;
-mod answered;
 mod catalog;
 mod clocks;
 mod equality;
+mod failed_look_ups;
 mod found;
-mod lateness;
-mod not_seen;
 mod pages;
+mod record_matching;
+mod time_limit;
+mod uncertain_answers;
 
-async fn open() -> Session {
-    open_with(keys::DEMO, &[]).await
+/// All tools, and time that passes only when a test or the server waits.
+fn fixture() -> Fixture {
+    Fixture::new().all_tools().simulated_time()
 }
 
-async fn open_with(key: &str, variables: &[(&str, &str)]) -> Session {
-    Fixture::new().key(key).all_tools().variables(variables).simulated_time().open().await
-}
-
-/// A connection that is lost after the service has done what was asked.
-fn lost_after() -> Value {
+/// A connection that is reset after the service has performed the request.
+fn reset_after_write() -> Value {
     json!({"reset": true, "after": true})
 }
 
-/// A connection that is lost before.
-fn lost_before() -> Value {
+/// A connection that is reset before the service performs the request.
+fn reset_before_write() -> Value {
     json!({"reset": true})
 }
 
 impl Session {
-    async fn pass(&self, seconds: u64) {
+    /// Lets time pass for the server and the sandbox.
+    async fn advance(&self, seconds: u64) {
         self.clock.sleep(Duration::from_secs(seconds)).await;
     }
 
-    /// Calls a tool that meets a fault, and lets 12 seconds pass.
-    async fn lose(&mut self, tool: &str, arguments: &Value, mut fault: Value) {
+    /// Calls a tool whose outcome this fault makes unknown. Then lets 12 seconds pass.
+    async fn lose_answer(&mut self, tool: &str, arguments: &Value, mut fault: Value) {
         fault["operation"] = json!(tool);
         self.service.fault(fault).await;
         let error = self.host.fail(tool, arguments.clone()).await;
         assert_eq!(error["code"], "outcome_unknown", "{tool}: {error}");
-        self.pass(12).await;
+        self.advance(12).await;
     }
 
-    /// How many records a list has.
-    async fn count(&mut self, list: &str) -> u64 {
+    /// The number of records of a list.
+    async fn count_records(&mut self, list: &str) -> u64 {
         let page = self.host.succeed(list, json!({"page_size": 1})).await;
         page["pagination"]["total_count"].as_u64().expect("a count")
     }
 }
 
-/// A call, and the list that its record appears in.
-struct Case {
+/// A call that creates a record, and the list that shows the record.
+struct CreatingCall {
     tool: &'static str,
     arguments: Value,
     list: &'static str,
 }
 
-/// Calls that make something which a list shows.
-fn cases() -> Vec<Case> {
-    let case = |tool, list, arguments| Case { tool, arguments, list };
+/// Calls that create a record which a list shows.
+fn creating_calls() -> Vec<CreatingCall> {
+    let case = |tool, list, arguments| CreatingCall { tool, arguments, list };
     let test = json!({"name": "Fresh", "test_type": "task"});
     let steps = json!({"1": {"goal": "Look around", "expected_results": [{"expected": "It is bright"}]}});
 
     vec![
-        case("start_run", "list_jobs", start()),
+        case("start_run", "list_jobs", start_arguments()),
         case(
             "start_run",
             "list_jobs",
@@ -81,8 +77,8 @@ fn cases() -> Vec<Case> {
                 "instructions": "Jump", "deployment_config_id": seed::CONFIG_WINDOWS, "additional_tags": ["once"],
             }),
         ),
-        case("start_run", "list_test_plan_executions", plan()),
-        case("start_test_plan_run", "list_test_plan_executions", plan()),
+        case("start_run", "list_test_plan_executions", plan_arguments()),
+        case("start_test_plan_run", "list_test_plan_executions", plan_arguments()),
         case("create_test", "list_tests", json!({"test": test})),
         case("create_test", "list_tests", json!({"test": test, "folder_path": "Levels"})),
         case("create_test", "list_tests", json!({"test": test, "folder_id": seed::FOLDER_LEVELS})),
@@ -106,11 +102,11 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-fn start() -> Value {
+fn start_arguments() -> Value {
     json!({"multiplayer_test_id": seed::TEST_PASSES, "deployment_config_id": seed::CONFIG_WINDOWS})
 }
 
-fn plan() -> Value {
+fn plan_arguments() -> Value {
     json!({"test_plan_id": seed::PLAN_SMOKE, "deployment_config_id": seed::CONFIG_WINDOWS})
 }
 

@@ -1,4 +1,4 @@
-//! Every operation that makes something says where to look for it.
+//! Every operation that creates a record states how the duplicate guard finds the record.
 
 use tas_mcp::service::{
     catalog::{self, OPERATIONS, OperationEntry},
@@ -6,51 +6,53 @@ use tas_mcp::service::{
     tool::Effect,
 };
 
-/// Operations that make something on every call. To complete an upload is none of them: the second time the service
-/// does not know it any more.
-fn making() -> impl Iterator<Item = &'static OperationEntry> {
+/// Operations that create a record on every call. `complete_build_upload` is none of them: the service refuses the
+/// second completion, because it does not know the upload any more.
+fn creating_operations() -> impl Iterator<Item = &'static OperationEntry> {
     OPERATIONS.iter().filter(|entry| entry.effect == Effect::Creates && entry.name != "complete_build_upload")
 }
 
-fn lists(entry: &OperationEntry) -> impl Iterator<Item = ListProbe> {
+fn list_probes(entry: &OperationEntry) -> impl Iterator<Item = ListProbe> {
     entry
         .request
         .duplicate_checks
         .iter()
-        .filter_map(|trace| if let Probe::List(list) = trace.probe { Some(list) } else { None })
+        .filter_map(|check| if let Probe::List(list) = check.probe { Some(list) } else { None })
 }
 
 #[test]
-fn each_says_where_its_records_are_seen() {
+fn every_creating_operation_states_how_its_records_are_found() {
     let named =
         |name: &str| ["start_", "create_", "export", "initiate_"].iter().any(|kind| name.starts_with(kind));
 
-    assert!(making().all(|entry| named(entry.name)));
-    assert_eq!(OPERATIONS.iter().filter(|entry| named(entry.name)).count(), making().count());
+    assert!(creating_operations().all(|entry| named(entry.name)));
+    assert_eq!(OPERATIONS.iter().filter(|entry| named(entry.name)).count(), creating_operations().count());
 
-    for entry in making() {
+    for entry in creating_operations() {
         let last =
-            entry.request.duplicate_checks.last().unwrap_or_else(|| panic!("{} does not say", entry.name));
+            entry.request.duplicate_checks.last().unwrap_or_else(|| panic!("{} has no check", entry.name));
         let is_general =
             last.when_given.is_none_or(|name| entry.input_schema()["required"].to_string().contains(name));
-        assert!(is_general, "{}: some calls have no trace", entry.name);
+        assert!(is_general, "{}: some calls have no check", entry.name);
     }
 }
 
 #[test]
-fn the_lists_have_what_is_asked_of_them() {
-    for (entry, list) in making().flat_map(|entry| lists(entry).map(move |list| (entry, list))) {
+fn the_lists_have_the_filters_and_fields_of_the_look_up() {
+    for (entry, list) in
+        creating_operations().flat_map(|entry| list_probes(entry).map(move |list| (entry, list)))
+    {
         let found = catalog::find(list.list).expect("an operation");
         let takes = &found.input_schema()["properties"];
-        let asked = list.newest_first.iter().map(|(name, _)| name).chain(list.filters);
+        let arguments = list.newest_first.iter().map(|(name, _)| name).chain(list.filters);
 
-        for name in asked.chain(&["page", "page_size"]) {
+        for name in arguments.chain(&["page", "page_size"]) {
             assert!(takes[*name].is_object(), "{}: `{name}` of {}", entry.name, list.list);
         }
 
         let record = &found.output_schema()["properties"]["data"]["items"]["properties"];
-        let same = list.matches.iter().map(|same| &same.field);
-        let shown = same.chain(list.shown_fields).chain(list.created_at.as_ref());
+        let matched = list.matches.iter().map(|matched| &matched.field);
+        let shown = matched.chain(list.shown_fields).chain(list.created_at.as_ref());
 
         for name in shown.filter(|name| **name != "id" || list.shown_fields.contains(&"id")) {
             assert!(record[*name].is_object(), "{}: `{name}` of {}: {record}", entry.name, list.list);
@@ -59,14 +61,14 @@ fn the_lists_have_what_is_asked_of_them() {
 }
 
 #[test]
-fn the_arguments_that_are_compared_exist() {
-    for entry in making() {
+fn compared_arguments_exist() {
+    for entry in creating_operations() {
         let takes = &entry.input_schema()["properties"];
-        let marks = entry.request.duplicate_checks.iter().filter_map(|trace| trace.when_given);
-        let compared = lists(entry).flat_map(|list| {
-            list.matches.iter().map(|same| same.argument).chain(list.filters.iter().copied())
+        let conditions = entry.request.duplicate_checks.iter().filter_map(|check| check.when_given);
+        let compared = list_probes(entry).flat_map(|list| {
+            list.matches.iter().map(|matched| matched.argument).chain(list.filters.iter().copied())
         });
-        for path in marks.chain(compared) {
+        for path in conditions.chain(compared) {
             let name = path.split('.').next().expect("a name");
             assert!(takes[name].is_object(), "{}: `{path}`", entry.name);
         }

@@ -1,80 +1,80 @@
-//! How long ago a call was, by clocks that do not agree.
+//! Start time of the look-up if the clocks of the server and of the service differ.
 
 use std::time::Duration;
 
 use serde_json::json;
 
-use super::{lost_after, open, start, text};
+use super::{fixture, reset_after_write, start_arguments, text};
 use crate::support::fixture::Fixture;
 
-/// The clock that counts stands still meanwhile; the date does not.
+/// The monotonic clock stops while the machine sleeps, and the calendar clock does not.
 #[tokio::test]
-async fn a_machine_that_slept_looks_back_over_its_sleep() {
-    let mut scene = open().await;
-    let before = scene.count("list_jobs").await;
-    scene.lose("start_run", &start(), lost_after()).await;
-    scene.clock.suspend(Duration::from_secs(7_200));
+async fn the_look_up_includes_the_time_that_the_machine_slept() {
+    let mut session = fixture().open().await;
+    let before = session.count_records("list_jobs").await;
+    session.lose_answer("start_run", &start_arguments(), reset_after_write()).await;
+    session.clock.suspend(Duration::from_secs(7_200));
 
-    let error = scene.host.fail("start_run", start()).await;
+    let error = session.host.fail("start_run", start_arguments()).await;
 
     assert_eq!(error["code"], "conflict", "{error}");
     assert!(text(&error["message"]).contains("of 7212 s ago"), "{error}");
-    assert_eq!(scene.count("list_jobs").await, before + 1);
+    assert_eq!(session.count_records("list_jobs").await, before + 1);
 }
 
 #[tokio::test]
-async fn a_service_that_does_not_say_the_time_is_asked_by_the_clock_of_the_wait() {
-    let mut scene = open().await;
-    scene.lose("start_run", &start(), lost_after()).await;
-    scene.service.fault(json!({"operation": "list_jobs", "headers": {"date": "unknown"}})).await;
-    let error = scene.host.fail("start_run", start()).await;
+async fn a_look_up_without_a_date_of_the_service_uses_the_elapsed_time() {
+    let mut session = fixture().open().await;
+    session.lose_answer("start_run", &start_arguments(), reset_after_write()).await;
+    session.service.fault(json!({"operation": "list_jobs", "headers": {"date": "unknown"}})).await;
+    let error = session.host.fail("start_run", start_arguments()).await;
     assert_eq!(error["code"], "conflict", "{error}");
     assert_eq!(error["details"]["found"][0]["status"], "STARTING", "{error}");
 }
 
-/// An hour passes at the service in 12 of our seconds.
+/// An hour passes for the service while 12 seconds pass for the server.
 #[tokio::test]
-async fn a_service_whose_clock_runs_faster_is_looked_at_from_when_the_call_was_sent() {
-    let mut scene = open().await;
-    let before = scene.count("list_jobs").await;
-    scene.lose("start_run", &start(), lost_after()).await;
-    scene.service.advance(3_600.0);
+async fn the_look_up_begins_at_the_call_if_the_clock_of_the_service_is_faster() {
+    let mut session = fixture().open().await;
+    let before = session.count_records("list_jobs").await;
+    session.lose_answer("start_run", &start_arguments(), reset_after_write()).await;
+    session.service.advance(3_600.0);
 
-    let error = scene.host.fail("start_run", start()).await;
+    let error = session.host.fail("start_run", start_arguments()).await;
 
     assert_eq!(
         (&error["code"], &error["details"]["found_count"]),
         (&json!("conflict"), &json!(1)),
         "{error}"
     );
-    assert_eq!(scene.count("list_jobs").await, before + 1);
+    assert_eq!(session.count_records("list_jobs").await, before + 1);
 }
 
-/// The clock of the service was heard long before, and stands still.
+/// The last date of the service is 400 seconds old, and the clock of the service stands still.
 #[tokio::test]
-async fn a_service_whose_clock_runs_slower_is_looked_at_from_when_the_call_was_sent() {
-    let mut scene = Fixture::new().all_tools().simulated_time_alone().open().await;
-    scene.count("list_jobs").await;
-    scene.pass(400).await;
-    scene.lose("start_run", &start(), lost_after()).await;
-    assert_eq!(scene.host.fail("start_run", start()).await["code"], "conflict");
+async fn the_look_up_begins_at_the_call_if_the_clock_of_the_service_is_slower() {
+    let mut session = Fixture::new().all_tools().simulated_time_alone().open().await;
+    session.count_records("list_jobs").await;
+    session.advance(400).await;
+    session.lose_answer("start_run", &start_arguments(), reset_after_write()).await;
+    assert_eq!(session.host.fail("start_run", start_arguments()).await["code"], "conflict");
 }
 
-/// The first call of all has no answer: our clock says what time it was at the service.
+/// No answer has stated a date before the lost call, so that only the local clock can tell the time of the service.
 #[tokio::test]
-async fn a_service_that_has_not_yet_said_the_time_is_looked_at_by_our_clock() {
-    let mut scene = open().await;
-    scene.lose("start_run", &start(), lost_after()).await;
-    scene.service.advance(600.0);
-    assert_eq!(scene.host.fail("start_run", start()).await["code"], "conflict");
+async fn the_look_up_uses_the_local_clock_before_the_first_date_of_the_service() {
+    let mut session = fixture().open().await;
+    session.lose_answer("start_run", &start_arguments(), reset_after_write()).await;
+    session.service.advance(600.0);
+    assert_eq!(session.host.fail("start_run", start_arguments()).await["code"], "conflict");
 }
 
-/// The same, where the clocks are a month apart: what time it was is not known.
+/// As above, with clocks that differ by a month: the time of the call at the service is unknown.
 #[tokio::test]
-async fn a_service_of_another_time_that_has_not_yet_said_it_is_looked_at_with_a_wide_margin() {
-    let mut scene = open().await;
-    scene.service.advance(2_592_000.0);
-    scene.lose("start_run", &start(), lost_after()).await;
-    scene.service.advance(600.0);
-    assert_eq!(scene.host.fail("start_run", start()).await["code"], "conflict");
+async fn the_look_up_has_a_wide_margin_if_the_clocks_differ_before_the_first_date() {
+    let mut session = fixture().open().await;
+    session.service.advance(2_592_000.0);
+    session.lose_answer("start_run", &start_arguments(), reset_after_write()).await;
+    session.service.advance(600.0);
+    assert_eq!(session.host.fail("start_run", start_arguments()).await["code"], "conflict");
 }

@@ -1,101 +1,104 @@
-//! The first call has happened: its record is told instead of made again.
+//! Repeated calls where the look-up finds the record of the first call.
 
 use serde_json::json;
 use tas_mcp::sandbox::{keys, seed};
 
-use super::{cases, lost_after, lost_before, open, plan, start, text};
+use super::{
+    creating_calls, fixture, plan_arguments, reset_after_write, reset_before_write, start_arguments, text,
+};
 use crate::support::host::Host;
 
 #[tokio::test]
-async fn what_has_happened_is_told_once_and_not_done_again() {
-    for case in cases() {
-        let mut scene = open().await;
-        let before = scene.count(case.list).await;
-        scene.lose(case.tool, &case.arguments, lost_after()).await;
+async fn a_performed_call_is_reported_once_and_not_repeated() {
+    for case in creating_calls() {
+        let mut session = fixture().open().await;
+        let before = session.count_records(case.list).await;
+        session.lose_answer(case.tool, &case.arguments, reset_after_write()).await;
 
-        let error = scene.host.fail(case.tool, case.arguments.clone()).await;
+        let error = session.host.fail(case.tool, case.arguments.clone()).await;
         let message = format!("{} {}: {error}", case.tool, case.arguments);
 
         assert_eq!(error["code"], "conflict", "{message}");
         assert!(text(&error["message"]).contains("of 12 s ago"), "{message}");
         assert!(text(&error["hint"]).ends_with("to do it again all the same, call once more"), "{message}");
         assert_eq!(error["details"]["found_count"], 1, "{message}");
-        assert_eq!(scene.count(case.list).await, before + 1, "{message}");
+        assert_eq!(session.count_records(case.list).await, before + 1, "{message}");
 
-        let told = error["details"]["found"][0].as_object().expect("a record").clone();
-        let listed = scene.host.succeed(case.list, json!({"page_size": 100})).await;
-        let holds = |record: &serde_json::Value| told.iter().all(|(name, value)| record[name] == *value);
+        let shown_record = error["details"]["found"][0].as_object().expect("a record").clone();
+        let listed = session.host.succeed(case.list, json!({"page_size": 100})).await;
+        let holds =
+            |record: &serde_json::Value| shown_record.iter().all(|(name, value)| record[name] == *value);
 
         assert!(listed["data"].as_array().expect("a list").iter().any(holds), "{message}");
     }
 }
 
 #[tokio::test]
-async fn who_was_told_and_calls_again_means_it() {
-    let mut scene = open().await;
-    let before = scene.count("list_jobs").await;
-    scene.lose("start_run", &start(), lost_after()).await;
-    scene.host.fail("start_run", start()).await;
-    scene.host.succeed("start_run", start()).await;
-    scene.host.succeed("start_run", start()).await;
+async fn a_repeated_start_after_a_warning_is_sent() {
+    let mut session = fixture().open().await;
+    let before = session.count_records("list_jobs").await;
+    session.lose_answer("start_run", &start_arguments(), reset_after_write()).await;
+    session.host.fail("start_run", start_arguments()).await;
+    session.host.succeed("start_run", start_arguments()).await;
+    session.host.succeed("start_run", start_arguments()).await;
 
-    assert_eq!(scene.count("list_jobs").await, before + 3);
+    assert_eq!(session.count_records("list_jobs").await, before + 3);
 }
 
 #[tokio::test]
-async fn what_has_not_happened_is_done_once() {
-    for case in cases() {
-        let mut scene = open().await;
-        let before = scene.count(case.list).await;
-        scene.lose(case.tool, &case.arguments, lost_before()).await;
-        scene.host.succeed(case.tool, case.arguments.clone()).await;
-        assert_eq!(scene.count(case.list).await, before + 1, "{} {}", case.tool, case.arguments);
+async fn a_call_that_was_not_performed_is_sent_once() {
+    for case in creating_calls() {
+        let mut session = fixture().open().await;
+        let before = session.count_records(case.list).await;
+        session.lose_answer(case.tool, &case.arguments, reset_before_write()).await;
+        session.host.succeed(case.tool, case.arguments.clone()).await;
+        assert_eq!(session.count_records(case.list).await, before + 1, "{} {}", case.tool, case.arguments);
     }
 }
 
 #[tokio::test]
-async fn what_was_there_long_before_is_not_taken_for_it() {
-    let mut scene = open().await;
-    // By somebody else: a server knows what it made itself.
-    let mut other = Host::open(&scene.service.settings(keys::DEMO, &[])).await;
-    other.succeed("start_run", start()).await;
-    scene.pass(300).await;
+async fn an_older_record_is_not_taken_for_the_record_of_the_call() {
+    let mut session = fixture().open().await;
+    // Another server makes this record, because a server ignores the records of its own answered calls.
+    let mut other_host = Host::open(&session.service.settings(keys::DEMO, &[])).await;
+    other_host.succeed("start_run", start_arguments()).await;
+    session.advance(300).await;
 
-    let before = scene.count("list_jobs").await;
-    scene.lose("start_run", &start(), lost_before()).await;
-    scene.host.succeed("start_run", start()).await;
+    let before = session.count_records("list_jobs").await;
+    session.lose_answer("start_run", &start_arguments(), reset_before_write()).await;
+    session.host.succeed("start_run", start_arguments()).await;
 
-    assert_eq!(scene.count("list_jobs").await, before + 1);
+    assert_eq!(session.count_records("list_jobs").await, before + 1);
 }
 
 #[tokio::test]
-async fn a_call_that_is_lost_twice_is_found_by_its_first_time() {
-    let mut scene = open().await;
-    scene.lose("start_run", &start(), lost_before()).await;
-    scene.pass(400).await;
-    scene.lose("start_run", &start(), lost_after()).await;
-    let error = scene.host.fail("start_run", start()).await;
+async fn the_look_up_after_two_unknown_outcomes_begins_at_the_first_call() {
+    let mut session = fixture().open().await;
+    session.lose_answer("start_run", &start_arguments(), reset_before_write()).await;
+    session.advance(400).await;
+    session.lose_answer("start_run", &start_arguments(), reset_after_write()).await;
+    let error = session.host.fail("start_run", start_arguments()).await;
     assert_eq!((&error["code"], &error["details"]["found_count"]), (&json!("conflict"), &json!(1)));
 }
 
 #[tokio::test]
-async fn five_records_are_shown_and_all_are_counted() {
-    let mut scene = open().await;
-    let mut many = start();
-    many["instances"] = json!(7);
-    scene.lose("start_run", &many, lost_after()).await;
-    let details = scene.host.fail("start_run", many).await["details"].clone();
+async fn at_most_five_records_are_shown_and_all_are_counted() {
+    let mut session = fixture().open().await;
+    let mut seven_instances = start_arguments();
+    seven_instances["instances"] = json!(7);
+    session.lose_answer("start_run", &seven_instances, reset_after_write()).await;
+    let details = session.host.fail("start_run", seven_instances).await["details"].clone();
     assert_eq!((details["found"].as_array().map(Vec::len), &details["found_count"]), (Some(5), &json!(7)));
 }
 
-/// An execution is asked for its export in a way that makes none where there is one.
+/// `force_new_run: false` finds an existing export without making another one.
 #[tokio::test]
-async fn an_export_of_an_execution_is_found_or_made_and_never_made_twice() {
+async fn an_export_of_an_execution_is_never_made_twice() {
     let arguments = json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED});
-    let mut scene = open().await;
-    scene.lose("export_tmsys_run", &arguments, lost_after()).await;
+    let mut session = fixture().open().await;
+    session.lose_answer("export_tmsys_run", &arguments, reset_after_write()).await;
 
-    let error = scene.host.fail("export_tmsys_run", arguments.clone()).await;
+    let error = session.host.fail("export_tmsys_run", arguments.clone()).await;
 
     assert_eq!(error["code"], "conflict", "{error}");
 
@@ -103,55 +106,55 @@ async fn an_export_of_an_execution_is_found_or_made_and_never_made_twice() {
 
     assert_eq!((&found["already_exported"], &found["runs_processed"]), (&json!(true), &json!([])), "{error}");
 
-    let mut scene = open().await;
-    scene.lose("export_tmsys_run", &arguments, lost_before()).await;
+    let mut session = fixture().open().await;
+    session.lose_answer("export_tmsys_run", &arguments, reset_before_write()).await;
 
-    let made = scene.host.succeed("export_tmsys_run", arguments.clone()).await;
+    let made = session.host.succeed("export_tmsys_run", arguments.clone()).await;
 
     assert!(made["already_exported"] != true && made["runs_processed"] != json!([]), "{made}");
 
     let once = json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED, "force_new_run": false});
-    let again = scene.host.succeed("export_tmsys_run", once).await;
+    let again = session.host.succeed("export_tmsys_run", once).await;
 
     assert_eq!(again["already_exported"], true, "{again}");
     assert_eq!(again["tmsys_plan_id"], made["tmsys_plan_id"], "there is one export");
 }
 
 #[tokio::test]
-async fn what_an_equal_call_was_answered_with_is_not_taken_for_another() {
+async fn the_record_of_an_answered_call_is_not_taken_for_that_of_a_lost_call() {
     for (tool, arguments, list, id) in [
-        ("start_run", start(), "list_jobs", "/job_ids/0"),
-        ("start_test_plan_run", plan(), "list_test_plan_executions", "/test_plan_execution_id"),
+        ("start_run", start_arguments(), "list_jobs", "/job_ids/0"),
+        ("start_test_plan_run", plan_arguments(), "list_test_plan_executions", "/test_plan_execution_id"),
     ] {
-        let mut scene = open().await;
-        let before = scene.count(list).await;
-        let known = scene.host.succeed(tool, arguments.clone()).await.pointer(id).cloned();
-        assert!(known.as_ref().is_some_and(serde_json::Value::is_string), "{tool}");
-        scene.lose(tool, &arguments, lost_before()).await;
-        scene.host.succeed(tool, arguments.clone()).await;
-        assert_eq!(scene.count(list).await, before + 2, "{tool}: the lost one is made up for");
+        let mut session = fixture().open().await;
+        let before = session.count_records(list).await;
+        let first_id = session.host.succeed(tool, arguments.clone()).await.pointer(id).cloned();
+        assert!(first_id.as_ref().is_some_and(serde_json::Value::is_string), "{tool}");
+        session.lose_answer(tool, &arguments, reset_before_write()).await;
+        session.host.succeed(tool, arguments.clone()).await;
+        assert_eq!(session.count_records(list).await, before + 2, "{tool}: the lost call is repeated");
 
-        scene.lose(tool, &arguments, lost_after()).await;
-        let error = scene.host.fail(tool, arguments).await;
+        session.lose_answer(tool, &arguments, reset_after_write()).await;
+        let error = session.host.fail(tool, arguments).await;
         assert_eq!(
             (&error["code"], &error["details"]["found_count"]),
             (&json!("conflict"), &json!(1)),
             "{error}"
         );
-        assert_eq!(scene.count(list).await, before + 3, "{tool}");
+        assert_eq!(session.count_records(list).await, before + 3, "{tool}");
     }
 }
 
 #[tokio::test]
-async fn what_was_told_is_not_taken_for_a_later_call() {
-    let mut scene = open().await;
-    let before = scene.count("list_jobs").await;
-    scene.lose("start_run", &start(), lost_after()).await;
+async fn a_reported_record_is_not_taken_for_that_of_a_later_call() {
+    let mut session = fixture().open().await;
+    let before = session.count_records("list_jobs").await;
+    session.lose_answer("start_run", &start_arguments(), reset_after_write()).await;
 
-    assert_eq!(scene.host.fail("start_run", start()).await["code"], "conflict");
+    assert_eq!(session.host.fail("start_run", start_arguments()).await["code"], "conflict");
 
-    scene.lose("start_run", &start(), lost_before()).await;
-    scene.host.succeed("start_run", start()).await;
+    session.lose_answer("start_run", &start_arguments(), reset_before_write()).await;
+    session.host.succeed("start_run", start_arguments()).await;
 
-    assert_eq!(scene.count("list_jobs").await, before + 2);
+    assert_eq!(session.count_records("list_jobs").await, before + 2);
 }

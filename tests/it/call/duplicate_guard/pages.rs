@@ -1,10 +1,10 @@
-//! Looking reads as many pages as it takes, and takes nothing for a page that is none.
+//! Pages that a look-up reads, and malformed pages.
 
 use serde_json::{Value, json};
 
-use super::{Session, lost_after, lost_before, open, plan, start};
+use super::{Session, fixture, plan_arguments, reset_after_write, reset_before_write, start_arguments};
 
-/// Long before the sandbox begins, and long before that.
+/// Two times long before the start time of the sandbox.
 const OLD: &str = "2026-01-02T00:00:00Z";
 const OLDER: &str = "2026-01-01T00:00:00Z";
 
@@ -13,7 +13,7 @@ const NEW: &str = "2026-03-02T10:00:00Z";
 
 /// A page of executions or jobs that were made at these times.
 fn page(times: &[Value], pages: u64) -> Value {
-    let record = |made: &Value| json!({"id": "one", "job_id": "one", "started_at": made, "created_at": made});
+    let record = |time: &Value| json!({"id": "one", "job_id": "one", "started_at": time, "created_at": time});
     let records: Vec<_> = times.iter().map(record).collect();
     json!({
         "data": records,
@@ -22,7 +22,8 @@ fn page(times: &[Value], pages: u64) -> Value {
 }
 
 impl Session {
-    async fn show(&self, list: &str, pages: &[Value]) {
+    /// Answers the next requests for a list with these pages.
+    async fn show_pages(&self, list: &str, pages: &[Value]) {
         for page in pages {
             self.service.fault(json!({"operation": list, "body": page})).await;
         }
@@ -30,115 +31,118 @@ impl Session {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_page_is_a_look_that_failed() {
-    let whole = page(&[], 0);
-    for (broken, what) in [
-        (json!({"pagination": whole["pagination"]}), "no records"),
-        (json!({"data": null, "pagination": whole["pagination"]}), "null for records"),
-        (json!({"data": {}, "pagination": whole["pagination"]}), "an object for records"),
+async fn a_malformed_page_is_a_failed_look_up() {
+    let valid = page(&[], 0);
+    for (malformed, reason) in [
+        (json!({"pagination": valid["pagination"]}), "no records"),
+        (json!({"data": null, "pagination": valid["pagination"]}), "null for records"),
+        (json!({"data": {}, "pagination": valid["pagination"]}), "an object for records"),
         (json!({"data": []}), "no paging"),
         (json!({"data": [], "pagination": {}}), "no number of pages"),
         (json!({"data": [], "pagination": {"total_pages": "1"}}), "a text for the number of pages"),
     ] {
         for (tool, list, arguments) in [
-            ("start_run", "list_jobs", start()),
-            ("start_test_plan_run", "list_test_plan_executions", plan()),
+            ("start_run", "list_jobs", start_arguments()),
+            ("start_test_plan_run", "list_test_plan_executions", plan_arguments()),
         ] {
-            let mut scene = open().await;
-            scene.lose(tool, &arguments, lost_after()).await;
-            let writes = scene.service.writes().await.len();
-            scene.show(list, std::slice::from_ref(&broken)).await;
-            let error = scene.host.fail(tool, arguments.clone()).await;
+            let mut session = fixture().open().await;
+            session.lose_answer(tool, &arguments, reset_after_write()).await;
+
+            let writes = session.service.writes().await.len();
+            session.show_pages(list, std::slice::from_ref(&malformed)).await;
+
+            let error = session.host.fail(tool, arguments.clone()).await;
             assert_eq!(
                 (&error["code"], &error["details"]["looking_failed"]),
                 (&json!("outcome_unknown"), &json!("bad_response")),
-                "{what}: {error}"
+                "{reason}: {error}"
             );
-            assert_eq!(scene.service.writes().await.len(), writes, "{what}");
+            assert_eq!(session.service.writes().await.len(), writes, "{reason}");
             assert_eq!(
-                scene.host.fail(tool, arguments).await["code"],
+                session.host.fail(tool, arguments).await["code"],
                 "conflict",
-                "{what}: still remembered"
+                "{reason}: the first call is still remembered"
             );
         }
     }
 }
 
-/// Only order that was asked for, and is kept by every record, says that nothing newer follows.
+/// The following pages have no newer records only if the order was requested and all records are in that order.
 #[tokio::test]
-async fn a_page_of_old_records_does_not_end_the_look_unless_its_order_is_sure() {
+async fn a_page_of_old_records_ends_the_look_up_only_in_a_proven_order() {
     let [old, older, new] = [OLD, OLDER, NEW].map(Value::from);
-    for (times, what) in [
+    for (times, reason) in [
         (vec![old.clone()], "one record has no order"),
         (vec![older.clone(), old.clone()], "oldest first"),
         (vec![old.clone(), old.clone()], "at one time"),
         (vec![old.clone(), Value::Null, older.clone()], "one of unknown time"),
         (vec![old.clone(), older.clone(), Value::Null], "the last of unknown time"),
     ] {
-        let mut scene = open().await;
-        scene.lose("start_test_plan_run", &plan(), lost_before()).await;
-        scene
-            .show("list_test_plan_executions", &[page(&times, 2), page(std::slice::from_ref(&new), 2)])
+        let mut session = fixture().open().await;
+        session.lose_answer("start_test_plan_run", &plan_arguments(), reset_before_write()).await;
+        session
+            .show_pages("list_test_plan_executions", &[page(&times, 2), page(std::slice::from_ref(&new), 2)])
             .await;
-        let error = scene.host.fail("start_test_plan_run", plan()).await;
-        assert_eq!(error["code"], "conflict", "{what}: {error}");
+
+        let error = session.host.fail("start_test_plan_run", plan_arguments()).await;
+        assert_eq!(error["code"], "conflict", "{reason}: {error}");
     }
 }
 
 #[tokio::test]
 async fn a_list_without_an_order_is_read_to_its_end() {
     let [old, older, new] = [OLD, OLDER, NEW].map(Value::from);
-    let mut scene = open().await;
-    scene.lose("start_run", &start(), lost_before()).await;
-    scene.show("list_jobs", &[page(&[old, older], 2), page(&[new], 2)]).await;
-    assert_eq!(scene.host.fail("start_run", start()).await["code"], "conflict");
+    let mut session = fixture().open().await;
+    session.lose_answer("start_run", &start_arguments(), reset_before_write()).await;
+    session.show_pages("list_jobs", &[page(&[old, older], 2), page(&[new], 2)]).await;
+    assert_eq!(session.host.fail("start_run", start_arguments()).await["code"], "conflict");
 }
 
 #[tokio::test]
-async fn a_list_of_the_newest_is_read_down_to_what_is_too_old() {
-    let mut scene = open().await;
-    scene.lose("start_test_plan_run", &plan(), lost_before()).await;
-    let requests = scene.service.requests().await.len();
-    scene.show("list_test_plan_executions", &[page(&[OLD, OLDER].map(Value::from), 30)]).await;
-    scene.host.succeed("start_test_plan_run", plan()).await;
-    assert_eq!(scene.service.requests().await.len(), requests + 2, "one look, one start");
+async fn a_list_in_descending_order_is_read_to_the_first_old_record() {
+    let mut session = fixture().open().await;
+    session.lose_answer("start_test_plan_run", &plan_arguments(), reset_before_write()).await;
+    let requests = session.service.requests().await.len();
+    session.show_pages("list_test_plan_executions", &[page(&[OLD, OLDER].map(Value::from), 30)]).await;
+    session.host.succeed("start_test_plan_run", plan_arguments()).await;
+    assert_eq!(session.service.requests().await.len(), requests + 2, "one page, one start");
 }
 
 #[tokio::test]
-async fn what_is_found_is_told_though_the_next_page_does_not_come() {
-    let mut scene = open().await;
-    scene.lose("start_run", &start(), lost_before()).await;
-    scene.show("list_jobs", &[page(&[Value::from(NEW)], 2), json!({"data": null})]).await;
-    assert_eq!(scene.host.fail("start_run", start()).await["code"], "conflict");
+async fn records_found_are_reported_although_the_next_page_is_malformed() {
+    let mut session = fixture().open().await;
+    session.lose_answer("start_run", &start_arguments(), reset_before_write()).await;
+    session.show_pages("list_jobs", &[page(&[Value::from(NEW)], 2), json!({"data": null})]).await;
+    assert_eq!(session.host.fail("start_run", start_arguments()).await["code"], "conflict");
 }
 
 #[tokio::test]
-async fn an_empty_page_is_the_end() {
-    let mut scene = open().await;
-    scene.lose("start_run", &start(), lost_before()).await;
-    let requests = scene.service.requests().await.len();
-    scene.show("list_jobs", &[page(&[Value::from(OLD)], 30), page(&[], 30)]).await;
-    scene.host.succeed("start_run", start()).await;
-    assert_eq!(scene.service.requests().await.len(), requests + 3, "two looks, one start");
+async fn an_empty_page_ends_the_look_up() {
+    let mut session = fixture().open().await;
+    session.lose_answer("start_run", &start_arguments(), reset_before_write()).await;
+    let requests = session.service.requests().await.len();
+    session.show_pages("list_jobs", &[page(&[Value::from(OLD)], 30), page(&[], 30)]).await;
+    session.host.succeed("start_run", start_arguments()).await;
+    assert_eq!(session.service.requests().await.len(), requests + 3, "two pages, one start");
 }
 
-/// It is told once: the next look would end no better.
+/// The call is held back once, because the next look-up would end in the same way.
 #[tokio::test]
-async fn a_list_that_is_too_long_shows_nothing() {
-    let mut scene = open().await;
-    scene.lose("start_run", &start(), lost_before()).await;
+async fn a_list_that_is_too_long_leaves_the_outcome_unknown() {
+    let mut session = fixture().open().await;
+    session.lose_answer("start_run", &start_arguments(), reset_before_write()).await;
 
-    let writes = scene.service.writes().await.len();
-    scene.show("list_jobs", &vec![page(&[OLD, OLDER].map(Value::from), 30); 20]).await;
+    let writes = session.service.writes().await.len();
+    session.show_pages("list_jobs", &vec![page(&[OLD, OLDER].map(Value::from), 30); 20]).await;
 
-    let error = scene.host.fail("start_run", start()).await;
+    let error = session.host.fail("start_run", start_arguments()).await;
 
     assert_eq!(
         (&error["code"], &error["details"]["looking_failed"]),
         (&json!("outcome_unknown"), &json!("rejected")),
         "{error}"
     );
-    assert_eq!(scene.service.writes().await.len(), writes);
+    assert_eq!(session.service.writes().await.len(), writes);
 
-    scene.host.succeed("start_run", start()).await;
+    session.host.succeed("start_run", start_arguments()).await;
 }

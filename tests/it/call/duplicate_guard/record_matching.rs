@@ -1,17 +1,18 @@
-//! Which records a call may have made.
+//! Which records match a call.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;
 
-use super::{Session, lost_after, lost_before, open, start};
+use super::{Session, fixture, reset_after_write, reset_before_write, start_arguments};
 
-/// Made while the call was under way.
+/// A time during the call.
 const NOW: &str = "2026-03-02T09:15:00Z";
 
 impl Session {
-    /// Loses a call, shows this record when it is looked for, and gives whether the call is held back.
+    /// Makes the outcome of a call unknown, shows only this record to the look-up, and returns whether the repetition is
+    /// held back.
     async fn is_held_back(&mut self, tool: &str, arguments: &Value, list: &str, record: &Value) -> bool {
-        self.lose(tool, arguments, lost_before()).await;
+        self.lose_answer(tool, arguments, reset_before_write()).await;
         let pagination = json!({"page": 0, "page_size": 100, "total_count": 1, "total_pages": 1});
         let page = json!({"data": [record], "pagination": pagination});
         self.service.fault(json!({"operation": list, "body": page})).await;
@@ -20,14 +21,15 @@ impl Session {
 }
 
 #[tokio::test]
-async fn what_hides_in_a_text_makes_no_difference() {
+async fn hidden_characters_are_ignored_by_the_comparison() {
     for (tool, arguments) in [
         ("create_test_folder", json!({"name": "Fre\u{200B}sh", "parent_path": "Levels"})),
         ("create_test", json!({"test": {"name": "Fre\u{202E}sh", "test_type": "task"}})),
     ] {
-        let mut scene = open().await;
-        scene.lose(tool, &arguments, lost_after()).await;
-        let error = scene.host.fail(tool, arguments).await;
+        let mut session = fixture().open().await;
+        session.lose_answer(tool, &arguments, reset_after_write()).await;
+
+        let error = session.host.fail(tool, arguments).await;
         assert_eq!(
             (&error["code"], &error["details"]["found_count"]),
             (&json!("conflict"), &json!(1)),
@@ -37,10 +39,10 @@ async fn what_hides_in_a_text_makes_no_difference() {
 }
 
 #[tokio::test]
-async fn what_a_record_lacks_does_not_speak_against_it() {
+async fn missing_fields_of_a_record_match() {
     let below = json!({"name": "Fresh", "parent_path": "Levels"});
     let at_the_root = json!({"name": "Fresh"});
-    let one_off =
+    let ephemeral =
         json!({"instructions": "Jump", "name": "Once", "deployment_config_id": seed::CONFIG_WINDOWS});
     let folder = |more: Value| {
         let mut record = json!({"id": "one", "name": "Fresh", "path": "Fresh", "created_at": NOW});
@@ -55,22 +57,22 @@ async fn what_a_record_lacks_does_not_speak_against_it() {
         ("create_test_folder", &below, "list_test_folders", folder(json!({"parent_path": "Menus"})), false),
         ("create_test_folder", &below, "list_test_folders", folder(json!({"parent_path": null})), false),
         ("create_test_folder", &at_the_root, "list_test_folders", folder(json!({"parent_path": null})), true),
-        ("start_run", &one_off, "list_jobs", json!({"job_id": "one", "created_at": NOW}), true),
-        ("start_run", &one_off, "list_jobs", job(Value::Null), true),
-        ("start_run", &one_off, "list_jobs", job(json!("Once")), true),
-        ("start_run", &one_off, "list_jobs", job(json!("[api] ephemeral test")), false),
+        ("start_run", &ephemeral, "list_jobs", json!({"job_id": "one", "created_at": NOW}), true),
+        ("start_run", &ephemeral, "list_jobs", job(Value::Null), true),
+        ("start_run", &ephemeral, "list_jobs", job(json!("Once")), true),
+        ("start_run", &ephemeral, "list_jobs", job(json!("[api] ephemeral test")), false),
     ] {
-        let mut scene = open().await;
-        let is_held_back = scene.is_held_back(tool, arguments, list, &record).await;
+        let mut session = fixture().open().await;
+        let is_held_back = session.is_held_back(tool, arguments, list, &record).await;
         assert_eq!(is_held_back, expected, "{tool} {arguments}: {record}");
     }
 }
 
 #[tokio::test]
-async fn ids_are_equal_in_either_letter_case_and_names_are_not() {
+async fn ids_are_compared_without_letter_case_and_names_with_it() {
     let id = "0B6F2B52-2C0E-4E4E-9C57-7B3B8C0C1D2E";
     let build = |id: &str| json!({"job_id": "one", "created_at": NOW, "build_id": id});
-    let mut with_build = start();
+    let mut with_build = start_arguments();
 
     with_build["build_id"] = json!(id);
     for (tool, arguments, list, record, expected) in [
@@ -83,8 +85,8 @@ async fn ids_are_equal_in_either_letter_case_and_names_are_not() {
             false,
         ),
     ] {
-        let mut scene = open().await;
-        let is_held_back = scene.is_held_back(tool, arguments, list, &record).await;
+        let mut session = fixture().open().await;
+        let is_held_back = session.is_held_back(tool, arguments, list, &record).await;
         assert_eq!(is_held_back, expected, "{tool} {arguments}: {record}");
     }
 }

@@ -1,4 +1,4 @@
-//! Looking and writing share the time of one call.
+//! The look-up and the write share the time limit of one call.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use tas_mcp::{
     sandbox::{keys, seed},
 };
 
-use super::{lost_before, open_with, start, text};
+use super::{fixture, reset_before_write, start_arguments, text};
 
-/// A limit for one request that is as long as that of the whole call.
-const PATIENT: (&str, &str) = ("TAS_TIMEOUT_S", "45");
+/// A time limit for one request that is as long as the limit of the whole call.
+const LONG_TIMEOUT: (&str, &str) = ("TAS_TIMEOUT_S", "45");
 
-/// The clock jumps over what is waited for.
+/// The paused clock of Tokio skips the delay of the sandbox.
 #[tokio::test(start_paused = true)]
-async fn a_look_leaves_time_for_the_write_or_nothing_is_sent() {
-    let mut scene = open_with(keys::DEMO, &[PATIENT]).await;
-    scene.lose("start_run", &start(), lost_before()).await;
+async fn no_write_is_sent_after_a_look_up_that_leaves_too_little_time() {
+    let mut session = fixture().variables(&[LONG_TIMEOUT]).open().await;
+    session.lose_answer("start_run", &start_arguments(), reset_before_write()).await;
 
-    let writes = scene.service.writes().await.len();
-    scene.service.fault(json!({"operation": "list_jobs", "delay_ms": 40_000})).await;
+    let writes = session.service.writes().await.len();
+    session.service.fault(json!({"operation": "list_jobs", "delay_ms": 40_000})).await;
 
-    let error = scene.host.fail("start_run", start()).await;
+    let error = session.host.fail("start_run", start_arguments()).await;
 
     assert_eq!(
         (&error["code"], &error["details"]["looking_failed"]),
@@ -30,43 +30,48 @@ async fn a_look_leaves_time_for_the_write_or_nothing_is_sent() {
         "{error}"
     );
     assert!(text(&error["message"]).contains("not sent"), "{error}");
-    assert_eq!(scene.service.writes().await.len(), writes);
+    assert_eq!(session.service.writes().await.len(), writes);
 }
 
-/// The owner of the run was searched for so long that no time is left to export it.
+/// The look-up of the owner takes so long that no time is left for the export.
 #[tokio::test(start_paused = true)]
-async fn a_write_is_not_begun_when_its_time_is_nearly_over() {
-    let mut scene = open_with(keys::ORGANIZATION, &[PATIENT, ("TAS_PROJECTS", "demo,arena")]).await;
-    scene.service.fault(json!({"operation": "get_run", "delay_ms": 40_000, "times": 2})).await;
+async fn no_write_is_sent_shortly_before_the_time_limit() {
+    let mut session = fixture()
+        .key(keys::ORGANIZATION)
+        .variables(&[LONG_TIMEOUT, ("TAS_PROJECTS", "demo,arena")])
+        .open()
+        .await;
+    session.service.fault(json!({"operation": "get_run", "delay_ms": 40_000, "times": 2})).await;
 
     let arguments = json!({"multiplayer_run_id": seed::RUN_PASSED});
-    let error = scene.host.fail("export_tmsys_run", arguments.clone()).await;
+    let error = session.host.fail("export_tmsys_run", arguments.clone()).await;
 
     assert_eq!(error["code"], "timeout", "{error}");
     assert!(text(&error["message"]).contains("not sent"), "{error}");
-    assert_eq!(scene.service.writes().await, Vec::<String>::new());
+    assert_eq!(session.service.writes().await, Vec::<String>::new());
 
-    scene.host.succeed("export_tmsys_run", arguments).await;
+    session.host.succeed("export_tmsys_run", arguments).await;
 }
 
-/// The call takes 40 seconds of the 10 minutes and 30 seconds until it is repeated.
+/// 40 seconds pass during the call and 590 seconds after it: more than 10 minutes since it was sent, less since it ended.
 #[tokio::test(start_paused = true)]
-async fn the_time_to_repeat_begins_when_the_caller_is_left_in_doubt() {
-    let mut scene = open_with(keys::DEMO, &[]).await;
-    let before = scene.count("list_jobs").await;
-    scene.service.fault(json!({"operation": "start_run", "delay_ms": 90_000, "after": true})).await;
+async fn the_time_to_repeat_begins_with_the_answer_of_unknown_outcome() {
+    let mut session = fixture().open().await;
+    let before = session.count_records("list_jobs").await;
+    session.service.fault(json!({"operation": "start_run", "delay_ms": 90_000, "after": true})).await;
 
-    let slow = async {
+    let pass_40_seconds = async {
+        // The request has been sent by then, and the sandbox delays its answer.
         tokio::time::sleep(Duration::from_secs(1)).await;
-        scene.clock.sleep(Duration::from_secs(40)).await;
+        session.clock.sleep(Duration::from_secs(40)).await;
     };
-    let (error, ()) = tokio::join!(scene.host.fail("start_run", start()), slow);
+    let (error, ()) = tokio::join!(session.host.fail("start_run", start_arguments()), pass_40_seconds);
 
     assert_eq!(error["code"], "outcome_unknown", "{error}");
 
-    scene.pass(590).await;
-    scene.service.release().await;
+    session.advance(590).await;
+    session.service.release().await;
 
-    assert_eq!(scene.host.fail("start_run", start()).await["code"], "conflict");
-    assert_eq!(scene.count("list_jobs").await, before + 1);
+    assert_eq!(session.host.fail("start_run", start_arguments()).await["code"], "conflict");
+    assert_eq!(session.count_records("list_jobs").await, before + 1);
 }
