@@ -21,12 +21,6 @@ mod types;
 
 const ALL: (&str, &str) = ("TAS_TOOLSETS", "all");
 
-async fn open(variables: &[(&str, &str)]) -> (Service, Host) {
-    let service = Service::start().await;
-    let host = Host::open(&service.settings(keys::DEMO, &[&[ALL], variables].concat())).await;
-    (service, host)
-}
-
 /// The first player of the failed run.
 fn player() -> String {
     format!("{}-1", seed::RUN_FAILED)
@@ -42,29 +36,30 @@ fn part(name: &str, offset: u64, length: u64) -> Value {
     json!({"run_id": player(), "filename": name, "offset": offset, "length": length})
 }
 
-/// Settings whose knowledge host is `peer`; there is no other.
-fn at(peer: &Peer) -> Settings {
+/// Settings whose knowledge host is `peer`. No service listens at the address of the main API.
+fn settings_of(peer: &Peer) -> Settings {
     let knowledge = format!("http://{}", peer.address());
-    let nowhere = ("TAS_BASE_URL", "http://127.0.0.1:1/api/v1");
-    settings(&[nowhere, ("TAS_KNOWLEDGE_URL", &knowledge), ("TAS_API_KEY", keys::DEMO), ALL])
+    // Port 1 refuses connections: a request to the main API would fail.
+    let unused_address = ("TAS_BASE_URL", "http://127.0.0.1:1/api/v1");
+    settings(&[unused_address, ("TAS_KNOWLEDGE_URL", &knowledge), ("TAS_API_KEY", keys::DEMO), ALL])
 }
 
 /// A knowledge host that answers everything with this head and these bytes, and a server in front of it.
 async fn answering(head: &str, body: impl AsRef<[u8]>) -> (Peer, Host) {
     let body = body.as_ref();
     let head = format!("HTTP/1.1 {head}\r\ncontent-length: {}\r\n\r\n", body.len());
-    raw([head.as_bytes(), body].concat()).await
+    answering_bytes([head.as_bytes(), body].concat()).await
 }
 
-/// The same, with an answer that is given whole.
-async fn raw(answer: Vec<u8>) -> (Peer, Host) {
+/// As [`answering`], with an answer that includes its head.
+async fn answering_bytes(answer: Vec<u8>) -> (Peer, Host) {
     let peer = Peer::answering(answer).await;
-    let host = Host::open(&at(&peer)).await;
+    let host = Host::open(&settings_of(&peer)).await;
     (peer, host)
 }
 
 /// The bytes of a file as the sandbox serves them.
-async fn served(service: &Service, name: &str) -> Vec<u8> {
+async fn bytes_in_sandbox(service: &Service, name: &str) -> Vec<u8> {
     let address = format!("{}/runs/{}/artifacts/{name}", service.knowledge_url(), player());
     service.fetch(&address, keys::DEMO).await
 }

@@ -3,29 +3,35 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;
 
-use super::{answering, open, player};
+use super::{answering, player};
+use crate::support::fixture::{Fixture, Session};
 
 #[tokio::test]
 async fn a_list_has_the_files_that_the_run_shows() {
-    let (_service, mut host) = open(&[]).await;
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
     for run in [seed::RUN_FAILED, seed::RUN_TWO_PLAYERS, seed::RUN_STOPPED] {
         let detail = host.succeed("get_run", json!({"run_id": run})).await;
         for one in detail["players"].as_array().expect("players") {
             let listing = host.succeed("list_run_artifacts", json!({"run_id": one["id"]})).await;
+
             assert_eq!((&listing["runId"], &listing["count"]), (&one["id"], &json!(4)));
-            let same = |list: &Value, time: &str| {
+            let fields_of = |list: &Value, time: &str| {
                 let fields = ["filename", "url", "size", time];
-                let shown = |file: &Value| fields.map(|field| file[field].clone());
-                list.as_array().expect("files").iter().map(shown).collect::<Vec<_>>()
+                let selected = |file: &Value| fields.map(|field| file[field].clone());
+                list.as_array().expect("files").iter().map(selected).collect::<Vec<_>>()
             };
-            assert_eq!(same(&listing["artifacts"], "uploaded"), same(&one["artifacts"], "uploaded_at"));
+
+            assert_eq!(
+                fields_of(&listing["artifacts"], "uploaded"),
+                fields_of(&one["artifacts"], "uploaded_at")
+            );
         }
     }
 }
 
 #[tokio::test]
-async fn what_an_empty_list_lacks_is_added() {
-    let (service, mut host) = open(&[]).await;
+async fn missing_fields_of_a_list_are_added() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
     let id = format!("{}-1", seed::RUN_RUNNING);
     let listing = host.succeed("list_run_artifacts", json!({"run_id": id})).await;
 
@@ -40,7 +46,7 @@ async fn what_an_empty_list_lacks_is_added() {
 }
 
 #[tokio::test]
-async fn what_the_service_says_is_kept() {
+async fn fields_of_the_service_are_kept() {
     let body = "{\"runId\": \"other-1\", \"count\": 7, \"artifacts\": []}";
     let (_peer, mut host) = answering("200 OK", body).await;
     let listing = host.succeed("list_run_artifacts", json!({"run_id": player()})).await;
@@ -49,7 +55,7 @@ async fn what_the_service_says_is_kept() {
 
 #[tokio::test]
 async fn an_unknown_player_is_not_found() {
-    let (_service, mut host) = open(&[]).await;
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
     for id in [format!("{}-2", seed::RUN_FAILED), "nosuchrun01-1".to_owned()] {
         for (tool, arguments) in [
             ("list_run_artifacts", json!({"run_id": id})),

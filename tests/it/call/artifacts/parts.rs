@@ -2,13 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::{answering, file, open, part, raw, served};
-use crate::support::{host::Host, peer::Event};
+use super::{answering, answering_bytes, bytes_in_sandbox, file, part};
+use crate::support::{
+    fixture::{Fixture, Session},
+    host::Host,
+    peer::Event,
+};
 
 const LOG: &str = "agent.log";
 
 /// Reads a file to its end, part by part.
-async fn read(host: &mut Host, name: &str, length: Option<u64>) -> (Vec<Value>, String) {
+async fn read_all_parts(host: &mut Host, name: &str, length: Option<u64>) -> (Vec<Value>, String) {
     let (mut parts, mut text, mut offset) = (Vec::new(), String::new(), json!(0));
     while !offset.is_null() {
         let mut arguments = file(name);
@@ -18,7 +22,7 @@ async fn read(host: &mut Host, name: &str, length: Option<u64>) -> (Vec<Value>, 
         text.push_str(part["text"].as_str().expect("a text"));
         offset = part["next_offset"].clone();
         parts.push(part);
-        assert!(parts.len() < 1_000, "it never ends");
+        assert!(parts.len() < 1_000, "too many parts");
     }
 
     (parts, text)
@@ -26,15 +30,15 @@ async fn read(host: &mut Host, name: &str, length: Option<u64>) -> (Vec<Value>, 
 
 #[tokio::test]
 async fn a_long_text_is_read_part_by_part() {
-    let (service, mut host) = open(&[]).await;
-    let whole = served(&service, LOG).await;
-    let (parts, text) = read(&mut host, LOG, None).await;
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
+    let expected = bytes_in_sandbox(&service, LOG).await;
+    let (parts, text) = read_all_parts(&mut host, LOG, None).await;
 
-    assert!(parts.len() > 1, "{}", whole.len());
-    assert_eq!(text.as_bytes(), whole);
+    assert!(parts.len() > 1, "{}", expected.len());
+    assert_eq!(text.as_bytes(), expected);
 
     for part in &parts {
-        assert_eq!(part["total_bytes"], whole.len());
+        assert_eq!(part["total_bytes"], expected.len());
         assert_eq!(part["length"], part["text"].as_str().map(str::len).expect("a text"));
         assert_eq!(part["content_type"], "text/plain; charset=utf-8");
         assert!(part.to_string().chars().count() <= 20_000 && part["truncated"].is_null());
@@ -45,10 +49,11 @@ async fn a_long_text_is_read_part_by_part() {
 
 #[tokio::test]
 async fn a_part_fits_into_the_longest_reply() {
-    let (service, mut host) = open(&[("TAS_MAX_REPLY_CHARS", "2000")]).await;
+    let Session { service, mut host, .. } =
+        Fixture::new().all_tools().variables(&[("TAS_MAX_REPLY_CHARS", "2000")]).open().await;
     for name in [LOG, "deliverables/report.json"] {
-        let (parts, text) = read(&mut host, name, Some(1_000_000)).await;
-        assert_eq!(text.as_bytes(), served(&service, name).await);
+        let (parts, text) = read_all_parts(&mut host, name, Some(1_000_000)).await;
+        assert_eq!(text.as_bytes(), bytes_in_sandbox(&service, name).await);
         for part in parts {
             assert!(part.to_string().chars().count() <= 2_000 && part["truncated"].is_null(), "{part}");
         }
@@ -56,27 +61,29 @@ async fn a_part_fits_into_the_longest_reply() {
 }
 
 #[tokio::test]
-async fn a_part_consists_of_whole_characters() {
-    let (service, mut host) = open(&[]).await;
-    let whole = String::from_utf8(served(&service, LOG).await).expect("UTF-8");
-    let odd = whole.find(|one: char| one.len_utf8() == 3).expect("a character of three bytes");
+async fn a_part_never_splits_a_character() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
+    let expected = String::from_utf8(bytes_in_sandbox(&service, LOG).await).expect("UTF-8");
+    let multibyte = expected.find(|one: char| one.len_utf8() == 3).expect("a character of three bytes");
 
-    for offset in odd - 4..odd + 6 {
+    // These parts begin before, inside and after a character of three bytes.
+    for offset in multibyte - 4..multibyte + 6 {
         for length in 1..8 {
             let part = host.succeed("get_run_artifact", part(LOG, offset as u64, length)).await;
-            let start = (offset..whole.len()).find(|at| whole.is_char_boundary(*at)).expect("a boundary");
+            let start =
+                (offset..expected.len()).find(|at| expected.is_char_boundary(*at)).expect("a boundary");
             let at = |name: &str| usize::try_from(part[name].as_u64().expect("a number")).expect("small");
             assert_eq!(at("offset"), start);
-            assert_eq!(part["text"], whole[start..start + at("length")]);
+            assert_eq!(part["text"], expected[start..start + at("length")]);
             assert_eq!(at("next_offset"), start + at("length"));
-            let is_one = part["text"].as_str().expect("a text").chars().count() == 1;
-            assert!(at("length") > 0 && (at("length") as u64 <= length || is_one), "{part}");
+            let is_one_character = part["text"].as_str().expect("a text").chars().count() == 1;
+            assert!(at("length") > 0 && (at("length") as u64 <= length || is_one_character), "{part}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_part_is_asked_for_with_range() {
+async fn a_part_is_requested_with_a_range() {
     let (mut peer, mut host) = answering("206 Partial Content\r\ncontent-range: bytes 5-6/7", "fg").await;
     let part = host.succeed("get_run_artifact", part("a.log", 5, 10)).await;
     let expected = json!({
@@ -88,12 +95,12 @@ async fn a_part_is_asked_for_with_range() {
 
     let Event::Request(request) = peer.next().await else { panic!("no request") };
 
-    // Three more: they may belong to the last character.
+    // Ten bytes from offset 5, and three more that may belong to the last character.
     assert!(request.contains("range: bytes=5-17\r\n"), "{request}");
 }
 
 #[tokio::test]
-async fn a_host_that_ignores_range_is_read_no_further_than_needed() {
+async fn a_part_is_cut_from_the_answer_of_a_host_that_ignores_the_range() {
     let head = "200 OK\r\ncontent-type: text/plain\r\netag: \"e\"";
     let (_peer, mut host) = answering(head, "0123456789abcdef").await;
     let middle = host.succeed("get_run_artifact", part("a.log", 4, 3)).await;
@@ -112,8 +119,8 @@ async fn a_host_that_ignores_range_is_read_no_further_than_needed() {
 }
 
 #[tokio::test]
-async fn a_file_of_unknown_length_ends_where_it_ends() {
-    let (_peer, mut host) = raw(b"HTTP/1.1 200 OK\r\n\r\n0123456789".to_vec()).await;
+async fn the_last_part_of_a_file_of_unknown_length_has_no_next_offset() {
+    let (_peer, mut host) = answering_bytes(b"HTTP/1.1 200 OK\r\n\r\n0123456789".to_vec()).await;
     let first = host.succeed("get_run_artifact", part("a.log", 0, 4)).await;
 
     assert_eq!(
@@ -130,7 +137,7 @@ async fn a_file_of_unknown_length_ends_where_it_ends() {
 }
 
 #[tokio::test]
-async fn a_part_of_a_file_of_unknown_length_goes_on_when_it_is_full() {
+async fn a_full_part_of_a_file_of_unknown_length_has_a_next_offset() {
     let head = "206 Partial Content\r\ncontent-range: bytes 0-6/*";
     let (_peer, mut host) = answering(head, "0123456").await;
     let first = host.succeed("get_run_artifact", part("a.log", 0, 4)).await;
@@ -138,11 +145,11 @@ async fn a_part_of_a_file_of_unknown_length_goes_on_when_it_is_full() {
 }
 
 #[tokio::test]
-async fn what_nobody_sees_is_not_shown_but_counted() {
+async fn hidden_characters_are_removed_but_count_for_the_length() {
     let (_peer, mut host) = answering("200 OK\r\ncontent-type: text/plain", "a\u{1b}[31mb\u{202e}c\n").await;
-    let shown = host.succeed("get_run_artifact", file("a.log")).await;
+    let reply = host.succeed("get_run_artifact", file("a.log")).await;
     assert_eq!(
-        (&shown["text"], &shown["length"], &shown["next_offset"]),
+        (&reply["text"], &reply["length"], &reply["next_offset"]),
         (&json!("a[31mbc\n"), &json!(12), &Value::Null)
     );
 }
@@ -162,14 +169,14 @@ async fn an_empty_file_is_an_empty_text() {
 }
 
 #[tokio::test]
-async fn half_a_character_at_the_end_ends_the_text() {
+async fn an_incomplete_character_at_the_end_of_a_file_is_dropped() {
     for head in [
         "200 OK",
         "206 Partial Content\r\ncontent-range: bytes 0-2/3",
         "206 Partial Content\r\ncontent-range: bytes 0-2/*",
     ] {
         let (_peer, mut host) = answering(head, b"ab\xc3").await;
-        let shown = host.succeed("get_run_artifact", part("a.log", 0, 10)).await;
-        assert_eq!((&shown["text"], &shown["next_offset"]), (&json!("ab"), &Value::Null), "{head}");
+        let reply = host.succeed("get_run_artifact", part("a.log", 0, 10)).await;
+        assert_eq!((&reply["text"], &reply["next_offset"]), (&json!("ab"), &Value::Null), "{head}");
     }
 }

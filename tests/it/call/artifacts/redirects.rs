@@ -3,8 +3,12 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
 
-use super::{answering, at, file, open, player};
-use crate::support::{host::Host, peer::Peer};
+use super::{answering, file, player, settings_of};
+use crate::support::{
+    fixture::{Fixture, Session},
+    host::Host,
+    peer::Peer,
+};
 
 /// A host that redirects everything to `location`.
 async fn redirecting(location: &str) -> Peer {
@@ -12,7 +16,7 @@ async fn redirecting(location: &str) -> Peer {
     Peer::answering(head).await
 }
 
-/// As many hosts, each redirecting to the next and the last to `location`; the first comes first.
+/// A chain of `count` hosts, the first one first. Each redirects to the next, and the last to `location`.
 async fn chain(count: usize, location: String) -> Vec<Peer> {
     let mut peers = vec![redirecting(&location).await];
     while peers.len() < count {
@@ -31,26 +35,26 @@ async fn storage(body: &str) -> Peer {
 
 #[tokio::test]
 async fn a_file_is_followed_to_storage_without_the_key() {
-    let mut storage = storage("far away").await;
+    let mut storage = storage("stored text").await;
     let address = format!("http://{}/files/a.log?signature=abc%2F", storage.address());
     let mut peer = redirecting(&address).await;
-    let mut host = Host::open(&at(&peer)).await;
+    let mut host = Host::open(&settings_of(&peer)).await;
 
-    assert_eq!(host.succeed("get_run_artifact", file("a.log")).await["text"], "far away");
+    assert_eq!(host.succeed("get_run_artifact", file("a.log")).await["text"], "stored text");
 
-    let (asked, followed) = (peer.requests(), storage.requests());
+    let (first_requests, followed) = (peer.requests(), storage.requests());
 
-    assert_eq!((asked.len(), followed.len()), (1, 1));
-    assert!(asked[0].contains(&format!("x-api-key: {}", keys::DEMO)), "{asked:?}");
+    assert_eq!((first_requests.len(), followed.len()), (1, 1));
+    assert!(first_requests[0].contains(&format!("x-api-key: {}", keys::DEMO)), "{first_requests:?}");
     assert!(followed[0].starts_with("GET /files/a.log?signature=abc%2F HTTP/1.1\r\n"), "{followed:?}");
     assert!(followed[0].contains("range: bytes=0-16002\r\n"), "{followed:?}");
     assert!(!followed[0].contains("x-api-key") && !followed[0].contains(keys::DEMO), "{followed:?}");
 }
 
 #[tokio::test]
-async fn not_even_the_own_host_gets_the_key_after_a_redirect() {
+async fn the_same_host_gets_no_key_after_a_redirect() {
     let mut peer = redirecting("/elsewhere").await;
-    let mut host = Host::open(&at(&peer)).await;
+    let mut host = Host::open(&settings_of(&peer)).await;
     host.fail("get_run_artifact", file("a.log")).await;
     let requests = peer.requests();
     assert!(requests.len() > 1 && requests[1].starts_with("GET /elsewhere "), "{requests:?}");
@@ -58,14 +62,14 @@ async fn not_even_the_own_host_gets_the_key_after_a_redirect() {
 }
 
 #[tokio::test]
-async fn three_redirects_are_followed_and_no_more() {
+async fn at_most_three_redirects_are_followed() {
     for (count, is_followed) in [(3, true), (4, false)] {
-        let storage = storage("far away").await;
+        let storage = storage("stored text").await;
         let mut peers = chain(count, format!("http://{}/a", storage.address())).await;
-        let mut host = Host::open(&at(&peers[0])).await;
+        let mut host = Host::open(&settings_of(&peers[0])).await;
 
         if is_followed {
-            assert_eq!(host.succeed("get_run_artifact", file("a.log")).await["text"], "far away");
+            assert_eq!(host.succeed("get_run_artifact", file("a.log")).await["text"], "stored text");
         } else {
             let error = host.fail("get_run_artifact", file("a.log")).await;
             assert_eq!(error["code"], "bad_response");
@@ -77,8 +81,8 @@ async fn three_redirects_are_followed_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_where_nothing_is_sent_is_told_without_its_secret() {
-    for (location, why) in [
+async fn a_redirect_without_https_is_refused_and_its_signature_is_not_shown() {
+    for (location, reason) in [
         (
             "http://storage.example/a?signature=abc",
             "leads to `http://storage.example`, and only https is followed",
@@ -91,10 +95,10 @@ async fn a_redirect_to_where_nothing_is_sent_is_told_without_its_secret() {
         ("https://", "names no usable address in `Location`"),
     ] {
         let peer = redirecting(location).await;
-        let error = Host::open(&at(&peer)).await.fail("get_run_artifact", file("a.log")).await;
+        let error = Host::open(&settings_of(&peer)).await.fail("get_run_artifact", file("a.log")).await;
         assert_eq!((&error["code"], &error["status"]), (&json!("bad_response"), &json!(302)), "{location}");
         let message = error["message"].as_str().expect("a message");
-        assert!(message.contains(why) && !error.to_string().contains("abc"), "{message}");
+        assert!(message.contains(reason) && !error.to_string().contains("abc"), "{message}");
     }
 
     let (_peer, mut host) = answering("302 Found", "").await;
@@ -107,7 +111,7 @@ async fn a_redirect_to_where_nothing_is_sent_is_told_without_its_secret() {
 }
 
 #[tokio::test]
-async fn what_storage_refuses_is_told_as_such() {
+async fn errors_of_the_storage_host_name_the_storage_host() {
     let xml = "<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>";
     for (status, code) in
         [("403 Forbidden", "rejected"), ("404 Not Found", "not_found"), ("500 Oops", "service_unavailable")]
@@ -115,18 +119,18 @@ async fn what_storage_refuses_is_told_as_such() {
         let body = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{xml}", xml.len());
         let storage = Peer::answering(body).await;
         let peer = redirecting(&format!("http://{}/a", storage.address())).await;
-        let error = Host::open(&at(&peer)).await.fail("get_run_artifact", file("a.log")).await;
+        let error = Host::open(&settings_of(&peer)).await.fail("get_run_artifact", file("a.log")).await;
         assert_eq!((&error["code"], &error["details"]["service_error"]), (&json!(code), &json!(xml)));
         assert!(error["message"].as_str().expect("a message").contains("storage host"), "{error}");
     }
 }
 
 #[tokio::test]
-async fn a_large_file_of_the_sandbox_lies_in_storage() {
-    let (service, mut host) = open(&[]).await;
-    let shown = host.succeed("get_run_artifact", file("recording.mp4")).await;
+async fn the_sandbox_redirects_large_files_to_storage() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
+    let reply = host.succeed("get_run_artifact", file("recording.mp4")).await;
 
-    assert!(shown["size"].as_u64().expect("a size") >= 300_000 && shown["text"] == Value::Null);
+    assert!(reply["size"].as_u64().expect("a size") >= 300_000 && reply["text"] == Value::Null);
 
     let requests = service.requests().await;
 

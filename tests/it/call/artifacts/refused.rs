@@ -1,20 +1,20 @@
-//! What is refused, by whom, and with which words.
+//! Refusals of artifacts, and their messages.
 
 use serde_json::json;
 use tas_mcp::sandbox::{keys, seed};
 
-use super::{ALL, answering, file, open, part};
-use crate::support::{host::Host, service::Service};
+use super::{answering, file, part};
+use crate::support::fixture::{Fixture, Session};
 
 #[tokio::test]
-async fn the_id_of_a_run_is_not_that_of_a_player() {
-    let (service, mut host) = open(&[]).await;
+async fn the_id_of_a_run_is_refused_where_the_id_of_a_player_is_required() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
     let rule = "run_id: must be the id of a player, `<run>-<player>` with players numbered from 1: it is `players[].id` of \
                 `get_run`";
-    let no_players =
+    let not_player_ids =
         [seed::RUN_FAILED, seed::JOB_FAILED, "r-", "-1", "r-0", "r-00", "r-+1", "r-x", "r-12345"];
 
-    for id in no_players {
+    for id in not_player_ids {
         for (tool, arguments) in [
             ("list_run_artifacts", json!({"run_id": id})),
             ("get_run_artifact", json!({"run_id": id, "filename": "a"})),
@@ -27,8 +27,8 @@ async fn the_id_of_a_run_is_not_that_of_a_player() {
 }
 
 #[tokio::test]
-async fn names_that_leave_the_run_are_refused_before_any_request() {
-    let (service, mut host) = open(&[]).await;
+async fn names_outside_the_run_are_refused_before_any_request() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
     for name in ["..", "../agent.log", "a/../../b", "/etc/passwd", "a//b", "a/", "."] {
         let found = host.violations("get_run_artifact", file(name)).await;
         assert!(found.len() == 1 && found[0].starts_with("filename: "), "{name}: {found:?}");
@@ -37,8 +37,8 @@ async fn names_that_leave_the_run_are_refused_before_any_request() {
 }
 
 #[tokio::test]
-async fn parts_have_limits() {
-    let (service, mut host) = open(&[]).await;
+async fn offset_and_length_have_limits() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
     let mut arguments = part("agent.log", 0, 1_000_001);
     arguments["offset"] = json!(-1);
 
@@ -54,7 +54,7 @@ async fn parts_have_limits() {
 
 #[tokio::test]
 async fn an_unknown_file_is_not_found() {
-    let (_service, mut host) = open(&[]).await;
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
     let error = host.fail("get_run_artifact", file("agent.log/nothing")).await;
     assert_eq!(
         (&error["code"], &error["details"]["service_error"]),
@@ -63,9 +63,9 @@ async fn an_unknown_file_is_not_found() {
 }
 
 #[tokio::test]
-async fn an_offset_beyond_the_end_is_told_with_the_size() {
-    let (service, mut host) = open(&[]).await;
-    let total = super::served(&service, "agent.log").await.len();
+async fn an_offset_beyond_the_end_is_refused_with_the_size_of_the_file() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
+    let total = super::bytes_in_sandbox(&service, "agent.log").await.len();
 
     for offset in [total as u64, total as u64 + 7, u64::MAX] {
         let error = host.fail("get_run_artifact", part("agent.log", offset, 10)).await;
@@ -80,7 +80,7 @@ async fn an_offset_beyond_the_end_is_told_with_the_size() {
 }
 
 #[tokio::test]
-async fn another_part_than_asked_for_is_no_answer() {
+async fn another_part_than_the_requested_one_is_a_bad_response() {
     for head in ["206 Partial Content\r\ncontent-range: bytes 0-3/9", "304 Not Modified"] {
         let (_peer, mut host) = answering(head, if head.starts_with('2') { "0123" } else { "" }).await;
         assert_eq!(
@@ -92,15 +92,14 @@ async fn another_part_than_asked_for_is_no_answer() {
 }
 
 #[tokio::test]
-async fn keys_are_refused_as_elsewhere() {
+async fn keys_without_permission_are_refused_after_one_request() {
     for (key, code, status) in [
         (keys::ARENA, "permission_denied", 403),
         (keys::POWERLESS, "permission_denied", 403),
         (keys::EXPIRED, "unauthenticated", 403),
         ("svc_wrong", "unauthenticated", 401),
     ] {
-        let service = Service::start().await;
-        let mut host = Host::open(&service.settings(key, &[ALL])).await;
+        let Session { service, mut host, .. } = Fixture::new().key(key).all_tools().open().await;
         let error = host.fail("get_run_artifact", file("agent.log")).await;
         assert_eq!((&error["code"], &error["status"]), (&json!(code), &json!(status)), "{key}");
         assert_eq!(service.requests().await.len(), 1);
@@ -108,8 +107,8 @@ async fn keys_are_refused_as_elsewhere() {
 }
 
 #[tokio::test]
-async fn reading_is_repeated_until_the_host_answers() {
-    let (service, mut host) = open(&[]).await;
+async fn reading_is_retried_until_the_host_answers() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
     let fault =
         json!({"operation": "get_run_artifact", "status": 503, "headers": {"retry-after": "0"}, "times": 2});
     service.fault(fault).await;

@@ -1,4 +1,4 @@
-//! Images on the command line: files where they are asked for, and no Base64 in what is printed.
+//! Images on the command line: files if the flag asks for them, and never Base64 in the printed JSON.
 
 use std::{fs, path::Path};
 
@@ -7,7 +7,7 @@ use tas_mcp::sandbox::{keys, seed::RUN_RUNNING};
 
 use crate::support::{binary::told, service::Service};
 
-/// Calls `get_live_run` with these flags: exit code, what was printed, and the error that was answered.
+/// Calls `get_live_run` with these flags. Returns the exit code, the printed JSON, and the printed error.
 async fn call(service: &Service, flags: &[&str]) -> (Option<i32>, Value, Value) {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
@@ -22,7 +22,7 @@ fn name(path: &Path) -> &str {
 }
 
 #[tokio::test]
-async fn what_is_printed_says_which_image_it_is() {
+async fn the_printed_json_holds_the_number_of_each_image() {
     let service = Service::start().await;
     let (code, run, _) = call(&service, &[]).await;
     let said = json!({"image": 1, "mimeType": "image/png", "width": 720, "height": 1280});
@@ -30,7 +30,7 @@ async fn what_is_printed_says_which_image_it_is() {
 }
 
 #[tokio::test]
-async fn images_become_files_and_nothing_is_overwritten() {
+async fn images_are_written_to_files_and_no_file_is_overwritten() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");
     fs::write(directory.path().join("notes.txt"), "mine").expect("a file");
@@ -44,6 +44,7 @@ async fn images_become_files_and_nothing_is_overwritten() {
 
     assert_eq!((written.width(), written.height()), (720, 1280));
 
+    // Another content shows whether the second call writes the file.
     fs::write(&path, "changed").expect("a file");
     let requests = service.requests().await;
     let (code, _, error) = call(&service, &["--images", name(directory.path())]).await;
@@ -54,11 +55,11 @@ async fn images_become_files_and_nothing_is_overwritten() {
         "{error}"
     );
     assert_eq!(fs::read(&path).expect("a file"), b"changed");
-    assert_eq!(service.requests().await, requests, "nothing was sent");
+    assert_eq!(service.requests().await, requests, "no request was sent");
 }
 
 #[tokio::test]
-async fn a_directory_that_is_none_is_refused_before_anything_is_sent() {
+async fn a_path_that_is_no_directory_is_refused_before_any_request() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("file");
@@ -72,10 +73,10 @@ async fn a_directory_that_is_none_is_refused_before_anything_is_sent() {
     assert_eq!(service.requests().await, [""; 0]);
 }
 
-/// `/proc` can be read and takes no file.
+/// No process can create a file in `/proc`, not even as root.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn images_that_cannot_be_written_lose_no_answer() {
+async fn the_answer_is_printed_if_an_image_cannot_be_written() {
     let service = Service::start().await;
     let (code, run, error) = call(&service, &["--images", "/proc"]).await;
     assert_eq!(run["players"][0]["screenshot"]["image"], 1, "{run}");
@@ -83,7 +84,7 @@ async fn images_that_cannot_be_written_lose_no_answer() {
 }
 
 #[tokio::test]
-async fn only_tools_that_have_pictures_take_the_flag() {
+async fn only_tools_that_answer_with_pictures_take_the_flag() {
     let output = told(&["call", "get_run", "--run-id", RUN_RUNNING, "--images", "."], &[], &[]).await;
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,30 +1,31 @@
-//! Screenshots that are none, or that would take too much: a word says so, and the rest of the reply is whole.
+//! Screenshots that are malformed or too large: the reply gives a reason in their place, and keeps everything else.
 
 use image::{DynamicImage, GrayImage, ImageFormat};
 use serde_json::{Value, json};
 
 use super::{
-    look_at,
     pictures::{file, noise, screenshot, size},
+    reply_with_screenshots,
 };
 
-/// The word in place of a picture, beside which another one is delivered.
-async fn omitted(bad: Value) -> Value {
+/// The reason that takes the place of a bad screenshot. The good screenshot beside it is delivered.
+async fn omission(bad: Value) -> Value {
     let good = screenshot(&noise(4, 4), "image/png");
-    let (said, images) = look_at(&[bad, good]).await;
+    let (screenshots, images) = reply_with_screenshots(&[bad, good]).await;
 
-    assert_eq!((images.len(), &said[1]["image"]), (1, &json!(1)));
+    assert_eq!((images.len(), &screenshots[1]["image"]), (1, &json!(1)));
 
-    let text = said[0].to_string();
+    let text = screenshots[0].to_string();
 
     assert!(text.len() < 200, "{text}");
-    assert_eq!(said[0].as_object().map(serde_json::Map::len), Some(1), "{text}");
-    said[0]["omitted"].clone()
+    assert_eq!(screenshots[0].as_object().map(serde_json::Map::len), Some(1), "{text}");
+    screenshots[0]["omitted"].clone()
 }
 
-/// A picture whose head claims these dimensions, with this depth and kind of colour.
-fn bomb(width: u32, height: u32, depth: u8, colour: u8) -> Vec<u8> {
+/// A PNG file whose header claims these dimensions, with this bit depth and colour type.
+fn decompression_bomb(width: u32, height: u32, depth: u8, colour: u8) -> Vec<u8> {
     let mut png = file(&GrayImage::new(1, 1).into(), ImageFormat::Png);
+    // The header chunk: width at byte 16, height at 20, depth and colour type at 24, checksum at 29 (RFC 2083, 3.2).
     png[16..20].copy_from_slice(&width.to_be_bytes());
     png[20..24].copy_from_slice(&height.to_be_bytes());
     png[24..26].copy_from_slice(&[depth, colour]);
@@ -42,25 +43,31 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 #[tokio::test]
-async fn the_bomb_is_armed() {
-    let (said, images) = look_at(&[screenshot(&bomb(1_500, 1_500, 8, 0), "image/png")]).await;
-    assert_eq!((images.len(), &said[0]["width"]), (1, &json!(1_500)), "its head is believed");
+async fn the_header_of_the_decompression_bomb_is_read() {
+    let (screenshots, images) =
+        reply_with_screenshots(&[screenshot(&decompression_bomb(1_500, 1_500, 8, 0), "image/png")]).await;
+    assert_eq!(
+        (images.len(), &screenshots[0]["width"]),
+        (1, &json!(1_500)),
+        "the header alone decides the dimensions"
+    );
 }
 
 #[tokio::test]
-async fn huge_dimensions_are_not_decoded() {
-    let word = json!("it is too large to decode (limit: 8192 pixels a side)");
+async fn pictures_with_huge_dimensions_are_not_decoded() {
+    let reason = json!("it is too large to decode (limit: 8192 pixels a side)");
     for (width, height, depth, colour) in
         [(60_000, 60_000, 8, 0), (8_193, 1, 8, 0), (1, i32::MAX.unsigned_abs(), 8, 6), (8_192, 8_192, 16, 6)]
     {
-        let found = omitted(screenshot(&bomb(width, height, depth, colour), "image/png")).await;
-        assert_eq!(found, word, "{width}x{height}");
+        let found =
+            omission(screenshot(&decompression_bomb(width, height, depth, colour), "image/png")).await;
+        assert_eq!(found, reason, "{width}x{height}");
     }
 }
 
 #[tokio::test]
-async fn what_is_no_base64_is_said_to_be_none() {
-    let word = json!("its data is not Base64");
+async fn data_that_is_not_base64_is_omitted_with_the_reason() {
+    let reason = json!("its data is not Base64");
     let png = screenshot(&noise(4, 4), "image/png");
     let mut hexadecimal = png.clone();
 
@@ -69,7 +76,7 @@ async fn what_is_no_base64_is_said_to_be_none() {
     let texts = texts.map(|data| json!({"data": data, "mimeType": "image/png"}));
 
     for bad in texts.into_iter().chain([hexadecimal, json!("no object at all")]) {
-        assert_eq!(omitted(bad.clone()).await, word, "{bad}");
+        assert_eq!(omission(bad.clone()).await, reason, "{bad}");
     }
 }
 
@@ -83,51 +90,62 @@ async fn base64_may_be_wrapped_and_unpadded() {
     wrapped["data"] = json!(lines.join("\r\n"));
     wrapped["encoding"] = json!("BASE64");
 
-    let (_, images) = look_at(&[wrapped]).await;
+    let (_, images) = reply_with_screenshots(&[wrapped]).await;
 
     assert_eq!(size(&images[0]), (5, 4));
 }
 
 #[tokio::test]
-async fn broken_pictures_are_said_to_be_broken() {
+async fn damaged_pictures_are_omitted_with_the_reason() {
     let large = noise(2_000, 20);
-    for broken in [&b"\x89PNG\r\n\x1a\n"[..], b"\xff\xd8\xff", &large[..large.len() / 2], &bomb(0, 0, 8, 0)] {
-        let found = omitted(screenshot(broken, "image/png")).await;
-        assert_eq!(found, "it is damaged", "{} bytes", broken.len());
+    for damaged in [
+        &b"\x89PNG\r\n\x1a\n"[..],
+        b"\xff\xd8\xff",
+        &large[..large.len() / 2],
+        &decompression_bomb(0, 0, 8, 0),
+    ] {
+        let found = omission(screenshot(damaged, "image/png")).await;
+        assert_eq!(found, "it is damaged", "{} bytes", damaged.len());
     }
 }
 
 #[tokio::test]
-async fn the_file_decides_what_it_is_and_not_the_type_that_is_stated() {
+async fn the_bytes_decide_the_content_type_and_not_the_stated_one() {
     for stated in ["image/jpeg", "text/html", "", "image/png; charset=utf-8"] {
-        let (said, images) = look_at(&[screenshot(&noise(4, 4), stated)]).await;
+        let (screenshots, images) = reply_with_screenshots(&[screenshot(&noise(4, 4), stated)]).await;
         assert_eq!(
-            (&said[0]["mimeType"], &images[0].0),
+            (&screenshots[0]["mimeType"], &images[0].0),
             (&json!("image/png"), &json!("image/png")),
             "{stated}"
         );
     }
-    for (other, stated, shown) in [
+
+    for (other, stated, quoted) in [
         (&b"GIF89a\x01\0\x01\0\0\0\0;"[..], "image/png", "image/png"),
         (b"RIFF\x1a\0\0\0WEBPVP8L", "image/webp", "image/webp"),
         (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "image/svg+xml", "image/svg+xml"),
+        // A stated type cannot add hidden characters or end the quotation.
         (b"", "x` \u{202e}\nyes", "xyes"),
     ] {
-        let found = omitted(screenshot(other, stated)).await;
-        assert_eq!(found, json!(format!("it is neither PNG nor JPEG; the stated content type is `{shown}`")));
+        let found = omission(screenshot(other, stated)).await;
+        assert_eq!(
+            found,
+            json!(format!("it is neither PNG nor JPEG; the stated content type is `{quoted}`"))
+        );
     }
 }
 
 #[tokio::test]
-async fn what_holds_no_data_is_left_as_it_is() {
-    let odd = [json!({"url": "https://x.example/1.png"}), json!({"data": 7}), json!([1]), json!(true)];
-    let (said, images) = look_at(&odd).await;
-    assert_eq!((said.as_slice(), images.len()), (&odd[..], 0));
+async fn screenshots_without_data_are_unchanged() {
+    let without_data =
+        [json!({"url": "https://x.example/1.png"}), json!({"data": 7}), json!([1]), json!(true)];
+    let (screenshots, images) = reply_with_screenshots(&without_data).await;
+    assert_eq!((screenshots.as_slice(), images.len()), (&without_data[..], 0));
 }
 
 #[tokio::test]
-async fn a_picture_of_many_colours_is_made_smaller_too() {
-    let deep = file(&DynamicImage::new_rgba16(1_600, 10), ImageFormat::Png);
-    let (_, images) = look_at(&[screenshot(&deep, "image/png")]).await;
+async fn a_picture_with_16_bits_per_channel_is_resized() {
+    let picture = file(&DynamicImage::new_rgba16(1_600, 10), ImageFormat::Png);
+    let (_, images) = reply_with_screenshots(&[screenshot(&picture, "image/png")]).await;
     assert_eq!(size(&images[0]), (1_568, 10));
 }
