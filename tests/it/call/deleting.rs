@@ -1,4 +1,4 @@
-//! Deletions, end to end: a person agrees first, and what was deleted is gone.
+//! Deletions: a person confirms them first, and a deleted record cannot be read any more.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{
@@ -6,54 +6,50 @@ use tas_mcp::sandbox::{
     seed::{PLAN_SMOKE, STEPS_SIGN_IN, STEPS_UNUSED, TEST_FAILS},
 };
 
-use crate::support::{binary::told, host::Host, service::Service};
+use crate::support::{
+    binary::told,
+    fixture::{Fixture, Session},
+    service::Service,
+};
 
-const ALL: (&str, &str) = ("TAS_TOOLSETS", "all");
-
-async fn open(more: &[(&str, &str)]) -> (Service, Host) {
-    let service = Service::start().await;
-    let host = Host::open(&service.settings(keys::DEMO, &[&[ALL], more].concat())).await;
-    (service, host)
-}
-
-/// Each deletion, what it asks, and the tool that shows what it deletes.
+/// Each deletion with its arguments, the loss that its question states, and the tool that reads the record.
 fn deletions() -> [(&'static str, Value, String, &'static str); 5] {
     let test = |more: Value| {
         let mut arguments = json!({"test_id": TEST_FAILS});
         arguments.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
         arguments
     };
-    let lost = |what: &str, id: &str, more: &str| format!("would delete {what} `{id}` permanently{more}");
+    let loss = |what: &str, id: &str, more: &str| format!("would delete {what} `{id}` permanently{more}");
 
     [
         (
             "delete_test",
             test(json!({"force_delete": true})),
-            lost("test", TEST_FAILS, ", even if runs of it exist"),
+            loss("test", TEST_FAILS, ", even if runs of it exist"),
             "get_test",
         ),
         (
             "delete_test",
             test(json!({"delete_associated_jobs": true})),
-            lost("test", TEST_FAILS, " with all its jobs and runs"),
+            loss("test", TEST_FAILS, " with all its jobs and runs"),
             "get_test",
         ),
         (
             "delete_test",
             test(json!({"delete_associated_jobs": "true", "force_delete": true})),
-            lost("test", TEST_FAILS, " with all its jobs and runs"),
+            loss("test", TEST_FAILS, " with all its jobs and runs"),
             "get_test",
         ),
         (
             "delete_test_plan",
             json!({"test_plan_id": PLAN_SMOKE}),
-            lost("test plan", PLAN_SMOKE, ""),
+            loss("test plan", PLAN_SMOKE, ""),
             "get_test_plan",
         ),
         (
             "delete_shared_step",
             json!({"shared_step_id": STEPS_UNUSED}),
-            lost("shared step", STEPS_UNUSED, ""),
+            loss("shared step", STEPS_UNUSED, ""),
             "get_shared_step",
         ),
     ]
@@ -65,8 +61,8 @@ fn confirmed(arguments: &Value) -> Value {
     arguments
 }
 
-/// The arguments of the reader: the id alone.
-fn reading(arguments: &Value) -> Value {
+/// Arguments of the tool that reads the record: the id alone.
+fn only_id(arguments: &Value) -> Value {
     arguments
         .as_object()
         .expect("an object")
@@ -77,36 +73,36 @@ fn reading(arguments: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_host_that_cannot_ask_hears_what_would_be_lost_and_nothing_is_sent() {
-    for (tool, arguments, lost, reader) in deletions() {
-        let (service, mut host) = open(&[]).await;
+async fn without_elicitation_a_deletion_states_its_loss_and_sends_nothing() {
+    for (tool, arguments, loss, reader) in deletions() {
+        let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
         let error = host.fail(tool, arguments.clone()).await;
 
         assert_eq!(error["code"], "confirmation_required");
-        assert_eq!(error["message"], format!("{tool} {lost}"));
+        assert_eq!(error["message"], format!("{tool} {loss}"));
         assert_eq!(service.requests().await, [""; 0]);
 
         let deleted = host.succeed(tool, confirmed(&arguments)).await;
 
         assert_eq!(deleted["deleted"], true, "{deleted}");
-        assert_eq!(host.fail(reader, reading(&arguments)).await["code"], "not_found");
+        assert_eq!(host.fail(reader, only_id(&arguments)).await["code"], "not_found");
         assert_eq!(host.fail(tool, confirmed(&arguments)).await["code"], "not_found");
     }
 }
 
 #[tokio::test]
-async fn unattended_use_deletes_at_once() {
-    let (_service, mut host) = open(&[("TAS_CONFIRM", "never")]).await;
+async fn without_confirmations_a_deletion_is_sent_at_once() {
+    let Session { service: _service, mut host, .. } =
+        Fixture::new().all_tools().variables(&[("TAS_CONFIRM", "never")]).open().await;
     let deleted = host.succeed("delete_shared_step", json!({"shared_step_id": STEPS_UNUSED})).await;
     assert_eq!(deleted, json!({"id": STEPS_UNUSED, "deleted": true}));
 }
 
 #[tokio::test]
-async fn a_host_that_can_ask_asks_what_would_be_lost() {
-    for (tool, arguments, lost, _) in deletions() {
+async fn with_elicitation_the_question_states_the_loss() {
+    for (tool, arguments, loss, _) in deletions() {
         for agrees in [false, true] {
-            let service = Service::start().await;
-            let mut host = Host::connect(&service.settings(keys::DEMO, &[ALL]));
+            let Session { service, mut host, .. } = Fixture::new().all_tools().connect().await;
             let client = json!({"name": "host", "version": "1"});
             let revision = "2025-11-25";
             let params = json!({"protocolVersion": revision, "capabilities": {"elicitation": {}}, "clientInfo": client});
@@ -117,7 +113,7 @@ async fn a_host_that_can_ask_asks_what_would_be_lost() {
             let call = host.start("tools/call", json!({"name": tool, "arguments": arguments})).await;
             let question = host.receive().await;
 
-            assert_eq!(question["params"]["message"], format!("{tool} {lost}. Do you agree?"));
+            assert_eq!(question["params"]["message"], format!("{tool} {loss}. Do you agree?"));
 
             let answer = json!({"action": "accept", "content": {"confirm": agrees}});
             host.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer})).await;
@@ -131,18 +127,19 @@ async fn a_host_that_can_ask_asks_what_would_be_lost() {
 }
 
 #[tokio::test]
-async fn an_id_cannot_pass_for_other_words_in_the_question() {
-    let (service, mut host) = open(&[]).await;
+async fn an_id_cannot_forge_text_of_the_question() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
     let id = "x` for a minute\n\nNothing is lost `";
     let error = host.fail("delete_shared_step", json!({"shared_step_id": id})).await;
-    let said = "delete_shared_step would delete shared step `x? for a minute??Nothing is lost ?` permanently";
-    assert_eq!(error["message"], said);
+    let message =
+        "delete_shared_step would delete shared step `x? for a minute??Nothing is lost ?` permanently";
+    assert_eq!(error["message"], message);
     assert_eq!(service.requests().await, [""; 0]);
 }
 
 #[tokio::test]
-async fn what_protects_a_record_is_a_conflict_and_says_so() {
-    let (_service, mut host) = open(&[]).await;
+async fn a_record_in_use_is_a_conflict_with_the_reason() {
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
     let cases = [
         ("delete_test", json!({"test_id": TEST_FAILS}), "cannot delete tests with associated runs"),
         (
@@ -152,27 +149,27 @@ async fn what_protects_a_record_is_a_conflict_and_says_so() {
         ),
     ];
 
-    for (tool, arguments, words) in cases {
+    for (tool, arguments, reason) in cases {
         let error = host.fail(tool, confirmed(&arguments)).await;
         assert_eq!((&error["code"], &error["status"]), (&json!("conflict"), &json!(409)));
-        assert!(error.to_string().contains(words), "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
     }
 }
 
 #[tokio::test]
-async fn a_deletion_without_an_answer_names_the_tool_that_shows_whether_it_happened() {
+async fn a_deletion_of_unknown_outcome_names_the_tool_that_reads_the_record() {
     for (tool, arguments, _, reader) in deletions() {
-        let (service, mut host) = open(&[]).await;
+        let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
         service.fault(json!({"operation": tool, "reset": true})).await;
         let error = host.fail(tool, confirmed(&arguments)).await;
         assert_eq!(error["code"], "outcome_unknown", "{error}");
         assert!(error["hint"].as_str().expect("a hint").contains(&format!("`{reader}`")), "{error}");
-        assert_eq!(service.writes().await.len(), 1, "{tool}: it is not repeated");
+        assert_eq!(service.writes().await.len(), 1, "{tool} is not repeated");
     }
 }
 
 #[tokio::test]
-async fn deletions_are_extras_that_change_something_and_say_that_they_destroy() {
+async fn deletions_are_extra_tools_marked_as_destructive() {
     for (tool, ..) in deletions() {
         let entry = tas_mcp::service::catalog::find(tool).expect("a tool");
         assert!(entry.effect.is_destructive() && entry.effect.is_idempotent(), "{tool}");
@@ -180,14 +177,15 @@ async fn deletions_are_extras_that_change_something_and_say_that_they_destroy() 
         assert!(entry.confirmation_question.is_some(), "{tool}");
     }
 
-    let (_service, mut host) = open(&[("TAS_READ_ONLY", "true")]).await;
+    let Session { service: _service, mut host, .. } =
+        Fixture::new().all_tools().variables(&[("TAS_READ_ONLY", "true")]).open().await;
     let list = host.request("tools/list", json!({})).await;
 
-    assert!(!list.to_string().contains("delete_"), "nothing is deleted read-only");
+    assert!(!list.to_string().contains("delete_"), "a read-only server has no deletions");
 }
 
 #[tokio::test]
-async fn the_command_line_deletes_with_yes_only() {
+async fn the_command_line_deletes_only_with_yes() {
     let service = Service::start().await;
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];

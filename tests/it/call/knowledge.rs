@@ -1,17 +1,13 @@
-//! Knowledge files, and the host that they lie on.
+//! Knowledge files, which another host than that of the main API serves.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
-use crate::support::{host::Host, peer::Peer, service::Service};
-
-const ALL: (&str, &str) = ("TAS_TOOLSETS", "all");
-
-async fn open(key: &str, variables: &[(&str, &str)]) -> (Service, Host) {
-    let service = Service::start().await;
-    let host = Host::open(&service.settings(key, &[variables, &[ALL]].concat())).await;
-    (service, host)
-}
+use crate::support::{
+    fixture::{Fixture, Session},
+    host::Host,
+    peer::Peer,
+};
 
 /// The paths of listed files.
 fn paths(listing: &Value) -> Vec<&str> {
@@ -21,7 +17,8 @@ fn paths(listing: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn the_files_of_the_project_are_always_listed() {
-    let (service, mut host) = open(keys::DEMO, &[("TAS_PROJECT_ID", "demo")]).await;
+    let Session { service, mut host, .. } =
+        Fixture::new().all_tools().variables(&[("TAS_PROJECT_ID", "demo")]).open().await;
     let listing = host.succeed("list_knowledge_files", json!({})).await;
 
     assert_eq!((&listing["projectId"], &listing["count"]), (&json!("demo"), &json!(3)));
@@ -35,8 +32,9 @@ async fn the_files_of_the_project_are_always_listed() {
 }
 
 #[tokio::test]
-async fn the_files_of_an_agent_and_a_test_are_added_when_asked_for() {
-    let (service, mut host) = open(keys::DEMO, &[("TAS_PROJECT_ID", "demo")]).await;
+async fn files_of_an_agent_and_a_test_are_listed_on_request() {
+    let Session { service, mut host, .. } =
+        Fixture::new().all_tools().variables(&[("TAS_PROJECT_ID", "demo")]).open().await;
     let both =
         json!({"agent_id": seed::AGENT_CAREFUL, "test_case_id": seed::TEST_PASSES, "include_metadata": true});
     let listing = host.succeed("list_knowledge_files", both).await;
@@ -57,13 +55,14 @@ async fn the_files_of_an_agent_and_a_test_are_added_when_asked_for() {
 
 #[tokio::test]
 async fn each_scope_has_a_list_of_its_own() {
-    let (service, mut host) = open(keys::DEMO, &[("TAS_PROJECT_ID", "demo")]).await;
+    let Session { service, mut host, .. } =
+        Fixture::new().all_tools().variables(&[("TAS_PROJECT_ID", "demo")]).open().await;
     let project = host.succeed("list_project_knowledge_files", json!({})).await;
     let agent = host.succeed("list_agent_knowledge_files", json!({"agent_id": seed::AGENT_CAREFUL})).await;
     let test = json!({"test_case_id": seed::TEST_FAILS, "include_metadata": true});
     let test = host.succeed("list_test_case_knowledge_files", test).await;
 
-    assert_eq!(project["files"][0]["metadata"], Value::Null, "nobody asked for it");
+    assert_eq!(project["files"][0]["metadata"], Value::Null, "metadata is not requested");
     assert_eq!((paths(&agent), &agent["agentId"]), (vec!["habits.txt"], &json!(seed::AGENT_CAREFUL)));
     assert_eq!((paths(&test), &test["scope"]), (vec!["steps/known-trouble.md"], &json!("test_case")));
 
@@ -79,7 +78,7 @@ async fn each_scope_has_a_list_of_its_own() {
 #[tokio::test]
 async fn the_project_of_a_key_is_learned_once() {
     for (key, project) in [(keys::DEMO, "demo"), (keys::ARENA, "arena")] {
-        let (service, mut host) = open(key, &[]).await;
+        let Session { service, mut host, .. } = Fixture::new().key(key).all_tools().open().await;
         for _ in 0..2 {
             assert_eq!(host.succeed("list_knowledge_files", json!({})).await["projectId"], project);
         }
@@ -94,14 +93,20 @@ async fn the_project_of_a_key_is_learned_once() {
 }
 
 #[tokio::test]
-async fn a_key_that_may_read_no_runs_tells_its_project_all_the_same() {
-    let (_service, mut host) = open(keys::POWERLESS, &[]).await;
+async fn the_project_of_a_key_without_permission_to_read_runs_is_found() {
+    let Session { service: _service, mut host, .. } =
+        Fixture::new().key(keys::POWERLESS).all_tools().open().await;
     assert_eq!(host.succeed("list_knowledge_files", json!({})).await["projectId"], "demo");
 }
 
 #[tokio::test]
-async fn an_organization_key_names_the_project() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[("TAS_PROJECTS", "demo,arena")]).await;
+async fn an_organization_key_requires_a_project() {
+    let Session { service, mut host, .. } = Fixture::new()
+        .key(keys::ORGANIZATION)
+        .all_tools()
+        .variables(&[("TAS_PROJECTS", "demo,arena")])
+        .open()
+        .await;
     let error = host.fail("list_knowledge_files", json!({})).await;
 
     assert_eq!(
@@ -117,20 +122,21 @@ async fn an_organization_key_names_the_project() {
 
 #[tokio::test]
 async fn a_key_of_another_project_is_refused() {
-    let (_service, mut host) = open(keys::ARENA, &[]).await;
+    let Session { service: _service, mut host, .. } =
+        Fixture::new().key(keys::ARENA).all_tools().open().await;
     let error = host.fail("list_knowledge_files", json!({"project_id": "demo"})).await;
     assert_eq!((&error["code"], &error["status"]), (&json!("permission_denied"), &json!(403)));
 }
 
 #[tokio::test]
-async fn a_hostile_project_stays_one_segment() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[]).await;
+async fn a_hostile_project_is_one_encoded_segment() {
+    let Session { service, mut host, .. } = Fixture::new().key(keys::ORGANIZATION).all_tools().open().await;
     host.fail("list_knowledge_files", json!({"project_id": "demo/agent?x"})).await;
     assert_eq!(service.requests().await, ["GET /file-storage/demo%2Fagent%3Fx 403"]);
 }
 
 #[tokio::test]
-async fn the_key_and_nothing_of_the_main_api_goes_to_the_knowledge_host() {
+async fn the_knowledge_host_gets_the_key_and_the_main_api_gets_no_request() {
     let answer = "{\"sections\": []}";
     let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{answer}", answer.len());
     let mut peer = Peer::answering(answer).await;

@@ -1,22 +1,21 @@
-//! The installer of Minions: an address, and nothing downloaded (specification, GET minions/download).
+//! The installer of Minions: the tool answers with its address and downloads nothing (specification, GET
+//! minions/download).
 
 use jiff::{Timestamp, ToSpan};
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
 
-use crate::support::{host::Host, peer::Peer, service::Service};
+use crate::support::{
+    fixture::{Fixture, Session},
+    host::Host,
+    peer::Peer,
+};
 
 const TOOL: &str = "get_minion_download";
 
-/// A platform that there is an installer for.
+/// Arguments for a platform that has an installer.
 fn linux() -> Value {
     json!({"platform": "linux-x86_64"})
-}
-
-async fn open(key: &str, variables: &[(&str, &str)]) -> (Service, Host) {
-    let service = Service::start().await;
-    let host = Host::open(&service.settings(key, variables)).await;
-    (service, host)
 }
 
 /// A service that redirects to `location`, and a server in front of it.
@@ -29,7 +28,7 @@ async fn redirecting(location: &str) -> (Peer, Host) {
 
 #[tokio::test]
 async fn each_platform_has_an_address_that_works_without_a_key_for_a_day() {
-    let (service, mut host) = open(keys::DEMO, &[]).await;
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     for platform in ["windows-x86_64", "linux-x86_64", "darwin-aarch64"] {
         let installer = host.succeed(TOOL, json!({"platform": platform})).await;
         let address = installer["download_url"].as_str().expect("an address");
@@ -53,36 +52,38 @@ async fn the_redirect_is_not_followed_and_storage_gets_no_key() {
 }
 
 #[tokio::test]
-async fn the_expiry_is_what_the_address_says_or_a_day_from_now() {
+async fn the_expiry_is_taken_from_the_address_or_is_a_day_from_now() {
     let stated =
         "https://storage.example/minion.exe?X-Amz-Date=20260302T091500Z&X-Amz-Expires=3600&X-Amz-Signature=a";
     let (_peer, mut host) = redirecting(&format!("location: {stated}\r\n")).await;
 
     assert_eq!(host.succeed(TOOL, linux()).await["expires_at"], "2026-03-02T10:15:00Z");
+
     for unstated in [
         "https://storage.example/minion/setup.exe?signature=abc",
         "https://storage.example/a?X-Amz-Date=yesterday&X-Amz-Expires=3600",
         "https://storage.example/a?X-Amz-Date=20260302T091500Z&X-Amz-Expires=soon",
     ] {
         let (_peer, mut host) = redirecting(&format!("location: {unstated}\r\n")).await;
-        let a_day_on = || Timestamp::now() + 24.hours();
-        let earliest = a_day_on() - 1.second();
+        // The real clock of this process decides, so that the expiry lies between two readings.
+        let in_a_day = || Timestamp::now() + 24.hours();
+        let earliest = in_a_day() - 1.second();
         let installer = host.succeed(TOOL, linux()).await;
         let expires: Timestamp = installer["expires_at"].as_str().expect("a time").parse().expect("ISO 8601");
-        assert!(earliest <= expires && expires <= a_day_on(), "{unstated}: {expires}");
+        assert!(earliest <= expires && expires <= in_a_day(), "{unstated}: {expires}");
         assert_eq!(installer["download_url"], unstated);
     }
 }
 
 #[tokio::test]
-async fn a_relative_address_is_one_of_the_service() {
+async fn a_relative_address_is_resolved_against_the_service() {
     let (peer, mut host) = redirecting("location: ../files/minion.zip?signature=abc\r\n").await;
     let expected = format!("http://{}/api/v1/files/minion.zip?signature=abc", peer.address());
     assert_eq!(host.succeed(TOOL, linux()).await["download_url"], expected);
 }
 
 #[tokio::test]
-async fn a_redirect_to_nowhere_is_no_answer() {
+async fn a_redirect_without_a_usable_address_is_a_bad_response() {
     for location in [
         "",
         "location: https://\r\n",
@@ -91,6 +92,7 @@ async fn a_redirect_to_nowhere_is_no_answer() {
         "location: javascript:alert(1)\r\n",
     ] {
         let (_peer, mut host) = redirecting(location).await;
+
         let error = host.fail(TOOL, linux()).await;
         assert_eq!((&error["code"], &error["status"]), (&json!("bad_response"), &json!(307)), "{location}");
         let message = error["message"].as_str().expect("a message");
@@ -99,7 +101,7 @@ async fn a_redirect_to_nowhere_is_no_answer() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_redirect_is_none() {
+async fn an_answer_that_is_no_redirect_is_a_bad_response() {
     let peer = Peer::answering("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").await;
     let error = Host::open(&peer.settings(keys::DEMO, &[])).await.fail(TOOL, linux()).await;
     assert_eq!(error["status"], 200, "{error}");
@@ -107,9 +109,10 @@ async fn an_answer_that_is_no_redirect_is_none() {
 }
 
 #[tokio::test]
-async fn an_organization_key_is_tried_and_its_refusal_explained() {
+async fn the_refusal_of_an_organization_key_is_explained() {
     for variables in [&[][..], &[("TAS_PROJECT_ID", "demo")], &[("TAS_PROJECTS", "demo,arena")]] {
-        let (service, mut host) = open(keys::ORGANIZATION, variables).await;
+        let Session { service, mut host, .. } =
+            Fixture::new().key(keys::ORGANIZATION).variables(variables).open().await;
         let error = host.fail(TOOL, linux()).await;
         assert_eq!((&error["code"], &error["status"]), (&json!("unauthenticated"), &json!(401)));
         assert!(error["hint"].as_str().expect("a hint").contains("project keys"), "{error}");
@@ -118,8 +121,8 @@ async fn an_organization_key_is_tried_and_its_refusal_explained() {
 }
 
 #[tokio::test]
-async fn the_permission_is_named() {
-    let (_service, mut host) = open(keys::READ_ONLY, &[]).await;
+async fn the_required_permission_is_named() {
+    let Session { service: _service, mut host, .. } = Fixture::new().key(keys::READ_ONLY).open().await;
     let error = host.fail(TOOL, linux()).await;
     assert_eq!(error["code"], "permission_denied");
     assert_eq!(error["details"]["required_permission"], "project:manage-minions");
@@ -127,7 +130,7 @@ async fn the_permission_is_named() {
 
 #[tokio::test]
 async fn an_unknown_platform_is_refused_before_any_request() {
-    let (service, mut host) = open(keys::DEMO, &[]).await;
+    let Session { service, mut host, .. } = Fixture::new().open().await;
     let rule = "platform: must be one of windows-x86_64, linux-x86_64, darwin-aarch64";
     assert_eq!(host.violations(TOOL, json!({"platform": "amiga"})).await, [rule]);
     assert_eq!(host.violations(TOOL, json!({})).await, ["platform: is required"]);
@@ -135,16 +138,16 @@ async fn an_unknown_platform_is_refused_before_any_request() {
 }
 
 #[tokio::test]
-async fn what_the_service_says_of_a_failure_is_kept() {
+async fn error_details_of_the_service_are_kept() {
     let failures = [
         (400, "rejected", "unsupported platform"),
         (404, "not_found", "no release available"),
         (500, "service_unavailable", "invalid release metadata"),
         (503, "service_unavailable", "minion downloads unavailable"),
     ];
-    for (status, code, words) in failures {
-        let (service, mut host) = open(keys::DEMO, &[]).await;
-        let body = json!({"error": words, "code": "SOME_CODE", "details": {"platform": "amiga"}});
+    for (status, code, service_error) in failures {
+        let Session { service, mut host, .. } = Fixture::new().open().await;
+        let body = json!({"error": service_error, "code": "SOME_CODE", "details": {"platform": "amiga"}});
         let headers = json!({"retry-after": "0"});
 
         service
@@ -156,7 +159,10 @@ async fn what_the_service_says_of_a_failure_is_kept() {
 
         let details = &error["details"];
 
-        assert_eq!((&details["service_error"], &details["code"]), (&json!(words), &json!("SOME_CODE")));
+        assert_eq!(
+            (&details["service_error"], &details["code"]),
+            (&json!(service_error), &json!("SOME_CODE"))
+        );
         assert_eq!(details["details"], json!({"platform": "amiga"}));
         assert_eq!(service.requests().await.len(), if status == 503 { 4 } else { 1 });
     }

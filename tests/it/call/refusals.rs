@@ -1,28 +1,26 @@
-//! Arguments that mean nothing, something else, or harm.
+//! Arguments that are refused before any request.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::{keys, seed};
+use tas_mcp::sandbox::seed;
 
-use crate::support::{host::Host, service::Service};
+use crate::support::fixture::{Fixture, Session};
 
 mod coercions;
 mod ids;
 
-/// Far more than the check of any arguments may take.
-const PROMPTLY: Duration = Duration::from_secs(5);
+/// Upper bound for the check of arguments; far above the time that it takes.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
 
-async fn open(key: &str) -> (Service, Host) {
-    let service = Service::start().await;
-    let host =
-        Host::open(&service.settings(key, &[("TAS_PROJECTS", "demo,arena"), ("TAS_TOOLSETS", "all")])).await;
-    (service, host)
+/// All tools, and both projects of the sandbox for an organization key.
+fn fixture() -> Fixture {
+    Fixture::new().all_tools().variables(&[("TAS_PROJECTS", "demo,arena")])
 }
 
 #[tokio::test]
-async fn arguments_that_break_the_schema_are_refused_with_their_place() {
-    let (service, mut host) = open(keys::DEMO).await;
+async fn arguments_that_break_the_schema_are_refused_with_their_path() {
+    let Session { service, mut host, .. } = fixture().open().await;
     let uuid = "must be a UUID such as 3f2b8c1e-7a4d-4e59-9b60-1c2d3e4f5a6b";
     let cases = [
         ("get_run", json!({}), "run_id: is required".to_owned()),
@@ -63,7 +61,7 @@ async fn arguments_that_break_the_schema_are_refused_with_their_place() {
 
 #[tokio::test]
 async fn an_unknown_argument_is_answered_with_the_nearest_one() {
-    let (service, mut host) = open(keys::DEMO).await;
+    let Session { service, mut host, .. } = fixture().open().await;
     let cases = [
         ("get_run", "multiplayer_run_id", "run_id"),
         ("get_run", "runId", "run_id"),
@@ -88,8 +86,8 @@ async fn an_unknown_argument_is_answered_with_the_nearest_one() {
 }
 
 #[tokio::test]
-async fn contradictions_are_refused() {
-    let (service, mut host) = open(keys::DEMO).await;
+async fn contradictory_arguments_are_refused() {
+    let Session { service, mut host, .. } = fixture().open().await;
     let both = json!({"folder_path": "Levels", "folder_id": seed::FOLDER_LEVELS});
     let found = host.violations("list_tests", both).await;
     assert_eq!(found, ["folder_path: `folder_path` and `folder_id` cannot be combined"]);
@@ -97,8 +95,8 @@ async fn contradictions_are_refused() {
 }
 
 #[tokio::test]
-async fn endless_values_are_refused_promptly() {
-    let (service, mut host) = open(keys::DEMO).await;
+async fn huge_values_are_refused_within_the_time_limit() {
+    let Session { service, mut host, .. } = fixture().open().await;
     let megabyte = "x".repeat(1 << 20);
     let many = |count: usize| Value::from((0..count).map(|number| format!("r{number}")).collect::<Vec<_>>());
     let cases = [
@@ -115,7 +113,7 @@ async fn endless_values_are_refused_promptly() {
     ];
 
     for (tool, arguments) in cases {
-        let refused = tokio::time::timeout(PROMPTLY, host.fail(tool, arguments)).await.expect("in time");
+        let refused = tokio::time::timeout(TIME_LIMIT, host.fail(tool, arguments)).await.expect("in time");
         assert_eq!(refused["code"], "invalid_arguments", "{tool}");
         let listed = refused["details"]["violations"].as_array().map_or(0, Vec::len);
         assert!((1..=50).contains(&listed) && refused.to_string().len() < 20_000, "{tool}: {listed}");
@@ -123,5 +121,6 @@ async fn endless_values_are_refused_promptly() {
 
     assert_eq!(service.requests().await, [""; 0]);
 
+    // The server still answers after these values.
     host.succeed("list_runs", json!({})).await;
 }

@@ -1,21 +1,22 @@
-//! What becomes of answers that are longer than a reply may be, or hold what nobody sees.
+//! Answers that are longer than a reply may be, or that hold hidden characters.
 
 use serde_json::{Value, json};
-use tas_mcp::{mcp::published_tool, sandbox::keys, tools::catalog};
+use tas_mcp::{mcp::published_tool, tools::catalog};
 
-use crate::support::{host::Host, service::Service};
+use crate::support::fixture::{Fixture, Session};
 
 mod selecting;
 
-const MOST: usize = 4_000;
+const MAX_CHARS: usize = 4_000;
 
 const ID: &str = "00000000-0000-4000-8000-000000000000";
 
-/// The reply of a tool to this answer of the service, with replies limited to [`MOST`] characters.
+/// The reply of a tool to this answer of the service, with replies limited to [`MAX_CHARS`] characters.
 async fn reply(operation: &str, arguments: Value, answer: Value) -> Value {
-    let service = Service::start().await;
-    let limit = MOST.to_string();
-    let mut host = Host::open(&service.settings(keys::DEMO, &[("TAS_MAX_REPLY_CHARS", &limit)])).await;
+    let limit = MAX_CHARS.to_string();
+    let fixture = Fixture::new().variables(&[("TAS_MAX_REPLY_CHARS", &limit)]);
+    let Session { service, mut host, .. } = fixture.open().await;
+
     service.fault(json!({"operation": operation, "body": answer})).await;
     host.succeed(operation, arguments).await
 }
@@ -25,28 +26,28 @@ fn length(reply: &Value) -> usize {
 }
 
 #[tokio::test]
-async fn a_reply_that_fits_is_whole() {
+async fn a_reply_within_the_limit_is_unchanged() {
     let answer = json!({"multiplayer_run_id": "x", "players": [{"steps": ["s".repeat(3_000)]}]});
     let reply = reply("get_run", json!({"run_id": "x"}), answer.clone()).await;
     assert_eq!(reply, answer);
 }
 
 #[tokio::test]
-async fn a_long_list_is_cut_between_records_and_says_how_to_go_on() {
+async fn a_long_list_is_cut_between_records_with_a_hint_how_to_continue() {
     let records: Vec<_> = (0..100).map(|index| json!({"id": index, "name": "n".repeat(90)})).collect();
     let pagination = json!({"page": 0, "page_size": 100, "total_count": 150, "total_pages": 2});
     let reply =
         reply("list_tests", json!({"page_size": 100}), json!({"data": records, "pagination": pagination}))
             .await;
 
-    assert!(length(&reply) <= MOST, "{}", length(&reply));
+    assert!(length(&reply) <= MAX_CHARS, "{}", length(&reply));
 
     let kept = reply["data"].as_array().expect("records");
 
     assert!(kept.len() > 10);
     assert_eq!(kept.as_slice(), &records[..kept.len()]);
     assert_eq!(reply["pagination"], pagination);
-    assert_eq!(reply.get("next"), None, "it would skip what was cut");
+    assert_eq!(reply.get("next"), None, "the next page would skip the records that were cut");
 
     let cut = &reply["truncated"]["cuts"][0];
 
@@ -58,7 +59,7 @@ async fn a_long_list_is_cut_between_records_and_says_how_to_go_on() {
 }
 
 #[tokio::test]
-async fn what_is_said_of_a_cut_names_only_arguments_that_the_tool_takes() {
+async fn the_hint_of_a_cut_names_only_arguments_of_the_tool() {
     let records: Vec<_> = (0..100).map(|index| json!({"id": index, "title": "n".repeat(90)})).collect();
     let pagination = json!({"page": 0, "page_size": 100, "total_count": 150, "total_pages": 2});
     let bugs = json!({"data": records, "pagination": pagination});
@@ -84,21 +85,22 @@ async fn what_is_said_of_a_cut_names_only_arguments_that_the_tool_takes() {
 }
 
 #[tokio::test]
-async fn a_page_has_no_next_one_where_the_tool_takes_none() {
+async fn a_tool_without_paging_names_no_next_page() {
+    // The service has a second page, although the tool cannot request it.
     let pagination = json!({"page": 0, "page_size": 1, "total_count": 2, "total_pages": 2});
     let answer = json!({"data": [{"id": "x", "bug_id": "x"}], "pagination": pagination});
     assert_eq!(reply("list_run_bugs", json!({"run_id": "x"}), answer.clone()).await, answer);
 }
 
 #[tokio::test]
-async fn a_long_record_loses_the_ends_of_its_longest_lists_first() {
+async fn a_long_record_is_cut_at_the_ends_of_its_longest_lists_first() {
     let steps: Vec<_> =
         (0..200).map(|index| json!({"step_number": index, "report": "ok ".repeat(20)})).collect();
     let answer =
         json!({"multiplayer_run_id": "x", "tags": ["a", "b"], "players": [{"id": "x-1", "steps": steps}]});
     let reply = reply("get_run", json!({"run_id": "x"}), answer).await;
 
-    assert!(length(&reply) <= MOST, "{}", length(&reply));
+    assert!(length(&reply) <= MAX_CHARS, "{}", length(&reply));
 
     let kept = reply["players"][0]["steps"].as_array().expect("steps").len();
 
@@ -112,12 +114,12 @@ async fn a_long_record_loses_the_ends_of_its_longest_lists_first() {
 }
 
 #[tokio::test]
-async fn then_its_longest_strings_are_cut_and_the_cut_is_marked() {
+async fn the_longest_strings_of_a_record_are_cut_next_with_a_mark() {
     let answer =
         json!({"multiplayer_run_id": "x", "template_data": {"a/b~c": "é".repeat(9_000), "short": "kept"}});
     let reply = reply("get_run", json!({"run_id": "x"}), answer).await;
 
-    assert!(length(&reply) <= MOST, "{}", length(&reply));
+    assert!(length(&reply) <= MAX_CHARS, "{}", length(&reply));
 
     let text = reply["template_data"]["a/b~c"].as_str().expect("text");
 
@@ -130,7 +132,7 @@ async fn then_its_longest_strings_are_cut_and_the_cut_is_marked() {
 }
 
 #[tokio::test]
-async fn hidden_characters_are_taken_out_of_texts() {
+async fn hidden_characters_are_removed_from_texts() {
     let hostile =
         "Ship\u{202e}gnp\u{202c} \u{e0041}it\u{200b}\u{1b}[31m\u{0}\n\tnow \u{1f469}\u{200d}\u{1f680}";
     let answer = json!({"multiplayer_run_id": "x", "test": {"name": hostile}});

@@ -1,9 +1,9 @@
 //! Starting and stopping runs, as callers of the tools see it (specification, POST runs; supplement 2.1, 2.6, 4.6).
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::{keys, seed};
+use tas_mcp::sandbox::seed;
 
-use crate::support::{host::Host, service::Service};
+use crate::support::fixture::{Fixture, Session};
 
 mod answers;
 mod options;
@@ -11,14 +11,12 @@ mod plans;
 mod rules;
 mod stopping;
 
-/// A server with the key of `demo`.
-async fn open() -> (Service, Host) {
-    let service = Service::start().await;
-    let host = Host::open(&service.settings(keys::DEMO, &[("TAS_CONFIRM", "never")])).await;
-    (service, host)
+/// A server that starts many runs at once without a confirmation.
+fn fixture() -> Fixture {
+    Fixture::new().variables(&[("TAS_CONFIRM", "never")])
 }
 
-/// A start that breaks no rule, with these members added.
+/// A start that breaks no rule, with these arguments added.
 fn start_with(more: Value) -> Value {
     merged(
         json!({"multiplayer_test_id": seed::TEST_PASSES, "deployment_config_id": seed::CONFIG_WINDOWS}),
@@ -40,9 +38,9 @@ async fn assert_refused(tool: &str, cases: &[(Value, &[&str])]) {
     assert_all_refused(tool, cases.iter().map(owned)).await;
 }
 
-/// As [`assert_refused`], for violations that are put together.
+/// As [`assert_refused`], for violations that a test composes.
 async fn assert_all_refused(tool: &str, cases: impl IntoIterator<Item = (Value, Vec<String>)>) {
-    let (service, mut host) = open().await;
+    let Session { service, mut host, .. } = fixture().open().await;
     for (arguments, expected) in cases {
         assert_eq!(host.violations(tool, arguments.clone()).await, expected, "{arguments}");
     }

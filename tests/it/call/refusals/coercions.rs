@@ -1,4 +1,4 @@
-//! Values whose meaning is plain, though they are not of the stated type: hosts send them (`design.md` 5).
+//! Values of another type than the stated one, whose meaning is clear. Some hosts send them (`design.md` 5).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
@@ -9,7 +9,7 @@ use crate::support::{host::Host, peer::Peer};
 const ANSWER: &str = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{\"data\": [], \"ok\": true}";
 
 /// The request that a call sends: its first line without version, and its body.
-async fn sent(tool: &str, arguments: Value) -> (String, Value) {
+async fn sent_request(tool: &str, arguments: Value) -> (String, Value) {
     let mut peer = Peer::answering(ANSWER).await;
     let mut host = Host::open(&peer.settings(keys::DEMO, &[])).await;
     host.succeed(tool, arguments).await;
@@ -22,7 +22,7 @@ async fn sent(tool: &str, arguments: Value) -> (String, Value) {
 }
 
 #[tokio::test]
-async fn queries_are_sent_as_they_are_meant() {
+async fn values_of_a_query_are_coerced_to_their_type() {
     for (arguments, query) in [
         (json!({"page": "3"}), "page=3"),
         (json!({"page": 3.0}), "page=3"),
@@ -37,14 +37,15 @@ async fn queries_are_sent_as_they_are_meant() {
         (json!({"test_type": 5}), "test_type=5"),
         (json!({"page": null, "tags": null, "page_size": 7}), "page_size=7"),
     ] {
-        let (line, _) = sent("list_runs", arguments.clone()).await;
+        let (line, _) = sent_request("list_runs", arguments.clone()).await;
         assert_eq!(line, format!("GET /runs?{query}"), "{arguments}");
     }
-    assert_eq!(sent("list_runs", json!({"page": null, "project_id": null})).await.0, "GET /runs");
+
+    assert_eq!(sent_request("list_runs", json!({"page": null, "project_id": null})).await.0, "GET /runs");
 }
 
 #[tokio::test]
-async fn bodies_are_sent_as_they_are_meant() {
+async fn values_of_a_body_are_coerced_to_their_type() {
     let base =
         json!({"multiplayer_test_id": seed::TEST_PASSES, "deployment_config_id": seed::CONFIG_WINDOWS});
     let with = |name: &str, value: Value| {
@@ -53,7 +54,7 @@ async fn bodies_are_sent_as_they_are_meant() {
         arguments
     };
 
-    for (name, given, meant) in [
+    for (name, given, expected) in [
         ("retries", json!("2"), json!(2)),
         ("render_templates", json!("False"), json!(false)),
         ("additional_tags", json!("nightly"), json!(["nightly"])),
@@ -68,27 +69,27 @@ async fn bodies_are_sent_as_they_are_meant() {
             json!({"1": {"deployment_config_id": seed::CONFIG_IPHONE}}),
         ),
     ] {
-        let (line, body) = sent("start_run", with(name, given)).await;
-        assert_eq!((line.as_str(), body), ("POST /runs", with(name, meant)), "{name}");
+        let (line, body) = sent_request("start_run", with(name, given)).await;
+        assert_eq!((line.as_str(), body), ("POST /runs", with(name, expected)), "{name}");
     }
 
-    let (_, body) = sent("start_run", with("name", Value::Null)).await;
+    let (_, body) = sent_request("start_run", with("name", Value::Null)).await;
 
-    assert_eq!(body, base, "null is as good as absent");
+    assert_eq!(body, base, "null counts as absent");
 
-    let (_, body) = sent("stop_runs", json!({"job_ids": seed::JOB_RUNNING})).await;
+    let (_, body) = sent_request("stop_runs", json!({"job_ids": seed::JOB_RUNNING})).await;
 
     assert_eq!(body, json!({"job_ids": [seed::JOB_RUNNING]}));
 }
 
 #[tokio::test]
-async fn free_data_is_sent_as_it_is() {
+async fn free_data_is_sent_unchanged() {
     let data = json!({"count": "3", "gone": null, "list": "[1]"});
     let arguments = json!({
         "multiplayer_test_id": seed::TEST_PASSES, "deployment_config_id": seed::CONFIG_WINDOWS,
         "render_templates": true, "template_data": data,
     });
-    let (_, body) = sent("start_run", arguments).await;
+    let (_, body) = sent_request("start_run", arguments).await;
 
     assert_eq!(body["template_data"], data);
 }

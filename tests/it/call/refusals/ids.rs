@@ -1,11 +1,12 @@
-//! Ids that are none.
+//! Impossible ids, and ids of unusual characters.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
-use super::open;
+use super::fixture;
+use crate::support::fixture::Session;
 
-/// Every tool that takes an id of any form, and the argument that holds it.
+/// Every tool that accepts ids of any form, with the argument of the id.
 const TOOLS: [(&str, &str); 7] = [
     ("get_run", "run_id"),
     ("get_live_run", "run_id"),
@@ -22,10 +23,10 @@ fn arguments(name: &str, id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn an_id_that_cannot_be_one_is_refused_before_any_request() {
+async fn an_impossible_id_is_refused_before_any_request() {
     let megabyte = "x".repeat(1 << 20);
     for key in [keys::DEMO, keys::ORGANIZATION] {
-        let (service, mut host) = open(key).await;
+        let Session { service, mut host, .. } = fixture().key(key).open().await;
         for id in ["", " ", "\t\n", ".", "..", &megabyte] {
             for (tool, name) in TOOLS {
                 let found = host.violations(tool, arguments(name, id)).await;
@@ -43,9 +44,9 @@ async fn an_id_that_cannot_be_one_is_refused_before_any_request() {
 }
 
 #[tokio::test]
-async fn an_odd_id_is_unknown_and_nothing_else() {
+async fn an_unusual_id_is_unknown() {
     for (key, code) in [(keys::DEMO, "project_not_resolved"), (keys::ORGANIZATION, "project_not_resolved")] {
-        let (service, mut host) = open(key).await;
+        let Session { service, mut host, .. } = fixture().key(key).open().await;
         for id in ["a/b", "../jobs", "?state=all", "%2e%2e", "%", "a b", "#", "\u{0}", "💥", "hui4d9ilmby-1"]
         {
             for (tool, name) in TOOLS {
@@ -62,8 +63,8 @@ async fn an_odd_id_is_unknown_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn without_a_look_up_the_service_refuses_odd_ids() {
-    let (service, mut host) = open(keys::DEMO).await;
+async fn without_a_look_up_the_service_refuses_unusual_ids() {
+    let Session { service, mut host, .. } = fixture().open().await;
     for id in ["a/b", "../jobs", "?state=all", "%2e%2e", "\u{0}"] {
         for (tool, name) in TOOLS.into_iter().filter(|(tool, _)| *tool != "get_test_plan_execution") {
             let mut arguments = arguments(name, id);

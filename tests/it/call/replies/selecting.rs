@@ -1,20 +1,9 @@
-//! What a caller asks for with `fields`, and how it finds the next page.
+//! Selection of fields with `fields`, and the reference to the next page.
 
 use serde_json::{Value, json};
-use tas_mcp::{
-    call::reply::Selection,
-    mcp::published_tool,
-    sandbox::{keys, seed},
-    tools::catalog,
-};
+use tas_mcp::{call::reply::Selection, mcp::published_tool, sandbox::seed, tools::catalog};
 
-use crate::support::{host::Host, service::Service};
-
-async fn open() -> (Service, Host) {
-    let service = Service::start().await;
-    let host = Host::open(&service.settings(keys::DEMO, &[("TAS_TOOLSETS", "all")])).await;
-    (service, host)
-}
+use crate::support::fixture::{Fixture, Session};
 
 #[test]
 fn every_tool_that_reads_takes_fields_and_no_other_does() {
@@ -26,9 +15,9 @@ fn every_tool_that_reads_takes_fields_and_no_other_does() {
 }
 
 #[tokio::test]
-async fn only_what_was_asked_for_comes_back_in_the_order_of_the_service() {
-    let (_service, mut host) = open().await;
-    let whole = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
+async fn only_selected_fields_are_returned_in_the_order_of_the_service() {
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
+    let complete = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
     let fields = ["test.name", "players.steps.run_result", "result"];
     let reply = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED, "fields": fields})).await;
     let steps = |run: &Value| {
@@ -38,14 +27,14 @@ async fn only_what_was_asked_for_comes_back_in_the_order_of_the_service() {
     let names: Vec<_> = reply.as_object().expect("an object").keys().collect();
 
     assert_eq!(names, ["result", "test", "players"]);
-    assert_eq!(reply["result"], whole["result"]);
-    assert_eq!(reply["test"], json!({"name": whole["test"]["name"]}));
-    assert_eq!(reply["players"][0], json!({"steps": steps(&whole)}));
+    assert_eq!(reply["result"], complete["result"]);
+    assert_eq!(reply["test"], json!({"name": complete["test"]["name"]}));
+    assert_eq!(reply["players"][0], json!({"steps": steps(&complete)}));
 }
 
 #[tokio::test]
-async fn fields_of_records_may_leave_out_the_list_and_paging_stays() {
-    let (_service, mut host) = open().await;
+async fn names_of_record_fields_may_omit_the_list_and_paging_is_kept() {
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
     for names in [json!(["name"]), json!(["data.name"]), json!("name"), json!("[\"data.name\"]")] {
         let page = host.succeed("list_tests", json!({"page_size": 2, "fields": names})).await;
         let records = page["data"].as_array().expect("records");
@@ -56,8 +45,8 @@ async fn fields_of_records_may_leave_out_the_list_and_paging_stays() {
 }
 
 #[tokio::test]
-async fn the_list_may_be_left_out_wherever_an_answer_holds_one() {
-    let mut seen = 0;
+async fn names_may_omit_the_list_for_every_tool_that_answers_with_one() {
+    let mut count = 0;
     for tool in catalog::tools().filter(|tool| tool.takes_fields()) {
         let schema = &tool.output_schema()["properties"];
         let Some(known) = schema["data"]["items"]["properties"].as_object() else { continue };
@@ -69,25 +58,25 @@ async fn the_list_may_be_left_out_wherever_an_answer_holds_one() {
             answer["data"][record][name] = json!(format!("{name} {record}"));
         }
 
-        let whole = answer.clone();
+        let complete = answer.clone();
         Selection::parse(&tool, &names).expect("names").apply(&mut answer);
 
-        assert_eq!(answer, whole, "{}", tool.name);
+        assert_eq!(answer, complete, "{}", tool.name);
 
-        seen += 1;
+        count += 1;
     }
 
-    assert!(seen > 10, "{seen}");
+    assert!(count > 10, "{count}");
 
-    let (_service, mut host) = open().await;
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
     let page = host.succeed("list_run_bugs", json!({"run_id": seed::RUN_FAILED, "fields": ["title"]})).await;
 
     assert!(page["data"][0]["title"].is_string() && page.get("fields_not_found").is_none(), "{page}");
 }
 
 #[tokio::test]
-async fn a_name_that_is_not_there_is_said() {
-    let (_service, mut host) = open().await;
+async fn names_that_are_not_found_are_reported() {
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
     let fields = ["result", "test.nmae", "nothing.at.all"];
     let reply = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED, "fields": fields})).await;
     assert_eq!(reply["fields_not_found"], json!(["test.nmae", "nothing"]));
@@ -96,8 +85,8 @@ async fn a_name_that_is_not_there_is_said() {
 }
 
 #[tokio::test]
-async fn names_that_are_none_are_refused_together_with_what_else_is_wrong() {
-    let (service, mut host) = open().await;
+async fn invalid_names_are_refused_together_with_other_violations() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
     let arguments = json!({"fields": ["name", "", "a..b"], "page_size": 0});
     let found = host.violations("list_tests", arguments).await;
     let paths: Vec<_> = found.iter().filter_map(|one| one.split(':').next()).collect();
@@ -115,17 +104,17 @@ async fn names_that_are_none_are_refused_together_with_what_else_is_wrong() {
 }
 
 #[tokio::test]
-async fn a_page_says_how_to_get_the_next_one_until_there_is_none() {
-    let (_service, mut host) = open().await;
-    let (mut page, mut seen) = (0, 0);
+async fn every_page_but_the_last_names_the_next_page() {
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
+    let (mut page, mut count) = (0, 0);
 
     loop {
         let reply = host.succeed("list_tests", json!({"page": page, "page_size": 3, "fields": ["id"]})).await;
-        seen += reply["data"].as_array().expect("records").len();
+        count += reply["data"].as_array().expect("records").len();
 
         let total = reply["pagination"]["total_pages"].as_u64().expect("pages");
         let Some(next) = reply.get("next") else {
-            assert_eq!(seen as u64, reply["pagination"]["total_count"].as_u64().expect("records"));
+            assert_eq!(count as u64, reply["pagination"]["total_count"].as_u64().expect("records"));
             break;
         };
 
@@ -138,13 +127,15 @@ async fn a_page_says_how_to_get_the_next_one_until_there_is_none() {
 }
 
 #[tokio::test]
-async fn a_picture_that_was_not_asked_for_is_not_delivered() {
-    let (_service, mut host) = open().await;
-    for (fields, shown) in [(json!(["players.current_step"]), false), (json!(["players.screenshot"]), true)] {
+async fn a_picture_is_delivered_only_if_its_field_is_selected() {
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
+    for (fields, is_delivered) in
+        [(json!(["players.current_step"]), false), (json!(["players.screenshot"]), true)]
+    {
         let arguments = json!({"run_id": seed::RUN_RUNNING, "fields": fields});
         let result = host.call("get_live_run", arguments).await;
         let content = result["content"].as_array().expect("content");
         let found = content.iter().any(|block| block["type"] == "image");
-        assert_eq!(found, shown, "{fields}: {} blocks", content.len());
+        assert_eq!(found, is_delivered, "{fields}: {} blocks", content.len());
     }
 }

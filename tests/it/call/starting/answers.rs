@@ -1,9 +1,10 @@
-//! What a start answers: in full, in part, not at all.
+//! Answers to a start that succeeds on all, on some, or on none of the devices.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;
 
-use super::{merged, open, start_with};
+use super::{fixture, merged, start_with};
+use crate::support::fixture::Session;
 
 const ALL: &str = "run_on_all_configured_devices";
 
@@ -23,8 +24,8 @@ fn on_all_devices_of(config: &str) -> [Value; 3] {
 }
 
 #[tokio::test]
-async fn each_source_answers_its_own_ids() {
-    let (_service, mut host) = open().await;
+async fn the_answer_to_each_source_has_the_ids_of_that_source() {
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     let config = json!({"deployment_config_id": seed::CONFIG_WINDOWS});
     let saved = host.succeed("start_run", start_with(json!({}))).await;
 
@@ -47,9 +48,10 @@ async fn each_source_answers_its_own_ids() {
 }
 
 #[tokio::test]
-async fn a_start_on_some_devices_is_a_success_that_shows_what_failed() {
-    let (service, mut host) = open().await;
+async fn a_start_on_some_devices_succeeds_and_shows_the_failed_devices() {
+    let Session { service, mut host, .. } = fixture().open().await;
     for arguments in on_all_devices_of(seed::CONFIG_PHONES_ONE_BROKEN) {
+        // The service names the rows differently for a start from instructions.
         let rows = if arguments["instructions"].is_null() { "results" } else { "device_runs" };
         let started = host.succeed("start_run", arguments).await;
 
@@ -70,8 +72,8 @@ async fn a_start_on_some_devices_is_a_success_that_shows_what_failed() {
 }
 
 #[tokio::test]
-async fn a_start_on_no_device_is_a_failure_that_keeps_the_results() {
-    let (service, mut host) = open().await;
+async fn a_start_on_no_device_fails_and_keeps_the_results() {
+    let Session { service, mut host, .. } = fixture().open().await;
     for arguments in on_all_devices_of(seed::CONFIG_PHONES_ALL_BROKEN) {
         let rows = if arguments["instructions"].is_null() { "results" } else { "device_runs" };
         let error = host.fail("start_run", arguments).await;
@@ -85,16 +87,16 @@ async fn a_start_on_no_device_is_a_failure_that_keeps_the_results() {
 }
 
 #[tokio::test]
-async fn instances_count_for_each_device() {
-    let (_service, mut host) = open().await;
+async fn instances_are_started_on_each_device() {
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     let arguments = json!({"deployment_config_id": seed::CONFIG_PHONES, ALL: true, "instances": 2});
     let started = host.succeed("start_run", start_with(arguments)).await;
     assert_eq!((count(&started["job_ids"]), &started["requested_count"]), (6, &json!(6)));
 }
 
 #[tokio::test]
-async fn what_only_the_service_can_know_is_refused_with_its_words() {
-    let (_service, mut host) = open().await;
+async fn refusals_of_the_service_keep_its_message() {
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     let two = json!({"multiplayer_test_id": seed::TEST_TWO_PLAYERS});
     let phone = json!({"deployment_config_id": seed::CONFIG_PRIVATE_PHONE});
     let cases = [
@@ -128,10 +130,10 @@ async fn what_only_the_service_can_know_is_refused_with_its_words() {
         ),
     ];
 
-    for (arguments, status, words) in cases {
+    for (arguments, status, expected) in cases {
         let error = host.fail("start_run", arguments).await;
         assert_eq!(error["status"], status);
-        let said = error["details"]["service_error"].as_str().unwrap();
-        assert!(said.starts_with(words), "{said}");
+        let service_error = error["details"]["service_error"].as_str().unwrap();
+        assert!(service_error.starts_with(expected), "{service_error}");
     }
 }

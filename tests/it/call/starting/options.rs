@@ -3,11 +3,13 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;
 
-use super::{assert_all_refused, assert_refused, merged, open, start_with};
+use super::{assert_all_refused, assert_refused, fixture, merged, start_with};
+use crate::support::fixture::Session;
 
-/// Values of `options` that are refused, and how.
-fn refused() -> [(Value, &'static [&'static str]); 9] {
+/// Values of `options` that are refused, with their violations.
+fn refused_options() -> [(Value, &'static [&'static str]); 9] {
     let position = |value| json!({"mobile_gpslocation": value, "mobile_geolocation": "Zurich"});
+
     [
         (json!({"mobile_gpslocation": "auto"}), &["mobile_gpslocation: `auto` needs `mobile_geolocation`"]),
         (
@@ -46,10 +48,10 @@ fn refused() -> [(Value, &'static [&'static str]); 9] {
 }
 
 #[tokio::test]
-async fn options_are_the_four_known_ones() {
+async fn only_the_four_known_options_are_accepted() {
     let plan = json!({"test_plan_id": seed::PLAN_SMOKE, "deployment_config_id": seed::CONFIG_WINDOWS});
     for (tool, base) in [("start_run", start_with(json!({}))), ("start_test_plan_run", plan)] {
-        let cases = refused().map(|(options, expected)| {
+        let cases = refused_options().map(|(options, expected)| {
             let expected = expected.iter().map(|violation| format!("options.{violation}")).collect();
             (merged(base.clone(), json!({"options": options})), expected)
         });
@@ -59,7 +61,7 @@ async fn options_are_the_four_known_ones() {
 
 #[tokio::test]
 async fn a_time_budget_is_refused_with_the_reason() {
-    let (service, mut host) = open().await;
+    let Session { service, mut host, .. } = fixture().open().await;
     for budget in ["min_seconds", "max_seconds"] {
         let found = host.violations("start_run", start_with(json!({"options": {budget: 60}}))).await;
         let reason =
@@ -71,13 +73,13 @@ async fn a_time_budget_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn positions_are_auto_or_strings() {
-    let (service, mut host) = open().await;
+async fn a_position_is_auto_or_an_object_of_strings() {
+    let Session { service, mut host, .. } = fixture().open().await;
     let accepted = [
         json!({"performance_monitoring": true, "mobile_auto_grant_permissions": false}),
         json!({"mobile_geolocation": "Portland, Oregon (US)", "mobile_gpslocation": "auto"}),
         json!({"mobile_gpslocation": {"lat": "47.3", "long": "8.5"}}),
-        // As some hosts send it.
+        // Some hosts send an object as a string of JSON.
         json!({"mobile_gpslocation": "{\"lat\": \"47.3\", \"long\": \"8.5\"}"}),
         json!({"mobile_gpslocation": null}),
         json!({}),
@@ -91,14 +93,14 @@ async fn positions_are_auto_or_strings() {
 }
 
 #[tokio::test]
-async fn template_data_needs_rendering() {
+async fn template_data_requires_render_templates() {
     let expected = ["template_data: `template_data` has an effect only with `render_templates: true`"];
     for more in [json!({}), json!({"render_templates": false})] {
         let arguments = start_with(merged(json!({"template_data": {"item": "key"}}), more));
         assert_refused("start_run", &[(arguments, &expected)]).await;
     }
 
-    let (_service, mut host) = open().await;
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     let arguments = json!({"template_data": {"item": "key"}, "render_templates": true});
     let started = host.succeed("start_run", start_with(arguments)).await;
     let job = host.succeed("get_job", json!({"job_id": started["job_ids"][0]})).await;

@@ -3,12 +3,13 @@
 use serde_json::json;
 use tas_mcp::sandbox::seed;
 
-use super::{assert_refused, open};
+use super::{assert_refused, fixture};
+use crate::support::fixture::Session;
 
 const TOOL: &str = "start_test_plan_run";
 
 #[tokio::test]
-async fn the_default_slot_or_slots_are_given() {
+async fn the_default_slot_or_a_list_of_slots_is_required() {
     let (plan, config) = (seed::PLAN_CROSS_PLATFORM, seed::CONFIG_WINDOWS);
     let slots = json!({"2": {"deployment_config_id": config}});
 
@@ -57,8 +58,8 @@ async fn all_devices_exclude_slots() {
 }
 
 #[tokio::test]
-async fn retries_and_instances_are_those_of_the_plan() {
-    let (service, mut host) = open().await;
+async fn retries_and_instances_are_no_arguments_of_a_plan() {
+    let Session { service, mut host, .. } = fixture().open().await;
     for name in ["retries", "instances", "name", "player_deployment_configs"] {
         let arguments =
             json!({"test_plan_id": seed::PLAN_SMOKE, "deployment_config_id": seed::CONFIG_WINDOWS, name: 1});
@@ -72,7 +73,7 @@ async fn retries_and_instances_are_those_of_the_plan() {
 
 #[tokio::test]
 async fn a_cross_platform_plan_starts_a_job_for_each_test_and_pins_builds() {
-    let (_service, mut host) = open().await;
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     let slots = json!({
         "1": {"deployment_config_id": seed::CONFIG_WINDOWS},
         "2": {"deployment_config_id": seed::CONFIG_PHONES, "build_id": seed::BUILD_ANDROID},
@@ -91,18 +92,18 @@ async fn a_cross_platform_plan_starts_a_job_for_each_test_and_pins_builds() {
 }
 
 #[tokio::test]
-async fn what_only_the_service_can_know_is_refused_with_its_words() {
-    let (_service, mut host) = open().await;
+async fn refusals_of_the_service_keep_its_message() {
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     let config = json!({"deployment_config_id": seed::CONFIG_WINDOWS});
     let cases = [
         (json!({"9": config, "2": config, "3": config}), "unknown slot: 9"),
         (json!({"1": config, "2": config}), "missing deployment config for slots: 3"),
     ];
 
-    for (slots, words) in cases {
+    for (slots, expected) in cases {
         let arguments = json!({"test_plan_id": seed::PLAN_CROSS_PLATFORM, "slot_deployment_configs": slots});
         let error = host.fail(TOOL, arguments).await;
         assert_eq!((&error["code"], &error["status"]), (&json!("rejected"), &json!(400)));
-        assert_eq!(error["details"]["service_error"], words);
+        assert_eq!(error["details"]["service_error"], expected);
     }
 }

@@ -1,9 +1,10 @@
-//! What goes with what in `start_run`.
+//! Rules for combinations of arguments of `start_run`.
 
 use serde_json::json;
 use tas_mcp::sandbox::seed;
 
-use super::{assert_all_refused, assert_refused, open, start_with};
+use super::{assert_all_refused, assert_refused, fixture, start_with};
+use crate::support::fixture::Session;
 
 const UUID: &str = "must be a UUID such as 3f2b8c1e-7a4d-4e59-9b60-1c2d3e4f5a6b";
 const SOURCES: &str =
@@ -45,7 +46,7 @@ async fn a_deployment_config_is_required() {
 }
 
 #[tokio::test]
-async fn some_arguments_go_with_a_saved_test_only() {
+async fn some_arguments_require_a_saved_test() {
     let players = json!({"1": {"deployment_config_id": seed::CONFIG_WINDOWS}});
     for source in ["test_plan_id", "instructions"] {
         let mut arguments = json!({
@@ -64,7 +65,7 @@ async fn some_arguments_go_with_a_saved_test_only() {
 }
 
 #[tokio::test]
-async fn a_name_goes_with_instructions_only() {
+async fn a_name_requires_instructions() {
     assert_refused(
         "start_run",
         &[(start_with(json!({"name": "Nightly"})), &["name: `name` requires `instructions`"])],
@@ -88,7 +89,7 @@ async fn retries_and_instances_have_limits() {
 
     assert_all_refused("start_run", cases).await;
 
-    let (service, mut host) = open().await;
+    let Session { service, mut host, .. } = fixture().open().await;
     for (retries, instances) in [(0, 1), (10, 10)] {
         let started =
             host.succeed("start_run", start_with(json!({"retries": retries, "instances": instances}))).await;
@@ -99,7 +100,7 @@ async fn retries_and_instances_have_limits() {
 }
 
 #[tokio::test]
-async fn all_devices_need_their_config_and_exclude_configs_of_players() {
+async fn all_devices_require_a_config_and_exclude_configs_of_players() {
     let players = json!({"1": {"deployment_config_id": seed::CONFIG_PHONES}});
     let all = "run_on_all_configured_devices";
 
@@ -121,12 +122,12 @@ async fn all_devices_need_their_config_and_exclude_configs_of_players() {
     )
     .await;
 
-    let (_service, mut host) = open().await;
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     host.succeed("start_run", start_with(json!({"player_deployment_configs": players, all: false}))).await;
 }
 
 #[tokio::test]
-async fn ids_of_saved_things_are_uuids() {
+async fn ids_of_saved_records_are_uuids() {
     let values = ["demo", "", "424b1fee97094315 85d95954058b4714", "{424b1fee-9709-4315-85d9-5954058b471}"];
     let names = ["multiplayer_test_id", "deployment_config_id", "build_id", "agent_config_id"];
     let cases = names
@@ -134,7 +135,7 @@ async fn ids_of_saved_things_are_uuids() {
 
     assert_all_refused("start_run", cases.into_iter().flatten()).await;
 
-    let (_service, mut host) = open().await;
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     let upper = seed::TEST_PASSES.to_uppercase();
     host.succeed("start_run", start_with(json!({"multiplayer_test_id": upper}))).await;
 }

@@ -3,10 +3,11 @@
 use serde_json::json;
 use tas_mcp::sandbox::seed;
 
-use super::{assert_refused, open};
+use super::{assert_refused, fixture};
+use crate::support::fixture::Session;
 
 #[tokio::test]
-async fn jobs_are_named_by_uuids() {
+async fn ids_of_jobs_are_uuids() {
     const UUID: &str = "must be a UUID such as 3f2b8c1e-7a4d-4e59-9b60-1c2d3e4f5a6b";
 
     let run = format!("job_ids.1: {UUID}");
@@ -33,8 +34,8 @@ async fn jobs_are_named_by_uuids() {
 }
 
 #[tokio::test]
-async fn some_stopped_jobs_are_a_success_that_shows_the_others() {
-    let (_service, mut host) = open().await;
+async fn stopping_some_jobs_succeeds_and_shows_the_others() {
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     let all = host.succeed("stop_runs", json!({"job_ids": [seed::JOB_QUEUED]})).await;
     assert_eq!((&all["ok"], &all["stopped_count"]), (&json!(true), &json!(1)));
     let some = host.succeed("stop_runs", json!({"job_ids": [seed::JOB_RUNNING, seed::JOB_PASSED]})).await;
@@ -43,8 +44,8 @@ async fn some_stopped_jobs_are_a_success_that_shows_the_others() {
 }
 
 #[tokio::test]
-async fn no_matching_job_is_not_found_in_both_forms_of_the_answer() {
-    let (service, mut host) = open().await;
+async fn no_matching_job_is_not_found_for_both_forms_of_the_answer() {
+    let Session { service, mut host, .. } = fixture().open().await;
     let unknown = json!({"job_ids": [seed::ARENA_JOB_RUNNING]});
     let error = host.fail("stop_runs", unknown.clone()).await;
 
