@@ -1,4 +1,4 @@
-//! The check against the document finds what it has to find.
+//! The check of answers against the contract finds violations.
 
 use serde_json::{Value, json};
 
@@ -21,15 +21,15 @@ fn violations(method: &str, path: &str, status: u16, body: &Value) -> Vec<String
 }
 
 #[test]
-fn every_example_of_the_contract_keeps_the_contract() {
+fn every_answer_example_keeps_the_contract() {
     let contract = Contract::load();
     let mut examples = 0;
 
     for operation in contract.operations() {
         for (status, named) in contract.examples(operation.id).answers {
             for example in named.values() {
-                let broken = violations(&operation.method, &example_path(operation), status, example);
-                assert_eq!(broken, Vec::<String>::new(), "{}", operation.id);
+                let found = violations(&operation.method, &example_path(operation), status, example);
+                assert_eq!(found, Vec::<String>::new(), "{}", operation.id);
                 examples += 1;
             }
         }
@@ -39,7 +39,7 @@ fn every_example_of_the_contract_keeps_the_contract() {
 }
 
 #[test]
-fn every_request_example_of_the_contract_keeps_the_contract() {
+fn every_request_example_keeps_the_contract() {
     let contract = Contract::load();
     for operation in contract.operations() {
         let Some(body) = operation.body else { continue };
@@ -62,7 +62,7 @@ fn an_example_path_finds_its_own_operation() {
 }
 
 #[test]
-fn a_path_without_project_is_that_of_the_project() {
+fn paths_with_and_without_project_are_the_same_operation() {
     let contract = Contract::load();
     let found = |method, path| contract.find(method, path).map(|found| found.id);
 
@@ -106,7 +106,7 @@ fn a_wrong_content_type_is_a_violation() {
 }
 
 #[test]
-fn a_body_is_optional_only_where_the_contract_says_so() {
+fn a_body_may_be_missing_only_where_the_contract_allows_it() {
     let count = |method, path, status, body: &[u8]| {
         Contract::load().violations(method, path, status, None, body).len()
     };

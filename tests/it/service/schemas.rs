@@ -1,4 +1,5 @@
-//! Schemas as hosts see them: the subset that all of them take, true for whatever the service may answer.
+//! Schemas of arguments and answers: they use only keywords that every host supports, and they fit every answer that the
+//! contract allows.
 
 mod check;
 mod input;

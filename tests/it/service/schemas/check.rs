@@ -1,4 +1,4 @@
-//! What the check of arguments refuses, coerces and says.
+//! Coercions and violations of the check of arguments.
 
 use serde_json::{Value, json};
 use tas_mcp::{
@@ -11,7 +11,7 @@ use tas_mcp::{
 
 const ID: &str = "c4d5e6f7-0819-4a2b-8c3d-4e5f60718293";
 
-/// The arguments as the check leaves them, and the places that it refuses.
+/// The arguments after the check, and the violations that it reports.
 fn checked(tool: &str, mut arguments: Value, mode: Mode) -> (Value, Vec<Violation>) {
     let entry = catalog::find(tool).unwrap_or_else(|| panic!("no tool `{tool}`"));
     let violations = check(entry.input_schema(), arguments.as_object_mut().expect("arguments"), mode);
@@ -60,33 +60,32 @@ fn a_missing_argument_is_named() {
 }
 
 #[test]
-fn text_that_is_plainly_a_number_is_one() {
+fn numbers_in_strings_are_coerced() {
     assert_coerced(
         "list_runs",
         json!({"page": "3", "page_size": " 100 "}),
         &json!({"page": 3, "page_size": 100}),
     );
     assert_coerced("list_runs", json!({"page": 3.0}), &json!({"page": 3}));
-    for not_plain in
-        [json!("three"), json!(""), json!("3.5"), json!(3.5), json!(true), json!([3]), json!("0x3")]
+    for other in [json!("three"), json!(""), json!("3.5"), json!(3.5), json!(true), json!([3]), json!("0x3")]
     {
-        let (_, violations) = checked("list_runs", json!({"page": not_plain}), Mode::Arguments);
-        assert_eq!(paths(&violations), ["page"], "{not_plain}");
+        let (_, violations) = checked("list_runs", json!({"page": other}), Mode::Arguments);
+        assert_eq!(paths(&violations), ["page"], "{other}");
     }
 }
 
 #[test]
-fn text_that_is_plainly_true_or_false_is_so() {
+fn booleans_in_strings_are_coerced() {
     assert_coerced("list_runs", json!({"bugs": "true"}), &json!({"bugs": true}));
     assert_coerced("list_runs", json!({"bugs": "False"}), &json!({"bugs": false}));
-    for not_plain in [json!("yes"), json!(1), json!("1"), json!("")] {
-        let (_, violations) = checked("list_runs", json!({"bugs": not_plain}), Mode::Arguments);
-        assert_eq!(paths(&violations), ["bugs"], "{not_plain}");
+    for other in [json!("yes"), json!(1), json!("1"), json!("")] {
+        let (_, violations) = checked("list_runs", json!({"bugs": other}), Mode::Arguments);
+        assert_eq!(paths(&violations), ["bugs"], "{other}");
     }
 }
 
 #[test]
-fn text_of_json_is_the_list_or_object_that_it_spells() {
+fn lists_and_objects_in_strings_are_coerced() {
     let ids = json!([ID]);
 
     assert_coerced("stop_runs", json!({"job_ids": ids.to_string()}), &json!({"job_ids": ids}));
@@ -107,20 +106,20 @@ fn text_of_json_is_the_list_or_object_that_it_spells() {
 }
 
 #[test]
-fn a_number_is_text_where_text_is_due() {
+fn numbers_are_coerced_to_strings() {
     assert_coerced("list_tests", json!({"folder_path": 12}), &json!({"folder_path": "12"}));
     assert_coerced("get_run", json!({"run_id": 4711}), &json!({"run_id": "4711"}));
 }
 
 #[test]
-fn listed_words_are_taken_in_any_letter_case() {
+fn words_of_an_enumeration_are_accepted_in_any_letter_case() {
     assert_coerced("list_jobs", json!({"status": "QUEUED"}), &json!({"status": "queued"}));
     let (_, violations) = checked("list_jobs", json!({"status": "done"}), Mode::Arguments);
     assert_eq!(violations, [Violation::new("status", "must be one of queued, running, completed, all")]);
 }
 
 #[test]
-fn null_is_as_good_as_absent() {
+fn null_counts_as_absent() {
     assert_coerced("list_runs", json!({"page": null, "tags": null}), &json!({}));
     assert_coerced("start_run", json!({"options": {"mobile_geolocation": null}}), &json!({"options": {}}));
     let free = json!({"template_data": {"level": null}});
@@ -144,7 +143,7 @@ fn an_unknown_name_suggests_the_nearest() {
 }
 
 #[test]
-fn a_name_like_no_other_lists_what_there_is() {
+fn an_unknown_name_without_a_similar_one_lists_the_arguments() {
     let (_, violations) = checked("list_deployment_configs", json!({"zzz": 1}), Mode::Arguments);
     let rule = "is not an argument of this tool, which takes `page`, `page_size`";
     assert_eq!(violations, [Violation::new("zzz", rule)]);
@@ -159,21 +158,21 @@ fn bodies_are_not_coerced() {
 }
 
 #[test]
-fn unknown_names_are_passed_over_but_in_closed_bodies() {
+fn unknown_names_are_refused_only_in_arguments_and_closed_bodies() {
     let count = |mode| checked("export_tmsys_run", json!({"colour": 1}), mode).1.len();
     assert_eq!([Mode::Query, Mode::Body, Mode::ClosedBody, Mode::Arguments].map(count), [0, 0, 1, 1]);
 }
 
 #[test]
-fn an_endless_name_is_cut_in_what_is_said() {
+fn a_long_name_is_cut_in_the_violation() {
     let name = "a".repeat(1 << 20);
     let (_, violations) = checked("get_job", json!({"job_id": ID, name: 1}), Mode::Arguments);
-    let said: usize = violations.iter().map(|violation| violation.path.len() + violation.rule.len()).sum();
-    assert!((1..500).contains(&said), "{said}");
+    let length: usize = violations.iter().map(|violation| violation.path.len() + violation.rule.len()).sum();
+    assert!((1..500).contains(&length), "{length}");
 }
 
 #[test]
-fn lists_are_held_to_their_limits() {
+fn limits_of_lists_are_checked() {
     let refused = |ids: Value| {
         let (_, violations) =
             checked("export_tmsys_run", json!({"multiplayer_run_ids": ids}), Mode::Arguments);

@@ -1,4 +1,4 @@
-//! Tools as a model reads them.
+//! Names, descriptions and input schemas of tools, as a model reads them.
 
 use serde_json::Value;
 use tas_mcp::{
@@ -10,7 +10,7 @@ use tas_mcp::{
     tools::catalog::{self, ToolEntry},
 };
 
-/// What a schema of arguments may say (`design.md` 5).
+/// Keywords that an input schema may use (`design.md` 5).
 const KEYWORDS: [&str; 7] =
     ["type", "description", "properties", "required", "additionalProperties", "items", "enum"];
 
@@ -36,7 +36,7 @@ pub(super) fn walk(place: &str, schema: &Value, visit: &mut dyn FnMut(&str, &Val
 }
 
 /// Visits every schema in the arguments of every tool.
-fn arguments(visit: &mut dyn FnMut(&str, &Value)) {
+fn visit_arguments(visit: &mut dyn FnMut(&str, &Value)) {
     for entry in catalog::tools() {
         walk(entry.name, &Value::Object(published(entry.input_schema())), visit);
     }
@@ -50,7 +50,7 @@ fn is_name(name: &str) -> bool {
 }
 
 #[test]
-fn arguments_are_objects() {
+fn input_schemas_are_objects() {
     for entry in catalog::tools() {
         let schema = published(entry.input_schema());
         assert_eq!(schema["type"], "object", "{}", entry.name);
@@ -60,11 +60,12 @@ fn arguments_are_objects() {
 }
 
 #[test]
-fn arguments_use_only_what_every_host_takes() {
-    arguments(&mut |place, schema| {
+fn input_schemas_use_only_keywords_that_every_host_supports() {
+    visit_arguments(&mut |place, schema| {
         for keyword in schema.as_object().expect("no schema is a boolean").keys() {
             assert!(KEYWORDS.contains(&keyword.as_str()), "{place}: {keyword}");
         }
+
         assert!(schema["type"].is_string(), "{place}: {schema}");
         if schema["type"] == "array" {
             assert!(schema["items"].is_object(), "{place}");
@@ -77,7 +78,7 @@ fn arguments_use_only_what_every_host_takes() {
 }
 
 #[test]
-fn defaults_are_values_that_the_argument_takes() {
+fn defaults_are_valid_values_of_their_argument() {
     let mut defaults = 0;
     for entry in catalog::tools() {
         walk(entry.name, &Value::Object(entry.input_schema().clone()), &mut |place, schema| {
@@ -91,10 +92,10 @@ fn defaults_are_values_that_the_argument_takes() {
 }
 
 #[test]
-fn keywords_of_our_own_are_not_published() {
-    let mut own = 0;
+fn internal_keywords_are_not_published() {
+    let mut internal = 0;
     for entry in catalog::tools() {
-        own += Value::Object(entry.input_schema().clone()).to_string().matches("\"x-").count();
+        internal += Value::Object(entry.input_schema().clone()).to_string().matches("\"x-").count();
 
         assert!(
             !Value::Object(published(entry.input_schema())).to_string().contains("\"x-"),
@@ -108,7 +109,7 @@ fn keywords_of_our_own_are_not_published() {
         );
     }
 
-    assert!(own > 0, "nothing uses {OR_TYPE}");
+    assert!(internal > 0, "nothing uses {OR_TYPE}");
 }
 
 #[test]
@@ -116,9 +117,9 @@ fn names_are_words_in_snake_case() {
     for entry in catalog::tools() {
         assert!(is_name(entry.name), "{}", entry.name);
     }
-    arguments(&mut |place, schema| {
+    visit_arguments(&mut |place, schema| {
         for name in schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name) {
-            // The service's own names are what they are.
+            // The service defines these short names.
             let short = name == "id" || place.ends_with("mobile_gpslocation");
             assert!(is_name(name) || short, "{place}.{name}");
         }
@@ -134,7 +135,7 @@ fn descriptions_are_short() {
         assert!(first.chars().count() < 160, "{}: {first}", entry.name);
         assert!(entry.input_schema().get("description").is_none(), "{}: said twice", entry.name);
     }
-    arguments(&mut |place, schema| {
+    visit_arguments(&mut |place, schema| {
         let Some(text) = schema.get("description") else { return };
         let length = text.as_str().unwrap().chars().count();
         assert!((5..160).contains(&length), "{place}: {length}");
@@ -158,28 +159,31 @@ fn tools_keep_the_token_budget() {
 }
 
 #[test]
-fn an_argument_that_hosts_do_not_see_is_told_of() {
+fn hidden_arguments_are_mentioned_in_a_description() {
     for tool in catalog::tools() {
         for (name, schema) in tool.input_schema()["properties"].as_object().unwrap() {
             if schema.get(HIDDEN).is_some() {
-                let told = |name: &str| {
-                    [format!("`{name}`"), format!("`{name}: ")]
-                        .iter()
-                        .any(|told| tool.description().contains(told))
+                let mentions = |name: &str| {
+                    let forms = [format!("`{name}`"), format!("`{name}: ")];
+                    forms.iter().any(|form| tool.description().contains(form))
                 };
-                let elsewhere = catalog::tools().filter(|other| told(other.name));
-                let mut shown = elsewhere.filter(|other| {
-                    let published = published(other.input_schema());
-                    published["properties"].get(name).is_some()
-                });
-                assert!(told(name) || shown.next().is_some(), "{}: {name}", tool.name);
+                let publishes =
+                    |other: &ToolEntry| published(other.input_schema())["properties"].get(name).is_some();
+
+                // The description may name another tool instead, which publishes the argument.
+                let mut mentioned_tools = catalog::tools().filter(|other| mentions(other.name));
+                assert!(
+                    mentions(name) || mentioned_tools.any(|other| publishes(&other)),
+                    "{}: {name}",
+                    tool.name
+                );
             }
         }
     }
 }
 
 #[test]
-fn rules_speak_of_arguments() {
+fn rules_refer_to_arguments() {
     for entry in catalog::tools() {
         for rule in entry.rules.iter().chain(entry.own_rules) {
             for name in rule.names() {

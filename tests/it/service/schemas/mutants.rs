@@ -1,13 +1,13 @@
-//! Other answers that a schema of the document allows, made from one that it allows.
+//! Changed answers that a schema of the contract still allows.
 
 use serde_json::{Map, Value, json};
 
 use crate::support::contract::{members, resolved};
 
-/// Texts that a client may not count on, not even where the document hints at a format.
+/// Strings that a schema allows although its description suggests another format.
 const TEXTS: [&str; 2] = ["", "something else"];
 
-/// Integers where the document states no limit.
+/// Integers for schemas without a limit.
 const INTEGERS: [i64; 4] = [-1, 0, 256, 5_000_000_000];
 
 /// Every answer that differs from `value` in one place and that `schema` still allows.
@@ -15,26 +15,26 @@ pub(super) fn mutants(schema: &'static Value, value: &Value) -> Vec<Value> {
     let schema = resolved(schema);
     if let Some(alternatives) = schema["anyOf"].as_array() {
         let has = |name: &Value| name.as_str().is_some_and(|name| value.get(name).is_some());
-        let fitting = |one: &&'static Value| {
+        let matches = |one: &&'static Value| {
             let required = resolved(one)["required"].as_array();
             !value.is_null()
                 && resolved(one)["type"] != "null"
                 && required.is_none_or(|names| names.iter().all(has))
         };
-        let mut made: Vec<_> =
-            alternatives.iter().filter(fitting).flat_map(|one| mutants(one, value)).collect();
-        made.extend(alternatives.iter().filter(|one| one["type"] == "null").map(|_| Value::Null));
-        return made;
+        let mut found: Vec<_> =
+            alternatives.iter().filter(matches).flat_map(|one| mutants(one, value)).collect();
+        found.extend(alternatives.iter().filter(|one| one["type"] == "null").map(|_| Value::Null));
+        return found;
     }
 
-    let mut made = others(schema);
+    let mut found = plain_values(schema);
     match value {
-        Value::Object(object) => made.extend(objects(schema, object)),
-        Value::Array(items) => made.extend(arrays(schema, items)),
+        Value::Object(object) => found.extend(object_mutants(schema, object)),
+        Value::Array(items) => found.extend(array_mutants(schema, items)),
         _ => {}
     }
 
-    made
+    found
 }
 
 /// The names of the types that a schema allows.
@@ -47,7 +47,7 @@ fn types(schema: &Value) -> Vec<&str> {
 }
 
 /// Plain values of the types that a schema allows.
-fn others(schema: &Value) -> Vec<Value> {
+fn plain_values(schema: &Value) -> Vec<Value> {
     if schema.get("const").is_some() {
         return Vec::new();
     }
@@ -67,7 +67,8 @@ fn others(schema: &Value) -> Vec<Value> {
     types(schema).into_iter().flat_map(value).collect()
 }
 
-fn objects(schema: &'static Value, object: &Map<String, Value>) -> Vec<Value> {
+/// Objects that differ from `object` in one member.
+fn object_mutants(schema: &'static Value, object: &Map<String, Value>) -> Vec<Value> {
     let with = |name: &str, value: Value| {
         let mut changed = object.clone();
         changed.insert(name.to_owned(), value);
@@ -76,37 +77,38 @@ fn objects(schema: &'static Value, object: &Map<String, Value>) -> Vec<Value> {
     let required =
         |name: &str| schema["required"].as_array().is_some_and(|names| names.contains(&json!(name)));
     let any = schema.get("additionalProperties").filter(|any| any.is_object());
-    let mut made = Vec::new();
+    let mut found = Vec::new();
 
     if any.is_none() {
-        made.push(with("added_later", json!({"any": [null, 1]})));
+        found.push(with("added_later", json!({"any": [null, 1]})));
     }
 
     for name in object.keys().filter(|name| !required(name)) {
         let mut changed = object.clone();
         changed.shift_remove(name);
-        made.push(Value::Object(changed));
+        found.push(Value::Object(changed));
     }
 
     for (name, property) in members(&schema["properties"]) {
         let present = object.get(name).cloned().unwrap_or_else(|| least(property));
-        made.extend(mutants(property, &present).into_iter().map(|value| with(name, value)));
-        made.push(with(name, present));
+        found.extend(mutants(property, &present).into_iter().map(|value| with(name, value)));
+        found.push(with(name, present));
     }
 
     if let Some(any) = any {
-        made.extend(mutants(any, &least(any)).into_iter().map(|value| with("2", value)));
+        found.extend(mutants(any, &least(any)).into_iter().map(|value| with("2", value)));
     }
 
-    made
+    found
 }
 
-fn arrays(schema: &'static Value, items: &[Value]) -> Vec<Value> {
+/// Arrays that differ from `items` in their length or in one item.
+fn array_mutants(schema: &'static Value, items: &[Value]) -> Vec<Value> {
     let Some(item) = schema.get("items") else { return vec![json!([null, 1, "text"])] };
     let first = items.first().cloned().unwrap_or_else(|| least(item));
-    let mut made = vec![json!(vec![first.clone(); 3])];
-    made.extend(mutants(item, &first).into_iter().map(|value| json!([value, first])));
-    made
+    let mut found = vec![json!(vec![first.clone(); 3])];
+    found.extend(mutants(item, &first).into_iter().map(|value| json!([value, first])));
+    found
 }
 
 /// The smallest value that a schema allows and that is not null.

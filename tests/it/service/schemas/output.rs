@@ -1,4 +1,4 @@
-//! Output schemas stay true for every answer that the document allows: hosts drop an answer that breaks them.
+//! Output schemas accept every answer that the contract allows, because hosts drop an answer that breaks its schema.
 
 use serde_json::{Value, json};
 use tas_mcp::service::{
@@ -9,23 +9,23 @@ use tas_mcp::service::{
 use super::mutants::mutants;
 use crate::support::contract::{Contract, resolved, standalone};
 
-fn output(entry: &OperationEntry) -> Value {
+fn output_schema(entry: &OperationEntry) -> Value {
     Value::Object(entry.output_schema().as_ref().clone())
 }
 
-/// The schemas of which an answer keeps one.
+/// The alternatives of a schema: an answer is valid for one of them.
 fn alternatives(schema: &'static Value) -> Vec<&'static Value> {
     resolved(schema)["anyOf"].as_array().map_or_else(|| vec![schema], |all| all.iter().collect())
 }
 
-/// Every answer with a status of success in the document, with its schema.
+/// Every example of a successful answer in the contract: its name, its schema and its value.
 fn examples(entry: &OperationEntry) -> Vec<(String, &'static Value, &'static Value)> {
     let contract = Contract::load();
     let examples = contract.examples(entry.name).answers;
     let mut found = Vec::new();
 
     for (status, answer) in contract.operation(entry.name).successes() {
-        // Files are raw bytes.
+        // Answers without a schema are files.
         let Some(schema) = answer.schema() else { continue };
         for (name, example) in &examples[&status] {
             found.push((format!("{} {status} {name}", entry.name), schema, *example));
@@ -36,19 +36,19 @@ fn examples(entry: &OperationEntry) -> Vec<(String, &'static Value, &'static Val
 }
 
 #[test]
-fn answers_are_objects() {
+fn output_schemas_are_objects() {
     for entry in &OPERATIONS {
         assert_eq!(entry.output_schema()["type"], "object", "{}", entry.name);
-        assert!(jsonschema::meta::is_valid(&output(entry)), "{}", entry.name);
+        assert!(jsonschema::meta::is_valid(&output_schema(entry)), "{}", entry.name);
     }
 }
 
 #[test]
-fn answers_use_only_what_every_client_takes() {
+fn output_schemas_use_only_keywords_that_every_host_supports() {
     const KEYWORDS: [&str; 7] =
         ["type", "description", "properties", "required", "additionalProperties", "items", "default"];
     for entry in &OPERATIONS {
-        super::input::walk(entry.name, &output(entry), &mut |place, schema| {
+        super::input::walk(entry.name, &output_schema(entry), &mut |place, schema| {
             for keyword in schema.as_object().expect("no schema is a boolean").keys() {
                 assert!(KEYWORDS.contains(&keyword.as_str()), "{place}: {keyword}");
             }
@@ -60,17 +60,17 @@ fn answers_use_only_what_every_client_takes() {
 }
 
 #[test]
-fn essential_fields_are_required_by_the_contract_and_nothing_else_is() {
+fn only_required_fields_of_the_contract_are_required() {
     for entry in &OPERATIONS {
-        let output = output(entry);
-        super::input::walk(entry.name, &output, &mut |place, schema| {
+        let output_schema = output_schema(entry);
+        super::input::walk(entry.name, &output_schema, &mut |place, schema| {
             let required = schema.get("required").map_or(json!([]), Clone::clone);
-            let essential = if place == entry.name { json!(entry.required_fields) } else { json!([]) };
-            assert_eq!(required, essential, "{place}");
+            let expected = if place == entry.name { json!(entry.required_fields) } else { json!([]) };
+            assert_eq!(required, expected, "{place}");
         });
 
         for field in entry.required_fields {
-            assert!(output["properties"].get(field).is_some(), "{}: {field}", entry.name);
+            assert!(output_schema["properties"].get(field).is_some(), "{}: {field}", entry.name);
             for (status, answer) in Contract::load().operation(entry.name).successes() {
                 let required = |one: &&'static Value| {
                     let names = resolved(one)["required"].as_array();
@@ -89,7 +89,7 @@ fn every_field_of_the_contract_is_described() {
         for (name, schema, _) in examples(entry) {
             for one in alternatives(schema) {
                 for (field, _) in crate::support::contract::members(&resolved(one)["properties"]) {
-                    assert!(output(entry)["properties"].get(field).is_some(), "{name}: {field}");
+                    assert!(output_schema(entry)["properties"].get(field).is_some(), "{name}: {field}");
                 }
             }
         }
@@ -97,38 +97,38 @@ fn every_field_of_the_contract_is_described() {
 }
 
 #[test]
-fn every_answer_that_the_contract_allows_keeps_the_output_schema() {
-    let mut judged = 0;
+fn output_schemas_accept_every_answer_that_the_contract_allows() {
+    let mut checked = 0;
     let is_json = |entry: &&OperationEntry| {
         matches!(entry.request.response_kind, ResponseKind::Json | ResponseKind::Status)
     };
 
     for entry in OPERATIONS.iter().filter(is_json) {
-        let ours = jsonschema::draft202012::new(&output(entry)).unwrap();
+        let ours = jsonschema::draft202012::new(&output_schema(entry)).unwrap();
         let examples = examples(entry);
 
         assert!(!examples.is_empty(), "{}", entry.name);
         for (name, schema, example) in examples {
             let theirs = jsonschema::draft202012::new(&standalone(schema)).unwrap();
             for answer in std::iter::once(example.clone()).chain(mutants(schema, example)) {
-                let broken =
+                let describe =
                     |error: jsonschema::ValidationError<'_>| format!("{}: {error}", error.instance_path());
                 if !answer.is_object() {
                     continue;
                 }
 
-                let not_allowed: Vec<_> = theirs.iter_errors(&answer).map(broken).collect();
+                let not_allowed: Vec<_> = theirs.iter_errors(&answer).map(describe).collect();
 
                 assert_eq!(not_allowed, [""; 0], "{name}: the mutant itself breaks the contract");
 
-                let refused: Vec<_> = ours.iter_errors(&answer).map(broken).collect();
+                let refused: Vec<_> = ours.iter_errors(&answer).map(describe).collect();
 
                 assert_eq!(refused, [""; 0], "{name}");
 
-                judged += 1;
+                checked += 1;
             }
         }
     }
 
-    assert!(judged > 3_000, "{judged} answers");
+    assert!(checked > 3_000, "{checked} answers");
 }

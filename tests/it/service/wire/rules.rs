@@ -1,4 +1,4 @@
-//! The checks of our own refuse exactly the bodies that the document's schemas refuse.
+//! The check of arguments refuses exactly the bodies that the schemas of the contract refuse.
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
@@ -10,15 +10,15 @@ use tas_mcp::{
     },
 };
 
-use super::{both, holder, unwrapped, wrapped};
+use super::{fields_schema, operations_with_contract, unwrapped, wrapped};
 use crate::support::contract::{Contract, Operation, members, resolved, standalone};
 
 const ID: &str = "c4d5e6f7-0819-4a2b-8c3d-4e5f60718293";
 
-/// Whether the service would take this body, as we see it: the rules of our own do not count.
+/// Whether the check of arguments accepts this body. Rules that only this server has are left out.
 fn we_accept(entry: &OperationEntry, operation: &Operation, body: &Value) -> bool {
     let Some(mut given) = unwrapped(entry, body) else { return false };
-    // That is the gateway's to say.
+    // The server adds the project to such a body itself.
     if entry.request.project_in_body
         && !given.shift_remove("project_id").is_some_and(|project| project.is_string())
     {
@@ -44,7 +44,7 @@ fn validator(operation: &Operation) -> Option<Validator> {
 }
 
 /// A good value for every property of the body.
-fn samples(entry: &OperationEntry, holder: &'static Value) -> Vec<(String, Value)> {
+fn samples(entry: &OperationEntry, fields_schema: &'static Value) -> Vec<(String, Value)> {
     let requests = Contract::load().examples(entry.name).requests;
     let sample = |name: &str, schema: &'static Value| {
         let example = requests.values().find_map(|request| unwrapped(entry, request)?.shift_remove(name));
@@ -60,11 +60,13 @@ fn samples(entry: &OperationEntry, holder: &'static Value) -> Vec<(String, Value
         }
     };
 
-    members(&holder["properties"]).map(|(name, schema)| (name.to_owned(), sample(name, schema))).collect()
+    members(&fields_schema["properties"])
+        .map(|(name, schema)| (name.to_owned(), sample(name, schema)))
+        .collect()
 }
 
-/// Values of every kind, good and bad.
-fn palette() -> Vec<Value> {
+/// Valid and invalid values for every kind of field.
+fn values_of_every_kind() -> Vec<Value> {
     let Value::Array(mut values) = json!([
         [
             null,
@@ -87,11 +89,12 @@ fn palette() -> Vec<Value> {
         [[], [ID], [ID, ID], ["a", "b"], ["a", ""], [1], [null], numbers(100), numbers(101)],
         configs(),
         options(),
-        patches(),
+        records_and_patches(),
         uploads(),
     ]) else {
         return Vec::new();
     };
+
     values.iter_mut().filter_map(Value::as_array_mut).flat_map(std::mem::take).collect()
 }
 
@@ -129,8 +132,9 @@ fn options() -> Value {
 }
 
 /// Tests, and patches of tests, plans and shared steps.
-fn patches() -> Value {
+fn records_and_patches() -> Value {
     let step = json!({"goal": "Go", "expected_results": [{"expected": "There"}], "screenshots": 2});
+
     json!([
         {"name": 3}, {"name": null}, {"name": "a"}, {"name": "a", "colour": "red"},
         {"test_items": [{"multiplayer_test_id": ID}]}, {"test_items": [{"multiplayer_test_id": "x"}]},
@@ -151,6 +155,7 @@ fn patches() -> Value {
 /// Parts, tags, sizes and details of uploads.
 fn uploads() -> Value {
     let part = json!({"part_number": 1, "etag": "abc"});
+
     json!([
         [part], [part, {"part_number": 2, "etag": "d"}], [{"part_number": 1}], [{"etag": "abc"}], [1, part],
         [{"part_number": 0, "etag": "abc"}], [{"part_number": 1, "etag": ""}], [{"part_number": "1", "etag": "a"}],
@@ -164,8 +169,14 @@ fn uploads() -> Value {
     ])
 }
 
+/// Asserts that the check and the contract agree on a body. Returns whether they accept it.
 #[track_caller]
-fn agree(entry: &OperationEntry, operation: &Operation, validator: &Validator, body: &Value) -> bool {
+fn assert_agreement(
+    entry: &OperationEntry,
+    operation: &Operation,
+    validator: &Validator,
+    body: &Value,
+) -> bool {
     let theirs = validator.is_valid(body);
     let ours = we_accept(entry, operation, body);
     assert_eq!(ours, theirs, "{}: {body}: we say {ours}, the contract says {theirs}", entry.name);
@@ -173,26 +184,30 @@ fn agree(entry: &OperationEntry, operation: &Operation, validator: &Validator, b
 }
 
 #[test]
-fn every_combination_of_fields_is_judged_as_by_the_contract() {
-    for (entry, operation) in both() {
-        let Some((validator, holder)) = validator(operation).zip(holder(entry, operation)) else { continue };
-        // What no rule of the document speaks of would only double the number of combinations.
+fn every_combination_of_fields_is_accepted_or_refused_as_by_the_contract() {
+    for (entry, operation) in operations_with_contract() {
+        let Some((validator, fields_schema)) = validator(operation).zip(fields_schema(entry, operation))
+        else {
+            continue;
+        };
+        // Each field without a rule would double the number of combinations, and show nothing.
         let free =
             ["additional_tags", "agent_config_id", "name", "options", "render_templates", "template_data"];
         let decides = |name: &str| {
-            let required = holder["required"].as_array();
+            let required = fields_schema["required"].as_array();
             required.is_some_and(|names| names.contains(&json!(name))) || !free.contains(&name)
         };
-        let samples: Vec<_> = samples(entry, holder).into_iter().filter(|(name, _)| decides(name)).collect();
+        let samples: Vec<_> =
+            samples(entry, fields_schema).into_iter().filter(|(name, _)| decides(name)).collect();
         let mut verdicts = [0, 0];
 
         for chosen in 0..1_u32 << samples.len() {
             let given = samples.iter().enumerate().filter(|(bit, _)| chosen >> bit & 1 == 1);
             let body: Fields = given.map(|(_, sample)| sample.clone()).collect();
-            verdicts[usize::from(agree(entry, operation, &validator, &wrapped(entry, body)))] += 1;
+            verdicts[usize::from(assert_agreement(entry, operation, &validator, &wrapped(entry, body)))] += 1;
         }
 
-        // A body that may be missing has nothing that it must hold.
+        // A body that may be missing has no required fields, so that no combination is refused.
         let least = [usize::from(entry.request.has_body()), 1];
 
         assert!(
@@ -204,29 +219,32 @@ fn every_combination_of_fields_is_judged_as_by_the_contract() {
 }
 
 #[test]
-fn every_value_in_every_example_is_judged_as_by_the_contract() {
-    for (entry, operation) in both() {
-        let Some((validator, holder)) = validator(operation).zip(holder(entry, operation)) else { continue };
+fn every_value_in_every_example_is_accepted_or_refused_as_by_the_contract() {
+    for (entry, operation) in operations_with_contract() {
+        let Some((validator, fields_schema)) = validator(operation).zip(fields_schema(entry, operation))
+        else {
+            continue;
+        };
         let mut verdicts = [0, 0];
 
         for example in Contract::load().examples(entry.name).requests.into_values() {
             let example = unwrapped(entry, example).unwrap();
-            let judge = |fields| agree(entry, operation, &validator, &wrapped(entry, fields));
+            let check = |fields| assert_agreement(entry, operation, &validator, &wrapped(entry, fields));
 
-            for (name, sample) in samples(entry, holder) {
-                for value in palette().into_iter().chain([sample]) {
+            for (name, sample) in samples(entry, fields_schema) {
+                for value in values_of_every_kind().into_iter().chain([sample]) {
                     let mut changed = example.clone();
                     changed.insert(name.clone(), value);
-                    verdicts[usize::from(judge(changed))] += 1;
+                    verdicts[usize::from(check(changed))] += 1;
                 }
                 let mut without = example.clone();
                 without.shift_remove(&name);
-                judge(without);
+                check(without);
             }
 
             let mut unknown = example.clone();
             unknown.insert("unknown_field".to_owned(), json!(1));
-            judge(unknown);
+            check(unknown);
         }
 
         assert!(verdicts[0] > 40 && verdicts[1] > 0, "{} {verdicts:?}", entry.name);
