@@ -1,5 +1,5 @@
-//! Repeated calls after an unknown outcome (`outcome_unknown`): the server looks for a record of the first call before it
-//! sends the second one.
+//! Repeated calls after an unknown outcome (`outcome_unknown`): the server looks for a record of the first call
+//! before it sends the second one.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Schemas of arguments and answers: they use only keywords that every host supports, and they fit every answer that the
+//! Schemas of arguments and answers: they use only keywords that every host supports, and accept every answer that the
 //! contract allows.
 
 mod check;

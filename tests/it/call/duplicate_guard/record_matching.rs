@@ -3,20 +3,25 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;
 
-use super::{Session, fixture, reset_after_write, reset_before_write, start_arguments};
+use super::{Session, fixture, reset_after_write, reset_before_write, start_arguments, text};
 
 /// A time during the call.
 const NOW: &str = "2026-03-02T09:15:00Z";
 
 impl Session {
-    /// Makes the outcome of a call unknown, shows only this record to the look-up, and returns whether the repetition is
-    /// held back.
+    /// Makes the outcome of a call unknown, and shows only this record to the look-up. Returns whether the repetition
+    /// is held back.
     async fn is_held_back(&mut self, tool: &str, arguments: &Value, list: &str, record: &Value) -> bool {
         self.lose_answer(tool, arguments, reset_before_write()).await;
         let pagination = json!({"page": 0, "page_size": 100, "total_count": 1, "total_pages": 1});
         let page = json!({"data": [record], "pagination": pagination});
         self.service.fault(json!({"operation": list, "body": page})).await;
-        self.host.call(tool, arguments.clone()).await["isError"] == true
+
+        let reply = self.host.call(tool, arguments.clone()).await;
+        let structure: Value = serde_json::from_str(text(&reply["content"][0]["text"])).expect("JSON");
+
+        // The service may refuse a call that was sent: only this code shows that the call was held back.
+        structure["error"]["code"] == "conflict"
     }
 }
 

@@ -53,7 +53,8 @@ async fn no_write_is_sent_shortly_before_the_time_limit() {
     session.host.succeed("export_tmsys_run", arguments).await;
 }
 
-/// 40 seconds pass during the call and 590 seconds after it: more than 10 minutes since it was sent, less since it ended.
+/// 40 seconds pass during the call and 590 seconds after it: more than 10 minutes since the start of the call, and less
+/// since its end.
 #[tokio::test(start_paused = true)]
 async fn the_time_to_repeat_begins_with_the_answer_of_unknown_outcome() {
     let mut session = fixture().open().await;
