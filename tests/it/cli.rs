@@ -6,7 +6,7 @@ use tas_mcp::{
     tools::catalog,
 };
 
-use crate::support::{binary::told, service::Service};
+use crate::support::{binary::run_binary, service::Service};
 
 #[cfg(unix)]
 mod ci_scripts;
@@ -21,7 +21,7 @@ async fn call(service: &Service, arguments: &[&str], input: &[&str]) -> (Option<
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
     let arguments: Vec<_> = std::iter::once("call").chain(arguments.iter().copied()).collect();
-    let output = told(&arguments, &variables, input).await;
+    let output = run_binary(&arguments, &variables, input).await;
     let json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
     (output.status.code(), json(&output.stdout), json(&output.stderr)["error"].clone())
 }
@@ -91,7 +91,7 @@ async fn the_exit_code_is_the_kind_of_failure() {
 #[tokio::test]
 async fn the_hint_for_missing_settings_names_flags_and_variables() {
     for arguments in [&["call", "list_tests"][..], &["wait", "--run-id", "x"], &["upload", "Cargo.toml"]] {
-        let output = told(arguments, &[], &[]).await;
+        let output = run_binary(arguments, &[], &[]).await;
         let error = serde_json::from_slice::<Value>(&output.stderr).expect("JSON")["error"].clone();
         assert_eq!((output.status.code(), &error["code"]), (Some(2), &json!("not_configured")));
         let hint = error["hint"].as_str().expect("a hint");
@@ -101,7 +101,7 @@ async fn the_hint_for_missing_settings_names_flags_and_variables() {
 
 #[tokio::test]
 async fn a_tool_that_read_only_mode_excludes_is_refused_by_name() {
-    let output = told(&["--read-only", "--sandbox", "call", "start_run"], &[], &[]).await;
+    let output = run_binary(&["--read-only", "--sandbox", "call", "start_run"], &[], &[]).await;
     let error = serde_json::from_slice::<Value>(&output.stderr).expect("JSON")["error"].clone();
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(error["message"], "`start_run` is switched off by the setting TAS_READ_ONLY");
@@ -109,7 +109,7 @@ async fn a_tool_that_read_only_mode_excludes_is_refused_by_name() {
 
 #[tokio::test]
 async fn tools_lists_every_tool_with_its_cost() {
-    let output = told(&["tools"], &[], &[]).await;
+    let output = run_binary(&["tools"], &[], &[]).await;
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     let names: Vec<_> = text.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(names, catalog::tools().map(|entry| entry.name).collect::<Vec<_>>());
@@ -120,6 +120,7 @@ async fn tools_lists_every_tool_with_its_cost() {
 #[tokio::test]
 async fn a_closed_output_is_not_an_error() {
     let binary = env!("CARGO_BIN_EXE_tas-mcp");
+    // The reader closes the pipe before the output is complete.
     let commands = ["tools --json | head -c 1", "tools --json | true", "completions bash | true"];
     let shell = commands.map(|command| format!("'{binary}' {command}")).join("; ");
     let output = tokio::process::Command::new("sh").args(["-c", &shell]).output().await.expect("a shell");
@@ -128,7 +129,7 @@ async fn a_closed_output_is_not_an_error() {
 
 #[tokio::test]
 async fn one_tool_is_printed_as_hosts_receive_it() {
-    let output = told(&["tools", "get_run"], &[], &[]).await;
+    let output = run_binary(&["tools", "get_run"], &[], &[]).await;
     let printed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let snapshot: Value = serde_json::from_str(include_str!("../../tools/get_run.json")).expect("JSON");
     assert_eq!(printed, snapshot);
@@ -137,7 +138,7 @@ async fn one_tool_is_printed_as_hosts_receive_it() {
 #[tokio::test]
 async fn completion_scripts_contain_commands_tools_and_arguments() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let output = told(&["completions", shell], &[], &[]).await;
+        let output = run_binary(&["completions", shell], &[], &[]).await;
         let script = String::from_utf8(output.stdout).expect("UTF-8");
         for word in ["sandbox", "get_run", "run-id", "base-url"] {
             assert!(output.status.success() && script.contains(word), "{shell}: {word}");

@@ -7,7 +7,7 @@ use tas_mcp::sandbox::{
 };
 
 use crate::support::{
-    binary::told,
+    binary::run_binary,
     fixture::{Fixture, Session},
     service::Service,
 };
@@ -190,12 +190,12 @@ async fn the_command_line_deletes_only_with_yes() {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
     let deletion = ["call", "delete_test", "--test-id", TEST_FAILS, "--force-delete", "true"];
-    let output = told(&deletion, &variables, &[]).await;
+    let output = run_binary(&deletion, &variables, &[]).await;
 
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(service.requests().await, [""; 0]);
 
-    let output = told(&[&deletion[..], &["--yes"]].concat(), &variables, &[]).await;
+    let output = run_binary(&[&deletion[..], &["--yes"]].concat(), &variables, &[]).await;
 
     assert_eq!(output.status.code(), Some(0));
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
 
-use crate::support::{binary::told, service::Service};
+use crate::support::{binary::run_binary, service::Service};
 
 #[tokio::test]
 async fn the_report_shows_settings_and_permissions() {
@@ -19,7 +19,7 @@ async fn the_report_shows_settings_and_permissions() {
     for (key, projects, code, second) in cases {
         let variables =
             [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", key), ("TAS_PROJECTS", projects)];
-        let output = told(&["doctor", "--json"], &variables, &[]).await;
+        let output = run_binary(&["doctor", "--json"], &variables, &[]).await;
         let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
 
         assert_eq!(output.status.code(), Some(code), "{report}");
@@ -37,7 +37,7 @@ async fn a_key_given_as_another_setting_is_not_shown() {
     let variables =
         [("TAS_API_KEY_FILE", "svc_misplaced"), ("TAS_BASE_URL", "https://u:svc_misplaced@h/api/v1")];
     for format in [&["doctor"][..], &["doctor", "--json"]] {
-        let output = told(format, &variables, &[]).await;
+        let output = run_binary(format, &variables, &[]).await;
         let text = String::from_utf8(output.stdout).expect("UTF-8");
         assert!(text.contains("[unusable]") && !text.contains("svc_misplaced"), "{text}");
     }
@@ -45,7 +45,7 @@ async fn a_key_given_as_another_setting_is_not_shown() {
 
 #[tokio::test]
 async fn the_report_names_the_unusable_settings() {
-    let output = told(&["doctor"], &[("TAS_BASE_URL", "http://service.example/api/v1")], &[]).await;
+    let output = run_binary(&["doctor"], &[("TAS_BASE_URL", "http://service.example/api/v1")], &[]).await;
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert_eq!(output.status.code(), Some(2));
     assert!(text.contains("must use https") && text.contains("TAS_API_KEY"), "{text}");
@@ -53,6 +53,7 @@ async fn the_report_names_the_unusable_settings() {
 
 #[tokio::test]
 async fn an_unreachable_host_is_not_probed_and_the_proxy_password_is_not_shown() {
+    // No process listens on port 1, so that the proxy refuses every connection.
     let variables = [
         ("TAS_BASE_URL", "https://service.example/api/v1"),
         ("TAS_KNOWLEDGE_URL", "https://knowledge.example"),
@@ -61,7 +62,7 @@ async fn an_unreachable_host_is_not_probed_and_the_proxy_password_is_not_shown()
         ("NO_PROXY", "knowledge.example"),
     ];
 
-    let output = told(&["doctor", "--json"], &variables, &[]).await;
+    let output = run_binary(&["doctor", "--json"], &variables, &[]).await;
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
 
     assert_eq!(output.status.code(), Some(3), "{report}");
@@ -77,7 +78,7 @@ async fn the_report_shows_clocks_and_the_permissions_that_were_not_checked() {
     let service = Service::start().await;
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::READ_ONLY)];
-    let output = told(&["doctor"], &variables, &[]).await;
+    let output = run_binary(&["doctor"], &variables, &[]).await;
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     let row = |name: &str| text.lines().find(|line| line.starts_with(name)).map(str::to_owned);
 

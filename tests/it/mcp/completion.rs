@@ -1,7 +1,5 @@
 //! Completion of what a person types.
 
-use std::sync::atomic::Ordering;
-
 use serde_json::{Value, json};
 use tas_mcp::{
     clock::Clock,
@@ -219,7 +217,8 @@ async fn a_list_that_cannot_be_read_is_empty_and_not_read_again_at_once() {
     assert_eq!(session.service.requests().await.len(), 1);
 
     let mut session = open(keys::DEMO, &[]).await;
-    session.clock.is_slow.store(true, Ordering::Relaxed);
+    // The service answers after the time limit of a completion.
+    session.clock.set_time_limits_expire(true);
     session.service.fault(json!({"operation": "list_runs", "delay_ms": 60_000})).await;
 
     assert_eq!(session.host.complete(template(RUN), "run", "").await, empty);

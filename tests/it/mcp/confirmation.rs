@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
 use crate::support::{
-    binary::told,
+    binary::run_binary,
     fixture::{Fixture, Session},
     host::Host,
     service::Service,
@@ -45,7 +45,7 @@ async fn a_host_that_cannot_ask_gets_confirmation_required() {
 }
 
 #[tokio::test]
-async fn other_calls_need_nobody() {
+async fn other_calls_need_no_confirmation() {
     let Session { service: _service, mut host, .. } = Fixture::new().open().await;
     let arguments =
         json!({"multiplayer_test_id": seed::TEST_PASSES, "deployment_config_id": seed::CONFIG_PHONES});
@@ -117,8 +117,8 @@ async fn the_answer_of_the_person_decides() {
     }
 }
 
-/// Calls `start_run` in the newest revision, from a host that can ask. `retried` holds the fields of a repeated call.
-async fn modern_call(host: &mut Host, arguments: &Value, retried: Value) -> Value {
+/// Calls `start_run` in the newest revision, from a host that can ask. `retry_fields` holds the fields of a repeated call.
+async fn modern_call(host: &mut Host, arguments: &Value, retry_fields: Value) -> Value {
     let mut params = json!({
         "name": "start_run",
         "arguments": arguments,
@@ -128,7 +128,7 @@ async fn modern_call(host: &mut Host, arguments: &Value, retried: Value) -> Valu
             "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
         },
     });
-    params.as_object_mut().expect("an object").extend(retried.as_object().expect("an object").clone());
+    params.as_object_mut().expect("an object").extend(retry_fields.as_object().expect("an object").clone());
 
     host.request("tools/call", params).await["result"].clone()
 }
@@ -145,11 +145,11 @@ async fn the_newest_revision_asks_with_a_repeated_call() {
 
     let state = question["requestState"].clone();
     let yes = json!({"confirm": {"action": "accept", "content": {"confirm": true}}});
-    let mut others = costly_start();
+    let mut other = costly_start();
 
-    others["instances"] = json!(10);
+    other["instances"] = json!(10);
     let refused = [
-        (&others, json!({"requestState": state, "inputResponses": yes})),
+        (&other, json!({"requestState": state, "inputResponses": yes})),
         (&costly_start(), json!({"requestState": "rs1.forged.state", "inputResponses": yes})),
         (
             &costly_start(),
@@ -178,12 +178,12 @@ async fn the_command_line_takes_yes_as_confirmation() {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
     let json = costly_start().to_string();
-    let output = told(&["call", "start_run", "--json", &json], &variables, &[]).await;
+    let output = run_binary(&["call", "start_run", "--json", &json], &variables, &[]).await;
 
     assert_eq!(output.status.code(), Some(2));
     assert!(service.requests().await.is_empty());
 
-    let output = told(&["call", "start_run", "--json", &json, "--yes"], &variables, &[]).await;
+    let output = run_binary(&["call", "start_run", "--json", &json, "--yes"], &variables, &[]).await;
 
     assert_eq!(output.status.code(), Some(0));
 }

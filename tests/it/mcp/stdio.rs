@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use crate::support::{
-    binary::{binary, told},
+    binary::{binary, run_binary},
     service::Service,
 };
 
@@ -22,6 +22,7 @@ const EXIT_LIMIT: Duration = Duration::from_secs(3);
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
 
+/// Returns the messages on standard output.
 fn messages(output: &Output) -> Vec<Value> {
     let text = std::str::from_utf8(&output.stdout).expect("UTF-8");
     text.lines()
@@ -47,6 +48,7 @@ async fn start_hanging_call(
     output.read_line(&mut String::new()).await.expect("the answer to initialize");
     child.stdout = Some(output.into_inner());
 
+    // The call must have reached the service before a test ends the process.
     while service.requests().await.is_empty() {
         tokio::task::yield_now().await;
     }
@@ -54,6 +56,7 @@ async fn start_hanging_call(
     (child, input)
 }
 
+/// Waits for the end of the process, which must come soon after `since`.
 async fn exit_status(mut child: Child, since: Instant) -> ExitStatus {
     let status = child.wait().await.expect("a status");
     assert!(since.elapsed() < EXIT_LIMIT, "it took {:?}", since.elapsed());
@@ -67,7 +70,7 @@ async fn requests_that_were_read_are_answered_after_the_end_of_input() {
         r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"get_run","arguments":{{"run_id":"{}"}}}}}}"#,
         seed::RUN_FAILED
     );
-    let output = told(&["--sandbox"], &[], &[INITIALIZE, list, &call]).await;
+    let output = run_binary(&["--sandbox"], &[], &[INITIALIZE, list, &call]).await;
 
     assert!(output.status.success());
 
@@ -93,14 +96,14 @@ async fn a_last_line_without_line_feed_is_read() {
 
 #[tokio::test]
 async fn invalid_lines_before_a_session_are_answered() {
-    let output = told(&[], &[], &["hello", "{}"]).await;
+    let output = run_binary(&[], &[], &["hello", "{}"]).await;
     let codes: Vec<_> = messages(&output).iter().map(|message| message["error"]["code"].clone()).collect();
     assert_eq!(codes, [-32700, -32600]);
 }
 
 #[tokio::test]
 async fn the_end_of_input_before_the_first_request_is_no_error() {
-    let output = told(&[], &[], &[]).await;
+    let output = run_binary(&[], &[], &[]).await;
     assert!(output.status.success());
     assert!(output.stdout.is_empty());
 }
@@ -122,8 +125,8 @@ async fn a_signal_ends_the_process_during_a_call() {
         let (child, _input) = start_hanging_call(&service, "list_tests", json!({})).await;
         let since = Instant::now();
         let id = child.id().expect("it runs").to_string();
-        let sent = Command::new("kill").args([signal, &id]).status().await.expect("kill is there");
-        assert!(sent.success());
+        let killed = Command::new("kill").args([signal, &id]).status().await.expect("kill is there");
+        assert!(killed.success());
         assert!(exit_status(child, since).await.success(), "{signal}");
     }
 }
@@ -131,10 +134,10 @@ async fn a_signal_ends_the_process_during_a_call() {
 #[tokio::test]
 async fn standard_output_contains_only_json_rpc() {
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_run","arguments":{"run_id":"nowhere"}}}"#;
-    let output = told(&["--sandbox", "--log", "trace"], &[], &["not json", INITIALIZE, call]).await;
+    let output = run_binary(&["--sandbox", "--log", "trace"], &[], &["not json", INITIALIZE, call]).await;
     assert!(messages(&output).iter().all(|message| message["jsonrpc"] == "2.0"));
     let logged = String::from_utf8(output.stderr).expect("UTF-8");
-    assert!(logged.contains("tas_mcp"), "the filter lets our own events through");
+    assert!(logged.contains("tas_mcp"), "the log contains events of this crate");
     assert!(!logged.contains(keys::DEMO), "the key is in the log");
 }
 
@@ -143,7 +146,7 @@ async fn without_settings_tools_are_listed_and_calls_explain_what_is_missing() {
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     let call =
         r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_tests","arguments":{}}}"#;
-    let output = told(&[], &[("TAS_BASE_URL", "${BASE_URL}")], &[INITIALIZE, list, call]).await;
+    let output = run_binary(&[], &[("TAS_BASE_URL", "${BASE_URL}")], &[INITIALIZE, list, call]).await;
     let messages = messages(&output);
     let answer = |id: u64| messages.iter().find(|message| message["id"] == id).expect("an answer");
 
@@ -157,13 +160,13 @@ async fn without_settings_tools_are_listed_and_calls_explain_what_is_missing() {
 
 #[tokio::test]
 async fn the_command_line_takes_no_key() {
-    let output = told(&["--api-key", "svc_x"], &[], &[]).await;
+    let output = run_binary(&["--api-key", "svc_x"], &[], &[]).await;
     assert_eq!(output.status.code(), Some(2));
 }
 
 #[tokio::test]
 async fn the_demo_succeeds_and_has_no_colors_in_a_pipe() {
-    let output = told(&["demo"], &[("TAS_BASE_URL", "https://elsewhere.example/api/v1")], &[]).await;
+    let output = run_binary(&["demo"], &[("TAS_BASE_URL", "https://elsewhere.example/api/v1")], &[]).await;
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     assert!(text.contains("project_scope_mismatch") && !text.contains('\u{1b}'), "{text}");
@@ -177,6 +180,7 @@ async fn the_sandbox_prints_its_address() {
 
     let second = lines.next_line().await.expect("a line").expect("an address");
     let base_url = second.split_whitespace().next().expect("the address comes first").to_owned();
+    // The client needs a TLS provider. A second installation fails, which is harmless.
     drop(rustls::crypto::ring::default_provider().install_default());
 
     let client = reqwest::Client::builder().no_proxy().build().expect("a client");

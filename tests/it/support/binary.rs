@@ -1,4 +1,4 @@
-//! The built binary as a child with pipes, and no setting but those that are given.
+//! The built binary as a child process with pipes. Its settings are only those that a test gives.
 
 use std::{
     process::{Output, Stdio},
@@ -8,9 +8,13 @@ use std::{
 use tas_mcp::settings::SETTINGS;
 use tokio::{io::AsyncWriteExt, process::Command};
 
-/// The binary with these arguments and variables.
+/// Longest run of the binary. After this a test fails instead of hanging.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
+
+/// Returns the binary with these arguments and variables.
 pub(crate) fn binary(arguments: &[&str], variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tas-mcp"));
+    // The environment of the tests may contain settings of the developer.
     for setting in SETTINGS {
         command.env_remove(setting.variable);
     }
@@ -21,8 +25,8 @@ pub(crate) fn binary(arguments: &[&str], variables: &[(&str, &str)]) -> Command 
     command
 }
 
-/// Starts the binary, sends these lines, closes the input and waits for its end.
-pub(crate) async fn told(arguments: &[&str], variables: &[(&str, &str)], lines: &[&str]) -> Output {
+/// Starts the binary, writes these lines to its standard input, closes it, and waits for the end of the process.
+pub(crate) async fn run_binary(arguments: &[&str], variables: &[(&str, &str)], lines: &[&str]) -> Output {
     let mut child = binary(arguments, variables).spawn().expect("the binary starts");
     let mut input = child.stdin.take().expect("an input");
 
@@ -32,8 +36,5 @@ pub(crate) async fn told(arguments: &[&str], variables: &[(&str, &str)], lines: 
 
     drop(input);
 
-    tokio::time::timeout(Duration::from_secs(30), child.wait_with_output())
-        .await
-        .expect("an end")
-        .expect("an output")
+    tokio::time::timeout(TIME_LIMIT, child.wait_with_output()).await.expect("an end").expect("an output")
 }

@@ -1,74 +1,75 @@
-//! The one fixture of most tests: a sandbox, a server in front of it, and a host of that server.
+//! The one fixture of most tests: a service, a server in front of it, and a host of that server.
 //!
 //! ```ignore
 //! let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
 //! let Session { clock, mut host, .. } = Fixture::new().key(keys::ORGANIZATION).simulated_time().open().await;
+//! let mut session = Fixture::new().simulated_time_alone().open_with(stub).await;
 //! ```
 
-use std::sync::Arc;
+mod backend;
 
+use std::{path::Path, sync::Arc};
+
+use serde_json::Value;
 use tas_mcp::{
     mcp::Server,
     sandbox::{Options, keys},
     settings::Settings,
-    tools::dispatcher::Dispatcher,
+    tools::{dispatcher::Dispatcher, upload::UploadTiming},
 };
 use tempfile::TempDir;
 
-use super::{host::Host, service::Service, time::Simulated};
+pub(crate) use self::backend::Backend;
+use super::{host::Host, service::Service, time::SimulatedClock};
 
 /// Builds a [`Session`]. Without further calls: a fresh sandbox, the key of the project `demo`, the default tools and
 /// real time.
 pub(crate) struct Fixture {
-    sandbox: Options,
     key: String,
     variables: Vec<(String, String)>,
+    sandbox: Options,
+    faults: Vec<Value>,
     time: Time,
+    upload_timing: Option<UploadTiming>,
     has_files_root: bool,
+    has_state_directory: bool,
 }
 
 /// The clock of the server.
-#[derive(Clone, Copy)]
 enum Time {
     Real,
     /// Simulated time that advances the sandbox too.
     Simulated,
     /// Simulated time of the server alone.
-    SimulatedAlone,
+    SimulatedBy(Arc<SimulatedClock>),
 }
 
-/// What a test works with.
-pub(crate) struct Session {
-    pub(crate) service: Arc<Service>,
+/// What a test works with. `S` is the service: a sandbox, or what the test answers itself.
+pub(crate) struct Session<S = Arc<Service>> {
+    pub(crate) service: S,
     /// The clock of the server, if the time is simulated.
-    pub(crate) clock: Arc<Simulated>,
+    pub(crate) clock: Arc<SimulatedClock>,
     /// The files root, if the fixture has one. The directory is removed with this value.
     pub(crate) files_root: Option<TempDir>,
+    /// The state directory, if the fixture has one. The directory is removed with this value.
+    pub(crate) state_directory: Option<TempDir>,
     pub(crate) host: Host,
+    fixture: Fixture,
 }
 
 impl Fixture {
     pub(crate) fn new() -> Self {
         Self {
-            // The clock of the sandbox stands still, so that records have the same times in every run of a test.
-            sandbox: Options { speed: 0.0, ..Options::default() },
             key: keys::DEMO.to_owned(),
             variables: Vec::new(),
+            // The clock of the sandbox stands still, so that records have the same times in every run of a test.
+            sandbox: Options { speed: 0.0, ..Options::default() },
+            faults: Vec::new(),
             time: Time::Real,
+            upload_timing: None,
             has_files_root: false,
+            has_state_directory: false,
         }
-    }
-
-    /// Sets the size of the parts of build uploads at the sandbox, in bytes.
-    pub(crate) fn part_size(self, part_size: u64) -> Self {
-        Self { sandbox: Options { part_size, ..self.sandbox }, ..self }
-    }
-
-    /// Sets the name of the test-management system for the sandbox and the server.
-    pub(crate) fn tmsys_name(self, name: &str) -> Self {
-        let mut fixture = self.variables(&[("TAS_TMSYS_NAME", name)]);
-        fixture.sandbox.tmsys_name = name.to_owned();
-        fixture
     }
 
     pub(crate) fn key(self, key: &str) -> Self {
@@ -86,6 +87,24 @@ impl Fixture {
         self.variables(&[("TAS_TOOLSETS", "all")])
     }
 
+    /// Sets the size of the parts of build uploads at the sandbox, in bytes.
+    pub(crate) fn part_size(self, part_size: u64) -> Self {
+        Self { sandbox: Options { part_size, ..self.sandbox }, ..self }
+    }
+
+    /// Sets the name of the test-management system for the sandbox and the server.
+    pub(crate) fn tmsys_name(self, name: &str) -> Self {
+        let mut fixture = self.variables(&[("TAS_TMSYS_NAME", name)]);
+        fixture.sandbox.tmsys_name = name.to_owned();
+        fixture
+    }
+
+    /// Adds a fault of the sandbox; see `POST /_sandbox/faults`.
+    pub(crate) fn fault(mut self, fault: Value) -> Self {
+        self.faults.push(fault);
+        self
+    }
+
     /// Lets pauses of the server end at once and advance the clock of the sandbox.
     pub(crate) fn simulated_time(self) -> Self {
         Self { time: Time::Simulated, ..self }
@@ -93,12 +112,27 @@ impl Fixture {
 
     /// Lets pauses of the server end at once, while the clock of the sandbox stands still.
     pub(crate) fn simulated_time_alone(self) -> Self {
-        Self { time: Time::SimulatedAlone, ..self }
+        self.simulated_time_by(SimulatedClock::without_service())
+    }
+
+    /// Sets the clock of the server, for a service that has to know the clock before the session is opened.
+    pub(crate) fn simulated_time_by(self, clock: Arc<SimulatedClock>) -> Self {
+        Self { time: Time::SimulatedBy(clock), ..self }
+    }
+
+    /// Sets the pauses and time limits of uploads.
+    pub(crate) fn upload_timing(self, timing: UploadTiming) -> Self {
+        Self { upload_timing: Some(timing), ..self }
     }
 
     /// Sets the files root to a new temporary directory.
     pub(crate) fn files_root(self) -> Self {
         Self { has_files_root: true, ..self }
+    }
+
+    /// Sets the directory of the journals of uploads to a new temporary directory.
+    pub(crate) fn state_directory(self) -> Self {
+        Self { has_state_directory: true, ..self }
     }
 
     /// Starts the sandbox and the server, and initializes the session.
@@ -109,30 +143,94 @@ impl Fixture {
     }
 
     /// Starts the sandbox and the server. The host has sent nothing yet.
-    pub(crate) async fn connect(mut self) -> Session {
-        let files_root = self.has_files_root.then(|| tempfile::tempdir().expect("a directory"));
-        if let Some(directory) = &files_root {
-            self = self.variables(&[("TAS_FILES_ROOT", directory.path().to_str().expect("UTF-8"))]);
+    pub(crate) async fn connect(self) -> Session {
+        let service = Arc::new(Service::with(self.sandbox.clone()).await);
+        for fault in &self.faults {
+            service.fault(fault.clone()).await;
         }
 
-        let service = Arc::new(Service::with(self.sandbox).await);
-        let variables: Vec<_> = self.variables.iter().map(|(name, value)| (&**name, &**value)).collect();
-        let settings = service.settings(&self.key, &variables);
-        let clock = match self.time {
-            Time::Simulated => Simulated::of(&service),
-            Time::Real | Time::SimulatedAlone => Simulated::alone(),
-        };
-        let host = match self.time {
-            Time::Real => Host::to(Server::from_settings(&settings)),
-            Time::Simulated | Time::SimulatedAlone => Host::to(server_with(&settings, &clock)),
-        };
+        self.connect_with(service)
+    }
 
-        Session { service, clock, files_root, host }
+    /// Starts the server in front of `service`, and initializes the session.
+    pub(crate) async fn open_with<S: Backend>(self, service: S) -> Session<S> {
+        let mut session = self.connect_with(service);
+        session.host.initialize("2025-11-25").await;
+        session
+    }
+
+    /// Starts the server in front of `service`. The host has sent nothing yet.
+    pub(crate) fn connect_with<S: Backend>(mut self, service: S) -> Session<S> {
+        let [files_root, state_directory] = [self.has_files_root, self.has_state_directory]
+            .map(|is_wanted| is_wanted.then(|| tempfile::tempdir().expect("a directory")));
+
+        for (name, directory) in [("TAS_FILES_ROOT", &files_root), ("TAS_STATE_DIR", &state_directory)] {
+            if let Some(directory) = directory {
+                self = self.variables(&[(name, directory.path().to_str().expect("UTF-8"))]);
+            }
+        }
+
+        let clock = match &self.time {
+            Time::Real => SimulatedClock::without_service(),
+            Time::Simulated => service.clock(),
+            Time::SimulatedBy(clock) => clock.clone(),
+        };
+        let settings = self.settings(&service, &self.key, &[]);
+        let host = Host::to(Server::new(self.dispatcher(&settings, &clock), &settings));
+
+        Session { service, clock, files_root, state_directory, host, fixture: self }
+    }
+
+    fn settings(&self, service: &impl Backend, key: &str, more: &[(&str, &str)]) -> Settings {
+        let own = self.variables.iter().map(|(name, value)| (&**name, &**value));
+        let variables: Vec<_> = own.chain(more.iter().copied()).collect();
+        let settings = service.settings(key, &variables);
+
+        match &self.upload_timing {
+            Some(timing) => settings.with_upload_timing(timing.clone()),
+            None => settings,
+        }
+    }
+
+    fn dispatcher(&self, settings: &Settings, clock: &Arc<SimulatedClock>) -> Dispatcher {
+        let dispatcher = Dispatcher::new(settings.tools_config());
+
+        match &self.time {
+            Time::Real => dispatcher,
+            Time::Simulated | Time::SimulatedBy(_) => dispatcher.with_clock(clock.clone()),
+        }
     }
 }
 
-/// A server with these settings whose time is `clock`.
-pub(crate) fn server_with(settings: &Settings, clock: &Arc<Simulated>) -> Server {
-    let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(clock.clone());
-    Server::new(dispatcher, settings)
+impl<S> Session<S> {
+    /// Returns the path of the files root.
+    pub(crate) fn root(&self) -> &Path {
+        self.files_root.as_ref().expect("a fixture with a files root").path()
+    }
+
+    /// Returns the path of the state directory.
+    pub(crate) fn state(&self) -> &Path {
+        self.state_directory.as_ref().expect("a fixture with a state directory").path()
+    }
+}
+
+impl<S: Backend> Session<S> {
+    /// Returns a dispatcher with the settings and the clock of this session.
+    pub(crate) fn dispatcher(&self) -> Dispatcher {
+        let settings = self.fixture.settings(&self.service, &self.fixture.key, &[]);
+        self.fixture.dispatcher(&settings, &self.clock)
+    }
+
+    /// Returns another server for the service of this session, with another key and further variables.
+    pub(crate) fn another_server(&self, key: &str, variables: &[(&str, &str)]) -> Server {
+        let settings = self.fixture.settings(&self.service, key, variables);
+        Server::new(self.fixture.dispatcher(&settings, &self.clock), &settings)
+    }
+
+    /// Starts [another server](Self::another_server), and initializes a session of another host.
+    pub(crate) async fn another_host(&self, key: &str, variables: &[(&str, &str)]) -> Host {
+        let mut host = Host::to(self.another_server(key, variables));
+        host.initialize("2025-11-25").await;
+        host
+    }
 }

@@ -1,4 +1,4 @@
-//! Time that passes when somebody waits, and at once: that of the sandbox goes with it.
+//! Simulated time: it advances when the server pauses, and the clock of the sandbox follows it.
 
 use std::{
     sync::{
@@ -11,60 +11,73 @@ use std::{
 use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use tas_mcp::clock::Clock;
+use tokio::sync::watch;
 
 use super::service::Service;
 
-/// A clock that is ahead of the sandbox's by nothing.
+/// A clock whose pauses end at once and advance it by their length.
 #[derive(Debug)]
-pub(crate) struct Simulated {
+pub(crate) struct SimulatedClock {
     service: Weak<Service>,
     now: Mutex<Duration>,
-    slept: Mutex<Duration>,
+    suspended: Mutex<Duration>,
     pauses: Mutex<Vec<Duration>>,
-    /// Whether what is waited for takes longer than anybody waits.
-    pub(crate) is_slow: AtomicBool,
+    time_limits_expire: watch::Sender<bool>,
     /// Whether pauses never end.
     pub(crate) stands_still: AtomicBool,
 }
 
-impl Simulated {
-    pub(crate) fn of(service: &Arc<Service>) -> Arc<Self> {
+impl SimulatedClock {
+    /// Creates a clock that the clock of the sandbox follows.
+    pub(crate) fn with_service(service: &Arc<Service>) -> Arc<Self> {
         Self::with(Arc::downgrade(service))
     }
 
-    /// A clock that takes no sandbox with it.
-    pub(crate) fn alone() -> Arc<Self> {
+    /// Creates a clock that advances no sandbox.
+    pub(crate) fn without_service() -> Arc<Self> {
         Self::with(Weak::new())
     }
 
     fn with(service: Weak<Service>) -> Arc<Self> {
-        let (now, slept, pauses) = (Mutex::default(), Mutex::default(), Mutex::default());
-        let (is_slow, stands_still) = (AtomicBool::new(false), AtomicBool::new(false));
-        Arc::new(Self { service, now, slept, pauses, is_slow, stands_still })
+        Arc::new(Self {
+            service,
+            now: Mutex::default(),
+            suspended: Mutex::default(),
+            pauses: Mutex::default(),
+            time_limits_expire: watch::Sender::new(false),
+            stands_still: AtomicBool::new(false),
+        })
     }
 
-    /// The pauses so far.
+    /// Returns the pauses so far.
     pub(crate) fn pauses(&self) -> Vec<Duration> {
         self.pauses.lock().expect("no test panics here").clone()
     }
 
-    /// Lets the machine sleep for so long, and nothing but its clock.
+    /// Decides whether a time limit expires before what it limits. At first, no time limit expires.
+    pub(crate) fn set_time_limits_expire(&self, expire: bool) {
+        self.time_limits_expire.send_replace(expire);
+    }
+
+    /// Suspends the machine: only the date and the clock of the sandbox advance.
     pub(crate) fn suspend(&self, span: Duration) {
-        *self.slept.lock().expect("no test panics here") += span;
-        if let Some(service) = self.service.upgrade() {
-            service.advance(span.as_secs_f64());
-        }
+        *self.suspended.lock().expect("no test panics here") += span;
+        self.advance_service(span);
     }
 
     fn advance(&self, span: Duration) {
         *self.now.lock().expect("no test panics here") += span;
+        self.advance_service(span);
+    }
+
+    fn advance_service(&self, span: Duration) {
         if let Some(service) = self.service.upgrade() {
             service.advance(span.as_secs_f64());
         }
     }
 }
 
-impl Clock for Simulated {
+impl Clock for SimulatedClock {
     fn now(&self) -> Duration {
         *self.now.lock().expect("no test panics here")
     }
@@ -72,8 +85,8 @@ impl Clock for Simulated {
     /// The sandbox begins at this time too.
     fn timestamp(&self) -> Timestamp {
         let start: Timestamp = "2026-03-02T09:15:00Z".parse().expect("a time");
-        let slept = *self.slept.lock().expect("no test panics here");
-        start + SignedDuration::try_from(self.now() + slept).expect("a span")
+        let suspended = *self.suspended.lock().expect("no test panics here");
+        start + SignedDuration::try_from(self.now() + suspended).expect("a span")
     }
 
     fn sleep(&self, span: Duration) -> BoxFuture<'_, ()> {
@@ -82,6 +95,8 @@ impl Clock for Simulated {
             if self.stands_still.load(Ordering::Relaxed) {
                 std::future::pending::<()>().await;
             }
+
+            // Other tasks run before the time advances, as they would during a real pause.
             tokio::task::yield_now().await;
             self.advance(span);
         })
@@ -89,9 +104,10 @@ impl Clock for Simulated {
 
     fn timeout(&self, span: Duration) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            if !self.is_slow.load(Ordering::Relaxed) {
-                std::future::pending::<()>().await;
-            }
+            // The clock owns the sender, so the channel is open as long as this future exists.
+            let expired = self.time_limits_expire.subscribe().wait_for(|expire| *expire).await.is_ok();
+            assert!(expired, "the channel is open");
+
             tokio::task::yield_now().await;
             self.advance(span);
         })

@@ -4,7 +4,6 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 
@@ -15,18 +14,14 @@ use tas_mcp::{
     sandbox::{keys, seed},
     tools::{
         caller::CallerContext,
-        dispatcher::Dispatcher,
         download::{DownloadOptions, DownloadReport, DownloadRequest},
         files::FilesRoot,
     },
 };
-use tempfile::TempDir;
 
 use crate::support::{
     fixture::{Fixture, Session},
-    host::Host,
     service::Service,
-    time::Simulated,
 };
 
 mod choosing;
@@ -43,37 +38,31 @@ mod secrecy;
 mod terminal;
 
 const TOOL: &str = "download_run_files";
-const ALL: (&str, &str) = ("TAS_TOOLSETS", "all");
 
 /// Files of every player in the sandbox.
 const NAMES: [&str; 4] = ["agent.log", "deliverables/report.json", "recording.mp4", "screenshots/end.png"];
 
-/// A sandbox, an empty files root, and a server in front of them.
-async fn open() -> (Arc<Service>, TempDir, Host) {
-    open_with(keys::DEMO, &[]).await
+/// Returns a fixture with all tools and an empty files root.
+fn fixture() -> Fixture {
+    Fixture::new().all_tools().files_root()
 }
 
-async fn open_with(key: &str, variables: &[(&str, &str)]) -> (Arc<Service>, TempDir, Host) {
-    let fixture = Fixture::new().key(key).all_tools().files_root().variables(variables);
-    let Session { service, files_root, host, .. } = fixture.open().await;
-    (service, files_root.expect("a files root"), host)
-}
-
-/// Arguments that save all files of a run in `out`.
+/// Returns the arguments that save all files of a run in `out`.
 fn all_of(run: &str) -> Value {
     json!({"run_id": run, "destination_dir": "out"})
 }
 
+/// Returns the id of a player of a run.
 fn player(run: &str, number: u64) -> String {
     format!("{run}-{number}")
 }
 
-/// The bytes of a file as the sandbox serves them.
+/// Returns the bytes of a file as the sandbox serves them.
 async fn served(service: &Service, player: &str, name: &str) -> Vec<u8> {
     service.fetch(&format!("{}/runs/{player}/artifacts/{name}", service.knowledge_url()), keys::DEMO).await
 }
 
-/// Every file below a directory, by its name there; links are not followed.
+/// Returns the files below a directory by their relative names. Links are not followed.
 fn files_below(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let (mut files, mut rest) = (BTreeMap::new(), vec![directory.to_owned()]);
     while let Some(next) = rest.pop() {
@@ -95,47 +84,43 @@ fn names_below(directory: &Path) -> Vec<String> {
     files_below(directory).into_keys().collect()
 }
 
-/// The paths of the files that a report says are there.
+/// Returns the paths of the saved files in a report.
 fn paths(report: &Value) -> Vec<&str> {
     let files = report["files"].as_array().expect("a list");
     files.iter().map(|file| file["path"].as_str().expect("a path")).collect()
 }
 
-/// What a report says of files that are not there: reference, code and message.
+/// Returns reference, code and message of each failed file in a report.
 fn failures(report: &Value) -> Vec<(String, String, String)> {
     let text = |failed: &Value, name: &str| failed[name].as_str().expect("a text").to_owned();
-    let said = |failed: &Value| (text(failed, "file_ref"), text(failed, "code"), text(failed, "message"));
-    report["failed"].as_array().map(|failed| failed.iter().map(said).collect()).unwrap_or_default()
+    let fields = |failed: &Value| (text(failed, "file_ref"), text(failed, "code"), text(failed, "message"));
+    report["failed"].as_array().map(|failed| failed.iter().map(fields).collect()).unwrap_or_default()
 }
 
-/// A download that waits for nothing between attempts.
-struct DownloadFixture {
-    service: Service,
-    root: TempDir,
+/// A session whose downloads are called without the host, with options that no setting has.
+struct DirectDownload {
+    session: Session,
     options: DownloadOptions,
-    audience: CallerContext,
-    clock: Arc<Simulated>,
-    key: &'static str,
+    caller: CallerContext,
 }
 
-impl DownloadFixture {
-    async fn new() -> Self {
+impl DirectDownload {
+    /// Opens a session with simulated time, and without pauses between attempts.
+    async fn open(fixture: Fixture) -> Self {
         let backoff = Backoff::new(Duration::ZERO, Duration::ZERO, 1.0);
         Self {
-            service: Service::start().await,
-            root: tempfile::tempdir().expect("a directory"),
+            session: fixture.simulated_time_alone().open().await,
             options: DownloadOptions { backoff, attempts: 4, ..DownloadOptions::default() },
-            audience: CallerContext::silent(),
-            clock: Simulated::alone(),
-            key: keys::DEMO,
+            caller: CallerContext::silent(),
         }
     }
 
+    /// Returns the destination of the downloads.
     fn out(&self) -> PathBuf {
-        self.root.path().join("out")
+        self.session.root().join("out")
     }
 
-    /// Saves the file of that name of the failed run.
+    /// Saves the file with this name of the failed run.
     async fn save(&self, name: &str) -> Result<DownloadReport, Failure> {
         let request = DownloadRequest {
             run_id: seed::RUN_FAILED.to_owned(),
@@ -146,32 +131,33 @@ impl DownloadFixture {
     }
 
     async fn run(&self, request: DownloadRequest) -> Result<DownloadReport, Failure> {
-        let settings = self.service.settings(self.key, &[]);
-        let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(self.clock.clone());
-        let root = FilesRoot::new(self.root.path()).expect("a directory");
+        let dispatcher = self.session.dispatcher();
+        let root = FilesRoot::new(self.session.root()).expect("a directory");
         let destination = root.destination("out").expect("below the root");
-        request.run(dispatcher.gateway(), &destination, &self.options, &self.audience).await
+
+        request.run(dispatcher.gateway(), &destination, &self.options, &self.caller).await
     }
 
-    /// The bytes of a file of the failed run as they are served.
+    /// Returns the bytes of a file of the failed run as the sandbox serves them.
     async fn served(&self, name: &str) -> Vec<u8> {
-        served(&self.service, &player(seed::RUN_FAILED, 1), name).await
+        served(&self.session.service, &player(seed::RUN_FAILED, 1), name).await
     }
 
-    /// Orders a fault for the next requests of this operation.
+    /// Adds a fault for the next requests of an operation.
     async fn fault(&self, operation: &str, mut fault: Value) {
         fault["operation"] = json!(operation);
-        self.service.fault(fault).await;
+        self.session.service.fault(fault).await;
     }
 
-    /// Requests for files so far: what kind of host, and its status.
-    async fn fetches(&self) -> Vec<String> {
-        let requests = self.service.requests().await;
-        let short = |line: &String| {
-            let (host, status) = (line.contains("/storage/"), line.rsplit(' ').next()?.to_owned());
-            let is_file = host || line.contains("/artifacts/");
-            is_file.then(|| format!("{} {status}", if host { "storage" } else { "knowledge" }))
+    /// Returns the requests for files so far, as `host status`.
+    async fn file_requests(&self) -> Vec<String> {
+        let requests = self.session.service.requests().await;
+        let file_request = |line: &String| {
+            let (is_storage, status) = (line.contains("/storage/"), line.rsplit(' ').next()?.to_owned());
+            let is_file = is_storage || line.contains("/artifacts/");
+            is_file.then(|| format!("{} {status}", if is_storage { "storage" } else { "knowledge" }))
         };
-        requests.iter().filter_map(short).collect()
+
+        requests.iter().filter_map(file_request).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! The tools as hosts see them: snapshots in `tools/`, and what holds for all of them.
+//! The tools as hosts receive them: the snapshots in `tools/`, and rules for all tools.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -7,7 +7,7 @@ use tas_mcp::{mcp::published_tool, service::catalog::OPERATIONS, tools::catalog}
 
 const SNAPSHOTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools");
 
-/// The tool as its snapshot has it. Global scope shows the most: `project_id` too.
+/// Returns the text of a snapshot.
 fn snapshot(tool: &rmcp::model::Tool) -> String {
     let mut text = serde_json::to_string_pretty(tool).expect("a tool is JSON");
     text.push('\n');
@@ -15,12 +15,13 @@ fn snapshot(tool: &rmcp::model::Tool) -> String {
 }
 
 #[test]
-fn every_tool_is_as_its_snapshot_says() {
+fn every_tool_equals_its_snapshot() {
     let update = crate::support::updates_snapshots();
     let mut stale = Vec::new();
 
     for entry in catalog::tools() {
         let path = Path::new(SNAPSHOTS).join(format!("{}.json", entry.name));
+        // In global scope a tool has one more argument: `project_id`.
         let now = snapshot(&published_tool(entry.tool(), true));
         if update {
             fs::write(&path, &now).expect("the snapshot can be written");
@@ -34,7 +35,7 @@ fn every_tool_is_as_its_snapshot_says() {
 }
 
 #[test]
-fn no_snapshot_is_left_over() {
+fn every_snapshot_belongs_to_a_tool() {
     let names: BTreeSet<_> = catalog::tools().map(|entry| format!("{}.json", entry.name)).collect();
     let files = fs::read_dir(SNAPSHOTS).expect("tools/ is there");
     let files: BTreeSet<_> =

@@ -1,9 +1,8 @@
 //! `summarize_results` against the sandbox, and against a service with invented records.
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::keys;
 
-use crate::support::{host::Host, service::Service};
+use crate::support::fixture::Fixture;
 
 mod command;
 mod comparison;
@@ -22,13 +21,12 @@ mod verdicts;
 
 const TOOL: &str = "summarize_results";
 
-/// Starts a server in front of a sandbox, with the key of the project `demo`.
-async fn open() -> (Service, Host) {
-    let service = Service::start().await;
-    let host = history::patient(&service.settings(keys::DEMO, &[("TAS_TOOLSETS", "all")])).await;
-    (service, host)
+/// Returns a fixture whose calls reach no time limit.
+fn fixture() -> Fixture {
+    Fixture::new().all_tools().simulated_time_alone()
 }
 
+/// Returns the arguments for the summary of an execution.
 fn execution(id: &str) -> Value {
     json!({"test_plan_execution_id": id})
 }

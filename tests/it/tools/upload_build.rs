@@ -1,18 +1,14 @@
-//! `upload_build` and `tas-mcp upload`: a file becomes a build (specification, Multipart build upload; supplement 10, 15,
-//! 16).
+//! `upload_build` and `tas-mcp upload` (specification, Multipart build upload; supplement 10, 15, 16).
 
 use std::{path::PathBuf, time::Duration};
 
 use serde_json::{Value, json};
-use tas_mcp::{
-    backoff::Backoff,
-    sandbox::{Options, keys},
-    settings::Settings,
-    tools::upload::UploadTiming,
-};
-use tempfile::TempDir;
+use tas_mcp::{backoff::Backoff, sandbox::keys, tools::upload::UploadTiming};
 
-use crate::support::{host::Host, service::Service};
+use crate::support::{
+    fixture::{Fixture, Session},
+    service::Service,
+};
 
 mod answers;
 mod asked;
@@ -32,97 +28,111 @@ mod rules;
 mod secure;
 mod tokens;
 
-/// Bytes of a part in these tests.
+/// Size of a part in these tests, in bytes.
 const PART: usize = 1_000;
 
-/// A sandbox with small parts, a files root and a state directory.
-struct UploadFixture {
-    service: Service,
-    root: TempDir,
-    state: TempDir,
+/// Returns a fixture with small parts, a files root, a state directory, and uploads with short pauses.
+fn fixture() -> Fixture {
+    Fixture::new().part_size(PART as u64).files_root().state_directory().upload_timing(short_pauses())
 }
 
-impl UploadFixture {
-    async fn open() -> Self {
-        let options = Options { speed: 0.0, part_size: PART as u64, ..Options::default() };
-        let [root, state] = [(), ()].map(|()| TempDir::new().expect("a directory"));
-        Self { service: Service::with(options).await, root, state }
-    }
-
-    /// Writes a file below the root.
+impl<S> Session<S> {
+    /// Writes a file below the files root.
     fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        let path = self.root.path().join(name);
+        let path = self.root().join(name);
         std::fs::write(&path, bytes).expect("it can be written");
         path
     }
 
-    /// Settings of this fixture, with uploads that pause for no time.
-    fn settings(&self, key: &str, more: &[(&str, &str)]) -> Settings {
-        let [root, state] = [&self.root, &self.state].map(text_of);
-        let own = [("TAS_FILES_ROOT", root.as_str()), ("TAS_STATE_DIR", state.as_str())];
-        self.service.settings(key, &[&own, more].concat()).with_upload_timing(short_pauses())
-    }
-
-    async fn host(&self) -> Host {
-        Host::open(&self.settings(keys::DEMO, &[])).await
-    }
-
-    /// The variables of the binary in this fixture.
-    fn variables(&self) -> Vec<(String, String)> {
-        let own = [
-            ("TAS_BASE_URL", self.service.base_url()),
-            ("TAS_API_KEY", keys::DEMO.to_owned()),
-            ("TAS_STATE_DIR", text_of(&self.state)),
-        ];
-        own.map(|(name, value)| (name.to_owned(), value)).to_vec()
-    }
-
-    /// How many uploads are under way, and in how many files the sandbox keeps bytes.
-    async fn leftovers(&self) -> (usize, u64) {
-        let shown = self.service.control("uploads").await;
-        (shown["data"].as_array().expect("a list").len(), shown["files"].as_u64().expect("a number"))
-    }
-
-    /// The journals: each by its text.
+    /// Returns the texts of the journals.
     fn journals(&self) -> Vec<String> {
         self.journal_paths().iter().map(|path| std::fs::read_to_string(path).expect("a text")).collect()
     }
 
     fn journal_paths(&self) -> Vec<PathBuf> {
-        let Ok(files) = std::fs::read_dir(self.state.path().join("uploads")) else { return Vec::new() };
+        let Ok(files) = std::fs::read_dir(self.state().join("uploads")) else { return Vec::new() };
         files.map(|file| file.expect("an entry").path()).collect()
     }
 
-    /// What was PUT to the storage host so far, each as `number status`, in the order of the requests.
-    async fn puts(&self) -> Vec<String> {
-        let log = self.service.control("requests").await;
-        let seen = log["data"].as_array().expect("a list").iter().filter(|seen| seen["method"] == "PUT");
-        let line = |seen: &Value| {
-            let path = seen["path"].as_str().expect("a path").split('?').next().unwrap_or_default();
-            format!("{} {}", path.rsplit('/').next().unwrap_or_default(), seen["status"])
-        };
+    /// Waits until there is no journal.
+    async fn wait_for_journal_removal(&self) {
+        while !self.journals().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    }
+}
 
-        seen.map(line).collect()
+impl Session {
+    /// Returns the variables of the binary. The command line needs no files root.
+    fn binary_variables(&self) -> Vec<(String, String)> {
+        let own = [
+            ("TAS_BASE_URL", self.service.base_url()),
+            ("TAS_API_KEY", keys::DEMO.to_owned()),
+            ("TAS_STATE_DIR", self.state().to_str().expect("UTF-8").to_owned()),
+        ];
+        own.map(|(name, value)| (name.to_owned(), value)).to_vec()
     }
 
-    /// Waits until so many parts are on their way and unanswered, and none has been answered.
+    /// Uploads a file through the tool, which must succeed.
+    async fn upload(&mut self, name: &str) -> Value {
+        self.host.succeed("upload_build", json!({"path": name})).await
+    }
+
+    /// Uploads a file through the tool, which must fail. Returns the error.
+    async fn upload_failure(&mut self, name: &str) -> Value {
+        self.host.fail("upload_build", json!({"path": name})).await
+    }
+
+    /// Starts an upload through the tool and returns the id of the request.
+    async fn start_upload(&mut self, arguments: Value) -> u64 {
+        self.host.start("tools/call", json!({"name": "upload_build", "arguments": arguments})).await
+    }
+
+    /// Cancels a request of the host.
+    async fn cancel_request(&mut self, id: u64) {
+        let params = json!({"requestId": id, "reason": "enough"});
+        self.host
+            .send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
+            .await;
+    }
+
+    /// Returns the number of unfinished uploads, and of files that contain bytes of them.
+    async fn leftovers(&self) -> (usize, u64) {
+        let uploads = self.service.control("uploads").await;
+        (uploads["data"].as_array().expect("a list").len(), uploads["files"].as_u64().expect("a number"))
+    }
+
+    /// Returns the PUT requests to the storage host so far, as `number status`, in the order of the requests.
+    async fn puts(&self) -> Vec<String> {
+        let log = self.service.control("requests").await;
+        let requests = log["data"].as_array().expect("a list").iter();
+        let line = |request: &Value| {
+            let path = request["path"].as_str().expect("a path").split('?').next().unwrap_or_default();
+            format!("{} {}", path.rsplit('/').next().unwrap_or_default(), request["status"])
+        };
+
+        requests.filter(|request| request["method"] == "PUT").map(line).collect()
+    }
+
+    /// Waits until `parts` parts are unanswered, and none has been answered.
     async fn wait_for_pending_parts(&self, parts: usize) {
         self.wait_for_parts(0, parts).await;
     }
 
-    /// Waits until so many parts have been answered, and so many are unanswered.
+    /// Waits until `answered` parts have been answered, and `pending` parts are unanswered.
     async fn wait_for_parts(&self, answered: usize, pending: usize) {
         loop {
             let puts = self.puts().await;
-            let held = puts.iter().filter(|put| put.ends_with(" null")).count();
-            if (puts.len() - held, held) == (answered, pending) {
+            // A request without an answer has the status `null`.
+            let unanswered = puts.iter().filter(|put| put.ends_with(" null")).count();
+            if (puts.len() - unanswered, unanswered) == (answered, pending) {
                 return;
             }
             tokio::task::yield_now().await;
         }
     }
 
-    /// Waits until nothing is under way at the service any more.
+    /// Waits until the service has no unfinished upload.
     async fn wait_for_cleanup(&self) {
         while self.leftovers().await != (0, 0) {
             tokio::task::yield_now().await;
@@ -130,7 +140,7 @@ impl UploadFixture {
     }
 }
 
-/// Retries at once, and never out of patience.
+/// Returns the default timing with the shortest pauses.
 fn short_pauses() -> UploadTiming {
     UploadTiming {
         backoff: Backoff::new(Duration::from_millis(1), Duration::from_millis(1), 1.0),
@@ -138,20 +148,17 @@ fn short_pauses() -> UploadTiming {
     }
 }
 
-fn text_of(directory: &TempDir) -> String {
-    directory.path().to_str().expect("a text").to_owned()
-}
-
-/// Bytes of a file, different at every place.
+/// Returns the bytes of a file. Parts of a file differ, so that a wrong order of parts is detected.
 fn bytes(size: usize) -> Vec<u8> {
     (0..size).map(|index| u8::try_from(index * 7 % 251).expect("less than 256")).collect()
 }
 
-/// Holds every part back for longer than a test takes, after the first `free` ones.
+/// Delays every part after the first `free` parts for longer than a test takes.
 async fn hold_parts(service: &Service, free: usize) {
     if free > 0 {
         service.fault(json!({"operation": "put_part", "delay_ms": 0, "times": free})).await;
     }
+    // Tests release or cancel the parts, so that the delay never ends by itself.
     service.fault(json!({"operation": "put_part", "delay_ms": 60_000, "times": 1_000})).await;
 }
 
@@ -159,7 +166,7 @@ fn text(value: &Value) -> &str {
     value.as_str().expect("a text")
 }
 
-/// SHA-256 of the whole, in hexadecimal digits.
+/// Returns the SHA-256 digest in hexadecimal digits.
 fn sha256(bytes: &[u8]) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
     let digits = digest.as_ref().iter().flat_map(|byte| [byte >> 4, byte & 15]);

@@ -1,16 +1,10 @@
 //! Waiting for runs, through the tool and the command line (supplement 3.3, 15). Time is simulated: it passes during
 //! pauses.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
-use tas_mcp::{
-    mcp::Server,
-    sandbox::{keys, seed},
-    tools::dispatcher::Dispatcher,
-};
+use tas_mcp::sandbox::seed;
 
-use crate::support::{host::Host, service::Service, time::Simulated};
+use crate::support::fixture::Session;
 
 mod command;
 mod failures;
@@ -27,48 +21,24 @@ mod verdicts;
 
 const TOOL: &str = "wait_for_completion";
 
-/// A service, a server in front of it, and the clock of both.
-struct Scene {
-    service: Arc<Service>,
-    clock: Arc<Simulated>,
-    host: Host,
-}
-
-/// Opens a scene with the key of the project `demo`.
-async fn open() -> Scene {
-    open_with(keys::DEMO, &[]).await
-}
-
-async fn open_with(key: &str, more: &[(&str, &str)]) -> Scene {
-    let service = Arc::new(Service::start().await);
-    let clock = Simulated::of(&service);
-    let settings = service.settings(key, more);
-    let server = Server::new(Dispatcher::new(settings.tools_config()).with_clock(clock.clone()), &settings);
-    let mut host = Host::to(server);
-
-    host.initialize("2025-11-25").await;
-
-    Scene { service, clock, host }
-}
-
-impl Scene {
+impl Session {
     /// Waits without progress.
     async fn wait(&mut self, arguments: Value) -> Value {
         self.host.succeed(TOOL, arguments).await
     }
 
     /// Waits with a progress token. Returns the result and the progress notifications.
-    async fn watch(&mut self, arguments: Value) -> (Value, Vec<Value>) {
+    async fn wait_with_progress(&mut self, arguments: Value) -> (Value, Vec<Value>) {
         let params = json!({"name": TOOL, "arguments": arguments, "_meta": {"progressToken": "t"}});
         let id = self.host.start("tools/call", params).await;
-        let mut told = Vec::new();
+        let mut notifications = Vec::new();
 
         loop {
             let message = self.host.receive().await;
             if message["id"] == id {
                 let result = &message["result"];
                 assert_ne!(result["isError"], true, "{result}");
-                return (result["structuredContent"].clone(), told);
+                return (result["structuredContent"].clone(), notifications);
             }
 
             assert_eq!(
@@ -76,12 +46,12 @@ impl Scene {
                 (&json!("notifications/progress"), &json!("t"))
             );
 
-            told.push(message["params"].clone());
+            notifications.push(message["params"].clone());
         }
     }
 
     /// Starts `instances` of a test. Returns the ids of the jobs.
-    async fn start(&mut self, test: &str, retries: u8, instances: u8) -> Vec<Value> {
+    async fn start_jobs(&mut self, test: &str, retries: u8, instances: u8) -> Vec<Value> {
         let start = json!({
             "multiplayer_test_id": test, "deployment_config_id": seed::CONFIG_PHONES, "retries": retries,
             "instances": instances,

@@ -5,14 +5,14 @@ use std::{fs, path::Path};
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed::RUN_RUNNING};
 
-use crate::support::{binary::told, service::Service};
+use crate::support::{binary::run_binary, service::Service};
 
 /// Calls `get_live_run` with these flags. Returns the exit code, the printed JSON, and the printed error.
 async fn call(service: &Service, flags: &[&str]) -> (Option<i32>, Value, Value) {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
     let arguments = [&["call", "get_live_run", "--run-id", RUN_RUNNING], flags].concat();
-    let output = told(&arguments, &variables, &[]).await;
+    let output = run_binary(&arguments, &variables, &[]).await;
     let json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
     (output.status.code(), json(&output.stdout), json(&output.stderr)["error"].clone())
 }
@@ -85,7 +85,7 @@ async fn the_answer_is_printed_if_an_image_cannot_be_written() {
 
 #[tokio::test]
 async fn only_tools_that_answer_with_pictures_take_the_flag() {
-    let output = told(&["call", "get_run", "--run-id", RUN_RUNNING, "--images", "."], &[], &[]).await;
+    let output = run_binary(&["call", "get_run", "--run-id", RUN_RUNNING, "--images", "."], &[], &[]).await;
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("unexpected argument '--images'"), "{said}");

@@ -9,19 +9,19 @@ use std::{
 };
 
 use serde_json::json;
-use tas_mcp::{
-    clock::Clock as _,
-    sandbox::{keys, seed::JOB_RUNNING},
-};
+use tas_mcp::{clock::Clock as _, sandbox::seed::JOB_RUNNING};
 use tokio::sync::Notify;
 
-use super::{TOOL, id, modern};
-use crate::support::{fixture::server_with, host::Host, stub::Stub, time::Simulated};
+use super::{TOOL, modern, task_id};
+use crate::support::{
+    fixture::{Fixture, Session},
+    stub::Stub,
+};
 
 #[tokio::test]
 async fn cancelling_a_task_ends_a_poll_in_progress() {
-    let (asked, hangs) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
-    let (count, hanging) = (Arc::clone(&asked), Arc::clone(&hangs));
+    let (requests, poll_hangs) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
+    let (count, hanging) = (Arc::clone(&requests), Arc::clone(&poll_hangs));
     let stub = Stub::start(move |_| {
         let is_first = count.fetch_add(1, Ordering::Relaxed) == 0;
         let hanging = Arc::clone(&hanging);
@@ -35,18 +35,19 @@ async fn cancelling_a_task_ends_a_poll_in_progress() {
     })
     .await;
 
-    let (settings, clock) = (stub.settings(keys::DEMO, &[]), Simulated::alone());
-    let mut host = Host::to(server_with(&settings, &clock));
+    let session = Fixture::new().simulated_time_alone().connect_with(stub);
+    let Session { service: _service, clock, mut host, .. } = session;
     let arguments = json!({"job_id": JOB_RUNNING, "timeout_seconds": 7_200});
     let call = modern(json!({"name": TOOL, "arguments": arguments}), true);
-    let task = id(&host.request("tools/call", call).await["result"]);
+    let task = task_id(&host.request("tools/call", call).await["result"]);
 
     clock.sleep(Duration::from_secs(60)).await;
-    let of_task = || modern(json!({"taskId": task}), true);
-    let get = host.start("tasks/get", of_task()).await;
+    let params = || modern(json!({"taskId": task}), true);
+    let get = host.start("tasks/get", params()).await;
 
-    hangs.notified().await;
-    let cancel = host.start("tasks/cancel", of_task()).await;
+    // The cancellation must arrive while the poll is in progress.
+    poll_hangs.notified().await;
+    let cancel = host.start("tasks/cancel", params()).await;
     let mut answers = [host.receive().await, host.receive().await];
 
     answers.sort_by_key(|answer| answer["id"].as_u64());
@@ -54,6 +55,6 @@ async fn cancelling_a_task_ends_a_poll_in_progress() {
     assert_eq!([&answers[0]["id"], &answers[1]["id"]], [get, cancel]);
     assert_eq!(answers[0]["result"]["status"], "cancelled", "{answers:?}");
     assert!(answers[1]["error"].is_null(), "{answers:?}");
-    assert_eq!(host.request("tasks/get", of_task()).await["result"]["status"], "cancelled");
-    assert_eq!(asked.load(Ordering::Relaxed), 2, "the service is not polled again");
+    assert_eq!(host.request("tasks/get", params()).await["result"]["status"], "cancelled");
+    assert_eq!(requests.load(Ordering::Relaxed), 2, "the service is not polled again");
 }

@@ -1,22 +1,22 @@
-//! The id of a task is its whole state.
+//! The id of a task contains the complete state of the task.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::json;
 use tas_mcp::sandbox::keys;
 
-use super::{long_wait, open, server};
+use super::{fixture, long_wait};
 use crate::support::host::Host;
 
 #[tokio::test]
 async fn a_task_survives_a_restart_of_the_server() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let arguments = long_wait(&mut session).await;
-    let id = session.begin(arguments).await;
+    let id = session.create_task(arguments).await;
 
-    session.pass(100).await;
-    session.restart();
+    session.pass_seconds(100).await;
+    session.restart_server();
 
-    let task = session.get(&id).await;
+    let task = session.get_task(&id).await;
 
     assert_eq!(
         (&task["status"], &task["createdAt"]),
@@ -24,22 +24,23 @@ async fn a_task_survives_a_restart_of_the_server() {
         "{task}"
     );
 
-    session.pass(100).await;
-    session.restart();
+    session.pass_seconds(100).await;
+    session.restart_server();
 
-    let end = session.get(&id).await["result"]["structuredContent"].clone();
+    let end = session.get_task(&id).await["result"]["structuredContent"].clone();
 
     assert_eq!((&end["status"], &end["elapsed_seconds"]), (&json!("timed_out"), &json!(200.0)));
 }
 
 #[tokio::test]
 async fn a_changed_id_is_unknown() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let arguments = long_wait(&mut session).await;
-    let id = session.begin(arguments).await;
+    let id = session.create_task(arguments).await;
     let (head, seal) = id.rsplit_once('.').expect("a seal");
     let payload = head.rsplit_once('.').expect("a payload").1;
     let opened = URL_SAFE_NO_PAD.decode(payload).expect("base64");
+    // The new time limit has the same length, so that only the seal shows the change.
     let forged = String::from_utf8_lossy(&opened).replace("200", "900");
 
     assert_ne!(forged.as_bytes(), opened, "the payload can be read");
@@ -56,7 +57,8 @@ async fn a_changed_id_is_unknown() {
         format!("{head}.{seal}.{seal}"),
     ] {
         for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
-            let answer = session.ask(method, json!({"taskId": id, "inputResponses": {}})).await;
+            let answer =
+                session.request_with_tasks(method, json!({"taskId": id, "inputResponses": {}})).await;
             assert_eq!(answer["error"]["code"], -32602, "{method} {id}: {answer}");
             let said = answer["error"]["message"].as_str().expect("a message");
             assert!(said.starts_with("unknown task"), "{said}");
@@ -68,19 +70,19 @@ async fn a_changed_id_is_unknown() {
 
 #[tokio::test]
 async fn an_id_of_another_key_is_unknown() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let arguments = long_wait(&mut session).await;
-    let id = session.begin(arguments).await;
-    session.host = Host::to(server(&session, keys::READ_ONLY));
-    let answer = session.ask("tasks/get", json!({"taskId": id})).await;
+    let id = session.create_task(arguments).await;
+    session.host = Host::to(session.another_server(keys::READ_ONLY, &[]));
+    let answer = session.request_with_tasks("tasks/get", json!({"taskId": id})).await;
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
 }
 
 #[tokio::test]
 async fn an_id_shows_no_key() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let arguments = long_wait(&mut session).await;
-    let id = session.begin(arguments).await;
+    let id = session.create_task(arguments).await;
     let decoded = id.split('.').filter_map(|part| URL_SAFE_NO_PAD.decode(part).ok());
 
     for bytes in decoded.chain([id.clone().into_bytes()]) {
@@ -90,87 +92,92 @@ async fn an_id_shows_no_key() {
 
 #[tokio::test]
 async fn a_task_id_expires_36_hours_after_the_end_of_the_wait() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let arguments = long_wait(&mut session).await;
-    let id = session.begin(arguments).await;
+    let id = session.create_task(arguments).await;
 
-    session.pass(200 + 36 * 3_600).await;
+    session.pass_seconds(200 + 36 * 3_600).await;
 
-    assert_eq!(session.get(&id).await["status"], "completed");
+    assert_eq!(session.get_task(&id).await["status"], "completed");
 
-    session.pass(1).await;
+    session.pass_seconds(1).await;
 
-    assert_eq!(session.ask("tasks/get", json!({"taskId": id})).await["error"]["code"], -32602);
+    assert_eq!(session.request_with_tasks("tasks/get", json!({"taskId": id})).await["error"]["code"], -32602);
 }
 
 #[tokio::test]
 async fn cancelling_a_task_does_not_stop_its_runs() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let arguments = long_wait(&mut session).await;
-    let (id, other) = (session.begin(arguments.clone()).await, session.begin(arguments).await);
+    let (id, other) = (session.create_task(arguments.clone()).await, session.create_task(arguments).await);
 
     assert_ne!(id, other);
 
     let requests = session.service.requests().await.len();
-    let acknowledged = session.ask("tasks/cancel", json!({"taskId": id})).await;
+    let acknowledged = session.request_with_tasks("tasks/cancel", json!({"taskId": id})).await;
 
     assert_eq!(acknowledged["result"], json!({"resultType": "complete"}), "{acknowledged}");
 
-    session.pass(60).await;
-    let task = session.get(&id).await;
+    session.pass_seconds(60).await;
+    let task = session.get_task(&id).await;
 
     assert_eq!(task["status"], "cancelled", "{task}");
     assert!(task["statusMessage"].as_str().is_some_and(|said| said.contains("the runs continue")), "{task}");
     assert_eq!(session.service.requests().await.len(), requests);
-    assert_eq!(session.get(&other).await["status"], "working");
+    assert_eq!(session.get_task(&other).await["status"], "working");
 
-    session.restart();
+    session.restart_server();
 
-    assert_eq!(session.get(&id).await["status"], "working", "only the first server knows the cancellation");
+    assert_eq!(
+        session.get_task(&id).await["status"],
+        "working",
+        "only the first server knows the cancellation"
+    );
 }
 
 /// Even if many other tasks are created meanwhile.
 #[tokio::test]
 async fn a_cancelled_task_stays_cancelled() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let arguments = long_wait(&mut session).await;
-    let id = session.begin(arguments.clone()).await;
+    let id = session.create_task(arguments.clone()).await;
 
-    session.ask("tasks/cancel", json!({"taskId": id})).await;
-    let cancelled = session.get(&id).await;
+    session.request_with_tasks("tasks/cancel", json!({"taskId": id})).await;
+    let cancelled = session.get_task(&id).await;
 
+    // The server drops the states of older tasks. It must not drop the cancellation with them.
     for _ in 0..70 {
-        session.begin(arguments.clone()).await;
+        session.create_task(arguments.clone()).await;
     }
 
     let requests = session.service.requests().await.len();
 
-    assert_eq!(session.get(&id).await, cancelled);
+    assert_eq!(session.get_task(&id).await, cancelled);
     assert_eq!(session.service.requests().await.len(), requests);
 }
 
 #[tokio::test]
 async fn an_ended_task_cannot_be_cancelled() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let arguments = long_wait(&mut session).await;
-    let id = session.begin(arguments).await;
+    let id = session.create_task(arguments).await;
 
-    session.pass(200).await;
-    let ended = session.get(&id).await;
+    session.pass_seconds(200).await;
+    let ended = session.get_task(&id).await;
 
-    assert!(session.ask("tasks/cancel", json!({"taskId": id})).await["error"].is_null());
-    assert_eq!(session.get(&id).await, ended);
+    assert!(session.request_with_tasks("tasks/cancel", json!({"taskId": id})).await["error"].is_null());
+    assert_eq!(session.get_task(&id).await, ended);
 }
 
 /// A wait has no questions.
 #[tokio::test]
 async fn answers_to_unknown_questions_are_ignored() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let arguments = long_wait(&mut session).await;
-    let id = session.begin(arguments).await;
+    let id = session.create_task(arguments).await;
     let answers = json!({"taskId": id, "inputResponses": {"name": {"action": "accept", "content": {}}}});
-    let acknowledged = session.ask("tasks/update", answers).await;
+    let acknowledged = session.request_with_tasks("tasks/update", answers).await;
 
     assert_eq!(acknowledged["result"], json!({"resultType": "complete"}), "{acknowledged}");
-    assert_eq!(session.get(&id).await["status"], "working");
+    assert_eq!(session.get_task(&id).await["status"], "working");
 }

@@ -1,4 +1,4 @@
-//! A client of others, and the built binary.
+//! Tasks with the client of a library, and with the built binary.
 
 use std::sync::Arc;
 
@@ -20,17 +20,17 @@ use tokio::{
     process::{Child, ChildStdin, ChildStdout},
 };
 
-use super::{TOOL, TaskSession, long_wait, modern, open, server};
-use crate::support::{binary::binary, service::Service};
+use super::{TOOL, fixture, long_wait, modern};
+use crate::support::{binary::binary, fixture::Session, service::Service};
 
-/// The library's client in front of the server of a session.
-async fn client(
-    session: &TaskSession,
+/// Connects the client of the library to a server of the session.
+async fn connect_client(
+    session: &Session,
     lifecycle: ClientLifecycleMode,
 ) -> RunningService<RoleClient, ClientConfig> {
     let (near, far) = tokio::io::duplex(1 << 20);
     let (input, output) = tokio::io::split(far);
-    tokio::spawn(mcp::serve_stdio(server(session, keys::DEMO), input, output));
+    tokio::spawn(mcp::serve_stdio(session.another_server(keys::DEMO, &[]), input, output));
     let capabilities = ClientCapabilities::builder().enable_tasks().build();
     let client = ClientConfig::new(capabilities, Implementation::new("host", "1"));
     client.serve_with_lifecycle(near, lifecycle).await.expect("a session")
@@ -39,16 +39,16 @@ async fn client(
 #[tokio::test]
 async fn the_client_of_the_library_understands_tasks() {
     let newest = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let arguments = long_wait(&mut session).await.as_object().expect("an object").clone();
-    let client = client(&session, newest).await;
+    let client = connect_client(&session, newest).await;
     let call = CallToolRequestParams::new(TOOL).with_arguments(arguments);
     let id = task_id_of(client.call_tool_once(call.clone()).await.expect("an answer"));
     let working = client.get_task(GetTaskParams::new(&id)).await.expect("a task");
 
     assert_eq!(working.task.status(), TaskStatus::Working);
 
-    session.pass(200).await;
+    session.pass_seconds(200).await;
     let ended = client.get_task(GetTaskParams::new(&id)).await.expect("a task").task.payload;
     let TaskPayload::Completed { result } = ended else { panic!("it has not ended: {ended:?}") };
 
@@ -64,9 +64,9 @@ async fn the_client_of_the_library_understands_tasks() {
 
 #[tokio::test]
 async fn the_client_of_the_library_gets_an_answer_in_an_initialized_session() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let arguments = long_wait(&mut session).await.as_object().expect("an object").clone();
-    let client = client(&session, ClientLifecycleMode::Initialize).await;
+    let client = connect_client(&session, ClientLifecycleMode::Initialize).await;
     let call = CallToolRequestParams::new(TOOL).with_arguments(arguments);
     let CallToolResponse::Complete(result) = client.call_tool_once(call).await.expect("an answer") else {
         panic!("it is no answer");
@@ -77,8 +77,8 @@ async fn the_client_of_the_library_gets_an_answer_in_an_initialized_session() {
 
 /// Returns the id of the task that a call has created.
 fn task_id_of(response: CallToolResponse) -> String {
-    let CallToolResponse::Task(begun) = response else { panic!("it is no task: {response:?}") };
-    begun.task.task_id
+    let CallToolResponse::Task(created) = response else { panic!("it is no task: {response:?}") };
+    created.task.task_id
 }
 
 /// The binary as a child process.
@@ -98,7 +98,7 @@ impl Process {
         Self { child, input, lines }
     }
 
-    async fn ask(&mut self, method: &str, params: Value) -> Value {
+    async fn request(&mut self, method: &str, params: Value) -> Value {
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": modern(params, true)});
         self.input.write_all(format!("{request}\n").as_bytes()).await.expect("the server reads");
         let line = self.lines.next_line().await.expect("a line").expect("the server is there");
@@ -111,7 +111,7 @@ async fn another_process_continues_the_task_of_a_killed_one() {
     let service = Arc::new(Service::start().await);
     let mut first = Process::start(&service);
     let arguments = json!({"job_id": seed::JOB_RUNNING, "timeout_seconds": 7_200});
-    let task = first.ask("tools/call", json!({"name": TOOL, "arguments": arguments})).await;
+    let task = first.request("tools/call", json!({"name": TOOL, "arguments": arguments})).await;
 
     assert_eq!((&task["resultType"], &task["status"]), (&json!("task"), &json!("working")), "{task}");
 
@@ -119,7 +119,7 @@ async fn another_process_continues_the_task_of_a_killed_one() {
     service.advance(100_000.0);
 
     let mut second = Process::start(&service);
-    let ended = second.ask("tasks/get", json!({"taskId": task["taskId"]})).await;
+    let ended = second.request("tasks/get", json!({"taskId": task["taskId"]})).await;
 
     assert_eq!((&ended["status"], &ended["createdAt"]), (&json!("completed"), &task["createdAt"]), "{ended}");
 

@@ -3,13 +3,14 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed::{CONFIG_PHONES, JOB_PASSED, TEST_DISCOVERY};
 
-use super::{TOOL, TaskSession, long_wait, modern, open, open_with};
+use super::{TOOL, fixture, long_wait, modern, task_id};
+use crate::support::fixture::Session;
 
 #[tokio::test]
 async fn a_long_wait_becomes_a_task() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let arguments = long_wait(&mut session).await;
-    let task = session.wait(arguments).await;
+    let task = session.call_wait_tool(arguments).await;
 
     assert_eq!((&task["resultType"], &task["status"]), (&json!("task"), &json!("working")), "{task}");
     assert_eq!(
@@ -27,23 +28,23 @@ async fn a_long_wait_becomes_a_task() {
 
 #[tokio::test]
 async fn the_poll_interval_is_the_callers_or_grows() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let mut arguments = long_wait(&mut session).await;
-    let growing = session.begin(arguments.clone()).await;
+    let growing = session.create_task(arguments.clone()).await;
 
     arguments["poll_interval_seconds"] = json!("7");
-    let steady = session.begin(arguments).await;
+    let steady = session.create_task(arguments).await;
 
     for (seconds, interval) in [(40, 5_000), (60, 10_000), (50, 15_000), (400, 30_000)] {
-        session.pass(seconds).await;
-        assert_eq!(session.get(&growing).await["pollIntervalMs"], interval);
-        assert_eq!(session.get(&steady).await["pollIntervalMs"], 7_000);
+        session.pass_seconds(seconds).await;
+        assert_eq!(session.get_task(&growing).await["pollIntervalMs"], interval);
+        assert_eq!(session.get_task(&steady).await["pollIntervalMs"], 7_000);
     }
 }
 
 #[tokio::test]
 async fn a_host_without_task_support_gets_an_answer() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let arguments = long_wait(&mut session).await;
     let params = json!({"name": TOOL, "arguments": arguments});
     let answer = session.host.request("tools/call", modern(params, false)).await;
@@ -54,17 +55,17 @@ async fn a_host_without_task_support_gets_an_answer() {
 #[tokio::test]
 async fn a_short_wait_is_answered() {
     for (timeout, kind) in [(json!(null), "complete"), (json!(40), "complete"), (json!(41), "task")] {
-        let mut session = open().await;
+        let mut session = fixture().connect().await;
         let mut arguments = long_wait(&mut session).await;
         arguments["timeout_seconds"] = timeout;
-        assert_eq!(session.wait(arguments.clone()).await["resultType"], kind, "{arguments}");
+        assert_eq!(session.call_wait_tool(arguments.clone()).await["resultType"], kind, "{arguments}");
     }
 }
 
 #[tokio::test]
 async fn a_wait_for_an_ended_job_is_answered() {
-    let mut session = open().await;
-    let end = session.wait(json!({"job_id": JOB_PASSED, "timeout_seconds": 600})).await;
+    let mut session = fixture().connect().await;
+    let end = session.call_wait_tool(json!({"job_id": JOB_PASSED, "timeout_seconds": 600})).await;
 
     assert_eq!(
         (&end["resultType"], &end["structuredContent"]["status"]),
@@ -75,11 +76,11 @@ async fn a_wait_for_an_ended_job_is_answered() {
 
 #[tokio::test]
 async fn a_wait_with_invalid_arguments_is_refused() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let unknown = json!({"job_id": "00000000-0000-4000-8000-000000000000", "timeout_seconds": 600});
     for (arguments, code) in [(unknown, "not_found"), (json!({"timeout_seconds": 600}), "invalid_arguments")]
     {
-        let refused = session.wait(arguments).await;
+        let refused = session.call_wait_tool(arguments).await;
         assert_eq!(refused["isError"], true, "{refused}");
         let said = refused["content"][0]["text"].as_str().expect("a text");
         let said: Value = serde_json::from_str(said).expect("JSON");
@@ -89,65 +90,69 @@ async fn a_wait_with_invalid_arguments_is_refused() {
 
 #[tokio::test]
 async fn a_failed_first_poll_does_not_prevent_a_task() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let arguments = long_wait(&mut session).await;
     session
         .service
         .fault(json!({"operation": "get_job", "status": 503, "times": 10, "headers": {"retry-after": "0"}}))
         .await;
 
-    let task = session.wait(arguments).await;
+    let task = session.call_wait_tool(arguments).await;
 
     assert!(task["statusMessage"].as_str().is_some_and(|said| said.contains("503")), "{task}");
 
     session.service.heal().await;
-    session.pass(5).await;
+    session.pass_seconds(5).await;
 
-    let task = session.get(&super::id(&task)).await;
+    let task = session.get_task(&task_id(&task)).await;
 
     assert!(task["statusMessage"].as_str().is_some_and(|said| said.starts_with("0 of 1 finished")), "{task}");
 }
 
 /// Returns whether the server declares the extension.
-async fn declares_tasks(session: &mut TaskSession) -> bool {
-    let discovered = session.ask("server/discover", json!({})).await;
+async fn declares_tasks(session: &mut Session) -> bool {
+    let discovered = session.request_with_tasks("server/discover", json!({})).await;
     discovered["result"]["capabilities"]["extensions"]["io.modelcontextprotocol/tasks"].is_object()
 }
 
 #[tokio::test]
 async fn a_server_without_the_wait_tool_has_no_tasks() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
 
     assert!(declares_tasks(&mut session).await);
 
-    let mut session = open_with(&[("TAS_TOOLSETS", "-wait_for_completion")]).await;
+    let mut session = fixture().variables(&[("TAS_TOOLSETS", "-wait_for_completion")]).connect().await;
 
     assert!(!declares_tasks(&mut session).await);
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
         for params in [json!({"taskId": "x", "inputResponses": {}}), json!({"taskId": 7})] {
-            assert_eq!(session.ask(method, params).await["error"]["code"], -32601, "{method}");
+            assert_eq!(session.request_with_tasks(method, params).await["error"]["code"], -32601, "{method}");
         }
     }
 }
 
 #[tokio::test]
 async fn task_requests_need_the_capability_and_an_id() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let arguments = long_wait(&mut session).await;
-    let id = session.begin(arguments).await;
+    let id = session.create_task(arguments).await;
 
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
         let params = json!({"taskId": id, "inputResponses": {}});
         let refused = session.host.request(method, modern(params, false)).await;
         assert_eq!(refused["error"]["code"], -32021, "{method}");
-        assert_eq!(session.ask(method, json!({"taskId": 7})).await["error"]["code"], -32602, "{method}");
+        assert_eq!(
+            session.request_with_tasks(method, json!({"taskId": 7})).await["error"]["code"],
+            -32602,
+            "{method}"
+        );
     }
 }
 
 /// Some hosts with `initialize` declare the extension but treat a task as an invalid answer.
 #[tokio::test]
 async fn a_host_that_declares_tasks_with_initialize_gets_an_answer() {
-    let mut session = open().await;
+    let mut session = fixture().connect().await;
     let hello = json!({
         "protocolVersion": "2025-11-25", "clientInfo": {"name": "host", "version": "1"},
         "capabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}},

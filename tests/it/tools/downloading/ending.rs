@@ -1,4 +1,4 @@
-//! Downloads that end before they are done: out of time, cancelled, or without room on the disk.
+//! Downloads that end early: at the time limit, by cancellation, or on a full disk.
 
 use std::{
     fs::File,
@@ -20,24 +20,26 @@ use tas_mcp::{
     },
 };
 
-use super::{DownloadFixture, NAMES, TOOL, all_of, files_below, names_below, open};
+use super::{DirectDownload, NAMES, TOOL, all_of, files_below, fixture, names_below};
 
-fn whole_run() -> DownloadRequest {
+fn request_for_all_files() -> DownloadRequest {
     DownloadRequest { run_id: seed::RUN_FAILED.to_owned(), ..DownloadRequest::default() }
 }
 
 #[tokio::test]
 async fn after_the_wait_limit_the_same_call_continues() {
-    let mut fixture = DownloadFixture::new().await;
-    fixture.fault("get_file", json!({"cut": 100_000})).await;
-    fixture.fault("get_file", json!({"reset": true, "times": 100})).await;
+    let mut download = DirectDownload::open(fixture()).await;
+    download.fault("get_file", json!({"cut": 100_000})).await;
+    // All further attempts fail without a byte, so that the partial file stays.
+    download.fault("get_file", json!({"reset": true, "times": 100})).await;
 
-    let half = fixture.run(whole_run()).await.expect("a report");
+    let interrupted = download.run(request_for_all_files()).await.expect("a report");
 
-    assert_eq!((half.status, half.file_count), ("incomplete", 3));
+    assert_eq!((interrupted.status, interrupted.file_count), ("incomplete", 3));
 
-    fixture.audience.wait_limit = Some(Duration::ZERO);
-    let late = serde_json::to_value(fixture.run(whole_run()).await.expect("a report")).expect("JSON");
+    download.caller.wait_limit = Some(Duration::ZERO);
+    let late =
+        serde_json::to_value(download.run(request_for_all_files()).await.expect("a report")).expect("JSON");
 
     assert_eq!(late["status"], "downloading");
 
@@ -47,74 +49,73 @@ async fn after_the_wait_limit_the_same_call_continues() {
     assert_eq!(known, 4);
     assert!(late["hint"].as_str().expect("a hint").contains("make the same call again"), "{late}");
     assert!(late["progress"].as_str().expect("a text").contains(" MiB, "), "{late}");
-    assert!(!fixture.out().join("recording.mp4").exists());
+    assert!(!download.out().join("recording.mp4").exists());
 
-    fixture.audience.wait_limit = None;
-    fixture.service.control("requests").await;
+    download.caller.wait_limit = None;
+    download.session.service.heal().await;
 
-    let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
-    client
-        .delete(format!("{}/_sandbox/faults", fixture.service.knowledge_url()))
-        .send()
-        .await
-        .expect("an answer");
-
-    let before = fixture.fetches().await.len();
-    let done = fixture.run(whole_run()).await.expect("a report");
+    let before = download.file_requests().await.len();
+    let done = download.run(request_for_all_files()).await.expect("a report");
 
     assert_eq!((done.status, done.file_count), ("downloaded", 4));
-    assert_eq!(fixture.fetches().await.split_off(before), ["knowledge 302", "storage 206"]);
-    assert!(files_below(&fixture.out())["recording.mp4"] == fixture.served("recording.mp4").await);
-    assert_eq!(names_below(&fixture.out()), NAMES);
+    assert_eq!(download.file_requests().await.split_off(before), ["knowledge 302", "storage 206"]);
+    assert!(files_below(&download.out())["recording.mp4"] == download.served("recording.mp4").await);
+    assert_eq!(names_below(&download.out()), NAMES);
 }
 
 #[tokio::test]
 async fn a_cancelled_download_leaves_no_file_under_its_name() {
-    let (service, root, mut host) = open().await;
+    let mut session = fixture().open().await;
     let slow = json!({"operation": "get_run_artifact", "delay_ms": 600_000, "times": 4});
-    service.fault(slow).await;
+    session.service.fault(slow).await;
 
-    let id = host.start("tools/call", json!({"name": TOOL, "arguments": all_of(seed::RUN_FAILED)})).await;
-    while service.requests().await.iter().filter(|line| line.contains("/artifacts/")).count() < 4 {
+    let id =
+        session.host.start("tools/call", json!({"name": TOOL, "arguments": all_of(seed::RUN_FAILED)})).await;
+    while session.service.requests().await.iter().filter(|line| line.contains("/artifacts/")).count() < 4 {
         tokio::task::yield_now().await;
     }
 
-    host.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}))
+    session
+        .host
+        .send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}))
         .await;
-    while names_below(root.path()) != [""; 0] {
+    // The server removes empty partial files after the cancellation.
+    while names_below(session.root()) != [""; 0] {
         tokio::task::yield_now().await;
     }
 
-    let report = host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+    let report = session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
 
     assert_eq!(report["file_count"], 4);
 }
 
 #[tokio::test]
 async fn at_most_four_files_are_downloaded_in_parallel() {
-    let (service, _root, mut host) = open().await;
+    let mut session = fixture().open().await;
     let slow = json!({"operation": "get_run_artifact", "delay_ms": 600_000, "times": 100});
-    service.fault(slow).await;
-    host.start("tools/call", json!({"name": TOOL, "arguments": all_of(seed::RUN_TWO_PLAYERS)})).await;
+    session.service.fault(slow).await;
+    session.host.start("tools/call", json!({"name": TOOL, "arguments": all_of(seed::RUN_TWO_PLAYERS)})).await;
 
-    let asked = async || service.requests().await.iter().filter(|line| line.contains("/artifacts/")).count();
-    while asked().await < 4 {
+    let requests =
+        async || session.service.requests().await.iter().filter(|line| line.contains("/artifacts/")).count();
+    while requests().await < 4 {
         tokio::task::yield_now().await;
     }
 
+    // A fifth request would arrive during these checks.
     for _ in 0..50 {
-        assert_eq!(asked().await, 4);
+        assert_eq!(requests().await, 4);
     }
 }
 
-/// A disk that has room for so many bytes, and then fails in this way.
+/// A disk that takes `room` bytes and then fails with `error`.
 #[derive(Debug)]
-struct Small {
+struct LimitedDisk {
     room: AtomicUsize,
     error: i32,
 }
 
-impl Disk for Small {
+impl Disk for LimitedDisk {
     fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
         let room = self.room.load(Relaxed).min(bytes.len());
         self.room.fetch_sub(room, Relaxed);
@@ -129,62 +130,70 @@ async fn a_full_disk_ends_the_call_with_lists_of_saved_and_remaining_files() {
     const ENOSPC: i32 = 28;
     const EACCES: i32 = 13;
 
-    for (error, said) in
+    for (error, problem) in
         [(ENOSPC, "cannot be written: the disk is full"), (EACCES, "cannot be written: Permission denied")]
     {
-        let mut fixture = DownloadFixture::new().await;
+        let mut download = DirectDownload::open(fixture()).await;
         // The video is written in pieces of 256 KiB.
-        let small = Small { room: AtomicUsize::new(290_000), error };
-        fixture.options.disk = Arc::new(small);
-        let request = DownloadRequest { patterns: Some(vec!["*.mp4".to_owned()]), ..whole_run() };
-        let failure = fixture.run(request.clone()).await.expect_err("no room");
+        download.options.disk = Arc::new(LimitedDisk { room: AtomicUsize::new(290_000), error });
+        let request = DownloadRequest { patterns: Some(vec!["*.mp4".to_owned()]), ..request_for_all_files() };
+        let failure = download.run(request.clone()).await.expect_err("no room");
+
         assert_eq!(failure.code, Code::FileError);
-        assert!(failure.message.starts_with(&format!("`recording.mp4` {said}")), "{failure}");
+        assert!(failure.message.starts_with(&format!("`recording.mp4` {problem}")), "{failure}");
+
         let details = Value::Object(*failure.details.clone());
+
         assert_eq!((&details["saved_count"], &details["remaining"]), (&json!(0), &json!(["recording.mp4"])));
-        let left = files_below(&fixture.out());
+
+        let left = files_below(&download.out());
+
         assert_eq!(left.keys().collect::<Vec<_>>(), [".recording.mp4.part", ".recording.mp4.part.tag"]);
-        // What a failed write has left is taken away again.
-        let whole = fixture.served("recording.mp4").await;
-        assert!(left[".recording.mp4.part"] == whole[..256 * 1024]);
-        fixture.options.disk = DownloadOptions::default().disk;
-        let before = fixture.fetches().await.len();
-        let report = fixture.run(request).await.expect("room");
+
+        // The bytes of the failed write are removed again.
+        let served = download.served("recording.mp4").await;
+
+        assert!(left[".recording.mp4.part"] == served[..256 * 1024]);
+
+        download.options.disk = DownloadOptions::default().disk;
+        let before = download.file_requests().await.len();
+        let report = download.run(request).await.expect("room");
+
         assert_eq!(report.status, "downloaded");
-        assert_eq!(fixture.fetches().await.split_off(before), ["knowledge 302", "storage 206"]);
-        assert!(files_below(&fixture.out())["recording.mp4"] == whole);
+        assert_eq!(download.file_requests().await.split_off(before), ["knowledge 302", "storage 206"]);
+        assert!(files_below(&download.out())["recording.mp4"] == served);
     }
 }
 
-/// A disk that takes everything and keeps nothing.
+/// A disk that takes all bytes but cannot be synced.
 #[derive(Debug)]
-struct Forgetful;
+struct UnsyncedDisk;
 
-impl Disk for Forgetful {
+impl Disk for UnsyncedDisk {
     fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
         io::Write::write_all(file, bytes)
     }
 
     fn sync(&self, _: &File) -> io::Result<()> {
-        Err(io::Error::other("the cable is out"))
+        Err(io::Error::other("input/output error"))
     }
 }
 
 #[tokio::test]
 async fn a_file_that_cannot_be_synced_does_not_get_its_name() {
-    let mut fixture = DownloadFixture::new().await;
-    fixture.options.disk = Arc::new(Forgetful);
-    let failure = fixture.save("agent.log").await.expect_err("no file");
+    let mut download = DirectDownload::open(fixture()).await;
+    download.options.disk = Arc::new(UnsyncedDisk);
+    let failure = download.save("agent.log").await.expect_err("no file");
     assert_eq!(failure.code, Code::FileError);
-    assert!(failure.message.ends_with("cannot be written: the cable is out"), "{failure}");
-    assert_eq!(names_below(&fixture.out()), [""; 0]);
+    assert!(failure.message.ends_with("cannot be written: input/output error"), "{failure}");
+    assert_eq!(names_below(&download.out()), [""; 0]);
 }
 
-/// What is told of a download.
+/// Records the progress of a download.
 #[derive(Debug, Default)]
-struct Told(std::sync::Mutex<Vec<(u64, u64)>>);
+struct ByteProgress(std::sync::Mutex<Vec<(u64, u64)>>);
 
-impl ProgressSink for Told {
+impl ProgressSink for ByteProgress {
     fn report(&self, done: u64, total: u64, _: &str) {
         self.0.lock().expect("no test panics here").push((done, total));
     }
@@ -192,13 +201,13 @@ impl ProgressSink for Told {
 
 #[tokio::test]
 async fn progress_increases_to_the_total() {
-    let mut fixture = DownloadFixture::new().await;
-    let told = Arc::new(Told::default());
-    fixture.audience = CallerContext { progress: Arc::<Told>::clone(&told), ..CallerContext::silent() };
+    let mut download = DirectDownload::open(fixture()).await;
+    let log = Arc::new(ByteProgress::default());
+    download.caller = CallerContext { progress: Arc::<ByteProgress>::clone(&log), ..CallerContext::silent() };
 
-    let report = fixture.run(whole_run()).await.expect("a report");
-    let told = told.0.lock().expect("no test panics here");
+    let report = download.run(request_for_all_files()).await.expect("a report");
+    let entries = log.0.lock().expect("no test panics here");
 
-    assert_eq!(told.last(), Some(&(report.total_bytes, report.total_bytes)));
-    assert!(told.is_sorted_by_key(|(done, _)| *done), "{told:?}");
+    assert_eq!(entries.last(), Some(&(report.total_bytes, report.total_bytes)));
+    assert!(entries.is_sorted_by_key(|(done, _)| *done), "{entries:?}");
 }

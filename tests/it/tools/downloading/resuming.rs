@@ -1,4 +1,4 @@
-//! Files that break off go on where they broke, if they are still the same.
+//! Interrupted downloads continue at the byte where they ended, if the file is still the same.
 
 use std::{fs, io::Write, time::Duration};
 
@@ -9,25 +9,27 @@ use tas_mcp::{
     tools::download::DownloadRequest,
 };
 
-use super::{DownloadFixture, files_below, names_below};
+use super::{DirectDownload, files_below, fixture, names_below};
 
 const LOG: &str = "agent.log";
 const VIDEO: &str = "recording.mp4";
-const HOST: &str = "get_run_artifact";
+/// The operation that serves a file or redirects to the storage host.
+const ARTIFACT: &str = "get_run_artifact";
+/// The operation of the storage host.
 const STORAGE: &str = "get_file";
 
-/// As many requests as are made without getting a byte.
+/// Number of requests that are sent without receiving a byte.
 const ALL_ATTEMPTS: u32 = 4;
 
-impl DownloadFixture {
-    /// Saves a file, which has to be as it is served, and nothing else; the requests for it.
-    async fn whole(&self, name: &str) -> Vec<String> {
-        let before = self.fetches().await.len();
+impl DirectDownload {
+    /// Saves a file, which must be complete and the only file. Returns the requests for it.
+    async fn save_complete(&self, name: &str) -> Vec<String> {
+        let before = self.file_requests().await.len();
         let report = self.save(name).await.expect("a report");
 
         assert_eq!((report.status, report.file_count), ("downloaded", 1));
 
-        let requests = self.fetches().await.split_off(before);
+        let requests = self.file_requests().await.split_off(before);
         let saved = files_below(&self.out());
 
         assert_eq!(saved.keys().collect::<Vec<_>>(), [name]);
@@ -35,11 +37,11 @@ impl DownloadFixture {
         requests
     }
 
-    /// Leaves the first 1,000 bytes of the log.
-    async fn half(&self) {
-        self.fault(HOST, json!({"cut": 1_000})).await;
-        // The first pause is that after the break.
-        self.fault(HOST, json!({"reset": true, "times": ALL_ATTEMPTS - 1})).await;
+    /// Lets a download of the log fail after its first 1,000 bytes.
+    async fn leave_partial_log(&self) {
+        self.fault(ARTIFACT, json!({"cut": 1_000})).await;
+        // The broken download counts as the first attempt.
+        self.fault(ARTIFACT, json!({"reset": true, "times": ALL_ATTEMPTS - 1})).await;
 
         let failure = self.save(LOG).await.expect_err("no file");
 
@@ -50,7 +52,8 @@ impl DownloadFixture {
         assert_eq!(names_below(&self.out()), [".agent.log.part", ".agent.log.part.tag"]);
     }
 
-    async fn failing(&self, name: &str) -> Failure {
+    /// Saves a file, which must fail and leave no file.
+    async fn save_must_fail(&self, name: &str) -> Failure {
         let failure = self.save(name).await.expect_err("no file");
         assert_eq!(names_below(&self.out()), [""; 0], "{failure:?}");
         failure
@@ -60,256 +63,258 @@ impl DownloadFixture {
 #[tokio::test]
 async fn a_download_continues_after_a_broken_connection() {
     for (operation, name, expected) in [
-        (HOST, LOG, &["knowledge 200", "knowledge 206"][..]),
+        (ARTIFACT, LOG, &["knowledge 200", "knowledge 206"][..]),
         (STORAGE, VIDEO, &["knowledge 302", "storage 200", "knowledge 302", "storage 206"][..]),
     ] {
-        let fixture = DownloadFixture::new().await;
-        fixture.fault(operation, json!({"cut": 10_000})).await;
-        assert_eq!(fixture.whole(name).await, expected);
+        let download = DirectDownload::open(fixture()).await;
+        download.fault(operation, json!({"cut": 10_000})).await;
+        assert_eq!(download.save_complete(name).await, expected);
     }
 }
 
 /// The other project writes its `ETag`s without quotes.
 #[tokio::test]
 async fn an_etag_without_quotes_continues_a_file_too() {
-    let mut fixture = DownloadFixture::new().await;
-    fixture.key = keys::ARENA;
-    fixture.fault(HOST, json!({"cut": 1_000})).await;
+    let download = DirectDownload::open(fixture().key(keys::ARENA)).await;
+    download.fault(ARTIFACT, json!({"cut": 1_000})).await;
 
     let patterns = Some(vec![LOG.to_owned()]);
     let request =
         DownloadRequest { run_id: seed::ARENA_RUN_FAILED.to_owned(), patterns, ..DownloadRequest::default() };
-    let report = fixture.run(request).await.expect("a report");
+    let report = download.run(request).await.expect("a report");
 
-    assert_eq!(fixture.fetches().await, ["knowledge 200", "knowledge 206"]);
+    assert_eq!(download.file_requests().await, ["knowledge 200", "knowledge 206"]);
 
     let player = &report.files[0].run_id;
-    let address = format!("{}/runs/{player}/artifacts/{LOG}", fixture.service.knowledge_url());
-    let served = fixture.service.fetch(&address, keys::ARENA).await;
+    let address = format!("{}/runs/{player}/artifacts/{LOG}", download.session.service.knowledge_url());
+    let served = download.session.service.fetch(&address, keys::ARENA).await;
 
-    assert!(report.files.len() == 1 && files_below(&fixture.out())[&report.files[0].path] == served);
+    assert!(report.files.len() == 1 && files_below(&download.out())[&report.files[0].path] == served);
 }
 
 #[tokio::test]
 async fn a_connection_that_breaks_before_the_first_byte_starts_again() {
-    let fixture = DownloadFixture::new().await;
-    fixture.fault(STORAGE, json!({"reset": true})).await;
-    fixture.fault(STORAGE, json!({"cut": 0})).await;
-    let tried = ["knowledge 302", "storage null", "knowledge 302", "storage 200"];
-    assert_eq!(fixture.whole(VIDEO).await, [&tried[..], &["knowledge 302", "storage 200"]].concat());
+    let download = DirectDownload::open(fixture()).await;
+    download.fault(STORAGE, json!({"reset": true})).await;
+    download.fault(STORAGE, json!({"cut": 0})).await;
+    let requests = ["knowledge 302", "storage null", "knowledge 302", "storage 200"];
+    assert_eq!(
+        download.save_complete(VIDEO).await,
+        [&requests[..], &["knowledge 302", "storage 200"]].concat()
+    );
 }
 
 #[tokio::test]
 async fn attempts_continue_while_bytes_arrive() {
-    let fixture = DownloadFixture::new().await;
-    fixture.fault(STORAGE, json!({"cut": 20_000, "times": 12})).await;
-    let requests = fixture.whole(VIDEO).await;
+    let download = DirectDownload::open(fixture()).await;
+    download.fault(STORAGE, json!({"cut": 20_000, "times": 12})).await;
+    let requests = download.save_complete(VIDEO).await;
     assert_eq!(requests.iter().filter(|one| *one == "storage 206").count(), 12);
 }
 
 #[tokio::test]
 async fn bytes_of_a_failed_download_are_not_downloaded_again() {
-    let fixture = DownloadFixture::new().await;
-    fixture.half().await;
-    assert_eq!(fixture.whole(LOG).await, ["knowledge 206"]);
+    let download = DirectDownload::open(fixture()).await;
+    download.leave_partial_log().await;
+    assert_eq!(download.save_complete(LOG).await, ["knowledge 206"]);
 }
 
 #[tokio::test]
 async fn a_failed_download_without_bytes_leaves_nothing() {
-    let fixture = DownloadFixture::new().await;
-    fixture.fault(HOST, json!({"reset": true, "times": ALL_ATTEMPTS})).await;
-    assert_eq!(fixture.failing(LOG).await.code, Code::ServiceUnavailable);
-    assert_eq!(fixture.fetches().await.len(), ALL_ATTEMPTS as usize);
-    assert_eq!(fixture.whole(LOG).await, ["knowledge 200"]);
+    let download = DirectDownload::open(fixture()).await;
+    download.fault(ARTIFACT, json!({"reset": true, "times": ALL_ATTEMPTS})).await;
+    assert_eq!(download.save_must_fail(LOG).await.code, Code::ServiceUnavailable);
+    assert_eq!(download.file_requests().await.len(), ALL_ATTEMPTS as usize);
+    assert_eq!(download.save_complete(LOG).await, ["knowledge 200"]);
 }
 
 #[tokio::test]
 async fn a_changed_file_is_downloaded_from_the_start() {
-    let fixture = DownloadFixture::new().await;
-    fixture.half().await;
+    let download = DirectDownload::open(fixture()).await;
+    download.leave_partial_log().await;
 
-    let (part, tag) = (fixture.out().join(".agent.log.part"), fixture.out().join(".agent.log.part.tag"));
+    let (part, tag) = (download.out().join(".agent.log.part"), download.out().join(".agent.log.part.tag"));
     fs::write(part, vec![b'x'; 1_000]).expect("a file");
 
     let known: Value = serde_json::from_slice(&fs::read(&tag).expect("a file")).expect("JSON");
     fs::write(tag, json!({"etag": "\"older\"", "size": known["size"]}).to_string()).expect("a file");
 
-    assert_eq!(fixture.whole(LOG).await, ["knowledge 200"]);
+    assert_eq!(download.save_complete(LOG).await, ["knowledge 200"]);
 }
 
 #[tokio::test]
 async fn a_part_of_another_version_is_not_accepted() {
-    let fixture = DownloadFixture::new().await;
-    fixture.half().await;
-    fixture.fault(HOST, json!({"headers": {"etag": "\"other\""}})).await;
-    assert_eq!(fixture.whole(LOG).await, ["knowledge 206", "knowledge 200"]);
+    let download = DirectDownload::open(fixture()).await;
+    download.leave_partial_log().await;
+    download.fault(ARTIFACT, json!({"headers": {"etag": "\"other\""}})).await;
+    assert_eq!(download.save_complete(LOG).await, ["knowledge 206", "knowledge 200"]);
 }
 
 #[tokio::test]
 async fn a_partial_file_of_another_size_is_not_continued() {
-    let fixture = DownloadFixture::new().await;
-    fixture.half().await;
+    let download = DirectDownload::open(fixture()).await;
+    download.leave_partial_log().await;
 
-    let tag = fixture.out().join(".agent.log.part.tag");
+    let tag = download.out().join(".agent.log.part.tag");
     let mut known: Value = serde_json::from_slice(&fs::read(&tag).expect("a file")).expect("JSON");
     known["size"] = json!(known["size"].as_u64().expect("a size") + 1);
     fs::write(tag, known.to_string()).expect("a file");
 
-    assert_eq!(fixture.whole(LOG).await, ["knowledge 200"]);
+    assert_eq!(download.save_complete(LOG).await, ["knowledge 200"]);
 }
 
 #[tokio::test]
-async fn without_a_strong_etag_nothing_is_continued() {
-    let fixture = DownloadFixture::new().await;
-    fixture.fault(HOST, json!({"cut": 1_000, "headers": {"etag": "W/\"weak\""}})).await;
+async fn a_file_without_a_strong_etag_is_not_continued() {
+    let download = DirectDownload::open(fixture()).await;
+    download.fault(ARTIFACT, json!({"cut": 1_000, "headers": {"etag": "W/\"weak\""}})).await;
 
-    assert_eq!(fixture.whole(LOG).await, ["knowledge 200", "knowledge 200"]);
+    assert_eq!(download.save_complete(LOG).await, ["knowledge 200", "knowledge 200"]);
     for garbage in ["", "{", "[]", "{\"etag\": null}"] {
-        let fixture = DownloadFixture::new().await;
-        fixture.half().await;
-        fs::write(fixture.out().join(".agent.log.part.tag"), garbage).expect("a file");
-        assert_eq!(fixture.whole(LOG).await, ["knowledge 200"], "{garbage}");
+        let download = DirectDownload::open(fixture()).await;
+        download.leave_partial_log().await;
+        fs::write(download.out().join(".agent.log.part.tag"), garbage).expect("a file");
+        assert_eq!(download.save_complete(LOG).await, ["knowledge 200"], "{garbage}");
     }
 }
 
 #[tokio::test]
 async fn a_partial_file_of_full_length_is_downloaded_again() {
     for more in [0, 1] {
-        let fixture = DownloadFixture::new().await;
-        fixture.half().await;
-        let length = fixture.served(LOG).await.len() + more;
-        fs::write(fixture.out().join(".agent.log.part"), vec![b'x'; length]).expect("a file");
-        assert_eq!(fixture.whole(LOG).await, ["knowledge 200"]);
+        let download = DirectDownload::open(fixture()).await;
+        download.leave_partial_log().await;
+        let length = download.served(LOG).await.len() + more;
+        fs::write(download.out().join(".agent.log.part"), vec![b'x'; length]).expect("a file");
+        assert_eq!(download.save_complete(LOG).await, ["knowledge 200"]);
     }
 }
 
 #[tokio::test]
 async fn a_file_of_another_size_than_listed_is_not_saved() {
     for more in [-1, 1] {
-        let fixture = DownloadFixture::new().await;
-        let gateway = fixture.served(LOG).await.len();
-        let mut run = run(&fixture).await;
+        let download = DirectDownload::open(fixture()).await;
+        let served = download.served(LOG).await.len();
+        let mut run = failed_run(&download).await;
         let files = run["players"][0]["artifacts"].as_array_mut().expect("files");
         let log = files.iter_mut().find(|file| file["filename"] == LOG).expect("a log");
         let listed = log["size"].as_i64().expect("a size") + more;
 
         log["size"] = json!(listed);
-        fixture.fault("get_run", json!({"body": run})).await;
+        download.fault("get_run", json!({"body": run})).await;
 
-        let failure = fixture.failing(LOG).await;
+        let failure = download.save_must_fail(LOG).await;
 
         assert_eq!(failure.code, Code::BadResponse);
 
-        let expected = format!("it is listed with {listed} bytes, and has {gateway}");
+        let expected = format!("it is listed with {listed} bytes, and has {served}");
 
         assert!(failure.message.ends_with(&expected), "{failure}");
-        assert_eq!(fixture.fetches().await.len(), 2, "the first is of this test");
+        assert_eq!(download.file_requests().await.len(), 2, "the first request is that of this test");
     }
 }
 
-/// The failed run, as the service shows it.
-async fn run(fixture: &DownloadFixture) -> Value {
-    let address = format!("{}/runs/{}", fixture.service.base_url(), seed::RUN_FAILED);
-    let body = fixture.service.fetch(&address, keys::DEMO).await;
+/// Returns the record of the failed run.
+async fn failed_run(download: &DirectDownload) -> Value {
+    let address = format!("{}/runs/{}", download.session.service.base_url(), seed::RUN_FAILED);
+    let body = download.session.service.fetch(&address, keys::DEMO).await;
     serde_json::from_slice(&body).expect("JSON")
 }
 
 #[tokio::test]
 async fn more_bytes_than_listed_are_an_error() {
-    let fixture = DownloadFixture::new().await;
-    // Without a stated length.
-    fixture.fault(HOST, json!({"bytes": 3_000_000})).await;
-    let failure = fixture.failing(LOG).await;
+    let download = DirectDownload::open(fixture()).await;
+    // The answer has no content-length.
+    download.fault(ARTIFACT, json!({"bytes": 3_000_000})).await;
+    let failure = download.save_must_fail(LOG).await;
     assert_eq!(failure.code, Code::BadResponse);
     assert!(failure.message.contains("sends more than the expected"), "{failure}");
 }
 
 #[tokio::test]
 async fn fewer_bytes_than_listed_are_an_error() {
-    let fixture = DownloadFixture::new().await;
-    fixture.fault(HOST, json!({"bytes": 10})).await;
+    let download = DirectDownload::open(fixture()).await;
+    download.fault(ARTIFACT, json!({"bytes": 10})).await;
 
-    assert_eq!(fixture.whole(LOG).await, ["knowledge 200", "knowledge 200"]);
+    assert_eq!(download.save_complete(LOG).await, ["knowledge 200", "knowledge 200"]);
 
-    let fixture = DownloadFixture::new().await;
-    fixture.fault(HOST, json!({"bytes": 10, "times": 100})).await;
+    let download = DirectDownload::open(fixture()).await;
+    download.fault(ARTIFACT, json!({"bytes": 10, "times": 100})).await;
 
-    let failure = fixture.save(LOG).await.expect_err("no file");
+    let failure = download.save(LOG).await.expect_err("no file");
 
     assert!(failure.message.contains("ended after 10 of"), "{failure}");
-    assert!(!fixture.out().join(LOG).exists());
+    assert!(!download.out().join(LOG).exists());
 }
 
 #[tokio::test]
-async fn a_file_deleted_at_the_service_fails_alone() {
-    let fixture = DownloadFixture::new().await;
-    fixture.fault(STORAGE, json!({"cut": 1_000})).await;
-    fixture.fault(STORAGE, json!({"status": 404, "after": false})).await;
+async fn only_the_file_that_the_service_has_deleted_fails() {
+    let download = DirectDownload::open(fixture()).await;
+    download.fault(STORAGE, json!({"cut": 1_000})).await;
+    download.fault(STORAGE, json!({"status": 404, "after": false})).await;
 
     let request = DownloadRequest { run_id: seed::RUN_FAILED.to_owned(), ..DownloadRequest::default() };
-    let report = fixture.run(request).await.expect("a report");
+    let report = download.run(request).await.expect("a report");
 
     assert_eq!((report.status, report.file_count, report.failed.len()), ("incomplete", 3, 1));
     assert_eq!(
         (report.failed[0].code, report.failed[0].file_ref.as_str()),
         (Code::NotFound, "artifact:recording.mp4")
     );
-    assert_eq!(names_below(&fixture.out()), [LOG, "deliverables/report.json", "screenshots/end.png"]);
+    assert_eq!(names_below(&download.out()), [LOG, "deliverables/report.json", "screenshots/end.png"]);
 }
 
 #[tokio::test]
 async fn an_expired_address_is_replaced() {
     let expired = json!({"status": 400, "body": "<Error><Code>ExpiredToken</Code></Error>"});
     for fault in [json!({"status": 401}), json!({"status": 403}), json!({"status": 410}), expired] {
-        let fixture = DownloadFixture::new().await;
-        fixture.fault(STORAGE, fault.clone()).await;
+        let download = DirectDownload::open(fixture()).await;
+        download.fault(STORAGE, fault.clone()).await;
         let refused = format!("storage {}", fault["status"]);
-        let tried = ["knowledge 302", &refused, "knowledge 302", "storage 200"];
-        assert_eq!(fixture.whole(VIDEO).await, tried);
+        let requests = ["knowledge 302", &refused, "knowledge 302", "storage 200"];
+        assert_eq!(download.save_complete(VIDEO).await, requests);
     }
 
-    let fixture = DownloadFixture::new().await;
-    fixture.fault(STORAGE, json!({"status": 400})).await;
+    let download = DirectDownload::open(fixture()).await;
+    download.fault(STORAGE, json!({"status": 400})).await;
 
-    assert_eq!(fixture.failing(VIDEO).await.code, Code::Rejected);
+    assert_eq!(download.save_must_fail(VIDEO).await.code, Code::Rejected);
 
-    let fixture = DownloadFixture::new().await;
-    fixture.fault(STORAGE, json!({"status": 403, "times": 100})).await;
+    let download = DirectDownload::open(fixture()).await;
+    download.fault(STORAGE, json!({"status": 403, "times": 100})).await;
 
-    let failure = fixture.failing(VIDEO).await;
+    let failure = download.save_must_fail(VIDEO).await;
 
     assert_eq!((failure.code, failure.status), (Code::Rejected, Some(403)));
 }
 
 #[tokio::test]
-async fn a_busy_host_is_asked_again() {
-    let fixture = DownloadFixture::new().await;
+async fn a_request_to_a_busy_host_is_repeated() {
+    let download = DirectDownload::open(fixture()).await;
     for status in [429, 500, 503] {
-        fixture.fault(HOST, json!({"status": status, "headers": {"retry-after": "0"}})).await;
+        download.fault(ARTIFACT, json!({"status": status, "headers": {"retry-after": "0"}})).await;
     }
-    let tried = ["knowledge 429", "knowledge 500", "knowledge 503", "knowledge 200"];
-    assert_eq!(fixture.whole(LOG).await, tried);
+    let requests = ["knowledge 429", "knowledge 500", "knowledge 503", "knowledge 200"];
+    assert_eq!(download.save_complete(LOG).await, requests);
 }
 
 #[tokio::test]
 async fn retry_after_sets_the_length_of_a_pause() {
-    let fixture = DownloadFixture::new().await;
+    let download = DirectDownload::open(fixture()).await;
     let seconds = |seconds: &str| json!({"status": 503, "headers": {"retry-after": seconds}});
-    fixture.fault(HOST, seconds("70")).await;
-    assert_eq!(fixture.whole(LOG).await, ["knowledge 503", "knowledge 200"]);
-    assert_eq!(fixture.clock.pauses(), [Duration::from_secs(70)]);
+    download.fault(ARTIFACT, seconds("70")).await;
+    assert_eq!(download.save_complete(LOG).await, ["knowledge 503", "knowledge 200"]);
+    assert_eq!(download.session.clock.pauses(), [Duration::from_secs(70)]);
 }
 
 #[tokio::test]
 async fn a_pause_beyond_the_wait_limit_is_an_error() {
-    for (patience, asked) in [(Some(Duration::from_secs(45)), 46), (None, 3_601)] {
-        let mut fixture = DownloadFixture::new().await;
-        fixture.audience.wait_limit = patience;
+    for (wait_limit, asked) in [(Some(Duration::from_secs(45)), 46), (None, 3_601)] {
+        let mut download = DirectDownload::open(fixture()).await;
+        download.caller.wait_limit = wait_limit;
 
         let fault = json!({"status": 503, "headers": {"retry-after": asked.to_string()}});
-        fixture.fault(HOST, fault).await;
+        download.fault(ARTIFACT, fault).await;
 
-        let failure = fixture.failing(LOG).await;
+        let failure = download.save_must_fail(LOG).await;
 
         assert_eq!(
             (failure.code, &failure.details["retry_after_s"]),
@@ -318,77 +323,71 @@ async fn a_pause_beyond_the_wait_limit_is_an_error() {
 
         let said = format!("the service asks to wait {asked} s: make the same call again after that");
 
-        assert_eq!((failure.hint, fixture.clock.pauses()), (Some(said), vec![]));
+        assert_eq!((failure.hint, download.session.clock.pauses()), (Some(said), vec![]));
     }
 }
 
-/// Otherwise bytes that come again and again would count as progress, without an end.
+/// Otherwise a service that sends the same bytes again and again would keep the download running forever.
 #[tokio::test]
 async fn repeated_bytes_are_not_progress() {
-    let fixture = DownloadFixture::new().await;
+    let download = DirectDownload::open(fixture()).await;
     for _ in 0..10 {
         for cut in [1_000, 2_000] {
-            fixture.fault(HOST, json!({"cut": cut, "headers": {"etag": "W/\"weak\""}})).await;
+            download.fault(ARTIFACT, json!({"cut": cut, "headers": {"etag": "W/\"weak\""}})).await;
         }
     }
 
-    let failure = fixture.failing(LOG).await;
+    let failure = download.save_must_fail(LOG).await;
 
     assert!(!failure.details.contains_key("bytes_saved"), "{failure:?}");
-    // Two that came further than all before, and three more.
-    assert_eq!(fixture.fetches().await.len(), 5);
+    // Two requests that brought new bytes, and three more attempts.
+    assert_eq!(download.file_requests().await.len(), 5);
 }
 
 #[tokio::test]
 async fn a_part_at_another_offset_is_not_accepted() {
-    let other = json!({
-        "status": 206, "body": "abcde", "headers": {"content-range": "bytes 5-9/10"}, "times": 1,
-    });
-    let (fixture, size) = {
-        let fixture = DownloadFixture::new().await;
-        let size = fixture.served(LOG).await.len();
-        (fixture, size)
-    };
-    let mut other = other;
+    let download = DirectDownload::open(fixture()).await;
+    let size = download.served(LOG).await.len();
+    let headers = json!({"content-range": format!("bytes 5-9/{size}")});
+    let mut other = json!({"status": 206, "body": "abcde", "headers": headers, "times": 1});
 
-    other["headers"]["content-range"] = json!(format!("bytes 5-9/{size}"));
-    fixture.fault(HOST, other.clone()).await;
+    download.fault(ARTIFACT, other.clone()).await;
 
-    assert_eq!(fixture.whole(LOG).await, ["knowledge 206", "knowledge 200"]);
+    assert_eq!(download.save_complete(LOG).await, ["knowledge 206", "knowledge 200"]);
 
-    fs::remove_dir_all(fixture.out()).expect("a directory");
+    fs::remove_dir_all(download.out()).expect("a directory");
     other["times"] = json!(2);
-    fixture.fault(HOST, other).await;
+    download.fault(ARTIFACT, other).await;
 
-    let failure = fixture.failing(LOG).await;
+    let failure = download.save_must_fail(LOG).await;
 
     assert!(failure.message.contains("other parts than requested"), "{failure}");
 }
 
 #[tokio::test]
 async fn an_unsatisfiable_range_starts_the_download_again() {
-    let fixture = DownloadFixture::new().await;
-    fixture.half().await;
-    fixture.fault(HOST, json!({"status": 416, "body": ""})).await;
-    assert_eq!(fixture.whole(LOG).await, ["knowledge 416", "knowledge 200"]);
+    let download = DirectDownload::open(fixture()).await;
+    download.leave_partial_log().await;
+    download.fault(ARTIFACT, json!({"status": 416, "body": ""})).await;
+    assert_eq!(download.save_complete(LOG).await, ["knowledge 416", "knowledge 200"]);
 }
 
 #[tokio::test]
 async fn two_calls_do_not_write_to_one_file() {
-    let fixture = DownloadFixture::new().await;
-    fs::create_dir(fixture.out()).expect("a directory");
+    let download = DirectDownload::open(fixture()).await;
+    fs::create_dir(download.out()).expect("a directory");
 
-    let mut part = fs::File::create(fixture.out().join(".agent.log.part")).expect("a file");
+    let mut part = fs::File::create(download.out().join(".agent.log.part")).expect("a file");
     part.lock().expect("a lock");
-    part.write_all(b"theirs").expect("room");
+    part.write_all(b"of another call").expect("room");
 
-    let failure = fixture.save(LOG).await.expect_err("no file");
+    let failure = download.save(LOG).await.expect_err("no file");
 
     assert_eq!(failure.code, Code::FileError);
     assert!(failure.message.ends_with("is being downloaded by another call"), "{failure}");
-    assert_eq!(fs::read(fixture.out().join(".agent.log.part")).expect("a file"), b"theirs");
+    assert_eq!(fs::read(download.out().join(".agent.log.part")).expect("a file"), b"of another call");
 
     drop(part);
 
-    assert_eq!(fixture.whole(LOG).await, ["knowledge 200"]);
+    assert_eq!(download.save_complete(LOG).await, ["knowledge 200"]);
 }

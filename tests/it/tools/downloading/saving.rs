@@ -1,4 +1,4 @@
-//! What is saved is what is served.
+//! Saved files equal the served files.
 
 use std::{fs, time::SystemTime};
 
@@ -6,20 +6,20 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;
 
-use super::{NAMES, TOOL, all_of, files_below, names_below, open, paths, player, served};
+use super::{NAMES, TOOL, all_of, files_below, fixture, names_below, paths, player, served};
 
 #[tokio::test]
 async fn every_file_of_a_run_is_saved_byte_by_byte() {
-    let (service, root, mut host) = open().await;
-    let report = host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
-    let out = root.path().join("out");
+    let mut session = fixture().open().await;
+    let report = session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+    let out = session.root().join("out");
     let saved = files_below(&out);
 
     assert_eq!(saved.keys().collect::<Vec<_>>(), NAMES);
 
     let mut total = 0;
     for name in NAMES {
-        let served = served(&service, &player(seed::RUN_FAILED, 1), name).await;
+        let served = served(&session.service, &player(seed::RUN_FAILED, 1), name).await;
         assert!(saved[name] == served, "{name}");
         total += served.len();
     }
@@ -44,15 +44,15 @@ async fn every_file_of_a_run_is_saved_byte_by_byte() {
 
 #[tokio::test]
 async fn several_players_get_folders() {
-    let (service, root, mut host) = open().await;
-    let report = host.succeed(TOOL, all_of(seed::RUN_TWO_PLAYERS)).await;
+    let mut session = fixture().open().await;
+    let report = session.host.succeed(TOOL, all_of(seed::RUN_TWO_PLAYERS)).await;
 
     assert_eq!(report["file_count"], 8);
 
-    let saved = files_below(&root.path().join("out"));
+    let saved = files_below(&session.root().join("out"));
     for number in [1, 2] {
         for name in NAMES {
-            let served = served(&service, &player(seed::RUN_TWO_PLAYERS, number), name).await;
+            let served = served(&session.service, &player(seed::RUN_TWO_PLAYERS, number), name).await;
             assert!(saved[&format!("player-{number}/{name}")] == served, "{number} {name}");
         }
     }
@@ -63,59 +63,59 @@ async fn several_players_get_folders() {
 
 #[tokio::test]
 async fn a_file_has_the_time_at_which_it_was_uploaded() {
-    let (_service, root, mut host) = open().await;
-    let run = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
+    let mut session = fixture().open().await;
+    let run = session.host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
     let uploaded = run["players"][0]["artifacts"][0]["uploaded_at"].as_str().expect("a time");
     let uploaded: Timestamp = uploaded.parse().expect("ISO 8601");
 
-    host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
-    let saved = fs::metadata(root.path().join("out/agent.log")).expect("a file");
+    session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+    let saved = fs::metadata(session.root().join("out/agent.log")).expect("a file");
 
     assert_eq!(saved.modified().expect("a time"), SystemTime::from(uploaded));
 }
 
 #[tokio::test]
 async fn a_run_without_files_creates_no_directory() {
-    let (_service, root, mut host) = open().await;
-    let report = host.succeed(TOOL, all_of(seed::RUN_RUNNING)).await;
+    let mut session = fixture().open().await;
+    let report = session.host.succeed(TOOL, all_of(seed::RUN_RUNNING)).await;
 
     assert_eq!((&report["status"], &report["file_count"]), (&json!("downloaded"), &json!(0)));
     assert!(
         report["hint"].as_str().expect("a hint").contains("the run has no files; its state is"),
         "{report}"
     );
-    assert!(!root.path().join("out").exists());
+    assert!(!session.root().join("out").exists());
 }
 
 #[tokio::test]
 async fn an_unknown_run_is_not_found_and_creates_nothing() {
-    let (_service, root, mut host) = open().await;
-    assert_eq!(host.fail(TOOL, all_of("nosuchrun01")).await["code"], "not_found");
-    assert_eq!(names_below(root.path()), [""; 0]);
-    assert!(!root.path().join("out").exists());
+    let mut session = fixture().open().await;
+    assert_eq!(session.host.fail(TOOL, all_of("nosuchrun01")).await["code"], "not_found");
+    assert_eq!(names_below(session.root()), [""; 0]);
+    assert!(!session.root().join("out").exists());
 }
 
 #[tokio::test]
 async fn an_empty_file_is_saved() {
-    let (service, root, mut host) = open().await;
-    let mut run = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
+    let mut session = fixture().open().await;
+    let mut run = session.host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
     run["players"][0]["artifacts"] = json!([{"filename": "empty.txt", "url": Value::Null, "size": 0}]);
-    service.fault(json!({"operation": "get_run", "body": run})).await;
+    session.service.fault(json!({"operation": "get_run", "body": run})).await;
 
     let empty =
         json!({"operation": "get_run_artifact", "status": 200, "body": "", "content_type": "text/plain"});
-    service.fault(empty).await;
-    host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+    session.service.fault(empty).await;
+    session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
 
-    let saved = files_below(&root.path().join("out"));
+    let saved = files_below(&session.root().join("out"));
 
     assert_eq!((saved.len(), saved["empty.txt"].len()), (1, 0));
 }
 
 #[tokio::test]
 async fn the_annotations_of_the_tool_say_that_it_writes() {
-    let (_service, _root, mut host) = open().await;
-    let tools = host.request("tools/list", json!({})).await["result"]["tools"].clone();
+    let mut session = fixture().open().await;
+    let tools = session.host.request("tools/list", json!({})).await["result"]["tools"].clone();
     let hints = |name: &str| {
         let tool =
             tools.as_array().expect("tools").iter().find(|tool| tool["name"] == name).expect("the tool");
@@ -123,6 +123,6 @@ async fn the_annotations_of_the_tool_say_that_it_writes() {
     };
 
     for tool in [TOOL, "download_minion"] {
-        assert_eq!(hints(tool), [false, true, true], "{tool} may replace files when it is told to");
+        assert_eq!(hints(tool), [false, true, true], "{tool} replaces files with `overwrite`");
     }
 }

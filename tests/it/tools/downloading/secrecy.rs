@@ -3,26 +3,27 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
-use super::{TOOL, all_of, files_below, open, player, served};
-use crate::support::{host::Host, peer::Peer, service::Service};
+use super::{TOOL, all_of, files_below, fixture, player, served};
+use crate::support::{fixture::Session, peer::Peer};
 
-/// The failed run with one file, which lies at this address.
-async fn listed_at(service: &Service, host: &mut Host, url: &str, size: usize) {
-    let mut run = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
+/// Lets the service list one file of the failed run, with this address.
+async fn list_file_at(session: &mut Session, url: &str, size: usize) {
+    let mut run = session.host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
     run["players"][0]["artifacts"] = json!([{"filename": "agent.log", "url": url, "size": size}]);
-    service.fault(json!({"operation": "get_run", "body": run})).await;
+    session.service.fault(json!({"operation": "get_run", "body": run})).await;
 }
 
-async fn elsewhere(status: &str, body: &str) -> Peer {
+/// Starts another host that gives this answer.
+async fn start_other_host(status: &str, body: &str) -> Peer {
     Peer::answering(format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len())).await
 }
 
 #[tokio::test]
 async fn the_storage_host_gets_no_key() {
-    let (service, _root, mut host) = open().await;
-    host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+    let mut session = fixture().open().await;
+    session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
 
-    let log = service.control("requests").await;
+    let log = session.service.control("requests").await;
     let seen = log["data"].as_array().expect("a list");
     let (storage, own): (Vec<_>, Vec<_>) =
         seen.iter().partition(|one| one["path"].as_str().expect("a path").starts_with("/storage/"));
@@ -34,14 +35,14 @@ async fn the_storage_host_gets_no_key() {
 
 #[tokio::test]
 async fn an_address_of_another_host_is_used_without_the_key() {
-    let (service, root, mut host) = open().await;
-    let mut peer = elsewhere("200 OK", "far away").await;
+    let mut session = fixture().open().await;
+    let mut peer = start_other_host("200 OK", "far away").await;
     let url = format!("http://{}/files/a?signature=abc%2F", peer.address());
 
-    listed_at(&service, &mut host, &url, 8).await;
-    host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+    list_file_at(&mut session, &url, 8).await;
+    session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
 
-    assert_eq!(files_below(root.path())["out/agent.log"], b"far away");
+    assert_eq!(files_below(session.root())["out/agent.log"], b"far away");
 
     let requests = peer.requests();
 
@@ -51,17 +52,17 @@ async fn an_address_of_another_host_is_used_without_the_key() {
 
 #[tokio::test]
 async fn an_address_of_the_service_itself_is_used_with_the_key() {
-    let (service, root, mut host) = open().await;
+    let mut session = fixture().open().await;
     let id = player(seed::RUN_FAILED, 1);
-    let log = served(&service, &id, "agent.log").await;
-    let url = format!("{}/runs/{id}/artifacts/agent.log?as=listed", service.knowledge_url());
+    let log = served(&session.service, &id, "agent.log").await;
+    let url = format!("{}/runs/{id}/artifacts/agent.log?as=listed", session.service.knowledge_url());
 
-    listed_at(&service, &mut host, &url, log.len()).await;
-    host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+    list_file_at(&mut session, &url, log.len()).await;
+    session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
 
-    assert!(files_below(root.path())["out/agent.log"] == log);
+    assert!(files_below(session.root())["out/agent.log"] == log);
 
-    let seen = service.control("requests").await;
+    let seen = session.service.control("requests").await;
     let last = seen["data"].as_array().and_then(|seen| seen.last()).expect("a request").clone();
     let expected = json!(format!("/runs/{id}/artifacts/agent.log?as=listed"));
 
@@ -70,7 +71,8 @@ async fn an_address_of_the_service_itself_is_used_with_the_key() {
 
 #[tokio::test]
 async fn a_failing_address_is_replaced_by_the_operation_itself() {
-    let refusing = elsewhere("404 Not Found", "").await;
+    let refusing = start_other_host("404 Not Found", "").await;
+    // Addresses that refuse, that no process serves, and that the client must not request.
     let addresses = [
         format!("http://{}/a", refusing.address()),
         "http://127.0.0.1:1/refused".to_owned(),
@@ -82,27 +84,27 @@ async fn a_failing_address_is_replaced_by_the_operation_itself() {
     ];
 
     for address in addresses {
-        let (service, root, mut host) = open().await;
-        let log = served(&service, &player(seed::RUN_FAILED, 1), "agent.log").await;
-        listed_at(&service, &mut host, &address, log.len()).await;
-        host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
-        assert!(files_below(root.path())["out/agent.log"] == log, "{address}");
+        let mut session = fixture().open().await;
+        let log = served(&session.service, &player(seed::RUN_FAILED, 1), "agent.log").await;
+        list_file_at(&mut session, &address, log.len()).await;
+        session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+        assert!(files_below(session.root())["out/agent.log"] == log, "{address}");
     }
 }
 
 #[tokio::test]
 async fn a_refused_redirect_is_reported_without_its_query() {
-    let (service, root, mut host) = open().await;
+    let mut session = fixture().open().await;
     let headers = json!({"location": "http://storage.example/a?signature=abc"});
     let fault = json!({"operation": "get_run_artifact", "status": 302, "headers": headers, "times": 4});
 
-    service.fault(fault).await;
-    let error = host.fail(TOOL, all_of(seed::RUN_FAILED)).await;
+    session.service.fault(fault).await;
+    let error = session.host.fail(TOOL, all_of(seed::RUN_FAILED)).await;
 
     assert_eq!(error["code"], "bad_response");
 
     let message = error["message"].as_str().expect("a message");
 
     assert!(message.contains("`http://storage.example`") && !error.to_string().contains("abc"), "{error}");
-    assert!(files_below(root.path()).is_empty());
+    assert!(files_below(session.root()).is_empty());
 }

@@ -8,7 +8,7 @@ use tas_mcp::sandbox::{keys, seed};
 use super::{NAMES, files_below, names_below, player, served};
 use crate::support::{binary::binary, service::Service};
 
-/// Runs `download` in a directory: exit code, what it printed, and the error that it answered.
+/// Runs `download` in a directory. Returns the exit code, the printed report and the error.
 async fn download(
     service: &Service,
     directory: &Path,
@@ -31,12 +31,12 @@ async fn download(
 
 #[tokio::test]
 async fn the_default_directory_is_the_run_id_and_the_report_is_json() {
-    let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
-    let (code, report, error) = download(&service, place.path(), &["run", seed::RUN_FAILED], &[]).await;
+    let (service, directory) = (Service::start().await, tempfile::tempdir().expect("a directory"));
+    let (code, report, error) = download(&service, directory.path(), &["run", seed::RUN_FAILED], &[]).await;
 
     assert_eq!((code, &report["status"], error), (Some(0), &json!("downloaded"), Value::Null));
 
-    let saved = files_below(&place.path().join(seed::RUN_FAILED));
+    let saved = files_below(&directory.path().join(seed::RUN_FAILED));
 
     assert_eq!(saved.keys().collect::<Vec<_>>(), NAMES);
     for name in NAMES {
@@ -46,7 +46,7 @@ async fn the_default_directory_is_the_run_id_and_the_report_is_json() {
 
 #[tokio::test]
 async fn flags_select_files_and_destination() {
-    let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
+    let (service, directory) = (Service::start().await, tempfile::tempdir().expect("a directory"));
     let elsewhere = tempfile::tempdir().expect("a directory");
     let to = elsewhere.path().join("a/b");
     let to = to.to_str().expect("UTF-8");
@@ -65,7 +65,7 @@ async fn flags_select_files_and_destination() {
         "*.png",
     ];
 
-    let (code, report, _) = download(&service, place.path(), &arguments, &[]).await;
+    let (code, report, _) = download(&service, directory.path(), &arguments, &[]).await;
 
     assert_eq!((code, &report["file_count"]), (Some(0), &json!(4)));
 
@@ -77,103 +77,108 @@ async fn flags_select_files_and_destination() {
     ];
 
     assert_eq!(names_below(Path::new(to)), expected);
-    assert_eq!(names_below(place.path()), [""; 0]);
+    assert_eq!(names_below(directory.path()), [""; 0]);
 }
 
 #[tokio::test]
 async fn a_files_root_confines_the_command_line_too() {
-    let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
-    let root = place.path().join("root");
+    let (service, directory) = (Service::start().await, tempfile::tempdir().expect("a directory"));
+    let root = directory.path().join("root");
     std::fs::create_dir(&root).expect("a directory");
 
     let bound = [("TAS_FILES_ROOT", root.to_str().expect("UTF-8"))];
-    let outside = place.path().join("out");
+    let outside = directory.path().join("out");
 
     for to in [outside.to_str().expect("UTF-8"), "../out"] {
         let (code, _, error) =
-            download(&service, place.path(), &["run", seed::RUN_FAILED, "--to", to], &bound).await;
+            download(&service, directory.path(), &["run", seed::RUN_FAILED, "--to", to], &bound).await;
         assert_eq!((code, &error["code"]), (Some(2), &json!("file_error")));
     }
 
     assert!(service.requests().await.is_empty() && !outside.exists());
 
     let (code, ..) =
-        download(&service, place.path(), &["run", seed::RUN_FAILED, "--to", "out"], &bound).await;
+        download(&service, directory.path(), &["run", seed::RUN_FAILED, "--to", "out"], &bound).await;
 
     assert_eq!((code, names_below(&root.join("out")).len()), (Some(0), 4));
 }
 
 #[tokio::test]
 async fn existing_files_are_kept_without_the_overwrite_flag() {
-    let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
-    let log = place.path().join("agent.log");
+    let (service, directory) = (Service::start().await, tempfile::tempdir().expect("a directory"));
+    let log = directory.path().join("agent.log");
     std::fs::write(&log, "mine").expect("a file");
 
     let arguments = ["run", seed::RUN_FAILED, "--to", "."];
-    let (code, report, _) = download(&service, place.path(), &arguments, &[]).await;
+    let (code, report, _) = download(&service, directory.path(), &arguments, &[]).await;
 
     assert_eq!((code, &report["status"]), (Some(1), &json!("incomplete")));
 
     let alone = [&arguments[..], &["--pattern", "agent.log"]].concat();
-    let (code, _, error) = download(&service, place.path(), &alone, &[]).await;
+    let (code, _, error) = download(&service, directory.path(), &alone, &[]).await;
 
-    assert_eq!((code, &error["code"]), (Some(1), &json!("file_error")), "2 says that nothing was sent");
+    assert_eq!(
+        (code, &error["code"]),
+        (Some(1), &json!("file_error")),
+        "the exit code 2 would mean that nothing was sent"
+    );
     assert_eq!(std::fs::read(&log).expect("a file"), b"mine");
 
     let (code, report, _) =
-        download(&service, place.path(), &[&arguments[..], &["--overwrite"]].concat(), &[]).await;
+        download(&service, directory.path(), &[&arguments[..], &["--overwrite"]].concat(), &[]).await;
 
     assert_eq!((code, &report["status"]), (Some(0), &json!("downloaded")));
     assert!(
-        files_below(place.path())["agent.log"]
+        files_below(directory.path())["agent.log"]
             == served(&service, &player(seed::RUN_FAILED, 1), "agent.log").await
     );
 }
 
 #[tokio::test]
 async fn an_installer_is_saved_in_the_named_directory() {
-    let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
+    let (service, directory) = (Service::start().await, tempfile::tempdir().expect("a directory"));
     let arguments = ["minion", "--platform", "darwin-aarch64", "--to", "tools"];
-    let (code, saved, _) = download(&service, place.path(), &arguments, &[]).await;
+    let (code, saved, _) = download(&service, directory.path(), &arguments, &[]).await;
 
     assert_eq!((code, &saved["size"]), (Some(0), &json!(22)));
-    assert_eq!(names_below(place.path()), ["tools/minion-2.8.1-darwin-aarch64.zip"]);
+    assert_eq!(names_below(directory.path()), ["tools/minion-2.8.1-darwin-aarch64.zip"]);
 
-    let (code, _, error) = download(&service, place.path(), &["minion", "--platform", "linux"], &[]).await;
+    let (code, _, error) =
+        download(&service, directory.path(), &["minion", "--platform", "linux"], &[]).await;
 
     assert_eq!((code, &error["code"]), (Some(2), &json!("invalid_arguments")));
 }
 
 #[tokio::test]
-async fn the_exit_code_tells_the_outcome() {
-    let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
-    let gone = json!({"operation": "get_run_artifact", "status": 404});
-    service.fault(gone).await;
+async fn the_exit_code_shows_the_outcome() {
+    let (service, directory) = (Service::start().await, tempfile::tempdir().expect("a directory"));
+    let not_found = json!({"operation": "get_run_artifact", "status": 404});
+    service.fault(not_found).await;
 
-    let (code, report, _) = download(&service, place.path(), &["run", seed::RUN_FAILED], &[]).await;
+    let (code, report, _) = download(&service, directory.path(), &["run", seed::RUN_FAILED], &[]).await;
 
     assert_eq!((code, &report["status"]), (Some(1), &json!("incomplete")));
 
-    let (code, _, error) = download(&service, place.path(), &["run", "nosuchrun01"], &[]).await;
+    let (code, _, error) = download(&service, directory.path(), &["run", "nosuchrun01"], &[]).await;
 
     assert_eq!((code, &error["code"]), (Some(1), &json!("not_found")));
 
     service.fault(json!({"operation": "get_run", "status": 500})).await;
-    let (code, _, error) = download(&service, place.path(), &["run", seed::RUN_FAILED], &[]).await;
+    let (code, _, error) = download(&service, directory.path(), &["run", seed::RUN_FAILED], &[]).await;
 
     assert_eq!((code, &error["code"]), (Some(3), &json!("service_unavailable")));
 }
 
-/// A person names the place; what a model names stays below the root.
+/// On the command line a person chooses the directory. Only calls of a model need a root.
 #[tokio::test]
 async fn a_directory_outside_the_working_directory_is_accepted_without_a_root() {
-    let (service, place) = (Service::start().await, tempfile::tempdir().expect("a directory"));
-    let working = place.path().join("working");
+    let (service, directory) = (Service::start().await, tempfile::tempdir().expect("a directory"));
+    let working = directory.path().join("working");
     std::fs::create_dir(&working).expect("a directory");
 
     let (code, report, error) =
         download(&service, &working, &["run", seed::RUN_FAILED, "--to", "../out"], &[]).await;
 
     assert_eq!((code, &report["status"], error), (Some(0), &json!("downloaded"), Value::Null));
-    assert_eq!(names_below(&place.path().join("out")), NAMES);
+    assert_eq!(names_below(&directory.path().join("out")), NAMES);
 }

@@ -7,7 +7,7 @@ use tas_mcp::sandbox::{keys, seed};
 
 use super::embedded_data;
 use crate::support::{
-    binary::{binary, told},
+    binary::{binary, run_binary},
     service::Service,
 };
 
@@ -16,18 +16,21 @@ async fn report(service: &Service, arguments: &[&str]) -> (Option<i32>, String, 
     run(service, &[&["report"], arguments].concat()).await
 }
 
+/// Runs a command. Returns the exit code, standard output and the error.
 async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, String, Value) {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let output = told(arguments, &variables, &[]).await;
+    let output = run_binary(arguments, &variables, &[]).await;
     let error = serde_json::from_slice::<Value>(&output.stderr).unwrap_or_default()["error"].clone();
     (output.status.code(), String::from_utf8(output.stdout).expect("UTF-8"), error)
 }
 
+/// Returns the data of a page.
 fn data(page: &str) -> Value {
     serde_json::from_str(embedded_data(page)).expect("JSON")
 }
 
+/// Returns the names of the entries of a directory.
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).expect("a directory");
     entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect()
@@ -38,8 +41,8 @@ async fn the_page_of_a_run_contains_its_record_and_bugs() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("run.html");
-    let shown = file.to_str().expect("UTF-8");
-    let outcome = report(&service, &[seed::RUN_FAILED, "--html", shown]).await;
+    let path = file.to_str().expect("UTF-8");
+    let outcome = report(&service, &[seed::RUN_FAILED, "--html", path]).await;
 
     assert_eq!(outcome, (Some(0), String::new(), Value::Null));
 
@@ -82,14 +85,15 @@ async fn every_page_of_the_runs_is_read() {
     service.fault(page(0, "first")).await;
     service.fault(page(1, "last")).await;
 
-    let (_, shown, _) = report(&service, &[seed::EXECUTION_COMPLETED, "--html", "-"]).await;
-    let runs = data(&shown)["runs"].as_array().expect("runs").clone();
+    let (_, page, _) = report(&service, &[seed::EXECUTION_COMPLETED, "--html", "-"]).await;
+    let runs = data(&page)["runs"].as_array().expect("runs").clone();
 
     assert_eq!((runs.len(), &runs[100]["multiplayer_run_id"]), (101, &json!("last")));
 
-    let asked: Vec<_> = service.requests().await.into_iter().filter(|line| line.contains("/runs?")).collect();
+    let requests: Vec<_> =
+        service.requests().await.into_iter().filter(|line| line.contains("/runs?")).collect();
 
-    assert!(asked[0].contains("page=0") && asked[1].contains("page=1"), "{asked:?}");
+    assert!(requests[0].contains("page=0") && requests[1].contains("page=1"), "{requests:?}");
 }
 
 #[tokio::test]
@@ -98,9 +102,9 @@ async fn the_page_lists_what_cannot_be_read() {
     service.fault(json!({"operation": "list_run_bugs", "status": 500, "times": 9})).await;
 
     let (code, page, _) = report(&service, &[seed::RUN_FAILED, "--html", "-"]).await;
-    let shown = data(&page);
+    let run = data(&page);
 
-    assert_eq!((code, &shown["unread"][0]["what"], &shown["bugs"]), (Some(0), &json!("bugs"), &Value::Null));
+    assert_eq!((code, &run["unread"][0]["what"], &run["bugs"]), (Some(0), &json!("bugs"), &Value::Null));
 
     service.heal().await;
     service.fault(json!({"operation": "list_runs", "status": 500, "times": 9})).await;
@@ -134,15 +138,20 @@ async fn the_comparison_is_printed_and_on_the_page() {
         let compare = ["--compare-with", id];
         let (_, summary, _) =
             run(&service, &[&["call", "summarize_results", argument, id], &compare[..]].concat()).await;
-        let told = serde_json::from_str::<Value>(&summary).expect("JSON");
-        assert!(told["comparison"].is_object(), "{told}");
+        let expected = serde_json::from_str::<Value>(&summary).expect("JSON");
+
+        assert!(expected["comparison"].is_object(), "{expected}");
         assert_eq!(report(&service, &[&[id], &compare[..]].concat()).await, (Some(0), summary, Value::Null));
+
         let (_, page, _) = report(&service, &[&[id, "--html", "-"], &compare[..]].concat()).await;
-        let shown = data(&page);
-        assert_eq!(shown["summary"], told);
-        assert_eq!(shown["unread"], json!([]));
+        let data = data(&page);
+
+        assert_eq!(data["summary"], expected);
+        assert_eq!(data["unread"], json!([]));
+
         let is_run = argument == "--run-id";
-        let parts = ["run", "bugs", "runs"].map(|part| !shown[part].is_null());
+        let parts = ["run", "bugs", "runs"].map(|part| !data[part].is_null());
+
         assert_eq!(parts, [is_run, is_run, !is_run]);
     }
 }
@@ -160,9 +169,12 @@ async fn the_summary_is_printed_if_the_page_cannot_be_written() {
         let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
         let mut command = binary(&["report", id, "--html", "/dev/fd/0"], &variables);
         let output = command.stdin(full).output().await.expect("an output");
+
         assert_eq!(String::from_utf8(output.stdout).expect("UTF-8"), printed);
-        let told = serde_json::from_slice::<Value>(&output.stderr).expect("JSON");
-        assert_eq!((output.status.code(), &told["error"]["code"]), (Some(1), &json!("file_error")));
+
+        let failure = serde_json::from_slice::<Value>(&output.stderr).expect("JSON");
+
+        assert_eq!((output.status.code(), &failure["error"]["code"]), (Some(1), &json!("file_error")));
     }
 }
 
@@ -175,19 +187,19 @@ async fn the_failure_for_an_unknown_id_names_the_searched_projects() {
         ("TAS_API_KEY", keys::ORGANIZATION),
         ("TAS_PROJECTS", "demo,arena"),
     ];
-    let output = told(&["report", "nowhere"], &organization, &[]).await;
+    let output = run_binary(&["report", "nowhere"], &organization, &[]).await;
     let error = serde_json::from_slice::<Value>(&output.stderr).expect("JSON")["error"].clone();
 
     assert_eq!((output.status.code(), &error["code"]), (Some(1), &json!("project_not_resolved")));
     assert_eq!(error["details"]["asked"], json!(["demo", "arena"]));
     assert!(error["message"].as_str().is_some_and(|said| said.contains("`nowhere`")), "{error}");
 
-    let asked = service.requests().await.len();
+    let requests = service.requests().await.len();
     let (code, _, error) = report(&service, &[seed::RUN_FAILED, "--project-id", ".."]).await;
 
     assert_eq!((code, &error["code"]), (Some(2), &json!("invalid_arguments")));
     assert_eq!(error["details"]["violations"][0]["path"], "project_id");
-    assert_eq!(service.requests().await.len(), asked);
+    assert_eq!(service.requests().await.len(), requests);
 }
 
 #[tokio::test]
@@ -197,13 +209,13 @@ async fn a_failure_does_not_change_the_file() {
     let file = directory.path().join("run.html");
 
     fs::write(&file, "an earlier page").expect("written");
-    let shown = file.to_str().expect("UTF-8");
-    let (code, _, error) = report(&service, &["nowhere", "--html", shown]).await;
+    let path = file.to_str().expect("UTF-8");
+    let (code, _, error) = report(&service, &["nowhere", "--html", path]).await;
 
     assert_eq!((code, &error["code"]), (Some(1), &json!("not_found")));
 
     service.fault(json!({"operation": "get_run", "status": 500, "times": 9})).await;
-    let (code, _, error) = report(&service, &[seed::RUN_FAILED, "--html", shown]).await;
+    let (code, _, error) = report(&service, &[seed::RUN_FAILED, "--html", path]).await;
 
     assert_eq!((code, &error["code"]), (Some(3), &json!("service_unavailable")));
 
@@ -212,7 +224,7 @@ async fn a_failure_does_not_change_the_file() {
     assert_eq!(fs::read_to_string(&file).expect("the file"), "an earlier page");
     assert_eq!(names(directory.path()), ["run.html"]);
 
-    let (code, ..) = report(&service, &[seed::RUN_FAILED, "--html", shown]).await;
+    let (code, ..) = report(&service, &[seed::RUN_FAILED, "--html", path]).await;
 
     assert_eq!(code, Some(0));
     assert!(fs::read_to_string(&file).expect("the file").ends_with("</html>\n"));
@@ -241,10 +253,11 @@ async fn a_named_pipe_is_written_and_not_replaced() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");
     let pipe = directory.path().join("pipe");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    let created = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
 
-    assert!(made.success());
+    assert!(created.success());
 
+    // A pipe blocks its writer until it has a reader, so that both must run at the same time.
     let reading = tokio::process::Command::new("cat").arg(&pipe).kill_on_drop(true).output();
     let arguments = [seed::RUN_FAILED, "--html", pipe.to_str().expect("UTF-8")];
     let writing = report(&service, &arguments);

@@ -9,6 +9,7 @@ use tas_mcp::{
 
 use crate::support::{host::Host, service::Service};
 
+/// Renders a summary as the command line prints it.
 fn render(summary: &Value) -> String {
     SummaryText(&Summary::deserialize(summary).expect("a summary")).to_string()
 }
@@ -19,16 +20,16 @@ async fn the_text_names_the_failed_step_and_its_bugs() {
     let mut host = Host::open(&service.settings(keys::DEMO, &[])).await;
     let arguments = json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED});
     let summary = host.succeed("summarize_results", arguments).await;
-    let told = render(&summary);
+    let rendered = render(&summary);
     let failure = &summary["failures"][0];
     let text = |pointer: &str| failure.pointer(pointer).and_then(Value::as_str).expect("a text");
 
-    assert!(told.starts_with("Release smoke: 3 of 4 passed\n"), "{told}");
+    assert!(rendered.starts_with("Release smoke: 3 of 4 passed\n"), "{rendered}");
     for pointer in ["/test/name", "/step/goal", "/expected", "/observed", "/bugs/0/title", "/run_ids/0"] {
-        assert!(told.contains(text(pointer)), "{pointer}: {told}");
+        assert!(rendered.contains(text(pointer)), "{pointer}: {rendered}");
     }
 
-    assert!(told.contains("\n  Beat the Cinder Golem: TIMEOUT, then passed in "), "{told}");
+    assert!(rendered.contains("\n  Beat the Cinder Golem: TIMEOUT, then passed in "), "{rendered}");
 }
 
 #[test]

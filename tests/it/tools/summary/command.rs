@@ -9,8 +9,8 @@ use tas_mcp::sandbox::{
     },
 };
 
-use super::{TOOL, characters, each, execution, open};
-use crate::support::{binary::told, service::Service};
+use super::{TOOL, characters, each, execution, fixture};
+use crate::support::{binary::run_binary, fixture::Session, service::Service};
 
 #[tokio::test]
 async fn the_command_line_calls_the_tool() {
@@ -19,7 +19,7 @@ async fn the_command_line_calls_the_tool() {
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
     let arguments =
         ["call", TOOL, "--test-plan-execution-id", EXECUTION_COMPLETED, "--compare-with", RUN_FAILED];
-    let output = told(&arguments, &variables, &[]).await;
+    let output = run_binary(&arguments, &variables, &[]).await;
     let printed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
 
     assert_eq!(printed["comparison"]["still_failing"][0]["run_id"], RUN_FAILED);
@@ -29,7 +29,7 @@ async fn the_command_line_calls_the_tool() {
 /// Five hundred runs of a plan of the sandbox, which checks every answer against the contract.
 #[tokio::test]
 async fn a_plan_of_five_hundred_tests_is_summarized() {
-    let (service, mut host) = open().await;
+    let Session { service, mut host, .. } = fixture().open().await;
     let tests = [TEST_PASSES, TEST_FLAKY, TEST_FAILS, TEST_BLOCKED, TEST_ERRORS];
     let item = |number: usize| json!({"multiplayer_test_id": tests[number % tests.len()], "retries": 1});
     let items: Vec<_> = (0..500).map(item).collect();
@@ -37,6 +37,7 @@ async fn a_plan_of_five_hundred_tests_is_summarized() {
     let start = json!({"test_plan_id": plan["id"], "deployment_config_id": CONFIG_PHONES});
     let started = host.succeed("start_test_plan_run", start).await;
 
+    // All runs, including retries, end within an hour.
     service.advance(3_600.0);
     let arguments = execution(started["test_plan_execution_id"].as_str().expect("an id"));
     let summary = host.succeed(TOOL, arguments).await;

@@ -6,14 +6,14 @@ use tas_mcp::sandbox::seed::{
 };
 
 use super::{
-    TOOL, against, each, execution,
-    history::{History, Test, host, uuid},
-    open,
+    TOOL, against, each, execution, fixture,
+    history::{History, Test, uuid},
 };
+use crate::support::{fixture::Session, stub::Stub};
 
 /// Returns two executions with every kind of change.
 fn two_executions() -> History {
-    let mut history = History::of(&[
+    let mut history = History::new(&[
         Test::new(1, &["SUCCESS"]),
         Test::new(2, &["FAILED"]),
         Test::new(3, &["FAILED"]),
@@ -69,7 +69,7 @@ async fn tests_are_listed_by_their_change() {
 
 #[tokio::test]
 async fn the_worst_of_several_jobs_of_a_test_counts() {
-    let mut history = History::of(&[Test::new(1, &["SUCCESS"]), Test::new(1, &["SUCCESS"])]);
+    let mut history = History::new(&[Test::new(1, &["SUCCESS"]), Test::new(1, &["SUCCESS"])]);
     history.add(&[Test::new(1, &["SUCCESS"]), Test::new(1, &["TIMEOUT"]), Test::new(1, &["FAILED"])]);
     let summary = history.summary(against(execution(&uuid(0xe, 1)), "previous")).await;
     assert_eq!(changes(&summary["comparison"]["newly_failing"]), ["Test 001 FAILED SUCCESS"]);
@@ -78,7 +78,7 @@ async fn the_worst_of_several_jobs_of_a_test_counts() {
 #[tokio::test]
 async fn the_previous_execution_is_the_latest_completed_earlier_one() {
     let test = |result: &str| [Test::new(1, &[result])];
-    let mut history = History::of(&test("SUCCESS"));
+    let mut history = History::new(&test("SUCCESS"));
     history.add(&test("FAILED"));
     history.add(&test("SUCCESS").map(Test::going_on));
     history.add(&test("FAILED"));
@@ -88,14 +88,14 @@ async fn the_previous_execution_is_the_latest_completed_earlier_one() {
         let summary = history.clone().summary(against(execution(&uuid(0xe, number)), "previous")).await;
         let with = earlier.map_or(Value::Null, |earlier| json!(uuid(0xe, earlier)));
         assert_eq!(summary["comparison"]["with"]["target_id"], with, "{number}");
-        let is_told = summary["comparison"]["note"].as_str().is_some_and(|note| note.contains("no earlier"));
-        assert_eq!(is_told, earlier.is_none());
+        let is_noted = summary["comparison"]["note"].as_str().is_some_and(|note| note.contains("no earlier"));
+        assert_eq!(is_noted, earlier.is_none());
     }
 }
 
 #[tokio::test]
 async fn the_previous_run_belongs_to_the_same_test_and_another_job() {
-    let mut history = History::of(&[Test::new(1, &["SUCCESS"]), Test::new(2, &["FAILED"])]);
+    let mut history = History::new(&[Test::new(1, &["SUCCESS"]), Test::new(2, &["FAILED"])]);
     history.add(&[Test::new(1, &["TIMEOUT", "FAILED"])]);
     history.add(&[Test::new(1, &["SUCCESS"]).going_on()]);
 
@@ -117,7 +117,7 @@ async fn the_previous_run_belongs_to_the_same_test_and_another_job() {
 
 #[tokio::test]
 async fn compare_with_accepts_ids_of_every_kind() {
-    let (_service, mut host) = open().await;
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     for (with, kind) in
         [(EXECUTION_COMPLETED, "test_plan_execution"), (RUN_FAILED, "run"), (JOB_FAILED, "job")]
     {
@@ -139,7 +139,7 @@ async fn compare_with_accepts_ids_of_every_kind() {
 
 #[tokio::test]
 async fn an_unknown_id_to_compare_with_is_noted() {
-    let (_service, mut host) = open().await;
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     for with in ["nowhere", "00000000-0000-4000-8000-000000000000"] {
         let summary = host.succeed(TOOL, against(execution(EXECUTION_COMPLETED), with)).await;
         assert_eq!(summary["verdicts"], json!({"FAILED": 1, "SUCCESS": 3}));
@@ -150,7 +150,7 @@ async fn an_unknown_id_to_compare_with_is_noted() {
 
 #[tokio::test]
 async fn an_unreadable_earlier_result_is_noted() {
-    let (service, mut host) = open().await;
+    let Session { service, mut host, .. } = fixture().open().await;
     service.fault(json!({"operation": "list_test_plan_executions", "status": 500, "times": 10})).await;
     let summary = host.succeed(TOOL, against(execution(EXECUTION_IN_PROGRESS), "previous")).await;
     assert_eq!(each(&summary["unread"], "/what"), ["compare_with previous"]);
@@ -162,16 +162,18 @@ async fn an_unreadable_earlier_result_is_noted() {
 #[tokio::test]
 async fn tests_that_could_not_be_read_are_not_changes() {
     let many = |result: &str| (0..150).map(|number| Test::new(number, &[result])).collect::<Vec<_>>();
-    let mut history = History::of(&many("SUCCESS"));
+    let mut history = History::new(&many("SUCCESS"));
     history.add(&many("SUCCESS"));
 
-    let trouble = crate::support::stub::Stub::start(move |target| {
-        let is_lost = target.contains(&uuid(0xe, 1)) && target.contains("&page=1&");
-        let answer = if is_lost { (500, json!({})) } else { history.answer(&target) };
+    let stub = Stub::start(move |target| {
+        let fails = target.contains(&uuid(0xe, 1)) && target.contains("&page=1&");
+        let answer = if fails { (500, json!({})) } else { history.answer(&target) };
         async move { answer }
-    });
-    let stub = trouble.await;
-    let summary = host(&stub).await.succeed(TOOL, against(execution(&uuid(0xe, 1)), "previous")).await;
+    })
+    .await;
+
+    let mut session = fixture().open_with(stub).await;
+    let summary = session.host.succeed(TOOL, against(execution(&uuid(0xe, 1)), "previous")).await;
 
     assert_eq!(summary["comparison"]["not_run"], json!([]));
 
@@ -188,7 +190,7 @@ async fn comparison_note(history: &History, number: usize, with: usize) -> Value
 
 #[tokio::test]
 async fn a_questionable_comparison_is_noted() {
-    let mut history = History::of(&[Test::new(1, &["SUCCESS"])]);
+    let mut history = History::new(&[Test::new(1, &["SUCCESS"])]);
     history.add(&[Test::new(1, &["FAILED"])]);
     history.add(&[Test::new(2, &["FAILED"])]);
 

@@ -14,8 +14,6 @@ mod answers;
 mod records;
 mod serving;
 
-pub(super) use serving::{host, patient};
-
 const PLAN: &str = "0000000f-0000-4000-8000-000000000000";
 
 /// A test of an execution, with the results of its attempts.
@@ -79,7 +77,7 @@ pub(super) struct History {
 
 impl History {
     /// Creates records with one execution of these tests.
-    pub(super) fn of(tests: &[Test]) -> Self {
+    pub(super) fn new(tests: &[Test]) -> Self {
         let mut history = Self::default();
         history.add(tests);
         history
@@ -162,6 +160,7 @@ impl History {
         let mut other = self.clone();
         let mut random = seed | 1;
         let mut next = || {
+            // A linear congruential generator: a seed gives the same order in every run of a test.
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             usize::try_from(random >> 40).expect("24 bits")
         };
@@ -220,7 +219,7 @@ fn the_invented_records_conform_to_the_contract() {
         Test::new(4, &["ERROR", "ERROR"]).going_on(),
     ];
 
-    let history = History::of(&tests);
+    let history = History::new(&tests);
     let (first, job, run) = (uuid(0xe, 0), uuid(0x10, 0), "r0000a00001");
 
     for path in [

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    TOOL, against, each, execution,
-    history::{History, Test, host, uuid},
+    TOOL, against, each, execution, fixture,
+    history::{History, Test, uuid},
 };
 use crate::support::stub::Stub;
 
@@ -29,10 +29,11 @@ async fn serve_without_ids(history: History, part: &'static str, name: &'static 
 
 #[tokio::test]
 async fn jobs_without_ids_are_separate_tests() {
-    let mut history = History::of(&[Test::new(1, &[]), Test::new(1, &[]), Test::new(1, &[])]);
+    let mut history = History::new(&[Test::new(1, &[]), Test::new(1, &[]), Test::new(1, &[])]);
     history.change_jobs(|job| job["multiplayer_test_id"] = Value::Null);
     let stub = serve_without_ids(history, "/jobs?", "job_id").await;
-    let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+    let mut session = fixture().open_with(stub).await;
+    let summary = session.host.succeed(TOOL, execution(&uuid(0xe, 0))).await;
     assert_eq!((&summary["total"], &summary["verdicts"]), (&json!(3), &json!({"no_run": 3})));
     assert_eq!(each(&summary["failures"], "/count"), [1, 1, 1]);
 }
@@ -41,9 +42,10 @@ async fn jobs_without_ids_are_separate_tests() {
 #[tokio::test]
 async fn runs_without_job_ids_are_separate_tests() {
     let history =
-        History::of(&[Test::new(1, &["SUCCESS"]), Test::new(2, &["FAILED"]), Test::new(3, &["FAILED"])]);
+        History::new(&[Test::new(1, &["SUCCESS"]), Test::new(2, &["FAILED"]), Test::new(3, &["FAILED"])]);
     let stub = Stub::start(move |target| {
         let (mut status, mut body) = history.answer(&target);
+        // Without a list of jobs, the summary reads the list of runs.
         if target.contains("/jobs?") {
             status = 404;
         }
@@ -55,7 +57,8 @@ async fn runs_without_job_ids_are_separate_tests() {
     })
     .await;
 
-    let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+    let mut session = fixture().open_with(stub).await;
+    let summary = session.host.succeed(TOOL, execution(&uuid(0xe, 0))).await;
 
     assert_eq!(summary["verdicts"], json!({"FAILED": 2, "SUCCESS": 1}));
     assert_eq!((&summary["total"], &summary["flaky"]), (&json!(3), &json!([])));
@@ -64,10 +67,11 @@ async fn runs_without_job_ids_are_separate_tests() {
 /// Without an id, the record may be the one that is summarized.
 #[tokio::test]
 async fn a_record_without_an_id_is_not_compared_with() {
-    let mut history = History::of(&[Test::new(1, &["SUCCESS"])]);
+    let mut history = History::new(&[Test::new(1, &["SUCCESS"])]);
     let last = history.add(&[Test::new(1, &["FAILED"])]);
     let stub = serve_without_ids(history, "/test-plan-executions?", "id").await;
-    let summary = host(&stub).await.succeed(TOOL, against(execution(&last), "previous")).await;
+    let mut session = fixture().open_with(stub).await;
+    let summary = session.host.succeed(TOOL, against(execution(&last), "previous")).await;
     let comparison = &summary["comparison"];
 
     assert_eq!((&comparison["with"], &comparison["still_failing"]), (&Value::Null, &json!([])), "{summary}");
@@ -76,7 +80,7 @@ async fn a_record_without_an_id_is_not_compared_with() {
 
 #[tokio::test]
 async fn tests_without_ids_are_not_compared() {
-    let mut history = History::of(&[Test::new(1, &[]), Test::new(2, &["SUCCESS"])]);
+    let mut history = History::new(&[Test::new(1, &[]), Test::new(2, &["SUCCESS"])]);
     let last = history.add(&[Test::new(3, &[]), Test::new(2, &["FAILED"])]);
     history.change_jobs(|job| {
         if job["test_name"] != "Test 002" {
@@ -85,7 +89,8 @@ async fn tests_without_ids_are_not_compared() {
     });
 
     let stub = serve_without_ids(history, "/jobs?", "job_id").await;
-    let summary = host(&stub).await.succeed(TOOL, against(execution(&last), "previous")).await;
+    let mut session = fixture().open_with(stub).await;
+    let summary = session.host.succeed(TOOL, against(execution(&last), "previous")).await;
     let comparison = &summary["comparison"];
 
     assert_eq!(each(&comparison["newly_failing"], "/test/name"), ["Test 002"]);

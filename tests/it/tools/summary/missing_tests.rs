@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    TOOL, against, each, execution,
-    history::{History, Test, host, uuid},
+    TOOL, against, each, execution, fixture,
+    history::{History, Test, uuid},
 };
 use crate::support::stub::Stub;
 
@@ -17,17 +17,17 @@ fn tests() -> Vec<Test> {
 
 #[tokio::test]
 async fn tests_missing_in_the_list_of_jobs_are_reported() {
-    let mut history = History::of(&tests());
+    let mut history = History::new(&tests());
     history.forget_jobs(2);
     let summary = history.summary(execution(&uuid(0xe, 0))).await;
     assert_eq!([&summary["finished"], &summary["total"]], [3, 5]);
-    let told = format!("tests of the execution {}: 2 of 5 (it counts SUCCESS 3, FAILED 2)", uuid(0xe, 0));
-    assert_eq!(summary["unread"], json!([{"what": told, "why": "they are not in the list of jobs"}]));
+    let what = format!("tests of the execution {}: 2 of 5 (it counts SUCCESS 3, FAILED 2)", uuid(0xe, 0));
+    assert_eq!(summary["unread"], json!([{"what": what, "why": "they are not in the list of jobs"}]));
 }
 
 #[tokio::test]
 async fn an_empty_list_of_jobs_is_reported_and_not_passed() {
-    let mut history = History::of(&[Test::new(1, &["SUCCESS"]), Test::new(2, &["SUCCESS"])]);
+    let mut history = History::new(&[Test::new(1, &["SUCCESS"]), Test::new(2, &["SUCCESS"])]);
     history.forget_jobs(2);
     let summary = history.summary(execution(&uuid(0xe, 0))).await;
     assert_eq!((&summary["verdicts"], &summary["all_passed"]), (&json!({"SUCCESS": 2}), &json!(false)));
@@ -36,7 +36,7 @@ async fn an_empty_list_of_jobs_is_reported_and_not_passed() {
 
 #[tokio::test]
 async fn a_test_missing_in_the_list_is_not_listed_as_not_run() {
-    let mut history = History::of(&tests());
+    let mut history = History::new(&tests());
     history.add(&tests());
 
     let complete = history.clone().summary(against(execution(&uuid(0xe, 1)), "previous")).await;
@@ -54,7 +54,8 @@ async fn a_test_missing_in_the_list_is_not_listed_as_not_run() {
     .await;
 
     let arguments = against(execution(&uuid(0xe, 1)), "previous");
-    let summary = host(&stub).await.succeed(TOOL, arguments).await;
+    let mut session = fixture().open_with(stub).await;
+    let summary = session.host.succeed(TOOL, arguments).await;
     let comparison = &summary["comparison"];
 
     assert_eq!(comparison["with"]["target_id"], uuid(0xe, 0));
@@ -65,7 +66,7 @@ async fn a_test_missing_in_the_list_is_not_listed_as_not_run() {
 /// If jobs cannot be listed, a test that was never started has no run.
 #[tokio::test]
 async fn tests_missing_in_the_list_of_runs_are_reported() {
-    let history = History::of(&[Test::new(1, &["SUCCESS"]), Test::new(2, &[])]);
+    let history = History::new(&[Test::new(1, &["SUCCESS"]), Test::new(2, &[])]);
     let stub = Stub::start(move |target| {
         let answer =
             if target.contains("/jobs") { (404, json!({"error": "no"})) } else { history.answer(&target) };
@@ -73,7 +74,8 @@ async fn tests_missing_in_the_list_of_runs_are_reported() {
     })
     .await;
 
-    let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+    let mut session = fixture().open_with(stub).await;
+    let summary = session.host.succeed(TOOL, execution(&uuid(0xe, 0))).await;
 
     assert_eq!([&summary["finished"], &summary["total"]], [1, 2]);
     assert_eq!(each(&summary["unread"], "/why"), ["they are not in the list of runs"]);

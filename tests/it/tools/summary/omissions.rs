@@ -9,16 +9,15 @@ use tas_mcp::{
 };
 
 use super::{
-    TOOL, each, execution,
-    history::{History, Test, host, uuid},
-    open,
+    TOOL, each, execution, fixture,
+    history::{History, Test, uuid},
 };
-use crate::support::stub::Stub;
+use crate::support::{fixture::Session, stub::Stub};
 
-/// Starts a service with these records. Requests for which `trouble` returns a status fail with it.
-async fn serve_with_failures(history: History, trouble: fn(&str) -> Option<u16>) -> Stub {
+/// Starts a service with these records. Requests for which `failure` returns a status fail with it.
+async fn serve_with_failures(history: History, failure: fn(&str) -> Option<u16>) -> Stub {
     Stub::start(move |target| {
-        let answer = match trouble(&target) {
+        let answer = match failure(&target) {
             Some(status) => (status, json!({"error": "out of \u{202e}order"})),
             None => history.answer(&target),
         };
@@ -31,9 +30,10 @@ fn tests(count: usize) -> Vec<Test> {
     (0..count).map(|number| Test::new(number, &["FAILED"]).with_bug("bug_1", "high")).collect()
 }
 
-async fn summary(count: usize, trouble: fn(&str) -> Option<u16>) -> Value {
-    let stub = serve_with_failures(History::of(&tests(count)), trouble).await;
-    host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await
+async fn summary(count: usize, failure: fn(&str) -> Option<u16>) -> Value {
+    let stub = serve_with_failures(History::new(&tests(count)), failure).await;
+    let mut session = fixture().open_with(stub).await;
+    session.host.succeed(TOOL, execution(&uuid(0xe, 0))).await
 }
 
 #[tokio::test]
@@ -41,14 +41,18 @@ async fn the_verdict_remains_if_a_run_or_its_bugs_cannot_be_read() {
     for (operation, status, what) in
         [("get_run", 404, "run"), ("list_run_bugs", 403, "bugs of run"), ("get_run", 500, "run")]
     {
-        let (service, mut host) = open().await;
+        let Session { service, mut host, .. } = fixture().open().await;
         let fault = json!({"operation": operation, "status": status, "times": RETRY_POLICY.attempts});
         service.fault(fault).await;
+
         let summary = host.succeed(TOOL, execution(EXECUTION_COMPLETED)).await;
+
         assert_eq!(summary["verdicts"], json!({"FAILED": 1, "SUCCESS": 3}));
         assert_eq!(summary["failures"][0]["run_ids"], json!([RUN_FAILED]));
         assert_eq!(summary["unread"][0]["what"], format!("{what} {RUN_FAILED}"));
+
         let why = summary["unread"][0]["why"].as_str().expect("a text");
+
         assert!(why.starts_with(operation) && why.contains(&status.to_string()), "{why}");
     }
 }
@@ -64,7 +68,7 @@ async fn omissions_with_the_same_cause_become_one_entry() {
 
     assert!(why.ends_with("out of order"), "{why}");
     assert_eq!(summary["failures"].as_array().map(Vec::len), Some(12));
-    assert_eq!(summary["bugs"], json!({"high": 1}), "bugs come without the run");
+    assert_eq!(summary["bugs"], json!({"high": 1}), "bugs are read without the run");
 }
 
 #[tokio::test]
@@ -76,12 +80,12 @@ async fn the_other_pages_are_used_if_one_page_is_missing() {
 }
 
 /// Changes the answer of a list.
-type Form = fn(Value) -> Value;
+type PageChange = fn(Value) -> Value;
 
 /// Lists without a page count, and answers without a list.
 #[tokio::test]
 async fn lists_are_read_to_their_end_and_other_answers_are_rejected() {
-    let forms: [(Form, usize, Value); 3] = [
+    let changes: [(PageChange, usize, Value); 3] = [
         (|page| json!({"data": page["data"]}), 250, Value::Null),
         (|_| json!({"data": "none"}), 0, json!("list_jobs: the service's answer is not a list")),
         (
@@ -93,24 +97,25 @@ async fn lists_are_read_to_their_end_and_other_answers_are_rejected() {
             json!("a summary reads no more pages of a list"),
         ),
     ];
-    for (form, failures, why) in forms {
-        let history = Arc::new(History::of(&tests(250)));
+    for (change, failures, why) in changes {
+        let history = Arc::new(History::new(&tests(250)));
         let stub = Stub::start(move |target| {
             let (status, body) = history.answer(&target);
-            let body = if target.contains("/jobs?") { form(body) } else { body };
+            let body = if target.contains("/jobs?") { change(body) } else { body };
             async move { (status, body) }
         })
         .await;
 
         let arguments = json!({"test_plan_execution_id": uuid(0xe, 0)});
-        let summary = host(&stub).await.succeed(TOOL, arguments).await;
+        let mut session = fixture().open_with(stub).await;
+        let summary = session.host.succeed(TOOL, arguments).await;
 
         assert_eq!(summary["verdicts"], json!({"FAILED": 250}));
 
         let left_out = summary["left_out"]["failures"].as_u64().unwrap_or_default();
-        let shown = summary["failures"].as_array().expect("a list").len();
+        let entries = summary["failures"].as_array().expect("a list").len();
 
-        assert_eq!(shown + usize::try_from(left_out).expect("a number"), failures, "{summary}");
+        assert_eq!(entries + usize::try_from(left_out).expect("a number"), failures, "{summary}");
         assert_eq!(summary["unread"][0]["why"], why, "{summary}");
     }
 }
@@ -127,19 +132,20 @@ async fn the_counts_of_the_execution_replace_a_missing_list() {
 #[tokio::test]
 async fn tests_that_were_not_read_have_not_passed() {
     let tests: Vec<_> = (0..150).map(|number| Test::new(number, &["SUCCESS"])).collect();
-    let read = History::of(&tests).summary(execution(&uuid(0xe, 0))).await;
+    let read = History::new(&tests).summary(execution(&uuid(0xe, 0))).await;
 
     assert_eq!((&read["all_passed"], &read["unread"]), (&json!(true), &Value::Null));
 
-    let troubles: [fn(&str) -> Option<u16>; 3] = [
+    let failures: [fn(&str) -> Option<u16>; 3] = [
         |target| target.contains("/jobs?").then_some(500),
         |target| target.contains("&page=1&").then_some(500),
         |target| target.contains("/test-plan-executions/").then_some(500),
     ];
 
-    for trouble in troubles {
-        let stub = serve_with_failures(History::of(&tests), trouble).await;
-        let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+    for failure in failures {
+        let stub = serve_with_failures(History::new(&tests), failure).await;
+        let mut session = fixture().open_with(stub).await;
+        let summary = session.host.succeed(TOOL, execution(&uuid(0xe, 0))).await;
         assert_eq!(
             (&summary["all_passed"], summary["unread"].is_null()),
             (&json!(false), false),
@@ -164,16 +170,20 @@ async fn an_execution_without_tests_and_status_is_running() {
             async move { (200, body) }
         })
         .await;
-        let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+
+        let mut session = fixture().open_with(stub).await;
+        let summary = session.host.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+
         assert_eq!((&summary["state"], &summary["all_passed"]), (&json!(state), &json!(false)), "{summary}");
     }
 }
 
 #[tokio::test]
 async fn runs_are_listed_if_the_service_does_not_list_jobs() {
-    let history = History::of(&[Test::new(1, &["ERROR", "FAILED"]), Test::new(2, &["ERROR", "SUCCESS"])]);
+    let history = History::new(&[Test::new(1, &["ERROR", "FAILED"]), Test::new(2, &["ERROR", "SUCCESS"])]);
     let stub = serve_with_failures(history, |target| target.contains("/jobs?").then_some(404)).await;
-    let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+    let mut session = fixture().open_with(stub).await;
+    let summary = session.host.succeed(TOOL, execution(&uuid(0xe, 0))).await;
 
     assert_eq!(summary["verdicts"], json!({"FAILED": 1, "SUCCESS": 1}));
     assert_eq!(each(&summary["failures"], "/run_ids/0"), ["r0000a00001"]);
@@ -191,7 +201,7 @@ async fn the_tests_are_summarized_without_the_record_of_the_execution() {
 
 #[tokio::test]
 async fn a_run_without_a_list_of_artifacts_is_reported() {
-    let mut history = History::of(&tests(1));
+    let mut history = History::new(&tests(1));
     history.change("r0000a00000", |run| {
         run["players"][0].as_object_mut().expect("a player").shift_remove("artifacts");
     });
@@ -211,7 +221,9 @@ async fn the_call_fails_if_nothing_can_be_read() {
             (json!({"job_id": uuid(0x10, 0)}), "get_job"),
         ] {
             let stub = Stub::start(move |_| async move { (status, json!({"error": "no"})) }).await;
-            let error = host(&stub).await.fail(TOOL, arguments).await;
+            let mut session = fixture().open_with(stub).await;
+            let error = session.host.fail(TOOL, arguments).await;
+
             assert_eq!(error["code"], code, "{error}");
             assert!(error["message"].as_str().is_some_and(|said| said.contains(operation)), "{error}");
         }
@@ -235,7 +247,8 @@ async fn records_without_most_fields_are_summarized() {
     })
     .await;
 
-    let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+    let mut session = fixture().open_with(stub).await;
+    let summary = session.host.succeed(TOOL, execution(&uuid(0xe, 0))).await;
 
     assert_eq!(summary["verdicts"], json!({"FAILED": 1, "no_run": 1}));
     assert_eq!(summary["failures"][0]["bugs"], json!([{"title": "T", "severity": "unknown"}]));

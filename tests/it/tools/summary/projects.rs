@@ -7,19 +7,15 @@ use tas_mcp::sandbox::{
 };
 
 use super::{TOOL, against, execution};
-use crate::support::{host::Host, service::Service};
+use crate::support::fixture::{Fixture, Session};
 
-async fn open(key: &str, variables: &[(&str, &str)]) -> (Service, Host) {
-    let service = Service::start().await;
-    let host = Host::open(&service.settings(key, variables)).await;
-    (service, host)
-}
-
-const BOTH: (&str, &str) = ("TAS_PROJECTS", "demo,arena");
+/// Both projects of the sandbox.
+const BOTH_PROJECTS: (&str, &str) = ("TAS_PROJECTS", "demo,arena");
 
 #[tokio::test]
 async fn the_project_follows_from_the_id_with_one_lookup() {
-    let (service, mut host) = open(keys::ORGANIZATION, &[BOTH]).await;
+    let Session { service, mut host, .. } =
+        Fixture::new().key(keys::ORGANIZATION).variables(&[BOTH_PROJECTS]).open().await;
     let summary = host.succeed(TOOL, execution(ARENA_EXECUTION)).await;
 
     assert_eq!(summary["verdicts"], json!({"FAILED": 1, "SUCCESS": 1}));
@@ -27,10 +23,10 @@ async fn the_project_follows_from_the_id_with_one_lookup() {
 
     // The runs of a list belong to the project of the list, so that they need no lookup.
     let requests = service.requests().await;
-    let of_arena = requests.iter().filter(|one| one.contains("/project/arena/")).count();
+    let arena_requests = requests.iter().filter(|one| one.contains("/project/arena/")).count();
     let run = format!("GET /project/arena/runs/{ARENA_RUN_FAILED}");
 
-    assert_eq!(of_arena, 4, "execution (by the look-up), jobs, run, bugs: {requests:?}");
+    assert_eq!(arena_requests, 4, "execution (by the look-up), jobs, run, bugs: {requests:?}");
     assert_eq!(requests[requests.len() - 2..], [format!("{run} 200"), format!("{run}/bugs 200")]);
     assert!(requests.len() <= 6, "{requests:?}");
 }
@@ -38,7 +34,8 @@ async fn the_project_follows_from_the_id_with_one_lookup() {
 #[tokio::test]
 async fn an_earlier_result_of_another_project_is_a_mismatch() {
     for with in [ARENA_EXECUTION, ARENA_JOB_FAILED, ARENA_RUN_FAILED] {
-        let (_service, mut host) = open(keys::ORGANIZATION, &[BOTH]).await;
+        let Session { service: _service, mut host, .. } =
+            Fixture::new().key(keys::ORGANIZATION).variables(&[BOTH_PROJECTS]).open().await;
         let error = host.fail(TOOL, against(execution(EXECUTION_COMPLETED), with)).await;
         assert_eq!(error["code"], "project_scope_mismatch", "{error}");
         assert_eq!(
@@ -51,7 +48,8 @@ async fn an_earlier_result_of_another_project_is_a_mismatch() {
 #[tokio::test]
 async fn a_project_that_does_not_own_the_id_is_a_mismatch() {
     for key in [keys::ORGANIZATION, keys::DEMO] {
-        let (_service, mut host) = open(key, &[BOTH]).await;
+        let Session { service: _service, mut host, .. } =
+            Fixture::new().key(key).variables(&[BOTH_PROJECTS]).open().await;
         let mut arguments = execution(EXECUTION_COMPLETED);
         arguments["project_id"] = json!("arena");
         let error = host.fail(TOOL, arguments).await;
@@ -64,18 +62,24 @@ async fn a_project_that_does_not_own_the_id_is_a_mismatch() {
 async fn a_named_project_takes_no_further_lookup() {
     for (key, variables) in [
         (keys::DEMO, vec![]),
-        (keys::ORGANIZATION, vec![BOTH]),
+        (keys::ORGANIZATION, vec![BOTH_PROJECTS]),
         (keys::DEMO, vec![("TAS_PROJECT_ID", "demo")]),
     ] {
-        let (service, mut host) = open(key, &variables).await;
+        let Session { service, mut host, .. } = Fixture::new().key(key).variables(&variables).open().await;
         let mut arguments = against(execution(EXECUTION_IN_PROGRESS), EXECUTION_COMPLETED);
         arguments["project_id"] = json!("demo");
+
         let summary = host.succeed(TOOL, arguments).await;
+
         assert_eq!(summary["comparison"]["with"]["target_id"], EXECUTION_COMPLETED);
+
         let requests = service.requests().await;
+
         assert!(requests.iter().all(|one| one.contains("/project/")), "{requests:?}");
-        let of_jobs = requests.iter().filter(|one| one.contains("/jobs?")).count();
-        assert_eq!(of_jobs, 2, "{requests:?}");
+
+        let job_lists = requests.iter().filter(|one| one.contains("/jobs?")).count();
+
+        assert_eq!(job_lists, 2, "{requests:?}");
         assert!(requests.len() <= 8, "{requests:?}");
     }
 }

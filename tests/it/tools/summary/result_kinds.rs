@@ -7,11 +7,12 @@ use tas_mcp::sandbox::seed::{
     RUN_STOPPED, RUN_THREE_PLAYERS, TEST_FAILS, TEST_FLAKY,
 };
 
-use super::{TOOL, each, execution, open};
+use super::{TOOL, each, execution, fixture};
+use crate::support::fixture::Session;
 
 #[tokio::test]
 async fn an_execution_shows_verdicts_failures_flaky_tests_and_bugs() {
-    let (_service, mut host) = open().await;
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     let summary = host.succeed(TOOL, execution(EXECUTION_COMPLETED)).await;
     let expected = json!({
         "target_type": "test_plan_execution", "target_id": EXECUTION_COMPLETED, "name": "Release smoke",
@@ -39,7 +40,7 @@ async fn an_execution_shows_verdicts_failures_flaky_tests_and_bugs() {
 
 #[tokio::test]
 async fn unfinished_tests_are_counted_and_not_failures() {
-    let (_service, mut host) = open().await;
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     for (arguments, finished, total) in [
         (execution(EXECUTION_IN_PROGRESS), 1, 4),
         (execution(EXECUTION_QUEUED), 0, 2),
@@ -47,6 +48,7 @@ async fn unfinished_tests_are_counted_and_not_failures() {
         (json!({"run_id": RUN_RUNNING}), 0, 1),
     ] {
         let summary = host.succeed(TOOL, arguments).await;
+
         assert_eq!(
             [&summary["state"], &summary["all_passed"], &summary["finished"], &summary["total"]],
             [&json!("running"), &json!(false), &json!(finished), &json!(total)]
@@ -59,7 +61,7 @@ async fn unfinished_tests_are_counted_and_not_failures() {
 async fn a_passed_run_takes_one_request() {
     for (arguments, kind) in [(json!({"run_id": RUN_PASSED}), "run"), (json!({"job_id": JOB_PASSED}), "job")]
     {
-        let (service, mut host) = open().await;
+        let Session { service, mut host, .. } = fixture().open().await;
         let summary = host.succeed(TOOL, arguments).await;
         assert_eq!([&summary["target_type"], &summary["state"]], [kind, "completed"]);
         assert_eq!(
@@ -73,7 +75,7 @@ async fn a_passed_run_takes_one_request() {
 
 #[tokio::test]
 async fn a_job_that_passed_on_a_retry_is_flaky() {
-    let (service, mut host) = open().await;
+    let Session { service, mut host, .. } = fixture().open().await;
     let summary = host.succeed(TOOL, json!({"job_id": JOB_FLAKY})).await;
     assert_eq!((&summary["all_passed"], &summary["failures"]), (&json!(true), &json!([])));
     assert_eq!(each(&summary["flaky"], "/earlier"), [json!(["TIMEOUT"])]);
@@ -82,7 +84,7 @@ async fn a_job_that_passed_on_a_retry_is_flaky() {
 
 #[tokio::test]
 async fn a_job_without_a_run_has_its_reason() {
-    let (_service, mut host) = open().await;
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     let summary = host.succeed(TOOL, json!({"job_id": JOB_REJECTED})).await;
     assert_eq!(summary["verdicts"], json!({"no_run": 1}));
     let failure = &summary["failures"][0];
@@ -92,7 +94,7 @@ async fn a_job_without_a_run_has_its_reason() {
 
 #[tokio::test]
 async fn the_step_belongs_to_the_player_that_failed() {
-    let (_service, mut host) = open().await;
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     let summary = host.succeed(TOOL, json!({"run_id": RUN_THREE_PLAYERS})).await;
     let failure = &summary["failures"][0];
     assert_eq!(failure["step"], json!({"number": 2, "goal": "Light the beacon together", "player": 2}));
@@ -102,7 +104,7 @@ async fn the_step_belongs_to_the_player_that_failed() {
 
 #[tokio::test]
 async fn every_failing_verdict_has_a_step() {
-    let (_service, mut host) = open().await;
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     for (run, verdict) in
         [(RUN_BLOCKED, "BLOCKED"), (RUN_ERROR, "ERROR"), (RUN_SKIPPED, "SKIPPED"), (RUN_STOPPED, "STOPPED")]
     {
@@ -115,7 +117,7 @@ async fn every_failing_verdict_has_a_step() {
 
 #[tokio::test]
 async fn exactly_one_id_is_required() {
-    let (service, mut host) = open().await;
+    let Session { service, mut host, .. } = fixture().open().await;
     for arguments in
         [json!({}), json!({"run_id": RUN_PASSED, "job_id": JOB_PASSED}), json!({"compare_with": "previous"})]
     {
@@ -131,7 +133,7 @@ async fn exactly_one_id_is_required() {
 
 #[tokio::test]
 async fn the_answer_contains_only_the_selected_fields() {
-    let (_service, mut host) = open().await;
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     let arguments = json!({"run_id": RUN_DISCOVERY, "fields": "all_passed,verdicts"});
     let summary = host.succeed(TOOL, arguments).await;
     assert_eq!(summary, json!({"all_passed": true, "verdicts": {"SUCCESS": 1}}));

@@ -22,7 +22,7 @@ fn tests(shift: usize) -> Vec<Test> {
 
 #[tokio::test]
 async fn the_order_of_the_lists_does_not_change_the_answer() {
-    let mut history = History::of(&tests(0));
+    let mut history = History::new(&tests(0));
     history.add(&tests(1));
 
     let arguments = || against(execution(&uuid(0xe, 1)), "previous");

@@ -7,7 +7,8 @@ use super::{
     history::{History, Test, uuid},
 };
 
-const MOST: usize = 8_000;
+/// Largest size of the answer, in characters.
+const MAX_CHARACTERS: usize = 8_000;
 
 /// Returns failures that are all different, with every field that a failure can have.
 fn different_failures(count: usize) -> Vec<Test> {
@@ -30,7 +31,7 @@ fn number(value: &Value) -> usize {
 #[tokio::test]
 async fn a_short_summary_is_complete() {
     for count in [1, 8] {
-        let summary = History::of(&different_failures(count)).summary(execution(&uuid(0xe, 0))).await;
+        let summary = History::new(&different_failures(count)).summary(execution(&uuid(0xe, 0))).await;
         assert_eq!(summary["failures"].as_array().map(Vec::len), Some(count));
         assert_eq!(summary["left_out"], Value::Null);
     }
@@ -40,13 +41,13 @@ async fn a_short_summary_is_complete() {
 async fn five_hundred_failures_are_cut_and_counted() {
     let mut sizes = Vec::new();
     for count in [1, 50, 500] {
-        let summary = History::of(&different_failures(count)).summary(execution(&uuid(0xe, 0))).await;
-        assert!(characters(&summary) < MOST, "{count}: {}", characters(&summary));
+        let summary = History::new(&different_failures(count)).summary(execution(&uuid(0xe, 0))).await;
+        assert!(characters(&summary) < MAX_CHARACTERS, "{count}: {}", characters(&summary));
         assert_eq!(summary["verdicts"], json!({"FAILED": count}));
         assert_eq!(summary["bugs"]["high"], count.div_ceil(3));
-        let shown = summary["failures"].as_array().expect("a list").len();
-        assert_eq!(shown + number(&summary["left_out"]["failures"]), count);
-        assert_eq!(each(&summary["failures"], "/test/name")[0], "Test 000", "the first stay");
+        let entries = summary["failures"].as_array().expect("a list").len();
+        assert_eq!(entries + number(&summary["left_out"]["failures"]), count);
+        assert_eq!(each(&summary["failures"], "/test/name")[0], "Test 000", "the first entries are kept");
         sizes.push(characters(&summary));
     }
 
@@ -63,14 +64,14 @@ async fn the_omitted_entries_of_every_list_are_counted() {
         1 => Test::new(number, &[]),
         _ => Test::new(number, &["FAILED"]),
     };
-    let mut history = History::of(&(0..400).map(earlier).collect::<Vec<_>>());
+    let mut history = History::new(&(0..400).map(earlier).collect::<Vec<_>>());
 
     history.add(&(0..400).map(now).collect::<Vec<_>>());
     let summary = history.summary(against(execution(&uuid(0xe, 1)), "previous")).await;
 
-    assert!(characters(&summary) < MOST, "{}", characters(&summary));
+    assert!(characters(&summary) < MAX_CHARACTERS, "{}", characters(&summary));
 
-    let shown = |pointer: &str| summary.pointer(pointer).and_then(Value::as_array).expect("a list").len();
+    let entries = |pointer: &str| summary.pointer(pointer).and_then(Value::as_array).expect("a list").len();
     for (pointer, expected) in [
         ("/failures", 320),
         ("/flaky", 80),
@@ -80,8 +81,8 @@ async fn the_omitted_entries_of_every_list_are_counted() {
         ("/comparison/not_run", 80),
     ] {
         let left_out = number(&summary["left_out"][&pointer[1..].replace('/', ".")]);
-        assert_eq!(shown(pointer) + left_out, expected, "{pointer}");
-        assert!(shown(pointer) > 0, "{pointer}: every list has its share");
+        assert_eq!(entries(pointer) + left_out, expected, "{pointer}");
+        assert!(entries(pointer) > 0, "{pointer}: every list keeps some entries");
     }
 
     assert!(summary["left_out"]["how"].as_str().is_some_and(|how| how.contains("`get_run`")));
@@ -94,7 +95,7 @@ async fn long_texts_end_with_an_ellipsis() {
     test.bugs[0][1] = "T".repeat(500);
     test.artifacts = (0..40).map(|number| format!("{number:02}-{}", "f".repeat(200))).collect();
 
-    let summary = History::of(&[test]).summary(execution(&uuid(0xe, 0))).await;
+    let summary = History::new(&[test]).summary(execution(&uuid(0xe, 0))).await;
     let failure = &summary["failures"][0];
 
     for text in [
@@ -135,13 +136,13 @@ async fn texts_that_grow_as_json_keep_to_the_limit() {
                 test
             };
 
-            let mut history = History::of(&(0..count).map(test).collect::<Vec<_>>());
+            let mut history = History::new(&(0..count).map(test).collect::<Vec<_>>());
             history.add(&(0..count).map(test).collect::<Vec<_>>());
             history.change_jobs(|job| job["build_id"] = json!(format!("{text}{}", job["job_id"])));
 
             let summary = history.summary(against(execution(&uuid(0xe, 1)), "previous")).await;
 
-            assert!(characters(&summary) < MOST, "{count}: {}", characters(&summary));
+            assert!(characters(&summary) < MAX_CHARACTERS, "{count}: {}", characters(&summary));
             assert!(!summary["failures"].as_array().expect("a list").is_empty());
             assert_eq!(summary["finished"], count);
         }

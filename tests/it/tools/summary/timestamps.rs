@@ -22,7 +22,7 @@ fn shift(history: &mut History) {
 
 #[tokio::test]
 async fn attempts_are_listed_in_the_order_of_their_starts() {
-    let mut history = History::of(&[Test::new(1, &["ERROR", "TIMEOUT", "SUCCESS"])]);
+    let mut history = History::new(&[Test::new(1, &["ERROR", "TIMEOUT", "SUCCESS"])]);
     shift(&mut history);
 
     for seed in 0..2 {
@@ -35,7 +35,7 @@ async fn attempts_are_listed_in_the_order_of_their_starts() {
 #[tokio::test]
 async fn times_with_different_offsets_are_compared_by_time() {
     let failed = || Test::new(1, &["FAILED"]);
-    let mut history = History::of(&[failed(), failed(), failed()]);
+    let mut history = History::new(&[failed(), failed(), failed()]);
 
     for (number, time) in TIMES.iter().rev().enumerate() {
         history.change_job(number, |job| {

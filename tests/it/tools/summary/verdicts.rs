@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    TOOL, each, execution,
-    history::{History, Test, host, uuid},
+    TOOL, each, execution, fixture,
+    history::{History, Test, uuid},
 };
 use crate::support::stub::Stub;
 
@@ -20,7 +20,7 @@ async fn similar_failures_become_one_entry() {
         Test::new(2, &["FAILED"]).reporting("Waited 5 s at (1, 1)."),
     ];
 
-    let summary = History::of(&tests).summary(execution(&uuid(0xe, 0))).await;
+    let summary = History::new(&tests).summary(execution(&uuid(0xe, 0))).await;
     let failures = &summary["failures"];
 
     assert_eq!(each(failures, "/count"), [3, 1, 1, 1]);
@@ -30,7 +30,11 @@ async fn similar_failures_become_one_entry() {
     assert_eq!(first["run_ids"], json!(["r0000a00000", "r0001a00000", "r0002a00000"]));
     assert_eq!(first["observed"], "Waited 30 s at (12, 40).");
     assert_eq!(each(&first["bugs"], "/id"), ["bug_b", "bug_a"]);
-    assert_eq!(each(&first["bugs"], "/severity"), ["critical", "high"], "each once, as bad as it ever was");
+    assert_eq!(
+        each(&first["bugs"], "/severity"),
+        ["critical", "high"],
+        "each bug once, with its highest severity"
+    );
     assert_eq!(summary["bugs"], json!({"critical": 1, "high": 1}));
     assert_eq!(summary["verdicts"], json!({"FAILED": 5, "BLOCKED": 1}));
 }
@@ -43,8 +47,10 @@ async fn the_last_started_attempt_decides_in_any_order() {
         Test::new(3, &["SUCCESS"]),
         Test::new(4, &["ERROR", "ERROR"]).going_on(),
     ];
+
     for seed in 0..4 {
-        let summary = History::of(&tests).shuffled(seed).summary(execution(&uuid(0xe, 0))).await;
+        let summary = History::new(&tests).shuffled(seed).summary(execution(&uuid(0xe, 0))).await;
+
         assert_eq!(summary["verdicts"], json!({"FAILED": 1, "SUCCESS": 2}), "{seed}");
         assert_eq!((&summary["finished"], &summary["total"]), (&json!(3), &json!(4)));
         assert_eq!(each(&summary["flaky"], "/earlier"), [json!(["ERROR", "TIMEOUT"])]);
@@ -55,7 +61,7 @@ async fn the_last_started_attempt_decides_in_any_order() {
 #[tokio::test]
 async fn results_are_accepted_in_either_letter_case() {
     let tests = [Test::new(1, &["Failed"]), Test::new(2, &["success"]), Test::new(3, &["Melted"])];
-    let mut history = History::of(&tests);
+    let mut history = History::new(&tests);
     history.change_jobs(|job| {
         job["status"] = json!("completed");
         job["runs"][0]["state"] = json!("completed");
@@ -76,8 +82,8 @@ async fn the_worst_failures_come_first() {
     tests.push(Test::new(20, &[]));
     tests.extend([Test::new(31, &["ERROR"]), Test::new(31, &["ERROR"]), Test::new(30, &["ERROR"])]);
 
-    let summary = History::of(&tests).summary(execution(&uuid(0xe, 0))).await;
-    let told = each(&summary["failures"], "/verdict");
+    let summary = History::new(&tests).summary(execution(&uuid(0xe, 0))).await;
+    let verdicts = each(&summary["failures"], "/verdict");
     let expected = [
         "FAILED",
         "BLOCKED",
@@ -92,13 +98,13 @@ async fn the_worst_failures_come_first() {
         "SKIPPED",
     ];
 
-    assert_eq!(told, expected);
+    assert_eq!(verdicts, expected);
     assert_eq!(each(&summary["failures"], "/test/name")[2..5], ["Test 031", "Test 005", "Test 030"]);
 }
 
 #[tokio::test]
 async fn all_builds_are_named() {
-    let mut history = History::of(&[Test::new(1, &["SUCCESS"]), Test::new(2, &["FAILED"])]);
+    let mut history = History::new(&[Test::new(1, &["SUCCESS"]), Test::new(2, &["FAILED"])]);
     history.change_jobs(|job| {
         if job["test_name"] == "Test 001" {
             job["build_id"] = json!(uuid(0xb, 9));
@@ -118,7 +124,7 @@ async fn hidden_characters_are_removed() {
     test.name = "Na\u{2066}me".to_owned();
     test.bugs[0][1] = "Ti\u{feff}tle".to_owned();
 
-    let summary = History::of(&[test]).summary(execution(&uuid(0xe, 0))).await;
+    let summary = History::new(&[test]).summary(execution(&uuid(0xe, 0))).await;
     let failure = &summary["failures"][0];
 
     assert_eq!(
@@ -129,20 +135,21 @@ async fn hidden_characters_are_removed() {
 
 #[tokio::test]
 async fn an_attempt_that_ended_without_a_result_has_not_passed() {
-    let mut history = History::of(&[Test::new(1, &["ERROR", "SUCCESS"])]);
+    let mut history = History::new(&[Test::new(1, &["ERROR", "SUCCESS"])]);
     history.change_jobs(|job| job["runs"][0]["result"] = Value::Null);
     history.change("r0000a00000", |run| run["result"] = Value::Null);
 
     for has_jobs in [true, false] {
         let history = history.clone();
         let stub = Stub::start(move |target| {
-            let is_lost = !has_jobs && target.contains("/jobs");
-            let answer = if is_lost { (404, json!({"error": "no"})) } else { history.answer(&target) };
+            let is_missing = !has_jobs && target.contains("/jobs");
+            let answer = if is_missing { (404, json!({"error": "no"})) } else { history.answer(&target) };
             async move { answer }
         })
         .await;
 
-        let summary = host(&stub).await.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+        let mut session = fixture().open_with(stub).await;
+        let summary = session.host.succeed(TOOL, execution(&uuid(0xe, 0))).await;
 
         assert_eq!(summary["verdicts"], json!({"SUCCESS": 1}));
         assert_eq!(each(&summary["flaky"], "/earlier"), [json!(["no_result"])], "{has_jobs}");

@@ -1,4 +1,4 @@
-//! What a process may read and hold.
+//! File permissions, and the limit of open files.
 #![cfg(unix)]
 
 use std::{
@@ -12,13 +12,14 @@ use std::{
 use serde_json::Value;
 use tokio::process::Command;
 
-use super::{UploadFixture, command::command, text};
+use super::{command::command, fixture, text};
+use crate::support::fixture::Session;
 
-/// Somebody without rights, on every system.
+/// The id of the user `nobody`, who owns no files.
 const NOBODY: u32 = 65_534;
 
-/// Another program with the directory, the variables and the pipes of a command.
-fn like(plain: &Command, program: impl AsRef<OsStr>) -> Command {
+/// Returns a command with another program and the directory, variables and pipes of `plain`.
+fn with_program(plain: &Command, program: impl AsRef<OsStr>) -> Command {
     let plain = plain.as_std();
     let mut other = Command::new(program);
 
@@ -35,8 +36,8 @@ fn like(plain: &Command, program: impl AsRef<OsStr>) -> Command {
     other
 }
 
-/// The exit code, how many builds came, and the errors.
-async fn ended(mut command: Command) -> (Option<i32>, usize, Vec<Value>) {
+/// Runs a command. Returns the exit code, the number of builds and the errors.
+async fn run_command(mut command: Command) -> (Option<i32>, usize, Vec<Value>) {
     let output = command.output().await.expect("an output");
     let (built, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let errors =
@@ -44,77 +45,81 @@ async fn ended(mut command: Command) -> (Option<i32>, usize, Vec<Value>) {
     (output.status.code(), built.lines().count(), errors.collect())
 }
 
-fn mode(path: &Path, mode: u32) {
+fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("the mode can be set");
 }
 
-/// Uploads as somebody who may not read everything: as root, which may, under another name.
-async fn uploaded(fixture: &UploadFixture, arguments: &[&str]) -> (Option<i32>, usize, Vec<Value>) {
-    let plain = command(fixture, arguments);
-    // Who runs the tests owns what they make.
-    if fixture.root.path().metadata().expect("a directory").uid() != 0 {
-        return ended(plain).await;
+/// Uploads as a user that file permissions restrict. If the tests run as root, the user is `nobody`.
+async fn upload_without_privileges(
+    session: &Session,
+    arguments: &[&str],
+) -> (Option<i32>, usize, Vec<Value>) {
+    let plain = command(session, arguments);
+    // The files of the test belong to the user that runs the test.
+    if session.root().metadata().expect("a directory").uid() != 0 {
+        return run_command(plain).await;
     }
 
-    for place in [&fixture.root, &fixture.state] {
-        chown(place.path(), Some(NOBODY), Some(NOBODY)).expect("it can be given away");
+    for directory in [session.root(), session.state()] {
+        chown(directory, Some(NOBODY), Some(NOBODY)).expect("the owner can be changed");
     }
 
     let elsewhere = tempfile::tempdir().expect("a directory");
-    mode(elsewhere.path(), 0o755);
+    set_mode(elsewhere.path(), 0o755);
 
+    // The build directory may be unreadable for the other user.
     let program = elsewhere.path().join("tas-mcp");
     fs::copy(plain.as_std().get_program(), &program).expect("it can be copied");
 
-    let mut other = like(&plain, &program);
-    other.args(plain.as_std().get_args()).env("HOME", fixture.state.path()).uid(NOBODY).gid(NOBODY);
+    let mut other = with_program(&plain, &program);
+    other.args(plain.as_std().get_args()).env("HOME", session.state()).uid(NOBODY).gid(NOBODY);
 
-    ended(other).await
+    run_command(other).await
 }
 
 #[tokio::test]
 async fn unreadable_files_are_refused_before_any_request() {
-    let fixture = UploadFixture::open().await;
-    mode(&fixture.write("game.apk", b"abc"), 0o000);
-    let (code, built, errors) = uploaded(&fixture, &["game.apk"]).await;
+    let session = fixture().open().await;
+    set_mode(&session.write("game.apk", b"abc"), 0o000);
+    let (code, built, errors) = upload_without_privileges(&session, &["game.apk"]).await;
     assert_eq!((code, built, &errors[0]["code"]), (Some(2), 0, &Value::from("file_error")), "{errors:?}");
     assert!(text(&errors[0]["message"]).starts_with("`game.apk` cannot be read: "), "{errors:?}");
-    assert_eq!(fixture.service.requests().await, [""; 0]);
+    assert_eq!(session.service.requests().await, [""; 0]);
 }
 
-/// Files that are meant may lie in it.
+/// The directory may contain files that match the pattern.
 #[tokio::test]
 async fn an_unreadable_directory_of_a_pattern_is_reported() {
-    let fixture = UploadFixture::open().await;
+    let session = fixture().open().await;
     for directory in ["a", "b"] {
-        fs::create_dir(fixture.root.path().join(directory)).expect("a directory");
-        fixture.write(&format!("{directory}/game.apk"), b"abc");
+        fs::create_dir(session.root().join(directory)).expect("a directory");
+        session.write(&format!("{directory}/game.apk"), b"abc");
     }
 
-    let locked = fixture.root.path().join("b");
-    mode(&locked, 0o000);
+    let locked = session.root().join("b");
+    set_mode(&locked, 0o000);
 
-    let (code, built, errors) = uploaded(&fixture, &["*/*.apk"]).await;
-    mode(&locked, 0o700);
+    let (code, built, errors) = upload_without_privileges(&session, &["*/*.apk"]).await;
+    set_mode(&locked, 0o700);
 
     assert_eq!((code, built), (Some(2), 0), "{errors:?}");
     assert!(text(&errors[0]["message"]).starts_with("`b` cannot be read: "), "{errors:?}");
-    assert_eq!(fixture.service.requests().await, [""; 0]);
+    assert_eq!(session.service.requests().await, [""; 0]);
 }
 
 #[tokio::test]
 async fn more_files_than_file_descriptors_can_be_uploaded() {
-    let fixture = UploadFixture::open().await;
+    let session = fixture().open().await;
     for number in 0..80 {
-        fixture.write(&format!("{number}.apk"), b"abc");
+        session.write(&format!("{number}.apk"), b"abc");
     }
 
-    let plain = command(&fixture, &["*.apk", "--no-fill-details"]);
-    let mut limited = like(&plain, "sh");
+    let plain = command(&session, &["*.apk", "--no-fill-details"]);
+    let mut limited = with_program(&plain, "sh");
     limited.args(["-c", "ulimit -n 64; exec \"$0\" \"$@\""]);
     limited.arg(plain.as_std().get_program()).args(plain.as_std().get_args());
 
-    let (code, built, errors) = ended(limited).await;
+    let (code, built, errors) = run_command(limited).await;
 
     assert_eq!((code, built, errors), (Some(0), 80, vec![]));
 }

@@ -9,31 +9,31 @@ use tokio::{
     process::{Child, Command},
 };
 
-use super::{UploadFixture, bytes, hold_parts, sha256, text};
-use crate::support::binary::binary;
+use super::{bytes, fixture, hold_parts, sha256, text};
+use crate::support::{binary::binary, fixture::Session};
 
-pub(super) fn command(fixture: &UploadFixture, arguments: &[&str]) -> Command {
-    let variables = fixture.variables();
+/// Returns the command in the files root.
+pub(super) fn command(session: &Session, arguments: &[&str]) -> Command {
+    let variables = session.binary_variables();
     let variables: Vec<_> = variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let mut command = binary(&[&["upload"], arguments].concat(), &variables);
-    command.current_dir(fixture.root.path()).env_remove("CI").env_remove("GITHUB_ACTIONS");
+    // A CI job would add its details to the builds.
+    command.current_dir(session.root()).env_remove("CI").env_remove("GITHUB_ACTIONS");
     command
 }
 
 /// Starts the command.
-pub(super) fn started(fixture: &UploadFixture, arguments: &[&str]) -> Child {
-    command(fixture, arguments).spawn().expect("the binary starts")
+pub(super) fn start_command(session: &Session, arguments: &[&str]) -> Child {
+    command(session, arguments).spawn().expect("the binary starts")
 }
 
-/// Runs the command: exit code, what it printed, and the errors that it told.
-pub(super) async fn upload(
-    fixture: &UploadFixture,
-    arguments: &[&str],
-) -> (Option<i32>, Vec<Value>, Vec<Value>) {
-    ended(started(fixture, arguments)).await
+/// Runs the command. Returns the exit code, the printed builds and the errors.
+pub(super) async fn upload(session: &Session, arguments: &[&str]) -> (Option<i32>, Vec<Value>, Vec<Value>) {
+    wait_for_exit(start_command(session, arguments)).await
 }
 
-async fn ended(child: Child) -> (Option<i32>, Vec<Value>, Vec<Value>) {
+/// Waits for the end of the command. Returns the exit code, the printed builds and the errors.
+async fn wait_for_exit(child: Child) -> (Option<i32>, Vec<Value>, Vec<Value>) {
     let output = child.wait_with_output().await.expect("an output");
     let lines = |bytes: &[u8]| -> Vec<Value> {
         let text = std::str::from_utf8(bytes).expect("UTF-8");
@@ -48,22 +48,23 @@ async fn ended(child: Child) -> (Option<i32>, Vec<Value>, Vec<Value>) {
 }
 
 #[cfg(unix)]
-pub(super) async fn signal(child: &Child, name: &str) {
+/// Sends a signal to a process.
+pub(super) async fn send_signal(child: &Child, name: &str) {
     let id = child.id().expect("it runs").to_string();
     assert!(Command::new("kill").args([name, &id]).status().await.expect("kill is there").success());
 }
 
 #[tokio::test]
 async fn several_files_become_several_builds() {
-    let fixture = UploadFixture::open().await;
+    let mut session = fixture().open().await;
     let files = [("one.apk", bytes(2_500)), ("two.exe", bytes(3)), ("three.ipa", bytes(1_000))];
 
     for (name, bytes) in &files {
-        fixture.write(name, bytes);
+        session.write(name, bytes);
     }
 
     let (code, mut built, errors) =
-        upload(&fixture, &["one.apk", "two.exe", "three.ipa", "--tag", "a", "--tag", "b"]).await;
+        upload(&session, &["one.apk", "two.exe", "three.ipa", "--tag", "a", "--tag", "b"]).await;
 
     assert_eq!((code, errors, built.len()), (Some(0), vec![], 3));
 
@@ -74,23 +75,23 @@ async fn several_files_become_several_builds() {
             (&json!(name), &json!("uploaded"), &json!(name))
         );
         assert_eq!(build["sha256"], sha256(bytes));
-        assert_eq!(fixture.service.content(text(&build["build_id"])).await.as_ref(), Some(bytes));
-        let shown = fixture.host().await.succeed("get_build", json!({"build_id": build["build_id"]})).await;
-        assert_eq!(shown["tags"], json!(["a", "b"]));
+        assert_eq!(session.service.content(text(&build["build_id"])).await.as_ref(), Some(bytes));
+        let record = session.host.succeed("get_build", json!({"build_id": build["build_id"]})).await;
+        assert_eq!(record["tags"], json!(["a", "b"]));
     }
 }
 
 #[tokio::test]
 async fn each_file_that_matches_a_pattern_is_uploaded_once() {
-    let fixture = UploadFixture::open().await;
-    fs::create_dir_all(fixture.root.path().join("out [1]/deep.apk")).expect("directories");
+    let session = fixture().open().await;
+    fs::create_dir_all(session.root().join("out [1]/deep.apk")).expect("directories");
 
     for name in ["a.apk", "b.apk", "c.txt", "out [1]/d.apk", "e[1].apk"] {
-        fixture.write(name, name.as_bytes());
+        session.write(name, name.as_bytes());
     }
 
     let (code, mut built, errors) =
-        upload(&fixture, &["b.apk", "?.apk", "out*/*.apk", "./a.apk", "e[1].apk"]).await;
+        upload(&session, &["b.apk", "?.apk", "out*/*.apk", "./a.apk", "e[1].apk"]).await;
     built.sort_by_key(|build| text(&build["path"]).to_owned());
 
     let paths: Vec<_> = built.iter().map(|build| text(&build["path"])).collect();
@@ -100,10 +101,10 @@ async fn each_file_that_matches_a_pattern_is_uploaded_once() {
 
 #[tokio::test]
 async fn invalid_arguments_are_reported_before_any_request() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", b"abc");
-    fixture.write("game.zip", b"abc");
-    fixture.write("empty.apk", b"");
+    let session = fixture().open().await;
+    session.write("game.apk", b"abc");
+    session.write("game.zip", b"abc");
+    session.write("empty.apk", b"");
 
     let cases: [(&[&str], &[&str]); 10] = [
         (&["game.apk", "missing.apk", "empty.apk"], &["file_error"]),
@@ -119,35 +120,35 @@ async fn invalid_arguments_are_reported_before_any_request() {
     ];
 
     for (arguments, codes) in cases {
-        let (code, built, errors) = upload(&fixture, arguments).await;
+        let (code, built, errors) = upload(&session, arguments).await;
         let said: Vec<_> = errors.iter().map(|error| text(&error["code"])).collect();
         assert_eq!((code, built, said), (Some(2), vec![], codes.to_vec()), "{arguments:?}");
     }
 
-    assert_eq!(fixture.service.requests().await, [""; 0]);
-    assert_eq!(fixture.journals(), [""; 0]);
+    assert_eq!(session.service.requests().await, [""; 0]);
+    assert_eq!(session.journals(), [""; 0]);
 
     let (code, built, _) =
-        upload(&fixture, &["game.apk", "--auto-delete", "--deletion-policy", "oldest", "--yes"]).await;
+        upload(&session, &["game.apk", "--auto-delete", "--deletion-policy", "oldest", "--yes"]).await;
 
     assert_eq!((code, built.len()), (Some(0), 1));
 }
 
 #[tokio::test]
 async fn a_call_without_files_is_a_usage_error() {
-    let output = command(&UploadFixture::open().await, &[]).output().await.expect("an output");
+    let output = command(&fixture().open().await, &[]).output().await.expect("an output");
     assert_eq!((output.status.code(), output.stdout.is_empty()), (Some(2), true));
 }
 
 #[tokio::test]
 async fn a_failed_upload_does_not_stop_the_others() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("one.apk", &bytes(10));
-    fixture.write("two.apk", &bytes(20));
-    // The uploads begin in their order.
-    fixture.service.fault(json!({"operation": "initiate_build_upload", "status": 413})).await;
+    let session = fixture().open().await;
+    session.write("one.apk", &bytes(10));
+    session.write("two.apk", &bytes(20));
+    // The uploads start in the order of the arguments.
+    session.service.fault(json!({"operation": "initiate_build_upload", "status": 413})).await;
 
-    let (code, built, errors) = upload(&fixture, &["one.apk", "two.apk"]).await;
+    let (code, built, errors) = upload(&session, &["one.apk", "two.apk"]).await;
 
     assert_eq!((code, errors.len(), built.len()), (Some(1), 1, 1));
 
@@ -158,42 +159,42 @@ async fn a_failed_upload_does_not_stop_the_others() {
 }
 
 #[tokio::test]
-async fn the_exit_code_tells_the_outcome() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", b"abc");
+async fn the_exit_code_shows_the_outcome() {
+    let session = fixture().open().await;
+    session.write("game.apk", b"abc");
 
     for (status, expected) in [(402, 1), (403, 1), (500, 3)] {
-        fixture.service.fault(json!({"operation": "initiate_build_upload", "status": status})).await;
-        assert_eq!(upload(&fixture, &["game.apk"]).await.0, Some(expected), "{status}");
+        session.service.fault(json!({"operation": "initiate_build_upload", "status": status})).await;
+        assert_eq!(upload(&session, &["game.apk"]).await.0, Some(expected), "{status}");
     }
 
-    fixture.service.fault(json!({"operation": "initiate_build_upload", "reset": true})).await;
+    session.service.fault(json!({"operation": "initiate_build_upload", "reset": true})).await;
 
-    assert_eq!(upload(&fixture, &["game.apk"]).await.0, Some(4));
+    assert_eq!(upload(&session, &["game.apk"]).await.0, Some(4));
 }
 
-/// A person names the file; a model may not (see `files`).
+/// On the command line a person chooses the file. Only calls of a model need a files root (see `files`).
 #[tokio::test]
 async fn files_outside_the_working_directory_are_accepted_without_a_files_root() {
-    let fixture = UploadFixture::open().await;
+    let session = fixture().open().await;
     let elsewhere = tempfile::Builder::new().suffix(".apk").tempfile().expect("a file");
     fs::write(elsewhere.path(), b"abc").expect("it can be written");
 
     let path = elsewhere.path().to_str().expect("a text");
-    let (code, built, _) = upload(&fixture, &[path]).await;
+    let (code, built, _) = upload(&session, &[path]).await;
 
     assert_eq!((code, &built[0]["path"]), (Some(0), &json!(path)));
 
-    let root = super::text_of(&fixture.root);
-    let (code, _, errors) = upload(&fixture, &[path, "--files-root", &root]).await;
+    let root = session.root().to_str().expect("UTF-8").to_owned();
+    let (code, _, errors) = upload(&session, &[path, "--files-root", &root]).await;
 
     assert_eq!((code, &errors[0]["code"]), (Some(2), &json!("file_error")));
 
     let called = binary(
         &["call", "upload_build", "--path", path],
-        &[("TAS_BASE_URL", &fixture.service.base_url()), ("TAS_API_KEY", keys::DEMO)],
+        &[("TAS_BASE_URL", &session.service.base_url()), ("TAS_API_KEY", keys::DEMO)],
     )
-    .current_dir(fixture.root.path())
+    .current_dir(session.root())
     .output()
     .await
     .expect("an output");
@@ -203,8 +204,8 @@ async fn files_outside_the_working_directory_are_accepted_without_a_files_root()
 
 #[tokio::test]
 async fn every_flag_is_sent_to_the_service() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.zip", b"abc");
+    let mut session = fixture().open().await;
+    session.write("game.zip", b"abc");
 
     let arguments = [
         "game.zip",
@@ -225,121 +226,123 @@ async fn every_flag_is_sent_to_the_service() {
         "demo",
     ];
 
-    let (code, built, errors) = upload(&fixture, &arguments).await;
+    let (code, built, errors) = upload(&session, &arguments).await;
 
     assert_eq!((code, errors), (Some(0), vec![]));
 
-    let shown = fixture.host().await.succeed("get_build", json!({"build_id": built[0]["build_id"]})).await;
-    let seen = ["name", "platform", "description", "details"].map(|name| shown[name].clone());
+    let record = session.host.succeed("get_build", json!({"build_id": built[0]["build_id"]})).await;
+    let fields = ["name", "platform", "description", "details"].map(|name| record[name].clone());
 
-    assert_eq!(seen, [json!("nightly"), json!("xbox"), json!("d"), json!({"app": {"version": "1.2"}})]);
-    assert_eq!(fixture.puts().await, ["file 200"]);
+    assert_eq!(fields, [json!("nightly"), json!("xbox"), json!("d"), json!({"app": {"version": "1.2"}})]);
+    assert_eq!(session.puts().await, ["file 200"]);
 }
 
 #[cfg(unix)]
 #[tokio::test]
 async fn an_interrupt_cancels_the_uploads_at_the_service() {
     for name in ["-INT", "-TERM"] {
-        let fixture = UploadFixture::open().await;
-        fixture.write("one.apk", &bytes(2_500));
-        fixture.write("two.apk", &bytes(500));
-        hold_parts(&fixture.service, 0).await;
+        let session = fixture().open().await;
+        session.write("one.apk", &bytes(2_500));
+        session.write("two.apk", &bytes(500));
+        hold_parts(&session.service, 0).await;
 
-        let child = started(&fixture, &["one.apk", "two.apk"]);
-        fixture.wait_for_pending_parts(4).await;
-        signal(&child, name).await;
+        let child = start_command(&session, &["one.apk", "two.apk"]);
+        session.wait_for_pending_parts(4).await;
+        send_signal(&child, name).await;
 
-        let (code, built, errors) = ended(child).await;
-        let told: Vec<_> = errors.iter().map(|error| (&error["code"], &error["details"]["upload"])).collect();
+        let (code, built, errors) = wait_for_exit(child).await;
+        let outcomes: Vec<_> =
+            errors.iter().map(|error| (&error["code"], &error["details"]["upload"])).collect();
         let expected = (&json!("cancelled"), &json!("cancelled: nothing remains at the service"));
 
-        assert_eq!((code, built, told), (Some(1), vec![], vec![expected; 2]));
-        assert_eq!((fixture.leftovers().await, fixture.journals()), ((0, 0), vec![]));
+        assert_eq!((code, built, outcomes), (Some(1), vec![], vec![expected; 2]));
+        assert_eq!((session.leftovers().await, session.journals()), ((0, 0), vec![]));
     }
 }
 
 #[cfg(unix)]
 #[tokio::test]
 async fn a_second_interrupt_exits_at_once_and_leaves_a_resumable_upload() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", &bytes(6_500));
-    hold_parts(&fixture.service, 3).await;
-    fixture.service.fault(json!({"operation": "cancel_build_upload", "delay_ms": 60_000})).await;
+    let session = fixture().open().await;
+    session.write("game.apk", &bytes(6_500));
+    hold_parts(&session.service, 3).await;
+    // The cancellation after the first signal does not end, so that the second signal arrives during it.
+    session.service.fault(json!({"operation": "cancel_build_upload", "delay_ms": 60_000})).await;
 
-    let child = started(&fixture, &["game.apk"]);
-    fixture.wait_for_parts(3, 4).await;
-    signal(&child, "-INT").await;
+    let child = start_command(&session, &["game.apk"]);
+    session.wait_for_parts(3, 4).await;
+    send_signal(&child, "-INT").await;
 
-    while !fixture.service.writes().await.iter().any(|line| line.starts_with("DELETE")) {
+    while !session.service.writes().await.iter().any(|line| line.starts_with("DELETE")) {
         tokio::task::yield_now().await;
     }
 
-    signal(&child, "-INT").await;
-    let (code, built, errors) = ended(child).await;
+    send_signal(&child, "-INT").await;
+    let (code, built, errors) = wait_for_exit(child).await;
 
     assert_eq!((code, built), (Some(1), vec![]));
     assert!(text(&errors[0]["hint"]).contains("--resume"), "{errors:?}");
-    assert_eq!((fixture.leftovers().await.0, fixture.journals().len()), (1, 1));
+    assert_eq!((session.leftovers().await.0, session.journals().len()), (1, 1));
 
-    fixture.service.heal().await;
-    let (code, built, _) = upload(&fixture, &["game.apk", "--resume"]).await;
+    session.service.heal().await;
+    let (code, built, _) = upload(&session, &["game.apk", "--resume"]).await;
 
     assert_eq!((code, &built[0]["parts_resumed"]), (Some(0), &json!(3)));
 }
 
-/// The first one has five parts, the last of which is held back; the second one is whole then.
+/// The first file has five parts, of which the last is delayed. The only part of the second file is accepted.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_finished_upload_is_printed_while_others_are_in_progress() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("one.apk", &bytes(4_500));
-    fixture.write("two.apk", &bytes(500));
-    hold_parts(&fixture.service, 0).await;
-    fixture.service.fault(json!({"operation": "cancel_build_upload", "delay_ms": 60_000})).await;
+    let session = fixture().open().await;
+    session.write("one.apk", &bytes(4_500));
+    session.write("two.apk", &bytes(500));
+    hold_parts(&session.service, 0).await;
+    session.service.fault(json!({"operation": "cancel_build_upload", "delay_ms": 60_000})).await;
 
-    let mut child = started(&fixture, &["one.apk", "two.apk"]);
-    fixture.wait_for_pending_parts(5).await;
-    fixture.service.release().await;
+    let mut child = start_command(&session, &["one.apk", "two.apk"]);
+    session.wait_for_pending_parts(5).await;
+    session.service.release().await;
 
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    let told: Value =
+    let printed: Value =
         serde_json::from_str(&lines.next_line().await.expect("a text").expect("a line")).expect("JSON");
 
-    assert_eq!((&told["path"], &told["status"]), (&json!("two.apk"), &json!("uploaded")));
+    assert_eq!((&printed["path"], &printed["status"]), (&json!("two.apk"), &json!("uploaded")));
 
-    signal(&child, "-INT").await;
-    while !fixture.service.writes().await.iter().any(|line| line.starts_with("DELETE")) {
+    send_signal(&child, "-INT").await;
+    while !session.service.writes().await.iter().any(|line| line.starts_with("DELETE")) {
         tokio::task::yield_now().await;
     }
 
-    signal(&child, "-INT").await;
+    send_signal(&child, "-INT").await;
 
     assert_eq!(lines.next_line().await.expect("a text"), None);
-    assert_eq!(ended(child).await.0, Some(1));
+    assert_eq!(wait_for_exit(child).await.0, Some(1));
 }
 
-/// The exit code 2 says that nothing was sent.
+/// The exit code 2 would mean that nothing was sent.
 #[tokio::test]
 async fn a_file_that_changes_is_not_a_usage_error() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", &bytes(2_500));
-    hold_parts(&fixture.service, 0).await;
+    let session = fixture().open().await;
+    session.write("game.apk", &bytes(2_500));
+    hold_parts(&session.service, 0).await;
 
-    let child = started(&fixture, &["game.apk"]);
-    fixture.wait_for_pending_parts(3).await;
-    fixture.write("game.apk", b"abc");
-    fixture.service.release().await;
+    let child = start_command(&session, &["game.apk"]);
+    session.wait_for_pending_parts(3).await;
+    session.write("game.apk", b"abc");
+    session.service.release().await;
 
-    let (code, built, errors) = ended(child).await;
+    let (code, built, errors) = wait_for_exit(child).await;
 
     assert_eq!((code, built, &errors[0]["code"]), (Some(1), vec![], &json!("file_error")));
 }
 
 #[tokio::test]
 async fn the_key_is_not_printed() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", b"abc");
-    let output = command(&fixture, &["game.apk", "--log", "trace"]).output().await.expect("an output");
+    let session = fixture().open().await;
+    session.write("game.apk", b"abc");
+    let output = command(&session, &["game.apk", "--log", "trace"]).output().await.expect("an output");
     let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("UTF-8")).concat();
     assert!(said.contains("uploaded") && !said.contains(keys::DEMO), "{said}");
 }

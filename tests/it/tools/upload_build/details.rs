@@ -1,4 +1,4 @@
-//! Where a build comes from: git and CI (supplement 10.8).
+//! The provenance of a build: git and CI (supplement 10.8).
 
 use std::path::Path;
 
@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use tas_mcp::{sandbox::keys, tools::upload::provenance};
 use tokio::process::Command;
 
-use super::{UploadFixture, text};
-use crate::support::host::Host;
+use super::{fixture, text};
+use crate::support::fixture::Session;
 
+/// Runs git without the configuration of the machine. Returns the output.
 async fn git(directory: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new("git");
     command.arg("-C").arg(directory).args(["-c", "user.name=A. Builder", "-c", "user.email=a@example.com"]);
@@ -18,10 +19,10 @@ async fn git(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("UTF-8").trim().to_owned()
 }
 
-/// A checkout with one commit, a tag and a remote whose address holds a token.
-async fn create_checkout(fixture: &UploadFixture) -> String {
-    let root = fixture.root.path();
-    fixture.write("game.apk", b"abc");
+/// Creates a checkout with one commit, a tag, and a remote with a token in its address. Returns the commit hash.
+async fn create_checkout(session: &Session) -> String {
+    let root = session.root();
+    session.write("game.apk", b"abc");
     git(root, &["init", "-q", "-b", "release/4"]).await;
     git(root, &["add", "."]).await;
     git(root, &["commit", "-q", "-m", "Fix the jump"]).await;
@@ -31,19 +32,19 @@ async fn create_checkout(fixture: &UploadFixture) -> String {
     git(root, &["rev-parse", "HEAD"]).await
 }
 
-/// The details of the build that the file becomes.
-async fn details(fixture: &UploadFixture, variables: &[(&str, &str)], arguments: Value) -> Value {
-    let mut host = Host::open(&fixture.settings(keys::DEMO, variables)).await;
+/// Uploads a file with these variables. Returns the details of the build.
+async fn details(session: &Session, variables: &[(&str, &str)], arguments: Value) -> Value {
+    let mut host = session.another_host(keys::DEMO, variables).await;
     let build = host.succeed("upload_build", arguments).await;
     host.succeed("get_build", json!({"build_id": build["build_id"]})).await["details"].clone()
 }
 
 #[tokio::test]
 async fn details_of_a_checkout_contain_no_credentials() {
-    let fixture = UploadFixture::open().await;
-    let hash = create_checkout(&fixture).await;
-    let mut told = details(&fixture, &[], json!({"path": "game.apk"})).await;
-    let timestamp = told["vcs"]["commit"]["timestamp"].take();
+    let session = fixture().open().await;
+    let hash = create_checkout(&session).await;
+    let mut found = details(&session, &[], json!({"path": "game.apk"})).await;
+    let timestamp = found["vcs"]["commit"]["timestamp"].take();
 
     assert!(text(&timestamp).contains('T'), "{timestamp}");
 
@@ -52,73 +53,73 @@ async fn details_of_a_checkout_contain_no_credentials() {
             "type": "git", "provider": "gitlab", "branch": "release/4", "tag": "v4.1",
             "repository_url": "https://gitlab.example/emberfall/game.git",
             "commit": {
-                "hash": hash, "short_hash": text(&told["vcs"]["commit"]["short_hash"]), "author": "A. Builder",
+                "hash": hash, "short_hash": text(&found["vcs"]["commit"]["short_hash"]), "author": "A. Builder",
                 "timestamp": null, "message": "Fix the jump",
             },
         },
         "upload": {"method": "mcp", "cli_version": env!("CARGO_PKG_VERSION")},
     });
 
-    assert_eq!(told, expected);
-    assert!(hash.starts_with(text(&told["vcs"]["commit"]["short_hash"])));
+    assert_eq!(found, expected);
+    assert!(hash.starts_with(text(&found["vcs"]["commit"]["short_hash"])));
 }
 
 #[tokio::test]
 async fn details_of_the_caller_are_kept_and_the_rest_is_filled_in() {
-    let fixture = UploadFixture::open().await;
-    create_checkout(&fixture).await;
+    let session = fixture().open().await;
+    create_checkout(&session).await;
     let own = json!({"vcs": {"branch": "mine"}, "app": {"version": "1"}});
-    let told = details(&fixture, &[], json!({"path": "game.apk", "details": own})).await;
-    assert_eq!((&told["vcs"], &told["app"]), (&own["vcs"], &own["app"]));
-    assert_eq!(told["upload"]["method"], "mcp");
+    let found = details(&session, &[], json!({"path": "game.apk", "details": own})).await;
+    assert_eq!((&found["vcs"], &found["app"]), (&own["vcs"], &own["app"]));
+    assert_eq!(found["upload"]["method"], "mcp");
 }
 
 #[tokio::test]
 async fn fill_details_false_fills_in_nothing() {
-    let fixture = UploadFixture::open().await;
-    create_checkout(&fixture).await;
+    let session = fixture().open().await;
+    create_checkout(&session).await;
     let arguments = json!({"path": "game.apk", "fill_details": false});
-    assert_eq!(details(&fixture, &[("GITLAB_CI", "true")], arguments).await, Value::Null);
+    assert_eq!(details(&session, &[("GITLAB_CI", "true")], arguments).await, Value::Null);
 }
 
 #[tokio::test]
 async fn a_file_outside_of_git_and_ci_has_neither_part() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", b"abc");
-    let told = details(&fixture, &[], json!({"path": "game.apk"})).await;
+    let session = fixture().open().await;
+    session.write("game.apk", b"abc");
+    let found = details(&session, &[], json!({"path": "game.apk"})).await;
 
     assert_eq!(
-        told.as_object().map(|parts| parts.keys().collect::<Vec<_>>()),
+        found.as_object().map(|parts| parts.keys().collect::<Vec<_>>()),
         Some(vec![&"upload".to_owned()])
     );
 }
 
-/// A job checks out a commit, and knows the branch.
+/// CI jobs check out a commit, and get the branch in a variable.
 #[tokio::test]
 async fn a_detached_checkout_has_the_branch_of_the_ci_job() {
-    let fixture = UploadFixture::open().await;
-    create_checkout(&fixture).await;
-    git(fixture.root.path(), &["checkout", "-q", "--detach"]).await;
+    let session = fixture().open().await;
+    create_checkout(&session).await;
+    git(session.root(), &["checkout", "-q", "--detach"]).await;
 
-    let told = details(&fixture, &[], json!({"path": "game.apk"})).await;
+    let found = details(&session, &[], json!({"path": "game.apk"})).await;
 
-    assert_eq!(told["vcs"]["branch"], Value::Null);
+    assert_eq!(found["vcs"]["branch"], Value::Null);
 
     let job = [("GITLAB_CI", "true"), ("CI_COMMIT_BRANCH", "release/4"), ("CI_PIPELINE_IID", "77")];
-    let told = details(&fixture, &job, json!({"path": "game.apk"})).await;
+    let found = details(&session, &job, json!({"path": "game.apk"})).await;
 
-    assert_eq!(told["vcs"]["branch"], "release/4");
-    assert_eq!(told["ci"], json!({"system": "gitlab-ci", "build_number": "77"}));
+    assert_eq!(found["vcs"]["branch"], "release/4");
+    assert_eq!(found["ci"], json!({"system": "gitlab-ci", "build_number": "77"}));
 
-    // A job that builds a tag may call that a branch.
+    // For a tag, some systems set the variable of the branch to the name of the tag.
     let job = [("TRAVIS", "true"), ("TRAVIS_BRANCH", "v4.1")];
-    let told = details(&fixture, &job, json!({"path": "game.apk"})).await;
+    let found = details(&session, &job, json!({"path": "game.apk"})).await;
 
-    assert_eq!((&told["vcs"]["branch"], &told["vcs"]["tag"]), (&Value::Null, &json!("v4.1")));
+    assert_eq!((&found["vcs"]["branch"], &found["vcs"]["tag"]), (&Value::Null, &json!("v4.1")));
 }
 
-/// What the job says of itself, and its branch, with these variables.
-fn job_of(variables: &[(&str, &str)]) -> (Value, Option<String>) {
+/// Returns the CI details and the branch of a job with these variables.
+fn detect_job(variables: &[(&str, &str)]) -> (Value, Option<String>) {
     let value =
         |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
     let job = provenance::detect_ci_job(value).expect("a job");
@@ -127,7 +128,7 @@ fn job_of(variables: &[(&str, &str)]) -> (Value, Option<String>) {
 
 #[test]
 fn the_run_address_is_composed_for_systems_without_a_variable_for_it() {
-    let (ci, branch) = job_of(&[
+    let (ci, branch) = detect_job(&[
         ("GITHUB_ACTIONS", "true"),
         ("GITHUB_RUN_NUMBER", "77"),
         ("GITHUB_JOB", "build"),
@@ -146,7 +147,7 @@ fn the_run_address_is_composed_for_systems_without_a_variable_for_it() {
 
     assert_eq!((ci, branch.as_deref()), (expected, Some("release/4")));
 
-    let (ci, branch) = job_of(&[
+    let (ci, branch) = detect_job(&[
         ("TF_BUILD", "True"),
         ("BUILD_BUILDNUMBER", "77"),
         ("BUILD_BUILDID", "9"),
@@ -165,7 +166,7 @@ fn the_run_address_is_composed_for_systems_without_a_variable_for_it() {
 
 #[test]
 fn the_run_address_is_read_from_systems_with_a_variable_for_it() {
-    let (ci, branch) = job_of(&[
+    let (ci, branch) = detect_job(&[
         ("JENKINS_URL", "https://ci.example"),
         ("BUILD_NUMBER", "77"),
         ("JOB_NAME", "game"),
@@ -182,25 +183,25 @@ fn the_run_address_is_read_from_systems_with_a_variable_for_it() {
 
     assert_eq!((ci, branch.as_deref()), (expected, Some("main")));
 
-    let (ci, branch) = job_of(&[("CIRCLECI", "true"), ("CIRCLE_BUILD_URL", "u"), ("CIRCLE_BRANCH", "b")]);
+    let (ci, branch) = detect_job(&[("CIRCLECI", "true"), ("CIRCLE_BUILD_URL", "u"), ("CIRCLE_BRANCH", "b")]);
 
     assert_eq!((ci, branch.as_deref()), (json!({"system": "circleci", "run_url": "u"}), Some("b")));
 }
 
 #[test]
 fn a_ci_job_with_few_variables_has_few_fields() {
-    let (ci, branch) = job_of(&[("BITRISE_IO", "true"), ("BITRISE_GIT_BRANCH", "b")]);
+    let (ci, branch) = detect_job(&[("BITRISE_IO", "true"), ("BITRISE_GIT_BRANCH", "b")]);
 
     assert_eq!((ci, branch.as_deref()), (json!({"system": "bitrise"}), Some("b")));
 
-    let (ci, branch) = job_of(&[("CI", "true"), ("GITHUB_REF", "refs/heads/x")]);
+    let (ci, branch) = detect_job(&[("CI", "true"), ("GITHUB_REF", "refs/heads/x")]);
 
     assert_eq!((ci, branch), (json!({"system": "custom"}), None));
 
-    let of_a_merge =
+    let merge_variables =
         [("GITHUB_ACTIONS", "true"), ("GITHUB_REF", "refs/pull/5/merge"), ("GITHUB_HEAD_REF", " ")];
 
-    assert_eq!(job_of(&of_a_merge), (json!({"system": "github-actions"}), None));
+    assert_eq!(detect_job(&merge_variables), (json!({"system": "github-actions"}), None));
 }
 
 #[test]
@@ -209,7 +210,7 @@ fn without_variables_there_is_no_ci_job() {
     assert_eq!(provenance::detect_ci_job(|name| (name == "CI").then(String::new)), None);
 }
 
-/// Signs whatever it is given, and says so when it is asked.
+/// A program that signs everything and accepts every signature.
 #[cfg(unix)]
 const SIGNER: &str = "#!/bin/sh
 case \"$*\" in
@@ -225,14 +226,14 @@ esac
 async fn signatures_in_the_log_do_not_change_the_commit() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let fixture = UploadFixture::open().await;
-    create_checkout(&fixture).await;
+    let session = fixture().open().await;
+    create_checkout(&session).await;
 
-    let signer = fixture.state.path().join("signer");
+    let signer = session.state().join("signer");
     std::fs::write(&signer, SIGNER).expect("it can be written");
     std::fs::set_permissions(&signer, std::fs::Permissions::from_mode(0o755)).expect("the mode can be set");
 
-    let root = fixture.root.path();
+    let root = session.root();
     git(root, &["config", "gpg.program", signer.to_str().expect("a text")]).await;
     git(root, &["config", "log.showSignature", "true"]).await;
     git(root, &["commit", "-q", "-S", "--allow-empty", "-m", "Sign it"]).await;
@@ -240,7 +241,7 @@ async fn signatures_in_the_log_do_not_change_the_commit() {
     assert!(git(root, &["log", "-1", "--format=%H"]).await.contains("Good signature"));
 
     let hash = git(root, &["rev-parse", "HEAD"]).await;
-    let told = details(&fixture, &[], json!({"path": "game.apk"})).await;
+    let found = details(&session, &[], json!({"path": "game.apk"})).await;
 
-    assert_eq!(told["vcs"]["commit"]["hash"], hash);
+    assert_eq!(found["vcs"]["commit"]["hash"], hash);
 }

@@ -1,36 +1,36 @@
-//! The table of faults: what is injected, what an upload comes to, how many bytes go twice, and what is left at the
-//! service.
+//! The table of faults: the injected faults, the outcome of the upload, the bytes that are sent twice, and the uploads
+//! that remain at the service.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{PART, UploadFixture, bytes, text};
+use super::{PART, bytes, fixture, text};
 
-/// What is injected, and what has to come of it.
-struct Case {
+/// Injected faults, and the expected outcome.
+struct FaultCase {
     fault: &'static str,
-    orders: Vec<Value>,
+    faults: Vec<Value>,
     /// `uploaded`, or the code of the failure.
     outcome: &'static str,
-    /// Most bytes that may go twice.
+    /// Maximum number of bytes that are sent twice.
     again: u64,
-    /// Uploads that are left at the service.
+    /// Number of uploads that remain at the service.
     left: usize,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     size: usize,
 }
 
-fn case(fault: &'static str, orders: &[Value], outcome: &'static str, again: u64) -> Case {
-    Case { fault, orders: orders.to_vec(), outcome, again, left: 0, size: SIZE }
+fn case(fault: &'static str, faults: &[Value], outcome: &'static str, again: u64) -> FaultCase {
+    FaultCase { fault, faults: faults.to_vec(), outcome, again, left: 0, size: SIZE }
 }
 
 fn part(more: Value) -> Value {
-    order("put_part", more)
+    fault_of("put_part", more)
 }
 
-/// A fault of an operation. What may be sent again by the client below is sent again at once.
-fn order(operation: &str, mut more: Value) -> Value {
+/// Returns a fault of an operation. The client repeats requests without a pause.
+fn fault_of(operation: &str, mut more: Value) -> Value {
     more["operation"] = json!(operation);
     if more["status"].is_u64() {
         more["headers"] = json!({"retry-after": "0"});
@@ -41,10 +41,11 @@ fn order(operation: &str, mut more: Value) -> Value {
 /// Two parts of 1,000 bytes and one of 500.
 const SIZE: usize = 2_500;
 
-fn part_faults() -> Vec<Case> {
-    let gone = json!({"status": 404, "body": "<Error><Code>NoSuchUpload</Code><Message>m</Message></Error>"});
-    let said = |code| json!({"status": 400, "body": format!("<Error><Code>{code}</Code></Error>")});
-    let [expired, late] = ["ExpiredToken", "RequestExpired"].map(said);
+fn part_faults() -> Vec<FaultCase> {
+    let no_such_upload =
+        json!({"status": 404, "body": "<Error><Code>NoSuchUpload</Code><Message>m</Message></Error>"});
+    let refusal = |code| json!({"status": 400, "body": format!("<Error><Code>{code}</Code></Error>")});
+    let [expired, request_expired] = ["ExpiredToken", "RequestExpired"].map(refusal);
     let one = |fault, more, outcome, again| case(fault, &[part(more)], outcome, again);
 
     vec![
@@ -61,16 +62,16 @@ fn part_faults() -> Vec<Case> {
         one("part: address refused (401)", json!({"status": 401}), "uploaded", 1_000),
         one("part: address refused (410)", json!({"status": 410}), "uploaded", 1_000),
         one("part: 400 ExpiredToken", expired, "uploaded", 1_000),
-        one("part: 400 RequestExpired", late, "uploaded", 1_000),
+        one("part: 400 RequestExpired", request_expired, "uploaded", 1_000),
         one("part: 403, for good", json!({"status": 403, "times": 50}), "rejected", 12_000),
-        one("part: 404 NoSuchUpload", gone, "rejected", 0),
+        one("part: 404 NoSuchUpload", no_such_upload, "rejected", 0),
         one("part: 400", json!({"status": 400}), "rejected", 0),
         one("part: 200 without an ETag", json!({"status": 200}), "bad_response", 0),
     ]
 }
 
-fn address_faults() -> Vec<Case> {
-    let one = |fault, more, outcome| case(fault, &[order("get_build_upload_parts", more)], outcome, 0);
+fn address_faults() -> Vec<FaultCase> {
+    let one = |fault, more, outcome| case(fault, &[fault_of("get_build_upload_parts", more)], outcome, 0);
     vec![
         one("addresses: 503", json!({"status": 503}), "uploaded"),
         one("addresses: 500, twice", json!({"status": 500, "times": 2}), "uploaded"),
@@ -81,8 +82,8 @@ fn address_faults() -> Vec<Case> {
     ]
 }
 
-fn completion_faults() -> Vec<Case> {
-    let one = |fault, more, outcome| case(fault, &[order("complete_build_upload", more)], outcome, 0);
+fn completion_faults() -> Vec<FaultCase> {
+    let one = |fault, more, outcome| case(fault, &[fault_of("complete_build_upload", more)], outcome, 0);
     vec![
         one("complete: 503", json!({"status": 503}), "uploaded"),
         one("complete: connection reset", json!({"reset": true}), "uploaded"),
@@ -94,72 +95,73 @@ fn completion_faults() -> Vec<Case> {
     ]
 }
 
-fn initiation_faults() -> Vec<Case> {
-    let one = |fault, more, outcome| case(fault, &[order("initiate_build_upload", more)], outcome, 0);
+fn initiation_faults() -> Vec<FaultCase> {
+    let one = |fault, more, outcome| case(fault, &[fault_of("initiate_build_upload", more)], outcome, 0);
     vec![
         one("initiate: 500", json!({"status": 500}), "service_unavailable"),
         one("initiate: 503", json!({"status": 503}), "service_unavailable"),
         one("initiate: connection reset", json!({"reset": true}), "outcome_unknown"),
-        // Nobody knows the name of what was begun.
-        Case {
+        // The id of the upload is lost with the answer, so that the upload cannot be cancelled.
+        FaultCase {
             left: 1,
             ..one("initiate: done, then reset", json!({"reset": true, "after": true}), "outcome_unknown")
         },
     ]
 }
 
-fn cancellation_faults() -> Vec<Case> {
+fn cancellation_faults() -> Vec<FaultCase> {
     let one = |fault, more| {
-        let lost = part(json!({"status": 500, "times": 5}));
-        let orders = [lost, order("cancel_build_upload", more)];
-        // One part, which all the faults of parts hit.
-        Case { size: PART, ..case(fault, &orders, "service_unavailable", 4_000) }
+        let failure = part(json!({"status": 500, "times": 5}));
+        let faults = [failure, fault_of("cancel_build_upload", more)];
+        // The file has one part, so that all faults of parts apply to it.
+        FaultCase { size: PART, ..case(fault, &faults, "service_unavailable", 4_000) }
     };
+
     vec![
         one("part: 500 for good; cancel: 503", json!({"status": 503})),
         one("part: 500 for good; cancel: done, then reset", json!({"reset": true, "after": true})),
-        Case {
+        FaultCase {
             left: 1,
             ..one("part: 500 for good; cancel: 503 for good", json!({"status": 503, "times": 5}))
         },
     ]
 }
 
-/// What came of a case: the outcome, bytes that went twice, and the uploads and files that are left.
-async fn met(case: &Case) -> (String, u64, usize) {
-    let fixture = UploadFixture::open().await;
+/// Uploads a file with the faults of a case. Returns the outcome, the number of bytes that were sent twice, and the number
+/// of uploads that remain.
+async fn upload_with_faults(case: &FaultCase) -> (String, u64, usize) {
+    let mut session = fixture().open().await;
     let file = bytes(case.size);
-    fixture.write("game.apk", &file);
+    session.write("game.apk", &file);
 
-    for order in &case.orders {
-        fixture.service.fault(order.clone()).await;
+    for fault in &case.faults {
+        session.service.fault(fault.clone()).await;
     }
 
-    let mut host = fixture.host().await;
-    let result = host.call("upload_build", json!({"path": "game.apk"})).await;
-    let (left, files) = fixture.leftovers().await;
+    let result = session.host.call("upload_build", json!({"path": "game.apk"})).await;
+    let (left, files) = session.leftovers().await;
     let build = &result["structuredContent"];
     if build["status"] == "uploaded" {
-        assert_eq!(fixture.service.content(text(&build["build_id"])).await, Some(file), "{}", case.fault);
-        assert_eq!((left, fixture.journals()), (0, vec![]), "{}", case.fault);
+        assert_eq!(session.service.content(text(&build["build_id"])).await, Some(file), "{}", case.fault);
+        assert_eq!((left, session.journals()), (0, vec![]), "{}", case.fault);
         return ("uploaded".to_owned(), build["bytes_sent_again"].as_u64().expect("a number"), left);
     }
 
     let error: Value = serde_json::from_str(text(&result["content"][0]["text"])).expect("JSON");
     let error = &error["error"];
-    let became = error["details"]["upload"].as_str();
-    let kept = usize::from(became.is_some_and(|became| became.starts_with("could not be cancelled")));
+    let end = error["details"]["upload"].as_str();
+    let journals = usize::from(end.is_some_and(|end| end.starts_with("could not be cancelled")));
 
-    assert_eq!((files, fixture.journals().len()), (0, kept), "{}: {error}", case.fault);
+    assert_eq!((files, session.journals().len()), (0, journals), "{}: {error}", case.fault);
     (
         text(&error["code"]).to_owned(),
-        sent(&fixture.puts().await, case.size).saturating_sub(case.size as u64),
+        sent_bytes(&session.puts().await, case.size).saturating_sub(case.size as u64),
         left,
     )
 }
 
-/// How many bytes these requests sent.
-fn sent(puts: &[String], size: usize) -> u64 {
+/// Returns the number of bytes that these requests have sent.
+fn sent_bytes(puts: &[String], size: usize) -> u64 {
     let lengths = puts.iter().map(|put| {
         let number: usize = put.split(' ').next().and_then(|number| number.parse().ok()).expect("a number");
         PART.min(size - (number - 1) * PART) as u64
@@ -167,7 +169,7 @@ fn sent(puts: &[String], size: usize) -> u64 {
     lengths.sum()
 }
 
-/// `cargo test --test it the_table_of_faults -- --nocapture` prints it.
+/// `cargo test --test it the_table_of_faults -- --nocapture` prints the table.
 #[tokio::test]
 async fn the_table_of_faults() {
     let mut table = "| fault | outcome | bytes sent twice | uploads left |\n|-|-|-|-|\n".to_owned();
@@ -176,7 +178,7 @@ async fn the_table_of_faults() {
         [part_faults(), address_faults(), completion_faults(), initiation_faults(), cancellation_faults()];
 
     for case in cases.iter().flatten() {
-        let (outcome, again, left) = met(case).await;
+        let (outcome, again, left) = upload_with_faults(case).await;
         writeln!(table, "| {} | {outcome} | {again} | {left} |", case.fault).expect("a text");
         if outcome != case.outcome || again > case.again || left != case.left {
             wrong.push(case.fault);

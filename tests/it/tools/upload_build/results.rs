@@ -1,26 +1,25 @@
-//! What becomes of a file: a build with the same bytes, and an answer that says so.
+//! The build of an uploaded file, and the answer of the tool.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
 
-use super::{PART, UploadFixture, bytes, hold_parts, sha256, text};
-use crate::support::host::Host;
+use super::{PART, bytes, fixture, hold_parts, sha256, text};
+use crate::support::fixture::Session;
 
 #[tokio::test]
 async fn a_file_becomes_a_build() {
-    let fixture = UploadFixture::open().await;
+    let mut session = fixture().open().await;
     let file = bytes(2_500);
-    fixture.write("emberfall 414.apk", &file);
+    session.write("emberfall 414.apk", &file);
 
-    let mut host = fixture.host().await;
     let mut build =
-        host.succeed("upload_build", json!({"path": "emberfall 414.apk", "name": "nightly"})).await;
+        session.host.succeed("upload_build", json!({"path": "emberfall 414.apk", "name": "nightly"})).await;
 
-    assert_eq!(fixture.service.content(text(&build["build_id"])).await, Some(file.clone()));
+    assert_eq!(session.service.content(text(&build["build_id"])).await, Some(file.clone()));
 
-    let shown = host.succeed("get_build", json!({"build_id": build["build_id"]})).await;
+    let record = session.host.succeed("get_build", json!({"build_id": build["build_id"]})).await;
 
-    assert_eq!((&shown["name"], &shown["platform"]), (&json!("nightly"), &json!("android")));
+    assert_eq!((&record["name"], &record["platform"]), (&json!("nightly"), &json!("android")));
 
     let fields = build.as_object_mut().expect("an object");
 
@@ -33,81 +32,79 @@ async fn a_file_becomes_a_build() {
     });
 
     assert_eq!(build, expected);
-    assert_eq!((fixture.leftovers().await.0, fixture.journals()), (0, vec![]));
+    assert_eq!((session.leftovers().await.0, session.journals()), (0, vec![]));
 }
 
-/// FIPS 180-2, B.1.
+/// The test vector of FIPS 180-2, B.1.
 #[tokio::test]
 async fn the_digest_is_sha_256_in_hexadecimal_digits() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", b"abc");
-    let build = fixture.host().await.succeed("upload_build", json!({"path": "game.apk"})).await;
+    let mut session = fixture().open().await;
+    session.write("game.apk", b"abc");
+    let build = session.upload("game.apk").await;
     assert_eq!(build["sha256"], "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 #[tokio::test]
 async fn checksum_false_omits_the_digest() {
-    let fixture = UploadFixture::open().await;
+    let mut session = fixture().open().await;
     let file = bytes(2_500);
-    fixture.write("game.apk", &file);
+    session.write("game.apk", &file);
 
-    let build =
-        fixture.host().await.succeed("upload_build", json!({"path": "game.apk", "checksum": false})).await;
+    let build = session.host.succeed("upload_build", json!({"path": "game.apk", "checksum": false})).await;
 
     assert_eq!((&build["status"], build.get("sha256")), (&json!("uploaded"), None));
-    assert_eq!(fixture.service.content(text(&build["build_id"])).await, Some(file));
+    assert_eq!(session.service.content(text(&build["build_id"])).await, Some(file));
 }
 
 #[tokio::test]
 async fn files_of_every_size_around_a_part_arrive_complete() {
-    let fixture = UploadFixture::open().await;
-    let mut host = fixture.host().await;
+    let mut session = fixture().open().await;
 
+    // The last file has more parts than one request for addresses covers.
     for size in [1, PART - 1, PART, PART + 1, 2 * PART, 25 * PART + 7] {
         let file = bytes(size);
-        fixture.write("game.exe", &file);
-        let build = host.succeed("upload_build", json!({"path": "game.exe"})).await;
+        session.write("game.exe", &file);
+        let build = session.upload("game.exe").await;
         assert_eq!(build["parts"], size.div_ceil(PART), "{size}");
         assert_eq!(build["sha256"], sha256(&file), "{size}");
-        assert_eq!(fixture.service.content(text(&build["build_id"])).await, Some(file), "{size}");
+        assert_eq!(session.service.content(text(&build["build_id"])).await, Some(file), "{size}");
     }
 }
 
 #[tokio::test]
 async fn a_single_part_upload_sends_the_whole_file() {
-    let fixture = UploadFixture::open().await;
+    let mut session = fixture().open().await;
     let file = bytes(2_500);
-    fixture.write("game.apk", &file);
+    session.write("game.apk", &file);
 
-    let mut host = fixture.host().await;
-    let build = host.succeed("upload_build", json!({"path": "game.apk", "multipart": false})).await;
+    let build = session.host.succeed("upload_build", json!({"path": "game.apk", "multipart": false})).await;
 
     assert_eq!((&build["parts"], &build["sha256"]), (&json!(1), &json!(sha256(&file))));
-    assert_eq!(fixture.service.content(text(&build["build_id"])).await, Some(file));
-    assert_eq!(fixture.puts().await, ["file 200"]);
-    assert_eq!(fixture.journals(), [""; 0]);
+    assert_eq!(session.service.content(text(&build["build_id"])).await, Some(file));
+    assert_eq!(session.puts().await, ["file 200"]);
+    assert_eq!(session.journals(), [""; 0]);
 }
 
-/// The specification knows the answer without `upload_type`; the project of this key gives it.
+/// The specification has an answer without `upload_type`. The project of this key gives it.
 #[tokio::test]
 async fn an_initiation_without_an_upload_type_is_accepted() {
-    let fixture = UploadFixture::open().await;
+    let session = fixture().open().await;
     let file = bytes(1_500);
-    fixture.write("game.apk", &file);
+    session.write("game.apk", &file);
 
-    let mut host = Host::open(&fixture.settings(keys::ARENA, &[])).await;
+    let mut host = session.another_host(keys::ARENA, &[]).await;
     let build = host.succeed("upload_build", json!({"path": "game.apk"})).await;
 
     assert_eq!((&build["project_id"], &build["parts"]), (&json!("arena"), &json!(2)));
-    assert_eq!(fixture.service.content(text(&build["build_id"])).await, Some(file));
+    assert_eq!(session.service.content(text(&build["build_id"])).await, Some(file));
 }
 
 #[tokio::test]
 async fn an_organization_key_uploads_to_the_named_project() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", b"abc");
+    let session = fixture().open().await;
+    session.write("game.apk", b"abc");
 
-    let mut host = Host::open(&fixture.settings(keys::ORGANIZATION, &[])).await;
+    let mut host = session.another_host(keys::ORGANIZATION, &[]).await;
 
     assert_eq!(host.fail("upload_build", json!({"path": "game.apk"})).await["code"], "project_required");
 
@@ -115,77 +112,79 @@ async fn an_organization_key_uploads_to_the_named_project() {
 
     assert_eq!(build["project_id"], "arena");
 
-    let shown = json!({"build_id": build["build_id"], "project_id": "arena"});
+    let record = json!({"build_id": build["build_id"], "project_id": "arena"});
 
-    assert_eq!(host.succeed("get_build", shown).await["file_size"], 3);
+    assert_eq!(host.succeed("get_build", record).await["file_size"], 3);
 }
 
 #[tokio::test]
 async fn a_project_other_than_the_configured_one_is_refused_before_any_request() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", b"abc");
-    let mut host = Host::open(&fixture.settings(keys::DEMO, &[("TAS_PROJECT_ID", "demo")])).await;
+    let session = fixture().open().await;
+    session.write("game.apk", b"abc");
+    let mut host = session.another_host(keys::DEMO, &[("TAS_PROJECT_ID", "demo")]).await;
     let error = host.fail("upload_build", json!({"path": "game.apk", "project_id": "arena"})).await;
     assert_eq!(error["code"], "project_scope_mismatch");
-    assert_eq!(fixture.service.requests().await, [""; 0]);
+    assert_eq!(session.service.requests().await, [""; 0]);
 }
 
 #[tokio::test]
 async fn only_the_main_api_gets_the_key_and_addresses_are_requested_in_batches() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", &bytes(19 * PART));
+    let session = fixture().open().await;
+    session.write("game.apk", &bytes(19 * PART));
 
-    let mut host = Host::open(&fixture.settings(keys::DEMO, &[("TAS_PROJECT_ID", "demo")])).await;
+    let mut host = session.another_host(keys::DEMO, &[("TAS_PROJECT_ID", "demo")]).await;
     host.succeed("upload_build", json!({"path": "game.apk"})).await;
 
-    let log = fixture.service.control("requests").await;
-    let seen = log["data"].as_array().expect("a list");
-    let of = |operation: &str| seen.iter().filter(|one| one["operation"] == operation).collect::<Vec<_>>();
-    let asked = of("get_build_upload_parts").into_iter().map(|one| {
+    let log = session.service.control("requests").await;
+    let requests = log["data"].as_array().expect("a list");
+    let requests_of =
+        |operation: &str| requests.iter().filter(|one| one["operation"] == operation).collect::<Vec<_>>();
+    let batches = requests_of("get_build_upload_parts").into_iter().map(|one| {
         assert_eq!(one["key"], Value::Null);
         text(&one["path"]).rsplit("part_numbers=").next().expect("numbers").matches("%2C").count() + 1
     });
 
-    assert_eq!(asked.collect::<Vec<_>>(), [8, 8, 3]);
-    assert!(of("put_part").len() == 19 && of("put_part").iter().all(|one| one["key"].is_null()));
+    assert_eq!(batches.collect::<Vec<_>>(), [8, 8, 3]);
+    assert!(
+        requests_of("put_part").len() == 19 && requests_of("put_part").iter().all(|one| one["key"].is_null())
+    );
 
     for operation in ["initiate_build_upload", "complete_build_upload"] {
-        let keys: Vec<_> = of(operation).iter().map(|one| one["key"].clone()).collect();
+        let keys: Vec<_> = requests_of(operation).iter().map(|one| one["key"].clone()).collect();
         assert_eq!(keys, ["key_demo"], "{operation}");
     }
 }
 
 #[tokio::test]
 async fn four_parts_are_sent_in_parallel_and_addresses_are_requested_as_needed() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", &bytes(30 * PART));
-    hold_parts(&fixture.service, 0).await;
+    let mut session = fixture().open().await;
+    session.write("game.apk", &bytes(30 * PART));
+    hold_parts(&session.service, 0).await;
 
-    let mut host = fixture.host().await;
     let call = json!({"name": "upload_build", "arguments": {"path": "game.apk"}});
-    let call = host.start("tools/call", call).await;
+    let call = session.host.start("tools/call", call).await;
 
-    fixture.wait_for_pending_parts(4).await;
+    session.wait_for_pending_parts(4).await;
 
-    assert_eq!(fixture.puts().await.len(), 4);
+    // Without its limit, the server would have sent eight parts: it has their addresses.
+    assert_eq!(session.puts().await.len(), 4);
 
-    let asked =
-        fixture.service.requests().await.into_iter().filter(|line| line.contains("/upload/parts")).count();
+    let address_requests =
+        session.service.requests().await.into_iter().filter(|line| line.contains("/upload/parts")).count();
 
-    assert_eq!(asked, 1);
+    assert_eq!(address_requests, 1);
 
-    fixture.service.heal().await;
-    fixture.service.release().await;
+    session.service.heal().await;
+    session.service.release().await;
 
-    assert_eq!(host.answer(call).await["result"]["structuredContent"]["parts"], 30);
+    assert_eq!(session.host.answer(call).await["result"]["structuredContent"]["parts"], 30);
 }
 
 #[tokio::test]
 async fn every_optional_argument_of_the_initiation_is_sent() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", b"abc");
+    let mut session = fixture().open().await;
+    session.write("game.apk", b"abc");
 
-    let mut host = fixture.host().await;
     let more = json!({"description": "d", "tags": ["a", "b"], "details": {"app": {"version": "1.2"}}});
     let mut arguments = more.clone();
 
@@ -193,23 +192,23 @@ async fn every_optional_argument_of_the_initiation_is_sent() {
     arguments["upload_timeout"] = json!(5);
     arguments["fill_details"] = json!(false);
 
-    let build = host.succeed("upload_build", arguments).await;
-    let shown = host.succeed("get_build", json!({"build_id": build["build_id"]})).await;
+    let build = session.host.succeed("upload_build", arguments).await;
+    let record = session.host.succeed("get_build", json!({"build_id": build["build_id"]})).await;
 
     for name in ["description", "tags", "details"] {
-        assert_eq!(shown[name], more[name]);
+        assert_eq!(record[name], more[name]);
     }
 }
 
-/// A completion that ends so, and how the build is shown then; what the upload comes to.
-async fn upload_with_lost_completion(fault: Value, status: Value) -> (UploadFixture, Value) {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", &bytes(2_500));
+/// Uploads a file whose completion fails with `fault`, while the build has `status`. Returns the result of the call.
+async fn upload_with_lost_completion(fault: Value, status: Value) -> (Session, Value) {
+    let mut session = fixture().open().await;
+    session.write("game.apk", &bytes(2_500));
 
     let mut complete =
         json!({"operation": "complete_build_upload", "times": 50, "headers": {"retry-after": "0"}});
     complete.as_object_mut().expect("an object").extend(fault.as_object().expect("an object").clone());
-    fixture.service.fault(complete).await;
+    session.service.fault(complete).await;
 
     let mut build = json!({
         "id": "b", "name": "game.apk", "platform": "android", "file_name": "game.apk", "file_size": 2_500,
@@ -220,13 +219,13 @@ async fn upload_with_lost_completion(fault: Value, status: Value) -> (UploadFixt
         build["status"] = status;
     }
 
-    fixture.service.fault(json!({"operation": "get_build", "body": build, "times": 50})).await;
-    let result = fixture.host().await.call("upload_build", json!({"path": "game.apk"})).await;
+    session.service.fault(json!({"operation": "get_build", "body": build, "times": 50})).await;
+    let result = session.host.call("upload_build", json!({"path": "game.apk"})).await;
 
-    (fixture, serde_json::from_str(text(&result["content"][0]["text"])).expect("JSON"))
+    (session, serde_json::from_str(text(&result["content"][0]["text"])).expect("JSON"))
 }
 
-/// Supplement 10.1: the set of states is open.
+/// The service may add statuses (supplement 10.1).
 #[tokio::test]
 async fn a_build_with_an_unknown_status_is_not_a_success() {
     let words = ["UPLOADING", "uploading", "pending", "processing", "FAILED", "broken", ""];
@@ -236,9 +235,9 @@ async fn a_build_with_an_unknown_status_is_not_a_success() {
             (json!({"status": 404}), "not_found"),
             (json!({"reset": true}), "outcome_unknown"),
         ] {
-            let (fixture, told) = upload_with_lost_completion(fault, status.clone()).await;
-            assert_eq!(told["error"]["code"], code, "{status}: {told}");
-            assert_eq!((fixture.leftovers().await, fixture.journals()), ((0, 0), vec![]), "{status}");
+            let (session, result) = upload_with_lost_completion(fault, status.clone()).await;
+            assert_eq!(result["error"]["code"], code, "{status}: {result}");
+            assert_eq!((session.leftovers().await, session.journals()), ((0, 0), vec![]), "{status}");
         }
     }
 }
@@ -246,7 +245,11 @@ async fn a_build_with_an_unknown_status_is_not_a_success() {
 #[tokio::test]
 async fn complete_statuses_are_compared_without_case() {
     for status in ["OK", "ok", "READY", "ready", "UNHEALTHY", "unhealthy"] {
-        let (fixture, told) = upload_with_lost_completion(json!({"status": 404}), json!(status)).await;
-        assert_eq!((&told["status"], fixture.journals()), (&json!("uploaded"), vec![]), "{status}: {told}");
+        let (session, result) = upload_with_lost_completion(json!({"status": 404}), json!(status)).await;
+        assert_eq!(
+            (&result["status"], session.journals()),
+            (&json!("uploaded"), vec![]),
+            "{status}: {result}"
+        );
     }
 }

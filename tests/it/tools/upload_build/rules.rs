@@ -1,4 +1,4 @@
-//! What is refused before any request.
+//! Arguments that are refused before any request.
 
 use serde_json::json;
 use tas_mcp::{
@@ -7,15 +7,13 @@ use tas_mcp::{
     tools::upload::platform_from_file_name,
 };
 
-use super::{UploadFixture, bytes};
-use crate::support::host::Host;
+use super::{bytes, fixture};
 
 #[tokio::test]
 async fn violations_of_rules_are_reported_before_any_request() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", b"abc");
+    let mut session = fixture().open().await;
+    session.write("game.apk", b"abc");
 
-    let mut host = fixture.host().await;
     let long = "ä".repeat(256);
     let cases = [
         (json!({}), "exactly one of `path`, `upload_token` must be provided, got none"),
@@ -38,29 +36,28 @@ async fn violations_of_rules_are_reported_before_any_request() {
     ];
 
     for (arguments, rule) in cases {
-        let said = host.violations("upload_build", arguments.clone()).await;
+        let said = session.host.violations("upload_build", arguments.clone()).await;
         assert!(said.len() == 1 && said[0].ends_with(rule), "{arguments}: {said:?}");
     }
 
-    assert_eq!(fixture.service.requests().await, [""; 0]);
-    assert_eq!(fixture.journals(), [""; 0]);
+    assert_eq!(session.service.requests().await, [""; 0]);
+    assert_eq!(session.journals(), [""; 0]);
 }
 
 #[tokio::test]
-async fn the_platform_is_required_if_the_file_name_does_not_tell_it() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.zip", b"abc");
+async fn the_platform_is_required_if_the_file_name_does_not_show_it() {
+    let mut session = fixture().open().await;
+    session.write("game.zip", b"abc");
 
-    let mut host = fixture.host().await;
-    let said = host.violations("upload_build", json!({"path": "game.zip"})).await;
+    let said = session.host.violations("upload_build", json!({"path": "game.zip"})).await;
 
     assert_eq!(said, ["platform: is required: the file name `game.zip` does not tell it"]);
-    assert_eq!(fixture.service.requests().await, [""; 0]);
+    assert_eq!(session.service.requests().await, [""; 0]);
 
-    let build = host.succeed("upload_build", json!({"path": "game.zip", "platform": "xbox"})).await;
-    let shown = host.succeed("get_build", json!({"build_id": build["build_id"]})).await;
+    let build = session.host.succeed("upload_build", json!({"path": "game.zip", "platform": "xbox"})).await;
+    let record = session.host.succeed("get_build", json!({"build_id": build["build_id"]})).await;
 
-    assert_eq!(shown["platform"], "xbox");
+    assert_eq!(record["platform"], "xbox");
 }
 
 /// Supplement 16.
@@ -90,45 +87,46 @@ fn the_platform_follows_from_the_extension() {
 
 #[tokio::test]
 async fn automatic_deletion_needs_confirmation() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", &bytes(2_500));
+    let session = fixture().open().await;
+    session.write("game.apk", &bytes(2_500));
 
-    let mut host = Host::open(&fixture.settings(keys::ARENA, &[])).await;
-    // Fills the storage of the project.
+    let mut host = session.another_host(keys::ARENA, &[]).await;
+    // The other build leaves no room in the storage of the project.
     let rest = 2_000_000_000_u64 - 2 * 734_003_200;
     let filling = json!({"name": "n", "file_name": "f", "file_size": rest, "platform": "linux"});
 
     host.succeed("initiate_build_upload", filling).await;
-    let asked = json!({"path": "game.apk", "auto_delete": true, "deletion_policy": "oldest"});
+    let arguments_with_deletion =
+        json!({"path": "game.apk", "auto_delete": true, "deletion_policy": "oldest"});
 
     assert_eq!(host.fail("upload_build", json!({"path": "game.apk"})).await["code"], "quota_exceeded");
 
-    let before = fixture.service.writes().await.len();
-    let error = host.fail("upload_build", asked.clone()).await;
+    let before = session.service.writes().await.len();
+    let error = host.fail("upload_build", arguments_with_deletion.clone()).await;
 
     assert_eq!(error["code"], "confirmation_required");
     assert!(error["message"].as_str().is_some_and(|text| text.contains("permanently")), "{error}");
-    assert_eq!(fixture.service.writes().await.len(), before);
+    assert_eq!(session.service.writes().await.len(), before);
 
-    let mut agreed = asked;
-    agreed["confirm"] = json!(true);
-    host.succeed("upload_build", agreed).await;
+    let mut confirmed = arguments_with_deletion;
+    confirmed["confirm"] = json!(true);
+    host.succeed("upload_build", confirmed).await;
 
-    let gone = json!({"build_id": seed::ARENA_BUILD_LINUX});
+    let deleted = json!({"build_id": seed::ARENA_BUILD_LINUX});
 
-    assert_eq!(host.fail("get_build", gone).await["code"], "not_found");
+    assert_eq!(host.fail("get_build", deleted).await["code"], "not_found");
 }
 
 #[tokio::test]
 async fn a_refused_initiation_is_reported_and_leaves_nothing() {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", b"abc");
+    let session = fixture().open().await;
+    session.write("game.apk", b"abc");
 
     for (key, code) in [(keys::READ_ONLY, "permission_denied"), ("svc_wrong", "unauthenticated")] {
-        let mut host = Host::open(&fixture.settings(key, &[])).await;
+        let mut host = session.another_host(key, &[]).await;
         assert_eq!(host.fail("upload_build", json!({"path": "game.apk"})).await["code"], code);
     }
 
-    assert_eq!((fixture.leftovers().await, fixture.puts().await), ((0, 0), vec![]));
-    assert_eq!(fixture.journals(), [""; 0]);
+    assert_eq!((session.leftovers().await, session.puts().await), ((0, 0), vec![]));
+    assert_eq!(session.journals(), [""; 0]);
 }

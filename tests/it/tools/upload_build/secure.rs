@@ -1,13 +1,13 @@
-//! Storage behind TLS, as everywhere but on the loopback.
+//! A storage host with TLS. Every storage host except those on the loopback needs TLS.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
 
-use super::{UploadFixture, short_pauses, text, text_of};
-use crate::support::{host::Host, stub::Stub, tls::Secure};
+use super::{fixture, text};
+use crate::support::{stub::Stub, tls::Secure};
 
-/// Uploads three bytes in one part to a storage host whose authority is known or not: what is answered, and what the
-/// host was sent.
+/// Uploads three bytes in one part to a storage host with a trusted or an untrusted certificate. Returns the result and
+/// the requests to the storage host.
 async fn upload(trusted: bool) -> (Result<Value, Value>, Vec<String>) {
     let head = "HTTP/1.1 200 OK\r\netag: \"t1\"\r\ncontent-length: 0\r\n\r\n";
     let mut storage = Secure::start("127.0.0.1", head.to_owned()).await;
@@ -25,26 +25,20 @@ async fn upload(trusted: bool) -> (Result<Value, Value>, Vec<String>) {
     })
     .await;
 
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", b"abc");
+    let trust = trusted.then(|| ("TAS_CA_FILE", storage.authority()));
+    let variables: Vec<_> = [("TAS_PROJECT_ID", "demo")].into_iter().chain(trust).collect();
+    let mut session = fixture().variables(&variables).open_with(stub).await;
+    session.write("game.apk", b"abc");
 
-    let (root, state) = (text_of(&fixture.root), text_of(&fixture.state));
-    let mut own = vec![
-        ("TAS_FILES_ROOT", root.as_str()),
-        ("TAS_STATE_DIR", state.as_str()),
-        ("TAS_PROJECT_ID", "demo"),
-    ];
-    own.extend(trusted.then(|| ("TAS_CA_FILE", storage.authority())));
-
-    let mut host = Host::open(&stub.settings(keys::DEMO, &own).with_upload_timing(short_pauses())).await;
     let arguments = json!({"path": "game.apk"});
     let outcome = if trusted {
-        Ok(host.succeed("upload_build", arguments).await)
+        Ok(session.host.succeed("upload_build", arguments).await)
     } else {
-        Err(host.fail("upload_build", arguments).await)
+        Err(session.host.fail("upload_build", arguments).await)
     };
 
-    drop(host);
+    // The server closes its connections.
+    drop(session);
 
     (outcome, storage.requests())
 }

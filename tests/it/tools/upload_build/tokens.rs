@@ -1,116 +1,115 @@
-//! Uploads that take longer than a call may: they go on, and a token waits for them.
+//! Uploads that take longer than a call may wait. They continue, and calls with their token wait for them.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tas_mcp::{sandbox::keys, tools::upload::UploadTiming};
+use tas_mcp::tools::upload::UploadTiming;
 
-use super::{UploadFixture, bytes, hold_parts, sha256, short_pauses, text};
-use crate::support::host::Host;
+use super::{bytes, fixture, hold_parts, sha256, short_pauses, text};
+use crate::support::fixture::Session;
 
-/// How long the servers of these tests wait by themselves.
-const PATIENCE: Duration = Duration::from_millis(20);
+/// How long calls of these tests wait for an upload.
+const WAIT_LIMIT: Duration = Duration::from_millis(20);
 
-/// A fixture whose parts are held back, and a server that has no time.
-async fn short_wait_limit() -> (UploadFixture, Host) {
-    let fixture = UploadFixture::open().await;
-    fixture.write("game.apk", &bytes(2_500));
-    hold_parts(&fixture.service, 0).await;
-    let timing = UploadTiming { wait_limit: PATIENCE, ..short_pauses() };
-    let host = Host::open(&fixture.settings(keys::DEMO, &[]).with_upload_timing(timing)).await;
-    (fixture, host)
+/// Opens a session whose calls wait only shortly, with a file whose parts are not answered.
+async fn open_with_short_wait_limit() -> Session {
+    let timing = UploadTiming { wait_limit: WAIT_LIMIT, ..short_pauses() };
+    let session = fixture().upload_timing(timing).open().await;
+    session.write("game.apk", &bytes(2_500));
+    hold_parts(&session.service, 0).await;
+
+    session
 }
 
 #[tokio::test]
 async fn an_upload_continues_and_its_token_waits_for_it() {
-    let (fixture, mut host) = short_wait_limit().await;
-    let begun = host.succeed("upload_build", json!({"path": "game.apk"})).await;
+    let mut session = open_with_short_wait_limit().await;
+    let started = session.upload("game.apk").await;
 
-    assert_eq!(begun["status"], "uploading");
-    assert!(text(&begun["progress"]).ends_with("MiB/s"), "{begun}");
+    assert_eq!(started["status"], "uploading");
+    assert!(text(&started["progress"]).ends_with("MiB/s"), "{started}");
 
-    let token = json!({"upload_token": begun["upload_token"]});
-    fixture.wait_for_pending_parts(3).await;
+    let token = json!({"upload_token": started["upload_token"]});
+    session.wait_for_pending_parts(3).await;
 
-    let begun = host.succeed("upload_build", token).await;
+    let started = session.host.succeed("upload_build", token).await;
 
-    assert_eq!(begun.as_object().map(serde_json::Map::len), Some(6), "{begun}");
+    assert_eq!(started.as_object().map(serde_json::Map::len), Some(6), "{started}");
 
-    let known = fixture.service.control("uploads").await["data"][0].clone();
+    let known = session.service.control("uploads").await["data"][0].clone();
     for name in ["build_id", "upload_id", "object_key"] {
-        assert!(begun[name].is_string() && begun[name] == known[name], "{name}: {begun} {known}");
+        assert!(started[name].is_string() && started[name] == known[name], "{name}: {started} {known}");
     }
 
-    let token = json!({"upload_token": begun["upload_token"]});
-    let again = host.succeed("upload_build", token.clone()).await;
+    let token = json!({"upload_token": started["upload_token"]});
+    let again = session.host.succeed("upload_build", token.clone()).await;
 
-    assert_eq!((&again["status"], &again["upload_token"]), (&json!("uploading"), &begun["upload_token"]));
+    assert_eq!((&again["status"], &again["upload_token"]), (&json!("uploading"), &started["upload_token"]));
 
-    fixture.service.release().await;
+    session.service.release().await;
     let mut waiting = token.clone();
     waiting["wait"] = json!(true);
 
-    let build = host.succeed("upload_build", waiting).await;
+    let build = session.host.succeed("upload_build", waiting).await;
 
     assert_eq!((&build["status"], &build["sha256"]), (&json!("uploaded"), &json!(sha256(&bytes(2_500)))));
-    // An answer that got lost can be asked for again.
-    assert_eq!(host.succeed("upload_build", token).await, build);
-    assert_eq!(fixture.puts().await.len(), 3);
-    assert_eq!(fixture.journals(), [""; 0]);
+    // A caller that has lost the answer can ask for it again.
+    assert_eq!(session.host.succeed("upload_build", token).await, build);
+    assert_eq!(session.puts().await.len(), 3);
+    assert_eq!(session.journals(), [""; 0]);
 }
 
 #[tokio::test]
 async fn wait_true_waits_for_the_end() {
-    let (fixture, mut host) = short_wait_limit().await;
+    let mut session = open_with_short_wait_limit().await;
     let arguments = json!({"path": "game.apk", "wait": true});
-    let call = host.start("tools/call", json!({"name": "upload_build", "arguments": arguments})).await;
+    let call = session.start_upload(arguments).await;
 
-    fixture.wait_for_pending_parts(3).await;
-    // Longer than it waits by itself.
-    tokio::time::sleep(PATIENCE * 3).await;
-    fixture.service.release().await;
+    session.wait_for_pending_parts(3).await;
+    // Longer than a call without `wait` waits.
+    tokio::time::sleep(WAIT_LIMIT * 3).await;
+    session.service.release().await;
 
-    assert_eq!(host.answer(call).await["result"]["structuredContent"]["status"], "uploaded");
+    assert_eq!(session.host.answer(call).await["result"]["structuredContent"]["status"], "uploaded");
 }
 
 #[tokio::test]
 async fn the_token_of_a_failed_upload_returns_the_failure() {
-    let (fixture, mut host) = short_wait_limit().await;
-    fixture.service.fault(json!({"operation": "complete_build_upload", "status": 400})).await;
+    let mut session = open_with_short_wait_limit().await;
+    session.service.fault(json!({"operation": "complete_build_upload", "status": 400})).await;
 
-    let begun = host.succeed("upload_build", json!({"path": "game.apk"})).await;
-    fixture.wait_for_pending_parts(3).await;
-    fixture.service.release().await;
+    let started = session.upload("game.apk").await;
+    session.wait_for_pending_parts(3).await;
+    session.service.release().await;
 
-    let waiting = json!({"upload_token": begun["upload_token"], "wait": true});
-    let error = host.fail("upload_build", waiting.clone()).await;
+    let waiting = json!({"upload_token": started["upload_token"], "wait": true});
+    let error = session.host.fail("upload_build", waiting.clone()).await;
 
     assert_eq!(error["details"]["upload"], "cancelled: nothing remains at the service");
-    assert_eq!(host.fail("upload_build", waiting).await, error);
-    assert_eq!(fixture.leftovers().await, (0, 0));
+    assert_eq!(session.host.fail("upload_build", waiting).await, error);
+    assert_eq!(session.leftovers().await, (0, 0));
 }
 
 #[tokio::test]
 async fn a_token_of_another_server_is_not_found() {
-    let (fixture, mut host) = short_wait_limit().await;
-    let error = host.fail("upload_build", json!({"upload_token": "upload_unknown"})).await;
+    let mut session = open_with_short_wait_limit().await;
+    let error = session.host.fail("upload_build", json!({"upload_token": "upload_unknown"})).await;
     assert_eq!(error["code"], "not_found");
     assert!(text(&error["hint"]).contains("`path`"), "{error}");
-    assert_eq!(fixture.service.requests().await, [""; 0]);
+    assert_eq!(session.service.requests().await, [""; 0]);
 }
 
 #[tokio::test]
 async fn cancelling_the_waiting_call_cancels_the_upload() {
-    let (fixture, mut host) = short_wait_limit().await;
-    let begun = host.succeed("upload_build", json!({"path": "game.apk"})).await;
-    let waiting = json!({"upload_token": begun["upload_token"], "wait": true});
-    let call = host.start("tools/call", json!({"name": "upload_build", "arguments": waiting})).await;
+    let mut session = open_with_short_wait_limit().await;
+    let started = session.upload("game.apk").await;
+    let waiting = json!({"upload_token": started["upload_token"], "wait": true});
+    let call = session.start_upload(waiting).await;
 
-    // The call has to be there before it is cancelled: a server answers in order what it can answer at once.
-    host.request("ping", Value::Null).await;
-    let cancelled = json!({"requestId": call, "reason": "enough"});
-    host.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})).await;
-    fixture.wait_for_cleanup().await;
+    // The server must have the call before its cancellation. It reads requests in order, so that its answer to `ping` shows this.
+    session.host.request("ping", Value::Null).await;
+    session.cancel_request(call).await;
+    session.wait_for_cleanup().await;
 }
 
 #[tokio::test]
@@ -120,62 +119,61 @@ async fn the_default_wait_limit_is_45_seconds() {
 
 #[tokio::test]
 async fn an_equal_request_joins_the_upload_in_progress() {
-    let (fixture, mut host) = short_wait_limit().await;
-    let begun = host.succeed("upload_build", json!({"path": "game.apk"})).await;
-    let again = host.succeed("upload_build", json!({"path": "game.apk"})).await;
+    let mut session = open_with_short_wait_limit().await;
+    let started = session.upload("game.apk").await;
+    let again = session.upload("game.apk").await;
 
-    assert_eq!((&again["status"], &again["upload_token"]), (&json!("uploading"), &begun["upload_token"]));
+    assert_eq!((&again["status"], &again["upload_token"]), (&json!("uploading"), &started["upload_token"]));
 
-    fixture.wait_for_pending_parts(3).await;
-    fixture.service.release().await;
+    session.wait_for_pending_parts(3).await;
+    session.service.release().await;
 
-    let waiting = json!({"upload_token": begun["upload_token"], "wait": true});
-    let build = host.succeed("upload_build", waiting).await;
+    let waiting = json!({"upload_token": started["upload_token"], "wait": true});
+    let build = session.host.succeed("upload_build", waiting).await;
 
-    assert_eq!((&build["status"], fixture.puts().await.len()), (&json!("uploaded"), 3));
+    assert_eq!((&build["status"], session.puts().await.len()), (&json!("uploaded"), 3));
 
-    // What has ended is not joined.
-    fixture.service.heal().await;
-    let another = host.succeed("upload_build", json!({"path": "game.apk", "wait": true})).await;
+    // A call does not join an upload that has ended.
+    session.service.heal().await;
+    let another = session.host.succeed("upload_build", json!({"path": "game.apk", "wait": true})).await;
 
     assert_ne!(another["build_id"], build["build_id"]);
 }
 
 #[tokio::test]
 async fn a_different_request_for_the_same_file_is_another_upload() {
-    let (fixture, mut host) = short_wait_limit().await;
-    let begun = host.succeed("upload_build", json!({"path": "game.apk"})).await;
-    fixture.wait_for_pending_parts(3).await;
+    let mut session = open_with_short_wait_limit().await;
+    let started = session.upload("game.apk").await;
+    session.wait_for_pending_parts(3).await;
 
-    let other = host.succeed("upload_build", json!({"path": "game.apk", "name": "other"})).await;
+    let other = session.host.succeed("upload_build", json!({"path": "game.apk", "name": "other"})).await;
 
-    assert_ne!(other["upload_token"], begun["upload_token"]);
+    assert_ne!(other["upload_token"], started["upload_token"]);
 
-    fixture.wait_for_pending_parts(6).await;
-    fixture.service.release().await;
+    session.wait_for_pending_parts(6).await;
+    session.service.release().await;
 
-    for one in [begun, other] {
+    for one in [started, other] {
         let waiting = json!({"upload_token": one["upload_token"], "wait": true});
-        assert_eq!(host.succeed("upload_build", waiting).await["status"], "uploaded");
+        assert_eq!(session.host.succeed("upload_build", waiting).await["status"], "uploaded");
     }
 }
 
 #[tokio::test]
 async fn the_upload_continues_while_another_caller_waits_for_it() {
-    let (fixture, mut host) = short_wait_limit().await;
+    let mut session = open_with_short_wait_limit().await;
     let arguments = json!({"path": "game.apk", "wait": true});
-    let first = host.start("tools/call", json!({"name": "upload_build", "arguments": arguments})).await;
+    let first = session.start_upload(arguments).await;
 
-    fixture.wait_for_pending_parts(3).await;
-    let joined = host.succeed("upload_build", json!({"path": "game.apk"})).await;
+    session.wait_for_pending_parts(3).await;
+    let joined = session.upload("game.apk").await;
     let waiting = json!({"upload_token": joined["upload_token"], "wait": true});
-    let other = host.start("tools/call", json!({"name": "upload_build", "arguments": waiting})).await;
+    let other = session.start_upload(waiting).await;
 
-    host.request("ping", Value::Null).await;
-    let cancelled = json!({"requestId": first, "reason": "enough"});
-    host.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})).await;
-    host.request("ping", Value::Null).await;
-    fixture.service.release().await;
+    session.host.request("ping", Value::Null).await;
+    session.cancel_request(first).await;
+    session.host.request("ping", Value::Null).await;
+    session.service.release().await;
 
-    assert_eq!(host.answer(other).await["result"]["structuredContent"]["status"], "uploaded");
+    assert_eq!(session.host.answer(other).await["result"]["structuredContent"]["status"], "uploaded");
 }

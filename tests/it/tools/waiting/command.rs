@@ -12,13 +12,13 @@ use tas_mcp::sandbox::{
 };
 
 use super::junit::{attribute, elements};
-use crate::support::{binary::told, service::Service};
+use crate::support::{binary::run_binary, service::Service};
 
 /// Runs the command. Returns the exit code, the JSON on standard output, and standard error.
 pub(super) async fn command(service: &Service, arguments: &[&str]) -> (Option<i32>, Value, String) {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let output = told(arguments, &variables, &[]).await;
+    let output = run_binary(arguments, &variables, &[]).await;
     let printed = serde_json::from_slice(&output.stdout).unwrap_or_default();
     (output.status.code(), printed, String::from_utf8(output.stderr).expect("UTF-8"))
 }
@@ -157,6 +157,7 @@ async fn a_device_without_a_started_run_is_a_failure() {
     let service = Service::start().await;
     finish_jobs_at_once(&service, 1, "SUCCESS").await;
 
+    // One of the two devices of the configuration starts no run.
     let (_directory, path) = report();
     let arguments = [
         "run",
@@ -195,7 +196,8 @@ async fn run_without_wait_only_starts() {
 async fn the_junit_file_contains_the_report_of_a_failed_step() {
     let service = Service::start().await;
     let (directory, path) = report();
-    std::fs::write(&path, "what was there before").unwrap();
+    // The command replaces an existing file.
+    std::fs::write(&path, "an earlier report").unwrap();
 
     let arguments =
         ["wait", "--test-plan-execution-id", EXECUTION_COMPLETED, "--junit", path.to_str().unwrap()];

@@ -4,13 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    call::gateway::Gateway,
     client::RETRY_POLICY,
     failure::Failure,
-    sandbox::{
-        keys,
-        seed::{JOB_PASSED, JOB_RUNNING},
-    },
+    sandbox::seed::{JOB_PASSED, JOB_RUNNING},
     service::result_kind::{ResultId, ResultKind},
     tools::{
         caller::CallerContext,
@@ -18,23 +14,25 @@ use tas_mcp::{
     },
 };
 
-use super::{Scene, TOOL, open};
+use super::TOOL;
+use crate::support::fixture::{Fixture, Session};
 
 /// Makes `polls` polls of a job fail, with all their retries.
-async fn fail_polls(scene: &Scene, polls: u32, status: u16) {
+async fn fail_polls(session: &Session, polls: u32, status: u16) {
+    // Each poll repeats its request. All of the repetitions must fail too.
     let fault = json!({
         "operation": "get_job", "status": status, "headers": {"retry-after": "0"}, "times": polls * RETRY_POLICY.attempts,
     });
-    scene.service.fault(fault).await;
+    session.service.fault(fault).await;
 }
 
 #[tokio::test]
 async fn a_failed_poll_does_not_end_the_wait() {
     for status in [503, 429] {
         for polls in [1, 4] {
-            let mut scene = open().await;
-            fail_polls(&scene, polls, status).await;
-            let end = scene.wait(json!({"job_id": JOB_PASSED})).await;
+            let mut session = Fixture::new().simulated_time().open().await;
+            fail_polls(&session, polls, status).await;
+            let end = session.wait(json!({"job_id": JOB_PASSED})).await;
             assert_eq!((&end["status"], &end["polls"]), (&json!("completed"), &json!(polls + 1)));
             assert_eq!(end["last_failure"], Value::Null);
         }
@@ -42,10 +40,8 @@ async fn a_failed_poll_does_not_end_the_wait() {
 }
 
 /// Waits with a time limit of two hours and `interval` seconds between polls.
-async fn long_wait(scene: &Scene, job: &str, interval: u64) -> Result<Completion, Failure> {
-    let gateway =
-        Gateway::new(scene.service.settings(keys::DEMO, &[]).tools_config().map(|config| config.call))
-            .with_clock(scene.clock.clone());
+async fn long_wait(session: &Session, job: &str, interval: u64) -> Result<Completion, Failure> {
+    let dispatcher = session.dispatcher();
     let wait = Wait {
         target: WaitTarget::Single(ResultId::new(ResultKind::Job, job)),
         expected_jobs: Vec::new(),
@@ -54,25 +50,25 @@ async fn long_wait(scene: &Scene, job: &str, interval: u64) -> Result<Completion
         interval: Some(Duration::from_secs(interval)),
     };
 
-    wait.run(&gateway, &CallerContext::silent()).await
+    wait.run(dispatcher.gateway(), &CallerContext::silent()).await
 }
 
 /// A service that restarts is available again after a while.
 #[tokio::test]
 async fn a_long_wait_continues_after_a_short_outage() {
-    let scene = open().await;
-    fail_polls(&scene, 12, 503).await;
-    let end = long_wait(&scene, JOB_PASSED, 10).await.expect("an end");
+    let session = Fixture::new().simulated_time().open().await;
+    fail_polls(&session, 12, 503).await;
+    let end = long_wait(&session, JOB_PASSED, 10).await.expect("an end");
     assert_eq!((end.status, end.polls, end.last_failure), (WaitStatus::Completed, 13, None));
 }
 
 #[tokio::test]
 async fn five_failed_polls_over_two_minutes_end_the_wait() {
     for (interval, polls) in [(10, 13), (30, 5), (60, 5)] {
-        let scene = open().await;
-        fail_polls(&scene, 100, 503).await;
+        let session = Fixture::new().simulated_time().open().await;
+        fail_polls(&session, 100, 503).await;
 
-        let error = json!(long_wait(&scene, JOB_PASSED, interval).await.expect_err("an outage"));
+        let error = json!(long_wait(&session, JOB_PASSED, interval).await.expect_err("an outage"));
 
         assert_eq!(
             (&error["code"], &error["details"]["polls"]),
@@ -89,21 +85,22 @@ async fn five_failed_polls_over_two_minutes_end_the_wait() {
 
 #[tokio::test]
 async fn a_short_wait_polls_until_its_timeout() {
-    let mut scene = open().await;
-    fail_polls(&scene, 100, 503).await;
+    let mut session = Fixture::new().simulated_time().open().await;
+    fail_polls(&session, 100, 503).await;
     let arguments = json!({"job_id": JOB_PASSED, "poll_interval_seconds": 5});
-    let error = scene.host.fail(TOOL, arguments).await;
+    let error = session.host.fail(TOOL, arguments).await;
     assert_eq!((&error["code"], &error["details"]["polls"]), (&json!("service_unavailable"), &json!(9)));
     assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("call again")));
 }
 
 #[tokio::test]
 async fn the_failure_contains_what_is_known() {
-    let scene = open().await;
-    scene.service.fault(json!({"operation": "get_job", "headers": {"x-note": "seen"}, "times": 1})).await;
-    fail_polls(&scene, 100, 503).await;
+    let session = Fixture::new().simulated_time().open().await;
+    // A fault without a status keeps the answer of the sandbox: the first poll succeeds.
+    session.service.fault(json!({"operation": "get_job", "headers": {"x-note": "seen"}, "times": 1})).await;
+    fail_polls(&session, 100, 503).await;
 
-    let error = json!(long_wait(&scene, JOB_RUNNING, 30).await.expect_err("an outage"));
+    let error = json!(long_wait(&session, JOB_RUNNING, 30).await.expect_err("an outage"));
 
     assert_eq!(error["details"]["polls"], 6);
 
@@ -115,26 +112,26 @@ async fn the_failure_contains_what_is_known() {
 
 #[tokio::test]
 async fn a_successful_poll_resets_the_failure_count() {
-    let mut scene = open().await;
+    let mut session = Fixture::new().simulated_time().open().await;
     for _ in 0..3 {
-        fail_polls(&scene, 2, 503).await;
-        scene.service.fault(json!({"operation": "get_job", "headers": {"x-note": "seen"}})).await;
+        fail_polls(&session, 2, 503).await;
+        session.service.fault(json!({"operation": "get_job", "headers": {"x-note": "seen"}})).await;
     }
 
     let arguments = json!({"job_id": JOB_RUNNING, "timeout_seconds": 40, "poll_interval_seconds": 4});
-    let end = scene.wait(arguments).await;
+    let end = session.wait(arguments).await;
 
     assert_eq!((&end["status"], &end["polls"]), (&json!("timed_out"), &json!(11)));
 }
 
 #[tokio::test]
 async fn a_failed_last_poll_is_reported() {
-    let mut scene = open().await;
-    scene.service.fault(json!({"operation": "get_job", "headers": {"x-note": "seen"}})).await;
-    fail_polls(&scene, 1, 503).await;
+    let mut session = Fixture::new().simulated_time().open().await;
+    session.service.fault(json!({"operation": "get_job", "headers": {"x-note": "seen"}})).await;
+    fail_polls(&session, 1, 503).await;
 
     let arguments = json!({"job_id": JOB_RUNNING, "timeout_seconds": 1});
-    let end = scene.wait(arguments).await;
+    let end = session.wait(arguments).await;
 
     assert_eq!((&end["status"], &end["last_status"]), (&json!("timed_out"), &json!("RUNNING")));
     assert!(end["last_failure"].as_str().is_some_and(|said| said.contains("503")), "{end}");
@@ -143,25 +140,25 @@ async fn a_failed_last_poll_is_reported() {
 #[tokio::test]
 async fn a_permanent_failure_ends_the_wait_at_once() {
     for (status, code) in [(401, "unauthenticated"), (403, "permission_denied"), (404, "not_found")] {
-        let mut scene = open().await;
-        fail_polls(&scene, 1, status).await;
-        let error = scene.host.fail(TOOL, json!({"job_id": JOB_PASSED})).await;
+        let mut session = Fixture::new().simulated_time().open().await;
+        fail_polls(&session, 1, status).await;
+        let error = session.host.fail(TOOL, json!({"job_id": JOB_PASSED})).await;
         assert_eq!((&error["code"], &error["details"]["polls"]), (&json!(code), &json!(1)));
-        assert!(scene.clock.pauses().is_empty());
+        assert!(session.clock.pauses().is_empty());
     }
 }
 
 /// A requested pause that is longer than a call is kept between polls.
 #[tokio::test]
 async fn a_requested_pause_is_kept() {
-    let mut scene = open().await;
-    scene
+    let mut session = Fixture::new().simulated_time().open().await;
+    session
         .service
         .fault(json!({"operation": "get_job", "status": 429, "headers": {"retry-after": "60"}}))
         .await;
 
-    let (end, _) = scene.watch(json!({"job_id": JOB_PASSED, "timeout_seconds": 600})).await;
+    let (end, _) = session.wait_with_progress(json!({"job_id": JOB_PASSED, "timeout_seconds": 600})).await;
 
     assert_eq!((&end["polls"], &end["elapsed_seconds"]), (&json!(2), &json!(60.0)));
-    assert_eq!(scene.clock.pauses().iter().sum::<Duration>(), Duration::from_secs(60));
+    assert_eq!(session.clock.pauses().iter().sum::<Duration>(), Duration::from_secs(60));
 }

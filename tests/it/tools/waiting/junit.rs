@@ -28,6 +28,7 @@ pub(super) fn elements(xml: &str) -> Vec<Element> {
                 });
                 found.push((element.name().as_ref().to_owned(), attributes.collect(), String::new()));
             }
+            // Text between elements is indentation.
             Event::Text(text) if is_inside => found.last_mut().expect("an element").2.push_str(text),
             Event::GeneralRef(entity) if is_inside => {
                 let text = format!("&{};", &**entity);
@@ -51,6 +52,7 @@ pub(super) fn attribute<'a>(element: &'a Element, name: &str) -> &'a str {
     element.1.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
 }
 
+/// Returns the result of a job.
 fn item(result: &str) -> ResultItem {
     let item = json!({
         "job_id": "j", "run_id": "r", "test_name": "Pause and resume", "platform": "Pixel 8", "status": "COMPLETED",
@@ -59,6 +61,7 @@ fn item(result: &str) -> ResultItem {
     serde_json::from_value(item).expect("an item")
 }
 
+/// Returns the record of a run with three steps.
 fn run(result: &str, report: &str) -> Value {
     let step = |number: u32, result: &str, report: &str| {
         json!({
@@ -77,9 +80,10 @@ fn run(result: &str, report: &str) -> Value {
     })
 }
 
+/// Returns the elements of a document with one case.
 fn render_single(result: &str, report: &str) -> Vec<Element> {
     let case = Case::new(&item(result), Some(&run(result, report)), "Smoke");
-    elements(&render_document("Smoke", &[case]).expect("a render_document"))
+    elements(&render_document("Smoke", &[case]).expect("a document"))
 }
 
 #[test]
@@ -233,8 +237,10 @@ fn a_number_that_a_test_name_contains_is_not_used_again() {
             let item = json!({"job_id": "j", "test_name": name, "status": "COMPLETED", "result": "SUCCESS"});
             Case::new(&serde_json::from_value(item).expect("an item"), None, "p")
         });
+
         let found = elements(&render_document("p", &cases).unwrap());
         let cases = found.iter().filter(|(name, ..)| name == "testcase");
+
         assert_eq!(cases.map(|one| attribute(one, "name")).collect::<Vec<_>>(), expected);
     }
 }

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tas_mcp::{mcp::Server, sandbox::keys, tools::dispatcher::Dispatcher};
 
 use super::TOOL;
-use crate::support::{host::Host, stub::Stub, time::Simulated};
+use crate::support::{fixture::Fixture, stub::Stub};
 
 /// Number of jobs of the service, and number of the newest jobs that are waited for.
 const ALL: usize = 500;
@@ -38,11 +37,11 @@ fn answer(jobs: &[Value], target: &str) -> Value {
     let has_test = |job: &&Value| test.is_none_or(|test| job["multiplayer_test_id"] == test);
     let listed: Vec<_> = jobs.iter().filter(has_test).collect();
     let page: usize = argument(target, "page").and_then(|page| page.parse().ok()).unwrap_or_default();
-    let shown: Vec<_> = listed.iter().skip(page * 100).take(100).collect();
+    let data: Vec<_> = listed.iter().skip(page * 100).take(100).collect();
     let (count, pages) = (listed.len(), listed.len().div_ceil(100));
     let pagination = json!({"page": page, "page_size": 100, "total_count": count, "total_pages": pages});
 
-    json!({"data": shown, "pagination": pagination})
+    json!({"data": data, "pagination": pagination})
 }
 
 /// Returns the numbers of polls and requests of a wait for jobs of `tests` tests.
@@ -53,25 +52,19 @@ async fn count_requests(tests: usize) -> (u64, usize) {
         async move { (200, answer(&jobs, &target)) }
     })
     .await;
-    let settings = stub.settings(keys::DEMO, &[]);
-    let mut host = Host::to(Server::new(
-        Dispatcher::new(settings.tools_config()).with_clock(Simulated::alone()),
-        &settings,
-    ));
-
-    host.initialize("2025-11-25").await;
+    let mut session = Fixture::new().simulated_time_alone().open_with(stub).await;
     let wanted: Vec<_> = (ALL - WANTED..ALL).map(id).collect();
     let arguments = json!({"job_ids": wanted, "timeout_seconds": 10, "poll_interval_seconds": 2});
-    let end = host.succeed(TOOL, arguments).await;
+    let end = session.host.succeed(TOOL, arguments).await;
 
     assert_eq!((&end["total"], &end["status"]), (&json!(WANTED), &json!("timed_out")));
-    (end["polls"].as_u64().expect("a number"), stub.requests().len())
+    (end["polls"].as_u64().expect("a number"), session.service.requests().len())
 }
 
 #[tokio::test]
 async fn old_jobs_of_other_tests_do_not_hide_the_jobs_of_one_test() {
     let (polls, requests) = count_requests(1).await;
-    assert_eq!((polls, requests), (6, 7), "the first job, then a list a look");
+    assert_eq!((polls, requests), (6, 7), "the first job, then one list in each poll");
 }
 
 /// The unfiltered list contains none of the wanted jobs. Each job is read once, then one list is read per test.

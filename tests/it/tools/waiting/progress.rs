@@ -1,13 +1,12 @@
 //! Progress notifications.
 
 use std::{
-    sync::{Arc, Mutex, atomic::Ordering},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    call::gateway::Gateway,
     clock::Clock,
     sandbox::{
         keys,
@@ -21,34 +20,27 @@ use tas_mcp::{
 };
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
-use super::{TOOL, open};
-use crate::support::{binary::binary, service::Service, time::Simulated};
+use super::TOOL;
+use crate::support::{binary::binary, fixture::Fixture, service::Service, time::SimulatedClock};
 
 /// Records the progress with its time.
 #[derive(Debug)]
-struct Diary {
-    clock: Arc<Simulated>,
+struct ProgressLog {
+    clock: Arc<SimulatedClock>,
     entries: Mutex<Vec<(Duration, u64, u64, String)>>,
 }
 
-impl ProgressSink for Diary {
-    fn report(&self, done: u64, total: u64, told: &str) {
-        self.entries.lock().expect("no test panics here").push((
-            self.clock.now(),
-            done,
-            total,
-            told.to_owned(),
-        ));
+impl ProgressSink for ProgressLog {
+    fn report(&self, done: u64, total: u64, message: &str) {
+        let entry = (self.clock.now(), done, total, message.to_owned());
+        self.entries.lock().expect("no test panics here").push(entry);
     }
 }
 
 #[tokio::test]
 async fn progress_is_reported_every_five_seconds_and_never_decreases() {
-    let service = Arc::new(Service::start().await);
-    let clock = Simulated::of(&service);
-    let gateway = Gateway::new(service.settings(keys::DEMO, &[]).tools_config().map(|config| config.call))
-        .with_clock(clock.clone());
-    let diary = Arc::new(Diary { clock, entries: Mutex::default() });
+    let session = Fixture::new().simulated_time().open().await;
+    let log = Arc::new(ProgressLog { clock: session.clock.clone(), entries: Mutex::default() });
     let wait = Wait {
         target: WaitTarget::Single(ResultId::new(ResultKind::Execution, EXECUTION_IN_PROGRESS)),
         expected_jobs: Vec::new(),
@@ -57,11 +49,10 @@ async fn progress_is_reported_every_five_seconds_and_never_decreases() {
         interval: Some(Duration::from_secs(32)),
     };
 
-    let end = wait
-        .run(&gateway, &CallerContext { progress: diary.clone(), ..CallerContext::silent() })
-        .await
-        .unwrap();
-    let entries = diary.entries.lock().unwrap();
+    let caller = CallerContext { progress: log.clone(), ..CallerContext::silent() };
+
+    let end = wait.run(session.dispatcher().gateway(), &caller).await.unwrap();
+    let entries = log.entries.lock().unwrap();
 
     assert_eq!(entries[0].0, Duration::ZERO);
     for pair in entries.windows(2) {
@@ -79,15 +70,9 @@ async fn progress_is_reported_every_five_seconds_and_never_decreases() {
 /// Before the first answer, the progress only says that the status is read.
 #[tokio::test]
 async fn progress_is_reported_during_a_slow_first_poll() {
-    let service = Arc::new(Service::start().await);
-    service.fault(json!({"operation": "get_job", "delay_ms": 3_600_000, "times": 100})).await;
-
-    let clock = Simulated::of(&service);
-    clock.is_slow.store(true, Ordering::Relaxed);
-
-    let gateway = Gateway::new(service.settings(keys::DEMO, &[]).tools_config().map(|config| config.call))
-        .with_clock(clock.clone());
-    let diary = Arc::new(Diary { clock, entries: Mutex::default() });
+    let no_answer = json!({"operation": "get_job", "delay_ms": 3_600_000, "times": 100});
+    let session = Fixture::new().fault(no_answer).simulated_time().open().await;
+    let log = Arc::new(ProgressLog { clock: session.clock.clone(), entries: Mutex::default() });
     let wait = Wait {
         target: WaitTarget::Jobs(vec![JOB_RUNNING.to_owned(), JOB_QUEUED.to_owned()]),
         expected_jobs: Vec::new(),
@@ -96,39 +81,43 @@ async fn progress_is_reported_during_a_slow_first_poll() {
         interval: None,
     };
 
-    wait.run(&gateway, &CallerContext { progress: diary.clone(), ..CallerContext::silent() })
-        .await
-        .expect_err("no look");
-    let first = diary.entries.lock().unwrap()[0].clone();
+    let caller = CallerContext { progress: log.clone(), ..CallerContext::silent() };
+
+    session.clock.set_time_limits_expire(true);
+    wait.run(session.dispatcher().gateway(), &caller).await.expect_err("no poll");
+    let first = log.entries.lock().unwrap()[0].clone();
 
     assert_eq!(first, (Duration::from_secs(4), 0, 2, "reading the status".to_owned()));
 }
 
 #[tokio::test]
 async fn progress_names_the_running_tests() {
-    let mut scene = open().await;
+    let mut session = Fixture::new().simulated_time().open().await;
     let jobs = json!({"job_ids": [JOB_RUNNING, JOB_PASSED, JOB_QUEUED], "timeout_seconds": 40});
-    let (_, told) = scene.watch(jobs).await;
+    let (_, notifications) = session.wait_with_progress(jobs).await;
     let first = json!({
         "progressToken": "t", "progress": 1.0, "total": 3.0,
         "message": "1 of 3 finished; running: Beat the Cinder Golem; 1 queued",
     });
 
-    assert_eq!(told[0], first);
-    assert!(told.len() >= 8, "{}", told.len());
+    assert_eq!(notifications[0], first);
+    assert!(notifications.len() >= 8, "{}", notifications.len());
 
-    let done: Vec<_> = told.iter().map(|one| one["progress"].as_f64().unwrap()).collect();
+    let done: Vec<_> = notifications.iter().map(|one| one["progress"].as_f64().unwrap()).collect();
 
-    assert!(done.windows(2).all(|pair| pair[0] < pair[1]), "the protocol wants it to grow: {done:?}");
+    assert!(
+        done.windows(2).all(|pair| pair[0] < pair[1]),
+        "the protocol requires increasing values: {done:?}"
+    );
     assert!(done.iter().all(|done| (1.0..1.1).contains(done)), "{done:?}");
 }
 
 #[tokio::test]
 async fn a_caller_without_a_progress_token_gets_no_progress() {
-    let mut scene = open().await;
+    let mut session = Fixture::new().simulated_time().open().await;
     let id =
-        scene.host.start("tools/call", json!({"name": TOOL, "arguments": {"job_id": JOB_RUNNING}})).await;
-    assert_eq!(scene.host.receive().await["id"], id);
+        session.host.start("tools/call", json!({"name": TOOL, "arguments": {"job_id": JOB_RUNNING}})).await;
+    assert_eq!(session.host.receive().await["id"], id);
 }
 
 /// The built binary sends progress during the call.
@@ -146,14 +135,14 @@ async fn the_binary_reports_progress_during_the_call() {
         "name": TOOL, "arguments": {"job_id": JOB_RUNNING, "timeout_seconds": 7_200}, "_meta": {"progressToken": 7}}});
 
     input.write_all(format!("{initialize}\n{call}\n").as_bytes()).await.expect("the server reads");
-    let mut told = 0;
+    let mut notifications = 0;
 
     loop {
         let line = lines.next_line().await.expect("a line").expect("the server is there");
         let message: Value = serde_json::from_str(&line).expect("JSON");
 
         if message["method"] == "notifications/progress" {
-            told += 1;
+            notifications += 1;
             // The job ends during the wait.
             service.advance(3_600.0);
         }
@@ -164,5 +153,5 @@ async fn the_binary_reports_progress_during_the_call() {
         }
     }
 
-    assert!(told > 0);
+    assert!(notifications > 0);
 }

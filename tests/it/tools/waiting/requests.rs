@@ -6,35 +6,36 @@ use tas_mcp::sandbox::{
     seed::{CONFIG_PHONES, PLAN_SMOKE, TEST_DISCOVERY, TEST_ERRORS, TEST_FAILS, TEST_FLAKY, TEST_PASSES},
 };
 
-use super::{Scene, open, open_with};
+use crate::support::fixture::{Fixture, Session};
 
 /// Starts fifty jobs of five tests. Ten of them run for more than ten minutes.
-async fn start_fifty_jobs(scene: &mut Scene) -> Vec<Value> {
+async fn start_fifty_jobs(session: &mut Session) -> Vec<Value> {
     let mut jobs = Vec::new();
     for (test, retries) in
         [(TEST_PASSES, 0), (TEST_FAILS, 0), (TEST_FLAKY, 2), (TEST_DISCOVERY, 0), (TEST_ERRORS, 10)]
     {
-        jobs.extend(scene.start(test, retries, 10).await);
+        jobs.extend(session.start_jobs(test, retries, 10).await);
     }
 
     jobs
 }
 
 /// Returns the numbers of requests and polls of a wait of ten minutes, and its result.
-async fn count_requests(scene: &mut Scene, arguments: Value) -> (usize, u64, Value) {
-    let before = scene.service.requests().await.len();
-    let (end, _) = scene.watch(arguments).await;
+async fn count_requests(session: &mut Session, arguments: Value) -> (usize, u64, Value) {
+    let before = session.service.requests().await.len();
+    let (end, _) = session.wait_with_progress(arguments).await;
     let polls = end["polls"].as_u64().expect("a number");
-    (scene.service.requests().await.len() - before, polls, end)
+    (session.service.requests().await.len() - before, polls, end)
 }
 
 #[tokio::test]
 async fn fifty_jobs_take_about_one_request_per_poll() {
     for key in [keys::DEMO, keys::ORGANIZATION] {
-        let mut scene = open_with(key, &[("TAS_PROJECTS", "demo")]).await;
-        let jobs = start_fifty_jobs(&mut scene).await;
+        let mut session =
+            Fixture::new().key(key).variables(&[("TAS_PROJECTS", "demo")]).simulated_time().open().await;
+        let jobs = start_fifty_jobs(&mut session).await;
         let (requests, polls, end) =
-            count_requests(&mut scene, json!({"job_ids": jobs, "timeout_seconds": 600})).await;
+            count_requests(&mut session, json!({"job_ids": jobs, "timeout_seconds": 600})).await;
         assert_eq!((&end["status"], &end["finished"]), (&json!("timed_out"), &json!(40)));
         println!("50 jobs, 600 s: {requests} requests, {polls} polls; one per job and poll: {}", 50 * polls);
         assert!(requests as u64 <= polls + 3, "{requests} requests in {polls} polls");
@@ -44,9 +45,9 @@ async fn fifty_jobs_take_about_one_request_per_poll() {
 
 #[tokio::test]
 async fn fifty_jobs_fit_into_one_reply() {
-    let mut scene = open().await;
-    let jobs = start_fifty_jobs(&mut scene).await;
-    let (end, _) = scene.watch(json!({"job_ids": jobs, "timeout_seconds": 7_200})).await;
+    let mut session = Fixture::new().simulated_time().open().await;
+    let jobs = start_fifty_jobs(&mut session).await;
+    let (end, _) = session.wait_with_progress(json!({"job_ids": jobs, "timeout_seconds": 7_200})).await;
 
     assert_eq!(end["truncated"], Value::Null);
 
@@ -59,14 +60,14 @@ async fn fifty_jobs_fit_into_one_reply() {
 
 #[tokio::test]
 async fn two_jobs_are_read_individually() {
-    let mut scene = open().await;
-    let jobs = scene.start(TEST_ERRORS, 10, 2).await;
-    let before = scene.service.requests().await.len();
-    let end = scene.wait(json!({"job_ids": jobs, "timeout_seconds": 1})).await;
+    let mut session = Fixture::new().simulated_time().open().await;
+    let jobs = session.start_jobs(TEST_ERRORS, 10, 2).await;
+    let before = session.service.requests().await.len();
+    let end = session.wait(json!({"job_ids": jobs, "timeout_seconds": 1})).await;
 
     assert_eq!(end["polls"], 2);
 
-    let requests = scene.service.requests().await;
+    let requests = session.service.requests().await;
 
     assert!(requests[before..].iter().all(|line| line.starts_with("GET /jobs/")), "{requests:?}");
 }
@@ -74,15 +75,15 @@ async fn two_jobs_are_read_individually() {
 /// Jobs that are not on the first pages are read individually from then on.
 #[tokio::test]
 async fn an_unproductive_list_is_not_read_again() {
-    let mut scene = open().await;
-    let jobs = scene.start(TEST_ERRORS, 10, 5).await;
+    let mut session = Fixture::new().simulated_time().open().await;
+    let jobs = session.start_jobs(TEST_ERRORS, 10, 5).await;
     let empty =
         json!({"data": [], "pagination": {"page": 0, "page_size": 100, "total_count": 0, "total_pages": 0}});
 
-    scene.service.fault(json!({"operation": "list_jobs", "body": empty, "times": 100})).await;
-    let before = scene.service.requests().await.len();
-    let end = scene.wait(json!({"job_ids": jobs})).await;
-    let requests = scene.service.requests().await;
+    session.service.fault(json!({"operation": "list_jobs", "body": empty, "times": 100})).await;
+    let before = session.service.requests().await.len();
+    let end = session.wait(json!({"job_ids": jobs})).await;
+    let requests = session.service.requests().await;
     let lists = requests[before..].iter().filter(|line| line.contains("/jobs?")).count();
 
     // One list with the filter of the first job's test, and one without a filter.
@@ -91,12 +92,12 @@ async fn an_unproductive_list_is_not_read_again() {
 
 #[tokio::test]
 async fn an_execution_takes_two_requests_per_poll() {
-    let mut scene = open().await;
+    let mut session = Fixture::new().simulated_time().open().await;
     let start = json!({"test_plan_id": PLAN_SMOKE, "deployment_config_id": CONFIG_PHONES});
-    let started = scene.host.succeed("start_test_plan_run", start).await;
+    let started = session.host.succeed("start_test_plan_run", start).await;
     let arguments =
         json!({"test_plan_execution_id": started["test_plan_execution_id"], "timeout_seconds": 600});
-    let (requests, polls, end) = count_requests(&mut scene, arguments).await;
+    let (requests, polls, end) = count_requests(&mut session, arguments).await;
 
     assert_eq!(end["status"], "completed");
     assert_eq!(requests as u64, 2 * polls);

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed::{EXECUTION_COMPLETED, JOB_PASSED, RUN_PASSED};
 
-use super::{TOOL, open};
+use super::TOOL;
+use crate::support::fixture::Fixture;
 
 #[tokio::test]
 async fn exactly_one_id_is_required() {
@@ -21,12 +22,12 @@ async fn exactly_one_id_is_required() {
         ),
     ];
 
-    let mut scene = open().await;
+    let mut session = Fixture::new().simulated_time().open().await;
     for (arguments, expected) in cases {
-        assert_eq!(scene.host.violations(TOOL, arguments).await, [expected]);
+        assert_eq!(session.host.violations(TOOL, arguments).await, [expected]);
     }
 
-    assert_eq!(scene.service.requests().await, [""; 0]);
+    assert_eq!(session.service.requests().await, [""; 0]);
 }
 
 #[tokio::test]
@@ -44,22 +45,22 @@ async fn values_outside_the_limits_are_rejected() {
         (json!({"run_id": ""}), "run_id: must not be empty"),
     ];
 
-    let mut scene = open().await;
+    let mut session = Fixture::new().simulated_time().open().await;
     for (arguments, expected) in cases {
-        assert_eq!(scene.host.violations(TOOL, arguments).await, [expected]);
+        assert_eq!(session.host.violations(TOOL, arguments).await, [expected]);
     }
 
-    assert_eq!(scene.service.requests().await, [""; 0]);
+    assert_eq!(session.service.requests().await, [""; 0]);
 }
 
 #[tokio::test]
 async fn values_at_the_limits_are_accepted() {
-    let mut scene = open().await;
+    let mut session = Fixture::new().simulated_time().open().await;
     let fifty: Vec<_> = (0..50).map(|_| JOB_PASSED).collect();
 
     for (timeout, interval) in [(1, 1), (7_200, 300)] {
         let arguments =
             json!({"job_ids": fifty, "timeout_seconds": timeout, "poll_interval_seconds": interval});
-        assert_eq!(scene.wait(arguments).await["status"], "completed");
+        assert_eq!(session.wait(arguments).await["status"], "completed");
     }
 }

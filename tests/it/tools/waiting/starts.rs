@@ -54,7 +54,7 @@ async fn a_job_that_only_the_start_names_counts() {
 
     let read = service.requests().await.into_iter().filter(|line| line.contains("/jobs/")).count();
 
-    assert_eq!(read, 1, "the list shows the other");
+    assert_eq!(read, 1, "the list contains the other job");
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn a_job_that_cannot_be_read_is_reported_and_not_passed() {
 
 #[tokio::test]
 async fn a_run_that_only_the_counts_miss_is_a_failure() {
-    for (told, missing) in [
+    for (counts, missing) in [
         (json!({"ok": false, "requested_count": 3, "started_count": 1, "failed_count": 2}), 2),
         (json!({"requested_count": 3, "successful_count": 1}), 2),
         (json!({"failed_count": 1}), 1),
@@ -92,16 +92,19 @@ async fn a_run_that_only_the_counts_miss_is_a_failure() {
         (json!({"ok": true, "requested_count": 1, "started_count": 1, "failed_count": 0}), 0),
     ] {
         let service = Service::start().await;
-        let mut answer = told.clone();
+        // The start names one job. The counts claim further runs.
+        let mut answer = counts.clone();
         answer["job_ids"] = json!([JOB_PASSED]);
+
         let (exit, _, said) = test(&service, 207, answer, &[]).await;
-        assert_eq!(exit, Some(if missing == 0 { 0 } else { 10 }), "{told}: {said}");
-        assert_eq!(said.matches("not started").count(), missing, "{told}: {said}");
-        assert!(said.contains(&format!("1 of {} passed", missing + 1)), "{told}: {said}");
+
+        assert_eq!(exit, Some(if missing == 0 { 0 } else { 10 }), "{counts}: {said}");
+        assert_eq!(said.matches("not started").count(), missing, "{counts}: {said}");
+        assert!(said.contains(&format!("1 of {} passed", missing + 1)), "{counts}: {said}");
     }
 }
 
-/// The older form contains everything in `data`.
+/// In the older form of an answer, `data` contains all fields.
 #[tokio::test]
 async fn the_execution_is_found_in_the_older_form_of_an_answer() {
     let service = Service::start().await;

@@ -10,12 +10,13 @@ use tas_mcp::sandbox::{
     },
 };
 
-use super::{TOOL, open, open_with, rows};
+use super::{TOOL, rows};
+use crate::support::fixture::Fixture;
 
 #[tokio::test]
 async fn a_job_ends_by_its_status() {
-    let mut scene = open().await;
-    let (end, _) = scene.watch(json!({"job_id": JOB_RUNNING, "timeout_seconds": 7_200})).await;
+    let mut session = Fixture::new().simulated_time().open().await;
+    let (end, _) = session.wait_with_progress(json!({"job_id": JOB_RUNNING, "timeout_seconds": 7_200})).await;
 
     assert_eq!([&end["status"], &end["target_type"], &end["target_id"]], ["completed", "job", JOB_RUNNING]);
     assert_eq!((&end["last_status"], &end["resource"]["status"]), (&json!("COMPLETED"), &json!("COMPLETED")));
@@ -26,8 +27,8 @@ async fn a_job_ends_by_its_status() {
 
 #[tokio::test]
 async fn a_run_ends_by_its_state() {
-    let mut scene = open().await;
-    let (end, _) = scene.watch(json!({"run_id": RUN_RUNNING, "timeout_seconds": 7_200})).await;
+    let mut session = Fixture::new().simulated_time().open().await;
+    let (end, _) = session.wait_with_progress(json!({"run_id": RUN_RUNNING, "timeout_seconds": 7_200})).await;
 
     assert_eq!([&end["status"], &end["target_type"], &end["target_id"]], ["completed", "run", RUN_RUNNING]);
     // The first attempt times out; its retry is another run.
@@ -41,9 +42,9 @@ async fn a_run_ends_by_its_state() {
 
 #[tokio::test]
 async fn an_execution_ends_with_its_last_job() {
-    let mut scene = open().await;
+    let mut session = Fixture::new().simulated_time().open().await;
     let arguments = json!({"test_plan_execution_id": EXECUTION_IN_PROGRESS, "timeout_seconds": 7_200});
-    let (end, _) = scene.watch(arguments).await;
+    let (end, _) = session.wait_with_progress(arguments).await;
     let target = [&end["status"], &end["target_type"], &end["target_id"]];
 
     assert_eq!(target, ["completed", "test_plan_execution", EXECUTION_IN_PROGRESS]);
@@ -63,10 +64,11 @@ async fn an_execution_ends_with_its_last_job() {
 
 #[tokio::test]
 async fn several_jobs_are_returned_once_in_the_order_of_the_request() {
-    let mut scene = open().await;
+    let mut session = Fixture::new().simulated_time().open().await;
+    // UUIDs are equal in either letter case, so that this is a repeated id.
     let upper = JOB_FAILED.to_uppercase();
     let jobs = [JOB_FAILED, JOB_RUNNING, JOB_PASSED, &upper];
-    let (end, _) = scene.watch(json!({"job_ids": jobs, "timeout_seconds": 7_200})).await;
+    let (end, _) = session.wait_with_progress(json!({"job_ids": jobs, "timeout_seconds": 7_200})).await;
     let expected = [[JOB_FAILED, "FAILED"], [JOB_RUNNING, "SUCCESS"], [JOB_PASSED, "SUCCESS"]];
 
     assert_eq!(rows(&end["items"], &["job_id", "result"]), expected);
@@ -80,17 +82,18 @@ async fn several_jobs_are_returned_once_in_the_order_of_the_request() {
 
 #[tokio::test]
 async fn statuses_are_accepted_in_either_letter_case() {
-    let mut scene = open_with(keys::ARENA, &[]).await;
-    let (run, _) = scene.watch(json!({"run_id": ARENA_RUN_RUNNING, "timeout_seconds": 7_200})).await;
+    let mut session = Fixture::new().key(keys::ARENA).simulated_time().open().await;
+    let (run, _) =
+        session.wait_with_progress(json!({"run_id": ARENA_RUN_RUNNING, "timeout_seconds": 7_200})).await;
 
     assert_eq!((&run["status"], &run["last_status"]), (&json!("completed"), &json!("completed")));
 
     let lower = json!({"job_id": ARENA_JOB_PASSED, "status": "completed", "runs": [
         {"multiplayer_run_id": "r", "state": "completed", "result": "success", "started_at": null},
     ]});
-    scene.service.fault(json!({"operation": "get_job", "body": lower})).await;
+    session.service.fault(json!({"operation": "get_job", "body": lower})).await;
 
-    let job = scene.wait(json!({"job_id": ARENA_JOB_PASSED})).await;
+    let job = session.wait(json!({"job_id": ARENA_JOB_PASSED})).await;
 
     assert_eq!((&job["verdicts"], &job["all_passed"]), (&json!({"SUCCESS": 1}), &json!(true)));
     assert_eq!(job["items"][0]["result"], "success", "as the service writes it");
@@ -99,34 +102,39 @@ async fn statuses_are_accepted_in_either_letter_case() {
 /// A service without the operation is asked for the list (supplement 5.2).
 #[tokio::test]
 async fn an_execution_that_cannot_be_read_is_found_in_the_list() {
-    let mut scene = open().await;
-    scene.service.fault(json!({"operation": "get_test_plan_execution", "status": 405, "times": 100})).await;
-    let end = scene.wait(json!({"test_plan_execution_id": EXECUTION_COMPLETED})).await;
+    let mut session = Fixture::new().simulated_time().open().await;
+    session.service.fault(json!({"operation": "get_test_plan_execution", "status": 405, "times": 100})).await;
+    let end = session.wait(json!({"test_plan_execution_id": EXECUTION_COMPLETED})).await;
     assert_eq!((&end["status"], &end["finished"]), (&json!("completed"), &json!(4)));
 }
 
 /// Without a list of jobs, the verdicts follow from the counts (supplement 5.1).
 #[tokio::test]
 async fn an_execution_without_a_list_of_jobs_is_described_by_its_counts() {
-    let mut scene = open().await;
-    scene.service.fault(json!({"operation": "list_jobs", "status": 404, "times": 100})).await;
-    let end = scene.wait(json!({"test_plan_execution_id": EXECUTION_COMPLETED})).await;
+    let mut session = Fixture::new().simulated_time().open().await;
+    session.service.fault(json!({"operation": "list_jobs", "status": 404, "times": 100})).await;
+    let end = session.wait(json!({"test_plan_execution_id": EXECUTION_COMPLETED})).await;
     assert_eq!(end["verdicts"], json!({"FAILED": 1, "SUCCESS": 3}));
     assert_eq!((&end["finished"], &end["total"], &end["items"]), (&json!(4), &json!(4), &json!([])));
 }
 
 #[tokio::test]
 async fn the_ids_decide_the_project_of_an_organization_key() {
-    let mut scene = open_with(keys::ORGANIZATION, &[("TAS_PROJECTS", "demo,arena")]).await;
+    let mut session = Fixture::new()
+        .key(keys::ORGANIZATION)
+        .variables(&[("TAS_PROJECTS", "demo,arena")])
+        .simulated_time()
+        .open()
+        .await;
     for arguments in [
         json!({"job_ids": [ARENA_JOB_PASSED, ARENA_JOB_FAILED, ARENA_JOB_RUNNING]}),
         json!({"test_plan_execution_id": ARENA_EXECUTION}),
     ] {
-        let end = scene.wait(arguments).await;
+        let end = session.wait(arguments).await;
         assert_eq!(end["verdicts"]["FAILED"], 1, "{end}");
     }
 
-    let lists: Vec<_> = scene.service.requests().await;
+    let lists: Vec<_> = session.service.requests().await;
     let lists: Vec<_> = lists.iter().filter(|line| line.contains("/jobs?")).collect();
 
     assert!(!lists.is_empty() && lists.iter().all(|line| line.contains("/project/arena/")), "{lists:?}");
@@ -134,7 +142,12 @@ async fn the_ids_decide_the_project_of_an_organization_key() {
 
 #[tokio::test]
 async fn ids_of_another_project_are_a_mismatch() {
-    let mut scene = open_with(keys::ORGANIZATION, &[("TAS_PROJECTS", "demo,arena")]).await;
+    let mut session = Fixture::new()
+        .key(keys::ORGANIZATION)
+        .variables(&[("TAS_PROJECTS", "demo,arena")])
+        .simulated_time()
+        .open()
+        .await;
     let cases = [
         json!({"project_id": "demo", "job_id": ARENA_JOB_PASSED}),
         json!({"project_id": "demo", "job_ids": [ARENA_JOB_PASSED, ARENA_JOB_FAILED, ARENA_JOB_RUNNING]}),
@@ -144,13 +157,19 @@ async fn ids_of_another_project_are_a_mismatch() {
     ];
 
     for arguments in cases {
-        let error = scene.host.fail(TOOL, arguments).await;
+        let error = session.host.fail(TOOL, arguments).await;
         assert_eq!(error["code"], "project_scope_mismatch", "{error}");
         let message = error["message"].as_str().expect("a text");
         assert!(message.contains("`demo`") && message.contains("`arena`"), "{message}");
     }
 
-    let error = open().await.host.fail(TOOL, json!({"project_id": "arena", "run_id": RUN_FAILED})).await;
+    let error = Fixture::new()
+        .simulated_time()
+        .open()
+        .await
+        .host
+        .fail(TOOL, json!({"project_id": "arena", "run_id": RUN_FAILED}))
+        .await;
 
     assert_eq!(error["code"], "project_scope_mismatch");
 }
@@ -164,22 +183,29 @@ async fn an_unknown_id_ends_the_wait_at_once() {
         json!({"run_id": "nowhere"}),
         json!({"test_plan_execution_id": nowhere}),
     ] {
-        let mut scene = open().await;
-        let error = scene.host.fail(TOOL, arguments.clone()).await;
+        let mut session = Fixture::new().simulated_time().open().await;
+        let error = session.host.fail(TOOL, arguments.clone()).await;
         assert_eq!(
             (&error["code"], &error["details"]["polls"]),
             (&json!("not_found"), &json!(1)),
             "{arguments}"
         );
-        assert!(scene.clock.pauses().is_empty());
+        assert!(session.clock.pauses().is_empty());
     }
 
     for jobs in [[JOB_RUNNING, nowhere], [nowhere, JOB_RUNNING]] {
-        let error = open().await.host.fail(TOOL, json!({"job_ids": jobs})).await;
+        let error =
+            Fixture::new().simulated_time().open().await.host.fail(TOOL, json!({"job_ids": jobs})).await;
         assert_eq!(error["details"]["job_id"], nowhere, "{jobs:?}");
     }
 
-    let error = open().await.host.fail(TOOL, json!({"job_ids": [JOB_RUNNING, nowhere]})).await;
+    let error = Fixture::new()
+        .simulated_time()
+        .open()
+        .await
+        .host
+        .fail(TOOL, json!({"job_ids": [JOB_RUNNING, nowhere]}))
+        .await;
     let known = &error["details"]["known"];
 
     assert_eq!((&known["items"][0]["status"], &known["status"]), (&json!("RUNNING"), &Value::Null));
@@ -187,7 +213,7 @@ async fn an_unknown_id_ends_the_wait_at_once() {
 
 #[tokio::test]
 async fn the_answer_contains_only_the_selected_fields() {
-    let mut scene = open().await;
-    let end = scene.wait(json!({"job_id": JOB_FAILED, "fields": ["verdicts", "items.run_id"]})).await;
+    let mut session = Fixture::new().simulated_time().open().await;
+    let end = session.wait(json!({"job_id": JOB_FAILED, "fields": ["verdicts", "items.run_id"]})).await;
     assert_eq!(end, json!({"verdicts": {"FAILED": 1}, "items": [{"run_id": RUN_FAILED}]}));
 }

@@ -5,14 +5,14 @@ use tas_mcp::sandbox::seed::{
     EXECUTION_COMPLETED, JOB_FLAKY, JOB_PASSED, JOB_REJECTED, JOB_STOPPED, RUN_TIMED_OUT,
 };
 
-use super::open;
+use crate::support::fixture::Fixture;
 
 /// Waits for a job with these runs.
 async fn wait_for_job_with_runs(runs: Value) -> Value {
-    let mut scene = open().await;
+    let mut session = Fixture::new().simulated_time().open().await;
     let job = json!({"job_id": JOB_PASSED, "status": "COMPLETED", "runs": runs});
-    scene.service.fault(json!({"operation": "get_job", "body": job})).await;
-    scene.wait(json!({"job_id": JOB_PASSED})).await
+    session.service.fault(json!({"operation": "get_job", "body": job})).await;
+    session.wait(json!({"job_id": JOB_PASSED})).await
 }
 
 fn run(id: &str, result: impl Into<Value>, started_at: Option<&str>) -> Value {
@@ -21,8 +21,8 @@ fn run(id: &str, result: impl Into<Value>, started_at: Option<&str>) -> Value {
 
 #[tokio::test]
 async fn the_attempt_that_was_started_last_decides() {
-    let mut scene = open().await;
-    let end = scene.wait(json!({"job_id": JOB_FLAKY})).await;
+    let mut session = Fixture::new().simulated_time().open().await;
+    let end = session.wait(json!({"job_id": JOB_FLAKY})).await;
     assert_eq!((&end["verdicts"], &end["items"][0]["attempts"]), (&json!({"SUCCESS": 1}), &json!(2)));
     assert_ne!(end["items"][0]["run_id"], RUN_TIMED_OUT);
     assert_eq!(end["resource"]["runs"][0]["multiplayer_run_id"], RUN_TIMED_OUT);
@@ -30,6 +30,7 @@ async fn the_attempt_that_was_started_last_decides() {
 
 #[tokio::test]
 async fn the_start_times_decide_and_not_the_order_of_the_list() {
+    // The times have different offsets from UTC and differ by one millisecond.
     let late = run("late", "SUCCESS", Some("2026-03-02T10:30:00+02:00"));
     let early = run("early", "ERROR", Some("2026-03-02T08:29:59.999Z"));
     let never = run("never", "STOPPED", None);
@@ -46,12 +47,12 @@ async fn the_start_times_decide_and_not_the_order_of_the_list() {
 
 #[tokio::test]
 async fn a_result_counts_only_when_the_job_is_completed() {
-    let mut scene = open().await;
+    let mut session = Fixture::new().simulated_time().open().await;
     let attempts = [run("one", "TIMEOUT", Some("2026-03-02T09:00:00Z"))];
     let job = json!({"job_id": JOB_PASSED, "status": "RUNNING", "runs": attempts});
 
-    scene.service.fault(json!({"operation": "get_job", "body": job, "times": 100})).await;
-    let end = scene.wait(json!({"job_id": JOB_PASSED, "timeout_seconds": 1})).await;
+    session.service.fault(json!({"operation": "get_job", "body": job, "times": 100})).await;
+    let end = session.wait(json!({"job_id": JOB_PASSED, "timeout_seconds": 1})).await;
 
     assert_eq!((&end["status"], &end["verdicts"]), (&json!("timed_out"), &json!({})));
     assert_eq!((&end["items"][0]["status"], &end["items"][0]["result"]), (&json!("RUNNING"), &Value::Null));
@@ -74,8 +75,8 @@ async fn only_success_counts_as_passed_and_unknown_results_are_unchanged() {
 
 #[tokio::test]
 async fn a_job_without_a_run_or_a_result_is_not_passed() {
-    let mut scene = open().await;
-    let end = scene.wait(json!({"job_id": JOB_REJECTED})).await;
+    let mut session = Fixture::new().simulated_time().open().await;
+    let end = session.wait(json!({"job_id": JOB_REJECTED})).await;
     assert_eq!((&end["verdicts"], &end["all_passed"]), (&json!({"no_run": 1}), &json!(false)));
     assert_eq!(end["items"][0]["reason"], "no_device_available");
     let end = wait_for_job_with_runs(json!([run("one", Value::Null, None)])).await;
@@ -84,8 +85,8 @@ async fn a_job_without_a_run_or_a_result_is_not_passed() {
 
 #[tokio::test]
 async fn a_stopped_job_ends_the_wait() {
-    let mut scene = open().await;
-    let end = scene.wait(json!({"job_id": JOB_STOPPED})).await;
+    let mut session = Fixture::new().simulated_time().open().await;
+    let end = session.wait(json!({"job_id": JOB_STOPPED})).await;
     assert_eq!(end["verdicts"], json!({"STOPPED": 1}));
 }
 
@@ -93,7 +94,7 @@ async fn a_stopped_job_ends_the_wait() {
 #[tokio::test]
 async fn tests_that_were_not_read_have_not_passed() {
     for (total, has_passed) in [(json!(2), true), (json!(3), false), (Value::Null, false)] {
-        let mut scene = open().await;
+        let mut session = Fixture::new().simulated_time().open().await;
         let mut execution =
             json!({"id": EXECUTION_COMPLETED, "status": "completed", "test_status": {"passed": 2}});
 
@@ -101,10 +102,10 @@ async fn tests_that_were_not_read_have_not_passed() {
             execution["total_tests"] = total;
         }
 
-        scene.service.fault(json!({"operation": "list_jobs", "status": 404})).await;
-        scene.service.fault(json!({"operation": "get_test_plan_execution", "body": execution})).await;
+        session.service.fault(json!({"operation": "list_jobs", "status": 404})).await;
+        session.service.fault(json!({"operation": "get_test_plan_execution", "body": execution})).await;
 
-        let end = scene.wait(json!({"test_plan_execution_id": EXECUTION_COMPLETED})).await;
+        let end = session.wait(json!({"test_plan_execution_id": EXECUTION_COMPLETED})).await;
 
         assert_eq!((&end["status"], &end["all_passed"]), (&json!("completed"), &json!(has_passed)), "{end}");
     }

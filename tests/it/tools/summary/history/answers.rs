@@ -9,16 +9,16 @@ impl History {
     pub(in crate::tools::summary) fn answer(&self, target: &str) -> (u16, Value) {
         let (path, query) = target.trim_start_matches("GET ").split_once('?').unwrap_or((target, ""));
         let path = path.trim_start_matches("GET ");
-        let asked = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(&format!("{name}=")));
-        let of = |list: &[Value], filters: &[(&str, &str)]| {
+        let parameter = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(&format!("{name}=")));
+        let filtered = |list: &[Value], filters: &[(&str, &str)]| {
             let fits = |record: &&Value| {
                 filters.iter().all(|(query, field)| {
-                    asked(query)
-                        .is_none_or(|asked| record.pointer(field).and_then(Value::as_str) == Some(asked))
+                    parameter(query)
+                        .is_none_or(|value| record.pointer(field).and_then(Value::as_str) == Some(value))
                 })
             };
             let found: Vec<_> = list.iter().filter(fits).cloned().collect();
-            Some(page(&found, asked("page").and_then(|page| page.parse().ok()).unwrap_or(0)))
+            Some(page(&found, parameter("page").and_then(|page| page.parse().ok()).unwrap_or(0)))
         };
 
         let with_id = |list: &[Value], name: &str, id: &str| list.iter().find(|one| one[name] == id).cloned();
@@ -26,10 +26,10 @@ impl History {
         let found = match parts.as_slice() {
             ["test-plan-executions"] => {
                 let newest_first: Vec<_> = self.executions.iter().rev().cloned().collect();
-                of(&newest_first, &[("test_plan_id", "/test_plan_id"), ("status", "/status")])
+                filtered(&newest_first, &[("test_plan_id", "/test_plan_id"), ("status", "/status")])
             }
             ["test-plan-executions", id] => with_id(&self.executions, "id", id),
-            ["jobs"] => of(
+            ["jobs"] => filtered(
                 &self.jobs,
                 &[
                     ("test_plan_execution_id", "/test_plan_execution_id"),
@@ -39,7 +39,7 @@ impl History {
             ["jobs", id] => with_id(&self.jobs, "job_id", id),
             ["runs"] => {
                 let runs: Vec<_> = self.runs.values().cloned().collect();
-                of(&runs, &[("multiplayer_test_id", "/test/id")])
+                filtered(&runs, &[("multiplayer_test_id", "/test/id")])
             }
             ["runs", id] => self.runs.get(*id).cloned(),
             ["runs", id, "bugs"] => self.bugs.get(*id).cloned(),
@@ -50,11 +50,12 @@ impl History {
     }
 }
 
+/// Returns a page of 100 records at most.
 pub(super) fn page(records: &[Value], page: usize) -> Value {
-    let shown: Vec<_> = records.iter().skip(page * 100).take(100).collect();
+    let data: Vec<_> = records.iter().skip(page * 100).take(100).collect();
     let pages = records.len().div_ceil(100);
     json!({
-        "data": shown,
+        "data": data,
         "pagination": {"page": page, "page_size": 100, "total_count": records.len(), "total_pages": pages},
     })
 }
