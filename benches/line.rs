@@ -14,6 +14,7 @@ const LINE: &[u8] = br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{
 const ROUNDS: usize = 21;
 const CALLS: u32 = 5_000;
 
+/// Returns the mean duration of a call of `work`.
 fn time(work: impl Fn()) -> Duration {
     let started = Instant::now();
     (0..CALLS).for_each(|_| work());
@@ -26,13 +27,14 @@ fn median(mut values: Vec<Duration>) -> Duration {
 }
 
 fn main() {
-    let ours = || drop(black_box(decode(black_box(LINE))));
+    let crate_decoder = || drop(black_box(decode(black_box(LINE))));
     let library = || drop(black_box(serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(black_box(LINE))));
-    let rounds = (0..ROUNDS).map(|_| (time(ours), time(library)));
-    let (ours, library): (Vec<_>, Vec<_>) = rounds.unzip();
-    let (ours, library) = (median(ours), median(library));
+    // Both decoders take turns, so that a change of the load of the machine affects both.
+    let rounds = (0..ROUNDS).map(|_| (time(crate_decoder), time(library)));
+    let (crate_decoder, library): (Vec<_>, Vec<_>) = rounds.unzip();
+    let (crate_decoder, library) = (median(crate_decoder), median(library));
     println!(
-        "decode tools/call: {ours:?}, the library {library:?}: {:.2}x",
-        ours.as_secs_f64() / library.as_secs_f64()
+        "decode tools/call: {crate_decoder:?}, the library {library:?}: {:.2}x",
+        crate_decoder.as_secs_f64() / library.as_secs_f64()
     );
 }

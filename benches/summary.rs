@@ -25,6 +25,7 @@ const LATENCY_MS: u64 = 20;
 /// The execution whose summary is measured.
 const EXECUTION: &str = "0000000e-0000-4000-8000-000000000000";
 
+/// Calls a tool, which must succeed.
 async fn call(dispatcher: &Dispatcher, tool: &str, arguments: Value) -> Value {
     let tool = catalog::find_tool(tool).expect("a tool");
     let arguments = arguments.as_object().cloned().unwrap_or_default();
@@ -135,9 +136,9 @@ fn answer(uri: &Uri, runs: usize, is_equal: bool) -> Value {
 
     let query = uri.query().unwrap_or_default();
     let page: usize = query.split('&').find_map(|pair| pair.strip_prefix("page=")).map_or(0, number);
-    let shown: Vec<_> = (page * 100..runs.min(page * 100 + 100)).map(|one| job(one, is_equal)).collect();
+    let data: Vec<_> = (page * 100..runs.min(page * 100 + 100)).map(|one| job(one, is_equal)).collect();
 
-    json!({"data": shown, "pagination": {"total_pages": runs.div_ceil(100)}})
+    json!({"data": data, "pagination": {"total_pages": runs.div_ceil(100)}})
 }
 
 /// Prints the length of the summary of this number of failed runs.
@@ -152,42 +153,56 @@ async fn measure(runs: usize, is_equal: bool) {
         call(&dispatcher(&base_url), "summarize_results", json!({"test_plan_execution_id": EXECUTION})).await;
 
     serving.abort();
-    let shown = summary.get("failures").and_then(Value::as_array).map_or(0, Vec::len);
-    let how = if is_equal { "all equal" } else { "all different" };
+    let entries = summary.get("failures").and_then(Value::as_array).map_or(0, Vec::len);
+    let kind = if is_equal { "all equal" } else { "all different" };
     println!(
-        "{runs} failed runs, {how}: {} characters, {shown} entries",
+        "{runs} failed runs, {kind}: {} characters, {entries} entries",
         summary.to_string().chars().count()
     );
 }
 
-async fn timed<T>(work: impl Future<Output = T>) -> (Duration, T) {
+/// Returns the duration and the output of `work`.
+async fn time<T>(work: impl Future<Output = T>) -> (Duration, T) {
     let started = Instant::now();
-    let done = work.await;
-    (started.elapsed(), done)
+    let output = work.await;
+    (started.elapsed(), output)
 }
 
 fn main() {
     drop(rustls::crypto::ring::default_provider().install_default());
+
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(async {
-        let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let options = Options { speed: 0.0, ..Options::default() };
-        let sandbox = sandbox::start(anywhere, options, None).await.expect("a free port");
-        let dispatcher = dispatcher(&sandbox.base_url());
-        let execution = execution(&sandbox, &dispatcher).await;
-        slow_down(&sandbox).await;
-        let arguments = json!({"test_plan_execution_id": execution});
-        let (summarized, summary) = timed(call(&dispatcher, "summarize_results", arguments)).await;
-        let (sequential, requests) = timed(read_sequentially(&dispatcher, &execution)).await;
-        println!(
-            "summarize {RUNS} failed runs at {LATENCY_MS} ms: {summarized:.1?}, {requests} requests in sequence {sequential:.1?}: {:.1}x; {} characters",
-            sequential.as_secs_f64() / summarized.as_secs_f64(),
-            summary.to_string().chars().count(),
-        );
-        for runs in [1, 50, 500] {
-            for is_equal in [false, true] {
-                measure(runs, is_equal).await;
-            }
+    runtime.block_on(compare_with_sequence());
+    runtime.block_on(measure_lengths());
+}
+
+/// Compares the time of a summary with the time of the same requests in sequence.
+async fn compare_with_sequence() {
+    let free_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let options = Options { speed: 0.0, ..Options::default() };
+    let sandbox = sandbox::start(free_port, options, None).await.expect("a free port");
+    let dispatcher = dispatcher(&sandbox.base_url());
+    let execution = execution(&sandbox, &dispatcher).await;
+
+    // From here on every request counts. The preparation needs no delay.
+    slow_down(&sandbox).await;
+
+    let arguments = json!({"test_plan_execution_id": execution});
+    let (summarized, summary) = time(call(&dispatcher, "summarize_results", arguments)).await;
+    let (sequential, requests) = time(read_sequentially(&dispatcher, &execution)).await;
+
+    println!(
+        "summarize {RUNS} failed runs at {LATENCY_MS} ms: {summarized:.1?}, {requests} requests in sequence {sequential:.1?}: {:.1}x; {} characters",
+        sequential.as_secs_f64() / summarized.as_secs_f64(),
+        summary.to_string().chars().count(),
+    );
+}
+
+/// Prints the lengths of summaries of several sizes.
+async fn measure_lengths() {
+    for runs in [1, 50, 500] {
+        for is_equal in [false, true] {
+            measure(runs, is_equal).await;
         }
-    });
+    }
 }

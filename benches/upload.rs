@@ -70,6 +70,7 @@ fn dispatcher(address: SocketAddr, directory: &Path) -> Dispatcher {
     Dispatcher::new(settings.tools_config())
 }
 
+/// Uploads the build with the tool.
 async fn upload_build(dispatcher: &Dispatcher, checksum: bool) -> Duration {
     let tool = catalog::find_tool("upload_build").expect("a tool");
     let arguments = json!({"path": "game.apk", "wait": true, "fill_details": false, "checksum": checksum});
@@ -81,6 +82,7 @@ async fn upload_build(dispatcher: &Dispatcher, checksum: bool) -> Duration {
     started.elapsed()
 }
 
+/// Uploads the parts with four concurrent PUTs and nothing else.
 async fn upload_plainly(client: &reqwest::Client, address: SocketAddr, file: &Path) -> Duration {
     let put = |number: u64| async move {
         let mut file = tokio::fs::File::open(file).await.expect("the file");
@@ -135,6 +137,7 @@ async fn compare(address: SocketAddr) {
     let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
     let [mut hashed, mut bare, mut floor] = [const { Vec::new() }; 3];
 
+    // The variants take turns, so that a change of the load of the machine affects all of them.
     for _ in 0..ROUNDS {
         floor.push(upload_plainly(&client, address, &file).await);
         bare.push(upload_build(&dispatcher, false).await);

@@ -37,6 +37,7 @@ async fn problems(settings: &Settings) -> Vec<[String; 3]> {
     listed.iter().map(|problem| ["setting", "origin", "problem"].map(|name| text(problem, name))).collect()
 }
 
+/// Returns usable settings with another value of one setting.
 fn good_but<'a>(name: &'a str, value: &'a str) -> Vec<(&'a str, &'a str)> {
     [&GOOD[..], &[(name, value)]].concat()
 }
@@ -133,7 +134,7 @@ async fn a_problem_names_the_valid_values() {
 
 #[tokio::test]
 async fn a_placeholder_that_the_host_did_not_replace_is_reported_as_such() {
-    for (name, value, shown) in [
+    for (name, value, placeholder) in [
         ("TAS_API_KEY", "${TAS_API_KEY}", "${TAS_API_KEY}"),
         ("TAS_API_KEY", "${input:tas-key}", "${input:tas-key}"),
         ("TAS_PROJECT_ID", "${env:PROJECT}", "${env:PROJECT}"),
@@ -142,13 +143,16 @@ async fn a_placeholder_that_the_host_did_not_replace_is_reported_as_such() {
         ("TAS_TOOLSETS", "runs,${MORE}", "${MORE}"),
     ] {
         let mut variables = good_but(name, value);
+        // The key file is only read without a key.
         if name == "TAS_API_KEY_FILE" {
             variables.retain(|(name, _)| *name != "TAS_API_KEY");
         }
+
         let problem = format!(
-            "still contains the placeholder `{shown}`, which the client that started this server did not replace"
+            "still contains the placeholder `{placeholder}`, which the client that started this server did not replace"
         );
         let expected = [name.to_owned(), format!("variable {name}"), problem];
+
         assert_eq!(problems(&settings(&variables)).await, [expected], "{name}={value}");
     }
 }

@@ -1,4 +1,4 @@
-//! What the subjects share.
+//! Fixtures and doubles that the tests share.
 
 pub(crate) mod binary;
 pub(crate) mod contract;

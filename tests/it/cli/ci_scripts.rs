@@ -47,10 +47,14 @@ fn a_check_without_its_tools_is_skipped_but_fails_in_ci() {
         ("junit", &[]),
         ("dependencies", &[]),
     ];
+
     for (script, commands) in cases {
         let (succeeded, output) = run(script, commands, "");
+
         assert!(succeeded && output.contains("skipped: "), "{script}, {commands:?}: {output}");
+
         let (succeeded, output) = run(script, commands, "true");
+
         assert!(!succeeded && output.contains("failed: "), "{script}, {commands:?}: {output}");
     }
 }

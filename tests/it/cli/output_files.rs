@@ -22,14 +22,14 @@ async fn run_with(
 ) -> (Option<i32>, String) {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let output = fs::File::create(directory.join("output")).expect("a file");
+    let file = fs::File::create(directory.join("output")).expect("a file");
     let mut command = binary(arguments, &variables);
 
-    command.current_dir(directory).stdin(input).stdout(Stdio::from(output));
+    command.current_dir(directory).stdin(input).stdout(Stdio::from(file));
     let child = command.spawn().expect("the binary starts");
-    let ended = child.wait_with_output().await.expect("an end");
+    let output = child.wait_with_output().await.expect("an end");
 
-    (ended.status.code(), String::from_utf8(ended.stderr).expect("UTF-8"))
+    (output.status.code(), String::from_utf8(output.stderr).expect("UTF-8"))
 }
 
 #[tokio::test]
@@ -106,8 +106,8 @@ async fn the_verdicts_are_printed_if_the_file_cannot_be_written() {
         let (code, errors) = run_with(&service, directory.path(), arguments, Stdio::from(full)).await;
         let output = fs::read_to_string(directory.path().join("output")).expect("the output");
         let printed: Value = serde_json::from_str(&output).expect("JSON");
-        let shown = printed.pointer(pointer).map(|shown| shown.to_string().replace('"', ""));
-        assert_eq!(shown.as_deref(), Some(value), "{arguments:?}: {printed}");
+        let printed_value = printed.pointer(pointer).map(|value| value.to_string().replace('"', ""));
+        assert_eq!(printed_value.as_deref(), Some(value), "{arguments:?}: {printed}");
         assert!(errors.contains(r#""code":"file_error""#) && errors.contains(FULL), "{errors}");
         assert_eq!(code, Some(expected), "{arguments:?}");
     }

@@ -2,19 +2,20 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use serde_json::{Value, json};
+
 use crate::support::{
     fixture::{Fixture, Session},
     host::Host,
     service::Service,
 };
-use serde_json::{Value, json};
 
 mod arguments;
 mod following;
 mod lists;
 
 /// Maximum number of waits for one start.
-const MOST_WAITS: usize = 100;
+const MAX_WAITS: usize = 100;
 
 /// A session in which prompts are followed. Time is simulated.
 struct PromptSession {
@@ -76,7 +77,7 @@ impl PromptSession {
 
     /// Makes a call, and repeats it while it times out. A failure must be one that the text mentions.
     async fn make_call(&mut self, text: &str, tool: &str, arguments: Value) -> Value {
-        for _ in 0..MOST_WAITS {
+        for _ in 0..MAX_WAITS {
             let result = self.host.call(tool, arguments.clone()).await;
             let answer = result["content"][0]["text"].as_str().expect("a text block");
             let answer: Value = serde_json::from_str(answer).expect("JSON");
@@ -90,7 +91,7 @@ impl PromptSession {
                 return answer;
             }
         }
-        panic!("{tool} is not over after {MOST_WAITS} waits");
+        panic!("{tool} is not over after {MAX_WAITS} waits");
     }
 
     /// Fills values from answers into the arguments. Returns the arguments once for each value.

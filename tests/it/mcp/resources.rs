@@ -32,6 +32,7 @@ impl Host {
             (&contents[0]["uri"], &contents[0]["mimeType"]),
             (&json!(uri), &json!("application/json"))
         );
+
         serde_json::from_str(contents[0]["text"].as_str().expect("a text")).expect("JSON")
     }
 

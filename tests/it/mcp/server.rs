@@ -1,4 +1,4 @@
-//! Calls of tools, seen by a host that sends raw JSON-RPC.
+//! Calls of tools, from a host that sends raw JSON-RPC.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;

@@ -30,18 +30,18 @@ async fn listed_files_match_the_served_files() {
         assert_eq!((&listing["runId"], &listing["count"]), (&json!(format!("{run}-1")), &json!(4)));
         for one in listing["artifacts"].as_array().unwrap() {
             let url = one["url"].as_str().unwrap();
-            let served = client.get_with(url.split_at(url.find("/runs/").unwrap()).1, &[]).await;
+            let response = client.get_with(url.split_at(url.find("/runs/").unwrap()).1, &[]).await;
             if one["filename"] == "recording.mp4" {
-                assert_eq!(served.status(), StatusCode::FOUND);
+                assert_eq!(response.status(), StatusCode::FOUND);
                 continue;
             }
 
             let etag = one["etag"].as_str().unwrap();
 
-            assert_eq!((served.status(), text(served.headers(), "etag")), (StatusCode::OK, etag));
+            assert_eq!((response.status(), text(response.headers(), "etag")), (StatusCode::OK, etag));
             assert_eq!(etag.matches('"').count(), quotes);
-            assert_eq!(text(served.headers(), "content-length"), one["size"].to_string());
-            assert_eq!(served.bytes().await.unwrap().len(), one["size"]);
+            assert_eq!(text(response.headers(), "content-length"), one["size"].to_string());
+            assert_eq!(response.bytes().await.unwrap().len(), one["size"]);
         }
     }
 }
@@ -55,8 +55,8 @@ async fn an_empty_list_has_no_other_fields() {
 #[tokio::test]
 async fn a_requested_range_is_served() {
     let client = Client::demo().await;
-    let whole = file(&client, LOG, &[]).await.bytes().await.unwrap();
-    let size = whole.len();
+    let complete = file(&client, LOG, &[]).await.bytes().await.unwrap();
+    let size = complete.len();
 
     for (range, start, end) in [
         ("bytes=0-9", 0, 10),
@@ -70,7 +70,7 @@ async fn a_requested_range_is_served() {
         assert_eq!(part.status(), StatusCode::PARTIAL_CONTENT, "{range}");
         let expected = format!("bytes {start}-{}/{size}", end - 1);
         assert_eq!(text(part.headers(), "content-range"), expected, "{range}");
-        assert_eq!(part.bytes().await.unwrap(), whole[start..end], "{range}");
+        assert_eq!(part.bytes().await.unwrap(), complete[start..end], "{range}");
     }
 }
 
@@ -116,14 +116,14 @@ async fn a_known_file_is_not_sent_again() {
 #[tokio::test]
 async fn a_range_of_another_version_gets_the_whole_file() {
     let client = Client::demo().await;
-    let whole = file(&client, LOG, &[]).await;
-    let etag = text(whole.headers(), "etag").to_owned();
-    let whole = whole.bytes().await.unwrap();
+    let complete = file(&client, LOG, &[]).await;
+    let etag = text(complete.headers(), "etag").to_owned();
+    let complete = complete.bytes().await.unwrap();
 
     for (tag, status, length) in [
-        (etag.clone(), StatusCode::PARTIAL_CONTENT, whole.len() - 10),
-        (etag.trim_matches('"').to_owned(), StatusCode::PARTIAL_CONTENT, whole.len() - 10),
-        ("\"other\"".to_owned(), StatusCode::OK, whole.len()),
+        (etag.clone(), StatusCode::PARTIAL_CONTENT, complete.len() - 10),
+        (etag.trim_matches('"').to_owned(), StatusCode::PARTIAL_CONTENT, complete.len() - 10),
+        ("\"other\"".to_owned(), StatusCode::OK, complete.len()),
     ] {
         let answer = file(&client, LOG, &[("if-range", &tag), ("range", "bytes=10-")]).await;
         assert_eq!((answer.status(), answer.bytes().await.unwrap().len()), (status, length), "{tag}");
@@ -140,19 +140,19 @@ async fn a_large_file_is_served_from_storage_without_a_key_until_its_address_exp
     let location = text(answer.headers(), "location").to_owned();
     let path = location.split_at(location.find("/storage/artifacts/").unwrap()).1;
     let client = client.without_key();
-    let whole = client.get_with(path, &[]).await;
+    let complete = client.get_with(path, &[]).await;
 
-    assert_eq!(text(whole.headers(), "content-type"), "video/mp4");
+    assert_eq!(text(complete.headers(), "content-type"), "video/mp4");
 
-    let length = whole.content_length().unwrap();
-    let whole = whole.bytes().await.unwrap();
+    let length = complete.content_length().unwrap();
+    let complete = complete.bytes().await.unwrap();
 
-    assert!(whole.len() >= 300_000 && whole.len() as u64 == length);
+    assert!(complete.len() >= 300_000 && complete.len() as u64 == length);
 
     let part = client.get_with(path, &[("range", "bytes=70001-270002")]).await;
 
     assert_eq!(part.status(), StatusCode::PARTIAL_CONTENT);
-    assert_eq!(part.bytes().await.unwrap(), whole[70_001..=270_002]);
+    assert_eq!(part.bytes().await.unwrap(), complete[70_001..=270_002]);
 
     let forged = path.replace("Signature=", "Signature=0");
 

@@ -145,9 +145,9 @@ async fn a_test_is_created_in_a_folder_and_can_be_moved() {
 async fn time_budgets_follow_the_kind_of_test() {
     let client = Client::demo().await;
     let create = async |test: Value| client.post("/tests", json!({"test": test})).await;
-    let made = create(json!({"name": "A", "test_type": "discovery", "max_seconds": 4_000})).await.body;
+    let created = create(json!({"name": "A", "test_type": "discovery", "max_seconds": 4_000})).await.body;
 
-    assert_eq!((&made["min_seconds"], &made["max_seconds"]), (&json!(3_600), &json!(4_000)));
+    assert_eq!((&created["min_seconds"], &created["max_seconds"]), (&json!(3_600), &json!(4_000)));
     for test in [
         json!({"name": "A", "test_type": "verification", "min_seconds": 1}),
         json!({"name": "A", "test_type": "discovery", "max_seconds": 3_599}),

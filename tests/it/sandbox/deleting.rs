@@ -13,7 +13,7 @@ use super::client::{Answer, Client, error};
 
 const NOWHERE: &str = "00000000-0000-4000-8000-000000000000";
 
-fn gone(id: &Value) -> Answer {
+fn deletion_of(id: &Value) -> Answer {
     Answer { status: 200, body: json!({"id": id, "deleted": true}) }
 }
 
@@ -46,7 +46,10 @@ async fn a_deleted_test_disappears_from_lists_folders_versions_and_plans() {
     let items = client.read(&format!("/test-plans/{PLAN_SMOKE}")).await["test_items"].clone();
 
     assert!(items.as_array().unwrap().iter().any(|item| item["multiplayer_test_id"] == TEST_FAILS));
-    assert_eq!(client.delete_with(&path, json!({"force_delete": true})).await, gone(&json!(TEST_FAILS)));
+    assert_eq!(
+        client.delete_with(&path, json!({"force_delete": true})).await,
+        deletion_of(&json!(TEST_FAILS))
+    );
 
     for read in [path.clone(), format!("{path}?version=2")] {
         assert_eq!(client.get(&read).await, error(404, "test not found"));
@@ -58,9 +61,9 @@ async fn a_deleted_test_disappears_from_lists_folders_versions_and_plans() {
 
     let plan = client.read(&format!("/test-plans/{PLAN_SMOKE}")).await;
     let items = items.as_array().unwrap().iter();
-    let kept: Vec<_> = items.filter(|item| item["multiplayer_test_id"] != TEST_FAILS).collect();
+    let remaining: Vec<_> = items.filter(|item| item["multiplayer_test_id"] != TEST_FAILS).collect();
 
-    assert_eq!(plan["test_items"], json!(kept));
+    assert_eq!(plan["test_items"], json!(remaining));
 
     let start = json!({"multiplayer_test_id": TEST_FAILS, "deployment_config_id": CONFIG_PHONES});
 
@@ -74,7 +77,7 @@ async fn a_test_without_runs_is_deleted_without_options() {
     let id = new_test(&client).await;
     let deleted = client.delete(&format!("/tests/{}", id.to_ascii_uppercase())).await;
 
-    assert_eq!(deleted, gone(&json!(id)));
+    assert_eq!(deleted, deletion_of(&json!(id)));
 
     let body = json!({"test": {"name": "Same id", "id": id}});
 
@@ -131,7 +134,7 @@ async fn associated_jobs_are_deleted_with_their_runs_everywhere() {
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let deleted = client.delete_with(&format!("/tests/{TEST_FAILS}"), body).await;
 
-        assert_eq!(deleted, gone(&json!(TEST_FAILS)));
+        assert_eq!(deleted, deletion_of(&json!(TEST_FAILS)));
         assert_eq!(runs_and_jobs(&client, TEST_FAILS).await, [0, 0]);
         assert_eq!(client.get(&format!("/runs/{RUN_FAILED}")).await.status, 404);
         assert_eq!(client.get(&format!("/runs/{RUN_FAILED}/bugs")).await.status, 404);
@@ -161,7 +164,7 @@ async fn a_deleted_plan_disappears_and_its_executions_stay() {
     let path = format!("/test-plans/{PLAN_SMOKE}");
     let executions = client.read("/test-plan-executions").await;
 
-    assert_eq!(client.delete(&path).await, gone(&json!(PLAN_SMOKE)));
+    assert_eq!(client.delete(&path).await, deletion_of(&json!(PLAN_SMOKE)));
     assert_eq!(client.get(&path).await, error(404, "test plan not found"));
     assert!(!ids(&client.read("/test-plans").await, "id").contains(&json!(PLAN_SMOKE)));
 
@@ -178,7 +181,7 @@ async fn a_shared_step_without_references_is_deleted() {
     let client = Client::demo().await;
     let path = format!("/shared-steps/{STEPS_UNUSED}");
 
-    assert_eq!(client.delete(&path).await, gone(&json!(STEPS_UNUSED)));
+    assert_eq!(client.delete(&path).await, deletion_of(&json!(STEPS_UNUSED)));
     for read in [path.clone(), format!("{path}?version=1")] {
         assert_eq!(client.get(&read).await, error(404, "shared step not found"));
     }
@@ -195,7 +198,7 @@ async fn a_shared_step_with_references_is_not_deleted() {
         let protected = error(409, "cannot delete shared step that is referenced by tests");
         assert_eq!(client.delete(&path).await, protected);
         client.delete_with(&format!("/tests/{test}"), json!({"force_delete": true})).await;
-        assert_eq!(client.delete(&path).await, gone(&json!(steps)));
+        assert_eq!(client.delete(&path).await, deletion_of(&json!(steps)));
     }
 }
 

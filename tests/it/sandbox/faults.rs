@@ -154,14 +154,14 @@ async fn the_request_log_contains_no_keys() {
     client.send(Method::GET, "/runs?page=0", None).await.unwrap_err();
     client.get("/nothing").await;
 
-    let seen = client.read("/_sandbox/requests").await["data"].clone();
+    let log = client.read("/_sandbox/requests").await["data"].clone();
     let row = |operation: Value, path: &str, status: Value| json!({"operation": operation, "method": "GET", "path": path, "status": status, "key": "key_demo"});
     let expected = json!([
         row(json!("list_runs"), "/api/v1/runs?page=0", json!(null)),
         row(json!(null), "/api/v1/nothing", json!(404)),
     ]);
 
-    assert_eq!(seen, expected);
+    assert_eq!(log, expected);
 
     client.delete("/_sandbox/requests").await;
 
@@ -185,8 +185,8 @@ async fn the_guide_is_served_as_text() {
 
 #[tokio::test]
 async fn an_observer_sees_answers_of_operations_but_no_injected_answers() {
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let notes = Arc::clone(&seen);
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&log);
     let observer = move |exchange: &Exchange| {
         let Exchange { method, path, status, content_type, body } = exchange;
         assert_eq!(content_type.as_deref(), Some("application/json"));
@@ -202,7 +202,7 @@ async fn an_observer_sees_answers_of_operations_but_no_injected_answers() {
     client.get("/bugs/none").await;
     client.get("/nothing").await;
 
-    assert_eq!(*seen.lock().unwrap(), ["GET /api/v1/runs?page=1 200", "GET /api/v1/bugs/none 404"]);
+    assert_eq!(*log.lock().unwrap(), ["GET /api/v1/runs?page=1 200", "GET /api/v1/bugs/none 404"]);
 }
 
 #[tokio::test]
@@ -217,7 +217,7 @@ async fn a_dropped_sandbox_closes_its_connections() {
 #[tokio::test]
 async fn a_delayed_request_can_be_released() {
     let client = with_fault(json!({"operation": "list_tests", "delay_ms": 60_000})).await;
-    let begun = std::time::Instant::now();
+    let started = std::time::Instant::now();
     let release = async {
         while client.get("/_sandbox/requests").await.body["data"] == json!([]) {
             tokio::task::yield_now().await;
@@ -228,5 +228,5 @@ async fn a_delayed_request_can_be_released() {
     let (answer, ()) = tokio::join!(client.get("/tests"), release);
 
     assert_eq!(answer.status, 200);
-    assert!(begun.elapsed() < std::time::Duration::from_secs(30));
+    assert!(started.elapsed() < std::time::Duration::from_secs(30));
 }

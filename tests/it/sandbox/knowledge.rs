@@ -45,7 +45,7 @@ async fn metadata_comes_from_the_hidden_file_and_only_on_request() {
 
     assert_eq!(metadata(0), Some(&controls));
     assert_eq!(metadata(1), Some(&json!({"summary": "How many lanterns each level of world 1 has."})));
-    assert_eq!(metadata(2), None, "nobody wrote any");
+    assert_eq!(metadata(2), None, "the file has no metadata");
 }
 
 #[tokio::test]
@@ -64,10 +64,10 @@ async fn a_section_appears_for_each_requested_scope() {
     ] {
         let listing = client.read(&format!("{ALL}{query}")).await;
         let sections = listing["sections"].as_array().unwrap();
-        let shown = |one: &Value| (one["scope"].clone(), one["id"].clone(), one["count"].clone());
+        let fields = |one: &Value| (one["scope"].clone(), one["id"].clone(), one["count"].clone());
         let expected: Vec<_> =
             expected.into_iter().map(|(scope, id, count)| (json!(scope), id, json!(count))).collect();
-        assert_eq!(sections.iter().map(shown).collect::<Vec<_>>(), expected, "{query}");
+        assert_eq!(sections.iter().map(fields).collect::<Vec<_>>(), expected, "{query}");
         assert!(sections.iter().all(|one| one["files"].as_array().map(Vec::len)
             == one["count"].as_u64().map(|count| usize::try_from(count).unwrap())));
         let total: u64 = sections.iter().filter_map(|one| one["count"].as_u64()).sum();

@@ -37,13 +37,13 @@ async fn a_job_passes_through_its_states_in_order() {
     let client = Client::demo().await;
     let body = json!({"multiplayer_test_id": TEST_PASSES, "deployment_config_id": CONFIG_PHONES});
     let started = client.post("/runs", body).await;
-    let mut seen = Vec::new();
+    let mut states = Vec::new();
 
     for _ in 0..160 {
         let job = client.job(&started).await;
         let state = json!([job["status"], job["runs"][0]["state"], job["runs"][0]["result"]]);
-        if seen.last() != Some(&state) {
-            seen.push(state);
+        if states.last() != Some(&state) {
+            states.push(state);
         }
         client.sandbox.advance(1.0);
     }
@@ -56,7 +56,7 @@ async fn a_job_passes_through_its_states_in_order() {
         json!(["COMPLETED", "COMPLETED", "SUCCESS"]),
     ];
 
-    assert_eq!(seen, expected);
+    assert_eq!(states, expected);
 }
 
 #[tokio::test]

@@ -91,26 +91,26 @@ async fn each_player_has_its_own_step_and_a_run_that_has_not_started_has_none() 
 
     client.sandbox.advance(11.0);
     let run = client.last_run(&started).await["multiplayer_run_id"].as_str().unwrap().to_owned();
-    let seen = live(&client, &run).await;
+    let state = live(&client, &run).await;
 
-    assert_eq!(seen["state"], "INITIALIZING");
+    assert_eq!(state["state"], "INITIALIZING");
 
     let nothing = json!([null, null, null]);
     let fields =
         |player: &Value| json!([player["current_step"], player["screenshot"], player["last_agent_step"]]);
 
-    assert!(seen["players"].as_array().unwrap().iter().all(|player| fields(player) == nothing), "{seen}");
+    assert!(state["players"].as_array().unwrap().iter().all(|player| fields(player) == nothing), "{state}");
 
     // The first player takes 26 s for the first step, the second one 34 s.
     client.sandbox.advance(34.0);
-    let seen = live(&client, &run).await;
+    let state = live(&client, &run).await;
     let steps: Vec<_> =
-        seen["players"].as_array().unwrap().iter().map(|player| &player["current_step"]).collect();
+        state["players"].as_array().unwrap().iter().map(|player| &player["current_step"]).collect();
 
     assert_eq!(steps, [&json!(2), &json!(1)]);
 
     let numbers = [0, 1].map(|index: usize| {
-        let player = &seen["players"][index];
+        let player = &state["players"][index];
         (player["player_number"].clone(), player["composite_run_id"].clone())
     });
 

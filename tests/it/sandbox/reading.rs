@@ -1,4 +1,4 @@
-//! Records in full: tests, shared steps and builds (supplement 6.2, 8, 10.2).
+//! Complete records: tests, shared steps and builds (supplement 6.2, 8, 10.2).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{
@@ -102,12 +102,15 @@ async fn collections_include_their_steps_by_default() {
     let client = Client::demo().await;
     let path = format!("/tests/{TEST_FAILS}");
     let item = |test: &Value| test["players_by_key"]["1"]["items_by_key"]["1"].clone();
-    let whole = item(&client.read(&path).await);
+    let complete = item(&client.read(&path).await);
     let collection = client.read(&format!("/shared-steps/{STEPS_START_LEVEL}")).await;
 
-    assert_eq!((&whole["type"], &whole["collection_id"]), (&json!("collection"), &json!(STEPS_START_LEVEL)));
-    assert_eq!(whole["steps_by_key"], collection["steps_by_key"]);
-    assert_eq!(whole["step_order"], collection["step_order"]);
+    assert_eq!(
+        (&complete["type"], &complete["collection_id"]),
+        (&json!("collection"), &json!(STEPS_START_LEVEL))
+    );
+    assert_eq!(complete["steps_by_key"], collection["steps_by_key"]);
+    assert_eq!(complete["step_order"], collection["step_order"]);
 
     let bare = item(&client.read(&format!("{path}?include_shared_collection_steps=false")).await);
 

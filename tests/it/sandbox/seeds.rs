@@ -1,4 +1,4 @@
-//! The ids that people and tests know are there.
+//! The ids that people and tests use exist in every sandbox.
 
 use tas_mcp::sandbox::{
     keys,
@@ -24,13 +24,13 @@ use tas_mcp::sandbox::{
 
 use super::client::Client;
 
-async fn all_there(client: &Client, path: &str, ids: &[&str]) {
+async fn assert_readable(client: &Client, path: &str, ids: &[&str]) {
     for id in ids {
         client.read(&format!("{path}/{id}")).await;
     }
 }
 
-async fn all_listed(client: &Client, path: &str, ids: &[&str]) {
+async fn assert_listed(client: &Client, path: &str, ids: &[&str]) {
     let list = client.read(path).await;
     let listed: Vec<_> = list["data"].as_array().unwrap().iter().map(|record| record["id"].clone()).collect();
     for id in ids {
@@ -39,29 +39,33 @@ async fn all_listed(client: &Client, path: &str, ids: &[&str]) {
 }
 
 #[tokio::test]
-async fn the_ids_of_demo_are_there() {
+async fn the_ids_of_demo_exist() {
     let client = Client::demo().await;
     let runs = [RUN_PASSED, RUN_FAILED, RUN_TIMED_OUT, RUN_BLOCKED, RUN_ERROR, RUN_SKIPPED, RUN_TWO_PLAYERS];
-    all_there(&client, "/runs", &runs).await;
-    all_there(&client, "/runs", &[RUN_THREE_PLAYERS, RUN_DISCOVERY, RUN_TASK, RUN_STOPPED, RUN_RUNNING])
-        .await;
+    assert_readable(&client, "/runs", &runs).await;
+    assert_readable(
+        &client,
+        "/runs",
+        &[RUN_THREE_PLAYERS, RUN_DISCOVERY, RUN_TASK, RUN_STOPPED, RUN_RUNNING],
+    )
+    .await;
 
     let jobs = [JOB_PASSED, JOB_FAILED, JOB_FLAKY, JOB_RUNNING, JOB_QUEUED, JOB_STOPPED, JOB_REJECTED];
-    all_there(&client, "/jobs", &jobs).await;
-    all_there(&client, "/test-plans", &[PLAN_SMOKE, PLAN_CROSS_PLATFORM]).await;
+    assert_readable(&client, "/jobs", &jobs).await;
+    assert_readable(&client, "/test-plans", &[PLAN_SMOKE, PLAN_CROSS_PLATFORM]).await;
 
     let executions = [EXECUTION_COMPLETED, EXECUTION_IN_PROGRESS, EXECUTION_QUEUED];
-    all_there(&client, "/test-plan-executions", &executions).await;
-    all_there(&client, "/bugs", &[BUG_ACTIVE, BUG_CRITICAL, BUG_AUDIO, BUG_VISUAL, BUG_ARCHIVED]).await;
+    assert_readable(&client, "/test-plan-executions", &executions).await;
+    assert_readable(&client, "/bugs", &[BUG_ACTIVE, BUG_CRITICAL, BUG_AUDIO, BUG_VISUAL, BUG_ARCHIVED]).await;
 
     let tests =
         [TEST_PASSES, TEST_FLAKY, TEST_FAILS, TEST_BLOCKED, TEST_ERRORS, TEST_SKIPPED, TEST_TWO_PLAYERS];
-    all_listed(&client, "/tests", &tests).await;
-    all_listed(&client, "/tests", &[TEST_THREE_PLAYERS, TEST_DISCOVERY, TEST_TASK]).await;
+    assert_listed(&client, "/tests", &tests).await;
+    assert_listed(&client, "/tests", &[TEST_THREE_PLAYERS, TEST_DISCOVERY, TEST_TASK]).await;
 
     let configs =
         [CONFIG_WINDOWS, CONFIG_PHONES, CONFIG_PHONES_ONE_BROKEN, CONFIG_PHONES_ALL_BROKEN, CONFIG_IPHONE];
-    all_listed(&client, "/deployment-configs", &configs).await;
+    assert_listed(&client, "/deployment-configs", &configs).await;
 
     let configs = [
         CONFIG_PRIVATE_PHONE,
@@ -70,35 +74,35 @@ async fn the_ids_of_demo_are_there() {
         CONFIG_DIRECT_URL,
         CONFIG_UNKNOWN_SOURCE,
     ];
-    all_listed(&client, "/deployment-configs", &configs).await;
-    all_there(&client, "/shared-steps", &[STEPS_START_LEVEL, STEPS_SIGN_IN, STEPS_UNUSED]).await;
+    assert_listed(&client, "/deployment-configs", &configs).await;
+    assert_readable(&client, "/shared-steps", &[STEPS_START_LEVEL, STEPS_SIGN_IN, STEPS_UNUSED]).await;
 
     let builds = [BUILD_ANDROID, BUILD_ANDROID_EARLIER, BUILD_WINDOWS, BUILD_IOS, BUILD_PLAYSTATION];
-    all_there(&client, "/builds", &builds).await;
+    assert_readable(&client, "/builds", &builds).await;
 
     let folders = [FOLDER_LEVELS, FOLDER_WORLD_1, FOLDER_WORLD_2, FOLDER_MENUS, FOLDER_ONLINE];
-    all_listed(&client, "/test-folders", &folders).await;
-    all_listed(&client, "/agent-configs", &[AGENT_CAREFUL, AGENT_CURIOUS]).await;
-    all_listed(&client, "/credential-kinds", &[CREDENTIALS_SHOP, CREDENTIALS_CLOUD]).await;
+    assert_listed(&client, "/test-folders", &folders).await;
+    assert_listed(&client, "/agent-configs", &[AGENT_CAREFUL, AGENT_CURIOUS]).await;
+    assert_listed(&client, "/credential-kinds", &[CREDENTIALS_SHOP, CREDENTIALS_CLOUD]).await;
 }
 
 #[tokio::test]
-async fn the_ids_of_arena_are_there() {
+async fn the_ids_of_arena_exist() {
     let client = Client::demo().await.key(keys::ARENA);
     let runs = [ARENA_RUN_PASSED, ARENA_RUN_FAILED, ARENA_RUN_DISCOVERY, ARENA_RUN_RUNNING];
-    all_there(&client, "/runs", &runs).await;
-    all_there(&client, "/jobs", &[ARENA_JOB_PASSED, ARENA_JOB_FAILED, ARENA_JOB_RUNNING]).await;
-    all_there(&client, "/test-plans", &[ARENA_PLAN]).await;
-    all_there(&client, "/test-plan-executions", &[ARENA_EXECUTION]).await;
+    assert_readable(&client, "/runs", &runs).await;
+    assert_readable(&client, "/jobs", &[ARENA_JOB_PASSED, ARENA_JOB_FAILED, ARENA_JOB_RUNNING]).await;
+    assert_readable(&client, "/test-plans", &[ARENA_PLAN]).await;
+    assert_readable(&client, "/test-plan-executions", &[ARENA_EXECUTION]).await;
 
     let tests = [ARENA_TEST_PASSES, ARENA_TEST_FAILS, ARENA_TEST_TWO_PLAYERS, ARENA_TEST_DISCOVERY];
-    all_listed(&client, "/tests", &tests).await;
+    assert_listed(&client, "/tests", &tests).await;
 
     let configs = [ARENA_CONFIG_LINUX, ARENA_CONFIG_TABLETS, ARENA_CONFIG_XBOX];
-    all_listed(&client, "/deployment-configs", &configs).await;
-    all_there(&client, "/shared-steps", &[ARENA_STEPS_DUEL]).await;
-    all_there(&client, "/builds", &[ARENA_BUILD_LINUX, ARENA_BUILD_ANDROID]).await;
-    all_listed(&client, "/test-folders", &[ARENA_FOLDER_MATCHES]).await;
-    all_listed(&client, "/agent-configs", &[ARENA_AGENT]).await;
-    all_listed(&client, "/credential-kinds", &[ARENA_CREDENTIALS]).await;
+    assert_listed(&client, "/deployment-configs", &configs).await;
+    assert_readable(&client, "/shared-steps", &[ARENA_STEPS_DUEL]).await;
+    assert_readable(&client, "/builds", &[ARENA_BUILD_LINUX, ARENA_BUILD_ANDROID]).await;
+    assert_listed(&client, "/test-folders", &[ARENA_FOLDER_MATCHES]).await;
+    assert_listed(&client, "/agent-configs", &[ARENA_AGENT]).await;
+    assert_listed(&client, "/credential-kinds", &[ARENA_CREDENTIALS]).await;
 }

@@ -17,7 +17,7 @@ use super::client::{Client, error};
 const NOWHERE: &str = "00000000-0000-4000-8000-000000000000";
 
 /// Returns the error text of a start that is refused with 400.
-async fn refused(body: Value) -> String {
+async fn refusal(body: Value) -> String {
     let answer = Client::demo().await.post("/runs", body).await;
     assert_eq!(answer.status, 400, "{}", answer.body);
     answer.body["error"].as_str().unwrap().to_owned()
@@ -47,8 +47,8 @@ async fn a_start_of_a_saved_test_returns_one_job_and_no_run_id() {
 
 #[tokio::test]
 async fn exactly_one_subject_is_needed() {
-    refused(json!({"deployment_config_id": CONFIG_PHONES})).await;
-    refused(json!({"deployment_config_id": CONFIG_PHONES, "instructions": "Go", "test_plan_id": PLAN_SMOKE}))
+    refusal(json!({"deployment_config_id": CONFIG_PHONES})).await;
+    refusal(json!({"deployment_config_id": CONFIG_PHONES, "instructions": "Go", "test_plan_id": PLAN_SMOKE}))
         .await;
 }
 
@@ -65,27 +65,27 @@ async fn unknown_subjects_are_404_and_unknown_configs_400() {
     for field in ["deployment_config_id", "build_id", "agent_config_id"] {
         let mut body = json!({"multiplayer_test_id": TEST_PASSES, "deployment_config_id": CONFIG_PHONES});
         body[field] = json!(NOWHERE);
-        assert!(refused(body).await.starts_with("unknown "), "{field}");
+        assert!(refusal(body).await.starts_with("unknown "), "{field}");
     }
 }
 
 #[tokio::test]
 async fn a_build_needs_a_config_with_build_storage() {
     for config in [CONFIG_DIRECT_URL, CONFIG_UNKNOWN_SOURCE] {
-        refused(json!({"multiplayer_test_id": TEST_PASSES, "deployment_config_id": config, "build_id": BUILD_ANDROID})).await;
+        refusal(json!({"multiplayer_test_id": TEST_PASSES, "deployment_config_id": config, "build_id": BUILD_ANDROID})).await;
     }
 }
 
 #[tokio::test]
 async fn retries_and_instances_need_a_saved_test_and_stay_in_range() {
     for (field, value) in [("retries", 11), ("instances", 0), ("instances", 11)] {
-        refused(
+        refusal(
             json!({"multiplayer_test_id": TEST_PASSES, "deployment_config_id": CONFIG_PHONES, field: value}),
         )
         .await;
     }
     for field in ["retries", "instances"] {
-        refused(json!({"instructions": "Go", "deployment_config_id": CONFIG_PHONES, field: 1})).await;
+        refusal(json!({"instructions": "Go", "deployment_config_id": CONFIG_PHONES, field: 1})).await;
     }
 }
 
@@ -93,18 +93,18 @@ async fn retries_and_instances_need_a_saved_test_and_stay_in_range() {
 async fn players_without_a_config_are_listed() {
     let own = players(&[("1", CONFIG_WINDOWS)]);
     let body = json!({"multiplayer_test_id": TEST_THREE_PLAYERS, "player_deployment_configs": own});
-    assert_eq!(refused(body).await, "missing deployment config for players: 2, 3");
+    assert_eq!(refusal(body).await, "missing deployment config for players: 2, 3");
 }
 
 #[tokio::test]
 async fn player_keys_stay_within_the_player_count() {
     let own = players(&[("1", CONFIG_WINDOWS), ("2", CONFIG_WINDOWS), ("3", CONFIG_WINDOWS)]);
-    refused(json!({"multiplayer_test_id": TEST_TWO_PLAYERS, "player_deployment_configs": own})).await;
+    refusal(json!({"multiplayer_test_id": TEST_TWO_PLAYERS, "player_deployment_configs": own})).await;
 }
 
 #[tokio::test]
 async fn every_player_on_a_private_device_needs_its_own() {
-    refused(json!({"multiplayer_test_id": TEST_TWO_PLAYERS, "deployment_config_id": CONFIG_PRIVATE_PHONE}))
+    refusal(json!({"multiplayer_test_id": TEST_TWO_PLAYERS, "deployment_config_id": CONFIG_PRIVATE_PHONE}))
         .await;
     let own = players(&[("2", CONFIG_PRIVATE_TABLET)]);
     let body = json!({
@@ -118,7 +118,7 @@ async fn every_player_on_a_private_device_needs_its_own() {
 #[tokio::test]
 async fn all_devices_needs_a_mobile_config_with_multi_device_runs() {
     for config in [CONFIG_WINDOWS, CONFIG_IPHONE] {
-        refused(json!({
+        refusal(json!({
             "multiplayer_test_id": TEST_PASSES, "deployment_config_id": config, "run_on_all_configured_devices": true,
         }))
         .await;
@@ -234,10 +234,11 @@ async fn every_used_slot_needs_a_config() {
 
     assert_eq!(unknown, error(400, "unknown slot: 4"));
 
-    let whole = start(slots(&[("1", CONFIG_WINDOWS), ("2", CONFIG_PHONES), ("3", CONFIG_PLAYSTATION)])).await;
+    let started =
+        start(slots(&[("1", CONFIG_WINDOWS), ("2", CONFIG_PHONES), ("3", CONFIG_PLAYSTATION)])).await;
 
-    assert_eq!(whole.status, 201);
-    assert_eq!(whole.body["slot_build_ids"], json!({"2": BUILD_ANDROID, "3": BUILD_PLAYSTATION}));
+    assert_eq!(started.status, 201);
+    assert_eq!(started.body["slot_build_ids"], json!({"2": BUILD_ANDROID, "3": BUILD_PLAYSTATION}));
 }
 
 #[tokio::test]
@@ -256,11 +257,14 @@ async fn templates_are_rendered_on_request() {
             "multiplayer_test_id": TEST_TASK, "deployment_config_id": CONFIG_WINDOWS, "render_templates": render,
             "template_data": {"item": "the brass lantern"},
         });
+
         let started = client.post("/runs", body).await;
         client.sandbox.advance(60.0);
+
         let job = client.job(&started).await;
         let run =
             client.read(&format!("/runs/{}", job["runs"][0]["multiplayer_run_id"].as_str().unwrap())).await;
+
         assert_eq!(
             (&run["templating_enabled"], &run["players"][0]["steps"][1]["test"]["goal"]),
             (&json!(render), &json!(goal))

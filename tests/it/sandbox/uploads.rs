@@ -219,10 +219,10 @@ async fn uploads_need_their_permission_and_part_addresses_need_no_key() {
     assert_eq!(read_only.delete("/builds/upload?build_id=x&object_key=y").await, denied);
     assert_eq!(read_only.delete(&format!("/builds/{BUILD_ANDROID}")).await, denied);
 
-    let nobody = read_only.without_key();
-    put(&nobody, &upload, 1, b"abcd").await;
+    let without_key = read_only.without_key();
+    put(&without_key, &upload, 1, b"abcd").await;
 
-    assert_eq!(nobody.post("/builds/upload", build(&json!({}))).await, error(401, "API key required"));
+    assert_eq!(without_key.post("/builds/upload", build(&json!({}))).await, error(401, "API key required"));
 }
 
 #[tokio::test]
@@ -247,16 +247,16 @@ async fn a_reset_of_the_sandbox_removes_uploads() {
     let upload = begin(&client, &json!({})).await;
     put(&client, &upload, 1, b"abcd").await;
 
-    let shown = client.read("/_sandbox/uploads").await;
+    let uploads = client.read("/_sandbox/uploads").await;
     let row = json!({
         "project_id": "demo", "build_id": upload["build_id"], "upload_id": upload["upload_id"],
         "object_key": upload["object_key"], "parts": [1], "bytes": 4,
     });
 
-    assert_eq!((&shown["data"], &shown["files"]), (&json!([row]), &json!(1)));
+    assert_eq!((&uploads["data"], &uploads["files"]), (&json!([row]), &json!(1)));
 
     client.post("/_sandbox/reset", json!({})).await;
-    let shown = client.read("/_sandbox/uploads").await;
+    let uploads = client.read("/_sandbox/uploads").await;
 
-    assert_eq!((&shown["data"], &shown["files"]), (&json!([]), &json!(0)));
+    assert_eq!((&uploads["data"], &uploads["files"]), (&json!([]), &json!(0)));
 }

@@ -30,14 +30,14 @@ fn calls() -> [(&'static str, Value); 6] {
 
 #[test]
 fn the_url_uses_https_or_a_loopback_address() {
-    for (text, kept) in [
+    for (text, expected) in [
         ("https://knowledge.example", "https://knowledge.example"),
         ("https://knowledge.example/", "https://knowledge.example"),
         ("https://knowledge.example/below/here/", "https://knowledge.example/below/here"),
         ("http://127.0.0.1:9000/", "http://127.0.0.1:9000"),
         ("http://localhost/x", "http://localhost/x"),
     ] {
-        assert_eq!(HostUrl::parse(text).map(|url| url.as_str().to_owned()), Ok(kept.to_owned()));
+        assert_eq!(HostUrl::parse(text).map(|url| url.as_str().to_owned()), Ok(expected.to_owned()));
     }
 }
 
@@ -64,6 +64,7 @@ async fn an_unusable_url_is_reported_with_the_reason() {
         ),
     ] {
         let expected = [NAME.to_owned(), format!("variable {NAME}"), problem.to_owned()];
+
         assert_eq!(problems(&settings(&good_but(NAME, value))).await, [expected], "{value}");
     }
 }
@@ -92,13 +93,14 @@ async fn a_failure_of_the_host_names_only_its_own_setting() {
     let service = Service::start().await;
     // No process listens on this port.
     let nowhere = service.settings(keys::DEMO, &[(NAME, "http://127.0.0.1:1"), ALL, ("TAS_TIMEOUT_S", "2")]);
+    // A web page is the typical answer of a wrong address.
     let web = "<html>Welcome</html>";
     let peer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{web}", web.len());
     let peer = crate::support::peer::Peer::answering(peer).await;
-    let elsewhere = format!("http://{}", peer.address());
-    let elsewhere = service.settings(keys::DEMO, &[(NAME, &elsewhere), ALL]);
+    let other_host = format!("http://{}", peer.address());
+    let other_host = service.settings(keys::DEMO, &[(NAME, &other_host), ALL]);
 
-    for (settings, code) in [(nowhere, "service_unavailable"), (elsewhere, "bad_response")] {
+    for (settings, code) in [(nowhere, "service_unavailable"), (other_host, "bad_response")] {
         let mut host = Host::open(&settings).await;
         for tool in ["list_project_knowledge_files", "list_run_artifacts"] {
             let arguments = calls().into_iter().find(|(name, _)| *name == tool).expect("a call").1;

@@ -1,4 +1,4 @@
-//! The tools that are offered.
+//! The selection of tools.
 
 use tas_mcp::{
     service::tool::{Tier, Toolset},
@@ -8,7 +8,7 @@ use tas_mcp::{
 use super::{good_but, problems, settings};
 
 /// Returns the tools that these words select, in the order of the catalog.
-fn selected(words: &str) -> Vec<&'static str> {
+fn selected_tools(words: &str) -> Vec<&'static str> {
     settings(&[("TAS_TOOLSETS", words)]).selection().tools().map(|tool| tool.name).collect()
 }
 
@@ -17,10 +17,12 @@ fn tools_of(sets: &[Toolset]) -> Vec<&'static str> {
     catalog::tools().filter(|entry| sets.contains(&entry.toolset)).map(|entry| entry.name).collect()
 }
 
-fn core() -> Vec<&'static str> {
+/// Returns the tools of the tier `core`.
+fn core_tools() -> Vec<&'static str> {
     catalog::tools().filter(|entry| entry.tier == Tier::Core).map(|entry| entry.name).collect()
 }
 
+/// Returns the tools except those with these names.
 fn without<'a>(mut tools: Vec<&'a str>, names: &[&str]) -> Vec<&'a str> {
     tools.retain(|tool| !names.contains(tool));
     tools
@@ -30,10 +32,10 @@ fn without<'a>(mut tools: Vec<&'a str>, names: &[&str]) -> Vec<&'a str> {
 fn words_are_applied_from_left_to_right() {
     let all = tools_of(&Toolset::ALL);
 
-    assert!(core().len() < all.len());
+    assert!(core_tools().len() < all.len());
     for (words, expected) in [
-        ("", core()),
-        ("default", core()),
+        ("", core_tools()),
+        ("default", core_tools()),
         ("all", all.clone()),
         ("exports", vec!["export_tmsys_run"]),
         ("plans , exports,", tools_of(&[Toolset::Plans, Toolset::Exports])),
@@ -47,12 +49,12 @@ fn words_are_applied_from_left_to_right() {
         ("all,-runs", without(all.clone(), &tools_of(&[Toolset::Runs]))),
         ("all,-runs,get_run", without(all.clone(), &without(tools_of(&[Toolset::Runs]), &["get_run"]))),
         ("all,get_run,-runs", without(all.clone(), &tools_of(&[Toolset::Runs]))),
-        ("-start_run", without(core(), &["start_run"])),
+        ("-start_run", without(core_tools(), &["start_run"])),
         ("-default", vec![]),
         ("-all,exports", vec!["export_tmsys_run"]),
         ("exports,-exports", vec![]),
     ] {
-        assert_eq!(selected(words), expected, "{words}");
+        assert_eq!(selected_tools(words), expected, "{words}");
     }
 }
 

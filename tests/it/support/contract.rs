@@ -1,4 +1,4 @@
-//! The service's OpenAPI document, which nobody derived from our code: what an operation takes and answers.
+//! The OpenAPI document of the service: requests and answers of each operation. The document is independent of the code.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -12,10 +12,10 @@ pub(crate) use self::{
     samples::{argument, is_comma_separated},
 };
 
-/// What every path of the main API begins with on the wire.
+/// Prefix of every path of the main API.
 const PREFIX: &str = "/api/v1";
 
-/// What a path begins with when it names its project (supplement 1.1).
+/// Prefix of a path that names its project (supplement 1.1).
 const IN_PROJECT: &str = "/project/{projectId}";
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
@@ -60,7 +60,7 @@ pub(crate) struct Examples {
     pub(crate) answers: BTreeMap<u16, Named>,
 }
 
-/// The value itself, or what its `$ref` points to.
+/// Returns the value, or the target of its `$ref`.
 pub(crate) fn resolved(value: &'static Value) -> &'static Value {
     match value.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#')) {
         Some(pointer) => resolved(
@@ -70,7 +70,7 @@ pub(crate) fn resolved(value: &'static Value) -> &'static Value {
     }
 }
 
-/// A schema of the document as one that stands alone, with the components as targets of its `$ref`s.
+/// Returns a schema of the document as a complete schema, with the components as targets of its `$ref`s.
 pub(crate) fn standalone(schema: &Value) -> Value {
     let mut schema = schema.clone();
     schema["components"] = DOCUMENT["components"].clone();
@@ -78,12 +78,12 @@ pub(crate) fn standalone(schema: &Value) -> Value {
 }
 
 impl Contract {
-    /// The document, read once.
+    /// Returns the document, which is read once.
     pub(crate) fn load() -> &'static Self {
         &CONTRACT
     }
 
-    /// What is wrong with an answer to `method` on `path_with_query`, measured against the document.
+    /// Returns the violations of the document in an answer to `method` on `path_with_query`.
     pub(crate) fn violations(
         &self,
         method: &str,
@@ -105,7 +105,7 @@ impl Contract {
         broken.into_iter().map(|broken| format!("{method} {path} -> {status}: {broken}")).collect()
     }
 
-    /// The operation that serves `path`; a literal segment beats a placeholder.
+    /// Returns the operation that serves `path`. A literal segment takes precedence over a placeholder.
     pub(crate) fn find(&self, method: &str, path: &str) -> Option<&Operation> {
         let (path, main) = path.strip_prefix(PREFIX).map_or((path, false), |path| (path, true));
         let serving = |path: &str| {
@@ -123,7 +123,7 @@ impl Contract {
         serving(path).or_else(|| serving(&format!("/project/any{path}")))
     }
 
-    /// The operation of that `operationId`.
+    /// Returns the operation with this `operationId`.
     pub(crate) fn operation(&self, id: &str) -> &Operation {
         let found = self.operations.iter().find(|operation| operation.id == id);
         found.unwrap_or_else(|| panic!("`{id}` is not in the contract"))
@@ -134,7 +134,7 @@ impl Contract {
         self.operations.iter()
     }
 
-    /// The examples of the operation of that `operationId`.
+    /// Returns the examples of the operation with this `operationId`.
     pub(crate) fn examples(&self, id: &str) -> Examples {
         let operation = self.operation(id);
         let answers = operation.answers.iter().map(|(status, answer)| (*status, answer.examples()));
@@ -191,7 +191,7 @@ impl Operation {
             .map(|(status, answer)| (*status, answer))
     }
 
-    /// Which of the path's segments are placeholders, if the path matches.
+    /// Returns which segments of the path are placeholders, if the path matches.
     fn placeholders(&self, segments: &[&str]) -> Option<Vec<bool>> {
         let template: Vec<_> = self.path.split('/').skip(1).collect();
         // The name of an artifact may hold subdirectories.

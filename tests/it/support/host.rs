@@ -1,4 +1,4 @@
-//! A host that speaks raw JSON-RPC with the server, so that no library decides what is on the wire.
+//! A host that sends raw JSON-RPC, so that no library changes the messages.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -12,11 +12,11 @@ use tas_mcp::{
 };
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
-/// After this a missing message fails the test instead of hanging it.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longest wait for a message. After this a test fails instead of hanging. It leaves room for a busy machine.
+const MESSAGE_LIMIT: Duration = Duration::from_secs(120);
 
-/// Room in the pipe, in bytes.
-const PIPE: usize = 1 << 20;
+/// Size of the pipe in bytes.
+const PIPE_SIZE: usize = 1 << 20;
 
 /// A host connected to a server in this process, over the same transport as standard input and output.
 pub(crate) struct Host {
@@ -26,28 +26,28 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Connected, nothing said yet.
+    /// Starts a server with these settings. The host has sent nothing yet.
     pub(crate) fn connect(settings: &Settings) -> Self {
         Self::to(Server::from_settings(settings))
     }
 
-    /// Connected to this server, nothing said yet.
+    /// Connects to this server. The host has sent nothing yet.
     pub(crate) fn to(server: Server) -> Self {
-        let (near, far) = tokio::io::duplex(PIPE);
-        let (their_input, their_output) = tokio::io::split(far);
-        tokio::spawn(mcp::serve_stdio(server, their_input, their_output));
-        let (output, input) = tokio::io::split(near);
+        let (host_end, server_end) = tokio::io::duplex(PIPE_SIZE);
+        let (server_input, server_output) = tokio::io::split(server_end);
+        tokio::spawn(mcp::serve_stdio(server, server_input, server_output));
+        let (output, input) = tokio::io::split(host_end);
         Self { lines: BufReader::new(output).lines(), input, next_id: AtomicU64::new(1) }
     }
 
-    /// Connected and initialized.
+    /// Starts a server with these settings and initializes the session.
     pub(crate) async fn open(settings: &Settings) -> Self {
         let mut host = Self::connect(settings);
         host.initialize("2025-11-25").await;
         host
     }
 
-    /// Says `initialize` in this revision and gives the result.
+    /// Initializes the session in this revision and returns the result.
     pub(crate) async fn initialize(&mut self, revision: &str) -> Value {
         let params = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "host", "version": "1"}});
         let result = self.request("initialize", params).await["result"].clone();
@@ -64,27 +64,28 @@ impl Host {
         self.input.write_all(b"\n").await.expect("the server reads");
     }
 
-    /// The next message of the server.
+    /// Returns the next message of the server.
     pub(crate) async fn receive(&mut self) -> Value {
         let line =
-            tokio::time::timeout(PATIENCE, self.lines.next_line()).await.expect("the server says something");
+            tokio::time::timeout(MESSAGE_LIMIT, self.lines.next_line()).await.expect("a message in time");
         let line = line.expect("a line").expect("the server is there");
         serde_json::from_str(&line).expect("JSON")
     }
 
-    /// Sends a request and gives the answer to it, whatever else comes before.
+    /// Sends a request and returns the answer. Other messages before it are dropped.
     pub(crate) async fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.start(method, params).await;
         self.answer(id).await
     }
 
-    /// Sends a request and gives its id.
+    /// Sends a request and returns its id.
     pub(crate) async fn start(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
         id
     }
 
+    /// Returns the answer to a request. Other messages before it are dropped.
     pub(crate) async fn answer(&mut self, id: u64) -> Value {
         loop {
             let message = self.receive().await;
@@ -94,24 +95,24 @@ impl Host {
         }
     }
 
-    /// Calls a tool; the whole result.
+    /// Calls a tool and returns the result.
     pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments})).await;
         assert!(answer["error"].is_null(), "{tool}: {answer}");
         answer["result"].clone()
     }
 
-    /// Calls a tool that succeeds; its structured content.
+    /// Calls a tool, which must succeed, and returns the structured content.
     pub(crate) async fn succeed(&mut self, tool: &str, arguments: Value) -> Value {
         let result = self.call(tool, arguments).await;
         assert_ne!(result["isError"], true, "{tool}: {result}");
         let text = result["content"][0]["text"].as_str().expect("a text block");
         let text: Value = serde_json::from_str(text).expect("the text is JSON");
-        assert_eq!(text, result["structuredContent"], "text and structure say the same");
+        assert_eq!(text, result["structuredContent"], "text and structure are equal");
         text
     }
 
-    /// Calls a tool that fails; what is under `error`.
+    /// Calls a tool, which must fail, and returns the error.
     pub(crate) async fn fail(&mut self, tool: &str, arguments: Value) -> Value {
         let result = self.call(tool, arguments).await;
         assert_eq!(result["isError"], true, "{tool}: {result}");
@@ -121,13 +122,13 @@ impl Host {
         serde_json::from_str::<Value>(text).expect("the text is JSON")["error"].take()
     }
 
-    /// Calls a tool with arguments that break rules; each violation as `path: rule`.
+    /// Calls a tool with invalid arguments. Returns each violation as `path: rule`.
     pub(crate) async fn violations(&mut self, tool: &str, arguments: Value) -> Vec<String> {
         let error = self.fail(tool, arguments).await;
         assert_eq!(error["code"], "invalid_arguments", "{error}");
-        let said =
+        let fields =
             |one: &Value| [&one["path"], &one["rule"]].map(|text| text.as_str().expect("a text").to_owned());
         let listed = error["details"]["violations"].as_array().expect("a list");
-        listed.iter().map(said).map(|[path, rule]| format!("{path}: {rule}")).collect()
+        listed.iter().map(fields).map(|[path, rule]| format!("{path}: {rule}")).collect()
     }
 }

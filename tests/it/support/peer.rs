@@ -1,4 +1,4 @@
-//! A listener that speaks bytes and tells what it saw: for what no HTTP server would do.
+//! A listener that sends raw bytes and records the requests, for answers that no HTTP server would give.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -12,10 +12,10 @@ use tokio::{
 
 use super::service::settings;
 
-/// Longest wait for something that happens at once.
-const SOON: Duration = Duration::from_secs(10);
+/// Longest wait for an event. After this a test fails instead of hanging.
+const EVENT_LIMIT: Duration = Duration::from_secs(10);
 
-/// What happens on a connection.
+/// An event on a connection.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Event {
     /// A request, head and body.
@@ -30,7 +30,7 @@ impl Event {
     }
 }
 
-/// A listener on the loopback; it ends with this value.
+/// A listener on the loopback. It ends when this value is dropped.
 pub(crate) struct Peer {
     address: SocketAddr,
     events: UnboundedReceiver<Event>,
@@ -38,18 +38,18 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Answers every request with these bytes and closes the connection; with none, it never answers.
+    /// Answers every request with these bytes and closes the connection. Without bytes it never answers.
     pub(crate) async fn answering(answer: impl Into<Vec<u8>>) -> Self {
         Self::on(TcpListener::bind("127.0.0.1:0").await.expect("a free port"), answer.into())
     }
 
-    /// As [`Self::answering`], on this listener.
+    /// Does the same as [`Self::answering`] on this listener.
     pub(crate) fn on(listener: TcpListener, answer: Vec<u8>) -> Self {
         let address = listener.local_addr().expect("an address");
-        let (happened, events) = unbounded_channel();
+        let (sender, events) = unbounded_channel();
         let accepting = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(converse(stream, answer.clone(), happened.clone()));
+                tokio::spawn(converse(stream, answer.clone(), sender.clone()));
             }
         });
 
@@ -60,19 +60,19 @@ impl Peer {
         self.address
     }
 
-    /// Settings with this key, and these variables.
+    /// Returns settings with this key and these variables.
     pub(crate) fn settings(&self, key: &str, more: &[(&str, &str)]) -> Settings {
         let base_url = format!("http://{}/api/v1", self.address);
         settings(&[&[("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", key)], more].concat())
     }
 
-    /// The next thing that happens.
+    /// Returns the next event.
     pub(crate) async fn next(&mut self) -> Event {
-        let event = tokio::time::timeout(SOON, self.events.recv()).await.expect("something happens soon");
+        let event = tokio::time::timeout(EVENT_LIMIT, self.events.recv()).await.expect("an event in time");
         event.expect("the listener is there")
     }
 
-    /// The requests so far.
+    /// Returns the requests so far.
     pub(crate) fn requests(&mut self) -> Vec<String> {
         let events = std::iter::from_fn(|| self.events.try_recv().ok());
         events.filter_map(Event::into_request).collect()
@@ -89,25 +89,25 @@ impl Drop for Peer {
 pub(crate) async fn converse(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     answer: Vec<u8>,
-    happened: UnboundedSender<Event>,
+    sender: UnboundedSender<Event>,
 ) {
-    let mut seen = Vec::new();
-    while !is_complete(&seen) {
-        match stream.read_buf(&mut seen).await {
+    let mut received = Vec::new();
+    while !is_complete(&received) {
+        match stream.read_buf(&mut received).await {
             Ok(count) if count > 0 => {}
-            _ => return drop(happened.send(Event::Closed)),
+            _ => return drop(sender.send(Event::Closed)),
         }
     }
 
-    drop(happened.send(Event::Request(String::from_utf8_lossy(&seen).into_owned())));
+    drop(sender.send(Event::Request(String::from_utf8_lossy(&received).into_owned())));
     if !answer.is_empty() {
-        // The other side may have read enough.
+        // The write fails if the other side has closed the connection already.
         drop(stream.write_all(&answer).await);
         drop(stream.shutdown().await);
     }
 
-    while stream.read_buf(&mut seen).await.is_ok_and(|count| count > 0) {}
-    drop(happened.send(Event::Closed));
+    while stream.read_buf(&mut received).await.is_ok_and(|count| count > 0) {}
+    drop(sender.send(Event::Closed));
 }
 
 fn is_complete(request: &[u8]) -> bool {

@@ -1,4 +1,4 @@
-//! A sandbox whose every answer is held to the contract, and settings that point at it.
+//! A sandbox that checks every answer against the contract, and settings for it.
 
 use std::{
     net::SocketAddr,
@@ -13,43 +13,44 @@ use tas_mcp::{
 
 use super::contract::Contract;
 
-/// A running sandbox on a clock that stands still.
+/// A running sandbox. A violation of the contract in any answer fails the test.
 pub(crate) struct Service {
     sandbox: Sandbox,
     control: reqwest::Client,
-    outside: Arc<Mutex<Vec<String>>>,
+    violations: Arc<Mutex<Vec<String>>>,
 }
 
 impl Service {
-    /// A fresh sandbox.
+    /// Starts a sandbox whose clock stands still.
     pub(crate) async fn start() -> Self {
         Self::with(Options { speed: 0.0, ..Options::default() }).await
     }
 
+    /// Starts a sandbox with these options.
     pub(crate) async fn with(options: Options) -> Self {
-        let outside = Arc::new(Mutex::new(Vec::new()));
-        let found = Arc::clone(&outside);
+        let violations = Arc::new(Mutex::new(Vec::new()));
+        let found = Arc::clone(&violations);
         let observer = move |exchange: &Exchange| {
-            let violations = Contract::load().violations(
+            let broken = Contract::load().violations(
                 exchange.method.as_str(),
                 &exchange.path,
                 exchange.status,
                 exchange.content_type.as_deref(),
                 &exchange.body,
             );
-            let said =
-                violations.into_iter().map(|one| format!("{} {}: {one}", exchange.method, exchange.path));
-            found.lock().expect("no test panics here").extend(said);
+            let lines = broken.into_iter().map(|one| format!("{} {}: {one}", exchange.method, exchange.path));
+            found.lock().expect("no test panics here").extend(lines);
         };
 
-        let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
-        let sandbox = sandbox::start(anywhere, options, Some(Arc::new(observer))).await.expect("a free port");
-        // The client wants a TLS provider even where it never uses one; a second installation is refused, harmlessly.
+        let free_port = SocketAddr::from(([127, 0, 0, 1], 0));
+        let sandbox =
+            sandbox::start(free_port, options, Some(Arc::new(observer))).await.expect("a free port");
+        // The client needs a TLS provider even for plain HTTP. A second installation fails, which is harmless.
         drop(rustls::crypto::ring::default_provider().install_default());
 
         let control = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
 
-        Self { sandbox, control, outside }
+        Self { sandbox, control, violations }
     }
 
     pub(crate) fn base_url(&self) -> String {
@@ -60,14 +61,14 @@ impl Service {
         self.sandbox.knowledge_url()
     }
 
-    /// The bytes at an address of the sandbox.
+    /// Returns the bytes at an address of the sandbox.
     pub(crate) async fn fetch(&self, address: &str, key: &str) -> Vec<u8> {
         let answer = self.control.get(address).header("x-api-key", key).send().await.expect("an answer");
         assert!(answer.status().is_success(), "{address}: {}", answer.status());
         answer.bytes().await.expect("a body").to_vec()
     }
 
-    /// Settings with this key, and these variables.
+    /// Returns settings with this key and these variables.
     pub(crate) fn settings(&self, key: &str, more: &[(&str, &str)]) -> Settings {
         let base_url = self.base_url();
         let knowledge_url = self.sandbox.knowledge_url();
@@ -82,39 +83,39 @@ impl Service {
         settings(&variables)
     }
 
-    /// Moves the clock ahead.
+    /// Advances the clock of the sandbox.
     pub(crate) fn advance(&self, seconds: f64) {
         self.sandbox.advance(seconds);
     }
 
-    /// Orders a fault; see `POST /_sandbox/faults`.
+    /// Adds a fault; see `POST /_sandbox/faults`.
     pub(crate) async fn fault(&self, fault: Value) {
         self.post("faults", &fault).await;
     }
 
-    /// Ends the delays of requests under way.
+    /// Ends the delays of the current requests.
     pub(crate) async fn release(&self) {
         self.post("release", &json!({})).await;
     }
 
-    /// Forgets the faults that are still to come.
+    /// Removes the faults that have not been used.
     pub(crate) async fn heal(&self) {
         let answer = self.control.delete(self.control_url("faults")).send().await;
         assert!(answer.expect("the sandbox is up").status().is_success());
     }
 
-    /// Marks an export of an execution as under way.
+    /// Marks an export of an execution as in progress.
     pub(crate) async fn export_in_progress(&self, execution: &str) {
         self.post("exports", &json!({"test_plan_execution_id": execution, "in_progress": true})).await;
     }
 
-    /// What a control route shows.
-    pub(crate) async fn control(&self, what: &str) -> Value {
-        let answer = self.control.get(self.control_url(what)).send().await.expect("the sandbox is up");
+    /// Returns the answer of a control route.
+    pub(crate) async fn control(&self, route: &str) -> Value {
+        let answer = self.control.get(self.control_url(route)).send().await.expect("the sandbox is up");
         serde_json::from_slice(&answer.bytes().await.expect("a body")).expect("JSON")
     }
 
-    /// The bytes of an uploaded build, if there are any.
+    /// Returns the bytes of an uploaded build, if there are any.
     pub(crate) async fn content(&self, build: &str) -> Option<Vec<u8>> {
         let url = self.control_url(&format!("builds/{build}/content"));
         let answer = self.control.get(url).send().await.expect("the sandbox is up");
@@ -130,7 +131,7 @@ impl Service {
         Some(bytes.to_vec())
     }
 
-    /// The requests so far, as `METHOD path status`.
+    /// Returns the requests so far, as `METHOD path status`.
     pub(crate) async fn requests(&self) -> Vec<String> {
         let log = self.control("requests").await;
         let line = |entry: &Value| {
@@ -140,38 +141,39 @@ impl Service {
         log["data"].as_array().expect("a list").iter().map(line).collect()
     }
 
-    /// The requests so far that were not reading.
+    /// Returns the requests so far that were not GET requests.
     pub(crate) async fn writes(&self) -> Vec<String> {
         self.requests().await.into_iter().filter(|line| !line.starts_with("GET ")).collect()
     }
 
-    async fn post(&self, what: &str, body: &Value) {
-        let sending = self.control.post(self.control_url(what)).body(body.to_string());
+    async fn post(&self, route: &str, body: &Value) {
+        let sending = self.control.post(self.control_url(route)).body(body.to_string());
         let answer =
             sending.header("content-type", "application/json").send().await.expect("the sandbox is up");
-        assert!(answer.status().is_success(), "{what}: {}", answer.text().await.expect("a body"));
+        assert!(answer.status().is_success(), "{route}: {}", answer.text().await.expect("a body"));
     }
 
-    fn control_url(&self, what: &str) -> String {
-        format!("http://{}/_sandbox/{what}", self.sandbox.address())
+    fn control_url(&self, route: &str) -> String {
+        format!("http://{}/_sandbox/{route}", self.sandbox.address())
     }
 }
 
 impl Drop for Service {
     fn drop(&mut self) {
-        let outside = self.outside.lock().expect("no test panics here");
+        let violations = self.violations.lock().expect("no test panics here");
+        // A second panic would abort the process and hide the first one.
         if !std::thread::panicking() {
-            assert!(outside.is_empty(), "answers outside the contract: {outside:#?}");
+            assert!(violations.is_empty(), "answers that violate the contract: {violations:#?}");
         }
     }
 }
 
-/// Settings from these variables alone.
+/// Returns settings from these variables only.
 pub(crate) fn settings(variables: &[(&str, &str)]) -> Settings {
     settings_with(&[], variables)
 }
 
-/// Settings from these flags and variables.
+/// Returns settings from these flags and variables.
 pub(crate) fn settings_with(flags: &[&str], variables: &[(&str, &str)]) -> Settings {
     let arguments = ["tas-mcp"].iter().chain(flags);
     let matches = clap::Command::new("tas-mcp").args(settings::flags()).get_matches_from(arguments);

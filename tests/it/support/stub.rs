@@ -1,4 +1,4 @@
-//! A service that answers as a test says, whatever the contract.
+//! A service whose answers a test chooses. They may violate the contract.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use tokio::{net::TcpListener, task::AbortHandle};
 
 use super::service::settings;
 
-/// A server on the loopback; it ends with this value.
+/// A server on the loopback. It ends when this value is dropped.
 pub(crate) struct Stub {
     base_url: String,
     targets: Arc<Mutex<Vec<String>>>,
@@ -17,7 +17,7 @@ pub(crate) struct Stub {
 }
 
 impl Stub {
-    /// Answers `METHOD path` below `/api/v1` with a status and a JSON body.
+    /// Starts a service. `answer` returns the status and the JSON body for `METHOD path`, with the path below `/api/v1`.
     pub(crate) async fn start<A, F>(answer: A) -> Self
     where
         A: Fn(String) -> F + Clone + Send + Sync + 'static,
@@ -26,16 +26,16 @@ impl Stub {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base_url = format!("http://{}/api/v1", listener.local_addr().expect("an address"));
         let targets = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&targets);
+        let log = Arc::clone(&targets);
         let router = Router::new().fallback(move |request: Request| {
             let path = request.uri().path_and_query().map_or("", |path| path.as_str());
             let target = format!("{} {}", request.method(), path.trim_start_matches("/api/v1"));
-            seen.lock().expect("no test panics here").push(target.clone());
-            let answering = answer(target);
+            log.lock().expect("no test panics here").push(target.clone());
+            let pending = answer(target);
             async move {
-                let (status, body) = answering.await;
+                let (status, body) = pending.await;
                 let status = http::StatusCode::from_u16(status).expect("a status");
-                // A refusal that may be retried is retried at once.
+                // The client repeats failed requests without a pause.
                 (status, [("content-type", "application/json"), ("retry-after", "0")], body.to_string())
                     .into_response()
             }
@@ -46,13 +46,13 @@ impl Stub {
         Self { base_url, targets, serving }
     }
 
-    /// Settings with this key, and these variables.
+    /// Returns settings with this key and these variables.
     pub(crate) fn settings(&self, key: &str, more: &[(&str, &str)]) -> Settings {
         let own = [("TAS_BASE_URL", self.base_url.as_str()), ("TAS_API_KEY", key)];
         settings(&[&own, more].concat())
     }
 
-    /// The requests so far, as `METHOD path`.
+    /// Returns the requests so far, as `METHOD path`.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.targets.lock().expect("no test panics here").clone()
     }

@@ -1,4 +1,4 @@
-//! A server with a certificate of an authority that nobody knows.
+//! A server with a certificate of an authority that no system trusts.
 
 use std::sync::Arc;
 
@@ -23,21 +23,21 @@ pub(crate) struct Secure {
 }
 
 impl Secure {
-    /// A server with a certificate for `name`.
+    /// Starts a server with a certificate for `name`.
     pub(crate) async fn start(name: &str, answer: String) -> Self {
-        let (acceptor, pem) = certified(name);
+        let (acceptor, pem) = create_certificate(name);
         let authority = NamedTempFile::new().expect("a file");
         std::fs::write(authority.path(), pem).expect("a writable file");
 
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = format!("https://{}", listener.local_addr().expect("an address"));
-        let (happened, events) = unbounded_channel();
+        let (sender, events) = unbounded_channel();
 
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (answer, happened) = (answer.clone().into_bytes(), happened.clone());
+                let (answer, sender) = (answer.clone().into_bytes(), sender.clone());
                 if let Ok(stream) = acceptor.accept(stream).await {
-                    tokio::spawn(peer::converse(stream, answer, happened));
+                    tokio::spawn(peer::converse(stream, answer, sender));
                 }
             }
         });
@@ -45,20 +45,20 @@ impl Secure {
         Self { address, authority, events }
     }
 
-    /// The file of its authority.
+    /// Returns the path of the certificate of its authority.
     pub(crate) fn authority(&self) -> &str {
         self.authority.path().to_str().expect("a path")
     }
 
-    /// The requests so far.
+    /// Returns the requests so far.
     pub(crate) fn requests(&mut self) -> Vec<String> {
         let events = std::iter::from_fn(|| self.events.try_recv().ok());
         events.filter_map(Event::into_request).collect()
     }
 }
 
-/// What accepts connections for `name`, and the certificate of the authority behind it, in PEM form.
-fn certified(name: &str) -> (TlsAcceptor, String) {
+/// Returns an acceptor of connections for `name`, and the certificate of its authority in PEM form.
+fn create_certificate(name: &str) -> (TlsAcceptor, String) {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
 

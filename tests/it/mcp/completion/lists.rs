@@ -1,4 +1,4 @@
-//! Which pages and projects values are read from, and which records are left out.
+//! The pages and projects that values are read from, and the records that are left out.
 
 use serde_json::json;
 use tas_mcp::sandbox::{keys, seed};
@@ -43,9 +43,9 @@ async fn a_report_can_be_compared_with_the_previous_or_another_started_execution
     assert!(said.contains(seed::EXECUTION_COMPLETED), "{said}");
     assert!(!said.contains(seed::EXECUTION_QUEUED) && !said.contains(seed::EXECUTION_IN_PROGRESS), "{said}");
 
-    let of_report = session.host.values(prompt("nightly_report"), "test_plan_execution_id", "").await;
+    let executions = session.host.values(prompt("nightly_report"), "test_plan_execution_id", "").await;
 
-    assert!(of_report.contains(&seed::EXECUTION_QUEUED.to_owned()), "{of_report:?}");
+    assert!(executions.contains(&seed::EXECUTION_QUEUED.to_owned()), "{executions:?}");
 }
 
 #[tokio::test]

@@ -77,6 +77,7 @@ async fn a_late_answer_ends_the_call_with_a_timeout() {
 
     assert_eq!(host.receive().await["method"], "elicitation/create");
 
+    // The wait for an answer uses the clock of the runtime.
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(601)).await;
     tokio::time::resume();

@@ -76,8 +76,8 @@ async fn in_project_scope_only_the_same_project_may_be_named() {
 
     for project in [json!("arena"), json!(7), json!(["demo"])] {
         let arguments = json!({"run_id": "x", "project_id": project});
-        let asked = json!({"name": "triage_run", "arguments": arguments});
-        let error = host.request("prompts/get", asked).await["error"].clone();
+        let params = json!({"name": "triage_run", "arguments": arguments});
+        let error = host.request("prompts/get", params).await["error"].clone();
         let failure = &error["data"]["error"];
         assert_eq!((&error["code"], &failure["code"]), (&json!(-32602), &json!("project_scope_mismatch")));
         assert_eq!(failure["details"]["owning_project"], "demo", "{error}");

@@ -40,10 +40,10 @@ async fn triage_with_an_organization_key_needs_only_the_run() {
     assert_eq!(session.answer("list_run_bugs")["data"][0]["bug_id"], seed::ARENA_BUG);
     assert_eq!(session.answer("get_bug")["error"]["code"], "feature_disabled");
 
-    let named = json!({"run_id": seed::RUN_FAILED, "project_id": "demo"});
-    let named = text(&mut session.host, "triage_run", named).await;
+    let arguments = json!({"run_id": seed::RUN_FAILED, "project_id": "demo"});
+    let text = text(&mut session.host, "triage_run", arguments).await;
 
-    assert!(!named.contains("<get_run.project_id>"), "{named}");
+    assert!(!text.contains("<get_run.project_id>"), "{text}");
 }
 
 #[tokio::test]
@@ -56,7 +56,7 @@ async fn triage_of_a_run_without_bugs_skips_get_bug() {
 
 /// Follows `test_this_build`; asserts that one start was sent and everything it started is over.
 async fn follow_test_this_build(session: &mut PromptSession, arguments: Value) -> Vec<String> {
-    // A person knows that an Android build wants the phones.
+    // An Android build needs the phones. A person knows this, but the records do not say it.
     session.chooses = |record| record["id"] == seed::CONFIG_PHONES || record["id"] == seed::PLAN_SMOKE;
     let called = session.follow("test_this_build", arguments).await;
     let writes = session.service.writes().await;
@@ -68,9 +68,9 @@ async fn follow_test_this_build(session: &mut PromptSession, arguments: Value) -
 
     assert_eq!(session.answer(start)["build_id"], seed::BUILD_ANDROID);
 
-    let waited = session.answer("wait_for_completion");
+    let wait = session.answer("wait_for_completion");
 
-    assert_eq!((&waited["status"], &waited["still_running"]), (&json!("completed"), &json!([])), "{waited}");
+    assert_eq!((&wait["status"], &wait["still_running"]), (&json!("completed"), &json!([])), "{wait}");
     called
 }
 

@@ -61,14 +61,15 @@ async fn every_text_is_short_and_names_offered_tools_with_valid_arguments() {
     ] {
         let mut host = Host::open(&settings(&variables)).await;
         let tools = host.request("tools/list", json!({})).await["result"]["tools"].clone();
-        let mut got = 0;
+        let mut texts = 0;
         for prompt in prompts(&mut host).await {
             let name = prompt["name"].as_str().expect("a name");
 
             assert!(prompt["title"].is_string() && prompt["description"].is_string(), "{name}");
             for arguments in argument_subsets(&prompt) {
-                let asked = json!({"name": name, "arguments": arguments});
-                if host.request("prompts/get", asked).await["error"].is_object() {
+                let params = json!({"name": name, "arguments": arguments});
+                // Some arguments exclude each other.
+                if host.request("prompts/get", params).await["error"].is_object() {
                     continue;
                 }
 
@@ -92,13 +93,16 @@ async fn every_text_is_short_and_names_offered_tools_with_valid_arguments() {
                 }
 
                 for word in text.split('`').skip(1).step_by(2) {
-                    assert!(catalog::find_tool(word).is_none(), "{name}: `{word}` stands outside the calls");
+                    assert!(
+                        catalog::find_tool(word).is_none(),
+                        "{name}: `{word}` is a tool outside the calls"
+                    );
                 }
 
-                got += 1;
+                texts += 1;
             }
         }
-        assert!(got >= 4, "{variables:?}: {got}");
+        assert!(texts >= 4, "{variables:?}: {texts}");
     }
 }
 
@@ -143,8 +147,11 @@ async fn prompts_work_in_the_newest_revision() {
     assert!(list["ttlMs"].as_u64().is_some_and(|ttl| ttl > 0));
 
     let params = json!({"name": "triage_run", "arguments": {"run_id": "x"}, "_meta": modern(MODERN)});
-    let got = host.request("prompts/get", params).await["result"].clone();
+    let prompt = host.request("prompts/get", params).await["result"].clone();
 
-    assert_eq!((&got["resultType"], got["messages"].as_array().map(Vec::len)), (&json!("complete"), Some(1)));
-    assert_eq!(got["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "tas-mcp");
+    assert_eq!(
+        (&prompt["resultType"], prompt["messages"].as_array().map(Vec::len)),
+        (&json!("complete"), Some(1))
+    );
+    assert_eq!(prompt["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "tas-mcp");
 }

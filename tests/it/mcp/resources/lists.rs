@@ -1,4 +1,4 @@
-//! Which resources and templates are listed.
+//! The lists of resources and templates.
 
 use serde_json::json;
 use tas_mcp::{sandbox::keys, tools::catalog};
@@ -43,9 +43,9 @@ async fn every_resource_can_be_read_with_a_tool() {
 
     for template in answer["result"]["resourceTemplates"].as_array().expect("a list") {
         let description = template["description"].as_str().expect("a description");
-        let named: Vec<_> = description.split('`').skip(1).step_by(2).collect();
-        assert_eq!(named.len(), 1, "{description}");
-        let tool = catalog::find_tool(named[0]).expect("a tool");
+        let tools: Vec<_> = description.split('`').skip(1).step_by(2).collect();
+        assert_eq!(tools.len(), 1, "{description}");
+        let tool = catalog::find_tool(tools[0]).expect("a tool");
         assert!(tool.effect.is_read_only() && !tool.has_pictures, "{}", tool.name);
         assert_eq!(template["mimeType"], "application/json");
         assert!(template["title"].is_string() && template["name"].is_string());
@@ -57,7 +57,7 @@ async fn only_project_scope_lists_resources() {
     let listed = async |variables: &[(&str, &str)]| {
         let answer = Host::open(&settings(variables)).await.request("resources/list", json!({})).await;
         let listed = answer["result"]["resources"].as_array().expect("a list").clone();
-        // The view of tools is no record.
+        // The view of tools is not a record.
         let records = listed.iter().map(|one| one["uri"].as_str().expect("a URI").to_owned());
         records.filter(|uri| uri.starts_with("tas:")).collect::<Vec<_>>()
     };
@@ -108,18 +108,18 @@ async fn lists_have_one_page_and_cache_metadata() {
 #[tokio::test]
 async fn the_view_is_listed_only_if_a_tool_has_it() {
     const PAGE: &str = "ui://tas/run-report";
-    for (toolsets, is_there) in [("default", true), ("get_run", true), ("builds", false)] {
+    for (toolsets, is_available) in [("default", true), ("get_run", true), ("builds", false)] {
         let mut host = Host::connect(&settings(&[("TAS_TOOLSETS", toolsets)]));
         let extensions = host.initialize("2025-11-25").await["capabilities"]["extensions"].clone();
 
         assert_eq!(
             extensions["io.modelcontextprotocol/ui"].is_object(),
-            is_there,
+            is_available,
             "{toolsets}: {extensions}"
         );
 
         let read = host.request("resources/read", json!({"uri": PAGE})).await;
 
-        assert_eq!(read["result"].is_object(), is_there, "{toolsets}: {read}");
+        assert_eq!(read["result"].is_object(), is_available, "{toolsets}: {read}");
     }
 }

@@ -1,4 +1,4 @@
-//! What a resource says: what its tool answers.
+//! The content of a resource equals the answer of its tool.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
@@ -9,9 +9,10 @@ use crate::{
     support::host::Host,
 };
 
-/// Every template, filled in, and the call that says the same.
+/// Returns a URI for every template, and the equivalent call.
 fn records() -> Vec<(String, &'static str, Value)> {
     let at = |path: &str| format!("tas://projects/demo/{path}");
+
     vec![
         (at(&format!("runs/{}", seed::RUN_FAILED)), "get_run", json!({"run_id": seed::RUN_FAILED})),
         (at(&format!("bugs/{}", seed::BUG_ACTIVE)), "get_bug", json!({"bug_id": seed::BUG_ACTIVE})),
@@ -86,7 +87,7 @@ async fn an_organization_key_reads_from_the_project_of_the_uri() {
 
 #[tokio::test]
 async fn a_long_record_is_shortened_like_a_reply() {
-    const MOST: usize = 2_000;
+    const MAX_CHARACTERS: usize = 2_000;
 
     let (service, mut host) = open(keys::DEMO, &[("TAS_MAX_REPLY_CHARS", "2000")]).await;
     let players: Vec<_> = (0..200).map(|number| json!({"id": format!("x-{number}"), "steps": []})).collect();
@@ -95,7 +96,7 @@ async fn a_long_record_is_shortened_like_a_reply() {
     service.fault(json!({"operation": "get_run", "body": body, "times": 3})).await;
     let read = host.read("tas://projects/demo/runs/x").await;
 
-    assert!(read["truncated"].is_object() && read.to_string().chars().count() <= MOST, "{read}");
+    assert!(read["truncated"].is_object() && read.to_string().chars().count() <= MAX_CHARACTERS, "{read}");
 
     let mut called = host.succeed("get_run", json!({"run_id": "x"})).await;
     // An address takes no arguments, so that a reader is sent to the tool.

@@ -72,8 +72,11 @@ async fn an_id_stays_one_segment_of_the_path() {
         ("a+b", "a%2Bb"),
     ] {
         let error = host.read_failure(&format!("tas://projects/demo/runs/{uri}")).await;
+
         assert_eq!(error["code"], -32002, "{uri}: {error}");
+
         let requests = service.requests().await;
+
         assert_eq!(requests.last(), Some(&format!("GET /project/demo/runs/{sent} 404")), "{uri}");
     }
 }

@@ -9,44 +9,46 @@ use tas_mcp::{
 
 use crate::support::{host::Host, service::settings};
 
-async fn listed(variables: &[(&str, &str)]) -> Vec<String> {
+/// Returns the names of the listed tools.
+async fn listed_tools(variables: &[(&str, &str)]) -> Vec<String> {
     let mut host = Host::open(&settings(variables)).await;
     let list = host.request("tools/list", json!({})).await;
     let tools = list["result"]["tools"].as_array().expect("tools").clone();
     tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
 }
 
+/// Returns the names of the wanted tools of the catalog.
 fn names(wanted: impl Fn(&Tool) -> bool) -> Vec<String> {
     catalog::tools().filter(|entry| wanted(entry)).map(|entry| entry.name.to_owned()).collect()
 }
 
 #[tokio::test]
 async fn core_tools_are_the_default_and_all_adds_the_extras() {
-    assert_eq!(listed(&[]).await, names(|entry| entry.tier == Tier::Core));
-    assert_eq!(listed(&[("TAS_TOOLSETS", "all")]).await, names(|_| true));
+    assert_eq!(listed_tools(&[]).await, names(|entry| entry.tier == Tier::Core));
+    assert_eq!(listed_tools(&[("TAS_TOOLSETS", "all")]).await, names(|_| true));
 }
 
 #[tokio::test]
 async fn words_combine_from_left_to_right() {
     let runs = names(|entry| entry.toolset == Toolset::Runs);
 
-    assert_eq!(listed(&[("TAS_TOOLSETS", "runs")]).await, runs);
-    assert_eq!(listed(&[("TAS_TOOLSETS", " get_bug , ")]).await, ["get_bug"]);
+    assert_eq!(listed_tools(&[("TAS_TOOLSETS", "runs")]).await, runs);
+    assert_eq!(listed_tools(&[("TAS_TOOLSETS", " get_bug , ")]).await, ["get_bug"]);
 
     let without = names(|entry| entry.tier == Tier::Core && entry.toolset != Toolset::Exports);
 
-    assert_eq!(listed(&[("TAS_TOOLSETS", "-exports")]).await, without);
+    assert_eq!(listed_tools(&[("TAS_TOOLSETS", "-exports")]).await, without);
 
-    let back =
+    let selected =
         names(|entry| entry.toolset == Toolset::Bugs && entry.name != "get_bug" || entry.name == "get_run");
 
-    assert_eq!(listed(&[("TAS_TOOLSETS", "bugs,-get_bug,get_run")]).await, back);
+    assert_eq!(listed_tools(&[("TAS_TOOLSETS", "bugs,-get_bug,get_run")]).await, selected);
 }
 
 #[tokio::test]
 async fn read_only_beats_every_selection() {
     let reading = names(|entry| entry.effect.is_read_only());
-    assert_eq!(listed(&[("TAS_TOOLSETS", "all,start_run"), ("TAS_READ_ONLY", "true")]).await, reading);
+    assert_eq!(listed_tools(&[("TAS_TOOLSETS", "all,start_run"), ("TAS_READ_ONLY", "true")]).await, reading);
 }
 
 #[tokio::test]
@@ -57,7 +59,7 @@ async fn an_unknown_toolset_lists_the_default_tools_and_every_call_reports_it() 
         ("TAS_TOOLSETS", "rums"),
     ];
 
-    assert_eq!(listed(&variables).await, names(|entry| entry.tier == Tier::Core));
+    assert_eq!(listed_tools(&variables).await, names(|entry| entry.tier == Tier::Core));
 
     let mut host = Host::open(&settings(&variables)).await;
     let error = host.fail("list_tests", json!({})).await;
@@ -99,11 +101,15 @@ async fn instructions_are_short_and_name_offered_tools_only() {
             .as_str()
             .expect("text")
             .to_owned();
+
         assert!(text.chars().count() < 2_000, "{value}: {}", text.len());
+
         let selection = settings.selection();
+
         for entry in catalog::tools().filter(|entry| !selection.offers(entry)) {
             assert!(!text.contains(&format!("`{}`", entry.name)), "{value}: {}", entry.name);
         }
+
         assert_eq!(text.contains("`project_id`"), variable != "TAS_PROJECT_ID", "{value}");
     }
 }

@@ -57,17 +57,17 @@ async fn a_request_whose_handler_panics_is_answered() {
         json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
     let waiting = json!({"job_id": seed::JOB_RUNNING, "timeout_seconds": 600});
     let wait = json!({"name": "wait_for_completion", "arguments": waiting, "_meta": meta});
-    let begun = Host::connect(&settings).request("tools/call", wait.clone()).await;
-    let task = json!({"taskId": begun["result"]["taskId"].as_str().expect("a task"), "_meta": meta});
+    let created = Host::connect(&settings).request("tools/call", wait.clone()).await;
+    let task = json!({"taskId": created["result"]["taskId"].as_str().expect("a task"), "_meta": meta});
     let template = json!({"type": "ref/resource", "uri": "tas://projects/{project}/runs/{run}"});
-    let typed = json!({"ref": template, "argument": {"name": "run", "value": ""}, "_meta": meta});
+    let completion = json!({"ref": template, "argument": {"name": "run", "value": ""}, "_meta": meta});
     let clock = Arc::new(BrokenClock::default());
     let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(clock.clone());
     let mut host = Host::to(Server::new(dispatcher, &settings));
 
     for (method, params) in [
         ("tools/call", &wait),
-        ("completion/complete", &typed),
+        ("completion/complete", &completion),
         ("tasks/get", &task),
         ("tasks/cancel", &task),
     ] {

@@ -1,12 +1,13 @@
 //! Input that other servers on standard input are known to fail on.
 
+use serde_json::{Value, json};
+
 use super::modern;
 use crate::support::{
     fixture::{Fixture, Session},
     host::Host,
     service::settings,
 };
-use serde_json::{Value, json};
 
 #[tokio::test]
 async fn messages_other_than_requests_are_skipped_before_the_session() {
@@ -46,6 +47,7 @@ async fn arguments_may_be_null_or_absent() {
 
 #[tokio::test]
 async fn an_invalid_line_is_answered_and_the_session_continues() {
+    // A recursive parser would overflow its stack.
     let deep = "[".repeat(100_000);
     let lines = [
         ("hello", -32700),
@@ -103,8 +105,11 @@ async fn an_invalid_response_is_not_answered() {
         r#"{"jsonrpc": "2.0", "result": 7}"#,
     ] {
         host.send_line(line).await;
+
+        // The next message must be the answer to `ping`.
         let ping = host.start("ping", json!({})).await;
         let answer = host.receive().await;
+
         assert_eq!((&answer["id"], &answer["result"]), (&json!(ping), &json!({})), "{line}: {answer}");
     }
 }

@@ -1,4 +1,4 @@
-//! What the document says of one answer of an operation.
+//! One documented answer of an operation.
 
 use std::{collections::BTreeMap, sync::OnceLock};
 
@@ -18,7 +18,7 @@ pub(crate) struct Answer {
 struct Media {
     schema: &'static Value,
     examples: Named,
-    /// Compiled when first asked for.
+    /// Compiled at the first use.
     validator: OnceLock<Validator>,
 }
 
@@ -31,7 +31,7 @@ impl Answer {
         Self { media: media.collect(), uncertain: answer["x-uncertain"] == true }
     }
 
-    /// Schema of the JSON body, where there is one.
+    /// Returns the schema of the JSON body, if there is one.
     pub(crate) fn schema(&self) -> Option<&'static Value> {
         self.media.get("application/json").map(|media| media.schema)
     }
@@ -51,7 +51,7 @@ impl Answer {
 
         let essence = content_type.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
         match self.media.get(essence) {
-            // Raw bytes, of whatever type.
+            // Raw bytes of any type.
             None if self.media.contains_key("*/*") => Vec::new(),
             None => vec![format!("content type {content_type:?} is not documented")],
             Some(_) if essence != "application/json" => Vec::new(),

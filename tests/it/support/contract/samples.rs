@@ -1,4 +1,4 @@
-//! Arguments made of the document's own examples.
+//! Arguments from the examples of the document.
 
 use serde_json::{Value, json};
 use tas_mcp::fields::Fields;
@@ -6,18 +6,18 @@ use tas_mcp::fields::Fields;
 use super::{Operation, resolved};
 
 impl Operation {
-    /// Parameters that travel in `place`: `path` (but for the project) or `query`.
+    /// Returns the parameters in `place`: `path` (without the project) or `query`.
     pub(crate) fn parameters_in(&self, place: &str) -> impl Iterator<Item = &'static Value> {
         let wanted = move |parameter: &&Value| parameter["in"] == place && parameter["name"] != "projectId";
         self.parameters.iter().copied().filter(wanted)
     }
 
-    /// A value for each parameter of `place`, by the name of the argument.
+    /// Returns a value for each parameter in `place`, by the name of the argument.
     pub(crate) fn sample(&self, place: &str) -> Fields {
         self.parameters_in(place).map(|parameter| (argument(parameter), sample(parameter))).collect()
     }
 
-    /// The path within the project, with the examples of its placeholders.
+    /// Returns the path within the project, with examples instead of placeholders.
     pub(crate) fn sample_path(&self) -> String {
         let mut path = self.path_in_project().to_owned();
         for parameter in self.parameters_in("path") {
@@ -28,7 +28,7 @@ impl Operation {
     }
 }
 
-/// The name that a parameter of the document has as an argument: `runId` is `run_id`.
+/// Returns the argument name of a parameter of the document: `runId` is `run_id`.
 pub(crate) fn argument(parameter: &Value) -> String {
     let name = parameter["name"].as_str().expect("parameters have names");
     if name == "executionId" {
@@ -51,7 +51,7 @@ pub(crate) fn is_comma_separated(parameter: &Value) -> bool {
     parameter["description"].as_str().is_some_and(|text| text.starts_with("Comma-separated"))
 }
 
-/// The example of a parameter as an argument; where there is none, its default or what its schema allows.
+/// Returns the example of a parameter as an argument. Without an example, returns the default or a valid value.
 fn sample(parameter: &'static Value) -> Value {
     let schema = resolved(&parameter["schema"]);
     let given = [parameter.get("example"), schema.get("default"), schema.pointer("/enum/0")];
