@@ -63,6 +63,8 @@ async fn upload_during(damage: impl FnOnce(&Session)) -> Value {
     let call = session.host.start("tools/call", call).await;
 
     session.wait_for_pending_parts(3).await;
+    // File systems record times in steps of some milliseconds. An earlier change could have the time of the first write.
+    tokio::time::sleep(Duration::from_millis(20)).await;
     damage(&session);
     session.service.release().await;
 
