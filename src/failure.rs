@@ -97,8 +97,8 @@ pub struct FailureFacts {
     pub owning_project: Option<String>,
     /// Number of bytes of an unfinished download, which the next call continues.
     pub bytes_saved: Option<u64>,
-    /// Names of the settings that are missing or unusable.
-    pub unusable_settings: Vec<String>,
+    /// Whether the storage host refused the address of a part of an upload, so that a new address may be accepted.
+    pub is_address_refused: bool,
 }
 
 impl Failure {

@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::{
     omissions::Omissions,
-    reader::{SummaryReader, is_absent, is_partial},
+    reader::{SummaryReader, is_partial},
     subject::Subject,
     test_result::TestResult,
 };
 use crate::{
-    call::paging::{ListRecords, MAX_PAGES, deduplicate},
+    call::paging::{ListRecords, MAX_PAGES, deduplicate, is_list_missing},
     failure::Failure,
     service::{
         api::{jobs::ListJobs, runs::ListRuns},
@@ -81,7 +81,7 @@ async fn add_tests(reader: &SummaryReader, subject: &mut Subject) -> Result<(), 
             subject.tests = deduplicate(listed.records, "job_id").iter().map(TestResult::from_job).collect();
             subject.add_unlisted_tests("they are not in the list of jobs");
         }
-        Err(failure) if is_absent(&failure) => {
+        Err(failure) if is_list_missing(failure.code) => {
             let listed = reader.list_all::<ListRuns>(&filter).await?;
             subject.is_complete = add_missing_pages(&mut subject.omissions, &listed, "runs, page");
             subject.tests = group_by_job(listed.records);

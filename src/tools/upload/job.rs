@@ -16,7 +16,7 @@ use super::{
     FinishedUpload, UploadIds, UploadProgress,
     journal::{PartEtags, UploadJournal},
     open_upload::{OpenUpload, UploadStage},
-    part_uploader::{PartUploader, is_refused_part},
+    part_uploader::PartUploader,
     parts,
     plan::{UploadMode, UploadPlan},
     session::{UploadSession, cancelled_failure},
@@ -110,7 +110,7 @@ impl UploadJob {
 
         // The address of a single-part upload cannot be renewed: another address needs another upload (supplement 10.6).
         if let (Err(failure), UploadMode::SinglePart { .. }) = (&sent, &upload.plan.mode)
-            && is_refused_part(failure)
+            && failure.facts.is_address_refused
             && self.cancel_leftover(&upload.plan).await.is_ok()
         {
             upload.stage = UploadStage::Cancelled;

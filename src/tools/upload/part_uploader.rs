@@ -21,9 +21,6 @@ use crate::{
 /// How often a part gets another address after its address was refused.
 const MAX_NEW_ADDRESSES: u32 = 3;
 
-/// Name of the detail of a failure that has the number of the part.
-const PART_NUMBER: &str = "part_number";
-
 /// Sends the parts of one upload.
 #[derive(Debug)]
 pub(super) struct PartUploader {
@@ -161,17 +158,15 @@ fn part_failure(number: u64, error: &StorageError) -> Failure {
         StorageError::Refused { .. } | StorageError::Final(_) => Code::Rejected,
         StorageError::Address(_) | StorageError::NoEtag(_) => Code::BadResponse,
     };
-    let failure = Failure::new(code, format!("part {number} could not be stored: {error}"));
-    let failure = failure.detail(PART_NUMBER, number);
+    let mut failure = Failure::new(code, format!("part {number} could not be stored: {error}"));
+    failure = failure.detail("part_number", number);
 
     match error {
-        StorageError::Refused { status, .. } => failure.status(*status),
+        StorageError::Refused { status, .. } => {
+            failure.facts.is_address_refused = true;
+            failure.status(*status)
+        }
         StorageError::Transient { retry_after: Some(wait), .. } => failure.retry_after(*wait),
         _ => failure,
     }
-}
-
-/// Returns whether a part was not accepted because its address was refused. No other failure of a part has a status.
-pub(super) fn is_refused_part(failure: &Failure) -> bool {
-    failure.status.is_some() && failure.details.contains_key(PART_NUMBER)
 }

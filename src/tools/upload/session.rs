@@ -95,13 +95,15 @@ impl UploadSession {
     }
 }
 
-/// Returns whether a call of an upload is repeated after `failure`. An unknown outcome is a reason to repeat the call,
-/// because these operations name an existing upload and have the same effect once or twice.
+/// Returns whether a call of an upload is repeated after `failure`.
 pub(super) fn may_be_repeated(failure: &Failure) -> bool {
-    matches!(
-        failure.code,
-        Code::ServiceUnavailable | Code::RateLimited | Code::Timeout | Code::OutcomeUnknown
-    )
+    match failure.code {
+        // The operations name an existing upload, and have the same effect once or twice.
+        Code::OutcomeUnknown => true,
+        // The service has performed the call. Its answer to an equal call would be just as unusable.
+        Code::BadResponse => false,
+        _ => failure.is_transient(),
+    }
 }
 
 /// Returns the failure of an upload that the caller cancelled.
