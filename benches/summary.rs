@@ -11,6 +11,7 @@ use std::{
 use axum::{Router, http::Uri};
 use serde_json::{Value, json};
 use tas_mcp::{
+    call::common_arguments::ToolArguments,
     sandbox::{
         self, Options, Sandbox, keys,
         seed::{CONFIG_PHONES, TEST_BLOCKED, TEST_ERRORS, TEST_FAILS},
@@ -28,7 +29,7 @@ const EXECUTION: &str = "0000000e-0000-4000-8000-000000000000";
 /// Calls a tool, which must succeed.
 async fn call(dispatcher: &Dispatcher, tool: &str, arguments: Value) -> Value {
     let tool = catalog::find_tool(tool).expect("a tool");
-    let arguments = arguments.as_object().cloned().unwrap_or_default();
+    let arguments = ToolArguments::from_host(&tool, arguments.as_object().cloned().unwrap_or_default());
     dispatcher.call_tool(tool, arguments, CallerContext::silent()).await.expect("an answer").value().clone()
 }
 

@@ -19,6 +19,7 @@ use axum::{
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
 use tas_mcp::{
+    call::common_arguments::ToolArguments,
     settings::{self, Settings},
     tools::{caller::CallerContext, catalog, dispatcher::Dispatcher},
 };
@@ -74,7 +75,7 @@ fn dispatcher(address: SocketAddr, directory: &Path) -> Dispatcher {
 async fn upload_build(dispatcher: &Dispatcher, checksum: bool) -> Duration {
     let tool = catalog::find_tool("upload_build").expect("a tool");
     let arguments = json!({"path": "game.apk", "wait": true, "fill_details": false, "checksum": checksum});
-    let arguments = arguments.as_object().cloned().unwrap_or_default();
+    let arguments = ToolArguments::from_host(&tool, arguments.as_object().cloned().unwrap_or_default());
     let started = Instant::now();
     let reply = dispatcher.call_tool(tool, arguments, CallerContext::silent()).await.expect("an upload");
 

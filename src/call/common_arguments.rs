@@ -1,7 +1,7 @@
 //! The arguments that all tools have: `project_id`, `confirm` and `fields`.
 //!
-//! Hosts send them among the arguments of the tool. `ToolArguments` separates them once; after that they travel
-//! beside the arguments. Internal calls pass [`CommonArguments`] directly.
+//! Hosts send them among the arguments of the tool. [`ToolArguments::from_host`] separates them once; after that they
+//! travel beside the arguments. Callers inside the program pass [`CommonArguments`] directly.
 
 use serde_json::Value;
 
@@ -38,11 +38,12 @@ impl CommonArguments {
 }
 
 /// The arguments of a call, separated into those of the tool and those that all tools have.
-#[derive(Debug)]
-pub(super) struct ToolArguments {
+#[derive(Clone, Debug)]
+pub struct ToolArguments {
     /// The arguments of the tool itself.
-    pub(super) own: Fields,
-    pub(super) common: CommonArguments,
+    pub own: Fields,
+    /// The project, and the agreement of a person.
+    pub common: CommonArguments,
     /// The fields of the reply that the caller wants; `None` for all.
     pub(super) selection: Option<Selection>,
     /// Rules that the common arguments break.
@@ -52,7 +53,7 @@ pub(super) struct ToolArguments {
 impl ToolArguments {
     /// Separates the arguments that a host has sent. `confirm` and `fields` stay among the arguments of tools that do not
     /// take them: the schema of the tool then refuses them.
-    pub(super) fn from_host(tool: &Tool, mut arguments: Fields) -> Self {
+    pub fn from_host(tool: &Tool, mut arguments: Fields) -> Self {
         let mut violations = Vec::new();
         let project_id = take_project(&mut arguments, &mut violations);
         let is_confirmed =
@@ -63,10 +64,16 @@ impl ToolArguments {
         Self { own: arguments, common: CommonArguments { project_id, is_confirmed }, selection, violations }
     }
 
-    /// The arguments of a call that another tool makes.
-    pub(super) fn from_tool(own: Fields, common: CommonArguments) -> Self {
+    /// Creates the arguments of a call that the program itself makes.
+    pub fn new(own: Fields, common: CommonArguments) -> Self {
         let violations = common.project_id.as_deref().and_then(check_project).into_iter().collect();
         Self { own, common, selection: None, violations }
+    }
+
+    /// Adds the agreement of a person.
+    #[must_use]
+    pub fn confirmed(self) -> Self {
+        Self { common: self.common.confirmed(), ..self }
     }
 }
 

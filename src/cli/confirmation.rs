@@ -2,14 +2,10 @@
 
 use std::io::{IsTerminal as _, Result, Write as _};
 
-use serde_json::Value;
-
 use super::command_error::CommandError;
 use crate::{
-    call::reply::Reply,
+    call::{common_arguments::ToolArguments, reply::Reply},
     failure::{Code, Failure},
-    fields::Fields,
-    service::tool::CONFIRM,
     tools::{caller::CallerContext, catalog::ToolEntry, dispatcher::Dispatcher},
 };
 
@@ -33,7 +29,7 @@ pub(super) fn is_confirmed(failure: &Failure) -> Result<bool> {
 pub(super) async fn call_with_confirmation(
     dispatcher: &Dispatcher,
     tool: ToolEntry,
-    mut arguments: Fields,
+    arguments: ToolArguments,
 ) -> std::result::Result<Reply, CommandError> {
     let outcome = dispatcher.call_tool(tool, arguments.clone(), CallerContext::silent()).await;
     let Err(failure) = outcome else { return Ok(outcome?) };
@@ -42,7 +38,5 @@ pub(super) async fn call_with_confirmation(
     }
 
     // The first call was refused before any request, so nothing is sent twice.
-    arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
-
-    Ok(dispatcher.call_tool(tool, arguments, CallerContext::silent()).await?)
+    Ok(dispatcher.call_tool(tool, arguments.confirmed(), CallerContext::silent()).await?)
 }

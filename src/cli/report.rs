@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use serde::Deserialize as _;
-use serde_json::Value;
+use serde_json::json;
 
 use super::{
     command_error::CommandError,
@@ -16,13 +15,12 @@ use super::{
     tool_arguments::{PROJECT_HELP, RAW, RAW_HELP},
 };
 use crate::{
-    call::reply::Reply,
     failure::Failure,
     service::tool::PROJECT_ID,
     settings::Settings,
     tools::{
         dispatcher::Dispatcher,
-        report::{self, ReportSubject, SummaryText},
+        report::{self, ReportData, ReportSubject, SummaryText},
         summary::Summary,
     },
 };
@@ -69,7 +67,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     match file {
         Some(file) => request.write_page(&file, raw).await,
         None if to_output => {
-            let page = report::page_with_data(&request.gather().await?);
+            let page = report::page_with_data(&json!(request.gather().await?));
             print_text(page)?;
             Ok(ExitStatus::Success)
         }
@@ -96,21 +94,22 @@ impl ReportRequest {
     }
 
     /// Returns the data of the page.
-    async fn gather(&self) -> Result<Value, Failure> {
+    async fn gather(&self) -> Result<ReportData, Failure> {
         report::gather_data(&self.subject().await?, &self.dispatcher, self.project.as_deref()).await
     }
 
-    async fn summarize(&self) -> Result<Reply, Failure> {
+    async fn summarize(&self) -> Result<Summary, Failure> {
         self.subject().await?.summarize(&self.dispatcher, self.project.as_deref()).await
     }
 
     /// Writes the page. If the file cannot be written, prints the summary instead, so that the result is not lost.
     async fn write_page(&self, file: &OutputFile, raw: bool) -> Result<ExitStatus, CommandError> {
         let data = self.gather().await?;
-        let Err(failure) = file.write(&report::page_with_data(&data)) else { return Ok(ExitStatus::Success) };
+        let page = report::page_with_data(&json!(data));
+        let Err(failure) = file.write(&page) else { return Ok(ExitStatus::Success) };
 
-        let summary = match data.get("summary") {
-            Some(summary) => Ok(Reply::from_value(summary.clone())),
+        let summary = match data.summary {
+            Some(summary) => Ok(summary),
             None => self.summarize().await,
         };
         let printed = match summary {
@@ -128,11 +127,6 @@ impl ReportRequest {
 }
 
 /// Prints a summary as text on a terminal, otherwise as JSON.
-fn print_summary(reply: &Reply, raw: bool) -> Result<(), CommandError> {
-    if prints_json(raw) {
-        print_line(reply.value())?;
-    } else {
-        print_text(SummaryText(&Summary::deserialize(reply.value())?))?;
-    }
-    Ok(())
+fn print_summary(summary: &Summary, raw: bool) -> std::io::Result<()> {
+    if prints_json(raw) { print_line(json!(summary)) } else { print_text(SummaryText(summary)) }
 }

@@ -23,11 +23,9 @@ use super::{
 use crate::{
     call::reply::Reply,
     failure::{Code, Failure},
-    fields::Fields,
     service::{
         api::{plans::StartTestPlanRun, runs::StartRun},
         catalog::ListedOperation as _,
-        tool::PROJECT_ID,
     },
     settings::Settings,
     tools::{caller::CallerContext, catalog::ToolEntry, dispatcher::Dispatcher, waiting::Wait},
@@ -98,9 +96,9 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let junit = wait_result::junit_file(matches)?;
 
     if let Some(id) = matches.get_one::<String>(SUBJECT) {
-        arguments.insert(start.id_argument.to_owned(), Value::from(id.as_str()));
+        arguments.own.insert(start.id_argument.to_owned(), Value::from(id.as_str()));
     }
-    let project = named_project(&arguments);
+    let project = arguments.common.project_id.clone();
     let dispatcher = build_dispatcher(settings);
     let reply = call_with_confirmation(&dispatcher, start.tool, arguments).await?;
 
@@ -114,11 +112,6 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let result = wait(&dispatcher, &reply, project.clone(), timeout).await?;
 
     result.output(dispatcher.gateway(), project.as_deref(), junit, raw).await
-}
-
-/// Returns the project in the arguments of a tool.
-fn named_project(arguments: &Fields) -> Option<String> {
-    arguments.get(PROJECT_ID).and_then(Value::as_str).map(str::to_owned)
 }
 
 /// Checks that the flags of a wait are used only with `--wait`.

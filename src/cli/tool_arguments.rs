@@ -8,11 +8,12 @@ use serde_json::{Map, Value};
 
 use super::{command_error::CommandError, exit_status::ExitStatus, images};
 use crate::{
+    call::common_arguments::ToolArguments,
     failure::{Code, Failure},
     fields::Fields,
     service::{
         schema::KNOWN,
-        tool::{CONFIRM, FIELDS, PROJECT_ID, Tool},
+        tool::{FIELDS, PROJECT_ID, Tool},
     },
     tools::catalog::ToolEntry,
 };
@@ -68,7 +69,7 @@ pub(super) fn wants_json(matches: &ArgMatches) -> bool {
 }
 
 /// Returns the arguments of the call. A flag overrides the same argument in `--json`.
-pub(super) fn read_arguments(tool: &Tool, matches: &ArgMatches) -> Result<Fields, CommandError> {
+pub(super) fn read_arguments(tool: &Tool, matches: &ArgMatches) -> Result<ToolArguments, CommandError> {
     let mut arguments = json_arguments(tool, matches)?;
 
     let names = properties(tool).into_iter().flat_map(Map::keys).map(String::as_str);
@@ -85,11 +86,10 @@ pub(super) fn read_arguments(tool: &Tool, matches: &ArgMatches) -> Result<Fields
         arguments.insert(name.to_owned(), value);
     }
 
-    if tool.confirmation_question.is_some() && matches.get_flag(YES) {
-        arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
-    }
+    let arguments = ToolArguments::from_host(tool, arguments);
+    let is_confirmed = tool.confirmation_question.is_some() && matches.get_flag(YES);
 
-    Ok(arguments)
+    Ok(if is_confirmed { arguments.confirmed() } else { arguments })
 }
 
 /// Returns the arguments that `--json` gives.

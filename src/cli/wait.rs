@@ -15,10 +15,7 @@ use super::{
 };
 use crate::{
     fields::Fields,
-    service::{
-        result_kind::ResultKind,
-        tool::{FIELDS, PROJECT_ID},
-    },
+    service::{result_kind::ResultKind, tool::FIELDS},
     settings::Settings,
     tools::{
         caller::CallerContext,
@@ -56,9 +53,9 @@ pub(super) fn command() -> Command {
 /// Waits and prints the verdicts.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let mut arguments = read_arguments(tool().tool(), matches)?;
-    adapt_to_command_line(&mut arguments);
+    adapt_to_command_line(&mut arguments.own);
     let junit = wait_result::junit_file(matches)?;
-    let project = arguments.get(PROJECT_ID).and_then(Value::as_str).map(str::to_owned);
+    let project = arguments.common.project_id.clone();
 
     let dispatcher = build_dispatcher(settings);
     let caller = CallerContext { progress: Arc::new(WaitProgress::new()), ..CallerContext::silent() };

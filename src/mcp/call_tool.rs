@@ -5,7 +5,7 @@ use rmcp::{
     model::{CallToolRequestParams, CreateTaskResult, InputRequiredResult},
     service::RequestContext,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     confirmation::{ConfirmationOutcome, RetriedCall},
@@ -13,9 +13,8 @@ use super::{
     tasks::TaskStart,
 };
 use crate::{
-    call::reply::Reply,
+    call::{common_arguments::ToolArguments, reply::Reply},
     failure::{Code, Failure},
-    service::tool::CONFIRM,
     tools::catalog::ToolEntry,
 };
 
@@ -46,29 +45,30 @@ impl ServerState {
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> CallResponse {
-        let mut arguments = request.arguments.unwrap_or_default();
-        if let Some(response) = self.tasks.begin(tool, &arguments, context).await {
+        let sent = request.arguments.unwrap_or_default();
+        if let Some(response) = self.tasks.begin(tool, &sent, context).await {
             return response.into();
         }
         if tool.confirmation_question.is_none() {
+            let arguments = ToolArguments::from_host(&tool, sent);
             return CallResponse::Ended(self.tool_caller.call(tool, arguments, context).await);
         }
 
         // A call that needs confirmation is refused before any request to the service.
+        let arguments = ToolArguments::from_host(&tool, sent.clone());
         let outcome = self.tool_caller.call(tool, arguments.clone(), context).await;
         let failure = match outcome {
             Err(failure) if failure.code == Code::ConfirmationRequired => failure,
             outcome => return CallResponse::Ended(outcome),
         };
 
-        let call = format!("{}:{}", tool.name, json!(arguments));
+        let call = format!("{}:{}", tool.name, json!(sent));
         let retried = RetriedCall { state: request.request_state, answers: request.input_responses };
         let now = self.tool_caller.gateway().clock().now();
 
         match self.confirmer.ask(&call, &failure, retried, now, context).await {
             ConfirmationOutcome::Confirmed => {
-                arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
-                CallResponse::Ended(self.tool_caller.call(tool, arguments, context).await)
+                CallResponse::Ended(self.tool_caller.call(tool, arguments.confirmed(), context).await)
             }
             ConfirmationOutcome::NotConfirmed(error) => CallResponse::Ended(Err(error.into_failure(failure))),
             ConfirmationOutcome::InputRequired(question) => CallResponse::InputRequired(question),

@@ -10,9 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{listed_tool::ListedTool as _, progress::progress_channel};
 use crate::{
-    call::{gateway::Gateway, reply::Reply},
+    call::{common_arguments::ToolArguments, gateway::Gateway, reply::Reply},
     failure::{Code, Failure},
-    fields::Fields,
     service::tool::Tool,
     tools::{
         caller::{CallerContext, ProgressSink},
@@ -62,7 +61,7 @@ impl ToolCaller {
     pub(super) async fn call(
         &self,
         tool: ToolEntry,
-        arguments: Fields,
+        arguments: ToolArguments,
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, Failure> {
         let (sender, forwarder) = progress_channel(context);
@@ -79,7 +78,7 @@ impl ToolCaller {
     /// As [`Self::call`].
     pub(super) async fn poll_once(
         &self,
-        arguments: Fields,
+        arguments: ToolArguments,
         progress: Arc<dyn ProgressSink>,
         context: &RequestContext<RoleServer>,
     ) -> Result<WaitReply, Failure> {

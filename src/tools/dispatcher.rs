@@ -4,19 +4,20 @@ use std::sync::Arc;
 
 use crate::{
     call::{
+        common_arguments::ToolArguments,
         gateway::{CheckedArguments, Gateway},
-        reply::Reply,
+        reply::{Reply, Selection},
     },
     clock::Clock,
     failure::Failure,
     fields::Fields,
-    service::tool::Tool,
     tools::{
         caller::CallerContext,
-        catalog::{ToolEntry, WAIT_FOR_COMPLETION},
-        composite::{CompositeEntry, WaitForCompletion, run_typed},
+        catalog::{SUMMARIZE_RESULTS, ToolEntry, WAIT_FOR_COMPLETION},
+        composite::{CompositeEntry, CompositeTool, SummarizeResults, WaitForCompletion, run_typed},
         config::ToolsConfig,
         context::ToolContext,
+        summary::Summary,
         upload::{FileServices, FilesConfig},
         waiting::WaitReply,
     },
@@ -66,7 +67,7 @@ impl Dispatcher {
     pub async fn call_tool(
         &self,
         tool: ToolEntry,
-        arguments: Fields,
+        arguments: ToolArguments,
         caller: CallerContext,
     ) -> Result<Reply, Failure> {
         match tool {
@@ -75,38 +76,51 @@ impl Dispatcher {
         }
     }
 
-    /// Checks the arguments of a tool that is not called through [`Self::call_tool`]. Returns the project that they
-    /// name.
-    ///
-    /// # Errors
-    /// `invalid_arguments` or `confirmation_required`.
-    pub fn admit(&self, tool: &Tool, arguments: &mut Fields) -> Result<Option<String>, Failure> {
-        let checked = self.gateway.check(tool, std::mem::take(arguments))?;
-        *arguments = checked.own;
-        Ok(checked.project_id)
-    }
-
     /// Calls `wait_for_completion` and returns its typed reply.
     ///
     /// # Errors
     /// Every failure of the tool.
     pub async fn wait_for_completion(
         &self,
-        arguments: Fields,
+        arguments: ToolArguments,
         caller: CallerContext,
     ) -> Result<WaitReply, Failure> {
-        let CheckedArguments { own, project_id, selection } =
-            self.gateway.check(&WAIT_FOR_COMPLETION, arguments)?;
-        let context = self.context(own, project_id, caller);
-        let completion = run_typed::<WaitForCompletion>(context).await?;
+        let call = self.call_typed::<WaitForCompletion>(&WAIT_FOR_COMPLETION, arguments, caller);
+        let (completion, selection) = call.await?;
 
         Ok(WaitReply { completion, selection })
+    }
+
+    /// Calls `summarize_results` and returns its typed answer, whatever fields the arguments select.
+    ///
+    /// # Errors
+    /// Every failure of the tool.
+    pub async fn summarize_results(
+        &self,
+        arguments: ToolArguments,
+        caller: CallerContext,
+    ) -> Result<Summary, Failure> {
+        let call = self.call_typed::<SummarizeResults>(&SUMMARIZE_RESULTS, arguments, caller);
+        call.await.map(|(summary, _)| summary)
+    }
+
+    /// Calls the composite tool `T`. Returns its answer, and the fields that the caller selected.
+    async fn call_typed<T: CompositeTool>(
+        &self,
+        entry: &CompositeEntry,
+        arguments: ToolArguments,
+        caller: CallerContext,
+    ) -> Result<(T::Answer, Option<Selection>), Failure> {
+        let CheckedArguments { own, project_id, selection } = self.gateway.check(entry, arguments)?;
+        let answer = run_typed::<T>(self.context(own, project_id, caller)).await?;
+
+        Ok((answer, selection))
     }
 
     async fn call_composite(
         &self,
         entry: &'static CompositeEntry,
-        arguments: Fields,
+        arguments: ToolArguments,
         caller: CallerContext,
     ) -> Result<Reply, Failure> {
         let CheckedArguments { own, project_id, selection } = self.gateway.check(entry, arguments)?;

@@ -8,7 +8,7 @@ mod page;
 mod subject;
 mod summary_text;
 
-pub use data::gather_data;
+pub use data::{ReportData, gather_data};
 pub use page::{page_with_data, view_page};
 pub use subject::ReportSubject;
 pub use summary_text::SummaryText;

@@ -33,6 +33,6 @@ pub use finished_upload::FinishedUpload;
 pub(crate) use job::UploadJob;
 pub use platform::platform_from_file_name;
 pub(crate) use progress::UploadProgress;
-pub(crate) use request::{UploadHandle, UploadRequest};
+pub(crate) use request::{UploadHandle, UploadMethod, UploadRequest};
 pub use timing::UploadTiming;
 pub use upload_ids::UploadIds;

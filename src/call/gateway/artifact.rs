@@ -73,7 +73,7 @@ impl Gateway {
             ("filename".to_owned(), json!(artifact.filename)),
         ]);
         let common = CommonArguments::in_project(artifact.project.as_deref());
-        let checked = configured.check_call(entry, ToolArguments::from_tool(arguments, common))?;
+        let checked = configured.check_call(entry, ToolArguments::new(arguments, common))?;
         let CheckedCall { request, project_id, .. } = checked;
 
         let context = configured.begin_call()?;

@@ -40,8 +40,7 @@ impl Gateway {
     ///
     /// # Errors
     /// `invalid_arguments` with every violation, or `confirmation_required`.
-    pub fn check(&self, tool: &Tool, arguments: Fields) -> Result<CheckedArguments, Failure> {
-        let mut arguments = ToolArguments::from_host(tool, arguments);
+    pub fn check(&self, tool: &Tool, mut arguments: ToolArguments) -> Result<CheckedArguments, Failure> {
         let configured = self.configured()?;
         configured.check_writable(tool)?;
 

@@ -26,7 +26,7 @@ use crate::{
 pub(super) const WRITE_RESERVE: Duration = Duration::from_secs(10);
 
 impl Gateway {
-    /// Calls an operation for a host. `arguments` contain those that all tools have.
+    /// Calls an operation for a host.
     ///
     /// If the call repeats one of unknown outcome, the service is asked first whether the earlier call happened.
     ///
@@ -36,12 +36,12 @@ impl Gateway {
     pub async fn call_guarded(
         &self,
         entry: &'static OperationEntry,
-        arguments: Fields,
+        arguments: ToolArguments,
     ) -> Result<Reply, Failure> {
         let configured = self.configured()?;
         let clock = &**self.clock();
-        let call =
-            Box::pin(configured.prepare(entry, ToolArguments::from_host(entry, arguments), clock)).await?;
+        let call = Box::pin(configured.prepare(entry, arguments, clock)).await?;
+
         let Some(check) = duplicate_check(entry, &call.request.arguments) else {
             return Box::pin(configured.execute(call)).await;
         };

@@ -44,7 +44,7 @@ impl Gateway {
         common: CommonArguments,
     ) -> Result<Reply, Failure> {
         let configured = self.configured()?;
-        let arguments = ToolArguments::from_tool(arguments, common);
+        let arguments = ToolArguments::new(arguments, common);
 
         // The futures of a call are large. On the heap they do not enlarge those of all callers.
         let call = Box::pin(configured.prepare(entry, arguments, &**self.clock())).await?;

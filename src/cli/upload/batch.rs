@@ -3,23 +3,22 @@
 use std::sync::Arc;
 
 use clap::ArgMatches;
-use serde_json::Value;
 
 use super::{
     file_names::expand_names,
     flags::{FILES, NAME, NO_CHECKSUM, NO_FILL_DETAILS, RESUME, tool_arguments},
 };
 use crate::{
+    call::gateway::CheckedArguments,
     cli::{command_error::CommandError, confirmation::is_confirmed},
     failure::{Code, Failure},
     fields::Fields,
-    service::tool::CONFIRM,
     tools::{
         catalog::UPLOAD_BUILD,
         composite::UploadBuild,
         dispatcher::Dispatcher,
         files::FilesRoot,
-        upload::{FileServices, FinishedUpload, UploadHandle, UploadRequest},
+        upload::{FileServices, FinishedUpload, UploadHandle, UploadMethod, UploadRequest},
     },
 };
 
@@ -48,7 +47,7 @@ impl UploadBatch<'_> {
             project: self.project.as_deref(),
             options: self.options.clone(),
             fills_details: !self.matches.get_flag(NO_FILL_DETAILS),
-            method: "cli",
+            method: UploadMethod::CommandLine,
             resumes: self.matches.get_flag(RESUME),
             hashes: !self.matches.get_flag(NO_CHECKSUM),
         }
@@ -108,19 +107,16 @@ fn check_options(
     dispatcher: &Dispatcher,
     paths: &[String],
 ) -> Result<(Fields, Option<String>), CommandError> {
-    let tool = &UPLOAD_BUILD.tool;
-    let given = tool_arguments(matches, paths);
-    // The check consumes some of the arguments, so a repeated check starts again from the given ones.
-    let mut checked = given.clone();
-    let mut outcome = dispatcher.admit(tool, &mut checked);
+    let gateway = dispatcher.gateway();
+    let arguments = tool_arguments(matches, paths);
+    let mut outcome = gateway.check(&UPLOAD_BUILD, arguments.clone());
 
     if let Err(failure) = &outcome
         && is_confirmed(failure)?
     {
-        checked = given;
-        checked.insert(CONFIRM.to_owned(), Value::Bool(true));
-        outcome = dispatcher.admit(tool, &mut checked);
+        outcome = gateway.check(&UPLOAD_BUILD, arguments.confirmed());
     }
 
-    Ok((UploadBuild::options(checked), outcome?))
+    let CheckedArguments { own, project_id, .. } = outcome?;
+    Ok((UploadBuild::options(own), project_id))
 }

@@ -4,9 +4,10 @@ use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::{Value, json};
 
 use crate::{
+    call::common_arguments::{CommonArguments, ToolArguments},
     cli::tool_arguments::YES,
     fields::Fields,
-    service::tool::{CONFIRM, PROJECT_ID},
+    service::tool::PROJECT_ID,
 };
 
 /// Positional argument: the files.
@@ -77,10 +78,13 @@ fn switch(name: &'static str, help: &'static str) -> Arg {
 }
 
 /// Returns the arguments of the tool `upload_build` for the first of the files.
-pub(super) fn tool_arguments(matches: &ArgMatches, paths: &[String]) -> Fields {
+pub(super) fn tool_arguments(matches: &ArgMatches, paths: &[String]) -> ToolArguments {
     let mut arguments = Fields::from_iter([("path".to_owned(), json!(paths.first()))]);
     for (name, ..) in VALUE_FLAGS {
-        if let Some(value) = matches.get_one::<String>(name) {
+        // The project is not an argument of the tool itself.
+        if name != PROJECT_ID
+            && let Some(value) = matches.get_one::<String>(name)
+        {
             arguments.insert(name.to_owned(), Value::from(value.as_str()));
         }
     }
@@ -93,9 +97,8 @@ pub(super) fn tool_arguments(matches: &ArgMatches, paths: &[String]) -> Fields {
         arguments.insert("auto_delete".to_owned(), Value::Bool(true));
     }
 
-    if matches.get_flag(YES) {
-        arguments.insert(CONFIRM.to_owned(), Value::Bool(true));
-    }
+    let project_id = matches.get_one::<String>(PROJECT_ID).cloned();
+    let is_confirmed = matches.get_flag(YES);
 
-    arguments
+    ToolArguments::new(arguments, CommonArguments { project_id, is_confirmed })
 }

@@ -9,7 +9,10 @@ use serde_json::json;
 
 use super::{lookup::find, template::MIME_TYPE};
 use crate::{
-    call::reply,
+    call::{
+        common_arguments::{CommonArguments, ToolArguments},
+        reply,
+    },
     failure::{Code, Failure},
     mcp::{config::McpConfig, result_metadata::CacheableResult as _, tool_caller::ToolCaller},
     tools::catalog::ToolEntry,
@@ -28,7 +31,8 @@ pub(in crate::mcp) async fn read(
     let record = find(uri, &config.selection)?;
     let tool = ToolEntry::Operation((record.template.operation)());
 
-    let reply = caller.call(tool, record.arguments, context).await;
+    let common = CommonArguments::in_project(Some(&record.project));
+    let reply = caller.call(tool, ToolArguments::new(record.arguments, common), context).await;
     let reply = reply.map_err(|failure| protocol_error(uri, &with_uri_hint(failure)))?;
 
     let (_, text) = reply.into_limited(config.max_reply_chars, reply::ReplySource::Resource(tool.tool()));

@@ -4,16 +4,14 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::{template::RecordTemplate, template_table::TEMPLATES};
-use crate::{
-    fields::Fields,
-    service::{operation::placeholder, tool::PROJECT_ID},
-};
+use crate::{fields::Fields, service::operation::placeholder};
 
 /// A parsed resource URI.
 #[derive(Debug)]
 pub(super) struct RecordUri {
     pub(super) template: &'static RecordTemplate,
-    /// The arguments of the operation, including the project.
+    pub(super) project: String,
+    /// The arguments of the operation, without the project.
     pub(super) arguments: Fields,
 }
 
@@ -32,10 +30,9 @@ pub(super) fn parse(uri: &str) -> Result<RecordUri, String> {
     let (project, path) = segments.split_first().ok_or("it names no project")?;
 
     let found = TEMPLATES.iter().find_map(|template| Some((template, match_path(template, path)?)));
-    let (template, mut arguments) = found.ok_or("no template has this path")?;
-    arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
+    let (template, arguments) = found.ok_or("no template has this path")?;
 
-    Ok(RecordUri { template, arguments })
+    Ok(RecordUri { template, project: project.clone(), arguments })
 }
 
 /// Returns the arguments if `path` matches the template. The values are not checked: the call checks them.
@@ -76,17 +73,17 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn a_uri_is_split_into_template_and_arguments() {
+    fn a_uri_is_split_into_template_project_and_arguments() {
         let cases = [
-            ("tas://projects/demo/runs/r1", "run", r#"{"run_id":"r1","project_id":"demo"}"#),
-            ("tas://projects/a%2Fb/bugs/x%20y", "bug", r#"{"bug_id":"x y","project_id":"a/b"}"#),
-            ("tas://projects/demo/knowledge", "knowledge", r#"{"project_id":"demo"}"#),
-            ("tas://projects/demo/runs/", "run", r#"{"run_id":"","project_id":"demo"}"#),
+            ("tas://projects/demo/runs/r1", "run", "demo", r#"{"run_id":"r1"}"#),
+            ("tas://projects/a%2Fb/bugs/x%20y", "bug", "a/b", r#"{"bug_id":"x y"}"#),
+            ("tas://projects/demo/knowledge", "knowledge", "demo", "{}"),
+            ("tas://projects/demo/runs/", "run", "demo", r#"{"run_id":""}"#),
         ];
 
-        for (uri, name, arguments) in cases {
+        for (uri, name, project, arguments) in cases {
             let record = parse(uri).expect("a valid URI");
-            assert_eq!(record.template.name, name, "{uri}");
+            assert_eq!((record.template.name, record.project.as_str()), (name, project), "{uri}");
             assert_eq!(serde_json::to_string(&record.arguments).expect("JSON"), arguments, "{uri}");
         }
     }

@@ -7,10 +7,13 @@ use rmcp::{RoleServer, service::RequestContext};
 
 use super::{progress_capture::ProgressCapture, state::TaskState, token::TaskToken};
 use crate::{
-    call::reply::Reply,
+    call::{common_arguments::ToolArguments, reply::Reply},
     failure::{Code, Failure},
     mcp::tool_caller::ToolCaller,
-    tools::waiting::{WaitReply, WaitStatus, should_give_up},
+    tools::{
+        catalog::WAIT_FOR_COMPLETION,
+        waiting::{WaitReply, WaitStatus, should_give_up},
+    },
 };
 
 /// Polls the service for the task of `token` and updates `state`. Returns the outcome of the task if the task has
@@ -23,7 +26,8 @@ pub(super) async fn poll(
 ) -> Option<Result<Reply, Failure>> {
     let progress = Arc::new(ProgressCapture::default());
     let sink = Arc::<ProgressCapture>::clone(&progress);
-    let outcome = caller.poll_once(token.arguments().clone(), sink, context).await;
+    let arguments = ToolArguments::from_host(&WAIT_FOR_COMPLETION, token.arguments().clone());
+    let outcome = caller.poll_once(arguments, sink, context).await;
 
     // A poll that was interrupted says nothing about the task.
     if outcome.as_ref().is_err_and(|failure| failure.code == Code::Cancelled) {

@@ -16,7 +16,7 @@ use super::{
     token::{KEY_PURPOSE, TaskToken},
 };
 use crate::{
-    call::reply::Reply,
+    call::{common_arguments::ToolArguments, reply::Reply},
     clock::Clock,
     failure::Failure,
     fields::Fields,
@@ -80,11 +80,11 @@ impl TaskService {
         }
 
         // The call itself reports invalid arguments.
-        let mut checked = arguments.clone();
-        self.caller.dispatcher().admit(&tool, &mut checked).ok()?;
+        let gateway = self.caller.gateway();
+        let checked = gateway.check(&tool, ToolArguments::from_host(&tool, arguments.clone())).ok()?;
 
-        let clock = self.caller.gateway().clock();
-        let token = TaskToken::new(arguments.clone(), &checked, clock.timestamp());
+        let clock = gateway.clock();
+        let token = TaskToken::new(arguments.clone(), &checked.own, clock.timestamp());
         if token.timeout() <= self.caller.wait_limit().saturating_sub(GRACE) {
             return None;
         }

@@ -20,7 +20,7 @@ use crate::{
     },
     tools::{
         context::ToolContext,
-        upload::{FinishedUpload, UploadIds, UploadJob, UploadRequest},
+        upload::{FinishedUpload, UploadIds, UploadJob, UploadMethod, UploadRequest},
     },
 };
 
@@ -139,7 +139,7 @@ impl UploadBuild {
             project: context.project.as_deref(),
             options: Self::options(context.arguments.clone()),
             fills_details: self.fill_details != Some(false),
-            method: "mcp",
+            method: UploadMethod::Tool,
             resumes: true,
             hashes: self.checksum != Some(false),
         };

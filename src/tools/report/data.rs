@@ -3,20 +3,45 @@
 
 use std::ops::ControlFlow;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::subject::ReportSubject;
 use crate::{
     call::paging::{self, MAX_PAGES, Omission, Page, ScanEnd},
     failure::{Code, Failure},
-    fields::Fields,
     service::{
         api::{Id, bugs::ListRunBugs, runs::ListRuns},
         operation::Operation as _,
         result_kind::ResultKind,
     },
-    tools::{dispatcher::Dispatcher, project_client::ProjectClient, waiting::record::array_field},
+    tools::{
+        dispatcher::Dispatcher, project_client::ProjectClient, summary::Summary, waiting::record::array_field,
+    },
 };
+
+/// The data of a report page, with the field names that the script of the page reads.
+#[derive(Debug, Default, Serialize)]
+pub struct ReportData {
+    /// The record of the run, if the subject is a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bugs: Option<Vec<Value>>,
+    /// Number of bugs that the service states, which may be more than it returns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bugs_found: Option<Value>,
+    /// The runs of a job or an execution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<Vec<Value>>,
+    /// The status of a job or an execution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<Value>,
+    /// The summary; `None` for a run that is not compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Summary>,
+    unread: Vec<Omission>,
+}
 
 /// Reads the data of the page of `subject`. The page lists what could not be read.
 ///
@@ -26,52 +51,42 @@ pub async fn gather_data(
     subject: &ReportSubject,
     dispatcher: &Dispatcher,
     project: Option<&str>,
-) -> Result<Value, Failure> {
+) -> Result<ReportData, Failure> {
     let client = ProjectClient { gateway: dispatcher.gateway().clone(), project: project.map(str::to_owned) };
-    let mut data = Fields::new();
-    let mut omissions = Vec::new();
+    let mut data = ReportData::default();
     let is_run = subject.target.kind == ResultKind::Run;
 
     if is_run {
-        add_run(&mut data, &client, subject, &mut omissions).await;
+        add_run(&mut data, &client, subject).await;
     } else {
         let mut runs = Vec::new();
         if let Err(failure) = read_runs(&client, subject, &mut runs).await {
-            omissions.push(omission("all runs", failure));
+            data.unread.push(omission("all runs", failure));
         }
-        data.insert("runs".to_owned(), runs.into());
 
+        data.runs = Some(runs);
         // The page shows the status of the service, because the summary only distinguishes `completed` and `running`.
-        data.insert("state".to_owned(), subject.record.get("status").cloned().unwrap_or_default());
+        data.state = Some(subject.record.get("status").cloned().unwrap_or_default());
     }
 
     if !is_run || subject.compare_with.is_some() {
-        let summary = subject.summarize(dispatcher, project).await?;
-        data.insert("summary".to_owned(), summary.into_value());
+        data.summary = Some(subject.summarize(dispatcher, project).await?);
     }
 
-    data.insert("unread".to_owned(), json!(omissions));
-
-    Ok(data.into())
+    Ok(data)
 }
 
 /// Adds the record of a run and its bugs.
-async fn add_run(
-    data: &mut Fields,
-    client: &ProjectClient,
-    subject: &ReportSubject,
-    omissions: &mut Vec<Omission>,
-) {
-    data.insert("run".to_owned(), subject.record.clone());
+async fn add_run(data: &mut ReportData, client: &ProjectClient, subject: &ReportSubject) {
+    data.run = Some(subject.record.clone());
 
     match client.call(&ListRunBugs { run_id: Id(subject.target.id.clone()) }).await {
         Ok(reply) => {
             let page = reply.value();
-            data.insert("bugs".to_owned(), array_field(page, "data").into());
-            let total = page.pointer("/pagination/total_count");
-            data.insert("bugs_found".to_owned(), total.cloned().unwrap_or_default());
+            data.bugs = Some(array_field(page, "data").to_vec());
+            data.bugs_found = Some(page.pointer("/pagination/total_count").cloned().unwrap_or_default());
         }
-        Err(failure) => omissions.push(omission("bugs", failure)),
+        Err(failure) => data.unread.push(omission("bugs", failure)),
     }
 }
 

@@ -3,18 +3,14 @@
 use serde_json::{Value, json};
 
 use crate::{
-    call::{gateway::Gateway, reply::Reply},
-    failure::{Code, Failure},
-    service::{
-        result_kind::{ResultId, ResultKind},
-        tool::PROJECT_ID,
+    call::{
+        common_arguments::{CommonArguments, ToolArguments},
+        gateway::Gateway,
     },
+    failure::{Code, Failure},
+    service::result_kind::{ResultId, ResultKind},
     tools::{
-        caller::CallerContext,
-        catalog,
-        composite::{CompositeTool as _, SummarizeResults},
-        dispatcher::Dispatcher,
-        project_client::ProjectClient,
+        caller::CallerContext, dispatcher::Dispatcher, project_client::ProjectClient, summary::Summary,
     },
 };
 
@@ -56,24 +52,22 @@ impl ReportSubject {
         Self { compare_with: earlier.map(str::to_owned), ..self }
     }
 
-    /// Returns the reply of `summarize_results` for the subject.
+    /// Summarizes the subject with the tool `summarize_results`, which checks the id to compare with.
     ///
     /// # Errors
     /// Failures of the tool.
-    pub async fn summarize(&self, dispatcher: &Dispatcher, project: Option<&str>) -> Result<Reply, Failure> {
-        let tool = catalog::find_tool(SummarizeResults::NAME)
-            .ok_or_else(|| Failure::new(Code::NotFound, "there is no tool `summarize_results`"))?;
+    pub async fn summarize(
+        &self,
+        dispatcher: &Dispatcher,
+        project: Option<&str>,
+    ) -> Result<Summary, Failure> {
         let mut arguments = self.target.to_arguments();
-
-        if let Some(project) = project {
-            arguments.insert(PROJECT_ID.to_owned(), json!(project));
-        }
-
         if let Some(earlier) = &self.compare_with {
             arguments.insert("compare_with".to_owned(), json!(earlier));
         }
 
-        dispatcher.call_tool(tool, arguments, CallerContext::silent()).await
+        let arguments = ToolArguments::new(arguments, CommonArguments::in_project(project));
+        dispatcher.summarize_results(arguments, CallerContext::silent()).await
     }
 }
 

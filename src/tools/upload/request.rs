@@ -8,6 +8,7 @@ use std::{
 };
 
 use ring::digest::{SHA256, digest};
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -33,6 +34,17 @@ const SLOWEST_RATE: u64 = 60 * 256 * 1024;
 /// upload is 10.
 const TIME_LIMIT_MINUTES: RangeInclusive<u64> = 60..=1_440;
 
+/// How an upload was requested: the value of `details.upload.method`.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) enum UploadMethod {
+    /// With the subcommand `upload`.
+    #[serde(rename = "cli")]
+    CommandLine,
+    /// With the tool `upload_build`.
+    #[serde(rename = "mcp")]
+    Tool,
+}
+
 /// A request to upload a file.
 #[derive(Debug)]
 pub(crate) struct UploadRequest<'a> {
@@ -44,8 +56,8 @@ pub(crate) struct UploadRequest<'a> {
     pub(crate) options: Fields,
     /// Whether `details` is filled in from git and CI.
     pub(crate) fills_details: bool,
-    /// Value of `details.upload.method`.
-    pub(crate) method: &'a str,
+    /// How the upload was requested.
+    pub(crate) method: UploadMethod,
     /// Whether an unfinished upload of the same file is resumed. Otherwise it is cancelled.
     pub(crate) resumes: bool,
     /// Whether the SHA-256 of the file is computed.
@@ -198,7 +210,12 @@ fn request_digest(arguments: &Fields) -> String {
 }
 
 /// Adds the parts of `details` that the caller did not set.
-async fn fill_details(arguments: &mut Fields, files: &FileServices, source: &SourceFile, method: &str) {
+async fn fill_details(
+    arguments: &mut Fields,
+    files: &FileServices,
+    source: &SourceFile,
+    method: UploadMethod,
+) {
     let job = files.ci_job.as_ref();
     let branch = job.and_then(|job| job.branch.as_deref());
     let vcs = match source.path().parent() {
