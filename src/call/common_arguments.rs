@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::{
-    call::reply::Selection,
+    call::reply::FieldSelection,
     fields::Fields,
     service::{
         request,
@@ -45,7 +45,7 @@ pub struct ToolArguments {
     /// The project, and the agreement of a person.
     pub common: CommonArguments,
     /// The fields of the reply that the caller wants; `None` for all.
-    pub(super) selection: Option<Selection>,
+    pub(super) selection: Option<FieldSelection>,
     /// Rules that the common arguments break.
     pub(super) violations: Vec<Violation>,
 }
@@ -114,7 +114,7 @@ fn take_confirmation(arguments: &mut Fields, violations: &mut Vec<Violation>) ->
 
 /// Removes the selection from the arguments. Hosts send the names as text with commas, as a list, or as the text of a
 /// JSON list.
-fn take_selection(tool: &Tool, arguments: &mut Fields, violations: &mut Vec<Violation>) -> Option<Selection> {
+fn take_selection(tool: &Tool, arguments: &mut Fields, violations: &mut Vec<Violation>) -> Option<FieldSelection> {
     let names: Option<Vec<String>> = match arguments.shift_remove(FIELDS)? {
         Value::Null => return None,
         Value::String(text) => {
@@ -129,7 +129,7 @@ fn take_selection(tool: &Tool, arguments: &mut Fields, violations: &mut Vec<Viol
         return None;
     };
 
-    Selection::parse(tool, &names).map_err(|broken| violations.extend(broken)).ok()
+    FieldSelection::parse(tool, &names).map_err(|broken| violations.extend(broken)).ok()
 }
 
 #[cfg(test)]

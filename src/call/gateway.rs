@@ -14,6 +14,6 @@ mod list_probe;
 mod probe;
 mod sending;
 
-pub use artifact::{Artifact, Refusal};
+pub use artifact::{Artifact, OpenRefusal};
 pub use checking::CheckedArguments;
 pub use handle::Gateway;

@@ -16,4 +16,4 @@ pub(super) use file::file_failure;
 pub use file::full_picture_arguments;
 pub use length_limit::ReplySource;
 pub use pictures::base64;
-pub use selection::Selection;
+pub use selection::FieldSelection;

@@ -21,7 +21,7 @@ const STALE_VERSION: &str = "the record was changed by somebody else and nothing
 /// Returns a refusal of the service as a failure. The text of the service is quoted, and the other fields of its body are
 /// kept in `details`.
 pub fn refusal_failure(request: &HttpRequest<'_>, response: &HttpResponse, key: &ApiKey) -> Failure {
-    let refusal = Refusal::read(request, response, key);
+    let refusal = ServiceRefusal::read(request, response, key);
     let mut failure = Failure::new(refusal.code(), refusal.message()).status(response.status);
 
     failure = match refusal.hint() {
@@ -52,7 +52,7 @@ pub fn refusal_failure(request: &HttpRequest<'_>, response: &HttpResponse, key: 
 }
 
 /// A response that is not 2xx, with its body parsed and the key masked.
-struct Refusal<'a> {
+struct ServiceRefusal<'a> {
     request: &'a HttpRequest<'a>,
     response: &'a HttpResponse,
     key_kind: KeyKind,
@@ -70,7 +70,7 @@ enum Hint {
     Uncertain(String),
 }
 
-impl<'a> Refusal<'a> {
+impl<'a> ServiceRefusal<'a> {
     fn read(request: &'a HttpRequest<'a>, response: &'a HttpResponse, key: &ApiKey) -> Self {
         let mut body = if let Ok(Value::Object(body)) = serde_json::from_slice(&response.body) {
             body

@@ -15,7 +15,7 @@ const SMALLEST_INCREMENT: f64 = 0.0001;
 
 /// What one notification says.
 #[derive(Debug)]
-struct ProgressReport {
+struct ProgressMessage {
     done: u64,
     total: u64,
     message: String,
@@ -24,14 +24,14 @@ struct ProgressReport {
 /// The end of the channel that a tool reports to.
 #[derive(Debug)]
 pub(super) struct ProgressSender {
-    reports: mpsc::UnboundedSender<ProgressReport>,
+    reports: mpsc::UnboundedSender<ProgressMessage>,
     is_requested: bool,
 }
 
 impl ProgressSink for ProgressSender {
     fn report(&self, done: u64, total: u64, message: &str) {
         // The forwarder is gone once the call has ended.
-        drop(self.reports.send(ProgressReport { done, total, message: message.to_owned() }));
+        drop(self.reports.send(ProgressMessage { done, total, message: message.to_owned() }));
     }
 
     fn is_observed(&self) -> bool {
@@ -42,7 +42,7 @@ impl ProgressSink for ProgressSender {
 /// The end of the channel that sends the reports to the host.
 #[derive(Debug)]
 pub(super) struct ProgressForwarder {
-    reports: mpsc::UnboundedReceiver<ProgressReport>,
+    reports: mpsc::UnboundedReceiver<ProgressMessage>,
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
     /// Value of the last notification.
@@ -73,7 +73,7 @@ impl ProgressForwarder {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "the protocol has no other number")]
-    async fn notify(&mut self, report: ProgressReport) {
+    async fn notify(&mut self, report: ProgressMessage) {
         let Some(token) = self.token.clone() else { return };
         let done = report.done as f64;
         let done = self.last.map_or(done, |last| done.max(last + SMALLEST_INCREMENT));

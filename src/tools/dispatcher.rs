@@ -6,7 +6,7 @@ use crate::{
     call::{
         common_arguments::ToolArguments,
         gateway::{CheckedArguments, Gateway},
-        reply::{Reply, Selection},
+        reply::{Reply, FieldSelection},
     },
     clock::Clock,
     failure::Failure,
@@ -110,7 +110,7 @@ impl Dispatcher {
         entry: &CompositeEntry,
         arguments: ToolArguments,
         caller: CallerContext,
-    ) -> Result<(T::Answer, Option<Selection>), Failure> {
+    ) -> Result<(T::Answer, Option<FieldSelection>), Failure> {
         let CheckedArguments { own, project_id, selection } = self.gateway.check(entry, arguments)?;
         let answer = run_typed::<T>(self.context(own, project_id, caller)).await?;
 

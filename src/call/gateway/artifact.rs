@@ -35,7 +35,7 @@ pub struct Artifact {
 
 /// Why a file could not be opened.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct OpenRefusal {
     /// The failure that callers see.
     pub failure: Failure,
     /// Whether another attempt may succeed.
@@ -44,13 +44,13 @@ pub struct Refusal {
     pub wait: Option<Duration>,
 }
 
-impl From<Failure> for Refusal {
+impl From<Failure> for OpenRefusal {
     fn from(failure: Failure) -> Self {
         Self { failure, is_transient: false, wait: None }
     }
 }
 
-impl From<OpenError> for Refusal {
+impl From<OpenError> for OpenRefusal {
     fn from(error: OpenError) -> Self {
         Self { failure: error.failure, is_transient: error.is_transient, wait: None }
     }
@@ -65,7 +65,7 @@ impl Gateway {
         &self,
         artifact: &Artifact,
         resume_from: &ResumeFrom,
-    ) -> Result<DownloadStream, Refusal> {
+    ) -> Result<DownloadStream, OpenRefusal> {
         let configured = self.configured()?;
         let entry = GetRunArtifact::entry();
         let arguments = Fields::from_iter([
@@ -87,9 +87,9 @@ impl Gateway {
     }
 }
 
-fn refusal(context: &CallContext<'_>, request: &OperationRequest, answer: &HttpResponse) -> Refusal {
+fn refusal(context: &CallContext<'_>, request: &OperationRequest, answer: &HttpResponse) -> OpenRefusal {
     // An address of the storage host expires: the next request gets a new one.
     let has_expired = answer.file.was_redirected && reports_expired_address(answer.status, &answer.body);
     let is_transient = has_expired || RequestKind::ServiceFile.is_transient_status(answer.status);
-    Refusal { failure: context.answer_failure(request, answer), is_transient, wait: answer.retry_after }
+    OpenRefusal { failure: context.answer_failure(request, answer), is_transient, wait: answer.retry_after }
 }

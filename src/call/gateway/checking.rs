@@ -3,7 +3,7 @@
 use super::{configured::ConfiguredGateway, handle::Gateway};
 use crate::{
     call::{
-        common_arguments::ToolArguments, operation_request::OperationRequest, reply::Selection,
+        common_arguments::ToolArguments, operation_request::OperationRequest, reply::FieldSelection,
         scope::find_invalid_ids,
     },
     failure::{Code, Failure},
@@ -25,14 +25,14 @@ pub struct CheckedArguments {
     /// The project that the caller named.
     pub project_id: Option<String>,
     /// The fields of the reply that the caller wants; `None` for all.
-    pub selection: Option<Selection>,
+    pub selection: Option<FieldSelection>,
 }
 
 /// A call of an operation whose arguments are checked.
 pub(super) struct CheckedCall {
     pub(super) request: OperationRequest,
     pub(super) project_id: Option<String>,
-    pub(super) selection: Option<Selection>,
+    pub(super) selection: Option<FieldSelection>,
 }
 
 impl Gateway {

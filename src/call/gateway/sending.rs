@@ -8,7 +8,7 @@ use crate::{
         common_arguments::{CommonArguments, ToolArguments},
         context::CallContext,
         operation_request::OperationRequest,
-        reply::{self, Reply, Selection},
+        reply::{self, Reply, FieldSelection},
         scope::owned_ids,
     },
     client::HttpResponse,
@@ -26,7 +26,7 @@ pub(super) struct PreparedCall<'a> {
     /// The ids in the arguments that identify the project.
     pub(super) owned_ids: Vec<ResultId>,
     pub(super) project: Option<String>,
-    pub(super) selection: Option<Selection>,
+    pub(super) selection: Option<FieldSelection>,
     /// The answer, if the owner look-up has already sent this very request.
     pub(super) answer: Option<HttpResponse>,
     pub(super) clock: &'a dyn Clock,

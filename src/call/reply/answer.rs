@@ -9,7 +9,7 @@ use super::{
     next_page,
     pictures::{self, ExtractedPicture},
     redirect,
-    selection::Selection,
+    selection::FieldSelection,
 };
 use crate::{
     call::operation_request::OperationRequest,
@@ -123,7 +123,7 @@ impl Reply {
     }
 
     /// Removes all fields that the caller did not select.
-    pub fn select(&mut self, selection: Selection) {
+    pub fn select(&mut self, selection: FieldSelection) {
         selection.apply(&mut self.value);
     }
 

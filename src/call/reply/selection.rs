@@ -14,15 +14,15 @@ const PAGINATION: &str = "pagination";
 
 /// Selected names, as a tree. A name below a list selects the field of each entry.
 #[derive(Clone, Debug, Default)]
-pub struct Selection {
-    children: IndexMap<String, Selection>,
+pub struct FieldSelection {
+    children: IndexMap<String, FieldSelection>,
     /// Whether the field is selected with everything below it.
     is_whole: bool,
     /// Whether the reply has the field.
     is_found: bool,
 }
 
-impl Selection {
+impl FieldSelection {
     /// Parses the names that a caller of `tool` has selected. `data.` may be left out if the tool returns a list.
     ///
     /// # Errors
@@ -105,8 +105,8 @@ mod tests {
 
     use super::*;
 
-    fn selection(names: &[&str]) -> Selection {
-        let mut root = Selection::default();
+    fn selection(names: &[&str]) -> FieldSelection {
+        let mut root = FieldSelection::default();
         for name in names {
             root.add(name.split('.'));
         }

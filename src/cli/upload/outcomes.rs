@@ -11,7 +11,7 @@ use crate::{
     },
     failure::Failure,
     fields::Fields,
-    tools::{composite::BuildUpload, upload::FinishedUpload},
+    tools::{composite::UploadBuildAnswer, upload::FinishedUpload},
 };
 
 /// The outcomes of the uploads that have ended.
@@ -69,7 +69,7 @@ impl Outcomes {
 
 fn print_build(path: &str, build: FinishedUpload) -> anyhow::Result<()> {
     let mut line = Fields::from_iter([("path".to_owned(), json!(path))]);
-    if let Value::Object(fields) = serde_json::to_value(BuildUpload::from(build))? {
+    if let Value::Object(fields) = serde_json::to_value(UploadBuildAnswer::from(build))? {
         line.extend(fields);
     }
     print_line(Value::Object(line))?;

@@ -58,7 +58,7 @@ pub struct UploadBuild {
 
 /// An upload, finished or not (supplement 15).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct BuildUpload {
+pub struct UploadBuildAnswer {
     /// `uploaded` or `uploading`.
     pub status: &'static str,
     /// Argument of the next call while the status is `uploading`.
@@ -73,7 +73,7 @@ pub struct BuildUpload {
     pub build: Option<FinishedUpload>,
 }
 
-impl From<FinishedUpload> for BuildUpload {
+impl From<FinishedUpload> for UploadBuildAnswer {
     fn from(build: FinishedUpload) -> Self {
         Self { status: "uploaded", upload_token: None, progress: None, ids: None, build: Some(build) }
     }
@@ -90,9 +90,9 @@ impl CompositeTool for UploadBuild {
         .requires_fields(&["status"])
         .recovery_hint("check with `list_builds` before another upload")
         .asks_confirmation(automatic_deletion_question);
-    type Answer = BuildUpload;
+    type Answer = UploadBuildAnswer;
 
-    async fn run(self, context: ToolContext) -> Result<BuildUpload, Failure> {
+    async fn run(self, context: ToolContext) -> Result<UploadBuildAnswer, Failure> {
         let files = &context.files;
         let wait_limit = context.caller.wait_limit.filter(|_| self.wait != Some(true));
         let (token, upload) = match &self.upload_token {
@@ -102,10 +102,10 @@ impl CompositeTool for UploadBuild {
         let Some(outcome) = upload.wait(&context.caller, wait_limit).await else {
             let (progress, ids) = (Some(upload.progress().describe()), upload.ids());
             let upload_token = Some(token);
-            return Ok(BuildUpload { status: "uploading", upload_token, progress, ids, build: None });
+            return Ok(UploadBuildAnswer { status: "uploading", upload_token, progress, ids, build: None });
         };
 
-        outcome.map(BuildUpload::from)
+        outcome.map(UploadBuildAnswer::from)
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{DownloadRequest, source::DownloadSource};
 use crate::{
-    call::gateway::Refusal,
+    call::gateway::OpenRefusal,
     client::{
         DownloadResponse, DownloadStream, HttpResponse, RequestKind, ResumeFrom, StorageClient, StorageError,
         reports_expired_address,
@@ -63,7 +63,7 @@ impl InstallerSource {
 }
 
 impl DownloadSource for InstallerSource {
-    async fn open(&self, resume_from: &ResumeFrom) -> Result<DownloadStream, Refusal> {
+    async fn open(&self, resume_from: &ResumeFrom) -> Result<DownloadStream, OpenRefusal> {
         let address = self.take_address().await?;
         match self.storage.get(&address, resume_from).await {
             Ok(DownloadResponse::Stream(stream)) => Ok(stream),
@@ -73,7 +73,7 @@ impl DownloadSource for InstallerSource {
     }
 }
 
-fn storage_refusal(error: &StorageError) -> Refusal {
+fn storage_refusal(error: &StorageError) -> OpenRefusal {
     let (is_transient, wait) = match error {
         StorageError::Transient { retry_after, .. } => (true, *retry_after),
         _ => (false, None),
@@ -81,11 +81,11 @@ fn storage_refusal(error: &StorageError) -> Refusal {
     let code = if is_transient { Code::ServiceUnavailable } else { Code::BadResponse };
     let failure = Failure::new(code, format!("download_minion: {error}")).hint("call again later");
 
-    Refusal { failure, is_transient, wait }
+    OpenRefusal { failure, is_transient, wait }
 }
 
 /// Returns the refusal for a response that is not the installer.
-fn response_refusal(response: &HttpResponse) -> Refusal {
+fn response_refusal(response: &HttpResponse) -> OpenRefusal {
     let status = response.status;
     let fail = |code, what: String| Failure::new(code, format!("download_minion: {what}")).status(status);
     if let Some(error) = &response.file.redirect_error {
@@ -106,7 +106,7 @@ fn response_refusal(response: &HttpResponse) -> Refusal {
         .hint("call again later")
         .detail("service_error", words);
 
-    Refusal { failure, is_transient, wait: response.retry_after }
+    OpenRefusal { failure, is_transient, wait: response.retry_after }
 }
 
 /// Returns the last segment of an address, if it can be a file name.

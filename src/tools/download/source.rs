@@ -1,14 +1,14 @@
 //! Sources of downloads.
 
 use crate::{
-    call::gateway::{Artifact, Gateway, Refusal},
+    call::gateway::{Artifact, Gateway, OpenRefusal},
     client::{DownloadStream, ResumeFrom},
 };
 
 /// A file of the service that can be opened repeatedly.
 pub(super) trait DownloadSource: Sync {
     /// Opens the file at the position `resume_from`. Sends one request.
-    fn open(&self, resume_from: &ResumeFrom) -> impl Future<Output = Result<DownloadStream, Refusal>> + Send;
+    fn open(&self, resume_from: &ResumeFrom) -> impl Future<Output = Result<DownloadStream, OpenRefusal>> + Send;
 }
 
 /// A file of a player.
@@ -18,7 +18,7 @@ pub(super) struct ArtifactSource {
 }
 
 impl DownloadSource for ArtifactSource {
-    async fn open(&self, resume_from: &ResumeFrom) -> Result<DownloadStream, Refusal> {
+    async fn open(&self, resume_from: &ResumeFrom) -> Result<DownloadStream, OpenRefusal> {
         self.gateway.open(&self.artifact, resume_from).await
     }
 }

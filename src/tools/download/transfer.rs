@@ -13,7 +13,7 @@ use super::{
     transfer_context::TransferContext,
 };
 use crate::{
-    call::gateway::Refusal,
+    call::gateway::OpenRefusal,
     client::DownloadStream,
     failure::{Code, Failure},
     tools::files::{FileSlot, LockError, file_error, is_escape, read_error, write_error},
@@ -148,10 +148,10 @@ impl FileTransfer {
             Err(refusal) if refusal.failure.status == Some(416) && resume_from.offset > 0 => {
                 return Err(AttemptError::Stale);
             }
-            Err(Refusal { failure, is_transient: true, wait }) => {
+            Err(OpenRefusal { failure, is_transient: true, wait }) => {
                 return Err(AttemptError::Transient(failure, wait));
             }
-            Err(Refusal { failure, .. }) => return Err(SaveError::File(failure).into()),
+            Err(OpenRefusal { failure, .. }) => return Err(SaveError::File(failure).into()),
         };
         self.adopt_metadata(&stream)?;
 

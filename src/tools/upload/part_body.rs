@@ -23,12 +23,12 @@ const READ_AHEAD: usize = 2;
 
 /// Position of a part in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FileRange {
+pub(super) struct PartRange {
     pub(super) offset: u64,
     pub(super) length: u64,
 }
 
-impl FileRange {
+impl PartRange {
     /// Returns the position of the first byte after the part.
     pub(super) fn end(self) -> u64 {
         self.offset + self.length
@@ -58,7 +58,7 @@ pub(super) struct PartTransfer {
 /// Starts to read a part. Returns the body and the handle of the transfer.
 pub(super) fn start_part(
     source: &SourceFile,
-    range: FileRange,
+    range: PartRange,
     progress: &Arc<UploadProgress>,
 ) -> (PartBody, PartTransfer) {
     let (sender, chunks) = mpsc::channel(READ_AHEAD);

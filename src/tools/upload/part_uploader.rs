@@ -6,7 +6,7 @@ use reqwest::Body;
 use serde_json::Value;
 
 use super::{
-    part_body::{FileRange, start_part},
+    part_body::{PartRange, start_part},
     plan::{UploadMode, UploadPlan},
     progress::UploadProgress,
     session::UploadSession,
@@ -35,7 +35,7 @@ pub(super) struct PartUploader {
 
 impl PartUploader {
     /// Returns the position of part `number` in the file.
-    pub(super) fn part_range(&self, number: u64) -> FileRange {
+    pub(super) fn part_range(&self, number: u64) -> PartRange {
         self.plan.part_range(number, self.source.size())
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::part_body::FileRange;
+use super::part_body::PartRange;
 use crate::failure::{Code, Failure};
 
 /// The answer of the service to an initiation.
@@ -64,13 +64,13 @@ impl UploadPlan {
     }
 
     /// Returns the position of part `number`, counted from 1, in a file of `size` bytes.
-    pub(super) fn part_range(&self, number: u64, size: u64) -> FileRange {
+    pub(super) fn part_range(&self, number: u64, size: u64) -> PartRange {
         let part_size = match &self.mode {
             UploadMode::Multipart { part_size, .. } => *part_size,
             UploadMode::SinglePart { .. } => size,
         };
         let offset = number.saturating_sub(1).saturating_mul(part_size).min(size);
-        FileRange { offset, length: part_size.min(size - offset) }
+        PartRange { offset, length: part_size.min(size - offset) }
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
         let plan = multipart(1_000, 3);
         let cases = [(1, 0, 1_000), (2, 1_000, 1_000), (3, 2_000, 500), (4, 2_500, 0)];
         for (number, offset, length) in cases {
-            assert_eq!(plan.part_range(number, 2_500), FileRange { offset, length }, "part {number}");
+            assert_eq!(plan.part_range(number, 2_500), PartRange { offset, length }, "part {number}");
         }
     }
 

@@ -3,14 +3,14 @@
 use serde_json::json;
 
 use super::completion::Completion;
-use crate::call::reply::{Reply, Selection};
+use crate::call::reply::{Reply, FieldSelection};
 
 /// The result of a wait, with the fields that the caller selected.
 #[derive(Debug)]
 pub struct WaitReply {
     /// The complete result, whatever the caller selected.
     pub completion: Completion,
-    pub(in crate::tools) selection: Option<Selection>,
+    pub(in crate::tools) selection: Option<FieldSelection>,
 }
 
 impl WaitReply {

@@ -1,7 +1,7 @@
-//! Selection of fields with `fields`, and the reference to the next page.
+//! FieldSelection of fields with `fields`, and the reference to the next page.
 
 use serde_json::{Value, json};
-use tas_mcp::{call::reply::Selection, mcp::published_tool, sandbox::seed, tools::catalog};
+use tas_mcp::{call::reply::FieldSelection, mcp::published_tool, sandbox::seed, tools::catalog};
 
 use crate::support::fixture::{Fixture, Session};
 
@@ -59,7 +59,7 @@ async fn names_may_omit_the_list_for_every_tool_that_answers_with_one() {
         }
 
         let complete = answer.clone();
-        Selection::parse(&tool, &names).expect("names").apply(&mut answer);
+        FieldSelection::parse(&tool, &names).expect("names").apply(&mut answer);
 
         assert_eq!(answer, complete, "{}", tool.name);
 
