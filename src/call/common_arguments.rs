@@ -25,7 +25,7 @@ pub struct CommonArguments {
 }
 
 impl CommonArguments {
-    /// Arguments for a call in `project`, without the agreement of a person.
+    /// Creates the common arguments of a call in `project`, without the agreement of a person.
     pub fn in_project(project: Option<&str>) -> Self {
         Self { project_id: project.map(str::to_owned), is_confirmed: false }
     }
@@ -46,7 +46,7 @@ pub struct ToolArguments {
     pub common: CommonArguments,
     /// The fields of the reply that the caller wants; `None` for all.
     pub(super) selection: Option<FieldSelection>,
-    /// Rules that the common arguments break.
+    /// The rules that the common arguments break.
     pub(super) violations: Vec<Violation>,
 }
 
@@ -114,10 +114,15 @@ fn take_confirmation(arguments: &mut Fields, violations: &mut Vec<Violation>) ->
 
 /// Removes the selection from the arguments. Hosts send the names as text with commas, as a list, or as the text of a
 /// JSON list.
-fn take_selection(tool: &Tool, arguments: &mut Fields, violations: &mut Vec<Violation>) -> Option<FieldSelection> {
+fn take_selection(
+    tool: &Tool,
+    arguments: &mut Fields,
+    violations: &mut Vec<Violation>,
+) -> Option<FieldSelection> {
     let names: Option<Vec<String>> = match arguments.shift_remove(FIELDS)? {
         Value::Null => return None,
         Value::String(text) => {
+            // A text that is not a JSON list contains names with commas between them.
             let listed = serde_json::from_str(&text).ok();
             listed.or_else(|| Some(text.split(',').map(|name| name.trim().to_owned()).collect()))
         }

@@ -1,5 +1,6 @@
-//! What the requests of one call share: client, key and deadline. Also replaces an operation that the service may not
-//! have by the list that contains its record.
+//! Client, key and deadline of one call, which all its requests share.
+//!
+//! Some deployments of the service lack an operation that reads a single record. The record is then read from a list.
 
 use std::{ops::ControlFlow, time::Duration};
 
@@ -22,7 +23,7 @@ use crate::{
     },
 };
 
-/// Largest number of pages that are searched for a record which the service does not return by itself.
+/// Largest number of pages of a list that are searched for a single record.
 const MAX_FALLBACK_PAGES: u64 = 50;
 
 /// What all requests of one call share.
@@ -73,19 +74,16 @@ impl CallContext<'_> {
         project: Option<&str>,
     ) -> Result<HttpResponse, Failure> {
         let answer = self.send_without_fallback(request, project).await?;
-        let Some(fallback) = request.entry.request.fallback.filter(|_| matches!(answer.status, 404 | 405))
-        else {
-            return Ok(answer);
-        };
+        let fallback = request.entry.request.fallback.filter(|_| may_lack_operation(answer.status));
+        let Some(fallback) = fallback else { return Ok(answer) };
 
         let id = request.arguments.get(fallback.argument);
-
         match self.find_in_list(fallback, id, project).await? {
             Some(found) => Ok(found),
             None if answer.status == 404 => Ok(answer),
             // 405 means that the operation does not exist, and says nothing about the record.
             None => {
-                let message = format!("{}: not in `{}`", request.entry.name, fallback.list);
+                let message = format!("{}: the record is not in `{}`", request.entry.name, fallback.list);
                 Err(Failure::new(Code::NotFound, message))
             }
         }
@@ -94,7 +92,7 @@ impl CallContext<'_> {
     /// Sends a request and returns its answer if the service has carried it out.
     ///
     /// # Errors
-    /// Every failure of [`Self::send`], and every answer that is no success, as a failure.
+    /// Every failure of [`Self::send`], and the failure that an unsuccessful answer means.
     pub async fn send_successfully(
         &self,
         request: &OperationRequest,
@@ -159,6 +157,7 @@ impl CallContext<'_> {
                 return Ok(ControlFlow::Break(answer));
             }
 
+            // A body that is not JSON becomes null, which `Page::parse` refuses.
             let body = serde_json::from_slice(&answer.body).unwrap_or_default();
             let page = Page::parse(list.name, body).map_err(|failure| failure.status(answer.status))?;
             if let Some(record) = page.records.iter().find(|record| record.get(fallback.field) == id) {
@@ -181,4 +180,10 @@ impl CallContext<'_> {
             }
         }
     }
+}
+
+/// Returns whether a status can mean that the service does not have the operation. The status 404 can also mean that the
+/// service has the operation and not the record.
+fn may_lack_operation(status: u16) -> bool {
+    matches!(status, 404 | 405)
 }

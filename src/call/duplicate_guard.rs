@@ -1,8 +1,8 @@
-//! What the server knows about calls of unknown outcome.
+//! Memory of calls whose outcome is unknown, so that no call is repeated by accident.
 //!
-//! The outcome of a call that changes something is unknown if the service did not answer, failed, or answered with
-//! nothing usable. An equal call is then not sent before the service has been asked whether the earlier one happened.
-//! What is found is reported once; a further equal call is sent, because its caller knows.
+//! The outcome of a call that changes something is unknown if the service did not answer, failed, or returned an unusable
+//! answer. An equal call is not sent before the service has been asked whether the earlier call happened. Records that
+//! the earlier call may have made are reported once. A further equal call is sent, because its caller has read the report.
 //!
 //! This module remembers the attempts and decides which records they may have made.
 //! [`Gateway::call_guarded`](crate::call::gateway::Gateway::call_guarded) uses it.

@@ -2,7 +2,8 @@
 //!
 //! - `checking` checks arguments without a request.
 //! - `sending` resolves the project, sends the request and makes the reply.
-//! - `guarded` does the same, and asks the service first if the call repeats one of unknown outcome.
+//! - `guarded` does the same. If the call repeats a call of unknown outcome, it first asks the service whether that call
+//!   happened.
 //! - `artifact` opens a file of a run as a stream.
 
 mod artifact;

@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// An operation with checked arguments, and the HTTP request that they make.
+/// An operation with checked arguments, and the layout of its HTTP request.
 #[derive(Clone, Debug)]
 pub struct OperationRequest {
     /// The operation.
@@ -33,12 +33,12 @@ impl OperationRequest {
         }
     }
 
-    /// A request whose layout has already been made of these arguments.
+    /// Creates a request from the layout that was made of these arguments.
     pub(super) fn from_layout(entry: &'static OperationEntry, arguments: Fields, layout: Layout) -> Self {
         Self { entry, arguments, layout }
     }
 
-    /// Returns whether both are the same HTTP request, if they go to the same project.
+    /// Returns whether both requests are the same HTTP request, provided that they go to the same project.
     pub(super) fn equals(&self, other: &Self) -> bool {
         self.entry.name == other.entry.name && self.layout == other.layout
     }

@@ -1,7 +1,7 @@
-//! Which project a call goes to (`design.md` 4).
+//! The project that a call goes to (`design.md` 4).
 //!
-//! In project scope it is the configured project. In global scope the ids of runs, jobs and plan executions decide. Their
-//! owner is looked up only if the key or the arguments leave a choice.
+//! In project scope every call goes to the configured project. In global scope the ids of runs, jobs and plan executions
+//! decide the project. Their owner is looked up only if key and arguments leave a choice.
 
 mod errors;
 mod id;

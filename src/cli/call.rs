@@ -40,6 +40,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let reply = call_with_confirmation(&build_dispatcher(settings), tool, arguments).await?;
 
     let printed = print_reply(&reply, wants_json(matches));
+    // The images are saved even if standard output is closed.
     let saved = directory.map_or(Ok(()), |directory| images::save(reply.pictures(), directory));
     if let Err(failure) = &saved {
         print_failure(failure);

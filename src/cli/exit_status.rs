@@ -44,8 +44,10 @@ impl From<Code> for ExitStatus {
             | Code::ProjectScopeMismatch
             | Code::FileError
             | Code::ConfirmationRequired => Self::InvalidInput,
+
             Code::ServiceUnavailable | Code::BadResponse | Code::Timeout => Self::Unavailable,
             Code::OutcomeUnknown => Self::OutcomeUnknown,
+
             Code::ProjectNotResolved
             | Code::Unauthenticated
             | Code::PermissionDenied

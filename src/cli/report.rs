@@ -120,6 +120,7 @@ impl ReportRequest {
             }
         };
         print_failure(&failure);
+        // The result of the command is its output, so that an output error precedes the status.
         printed?;
 
         Ok(ExitStatus::Rejected)

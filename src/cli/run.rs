@@ -108,6 +108,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         return Ok(ExitStatus::Success);
     }
     let timeout = Duration::from_secs(*matches.get_one::<u64>(TIMEOUT).unwrap_or(&MAX_TIMEOUT_S));
+    // Without a named project, the answer to the start shows the project of the jobs.
     let project = project.or_else(|| reply.project().map(str::to_owned));
     let result = wait(&dispatcher, &reply, project.clone(), timeout).await?;
 
@@ -126,7 +127,7 @@ fn check_wait_flags(matches: &ArgMatches) -> Result<(), Failure> {
     }
 }
 
-/// Waits for everything that the start in `reply` has started.
+/// Waits for the jobs or the execution that `reply` names.
 async fn wait(
     dispatcher: &Dispatcher,
     reply: &Reply,

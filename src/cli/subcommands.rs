@@ -22,6 +22,7 @@ pub async fn run_subcommand(
     matches: &ArgMatches,
     settings: &Settings,
 ) -> anyhow::Result<ExitStatus> {
+    // The futures of the subcommands are large. Boxed, they do not enlarge the future of this function.
     let outcome = match name {
         "tools" => tools::run(matches, settings),
         "call" => Box::pin(call::run(matches, settings)).await,

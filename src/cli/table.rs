@@ -59,7 +59,7 @@ impl fmt::Display for Table {
 
 /// Returns `text` as one line without control characters that is at most [`MAX_CELL_WIDTH`] wide.
 fn printable(text: &str) -> String {
-    // A control character could move the cursor or change colours of the terminal.
+    // A control character could move the cursor or change the colours of the terminal.
     let line: String =
         text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
     if line.width() <= MAX_CELL_WIDTH {
@@ -89,14 +89,16 @@ mod tests {
 
     #[test]
     fn columns_are_aligned_by_display_width() {
-        for (cell, padding) in [
+        let cases = [
             ("plain", 5),
             // Wide characters occupy two columns.
             ("日本", 6),
             ("🎮", 8),
             // A combining accent occupies none.
             ("e\u{301}", 9),
-        ] {
+        ];
+
+        for (cell, padding) in cases {
             let mut table = Table::new(["0123456789", "next"]);
             table.add_row([cell, "x"]);
             let expected = format!("0123456789  next\n{cell}{}  x\n", " ".repeat(padding));

@@ -44,6 +44,7 @@ impl ProgressSink for WaitProgress {
                 bar.set_position(done);
                 bar.set_message(message.to_owned());
             }
+
             Self::Lines(last) => {
                 let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
                 // Equal lines would fill the log of a CI job.

@@ -72,6 +72,7 @@ impl ApiKey {
         }
 
         let mut header = HeaderValue::from_str(text).map_err(|_| unusable.to_owned())?;
+        // The HTTP library does not show sensitive headers in its debug output.
         header.set_sensitive(true);
 
         Ok(Self { secret: Secret(text.to_owned()), header, kind: KeyKind::from_key(text) })
@@ -104,8 +105,8 @@ impl ApiKey {
         if text.contains(key) { text.replace(key, MASK) } else { text }
     }
 
-    /// Masks the key in every string and field name of a parsed JSON value. Escapes cannot hide the key there, as they could
-    /// in JSON text.
+    /// Masks the key in every string and field name of a parsed JSON value. In JSON text, escape sequences could hide the
+    /// key.
     pub fn mask_value(&self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.mask_text(std::mem::take(text)),

@@ -54,6 +54,7 @@ pub(super) async fn read_part(part: FileRange, response: Response) -> Result<Fil
             let (bytes, counted) = read_window(response, offset, part.length).await?;
             Ok(FilePart { bytes, total: stated.or(counted), offset })
         }
+        // The file ends before the requested position. The header still states its size.
         StatusCode::RANGE_NOT_SATISFIABLE => Ok(FilePart { bytes: Bytes::new(), total, offset }),
         _ => Ok(FilePart { bytes: read_body(response).await?, total: None, offset }),
     }

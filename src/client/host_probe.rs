@@ -36,6 +36,7 @@ pub fn proxy_for(url: &HostUrl) -> Option<String> {
     let address = url.as_str().parse().ok()?;
     let proxy = Matcher::from_system().intercept(&address)?;
     let scheme = proxy.uri().scheme_str().unwrap_or("http");
+    // Credentials of the proxy precede the `@`.
     let host = proxy.uri().authority()?.as_str().rsplit('@').next().unwrap_or_default();
 
     Some(format!("{scheme}://{host}"))

@@ -74,7 +74,7 @@ impl HostUrl {
         if !is_safe(&url) {
             return Err(match url.scheme() {
                 "http" => format!(
-                    "`{text}` must use https: the key would travel in clear text (http is for loopback addresses only)"
+                    "`{text}` must use https: http would send the key without encryption (http is for loopback addresses only)"
                 ),
                 scheme => format!("`{text}` must use https, not {scheme}"),
             });

@@ -59,6 +59,7 @@ impl HttpClients {
             return Ok(client);
         }
 
+        // Two threads may build the client at the same time. Only the first client is kept.
         let client = self.build(kind)?;
 
         Ok(slot.get_or_init(|| client))
@@ -68,6 +69,7 @@ impl HttpClients {
         // The installation fails only if a provider is installed already, which serves as well.
         drop(rustls::crypto::ring::default_provider().install_default());
 
+        // The library would send the API key along with a redirect. `redirect` follows redirects without the key.
         let mut builder = Client::builder()
             .user_agent(concat!("tas-mcp/", env!("CARGO_PKG_VERSION")))
             .redirect(redirect::Policy::none())
@@ -80,6 +82,7 @@ impl HttpClients {
             ConnectionKind::Plain => builder.tls_certs_only([]),
             ConnectionKind::LoopbackTls | ConnectionKind::RemoteTls => self.trust_ca_file(builder)?,
         };
+        // A proxy cannot reach the loopback addresses of this machine.
         if kind != ConnectionKind::RemoteTls {
             builder = builder.no_proxy();
         }

@@ -54,6 +54,7 @@ pub(super) async fn follow_redirects(
 }
 
 fn is_redirect(status: StatusCode) -> bool {
+    // 304 is a 3xx status without a target.
     status.is_redirection() && status != StatusCode::NOT_MODIFIED
 }
 

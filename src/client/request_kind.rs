@@ -53,12 +53,12 @@ const STORAGE_OBJECT: TransientFailures = TransientFailures {
 };
 
 impl RequestKind {
-    /// Returns whether a response with this status is worth repeating the request.
+    /// Returns whether the request is worth repeating after a response with this status.
     pub fn is_transient_status(self, status: u16) -> bool {
         self.transient_failures().statuses.iter().any(|range| range.contains(&status))
     }
 
-    /// Returns whether this transport error is worth repeating the request.
+    /// Returns whether the request is worth repeating after this transport error.
     pub(super) fn is_transient_error(self, error: &TransportError) -> bool {
         self.transient_failures().errors.contains(&error.kind())
     }
@@ -89,7 +89,7 @@ mod tests {
     /// Columns as in [`KINDS`].
     #[test]
     fn statuses_are_classified_by_the_kind_of_request() {
-        for (status, expected) in [
+        let cases = [
             (200, [false, false, false, false]),
             (404, [false, false, false, false]),
             (408, [false, false, true, true]),
@@ -100,7 +100,9 @@ mod tests {
             (503, [true, false, true, true]),
             (504, [true, false, true, true]),
             (507, [false, false, false, true]),
-        ] {
+        ];
+
+        for (status, expected) in cases {
             assert_eq!(KINDS.map(|kind| kind.is_transient_status(status)), expected, "{status}");
         }
     }

@@ -31,6 +31,6 @@ pub(super) async fn read_body(mut response: Response) -> Result<Bytes, Transport
 
 /// Returns the next bytes of the body, or `None` at its end.
 pub(super) async fn next_chunk(response: &mut Response) -> Result<Option<Bytes>, TransportError> {
-    // The address is left out of the error: its query may hold secrets.
+    // The address is left out of the error, because its query may contain secrets.
     response.chunk().await.map_err(|error| TransportError::Truncated(error_chain(&error.without_url())))
 }

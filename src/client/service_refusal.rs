@@ -16,7 +16,7 @@ const MISSING_PERMISSION: &str = "missing required permission:";
 const PART_LISTS: [&str; 2] = ["results", "device_runs"];
 
 /// Hint for a record that was changed between reading and writing.
-const STALE_VERSION: &str = "the record was changed by somebody else and nothing was written: read it again, merge your change, and call again with its new `version`";
+const STALE_VERSION: &str = "another writer has changed the record, and nothing was written: read it again, merge your change, and call again with its new `version`";
 
 /// Returns a refusal of the service as a failure. The text of the service is quoted, and the other fields of its body are
 /// kept in `details`.
@@ -75,6 +75,7 @@ impl<'a> ServiceRefusal<'a> {
         let mut body = if let Ok(Value::Object(body)) = serde_json::from_slice(&response.body) {
             body
         } else {
+            // A gateway in front of the service may answer with HTML or plain text.
             let text = Value::from(String::from_utf8_lossy(&response.body));
             Fields::from_iter([("error".to_owned(), text)])
         };
@@ -186,8 +187,8 @@ fn is_filled_list(value: Option<&Value>) -> bool {
     value.and_then(Value::as_array).is_some_and(|items| !items.is_empty())
 }
 
-/// Returns the kind of failure for a status and the service's own text. Status 403 has several meanings, which only the
-/// text tells apart.
+/// Returns the code of the failure for a status and the service's own text. Only the text distinguishes the meanings of the
+/// status 403.
 fn code_for(status: u16, text: &str) -> Code {
     let text = text.to_ascii_lowercase();
     let mentions = |words: &str| text.contains(words);
@@ -217,7 +218,7 @@ mod tests {
 
     #[test]
     fn status_and_text_decide_the_code() {
-        for (status, text, expected) in [
+        let cases = [
             (307, "", Code::BadResponse),
             (400, "", Code::Rejected),
             (401, "", Code::Unauthenticated),
@@ -232,7 +233,9 @@ mod tests {
             (413, "", Code::TooLarge),
             (429, "", Code::RateLimited),
             (503, "", Code::ServiceUnavailable),
-        ] {
+        ];
+
+        for (status, text, expected) in cases {
             assert_eq!(code_for(status, text), expected, "{status} {text}");
         }
     }

@@ -92,7 +92,7 @@ async fn require_success(sent: Result<Response, reqwest::Error>) -> Result<Respo
     }
 
     let retry_after = retry_after(response.headers());
-    // A body that does not arrive leaves the error without an explanation; the status alone still classifies it.
+    // If the body does not arrive, the error has no explanation. The status alone classifies the error.
     let body = tokio::time::timeout(ERROR_BODY_LIMIT, read_body(response)).await;
     let body = body.ok().and_then(Result::ok).unwrap_or_default();
 

@@ -32,7 +32,7 @@ pub enum StorageError {
         /// How long the storage host asks to wait.
         retry_after: Option<Duration>,
     },
-    /// The storage host stored the bytes and did not return the `ETag` that completes the upload.
+    /// The storage host accepted the bytes, but did not return the `ETag` that the completion of the upload needs.
     #[error("the storage host answered {0} without an ETag")]
     NoEtag(StatusCode),
     /// An equal request will fail again.

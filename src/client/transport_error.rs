@@ -56,10 +56,11 @@ impl TransportError {
 
 impl From<reqwest::Error> for TransportError {
     fn from(error: reqwest::Error) -> Self {
-        // Messages name the operation. The address is left out: its query may hold what people typed.
+        // The address is left out, because its query may contain data of a person. Messages name the operation instead.
         let error = error.without_url();
         let text = error_chain(&error);
 
+        // A TLS error is also a connect error, so that it is recognized first.
         if is_tls_error(&error) {
             Self::Tls(text)
         } else if error.is_connect() {

@@ -50,6 +50,7 @@ impl McpClient {
     async fn initialize(&mut self) -> Result<()> {
         let client_info = json!({"name": "demo", "version": env!("CARGO_PKG_VERSION")});
         let parameters = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": client_info});
+        // The server may select another revision than the requested one.
         let result = self.request("initialize", parameters).await?;
         result["protocolVersion"].as_str().context("no revision")?.clone_into(&mut self.revision);
 

@@ -1,4 +1,5 @@
-//! `tools/call`: a long wait becomes a task, a call that needs confirmation is asked about, every other call is made.
+//! `tools/call`: a long wait becomes a task, a person is asked about a call that needs confirmation, and every other call
+//! is made.
 
 use rmcp::{
     RoleServer,

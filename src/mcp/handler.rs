@@ -63,6 +63,7 @@ impl ServerHandler for Server {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
+        // The library reads the capabilities of the host from this information.
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
         // Revisions with `initialize` have no tasks.
@@ -225,6 +226,7 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
+        // If no call can become a task, the server does not have the methods of tasks.
         let is_task_method = || self.state.tasks.is_offered() && tasks::METHODS.contains(&method.as_str());
 
         Err(if METHODS.contains(&method.as_str()) || is_task_method() {

@@ -78,7 +78,7 @@ const SUBJECT: &str = "Test runs of games and apps by AI testers: the Test Autom
 /// Project of a call in global scope.
 const GLOBAL_SCOPE: &str = "Ids of runs, jobs and plan executions decide the project; otherwise pass `project_id`. `project_scope_mismatch` names the project that owns an id.";
 
-/// What all reading tools have in common.
+/// Arguments and fields that all reading tools have in common.
 const READING_TOOLS: &str = "Reading tools take `fields`, a list of names such as `id,test.name`, and return only these fields. `next` says how to get the next page of a list; `truncated` says what did not fit into a reply.";
 
 /// Read-only mode.

@@ -58,6 +58,7 @@ fn decode_tool_call(text: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
     }
 
     let mut params: CallToolRequestParams = serde_json::from_str(envelope.params?.get()).ok()?;
+    // The library keeps the metadata of a request in the extensions of the request.
     let meta = params.meta.take();
 
     let mut request = CallToolRequest::new(params);

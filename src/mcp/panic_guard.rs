@@ -1,4 +1,4 @@
-//! Answers a request whose handler panics with an internal error. Without an answer its caller would wait for ever.
+//! Answers a request whose handler panics with an internal error. Without an answer the host would wait forever.
 
 use std::{borrow::Cow, panic::AssertUnwindSafe};
 

@@ -13,7 +13,7 @@ use crate::tools::caller::ProgressSink;
 /// the value increases with each notification.
 const SMALLEST_INCREMENT: f64 = 0.0001;
 
-/// What one notification says.
+/// The content of one notification.
 #[derive(Debug)]
 struct ProgressMessage {
     done: u64,
@@ -21,7 +21,7 @@ struct ProgressMessage {
     message: String,
 }
 
-/// The end of the channel that a tool reports to.
+/// The sending end of the channel, which a tool reports to.
 #[derive(Debug)]
 pub(super) struct ProgressSender {
     reports: mpsc::UnboundedSender<ProgressMessage>,
@@ -30,7 +30,7 @@ pub(super) struct ProgressSender {
 
 impl ProgressSink for ProgressSender {
     fn report(&self, done: u64, total: u64, message: &str) {
-        // The forwarder is gone once the call has ended.
+        // Sending fails only after the end of the call, when no report is expected any more.
         drop(self.reports.send(ProgressMessage { done, total, message: message.to_owned() }));
     }
 
@@ -39,7 +39,7 @@ impl ProgressSink for ProgressSender {
     }
 }
 
-/// The end of the channel that sends the reports to the host.
+/// The receiving end of the channel. It sends the reports to the host.
 #[derive(Debug)]
 pub(super) struct ProgressForwarder {
     reports: mpsc::UnboundedReceiver<ProgressMessage>,

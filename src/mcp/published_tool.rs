@@ -21,6 +21,7 @@ pub fn published_tool(tool: &tool::Tool, is_global: bool) -> Tool {
         .read_only(effect.is_read_only())
         .destructive(effect.is_destructive())
         .idempotent(effect.is_idempotent())
+        // Every tool depends on the service, which other people change, too.
         .open_world(true);
     let published =
         Tool::new(tool.name, tool.description().to_owned(), Arc::new(input_schema(tool, is_global)))

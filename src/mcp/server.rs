@@ -17,7 +17,7 @@ pub struct Server {
     pub(super) state: Arc<ServerState>,
 }
 
-/// What the requests of a server share.
+/// The state that the requests of a server share.
 #[derive(Debug)]
 pub(super) struct ServerState {
     pub(super) config: McpConfig,
@@ -48,6 +48,7 @@ impl Server {
 
     /// Creates a server that calls tools through `dispatcher`.
     pub fn new(dispatcher: Dispatcher, config: impl Into<McpConfig>) -> Self {
+        // The server starts all the same: hosts show a server that ends only as a failed connection.
         if let Some(problem) = dispatcher.gateway().settings_failure() {
             tracing::warn!("{problem}");
         }

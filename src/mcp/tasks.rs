@@ -8,9 +8,9 @@
 //! the API key. A task therefore survives a restart, and every server with the same API key can continue it. No work
 //! runs between two requests: `tasks/get` polls the service once.
 //!
-//! Cancelling a task ends the observation, not the runs. The process remembers a cancelled task until its id expires.
-//! After a restart the same id would be observed again. This does no harm, because a host that has cancelled a task
-//! does not ask for it any more.
+//! Cancelling a task ends the polling, not the runs. The process remembers a cancelled task until its id expires. After a
+//! restart, a request with the same id would poll again. Hosts do not send such requests for a task that they have
+//! cancelled.
 
 mod capability;
 mod poller;

@@ -25,6 +25,7 @@ pub(super) fn tool_result(
 fn success(reply: Reply, max_reply_chars: usize, tool: &Tool) -> CallToolResult {
     let image_block = |picture| ContentBlock::image(reply::base64(picture), picture.mime_type);
     let images: Vec<_> = reply.pictures().iter().map(image_block).collect();
+    // Both forms have the same limit, because it is unknown which of them a host shows.
     let (value, text) = reply.into_limited(max_reply_chars, reply::ReplySource::Call(tool));
     let content = std::iter::once(ContentBlock::text(text)).chain(images).collect();
 

@@ -1,6 +1,6 @@
 //! The records whose ids complete an argument of a prompt or a variable of a resource template.
 
-/// Where the values of an argument come from.
+/// Source of the values of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ValueSource {
     Projects,

@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_boolean_is_one_of_eight_words() {
-        for (text, expected) in [
+        let cases = [
             ("TRUE", Some(true)),
             ("1", Some(true)),
             ("yes", Some(true)),
@@ -142,7 +142,9 @@ mod tests {
             ("no", Some(false)),
             ("off", Some(false)),
             ("perhaps", None),
-        ] {
+        ];
+
+        for (text, expected) in cases {
             assert_eq!(boolean(text).ok(), expected, "{text}");
         }
     }

@@ -56,7 +56,7 @@ impl<'a> SettingParser<'a> {
         parsed.map_err(|reason| self.add_problem(setting, reason)).ok()
     }
 
-    /// Returns the source of the API key. The key itself has precedence over a file that contains the key.
+    /// Returns the source of the API key. The key itself has precedence over a file with a key.
     pub(super) fn key_source(&mut self) -> Option<KeySource> {
         if self.values.contains(&API_KEY) {
             return self.optional(&API_KEY, KeySource::fixed);

@@ -22,7 +22,7 @@ mod wait_for_completion;
 pub use download_minion::{DownloadMinion, platform as minion_platform};
 pub use download_run_files::DownloadRunFiles;
 pub use summarize_results::SummarizeResults;
-pub use upload_build::{UploadBuildAnswer, UploadBuild};
+pub use upload_build::{UploadBuild, UploadBuildAnswer};
 pub use wait_for_completion::WaitForCompletion;
 
 /// A composite tool.

@@ -6,7 +6,7 @@ use crate::{
     call::{
         common_arguments::ToolArguments,
         gateway::{CheckedArguments, Gateway},
-        reply::{Reply, FieldSelection},
+        reply::{FieldSelection, Reply},
     },
     clock::Clock,
     failure::Failure,
@@ -35,6 +35,7 @@ impl Dispatcher {
     pub fn new(config: Result<ToolsConfig, Failure>) -> Self {
         let (call, files) = match config {
             Ok(ToolsConfig { call, files }) => (Ok(call), files),
+            // The defaults are never used, because every call returns the failure first.
             Err(failure) => (Err(failure), FilesConfig::default()),
         };
         Self { gateway: Gateway::new(call), files: Arc::new(FileServices::new(files)) }

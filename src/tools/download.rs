@@ -1,8 +1,8 @@
 //! Downloads of files to the local disk: the files of a run, and installers.
 //!
-//! A file is first written under a temporary name and gets its own name when it is complete. A cut-off download is continued by
-//! the next call. File names that the service chooses are used unchanged or refused, and nothing is written outside the
-//! destination.
+//! A file is first written under a temporary name and gets its own name when it is complete. The next call continues an
+//! interrupted download. File names that the service chooses are used unchanged or refused, and nothing is written outside
+//! the destination.
 
 mod existing_file;
 mod file_ref;

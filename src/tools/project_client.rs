@@ -56,6 +56,7 @@ impl ProjectClient {
     }
 
     async fn send(&self, entry: &'static OperationEntry, arguments: Fields) -> Result<Reply, Failure> {
+        // The person has been asked about the composite tool that makes this call.
         let common = CommonArguments::in_project(self.project.as_deref()).confirmed();
         self.gateway.call(entry, arguments, common).await
     }

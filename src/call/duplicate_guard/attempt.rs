@@ -17,7 +17,7 @@ use crate::clock::Clock;
 /// How long a call is remembered after its outcome became unknown.
 const RETENTION: Duration = Duration::from_secs(600);
 
-/// Largest number of calls that are remembered. The oldest one that no attempt repeats at this moment is dropped first.
+/// Largest number of calls that are remembered. The oldest call that no attempt is repeating is dropped first.
 const MAX_CALLS: usize = 64;
 
 /// When equal calls of unknown outcome were sent.
@@ -49,11 +49,11 @@ impl UncertainAttempt {
 struct RememberedCall {
     call: CallDigest,
     uncertain: UncertainAttempt,
-    /// The attempt that repeats the call at this moment. Other attempts of the call are refused meanwhile.
+    /// The attempt that is repeating the call. Other attempts of the call are refused until it ends.
     repeated_by: Option<u64>,
 }
 
-/// The remembered calls, the oldest first. Equal calls that were sent at the same time have an entry each.
+/// The remembered calls, the oldest first. Each of several equal calls that were sent at the same time has an entry.
 #[derive(Debug, Default)]
 struct RememberedCalls {
     calls: VecDeque<RememberedCall>,
@@ -82,8 +82,8 @@ impl RememberedCalls {
         self.calls.push_back(RememberedCall { call, uncertain, repeated_by: None });
     }
 
-    /// Drops the entries whose time is over. The monotonic clock decides, so that a machine that has slept forgets
-    /// nothing.
+    /// Drops the entries that are older than [`RETENTION`]. Only time in which the machine was awake counts, so that a
+    /// machine that has slept forgets nothing.
     fn drop_expired(&mut self, now: ClockReading) {
         self.calls.retain(|known| {
             known.repeated_by.is_some() || now.awake_since(known.uncertain.uncertain_since) <= RETENTION
@@ -96,7 +96,7 @@ impl RememberedCalls {
 pub(in crate::call) struct AttemptMemory(Mutex<RememberedCalls>);
 
 impl AttemptMemory {
-    /// Starts an attempt. Returns `None` if another attempt repeats an equal call at this moment.
+    /// Starts an attempt. Returns `None` if another attempt is repeating an equal call.
     pub(in crate::call) fn begin<'a>(
         &'a self,
         call: CallDigest,
@@ -160,23 +160,23 @@ impl Attempt<'_> {
         self.memory.lock().issued_ids.issued_before(&self.call, uncertain.first)
     }
 
-    /// Records that this attempt has made what `answer` names.
+    /// Records that this attempt has made the records whose ids `answer` contains.
     pub(in crate::call) fn record_result(&self, answer: &Value) {
         self.memory.lock().issued_ids.add(&self.call, None, [answer]);
     }
 
-    /// Records that the caller is told of existing records.
+    /// Records that `records` are reported to the caller.
     pub(in crate::call) fn record_reported(&self, records: &[Value]) {
         let now = ClockReading::now(self.clock);
         self.memory.lock().issued_ids.add(&self.call, Some(now), records);
     }
 
-    /// Forgets the call: its outcome is known, or the caller was told everything that is known about it.
+    /// Forgets the call: its outcome is known, or everything that is known about it is reported to the caller.
     pub(in crate::call) fn settle(&mut self) {
         self.is_settled = true;
     }
 
-    /// Returns what stays uncertain when the attempt ends now.
+    /// Returns what remains uncertain if the attempt ends now.
     fn remaining_uncertainty(&self) -> Option<UncertainAttempt> {
         if self.is_settled {
             return None;
@@ -196,6 +196,7 @@ impl Drop for Attempt<'_> {
     fn drop(&mut self) {
         let mut remembered = self.memory.lock();
         remembered.calls.retain(|known| known.repeated_by != Some(self.id));
+        // A call whose future was dropped counts as well: its request may have reached the service.
         if let Some(uncertain) = self.remaining_uncertainty() {
             remembered.add(self.call.clone(), uncertain);
         }

@@ -1,4 +1,4 @@
-//! Which calls are equal.
+//! Equality of calls.
 
 use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
 use serde_json::{Value, json};
@@ -6,15 +6,18 @@ use uuid::Uuid;
 
 use crate::fields::Fields;
 
-/// A digest of what makes two calls equal: tool, project and arguments. Arguments can be long.
+/// A digest of tool, project and arguments. Two calls with the same digest are equal. The arguments themselves are not
+/// kept, because they can be long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::call) struct CallDigest(Vec<u8>);
 
 impl CallDigest {
-    /// The digest of a call with checked arguments. The order of the fields and the letter case of ids do not matter.
+    /// Creates the digest of a call with checked arguments. The order of the fields and the letter case of ids do not
+    /// matter.
     pub(in crate::call) fn new(tool: &str, project: Option<&str>, arguments: &Fields) -> Self {
         let mut call = json!([tool, project, arguments]);
         call.sort_all_objects();
+        // The service accepts ids in both letter cases.
         lower_case_ids(&mut call);
 
         let mut bytes = Vec::with_capacity(SHA256_OUTPUT_LEN);

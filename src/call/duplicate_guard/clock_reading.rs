@@ -25,7 +25,7 @@ impl ClockReading {
         self.monotonic.saturating_sub(earlier.monotonic)
     }
 
-    /// Returns the time since `earlier` by the clock that has counted more.
+    /// Returns the time since `earlier` according to the clock that has advanced further.
     pub(super) fn since(self, earlier: Self) -> Duration {
         let by_date = Duration::try_from(self.date.duration_since(earlier.date)).unwrap_or_default();
         self.awake_since(earlier).max(by_date)

@@ -14,7 +14,7 @@ const MAX_ANSWERS: usize = 256;
 struct IssuedAnswer {
     call: CallDigest,
     ids: BTreeSet<String>,
-    /// When the caller was told that the records exist; `None` if the call itself has made them.
+    /// When the records were reported to the caller; `None` if the call itself has made them.
     reported: Option<ClockReading>,
 }
 

@@ -1,10 +1,10 @@
-//! Whether a record can be the result of a call.
+//! Checks whether a record can be the result of a call.
 
 use serde_json::Value;
 
 use crate::{client::ApiKey, fields::Fields, service::operation::FieldMatch, text};
 
-/// Returns the arguments as records show them: replies come without hidden characters and without the key.
+/// Returns the arguments as records show them: replies contain neither hidden characters nor the key.
 pub(in crate::call) fn as_recorded(arguments: &Fields, key: &ApiKey) -> Fields {
     let mut recorded = arguments.clone();
     recorded.values_mut().for_each(text::remove_hidden);
@@ -39,6 +39,7 @@ fn matches_value(field: &str, actual: &Value, wanted: &Value) -> bool {
     match (actual, wanted) {
         (Value::String(actual), Value::String(wanted)) if is_id => actual.eq_ignore_ascii_case(wanted),
         (Value::Array(actual), Value::Array(wanted)) => wanted.iter().all(|one| actual.contains(one)),
+        // `2` and `2.0` are different JSON values of the same number.
         (Value::Number(actual), Value::Number(wanted)) => actual.as_f64() == wanted.as_f64(),
         _ => actual == wanted,
     }

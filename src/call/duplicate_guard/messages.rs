@@ -1,4 +1,4 @@
-//! Failures of calls that were not sent because their outcome could be a duplicate.
+//! Failures of calls that were not sent because they could have a second effect.
 
 use std::time::Duration;
 
@@ -35,22 +35,22 @@ impl std::fmt::Display for Elapsed {
     }
 }
 
-/// The owner look-up has left too little time for a write.
+/// Returns the failure of a write for which the owner look-up has left too little time.
 pub(in crate::call) fn too_little_time(entry: &OperationEntry) -> Failure {
-    let message = format!("{}: not sent: too little time is left of that for one call", entry.name);
+    let message = format!("{}: not sent: too little of the time limit of the call is left", entry.name);
     Failure::new(Code::Timeout, message).hint("nothing was sent: call again")
 }
 
-/// An equal call that repeats an uncertain attempt is in flight.
+/// Returns the failure of a call while an equal call is in progress that repeats an uncertain attempt.
 pub(in crate::call) fn equal_call_in_flight(entry: &OperationEntry) -> Failure {
     let message = format!(
-        "{}: not sent: an equal call, which repeats one of unknown outcome, is in progress",
+        "{}: not sent: an equal call is in progress, and it repeats a call of unknown outcome",
         entry.name
     );
-    Failure::new(Code::Conflict, message).hint("wait for its answer")
+    Failure::new(Code::Conflict, message).hint("wait for the answer of that call")
 }
 
-/// The service shows `found`, which the earlier call has probably made.
+/// Returns the failure of a call for which the service shows the records `found`. The earlier call has probably made them.
 pub(in crate::call) fn probably_happened(
     entry: &OperationEntry,
     check: &DuplicateCheck,
@@ -59,15 +59,15 @@ pub(in crate::call) fn probably_happened(
 ) -> Failure {
     let undated = match check.probe {
         Probe::List(list) if list.created_at.is_none() => {
-            ", or it was there before: the list does not say since when"
+            "; the list does not contain creation times, so that the records may also be older"
         }
         _ => "",
     };
     let message = format!(
-        "{}: not sent: the equal call of {elapsed} had no known outcome, and seems to have happened{undated}",
+        "{}: not sent: the equal call {elapsed} had an unknown outcome and seems to have happened{undated}",
         entry.name
     );
-    let hint = format!("see `details.found`: {}; to do it again all the same, call once more", check.advice);
+    let hint = format!("see `details.found`: {}; to repeat the call anyway, call again", check.advice);
     let shown: Vec<_> = found.iter().take(MAX_SHOWN_RECORDS).collect();
 
     Failure::new(Code::Conflict, message)
@@ -76,8 +76,8 @@ pub(in crate::call) fn probably_happened(
         .detail("found_count", found.len())
 }
 
-/// The service could not be asked whether the earlier call happened. `may_pass` tells whether a later attempt to ask may
-/// succeed.
+/// Returns the failure of a call whose earlier equal call could not be looked up. `may_pass` tells whether a later look-up
+/// may succeed.
 pub(in crate::call) fn probe_failed(
     entry: &OperationEntry,
     check: &DuplicateCheck,
@@ -86,17 +86,17 @@ pub(in crate::call) fn probe_failed(
     may_pass: bool,
 ) -> Failure {
     let message = format!(
-        "{}: not sent: the outcome of the equal call of {elapsed} is unknown, and {failure}",
+        "{}: not sent: the outcome of the equal call {elapsed} is unknown, and {failure}",
         entry.name
     );
     let advice = match check.probe {
-        Probe::List(list) => format!("look with `{}`", list.list),
+        Probe::List(list) => format!("check with `{}`", list.list),
         Probe::Repeat { argument, value, .. } => {
-            format!("call with `{argument}: {value}`, which never does it twice")
+            format!("call with `{argument}: {value}`, which cannot have a second effect")
         }
         Probe::Unavailable(_) => check.advice.to_owned(),
     };
-    let next = if may_pass { "or call again later" } else { "to do it again all the same, call once more" };
+    let next = if may_pass { "or call again later" } else { "to repeat the call anyway, call again" };
     let unknown = Failure::new(Code::OutcomeUnknown, message).hint(format!("{advice}; {next}"));
 
     match check.probe {

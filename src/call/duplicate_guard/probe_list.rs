@@ -1,11 +1,11 @@
-//! The list that shows what a call makes, and which of its records are new.
+//! The list that contains the records that a call makes, and the choice of its new records.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::{call::paging, fields::Fields, service::operation::ListProbe};
 
-/// Returns the arguments that request a page of the list: the newest records first, filtered as the call is.
+/// Returns the arguments that request a page of the list: the newest records first, filtered by arguments of the call.
 pub(in crate::call) fn list_arguments(probe: &ListProbe, arguments: &Fields, page: u64) -> Fields {
     let order = probe.newest_first.iter().map(|(name, value)| ((*name).to_owned(), json!(value)));
     let narrowed =
@@ -22,8 +22,8 @@ pub(in crate::call) fn may_be_new(probe: &ListProbe, record: &Value, start: Time
 
 /// Returns whether no later page can hold a new record.
 ///
-/// This is so if the list was requested newest first, every record of the page has a time, and the times descend to one
-/// before `start`.
+/// This is the case if the list was requested with the newest records first, every record of the page has a time, and the
+/// times descend to a time before `start`.
 pub(in crate::call) fn is_past_window(probe: &ListProbe, records: &[Value], start: Timestamp) -> bool {
     if probe.newest_first.is_empty() || records.len() < 2 {
         return false;
@@ -40,7 +40,7 @@ fn creation_time(probe: &ListProbe, record: &Value) -> Option<Timestamp> {
     record.get(probe.created_at?)?.as_str()?.parse().ok()
 }
 
-/// Returns the id of a record in lower case: the first of the fields that callers see.
+/// Returns the id of a record in lower case. The id is the first of the fields that callers see.
 pub(in crate::call) fn record_id(probe: &ListProbe, record: &Value) -> Option<String> {
     let id = record.get(*probe.shown_fields.first()?)?.as_str()?;
     Some(id.to_ascii_lowercase())

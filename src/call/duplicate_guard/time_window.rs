@@ -1,14 +1,15 @@
-//! Since when the result of an uncertain attempt can exist.
+//! The time from which the result of an uncertain attempt can exist.
 
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-/// How much earlier than the attempt a record may seem to be made: the parts of a service need not agree on the time.
+/// A record may have a creation time up to this much before the attempt, because the clocks of the service's own hosts may
+/// differ.
 const MARGIN: SignedDuration = SignedDuration::from_secs(60);
 
-/// The same margin where the service did not state its time and only the local time is known. Two clocks that differ by
-/// more do not agree at all.
+/// The same margin if the service did not state its time and only the local time is known. Clocks that differ by more are
+/// treated as unrelated.
 const WIDE_MARGIN: SignedDuration = SignedDuration::from_mins(15);
 
 /// When equal attempts of unknown outcome were sent.
@@ -56,7 +57,7 @@ mod tests {
     #[test]
     fn a_window_starts_a_margin_before_the_attempt() {
         // Now is minute 100, and the attempt was 10 minutes ago.
-        for (sent, date, expected) in [
+        let cases = [
             // Both times are known, and the clocks agree.
             (Some(90), Some(100), 89),
             // The service did not state its time.
@@ -67,7 +68,9 @@ mod tests {
             (None, Some(200), 175),
             // The clock of the service was set back meanwhile.
             (Some(90), Some(50), 39),
-        ] {
+        ];
+
+        for (sent, date, expected) in cases {
             let window =
                 TimeWindow { elapsed: Duration::from_secs(600), sent: sent.map(minutes), now: minutes(100) };
             assert_eq!(window.start(date.map(minutes)), minutes(expected), "{sent:?} {date:?}");

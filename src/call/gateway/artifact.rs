@@ -1,4 +1,4 @@
-//! Opens a file of a run as a stream. The checks are those of a call; size and time have no limit.
+//! Opens a file of a run as a stream. The checks are the same as those of a call, but size and time have no limit.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::{
     service::{api::artifacts::GetRunArtifact, catalog::ListedOperation as _},
 };
 
-/// A file that a player of a run left behind.
+/// A file that a player of a run has produced.
 #[derive(Clone, Debug)]
 pub struct Artifact {
     /// The project that the caller named.
@@ -57,10 +57,10 @@ impl From<OpenError> for OpenRefusal {
 }
 
 impl Gateway {
-    /// Opens a file from the position `resume_from`, in one attempt. The owner of the run is confirmed as in every call.
+    /// Opens a file from the position `resume_from`, in one attempt. As in every call, the owner of the run is confirmed.
     ///
     /// # Errors
-    /// Why the file could not be opened, and whether another attempt may succeed.
+    /// The reason why the file could not be opened, and whether another attempt may succeed.
     pub async fn open(
         &self,
         artifact: &Artifact,
@@ -88,7 +88,7 @@ impl Gateway {
 }
 
 fn refusal(context: &CallContext<'_>, request: &OperationRequest, answer: &HttpResponse) -> OpenRefusal {
-    // An address of the storage host expires: the next request gets a new one.
+    // An address of the storage host expires. The service redirects the next request to a new address.
     let has_expired = answer.file.was_redirected && reports_expired_address(answer.status, &answer.body);
     let is_transient = has_expired || RequestKind::ServiceFile.is_transient_status(answer.status);
     OpenRefusal { failure: context.answer_failure(request, answer), is_transient, wait: answer.retry_after }

@@ -49,6 +49,7 @@ impl Gateway {
             return Err(Failure::invalid_arguments(tool.name, &violations));
         }
 
+        // A person is asked only about a call whose arguments are valid.
         configured.check_confirmation(tool, &arguments)?;
 
         let ToolArguments { own, common, selection, .. } = arguments;

@@ -1,4 +1,4 @@
-//! Calls that must not happen twice by accident.
+//! Calls that must not have an effect twice by accident.
 
 use std::time::Duration;
 
@@ -22,13 +22,13 @@ use crate::{
     service::{catalog::OperationEntry, operation::DuplicateCheck},
 };
 
-/// Least time for a write. With less, a write is not started, because its outcome would probably stay unknown.
+/// Minimum time for a write. With less time a write is not started, because its outcome would probably remain unknown.
 pub(super) const WRITE_RESERVE: Duration = Duration::from_secs(10);
 
 impl Gateway {
     /// Calls an operation for a host.
     ///
-    /// If the call repeats one of unknown outcome, the service is asked first whether the earlier call happened.
+    /// If the call repeats a call of unknown outcome, the service is first asked whether the earlier call happened.
     ///
     /// # Errors
     /// Every failure of the operation; `conflict` if the earlier call seems to have happened; `outcome_unknown` if the
@@ -45,6 +45,7 @@ impl Gateway {
         let Some(check) = duplicate_check(entry, &call.request.arguments) else {
             return Box::pin(configured.execute(call)).await;
         };
+        // The owner look-up counts towards the time limit of the call.
         if call.context.remaining() < WRITE_RESERVE {
             return Err(too_little_time(entry));
         }
@@ -69,6 +70,7 @@ impl Gateway {
             attempt.record_result(reply.value());
         }
 
+        // Every other failure proves that the call had no effect.
         if !outcome.as_ref().is_err_and(|failure| failure.facts.is_uncertain) {
             attempt.settle();
         }
@@ -90,8 +92,8 @@ fn duplicate_check(entry: &OperationEntry, arguments: &Fields) -> Option<&'stati
 }
 
 impl ConfiguredGateway {
-    /// Asks the service whether the calls in `repeated` happened. Returns `None` if they did not and this one has to be
-    /// sent, or the reply if the question itself has carried it out.
+    /// Asks the service whether the calls in `repeated` happened. Returns `None` if they did not happen and this call has to
+    /// be sent, or the reply if the check itself has performed this call.
     ///
     /// # Errors
     /// `conflict` if they seem to have happened, `outcome_unknown` if the service cannot tell.
@@ -123,6 +125,7 @@ impl ConfiguredGateway {
             }
             Err(failure) => {
                 let may_pass = may_pass(&failure);
+                // Another check would fail again. The next equal call is therefore sent without a check.
                 if !may_pass {
                     attempt.settle();
                 }
@@ -132,7 +135,7 @@ impl ConfiguredGateway {
     }
 }
 
-/// Returns whether a failed question to the service may succeed later.
+/// Returns whether a failed check may succeed later.
 fn may_pass(failure: &Failure) -> bool {
     // A conflict means that an export is in progress, which ends.
     failure.is_transient() || failure.code == Code::Conflict

@@ -1,4 +1,4 @@
-//! The gateway that tools hold.
+//! The gateway, through which tools call operations.
 
 use std::sync::Arc;
 

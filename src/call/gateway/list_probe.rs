@@ -35,7 +35,7 @@ impl ConfiguredGateway {
     ) -> Result<Vec<Value>, Failure> {
         let mut found = Vec::new();
         let outcome = self.search_list(probe, call, context, &mut found).await;
-        // A record that was found counts, whatever the unread pages contain.
+        // A record that was found is reported even if a later page could not be read.
         if found.is_empty() { outcome.map(|()| found) } else { Ok(found) }
     }
 
@@ -53,6 +53,7 @@ impl ConfiguredGateway {
         let read = |number| async move { self.read_list_page(probe, call, call_context, number).await };
 
         let end = paging::scan(MAX_PAGES, read, |number, (page, answer): (Page, HttpResponse)| {
+            // All pages are compared with the same time, so that only the date of the first page counts.
             let start = *start.get_or_insert_with(|| context.window.start(answer.date));
             let is_issued =
                 |record| record_id(probe, record).is_some_and(|id| context.issued_ids.contains(&id));
@@ -71,7 +72,7 @@ impl ConfiguredGateway {
         match end.await? {
             ScanEnd::PageLimit => {
                 let most = MAX_PAGES * PAGE_SIZE;
-                Err(Failure::new(Code::Rejected, format!("it has more than {most} records")))
+                Err(Failure::new(Code::Rejected, format!("the list has more than {most} records")))
             }
             ScanEnd::LastPage | ScanEnd::Stopped(()) => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! Asks the service whether a call has happened.
+//! Checks with the service whether a call has happened.
 
 use std::collections::BTreeSet;
 
@@ -18,21 +18,21 @@ pub(super) struct ProbeContext {
     pub(super) issued_ids: BTreeSet<String>,
 }
 
-/// What the service shows of a call.
+/// What the service shows about a call.
 pub(super) enum ProbeOutcome {
     /// The call has not happened.
     NotHappened,
-    /// The call had not happened, and the question has carried it out.
+    /// The call had not happened. The check itself has performed it.
     HappenedNow(Box<Reply>),
     /// Records that the call has probably made; never empty.
     Found(Vec<Value>),
 }
 
 impl ConfiguredGateway {
-    /// Asks the service whether `call` has happened.
+    /// Checks with the service whether `call` has happened.
     ///
     /// # Errors
-    /// The failure of the request; `not_found` if the service shows nothing of such calls.
+    /// The failure of the request; `not_found` if no operation of the service shows the results of such calls.
     pub(super) async fn probe(
         &self,
         check: &DuplicateCheck,
@@ -40,7 +40,7 @@ impl ConfiguredGateway {
         context: &ProbeContext,
     ) -> Result<ProbeOutcome, Failure> {
         let with_request = |failure: Failure, request: &str| {
-            let message = format!("looking with `{request}` failed: {failure}");
+            let message = format!("the check with `{request}` failed: {failure}");
             Failure { message, ..failure }
         };
 
@@ -54,6 +54,7 @@ impl ConfiguredGateway {
                 let reply = self.execute_with(call, argument, value).await;
                 let reply =
                     reply.map_err(|failure| with_request(failure, &format!("{argument}: {value}")))?;
+                // The operation creates the record if there is none, and states whether there was one.
                 let is_found = reply.value().get(found) == Some(&Value::Bool(true));
                 Ok(if is_found {
                     ProbeOutcome::Found(vec![reply.into_value()])
@@ -62,7 +63,7 @@ impl ConfiguredGateway {
                 })
             }
             Probe::Unavailable(what) => {
-                Err(Failure::new(Code::NotFound, format!("nothing in the service shows {what}")))
+                Err(Failure::new(Code::NotFound, format!("no operation of the service shows {what}")))
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::{
         common_arguments::{CommonArguments, ToolArguments},
         context::CallContext,
         operation_request::OperationRequest,
-        reply::{self, Reply, FieldSelection},
+        reply::{self, FieldSelection, Reply},
         scope::owned_ids,
     },
     client::HttpResponse,
@@ -27,7 +27,7 @@ pub(super) struct PreparedCall<'a> {
     pub(super) owned_ids: Vec<ResultId>,
     pub(super) project: Option<String>,
     pub(super) selection: Option<FieldSelection>,
-    /// The answer, if the owner look-up has already sent this very request.
+    /// The answer, if the owner look-up has already sent the same request.
     pub(super) answer: Option<HttpResponse>,
     pub(super) clock: &'a dyn Clock,
 }
@@ -46,7 +46,7 @@ impl Gateway {
         let configured = self.configured()?;
         let arguments = ToolArguments::new(arguments, common);
 
-        // The futures of a call are large. On the heap they do not enlarge those of all callers.
+        // The futures of a call are large. Boxed, they do not enlarge the futures of all callers.
         let call = Box::pin(configured.prepare(entry, arguments, &**self.clock())).await?;
         Box::pin(configured.execute(call)).await
     }
@@ -87,7 +87,7 @@ impl ConfiguredGateway {
         Ok(PreparedCall { request, context, owned_ids, project: resolved.project, selection, answer, clock })
     }
 
-    /// Sends the request of a call, unless its answer is already there, and makes the reply.
+    /// Sends the request of a call, unless its answer is already known, and makes the reply.
     ///
     /// # Errors
     /// Every failure of the operation.
@@ -99,6 +99,7 @@ impl ConfiguredGateway {
         };
         self.attempts.record_service_time(answer.date, clock);
 
+        // A part of a picture cannot be decoded, so that the complete file is requested.
         if let Some(arguments) = reply::full_picture_arguments(request.entry, &request.arguments, &answer) {
             request = context.request(request.entry, arguments)?;
             answer = context.send_successfully(&request, project.as_deref()).await?;
@@ -106,6 +107,7 @@ impl ConfiguredGateway {
 
         let mut reply = Reply::new(&request, &answer, &context.key, &self.reply_limits())?;
         if let Some(project) = &project {
+            // The project has answered for these ids, so that it owns them.
             self.scope.remember_owner(project, ids);
             self.scope.remember_owner(project, reply.fields().map(owned_ids).unwrap_or_default());
         }

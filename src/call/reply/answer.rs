@@ -84,6 +84,7 @@ impl Reply {
         remove_hidden(&mut value);
 
         let Value::Object(object) = &mut value else { return Err(bad_response("is not a JSON object")) };
+        // The service may repeat the key in any text of its answer.
         key.mask_fields(object);
         rename_tmsys_fields(object, limits.tmsys_name);
 
@@ -106,7 +107,7 @@ impl Reply {
         self
     }
 
-    /// A reply that does not come from the service.
+    /// Creates a reply that is not an answer of the service.
     pub fn from_value(value: Value) -> Self {
         Self { value, pictures: Vec::new(), extracted: Vec::new(), project: None }
     }
@@ -173,19 +174,19 @@ impl Reply {
     }
 }
 
-/// Returns the body if it is an object, and otherwise an empty object: the status alone is the answer.
+/// Returns the body if it is an object, otherwise an empty object: the status alone is the answer.
 fn object_or_empty(answer: &HttpResponse) -> Value {
     let body = serde_json::from_slice(&answer.body).ok().filter(Value::is_object);
     body.unwrap_or_else(|| Value::Object(Fields::new()))
 }
 
-/// Returns why an object cannot be the answer of the operation: it lacks a required field, or has none of the known
-/// fields.
+/// Returns why an object cannot be the answer of the operation: a required field is missing, or no field is known.
 fn missing_field(entry: &OperationEntry, object: &Fields) -> Option<String> {
     if let Some(missing) = entry.required_fields.iter().find(|name| !object.contains_key(**name)) {
         return Some(format!("lacks `{missing}`"));
     }
 
+    // The status alone is the answer, so that the body may have any fields.
     if entry.request.response_kind == ResponseKind::Status {
         return None;
     }
@@ -214,7 +215,7 @@ fn bad_response(entry: &OperationEntry, answer: &HttpResponse, key: &ApiKey, rea
     let message = format!("{}: the service's answer {reason}", entry.name);
     let failure = Failure::new(Code::BadResponse, message).status(answer.status);
     let failure = match entry.recovery_hint {
-        Some(advice) => failure.uncertain(format!("the service took the request: {advice}")),
+        Some(advice) => failure.uncertain(format!("the service accepted the request: {advice}")),
         None => failure.hint(format!(
             "{} may not be the address of the service",
             ServiceHost::for_url_base(entry.request.url_base).setting()

@@ -30,7 +30,7 @@ const RESERVED_CHARS: usize = 1_300;
 /// Longest header in a reply, in characters.
 const MAX_HEADER_CHARS: usize = 200;
 
-/// Hint for a file that is not part of the reply.
+/// Hint for a file that the reply does not contain.
 const SAVE_HINT: &str =
     "not shown here: save it with `download_run_files`, or with `tas-mcp download run` at a terminal";
 
@@ -116,7 +116,7 @@ fn is_complete(answer: &HttpResponse, part: &RequestedPart<'_>) -> bool {
     part.offset == 0 && is_whole
 }
 
-/// Returns the reply for a picture, and the picture, of which the field `picture` will say more.
+/// Returns the reply for a picture, and the picture itself. The field `picture` describes it once it is decoded.
 fn picture_reply(answer: &HttpResponse, part: &RequestedPart<'_>) -> (Value, Option<ExtractedPicture>) {
     let mut value = description(answer, part);
     if let Value::Object(object) = &mut value {

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::next_page::NEXT;
 use crate::{fields::Fields, service::tool::Tool};
 
-/// What a reply belongs to. Decides the advice in a cut reply.
+/// The request that a reply answers. It decides the advice in a cut reply.
 #[derive(Clone, Copy, Debug)]
 pub enum ReplySource<'a> {
     /// A call of this tool.
     Call(&'a Tool),
-    /// A resource. It takes no arguments; this tool returns the same and takes arguments.
+    /// A resource, which takes no arguments. This tool returns the same record and takes arguments.
     Resource(&'a Tool),
 }
 
@@ -42,6 +42,7 @@ const MAX_LISTED_CUTS: usize = 5;
 pub(super) fn cut(object: &mut Fields, max_chars: usize, source: ReplySource<'_>) {
     let max_chars = max_chars.saturating_sub(RESERVED_CHARS);
     let mut cuts = Cuts::default();
+    // Records are removed first, because a caller can request them again with another page.
     cut_records(object, max_chars, &mut cuts);
 
     for _ in 0..MAX_CUTS {
@@ -49,6 +50,7 @@ pub(super) fn cut(object: &mut Fields, max_chars: usize, source: ReplySource<'_>
             break;
         }
         let is_list = |value: &Value| value.as_array().is_some_and(|items| items.len() > 1);
+        // Lists are shortened before strings, so that the remaining entries are complete.
         let Some(path) = longest(object, is_list).or_else(|| longest(object, is_long_string)) else { break };
         cuts.shorten(object, &path);
     }
@@ -64,6 +66,7 @@ fn char_count(object: &Fields) -> usize {
 fn cut_records(object: &mut Fields, max_chars: usize, cuts: &mut Cuts) {
     let total = char_count(object);
     let Some(Value::Array(records)) = object.get_mut(RECORDS) else { return };
+    // One more character for the comma after each record.
     let sizes: Vec<_> = records.iter().map(|record| record.to_string().chars().count() + 1).collect();
 
     let mut used = total - sizes.iter().sum::<usize>().min(total);
@@ -112,6 +115,7 @@ impl Cuts {
     fn shorten(&mut self, object: &mut Fields, path: &str) {
         // The path comes from a search in this object.
         let Some(value) = path.strip_prefix('/').and_then(|path| value_at(object, path)) else { return };
+
         match value {
             Value::Array(items) => {
                 let kept = (items.len() / 2).max(1);
@@ -155,7 +159,7 @@ impl ReplySource<'_> {
             Self::Call(tool) => Some(tool).filter(|tool| tool.takes_fields()),
             Self::Resource(tool) => {
                 return format!(
-                    "this is longer than a reply may be: call `{}` with `fields` for parts of it",
+                    "the record is longer than the limit of a reply: call `{}` with `fields` to get parts of it",
                     tool.name
                 );
             }
@@ -164,15 +168,15 @@ impl ReplySource<'_> {
         let has_pages = tool.is_some_and(Tool::takes_pages);
         match (tool, kept_records) {
             (Some(_), Some(kept)) if has_pages => format!(
-                "ask for less of each record with `fields`, or for fewer a page: `page_size: {kept}`, and go on with `page`"
+                "select fewer fields with `fields`, or fewer records per page with `page_size: {kept}`, and continue with `page`"
             ),
             (Some(_), Some(_)) => {
-                "the list is longer than a reply may be: ask for less of each record with `fields`".to_owned()
+                "the list is longer than the limit of a reply: select fewer fields with `fields`".to_owned()
             }
             (Some(_), None) => {
-                "the record is longer than a reply may be: ask for parts of it with `fields`".to_owned()
+                "the record is longer than the limit of a reply: select parts of it with `fields`".to_owned()
             }
-            (None, _) => "the answer is longer than a reply may be".to_owned(),
+            (None, _) => "the answer is longer than the limit of a reply".to_owned(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Pictures of an answer. Hosts receive them as images beside the JSON, which says which image each one is.
+//! Pictures of an answer. Hosts receive them as images beside the JSON, which contains the number of each image.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ enum PictureData {
 }
 
 impl ExtractedPicture {
-    /// A whole file. The object at `pointer` describes it in the answer.
+    /// Creates the picture of a complete file. The object at `pointer` describes the file in the answer.
     pub(super) fn from_file(
         pointer: &str,
         data: Bytes,
@@ -72,7 +72,7 @@ pub(super) fn extract(answer: &mut Fields, pictures: Pictures) -> Vec<ExtractedP
     extracted.collect()
 }
 
-/// Removes the picture from a field, if it is one.
+/// Removes the picture from a field, if the field contains one.
 fn extract_one(field: &mut Value, pointer: String) -> Option<ExtractedPicture> {
     let mut picture = match field.take() {
         Value::Object(picture) if picture.get("data").is_some_and(Value::is_string) => picture,
@@ -145,7 +145,7 @@ async fn decode(extracted: ExtractedPicture, deadline: Instant) -> Result<Pictur
     match tokio::time::timeout_at(deadline, decoding).await {
         Ok(Ok(decoded)) => decoded,
         Ok(Err(_)) => Err("it could not be decoded".to_owned()),
-        Err(_) => Err("there was no time left to decode it".to_owned()),
+        Err(_) => Err("the time limit of the call passed before it was decoded".to_owned()),
     }
 }
 
@@ -154,6 +154,7 @@ fn decode_blocking(extracted: &ExtractedPicture) -> Result<Picture, String> {
 
     let data = match &extracted.data {
         PictureData::Base64(text) => {
+            // Some encoders insert line breaks.
             let text: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
             Bytes::from(BASE64.decode(text).map_err(|_| NO_BASE64.to_owned())?)
         }

@@ -12,7 +12,7 @@ use crate::client::{HttpResponse, is_safe};
 const DEFAULT_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Returns the fields of [`Installer`](crate::service::api::minions::Installer); `None` if the redirect has no address,
-/// or one from which nothing should be downloaded.
+/// or an address from which nothing should be downloaded.
 pub(super) fn result(answer: &HttpResponse) -> Option<Value> {
     let location = Url::parse(answer.location.as_deref()?).ok().filter(is_safe)?;
     let expiry = stated_expiry(&location).or_else(|| Timestamp::now().checked_add(DEFAULT_VALIDITY).ok())?;

@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn only_the_selected_fields_stay() {
         let reply = json!({"data": [{"id": 1, "test": {"id": 2, "name": "a"}}], "pagination": {"page": 0}});
-        for (names, expected) in [
+        let cases = [
             (&["data.id"][..], json!({"data": [{"id": 1}], "pagination": {"page": 0}})),
             (&["data.test"], json!({"data": [{"test": {"id": 2, "name": "a"}}], "pagination": {"page": 0}})),
             (
@@ -127,7 +127,9 @@ mod tests {
                     "fields_not_found": ["data.x"],
                 }),
             ),
-        ] {
+        ];
+
+        for (names, expected) in cases {
             let mut value = reply.clone();
             selection(names).apply(&mut value);
             assert_eq!(value, expected, "{names:?}");

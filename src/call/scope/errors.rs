@@ -7,7 +7,7 @@ use crate::{
     service::result_kind::ResultId,
 };
 
-/// Adds to the failure of a call that would have changed something that it has changed nothing.
+/// Adds to the failure of a writing call that nothing was changed.
 pub(super) fn with_nothing_changed(mut failure: Failure) -> Failure {
     if matches!(failure.code, Code::ProjectScopeMismatch | Code::ProjectNotResolved) {
         failure.message.push_str("; nothing was changed");
@@ -15,7 +15,7 @@ pub(super) fn with_nothing_changed(mut failure: Failure) -> Failure {
     failure
 }
 
-/// The requested project does not own the id. The message names both projects.
+/// Returns the failure for an id that the requested project does not own. The message names both projects.
 pub(super) fn owner_mismatch(requested: &str, owner: &str, id: &ResultId) -> Failure {
     let message =
         format!("{} `{}` belongs to project `{owner}`, not to `{requested}`", id.kind.noun(), id.id);
@@ -24,7 +24,7 @@ pub(super) fn owner_mismatch(requested: &str, owner: &str, id: &ResultId) -> Fai
     scope_mismatch(requested, owner, message).hint(hint).detail("id", id.id.as_str())
 }
 
-/// The requested project is not the project of project scope.
+/// Returns the failure for a requested project that is not the project of project scope.
 pub(crate) fn other_project_refused(requested: &str, bound: &str) -> Failure {
     let message =
         format!("this server is bound to project `{bound}`, not to `{requested}`; nothing was sent");
@@ -40,12 +40,12 @@ fn scope_mismatch(requested: &str, owner: &str, message: String) -> Failure {
         .owning_project(owner)
 }
 
-/// None of the projects `asked` has the ids.
+/// Returns the failure for ids that none of the projects `asked` has.
 pub(super) fn owner_not_found(ids: &[&ResultId], asked: &[String]) -> Failure {
     let named: Vec<_> = ids.iter().map(|id| format!("{} `{}`", id.kind.noun(), id.id)).collect();
     let unknown: Vec<_> = ids.iter().map(|id| id.id.clone()).collect();
     let reason = if asked.is_empty() {
-        "no project is known to look in".to_owned()
+        "no project is known in which they can be looked up".to_owned()
     } else {
         format!("not found in {}", asked.join(", "))
     };
@@ -56,18 +56,18 @@ pub(super) fn owner_not_found(ids: &[&ResultId], asked: &[String]) -> Failure {
         .detail("ids", unknown)
 }
 
-/// Nothing in the call identifies a project, and several are known.
+/// Returns the failure for a call that identifies no project although several are known.
 pub(super) fn project_required(known: &[String]) -> Failure {
     let hint = if known.is_empty() {
         "pass `project_id`; TAS_PROJECTS can list the projects of an organization key".to_owned()
     } else {
         format!("pass `project_id`: {}", known.join(", "))
     };
-    let message = "nothing in this call identifies a project, and the organization key has several";
+    let message = "nothing in this call identifies a project, and the organization key is valid for several";
     Failure::new(Code::ProjectRequired, message).hint(hint).detail("known_projects", known)
 }
 
-/// A project key can read no record that names its project.
+/// Returns the failure for a project key that can read no record with its project.
 pub(super) fn project_of_key_unknown() -> Failure {
     let message = "the project of the key is unknown: the key can read no record that names it";
     Failure::new(Code::ProjectRequired, message)

@@ -1,4 +1,4 @@
-//! Looks up which project owns an id.
+//! Look-ups of the project that owns an id.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::Value;
@@ -37,11 +37,11 @@ pub(super) struct Owner {
     pub(super) record: Option<Box<OwnerRecord>>,
 }
 
-/// The answer of a project, or of the route without one, to the question for an id.
+/// The answer of a project, or of the route without a project, to the look-up of an id.
 enum LookupResult {
     Found(Box<OwnerRecord>),
     NotFound,
-    /// The key may not read there.
+    /// The key is not permitted to read the record.
     Forbidden(Failure),
 }
 
@@ -53,11 +53,11 @@ pub(super) struct OwnerLookup<'a> {
 }
 
 impl OwnerLookup<'_> {
-    /// Makes sure that the ids of a call with a project key belong to the requested project. Returns the record of the
-    /// id if there is only one.
+    /// Checks that the ids of a call with a project key belong to the requested project. Returns the record if there is only
+    /// one id.
     ///
     /// # Errors
-    /// `project_scope_mismatch` or `project_not_resolved` for the first id that does not, or the failure of a look-up.
+    /// `project_scope_mismatch` or `project_not_resolved` for the first id of another project, or the failure of a look-up.
     pub(super) async fn confirm_owner(
         self,
         requested: &str,
@@ -80,6 +80,7 @@ impl OwnerLookup<'_> {
         requested: &str,
         id: &ResultId,
     ) -> Result<Option<Box<OwnerRecord>>, Failure> {
+        // An owner never changes, so that a known owner needs no request.
         let known = self.session.owner(id);
         if known.as_deref() == Some(requested) {
             self.session.remember_owner(requested, [id.clone()]);
@@ -107,6 +108,7 @@ impl OwnerLookup<'_> {
                 let fields = parse_record(&record.answer).unwrap_or_default();
                 match fields.get("project_id").and_then(Value::as_str) {
                     Some(project) => Ok(project.to_owned()),
+                    // A project key reads only records of its own project.
                     None => self.project_of_key().await,
                 }
             }
@@ -149,10 +151,10 @@ impl OwnerLookup<'_> {
         Ok(page.pointer("/data/0/project_id").and_then(Value::as_str).map(str::to_owned))
     }
 
-    /// Makes sure that every id belongs to the project of project scope.
+    /// Checks that every id belongs to the project of project scope.
     ///
     /// # Errors
-    /// `project_not_resolved` for the first id that does not, or the failure of a look-up.
+    /// `project_not_resolved` for the first id of another project, or the failure of a look-up.
     pub(super) async fn confirm_all_inside(self, project: &str, ids: &[ResultId]) -> Result<(), Failure> {
         for id in ids {
             if self.session.owner(id).as_deref() != Some(project) {
@@ -208,8 +210,8 @@ impl OwnerLookup<'_> {
 
     /// Returns the owner of each id.
     ///
-    /// The ids of one call usually have one owner. Therefore the owner of the first id is asked for the other ids
-    /// concurrently, and all candidates only for the ids that it does not have.
+    /// The ids of one call usually have the same owner. Therefore the other ids are first looked up concurrently in the
+    /// project of the first id. Only ids that this project does not have are looked up in all candidates.
     async fn owners(self, ids: &[ResultId], candidates: &[String]) -> Result<Vec<Option<Owner>>, Failure> {
         let [first, rest @ ..] = ids else { return Ok(Vec::new()) };
         let owner = self.owner_among(first, candidates).await?;
@@ -232,7 +234,7 @@ impl OwnerLookup<'_> {
         Ok(owners)
     }
 
-    /// Asks the candidates for an id concurrently. The first one that has the id ends the search.
+    /// Looks up an id in the candidates concurrently. The first candidate that has the id ends the search.
     async fn owner_among(self, id: &ResultId, candidates: &[String]) -> Result<Option<Owner>, Failure> {
         if let Some(project) = self.session.owner(id) {
             return Ok(Some(Owner { project, record: None }));
@@ -260,14 +262,14 @@ impl OwnerLookup<'_> {
 
         match (failed, forbidden) {
             (Some(failure), _) => Err(failure),
-            // If the key may read nowhere, the key is the cause, not the id.
+            // If no candidate lets the key read, the key is the cause, not the id.
             (None, Some(failure)) if !is_absent_somewhere => Err(failure),
             _ => Ok(None),
         }
     }
 
-    /// Returns the record of an id if `project` has it. A project can have two names (supplement 1.1), so that only the
-    /// project itself can tell.
+    /// Returns the record of an id if `project` has it. A project can have two names (supplement 1.1), so that a comparison
+    /// of names does not decide this.
     async fn find_in(self, project: &str, id: &ResultId) -> Result<Option<Box<OwnerRecord>>, Failure> {
         match self.look_up(id, Some(project)).await? {
             LookupResult::Found(record) => Ok(Some(record)),
@@ -275,10 +277,11 @@ impl OwnerLookup<'_> {
         }
     }
 
-    /// Asks a project, or the route without one, for the record of an id.
+    /// Requests the record of an id from a project, or from the route without a project.
     async fn look_up(self, id: &ResultId, project: Option<&str>) -> Result<LookupResult, Failure> {
         let request = self.context.request(id.kind.entry(), id.to_arguments())?;
         let answer = match self.context.send(&request, project).await {
+            // The list that replaces the operation does not contain the record.
             Err(failure) if failure.code == Code::NotFound => return Ok(LookupResult::NotFound),
             outcome => outcome?,
         };
@@ -295,7 +298,7 @@ impl OwnerLookup<'_> {
     }
 }
 
-/// Returns the fields of an answer; `None` if it is no JSON object.
+/// Returns the fields of an answer; `None` if the answer is not a JSON object.
 fn parse_record(answer: &HttpResponse) -> Option<Fields> {
     match serde_json::from_slice(&answer.body) {
         Ok(Value::Object(record)) => Some(record),

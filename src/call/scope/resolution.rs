@@ -1,4 +1,4 @@
-//! Decides which project a call goes to.
+//! The choice of the project that a call goes to.
 
 use super::{
     errors::{other_project_refused, project_required, with_nothing_changed},
@@ -44,7 +44,7 @@ impl ResolvedProject {
 }
 
 impl Scope {
-    /// Creates project scope with `project`, or else global scope.
+    /// Creates project scope if there is a `project`, otherwise global scope.
     pub fn new(project: Option<String>, configured_projects: Vec<String>) -> Self {
         Self { project, configured_projects, session: Session::default() }
     }
@@ -79,7 +79,7 @@ impl Scope {
         Ok(ResolvedProject::without_record(Some(project.clone())))
     }
 
-    /// [`Self::resolve`] in global scope.
+    /// Does the same as [`Self::resolve`] in global scope.
     async fn resolve_globally(
         &self,
         context: &CallContext<'_>,
@@ -89,8 +89,10 @@ impl Scope {
     ) -> Result<ResolvedProject, Failure> {
         let lookup = self.lookup(context);
         let (project, record) = match (context.key.kind(), requested) {
+            // The route has no project, and the caller names none that has to be checked.
             (_, None) if !goes_to_project(entry) => (None, None),
             (KeyKind::Project, None) if needs_project(entry) => (Some(lookup.project_of_key().await?), None),
+            // The key identifies the project at the service.
             (KeyKind::Project, None) => (None, None),
             (KeyKind::Project, Some(requested)) => {
                 let record = lookup.confirm_owner(requested, ids).await?;
@@ -120,7 +122,7 @@ impl Scope {
         }
     }
 
-    /// Returns the projects that calls may go to, as far as they are known.
+    /// Returns the known projects that calls may go to.
     pub fn known_projects(&self) -> Vec<String> {
         self.project.as_ref().map_or_else(|| self.candidates(None), |project| vec![project.clone()])
     }

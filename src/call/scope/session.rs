@@ -16,7 +16,7 @@ const MAX_OWNERS: NonZeroUsize = NonZeroUsize::new(4_096).unwrap();
 /// Largest number of projects that are remembered.
 const MAX_PROJECTS: usize = 256;
 
-/// What answers have shown about projects, shared by all calls.
+/// Facts about projects that answers have shown. All calls share them.
 #[derive(Debug)]
 pub(super) struct Session(Mutex<Facts>);
 

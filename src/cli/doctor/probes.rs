@@ -80,6 +80,7 @@ async fn run_probe(
     project: Option<String>,
 ) -> PermissionProbe {
     let common = CommonArguments::in_project(project.as_deref());
+    // The time includes the owner look-up and the retries, as in a call of a host.
     let started = Instant::now();
     let failure = gateway.call(entry, arguments, common).await.err();
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{cli::table::Table, failure::Failure, settings::SettingValue};
 
-/// Note about the permissions that no reading operation needs.
+/// Note about the permissions that only writing operations require.
 const UNCHECKED_PERMISSIONS: &str =
     "not checked, because only a change requires them: project:operate-runs, project:edit-tests";
 

@@ -56,6 +56,7 @@ pub(super) async fn run(
     let caller = CallerContext { progress: Arc::new(progress.clone()), ..CallerContext::silent() };
     let outcome =
         request.run(dispatcher.gateway(), storage, &destination, &DownloadOptions::default(), &caller).await;
+    // A bar that remains would be mixed with the result.
     progress.clear();
 
     let installer = outcome.map_err(CommandError::AfterRequests)?;

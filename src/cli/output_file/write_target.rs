@@ -1,4 +1,4 @@
-//! Finds out what a path leads to: a file that may be replaced, or a file that is already open.
+//! The target of a path: a file that may be replaced, or a file that is already open.
 
 use std::{
     io::{Error, ErrorKind, Result},
@@ -11,7 +11,7 @@ const MAX_LINKS: usize = 40;
 /// Directories of the open files of this process.
 const OPEN_FILE_DIRECTORIES: [&str; 2] = ["/dev/fd", "/proc/self/fd"];
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WriteTarget {
     /// Standard output of this process, whatever it is connected to.

@@ -39,10 +39,12 @@ impl Outcomes {
                     self.printed = Err(error);
                 }
             }
+
             Ok(build) => {
                 let (size, seconds) = (build.size.to_string(), format!("{:.1}", build.seconds));
                 self.table.add_row([path, build.build_id, size, seconds]);
             }
+
             Err(failure) => {
                 let status = print_failure_after_requests(&failure.detail("path", path));
                 if self.status == ExitStatus::Success {
@@ -59,6 +61,8 @@ impl Outcomes {
 
     /// Prints the table on a terminal, and returns the exit status.
     pub(super) fn finish(self) -> anyhow::Result<ExitStatus> {
+        // Standard output that was closed during the uploads becomes an error only now, after all of them have
+        // ended.
         self.printed?;
         if !self.prints_json && !self.table.is_empty() {
             print_text(&self.table)?;

@@ -32,6 +32,7 @@ pub(super) async fn build(
         let client = client.clone();
         async move { read_run(&client, &item).await }
     });
+    // `buffered` keeps the order, so that runs and items can be combined.
     let runs: Vec<_> = stream::iter(reads).buffered(CONCURRENT_READS).collect().await;
 
     let with_items = items.iter().zip(&runs).map(|(item, run)| Case::new(item, run.as_ref(), &plan));

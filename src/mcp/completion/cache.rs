@@ -11,7 +11,7 @@ use lru::LruCache;
 use super::candidate::Candidates;
 use crate::mcp::value_source::ValueSource;
 
-/// How long a list is used again: as long as a person types.
+/// How long a list is reused. A person usually completes the input within this time.
 const FRESH_FOR: Duration = Duration::from_secs(10);
 
 /// Maximum number of lists that are kept.

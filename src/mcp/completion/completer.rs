@@ -24,7 +24,7 @@ use crate::{
     service::tool::PROJECT_ID,
 };
 
-/// How long a list may take: a person who types does not wait longer.
+/// Time limit of reading a list. Later candidates are useless, because the person has continued to type.
 const READ_LIMIT: Duration = Duration::from_secs(3);
 
 /// Completes arguments of prompts and variables of resource templates.
@@ -48,7 +48,7 @@ impl Completer {
         let context = request.context.as_ref();
         let candidates = self.candidates(source, context.and_then(project), gateway).await;
 
-        // An execution is not compared with itself.
+        // A comparison of an execution with itself shows no changes.
         let excluded = context
             .and_then(|context| context.get_argument(EXECUTION_ARGUMENT))
             .filter(|_| source == ValueSource::ComparableExecutions);
@@ -58,6 +58,7 @@ impl Completer {
             find_matches(&candidates_left, &request.argument.value, CompletionInfo::MAX_VALUES);
 
         let has_more = candidates.has_more || values.len() < count;
+        // The number of matches among records that were not read is unknown.
         let total = if candidates.has_more { None } else { u32::try_from(count).ok() };
         let info = CompletionInfo::with_pagination(values, total, has_more);
 
@@ -88,12 +89,13 @@ impl Completer {
         });
 
         let candidates = Arc::new(candidates);
+        // A failure is cached, too: otherwise every keystroke would send a request.
         *cached = Some(CachedList { read_at: clock.now(), candidates: Arc::clone(&candidates) });
         candidates
     }
 }
 
-/// Finds out where the values of an argument come from.
+/// Finds the source of the values of an argument.
 fn find_source(reference: &Reference, argument: &str, config: &McpConfig) -> Result<ValueSource, ErrorData> {
     let (name, found) = match reference {
         Reference::Resource(template) => {

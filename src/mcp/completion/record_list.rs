@@ -23,7 +23,7 @@ pub(super) struct RecordList {
     pub(super) operation: fn() -> &'static OperationEntry,
     /// Arguments that put the newest records on the first page, if the service can sort the list.
     pub(super) order: &'static [(&'static str, &'static str)],
-    /// Whether the id of a record decides its project, so that the lists of several projects can be merged.
+    /// Whether the id of a record identifies its project, so that the lists of several projects can be merged.
     pub(super) has_owned_ids: bool,
     /// Value of the field `status` of records that are left out.
     pub(super) excluded_status: Option<&'static str>,
@@ -62,7 +62,7 @@ const fn record_list(operation: fn() -> &'static OperationEntry) -> RecordList {
 impl RecordList {
     /// Returns the list of a source. The service has no list of projects.
     pub(super) fn from_source(source: ValueSource) -> Option<Self> {
-        Some(match source {
+        let list = match source {
             ValueSource::Projects => return None,
             ValueSource::Runs => Self {
                 has_owned_ids: true,
@@ -81,6 +81,8 @@ impl RecordList {
             ValueSource::Tests => record_list(ListTests::entry),
             ValueSource::Builds => record_list(ListBuilds::entry),
             ValueSource::DeploymentConfigs => record_list(ListDeploymentConfigs::entry),
-        })
+        };
+
+        Some(list)
     }
 }

@@ -56,14 +56,15 @@ async fn read_projects(gateway: &Gateway) -> Result<Candidates, Failure> {
     Ok(Candidates { values: projects.into_iter().map(Candidate::unnamed).collect(), has_more: false })
 }
 
-/// Reads a list of `project`. Without a project the lists of the known projects are merged, if ids decide the project
-/// of a call.
+/// Reads a list of `project`. Without a project the lists of the known projects are merged, if the ids of the records
+/// identify their project.
 async fn read_list(
     list: &RecordList,
     gateway: &Gateway,
     project: Option<&str>,
 ) -> Result<Candidates, Failure> {
     let projects = gateway.known_projects();
+    // Without a project, only an id that identifies its project can be used later.
     let is_merged = project.is_none()
         && list.has_owned_ids
         && gateway.key_kind() == Some(KeyKind::Organization)
@@ -108,8 +109,8 @@ async fn read_merged_list(
     }
 }
 
-/// Reads the first page of a list. The last page is read too if the service cannot sort the list, because the newest
-/// records may then be there.
+/// Reads the first page of a list. If the service cannot sort the list, also reads the last page, which may contain the
+/// newest records.
 async fn read_list_of_project(
     list: &RecordList,
     gateway: &Gateway,

@@ -35,7 +35,7 @@ pub(super) fn check_arguments(
             Ok(None) => {}
             Err(problem) => {
                 problems.push(problem);
-                // An invalid argument is not reported as missing, too.
+                // An invalid argument must not be reported as missing, too.
                 checked.insert(name, value);
             }
         }

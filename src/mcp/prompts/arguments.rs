@@ -1,4 +1,4 @@
-//! The arguments of a prompt. They are data: no argument may look like a part of the text of the prompt.
+//! The arguments of a prompt. They are data, and must not be mistaken for a part of the text of the prompt.
 
 use serde_json::Value;
 

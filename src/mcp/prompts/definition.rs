@@ -1,4 +1,4 @@
-//! What a prompt consists of.
+//! The definition of a prompt.
 
 use rmcp::model::{self, PromptArgument};
 
@@ -31,7 +31,7 @@ pub(super) struct PromptParameter {
     pub(super) name: &'static str,
     pub(super) description: &'static str,
     pub(super) is_required: bool,
-    /// Where the values come from, for completion.
+    /// Source of the values, for completion.
     pub(super) source: ValueSource,
     /// Tool without which the parameter is useless.
     pub(super) tool: Option<ToolReference>,
@@ -83,7 +83,7 @@ impl PromptDefinition {
         parameter.is_required || self.exclusion.requires(parameter.name, offered)
     }
 
-    /// Returns where the values of a parameter come from, or `None` if the prompt has no such parameter.
+    /// Returns the source of the values of a parameter, or `None` if the prompt has no such parameter.
     pub(in crate::mcp) fn value_source(&self, parameter: &str, config: &McpConfig) -> Option<ValueSource> {
         let offered = self.offered_parameters(config);
         offered.into_iter().find(|offered| offered.name == parameter).map(|offered| offered.source)

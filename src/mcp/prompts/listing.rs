@@ -38,6 +38,7 @@ pub(in crate::mcp) fn get(
     let prompt = find_offered(&request.name, config).ok_or_else(|| unknown_prompt(&request.name, config))?;
     let mut arguments = request.arguments.unwrap_or_default();
 
+    // In project scope the prompts have no parameter for the project.
     if let Some(bound) = &config.project {
         remove_bound_project(&mut arguments, bound).map_err(|failure| {
             let message = format!("{}: {failure}", prompt.name);

@@ -1,4 +1,4 @@
-//! The text of a prompt: the purpose, the calls in their order, and what to tell the person.
+//! The text of a prompt: the purpose, the calls in their order, and the report to the person.
 
 use std::fmt;
 

@@ -30,6 +30,7 @@ pub(in crate::mcp) fn list_templates(selection: &Selection) -> Vec<ResourceTempl
 /// Returns the resources whose URI needs no id. In global scope there are none, because every URI names a project.
 pub(in crate::mcp) fn list(config: &McpConfig) -> Vec<Resource> {
     let Some(project) = &config.project else { return Vec::new() };
+    // A project id may contain characters that have a meaning in URIs.
     let project = utf8_percent_encode(project, RESERVED).to_string();
     let placeholder = format!("{{{PROJECT_VARIABLE}}}");
 

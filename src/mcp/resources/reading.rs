@@ -46,10 +46,10 @@ pub(in crate::mcp) async fn read(
 /// Replaces a hint about arguments by a hint about the URI.
 fn with_uri_hint(mut failure: Failure) -> Failure {
     failure.hint = match failure.code {
-        Code::ProjectNotResolved => Some("check the id and the project in the address".to_owned()),
+        Code::ProjectNotResolved => Some("check the id and the project in the URI".to_owned()),
         Code::ProjectScopeMismatch => {
             let owner = failure.facts.owning_project.as_deref().unwrap_or_default();
-            Some(format!("name the project `{owner}` in the address"))
+            Some(format!("use the project `{owner}` in the URI"))
         }
         _ => failure.hint,
     };

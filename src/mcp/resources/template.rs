@@ -15,7 +15,7 @@ pub(in crate::mcp) struct RecordTemplate {
     pub(super) path: &'static str,
     pub(super) name: &'static str,
     pub(super) title: &'static str,
-    /// What the resource contains.
+    /// The content of the resource, as a sentence.
     pub(super) summary: &'static str,
     /// Returns the operation that reads the resource.
     pub(super) operation: fn() -> &'static OperationEntry,
@@ -30,7 +30,7 @@ pub(super) struct TemplateVariable {
     pub(super) name: &'static str,
     /// Argument of the operation.
     pub(super) argument: &'static str,
-    /// Where the values come from, for completion.
+    /// Source of the values, for completion.
     pub(super) source: ValueSource,
 }
 
@@ -56,7 +56,7 @@ impl RecordTemplate {
         self.variables.iter().find(|variable| variable.name == name)
     }
 
-    /// Returns where the values of a variable come from, or `None` if the template has no such variable.
+    /// Returns the source of the values of a variable, or `None` if the template has no such variable.
     pub(in crate::mcp) fn value_source(&self, variable: &str) -> Option<ValueSource> {
         if variable == PROJECT_VARIABLE {
             return Some(ValueSource::Projects);

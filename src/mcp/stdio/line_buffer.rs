@@ -2,13 +2,13 @@
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
 
-/// Maximum length of a line, in bytes. A host that never ends a line must not exhaust the memory.
+/// Maximum length of a line, in bytes. A line without an end must not exhaust the memory.
 pub(super) const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Capacity that the buffer keeps after a long line.
 const KEPT_CAPACITY: usize = 64 * 1024;
 
-/// What was read.
+/// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ReadLine {
     /// The buffer contains a complete line.
@@ -62,6 +62,7 @@ impl LineBuffer {
             reader.consume(consumed);
 
             if self.bytes.len() > MAX_LINE_BYTES {
+                // A new buffer releases the memory of the long line.
                 self.bytes = Vec::new();
                 self.skipping = true;
             }

@@ -30,6 +30,7 @@ where
     };
 
     tokio::select! {
+        // The library waits for calls in progress, which must not delay the end of the process.
         outcome = run_session(server, input, output) => outcome,
         () = shutdown_limit => Ok(()),
     }
@@ -52,6 +53,7 @@ where
     };
 
     let reason = session.waiting().await?;
+    // A later process cannot resume an upload without a journal, so that its storage space is released now.
     drop(tokio::time::timeout(SHUTDOWN_LIMIT, server.cancel_unfinished_uploads()).await);
 
     match reason {

@@ -34,8 +34,8 @@ pub(super) struct StdioTransport<R, W> {
     /// Whether the host has begun a session. Before that, only requests are passed on.
     is_session_open: bool,
     writer: MessageWriter<W>,
-    /// The task that answers an invalid message. It is a task because the library may drop the future of `receive` at
-    /// any time, which must not cut the answer.
+    /// The task that answers an invalid message. The answer is not a part of the future of `receive`, because the library
+    /// may drop that future while the answer is being written.
     error_answer: Option<JoinHandle<()>>,
     shutdown: CancellationToken,
 }
@@ -78,6 +78,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioT
     /// request, but some hosts begin with `notifications/cancelled` after a discovery request has timed out.
     fn accept(&mut self, message: &RxJsonRpcMessage<RoleServer>) -> bool {
         if let JsonRpcMessage::Request(request) = message {
+            // Discovery and ping do not begin a session.
             let is_probe =
                 matches!(request.request, ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_));
             self.is_session_open |= !is_probe;

@@ -11,7 +11,7 @@ use crate::tools::caller::ProgressSink;
 #[derive(Debug, Default)]
 pub(super) struct ProgressCapture(Mutex<CapturedProgress>);
 
-/// What a poll reported last.
+/// The last report of a poll.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CapturedProgress {
     pub(super) message: Option<String>,

@@ -85,6 +85,7 @@ impl TaskService {
 
         let clock = gateway.clock();
         let token = TaskToken::new(arguments.clone(), &checked.own, clock.timestamp());
+        // A wait that fits into one call is answered, because a task needs further requests.
         if token.timeout() <= self.caller.wait_limit().saturating_sub(GRACE) {
             return None;
         }
@@ -114,6 +115,7 @@ impl TaskService {
         // Simultaneous requests share one poll.
         let mut state = entry.state.lock().await;
         let clock = self.caller.gateway().clock();
+        // Hosts may ask somewhat earlier than the suggested interval.
         let pause = token.interval(clock.timestamp()) / 2;
 
         if state.result.is_none() && state.is_poll_due(clock.now(), pause) {

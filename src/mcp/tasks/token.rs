@@ -1,4 +1,4 @@
-//! The id of a task: a sealed token that holds what is waited for and since when. The token is authentic, not secret.
+//! The id of a task: a sealed token with the arguments and the time of the call. The token is authentic, not secret.
 
 use std::time::Duration;
 
@@ -19,11 +19,13 @@ pub(super) const KEY_PURPOSE: &[u8] = b"tas-mcp task ids 1";
 /// Data that the seal is bound to besides the key.
 const ASSOCIATED_DATA: &[u8] = WaitForCompletion::NAME.as_bytes();
 
-/// How long a host can ask for a task after the end of its wait: a day and a night.
+/// How long a host can ask for a task after the end of its wait. The span includes the day after an overnight wait.
 const RETENTION: Duration = Duration::from_secs(36 * 60 * 60);
 
-/// Shortest and longest poll interval that is suggested to the host if the caller names none.
+/// Shortest poll interval that is suggested to the host if the caller names none.
 const MIN_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Longest poll interval that is suggested to the host if the caller names none.
 const MAX_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The content of a task id.

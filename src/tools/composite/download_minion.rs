@@ -41,9 +41,10 @@ impl CompositeTool for DownloadMinion {
     async fn run(self, context: ToolContext) -> Result<SavedInstaller, Failure> {
         let platform = platform(self.platform)?;
         let destination = context.files.root()?.destination(&self.destination_dir)?;
-        let order =
-            InstallerRequest { project: context.project, platform, overwrite: self.overwrite == Some(true) };
-        order
+        let overwrite = self.overwrite == Some(true);
+        let request = InstallerRequest { project: context.project, platform, overwrite };
+
+        request
             .run(
                 &context.gateway,
                 &context.files.storage,

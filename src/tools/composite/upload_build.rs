@@ -94,6 +94,7 @@ impl CompositeTool for UploadBuild {
 
     async fn run(self, context: ToolContext) -> Result<UploadBuildAnswer, Failure> {
         let files = &context.files;
+        // With `wait: true` the caller accepts a call of any duration.
         let wait_limit = context.caller.wait_limit.filter(|_| self.wait != Some(true));
         let (token, upload) = match &self.upload_token {
             Some(token) => (token.clone(), files.uploads.find(token)?),

@@ -84,6 +84,7 @@ mod tests {
             (Some(3), None, false, true),
             (Some(3), None, true, false),
         ];
+
         for (size, modified, replaces, expected) in cases {
             let path = "agent.log".to_owned();
             let target = DownloadTarget { path, size, modified, replaces, hashes: false };

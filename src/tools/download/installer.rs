@@ -34,7 +34,7 @@ use crate::{
 /// An installer, saved or not.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SavedInstaller {
-    /// `downloaded`; `downloading`: the same call goes on where this one ended.
+    /// `downloaded`; `downloading`: repeat the same call to continue.
     pub status: &'static str,
     pub platform: MinionPlatform,
     pub path: String,
@@ -43,7 +43,7 @@ pub struct SavedInstaller {
     pub size: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// `true`: it was there before, with the same size and, where that is told, the same time.
+    /// `true`: the file existed before, with the same size and, if known, the same modification time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub kept: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

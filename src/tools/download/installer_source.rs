@@ -55,6 +55,7 @@ impl InstallerSource {
             return Ok(address);
         }
 
+        // The new address is used now, so that it must not be kept for another attempt.
         let address = self.request_address().await?;
         self.address.lock().unwrap_or_else(PoisonError::into_inner).take();
 
@@ -93,6 +94,7 @@ fn response_refusal(response: &HttpResponse) -> OpenRefusal {
     }
 
     let is_expired = reports_expired_address(status, &response.body);
+    // Another attempt requests a new address.
     let is_transient = is_expired || RequestKind::StorageObject.is_transient_status(status);
     let code = match status {
         _ if is_expired => Code::Rejected,

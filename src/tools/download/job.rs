@@ -176,6 +176,7 @@ impl DownloadJob {
             return Err(failure.detail("failed", json!(failed)));
         }
 
+        // Files finish in any order. The report has the order of the plan.
         self.saved.sort_by_key(|(index, _)| *index);
         let files: Vec<_> = self.saved.into_iter().map(|(_, file)| file).collect();
         let is_paused = !self.remaining.is_empty();
@@ -211,7 +212,7 @@ fn explain_no_files(listing: &RunListing) -> String {
     if count > 0 {
         return format!("none of the run's {count} files matches: list them with `list_run_artifacts`");
     }
-    format!("the run has no files; its state is `{}`, and files come at its end", listing.state)
+    format!("the run has no files; its state is `{}`, and files are stored at its end", listing.state)
 }
 
 async fn save_planned_file(

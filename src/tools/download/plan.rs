@@ -133,6 +133,7 @@ impl DownloadPlan {
     /// Refuses files whose local names are directories of other files.
     fn refuse_directory_names(&mut self) {
         let is_directory = |file: &PlannedFile| {
+            // `a` and `a/b` cannot both be files.
             let prefix = format!("{}/", file.target.path.to_lowercase());
             self.taken_names.range(prefix.clone()..).next().is_some_and(|next| next.starts_with(&prefix))
         };

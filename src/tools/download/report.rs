@@ -13,17 +13,17 @@ pub(super) const CONTINUE_HINT: &str = "the download is paused: make the same ca
 /// The files of a run, saved or not.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DownloadReport {
-    /// `downloaded`; `incomplete`: see `failed`; `downloading`: the same call goes on where this one ended.
+    /// `downloaded`; `incomplete`: see `failed`; `downloading`: repeat the same call to continue.
     pub status: &'static str,
     pub run_id: String,
     pub destination: String,
-    /// Files that are there now.
+    /// Number of saved files.
     pub file_count: usize,
     pub total_bytes: u64,
     pub files: Vec<SavedFile>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedFile>,
-    /// Files that have not come yet.
+    /// Number of files that are not saved yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remaining: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,7 +32,7 @@ pub struct DownloadReport {
     pub hint: Option<String>,
 }
 
-/// A file that is there.
+/// A saved file.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SavedFile {
     /// Per-player id `<run>-<player>`.
@@ -42,12 +42,12 @@ pub struct SavedFile {
     pub path: String,
     /// Bytes.
     pub size: u64,
-    /// `true`: it was there before, with the same size and time.
+    /// `true`: the file existed before, with the same size and modification time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub kept: bool,
 }
 
-/// A file that is not there.
+/// A file that could not be saved.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FailedFile {
     pub run_id: String,

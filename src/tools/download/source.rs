@@ -8,7 +8,10 @@ use crate::{
 /// A file of the service that can be opened repeatedly.
 pub(super) trait DownloadSource: Sync {
     /// Opens the file at the position `resume_from`. Sends one request.
-    fn open(&self, resume_from: &ResumeFrom) -> impl Future<Output = Result<DownloadStream, OpenRefusal>> + Send;
+    fn open(
+        &self,
+        resume_from: &ResumeFrom,
+    ) -> impl Future<Output = Result<DownloadStream, OpenRefusal>> + Send;
 }
 
 /// A file of a player.

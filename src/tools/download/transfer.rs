@@ -53,6 +53,7 @@ pub(super) async fn save_file(
     let (slot, existing) = opened.await.map_err(|error| disk_error(&target.path, &error))?;
 
     if let Some(existing) = existing {
+        // Without a listed size, only the remote file shows whether the existing file is equal.
         if existing.is_file && target.size.is_none() && !target.replaces {
             context.read_metadata(source, &mut target).await?;
         }
@@ -113,6 +114,8 @@ impl FileTransfer {
         loop {
             match self.attempt(source).await {
                 Ok(()) => return Ok(()),
+                // The remote file may have changed between two attempts. One restart is enough to get its new
+                // version.
                 Err(AttemptError::Stale) if !was_stale => {
                     was_stale = true;
                     self.context.progress.take_back(self.length());
@@ -161,6 +164,7 @@ impl FileTransfer {
             && self.partial.as_ref().is_some_and(|partial| partial.belongs_to(etag.as_deref(), total));
 
         if !continues {
+            // Bytes from the middle of the file cannot replace the bytes so far.
             if stream.offset != 0 {
                 return Err(AttemptError::Stale);
             }
@@ -176,7 +180,7 @@ impl FileTransfer {
     fn adopt_metadata(&mut self, stream: &DownloadStream) -> Result<(), SaveError> {
         match (self.target.size, stream.total) {
             (Some(listed), Some(total)) if listed != total => {
-                let problem = format!("it is listed with {listed} bytes, and has {total}");
+                let problem = format!("the service lists {listed} bytes, but the file has {total}");
                 return Err(SaveError::File(self.bad_response(&problem)));
             }
             (None, Some(total)) => {
@@ -213,6 +217,7 @@ impl FileTransfer {
             let path = &self.target.path;
             match (chunk, expected) {
                 (Ok(Some(_)), _) => {}
+                // A body without a stated length can end early without an error.
                 (Ok(None), Some(expected)) if length < expected => {
                     let message = format!("`{path}` ended after {length} of {expected} bytes");
                     return Err(AttemptError::Transient(Failure::new(Code::BadResponse, message), None));
@@ -315,7 +320,7 @@ impl FileTransfer {
     }
 }
 
-/// Runs `work` in a blocking thread.
+/// Runs `work` in a blocking thread, because file operations block.
 async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {

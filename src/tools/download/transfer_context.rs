@@ -1,4 +1,4 @@
-//! What the files of one download share.
+//! The context that the files of one download share.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::{client::ResumeFrom, clock::Clock, failure::Failure, tools::files::Op
 /// Longest pause on request of the service in a call without a wait limit.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
 
-/// What the files of one download share.
+/// The context that the files of one download share.
 #[derive(Clone, Debug)]
 pub(super) struct TransferContext {
     pub(super) directory: OpenDirectory,

@@ -57,6 +57,7 @@ pub fn lock_file(
             Err(TryLockError::Error(_)) => false,
         };
 
+        // The file may have been renamed or removed before the lock was taken.
         match current_metadata() {
             Ok(current) if file_id(&current) == file_id(&Metadata::from_file(&file)?) => {
                 return Ok(LockedFile { file, is_locked });

@@ -102,6 +102,7 @@ mod tests {
             ("*", ".hidden", true),
             ("A.log", "a.log", false),
         ];
+
         for (pattern, name, expected) in cases {
             let compiled = FilePattern::new(pattern).expect("a valid pattern");
             assert_eq!(compiled.is_match(name), expected, "{pattern} {name}");

@@ -9,9 +9,7 @@ use crate::{
     },
     failure::{Code, Failure},
     service::result_kind::{ResultId, ResultKind},
-    tools::{
-        caller::CallerContext, dispatcher::Dispatcher, project_client::ProjectClient, summary::Summary,
-    },
+    tools::{caller::CallerContext, dispatcher::Dispatcher, project_client::ProjectClient, summary::Summary},
 };
 
 /// The kinds that an id may have, in the order in which the service is asked.

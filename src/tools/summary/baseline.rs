@@ -220,6 +220,7 @@ fn latest_before(
 
     candidates
         .into_iter()
+        // The ids decide between equal times, so that equal requests have equal answers.
         .max_by_key(|(id, record)| (time(record), string_field(record, "job_id"), id.clone()))
 }
 

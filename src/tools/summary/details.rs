@@ -63,6 +63,7 @@ async fn read_run(reader: &SummaryReader, pending: PendingRun) -> RunDetails {
     } else {
         Some(reader.read_result(&ResultId::new(ResultKind::Run, pending.id.as_str())).await)
     };
+    // After the time limit, the request for the bugs would fail with the same reason.
     if matches!(run, Some(Err(_))) && reader.is_stopped() {
         return RunDetails { run, bugs: None };
     }

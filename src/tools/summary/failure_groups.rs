@@ -66,6 +66,7 @@ pub(super) fn group_failures(subject: &mut Subject) -> Vec<FailureGroup> {
             .cmp(&severity(other))
             .then_with(|| one.test.cmp(&other.test))
             .then_with(|| one.cause.step_number.cmp(&other.cause.step_number))
+            // The keys decide last, so that equal results have equal answers.
             .then_with(|| one_key.cmp(other_key))
     });
 

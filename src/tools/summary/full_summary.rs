@@ -33,6 +33,7 @@ impl FullSummary {
         let (finished, total) = count_tests(&subject);
         let verdicts = count_verdicts(&subject);
         let is_finished = subject.is_finished();
+        // A test that was not read may have failed.
         let all_passed =
             is_finished && is_fully_read(&subject) && total > 0 && verdicts.get("SUCCESS") == Some(&total);
 

@@ -47,6 +47,7 @@ impl Omissions {
         let mut groups: BTreeMap<(&str, String, Option<u16>), Vec<&FailedRead>> = BTreeMap::new();
         for read in &self.0 {
             let FailedRead { what, failure, .. } = read;
+            // `Code` has no order, but its name has one.
             groups.entry((what, format!("{:?}", failure.code), failure.status)).or_default().push(read);
         }
 

@@ -118,6 +118,7 @@ impl SummaryReader {
     /// Waits for the reply of a request, and remembers the project that answered.
     async fn receive(&self, reply: impl Future<Output = Result<Reply, Failure>>) -> Result<Value, Failure> {
         let reply = tokio::select! {
+            // After the stop no further answer is used, even if it is ready.
             biased;
             () = self.stopped.cancelled() => {
                 return Err(Failure::new(Code::Timeout, "the time limit of the call has passed"));

@@ -14,14 +14,16 @@ use super::{
 };
 use crate::text::shorten_line;
 
-/// The answer is shorter than this, in characters of its compact JSON.
+/// Limit of the answer, in characters of its compact JSON. Every answer is shorter.
 pub const MOST_CHARS: usize = 8_000;
 
 /// Room for the field `left_out`.
 const RESERVE: usize = 500;
 
-/// Largest number of verdicts, of severities and of builds.
+/// Largest number of verdicts, and of severities.
 const MOST_WORDS: usize = 12;
+
+/// Largest number of builds.
 const MOST_BUILDS: usize = 5;
 
 /// How to get what is left out.
@@ -97,6 +99,7 @@ fn count_cut_failures(full: &FullSummary, answer: &mut Summary) {
     }
 
     for (name, number) in [("bugs", bugs), ("artifacts", artifacts)] {
+        // The number of an earlier count includes failures that are not in the answer any more.
         counts.remove(name);
         add_count(&mut counts, name, number);
     }

@@ -140,6 +140,7 @@ pub(super) fn bug_count(run: &Value) -> Option<u64> {
 
 /// Returns the attempts without the deciding one, in the order of their starts.
 fn other_attempts<'a>(runs: &'a [Value], deciding: Option<&Value>) -> Vec<&'a Value> {
+    // Two attempts can have equal records, so that only their addresses distinguish them.
     let is_other = |run: &&Value| deciding.is_none_or(|deciding| !std::ptr::eq(*run, deciding));
     let mut others: Vec<_> = runs.iter().filter(is_other).collect();
     others.sort_by_cached_key(|run| string_field(run, "started_at").map(|start| sort_key(&start)));

@@ -33,6 +33,7 @@ pub(super) async fn run_with_limit<T>(
         left = left.map(|left| left.saturating_sub(tick));
         if left.is_some_and(|left| left.is_zero()) {
             reader.stop();
+            // Every request of a stopped reader fails at once, so that `work` ends soon.
             return work.await;
         }
 

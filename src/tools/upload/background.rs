@@ -177,6 +177,7 @@ impl BackgroundUploads {
 
         let token = format!("upload_{}", uuid::Uuid::now_v7().simple());
         let upload = BackgroundUpload::spawn(job);
+        // The number of kept outcomes bounds the memory.
         remove_oldest_finished(&mut uploads);
         uploads.insert(token.clone(), upload.clone());
 
@@ -191,7 +192,7 @@ impl BackgroundUploads {
         let uploads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         uploads.get(token).cloned().ok_or_else(|| {
             Failure::new(Code::NotFound, "upload_build: this server has no upload with this `upload_token`")
-                .hint("call again with `path`: a cut-off upload is resumed, and a finished upload is in `list_builds`")
+                .hint("call again with `path`: an interrupted upload is resumed, and `list_builds` shows a finished upload")
         })
     }
 

@@ -61,6 +61,7 @@ impl UploadJob {
             return failure.hint("storage space may be reserved until the upload times out; tell the person");
         };
         let mode = match text("upload_id") {
+            // The cancellation uses only the ids. No part is sent.
             Some(upload_id) => UploadMode::Multipart { upload_id, part_size: 1, total_parts: 1 },
             None => UploadMode::SinglePart { upload_url: String::new() },
         };
@@ -91,6 +92,7 @@ impl UploadJob {
         let (session, limit) = (self.session.for_cancellation(), self.session.timing.cancel_limit);
         match tokio::time::timeout(limit, session.call_with_retries(&operation)).await {
             Ok(Ok(_)) => CancelOutcome::Cancelled,
+            // The service refuses an unknown upload with 404 or 400.
             Ok(Err(failure)) if matches!(failure.code, Code::NotFound | Code::Rejected) => {
                 CancelOutcome::NotFound
             }
@@ -103,7 +105,7 @@ impl UploadJob {
     }
 }
 
-/// Adds to `failure` what the cancellation of its upload came to.
+/// Adds the outcome of the cancellation of an upload to `failure`, the failure of the upload.
 fn describe_cancellation(plan: &UploadPlan, outcome: CancelOutcome, failure: Failure) -> Failure {
     let failure = failure.detail("build_id", plan.build_id.as_str());
 

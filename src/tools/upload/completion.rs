@@ -30,6 +30,7 @@ impl UploadJob {
         let completion = self.session.call_with_retries(&operation);
         let Err(failure) = self.within_grace_period(completion).await else { return Ok(()) };
 
+        // If an earlier answer was lost, a repeated completion does not find the upload any more.
         let is_uncertain =
             matches!(failure.code, Code::NotFound | Code::Cancelled) || may_be_repeated(&failure);
         let is_built =

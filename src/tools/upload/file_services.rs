@@ -1,4 +1,4 @@
-//! What the tools share that read or write local files.
+//! Services that the tools for local files share.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -20,7 +20,7 @@ pub struct FilesConfig {
     pub timing: UploadTiming,
 }
 
-/// What the tools share that read or write local files.
+/// Services that the tools for local files share.
 #[derive(Debug)]
 pub struct FileServices {
     root: Option<FilesRoot>,

@@ -14,12 +14,12 @@ pub struct FinishedUpload {
     /// Bytes.
     pub size: u64,
     pub parts: u64,
-    /// Parts that an earlier, cut-off upload had sent.
+    /// Parts that an interrupted upload had already sent.
     pub parts_resumed: u64,
     pub seconds: f64,
     /// Bytes that had to be sent more than once.
     pub bytes_sent_again: u64,
-    /// Of the file; absent with `checksum: false`.
+    /// SHA-256 of the file; absent with `checksum: false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }

@@ -121,6 +121,7 @@ impl UploadJob {
         }
 
         let sha256 = sent?;
+        // The parts of a file that changed during the transfer may belong to different versions.
         self.source.check_unchanged()?;
 
         if upload.stage != UploadStage::Built {

@@ -120,6 +120,7 @@ impl UploadJournal {
 
     /// Replaces the content by `header`.
     pub(super) fn begin(&mut self, header: &JournalHeader) -> std::io::Result<()> {
+        // The file is open for appending, so that the header becomes its first line.
         self.file.set_len(0)?;
         self.write_line(header)
     }

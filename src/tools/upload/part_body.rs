@@ -66,6 +66,7 @@ pub(super) fn start_part(
     let (source, reader_stopped, runtime) = (source.clone(), stopped.clone(), Handle::current());
     let reading = tokio::task::spawn_blocking(move || {
         source.read_chunks(range.offset, range.length, |chunk| {
+            // The channel is bounded: the thread waits until the connection has taken a chunk.
             let sent = runtime.block_on(reader_stopped.run_until_cancelled(sender.send(chunk)));
             sent.is_some_and(|sent| sent.is_ok())
         })

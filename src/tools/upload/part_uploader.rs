@@ -78,6 +78,7 @@ impl PartUploader {
                 Err(error) => error,
             };
             match error {
+                // An address can expire before its part is sent.
                 StorageError::Refused { .. } if is_multipart && new_addresses < MAX_NEW_ADDRESSES => {
                     new_addresses += 1;
                     tracing::debug!(number, "the address of a part was refused; a new address is requested");
@@ -133,7 +134,7 @@ fn find_address(number: u64, listed: &[Value]) -> Result<String, Failure> {
     Err(Failure::new(
         Code::BadResponse,
         format!(
-            "get_build_upload_parts: one address of part {number} was asked for, and the answer names {count}"
+            "get_build_upload_parts: one address of part {number} was requested, but the answer contains {count}"
         ),
     ))
 }

@@ -47,6 +47,7 @@ pub(super) async fn send_parts(
     let (mut is_requesting, mut sending) = (false, 0);
 
     loop {
+        // Addresses expire, so that the next batch is requested only when the last one is used up.
         if ready.is_empty() && !is_requesting && pending.count > 0 {
             let (uploader, numbers) = (Arc::clone(&uploader), pending.next_batch());
             tasks.spawn(async move { uploader.addresses(numbers).await.map(PartEvent::Addresses) });

@@ -37,6 +37,7 @@ impl UploadPlan {
 
         let is_single_part = match text("upload_type") {
             Some(upload_type) => upload_type == "single-part",
+            // Only multipart uploads have an `upload_id`.
             None => text("upload_id").is_none(),
         };
         let mode = if is_single_part {
@@ -46,7 +47,7 @@ impl UploadPlan {
             let total_parts = required_number("total_parts")?;
             if !is_part_count(size, part_size, total_parts) {
                 return Err(unusable_answer(&format!(
-                    "says {total_parts} parts of {part_size} bytes, which is not the file's {size} bytes"
+                    "states {total_parts} parts of {part_size} bytes, which does not match the {size} bytes of the file"
                 )));
             }
             UploadMode::Multipart { upload_id: required_text("upload_id")?, part_size, total_parts }
@@ -116,6 +117,7 @@ mod tests {
             ((1, 0, 1), false),
             ((0, 1, 0), false),
         ];
+
         for ((size, part_size, total_parts), expected) in cases {
             assert_eq!(
                 is_part_count(size, part_size, total_parts),

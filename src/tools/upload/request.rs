@@ -96,7 +96,7 @@ impl UploadRequest<'_> {
     /// Opens the file and fills in the arguments that the caller did not set.
     ///
     /// # Errors
-    /// `file_error`; `invalid_arguments` if the file name does not tell the platform.
+    /// `file_error`; `invalid_arguments` if the platform cannot be derived from the file name.
     pub(crate) async fn into_job(
         self,
         gateway: &Gateway,
@@ -198,7 +198,7 @@ fn choose_time_limit(arguments: &mut Fields, size: u64) -> Duration {
 
 fn platform(file_name: &str) -> Result<Value, Failure> {
     platform_from_file_name(file_name).map(|platform| json!(platform)).ok_or_else(|| {
-        let rule = format!("is required: the file name `{file_name}` does not tell it");
+        let rule = format!("is required: it cannot be derived from the file name `{file_name}`");
         Failure::invalid_arguments("upload_build", &[Violation::new("platform", rule)])
     })
 }

@@ -92,6 +92,7 @@ impl SourceFile {
     /// # Errors
     /// `file_error` if the file was changed, replaced or removed.
     pub(super) fn check_unchanged(&self) -> Result<(), Failure> {
+        // The name may lead to another file now, and the open file may have been written to.
         for metadata in [self.file.current_metadata(), self.file.metadata()] {
             let metadata = metadata.map_err(|error| self.access_error(&error))?;
             if FileState::from(&metadata) != self.state {
@@ -143,7 +144,7 @@ impl SourceFile {
 
     fn access_error(&self, error: &io::Error) -> Failure {
         match error.kind() {
-            ErrorKind::NotFound => file_error(&self.requested, "vanished while it was uploaded")
+            ErrorKind::NotFound => file_error(&self.requested, "was removed while it was uploaded")
                 .hint("upload it again when no other program moves or deletes it"),
             _ => read_error(&self.requested, error),
         }

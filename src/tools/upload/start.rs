@@ -64,6 +64,8 @@ impl UploadJob {
             {
                 Err(self.source.busy_error())
             }
+            // The journal belongs to another request for the same file, or cannot be written. The upload needs no
+            // journal.
             Err(_) => Ok((None, None)),
         }
     }

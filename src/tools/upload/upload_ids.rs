@@ -10,7 +10,7 @@ use super::plan::{UploadMode, UploadPlan};
 #[expect(missing_docs, reason = "the names are those of the service")]
 pub struct UploadIds {
     pub build_id: String,
-    /// Absent for a file in one piece.
+    /// Absent for a single-part upload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upload_id: Option<String>,
     pub object_key: String,

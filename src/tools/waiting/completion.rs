@@ -106,7 +106,7 @@ impl Completion {
 
         let (kind, id) = self.result_to_explain()?;
 
-        Some(format!("to see why in one call: `summarize_results` with `{kind}_id` `{id}`"))
+        Some(format!("to find out why, call `summarize_results` with `{kind}_id` `{id}`"))
     }
 
     /// Returns the type and the id of the record that explains why not everything passed: the target itself, or, if the

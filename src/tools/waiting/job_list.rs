@@ -31,6 +31,7 @@ pub(super) async fn list_execution_jobs(
         Err(failure) if is_list_missing(failure.code) => return Ok(None),
         Err(failure) => return Err(failure),
     };
+    // An incomplete list could end the wait too early.
     if let Some((_, failure)) = listed.failed_pages.into_iter().next() {
         return Err(failure);
     }

@@ -87,6 +87,8 @@ impl JobPoller {
     /// # Errors
     /// Failures of the list, or the first failure of the individual reads.
     pub(super) async fn poll_once(&mut self, client: &mut ProjectClient) -> Result<(), Failure> {
+        // Before the first poll nothing is known about the jobs. Later their records show which filters select
+        // them.
         let is_first_poll = self.records.is_empty();
         let first = self.ids.first().filter(|_| is_first_poll).map(|id| id.to_ascii_lowercase());
         let mut missing = self.unfinished_ids();
@@ -242,6 +244,7 @@ impl JobPoller {
                 }
             }
 
+            // A page without a wanted job suggests that the following pages contain none either.
             if is_last || wanted.is_empty() || found.len() == found_before {
                 break;
             }

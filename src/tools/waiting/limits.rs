@@ -8,10 +8,10 @@ pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_secs(4);
 /// Time for the last poll after the time limit of the wait has passed.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
-/// A wait is given up after this many failed polls in a row ...
+/// Minimum number of failed polls in a row before a wait ends.
 pub(super) const MOST_FAILURES: u32 = 5;
 
-/// ... if they span at least this time. A service that restarts is back earlier.
+/// Minimum time that these polls span before a wait ends. A service that restarts is usually back earlier.
 const LONGEST_OUTAGE: Duration = Duration::from_secs(120);
 
 /// Returns whether a wait ends after `failures` failed polls in a row that span the time `outage`.

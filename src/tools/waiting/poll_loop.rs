@@ -109,6 +109,7 @@ impl PollLoop {
         loop {
             let tick = left.min(PROGRESS_INTERVAL);
             tokio::select! {
+                // An answer that is ready counts even if the time has passed.
                 biased;
                 outcome = &mut poll => return Some(outcome),
                 () = self.clock.timeout(tick) => {}

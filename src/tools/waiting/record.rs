@@ -77,6 +77,7 @@ mod tests {
                 Some(1),
             ),
         ];
+
         for (runs, expected) in cases {
             let runs = runs.as_array().expect("an array");
             assert_eq!(deciding_attempt(runs).and_then(|run| run["n"].as_u64()), expected, "{runs:?}");

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::completion::Completion;
-use crate::call::reply::{Reply, FieldSelection};
+use crate::call::reply::{FieldSelection, Reply};
 
 /// The result of a wait, with the fields that the caller selected.
 #[derive(Debug)]
@@ -24,6 +24,7 @@ impl WaitReply {
 
         let mut value = reply.into_value();
         if let Some(fields) = value.as_object_mut() {
+            // Without the status, a caller could not decide whether to call again.
             fields.entry("status").or_insert(status);
         }
 

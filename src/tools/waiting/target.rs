@@ -1,8 +1,8 @@
-//! What a wait waits for.
+//! The target of a wait.
 
 use crate::service::result_kind::{ResultId, ResultKind};
 
-/// What a wait waits for.
+/// The target of a wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitTarget {
     /// One run, one job or one execution of a test plan.

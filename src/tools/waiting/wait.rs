@@ -10,7 +10,7 @@ use crate::{call::gateway::Gateway, client::CALL_LIMIT, failure::Failure, tools:
 /// A request to wait.
 #[derive(Debug)]
 pub struct Wait {
-    /// What to wait for.
+    /// The run, the jobs or the execution to wait for.
     pub target: WaitTarget,
     /// Ids of jobs that belong to the execution. They are waited for even if its list of jobs does not contain them.
     pub expected_jobs: Vec<String>,

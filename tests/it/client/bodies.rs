@@ -39,7 +39,7 @@ async fn a_body_that_the_operation_cannot_answer_is_a_bad_response() {
             assert_eq!((&error["code"], &error["status"]), (&json!("bad_response"), &json!(200)), "{body}");
             assert!(error["message"].as_str().expect("a message").contains(reason), "{body}: {error}");
             let is_in_doubt =
-                error["hint"].as_str().expect("a hint").contains("the service took the request");
+                error["hint"].as_str().expect("a hint").contains("the service accepted the request");
             assert_eq!(is_in_doubt, tool == "start_run", "{error}");
         }
 

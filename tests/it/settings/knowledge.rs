@@ -43,7 +43,7 @@ fn the_url_uses_https_or_a_loopback_address() {
 
 #[tokio::test]
 async fn an_unusable_url_is_reported_with_the_reason() {
-    let plain = "`http://knowledge.example` must use https: the key would travel in clear text (http is for loopback addresses only)";
+    let plain = "`http://knowledge.example` must use https: http would send the key without encryption (http is for loopback addresses only)";
     for (value, problem) in [
         ("http://knowledge.example/", plain),
         ("ftp://knowledge.example", "`ftp://knowledge.example` must use https, not ftp"),

@@ -12,7 +12,7 @@ pub(super) fn unusable_answer(answer: &HttpResponse, part: &RequestedPart<'_>) -
     if answer.file.offset != part.offset {
         let (actual, requested, filename) = (answer.file.offset, part.offset, part.filename);
         let message = format!(
-            "get_run_artifact: `{filename}`: the service answered with bytes from {actual}, asked for {requested}"
+            "get_run_artifact: `{filename}`: the service returned the bytes from {actual}, but {requested} was requested"
         );
         return Some(Failure::new(Code::BadResponse, message).status(answer.status));
     }
@@ -25,7 +25,8 @@ pub(super) fn unusable_answer(answer: &HttpResponse, part: &RequestedPart<'_>) -
 fn beyond_end(answer: &HttpResponse, part: &RequestedPart<'_>) -> Failure {
     let size = answer.file.total.map_or("fewer".to_owned(), |total| total.to_string());
     let (filename, offset) = (part.filename, part.offset);
-    let message = format!("get_run_artifact: `{filename}` has {size} bytes, and none at `offset` {offset}");
+    let message =
+        format!("get_run_artifact: `{filename}` has {size} bytes, so that no byte is at `offset` {offset}");
     let failure = Failure::new(Code::Rejected, message)
         .hint("pass a smaller `offset`; 0 is the beginning")
         .status(answer.status);
@@ -47,24 +48,30 @@ pub(in crate::call) fn file_failure(entry: &OperationEntry, answer: &HttpRespons
     if let Some(reason) = &answer.file.redirect_error {
         let message = format!("{operation}: the redirect to the file {reason}");
         let failure = Failure::new(Code::BadResponse, message).status(answer.status);
-        return Some(failure.hint("call again later; if it stays so, the service has to be mended"));
+        return Some(
+            failure
+                .hint("call again later; if the failure persists, report it to the operator of the service"),
+        );
     }
 
     if answer.status == 304 {
-        let message = format!("{operation}: the service answered 304 though nothing is cached here");
+        let message = format!("{operation}: the service answered 304, although the request had no condition");
         return Some(Failure::new(Code::BadResponse, message).status(answer.status));
     }
 
     answer.file.was_redirected.then(|| storage_failure(operation, answer))
 }
 
-/// The failure for an answer of the storage host.
+/// Returns the failure for an answer of the storage host.
 fn storage_failure(operation: &str, answer: &HttpResponse) -> Failure {
     let (code, hint) = match answer.status {
-        404 => (Code::NotFound, "the file is gone: see what there is with `list_run_artifacts`"),
+        404 => (Code::NotFound, "the file does not exist any more: `list_run_artifacts` lists the files"),
         429 => (Code::RateLimited, "wait a minute before the next call"),
         500.. => (Code::ServiceUnavailable, "call again later"),
-        _ => (Code::Rejected, "call again: each call gets a fresh address, which is valid for a while only"),
+        _ => (
+            Code::Rejected,
+            "call again: each call requests a new address, which is valid for a limited time",
+        ),
     };
     let message = format!("{operation}: the storage host of the file answered {}", answer.status);
     let failure = Failure::new(code, message).hint(hint).status(answer.status);

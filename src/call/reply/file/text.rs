@@ -24,7 +24,7 @@ impl<'a> TextPart<'a> {
 
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
-            // Only the last character is incomplete.
+            // No `error_len`: only the last character is incomplete.
             Err(error) if error.error_len().is_none() => {
                 std::str::from_utf8(bytes.get(..error.valid_up_to())?).ok()?
             }

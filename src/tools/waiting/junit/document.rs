@@ -73,6 +73,7 @@ fn write_suite(writer: &mut XmlWriter, case: &Case) -> std::io::Result<()> {
 
     writer.write_event(Event::Start(suite))?;
 
+    // The schema does not allow an element `properties` without an entry.
     if !case.properties.is_empty() {
         write_properties(writer, &case.properties)?;
     }

@@ -18,7 +18,7 @@ async fn the_look_up_includes_the_time_that_the_machine_slept() {
     let error = session.host.fail("start_run", start_arguments()).await;
 
     assert_eq!(error["code"], "conflict", "{error}");
-    assert!(text(&error["message"]).contains("of 7212 s ago"), "{error}");
+    assert!(text(&error["message"]).contains("call 7212 s ago"), "{error}");
     assert_eq!(session.count_records("list_jobs").await, before + 1);
 }
 

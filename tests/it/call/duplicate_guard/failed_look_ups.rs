@@ -25,8 +25,8 @@ async fn a_failed_look_up_leaves_the_outcome_unknown_and_sends_nothing() {
         (&json!("outcome_unknown"), &json!("service_unavailable")),
         "{error}"
     );
-    assert!(text(&error["message"]).contains("looking with `list_jobs` failed"), "{error}");
-    assert!(text(&error["hint"]).starts_with("look with `list_jobs`"), "{error}");
+    assert!(text(&error["message"]).contains("the check with `list_jobs` failed"), "{error}");
+    assert!(text(&error["hint"]).starts_with("check with `list_jobs`"), "{error}");
     assert_eq!(session.service.writes().await.len(), writes);
 
     session.service.heal().await;
@@ -55,7 +55,7 @@ async fn a_refused_look_up_holds_back_the_call_once() {
         (&json!("outcome_unknown"), &json!("permission_denied")),
         "{error}"
     );
-    assert!(text(&error["hint"]).ends_with("call once more"), "{error}");
+    assert!(text(&error["hint"]).ends_with("to repeat the call anyway, call again"), "{error}");
 
     session.host.succeed("start_run", start_arguments()).await;
 
@@ -73,7 +73,10 @@ async fn an_export_of_runs_is_held_back_once() {
     let error = session.host.fail("export_tmsys_run", arguments.clone()).await;
 
     assert_eq!(error["code"], "outcome_unknown", "{error}");
-    assert!(text(&error["message"]).ends_with("nothing in the service shows an export of runs"), "{error}");
+    assert!(
+        text(&error["message"]).ends_with("no operation of the service shows an export of runs"),
+        "{error}"
+    );
     assert!(text(&error["hint"]).starts_with("ask the person"), "{error}");
     assert_eq!(session.service.requests().await.len(), requests);
 

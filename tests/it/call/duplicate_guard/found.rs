@@ -19,8 +19,8 @@ async fn a_performed_call_is_reported_once_and_not_repeated() {
         let message = format!("{} {}: {error}", case.tool, case.arguments);
 
         assert_eq!(error["code"], "conflict", "{message}");
-        assert!(text(&error["message"]).contains("of 12 s ago"), "{message}");
-        assert!(text(&error["hint"]).ends_with("to do it again all the same, call once more"), "{message}");
+        assert!(text(&error["message"]).contains("call 12 s ago"), "{message}");
+        assert!(text(&error["hint"]).ends_with("to repeat the call anyway, call again"), "{message}");
         assert_eq!(error["details"]["found_count"], 1, "{message}");
         assert_eq!(session.count_records(case.list).await, before + 1, "{message}");
 

@@ -1,4 +1,4 @@
-//! FieldSelection of fields with `fields`, and the reference to the next page.
+//! Selection of fields with `fields`, and the reference to the next page.
 
 use serde_json::{Value, json};
 use tas_mcp::{call::reply::FieldSelection, mcp::published_tool, sandbox::seed, tools::catalog};

@@ -33,7 +33,7 @@ async fn a_run_of_another_project_is_a_mismatch() {
     assert_eq!(error["data"]["error"]["code"], "project_scope_mismatch", "{error}");
     let message = error["message"].as_str().expect("a message");
     assert!(message.contains("`demo`") && message.contains("`arena`"), "{message}");
-    assert!(message.ends_with("name the project `demo` in the address"), "{message}");
+    assert!(message.ends_with("use the project `demo` in the URI"), "{message}");
 }
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn an_unknown_record_is_not_found_with_the_code_of_each_revision() {
 
     let message = error["message"].as_str().expect("a message");
 
-    assert!(message.contains("in the address"), "{message}");
+    assert!(message.contains("in the URI"), "{message}");
     for part in ["`project_id`", "TAS_PROJECTS", "nothing was"] {
         assert!(!message.contains(part), "{part}: {message}");
     }

@@ -205,7 +205,7 @@ async fn a_file_of_another_size_than_listed_is_not_saved() {
 
         assert_eq!(failure.code, Code::BadResponse);
 
-        let expected = format!("it is listed with {listed} bytes, and has {served}");
+        let expected = format!("the service lists {listed} bytes, but the file has {served}");
 
         assert!(failure.message.ends_with(&expected), "{failure}");
         assert_eq!(download.file_requests().await.len(), 2, "the first request is that of this test");

@@ -40,12 +40,12 @@ fn with(mut answer: Value, name: &str, value: Value) -> Value {
 
 #[tokio::test]
 async fn an_upload_with_an_inconsistent_plan_is_cancelled() {
-    let wrong_count = "says 2 parts of 1 bytes, which is not the file's 3 bytes";
+    let wrong_count = "states 2 parts of 1 bytes, which does not match the 3 bytes of the file";
     let cases = [
-        (with(initiation_answer(), "part_size", json!(0)), "says 3 parts of 0 bytes"),
+        (with(initiation_answer(), "part_size", json!(0)), "states 3 parts of 0 bytes"),
         (with(initiation_answer(), "total_parts", json!(2)), wrong_count),
-        (with(initiation_answer(), "total_parts", json!(4)), "says 4 parts"),
-        (with(initiation_answer(), "total_parts", json!(0)), "says 0 parts"),
+        (with(initiation_answer(), "total_parts", json!(4)), "states 4 parts"),
+        (with(initiation_answer(), "total_parts", json!(0)), "states 0 parts"),
         (with(initiation_answer(), "part_size", json!(-1)), "lacks `part_size`"),
         (with(initiation_answer(), "total_parts", Value::Null), "lacks `total_parts`"),
     ];
@@ -106,14 +106,14 @@ fn urls(list: &[(u64, &str)]) -> Value {
 async fn unusable_part_addresses_end_the_upload() {
     let good = "http://127.0.0.1:9/1";
     let cases = [
-        (urls(&[]), "the answer names none"),
-        (urls(&[(1, good), (2, good)]), "one address of part 3 was asked for, and the answer names none"),
+        (urls(&[]), "the answer contains none"),
+        (urls(&[(1, good), (2, good)]), "one address of part 3 was requested, but the answer contains none"),
         (
             urls(&[(1, good), (2, good), (2, good), (3, good)]),
-            "one address of part 2 was asked for, and the answer names several",
+            "one address of part 2 was requested, but the answer contains several",
         ),
-        (json!({"upload_urls": [{"part_number": 1}]}), "the answer names none"),
-        (json!({"upload_urls": "none"}), "the answer names none"),
+        (json!({"upload_urls": [{"part_number": 1}]}), "the answer contains none"),
+        (json!({"upload_urls": "none"}), "the answer contains none"),
         (urls(&[(1, "ftp://127.0.0.1/1"), (2, good), (3, good)]), "must use https"),
         (urls(&[(1, "http://storage.example/1"), (2, good), (3, good)]), "must use https"),
         (urls(&[(1, "file:///etc/passwd"), (2, good), (3, good)]), "must use https"),

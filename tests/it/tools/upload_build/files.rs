@@ -129,7 +129,7 @@ async fn an_upload_of_a_deleted_file_is_not_completed() {
         fs::remove_file(session.root().join("game.apk")).expect("it can be removed");
     })
     .await;
-    assert_eq!(error["message"], "`game.apk` vanished while it was uploaded");
+    assert_eq!(error["message"], "`game.apk` was removed while it was uploaded");
 }
 
 /// The other parts would contain bytes of the changed file.

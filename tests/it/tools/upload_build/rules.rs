@@ -51,7 +51,7 @@ async fn the_platform_is_required_if_the_file_name_does_not_show_it() {
 
     let said = session.host.violations("upload_build", json!({"path": "game.zip"})).await;
 
-    assert_eq!(said, ["platform: is required: the file name `game.zip` does not tell it"]);
+    assert_eq!(said, ["platform: is required: it cannot be derived from the file name `game.zip`"]);
     assert_eq!(session.service.requests().await, [""; 0]);
 
     let build = session.host.succeed("upload_build", json!({"path": "game.zip", "platform": "xbox"})).await;

@@ -36,7 +36,7 @@ async fn a_run_ends_by_its_state() {
     assert_eq!(end["resource"]["multiplayer_run_id"], RUN_RUNNING);
     assert_eq!(
         end["next"],
-        format!("to see why in one call: `summarize_results` with `run_id` `{RUN_RUNNING}`")
+        format!("to find out why, call `summarize_results` with `run_id` `{RUN_RUNNING}`")
     );
 }
 
