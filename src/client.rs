@@ -33,12 +33,12 @@ mod transport;
 mod transport_error;
 mod transport_failure;
 
-pub use api_key::{ApiKey, KeyKind, Secret};
+pub use api_key::{ApiKey, KeyKind};
 pub use config::ClientConfig;
 pub use download_response::{DownloadResponse, OpenError};
 pub use download_stream::{DownloadStream, ResumeFrom, StreamError};
 pub use host_probe::{HostProbe, proxy_for};
-pub use host_url::{HostUrl, is_loopback, is_safe};
+pub use host_url::{HostUrl, is_safe};
 pub use http_clients::read_certificates;
 pub use http_request::HttpRequest;
 pub use http_response::{FileMetadata, HttpResponse};

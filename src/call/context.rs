@@ -47,7 +47,7 @@ impl CallContext<'_> {
 
     /// Returns the same context with a deadline that is earlier by `reserve`.
     #[must_use]
-    pub fn reserving(&self, reserve: Duration) -> Self {
+    pub(super) fn reserving(&self, reserve: Duration) -> Self {
         let deadline = Instant::now() + self.remaining().saturating_sub(reserve);
         Self { deadline, ..self.clone() }
     }
@@ -93,7 +93,7 @@ impl CallContext<'_> {
     ///
     /// # Errors
     /// Every failure of [`Self::send`], and the failure that an unsuccessful answer means.
-    pub async fn send_successfully(
+    pub(super) async fn send_successfully(
         &self,
         request: &OperationRequest,
         project: Option<&str>,
@@ -106,7 +106,7 @@ impl CallContext<'_> {
     }
 
     /// Returns the failure that an unsuccessful answer means.
-    pub fn answer_failure(&self, request: &OperationRequest, answer: &HttpResponse) -> Failure {
+    pub(super) fn answer_failure(&self, request: &OperationRequest, answer: &HttpResponse) -> Failure {
         reply::file_failure(request.entry, answer)
             .unwrap_or_else(|| client::refusal_failure(&request.to_http(None), answer, &self.key))
     }

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Records per page: the largest page that the service returns (supplement 1.3).
-pub(crate) const PAGE_SIZE: u64 = 100;
+pub(super) const PAGE_SIZE: u64 = 100;
 
 /// Largest number of pages that [`read_all`] reads.
 pub(crate) const MAX_PAGES: u64 = 20;

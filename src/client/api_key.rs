@@ -13,11 +13,11 @@ const MASK: &str = "[api key]";
 
 /// A text that no output shows: it has no `Display`, no serialization, and a `Debug` without content.
 #[derive(Clone)]
-pub struct Secret(String);
+struct Secret(String);
 
 impl Secret {
     /// Returns the text itself, for the one header that carries it.
-    pub(crate) fn expose(&self) -> &str {
+    fn expose(&self) -> &str {
         &self.0
     }
 }
@@ -107,7 +107,7 @@ impl ApiKey {
 
     /// Masks the key in every string and field name of a parsed JSON value. In JSON text, escape sequences could hide the
     /// key.
-    pub fn mask_value(&self, value: &mut Value) {
+    fn mask_value(&self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.mask_text(std::mem::take(text)),
             Value::Array(items) => items.iter_mut().for_each(|item| self.mask_value(item)),

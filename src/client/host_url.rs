@@ -114,7 +114,7 @@ pub fn is_safe(url: &Url) -> bool {
 }
 
 /// Returns whether the host of `url` is this machine.
-pub fn is_loopback(url: &Url) -> bool {
+fn is_loopback(url: &Url) -> bool {
     let Some(host) = url.host_str() else { return false };
     let address = host.trim_start_matches('[').trim_end_matches(']');
 

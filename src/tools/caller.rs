@@ -23,7 +23,7 @@ impl CallerContext {
 
     /// Returns the wait limit of a call. A caller that receives progress has no limit, because it sees that the call is
     /// still active.
-    pub fn effective_wait_limit(&self) -> Option<Duration> {
+    pub(super) fn effective_wait_limit(&self) -> Option<Duration> {
         self.wait_limit.filter(|_| !self.progress.is_observed())
     }
 }
@@ -45,7 +45,7 @@ pub trait ProgressSink: std::fmt::Debug + Send + Sync {
 
 /// A sink that ignores all progress.
 #[derive(Clone, Copy, Debug)]
-pub struct NoProgress;
+struct NoProgress;
 
 impl ProgressSink for NoProgress {
     fn report(&self, _: u64, _: u64, _: &str) {}

@@ -29,7 +29,7 @@ pub static DOWNLOAD_RUN_FILES: CompositeEntry = CompositeEntry::new::<DownloadRu
 pub static DOWNLOAD_MINION: CompositeEntry = CompositeEntry::new::<DownloadMinion>();
 
 /// The composite tools, in the order in which hosts list them.
-pub static COMPOSITE_TOOLS: [&CompositeEntry; 5] =
+static COMPOSITE_TOOLS: [&CompositeEntry; 5] =
     [&UPLOAD_BUILD, &WAIT_FOR_COMPLETION, &SUMMARIZE_RESULTS, &DOWNLOAD_RUN_FILES, &DOWNLOAD_MINION];
 
 /// A tool of the list, with its implementation. Dereferences to the tool.

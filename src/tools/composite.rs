@@ -86,7 +86,7 @@ async fn run<T: CompositeTool>(context: ToolContext) -> Result<Value, Failure> {
 ///
 /// # Errors
 /// Every failure of the tool.
-pub(crate) async fn run_typed<T: CompositeTool>(context: ToolContext) -> Result<T::Answer, Failure> {
+pub(super) async fn run_typed<T: CompositeTool>(context: ToolContext) -> Result<T::Answer, Failure> {
     let arguments = Value::Object(context.arguments.clone());
     let tool = serde_json::from_value::<T>(arguments)
         .map_err(|error| Failure::new(Code::InvalidArguments, format!("{}: {error}", T::NAME)))?;

@@ -39,7 +39,7 @@ impl ProjectClient {
     ///
     /// # Errors
     /// Every failure of the operation that reads the record.
-    pub(crate) async fn read_result(&self, id: &ResultId) -> Result<Reply, Failure> {
+    pub(super) async fn read_result(&self, id: &ResultId) -> Result<Reply, Failure> {
         self.send(id.kind.entry(), id.to_arguments()).await
     }
 
@@ -47,7 +47,7 @@ impl ProjectClient {
     ///
     /// # Errors
     /// Every failure of the operation.
-    pub(crate) async fn list_page<L: ListedOperation>(
+    pub(super) async fn list_page<L: ListedOperation>(
         &self,
         filter: &Fields,
         number: u64,

@@ -41,4 +41,3 @@ pub use answer::{
     Summary, TestChange, TestName,
 };
 pub use request::SummaryRequest;
-pub use size_limit::MOST_CHARS;

@@ -35,7 +35,7 @@ pub fn path_problem(name: &str) -> Option<&'static str> {
 }
 
 /// Returns why `segment` cannot be the name of a single file or directory, or `None` if it can.
-pub fn segment_problem(segment: &str) -> Option<&'static str> {
+pub(super) fn segment_problem(segment: &str) -> Option<&'static str> {
     let has = |is: fn(char) -> bool| segment.chars().any(is);
 
     Some(match segment {

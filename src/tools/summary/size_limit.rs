@@ -15,7 +15,7 @@ use super::{
 use crate::text::shorten_line;
 
 /// Limit of the answer, in characters of its compact JSON. Every answer is shorter.
-pub const MOST_CHARS: usize = 8_000;
+const MOST_CHARS: usize = 8_000;
 
 /// Room for the field `left_out`.
 const RESERVE: usize = 500;

@@ -89,7 +89,7 @@ impl ResultItem {
     }
 
     /// Returns whether the job or run has left the queue and is not completed.
-    pub fn is_running(&self) -> bool {
+    pub(super) fn is_running(&self) -> bool {
         let is_queued = |status: &str| status.eq_ignore_ascii_case("queued");
         !self.is_finished() && self.status.as_deref().is_some_and(|status| !is_queued(status))
     }

@@ -9,7 +9,6 @@ mod step;
 
 pub use case::Case;
 pub use document::render_document;
-pub use outcome::Outcome;
 
 use super::Completion;
 

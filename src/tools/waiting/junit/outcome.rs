@@ -2,7 +2,7 @@
 
 /// How a case ended, in the terms of JUnit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(super) enum Outcome {
     /// The case passed. JUnit has no element for this.
     Passed,
     /// The product did not behave as expected.
