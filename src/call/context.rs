@@ -81,7 +81,7 @@ impl CallContext<'_> {
         match self.find_in_list(fallback, id, project).await? {
             Some(found) => Ok(found),
             None if answer.status == 404 => Ok(answer),
-            // 405 means that the operation does not exist, and says nothing about the record.
+            // 405 means that the operation does not exist. It does not mean that the record is missing.
             None => {
                 let message = format!("{}: the record is not in `{}`", request.entry.name, fallback.list);
                 Err(Failure::new(Code::NotFound, message))

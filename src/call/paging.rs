@@ -27,7 +27,7 @@ pub(crate) const MAX_CONCURRENT_REQUESTS: usize = 8;
 
 /// Something that could not be read, and the reason.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names speak for themselves")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct Omission {
     pub what: String,
     pub why: String,

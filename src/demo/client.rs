@@ -10,7 +10,7 @@ use tokio::{
     process::{Child, ChildStdin, ChildStdout, Command},
 };
 
-/// Protocol revision that the client requests. Most hosts speak it.
+/// Protocol revision that the client requests. Most hosts support it.
 const REVISION: &str = "2025-11-25";
 
 /// A client that is connected to a server process.

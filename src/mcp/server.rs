@@ -48,7 +48,7 @@ impl Server {
 
     /// Creates a server that calls tools through `dispatcher`.
     pub fn new(dispatcher: Dispatcher, config: impl Into<McpConfig>) -> Self {
-        // The server starts all the same: hosts show a server that ends only as a failed connection.
+        // The server starts nevertheless, because hosts show a server that ends only as a failed connection.
         if let Some(problem) = dispatcher.gateway().settings_failure() {
             tracing::warn!("{problem}");
         }

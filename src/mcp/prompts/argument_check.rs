@@ -72,8 +72,8 @@ fn check_exclusion(
     is_violated.then(|| format!("give {quantifier} one of {}", names.join(", ")))
 }
 
-/// Removes the project from the arguments in project scope, where the prompt has no such parameter. A host may send it
-/// all the same.
+/// Removes the project from the arguments in project scope. A host may send it although the prompt has no such parameter
+/// there.
 ///
 /// # Errors
 /// `project_scope_mismatch` if the arguments name another project than `bound`.

@@ -29,7 +29,7 @@ pub(super) async fn poll(
     let arguments = ToolArguments::from_host(&WAIT_FOR_COMPLETION, token.arguments().clone());
     let outcome = caller.poll_once(arguments, sink, context).await;
 
-    // A poll that was interrupted says nothing about the task.
+    // An interrupted poll gives no information about the task.
     if outcome.as_ref().is_err_and(|failure| failure.code == Code::Cancelled) {
         return None;
     }

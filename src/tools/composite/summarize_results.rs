@@ -1,5 +1,5 @@
 //! `summarize_results`: a short summary of the results of runs.
-#![expect(missing_docs, reason = "the service's own names speak for themselves")]
+#![expect(missing_docs, reason = "the names of the service are self-explanatory")]
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,5 +1,5 @@
 //! `upload_build`: uploads a local file as a build.
-#![expect(missing_docs, reason = "the service's own names speak for themselves")]
+#![expect(missing_docs, reason = "the names of the service are self-explanatory")]
 
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};

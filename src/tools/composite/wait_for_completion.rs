@@ -1,5 +1,5 @@
 //! `wait_for_completion`: waits until runs are finished.
-#![expect(missing_docs, reason = "the service's own names speak for themselves")]
+#![expect(missing_docs, reason = "the names of the service are self-explanatory")]
 
 use std::time::Duration;
 

@@ -9,7 +9,7 @@ pub use crate::call::paging::Omission;
 
 /// Results of a run, a job or an execution. A test is a job; its last started attempt decides.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names speak for themselves")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct Summary {
     /// `run`, `job` or `test_plan_execution`.
     pub target_type: String,
@@ -58,7 +58,7 @@ pub struct Summary {
 
 /// A test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names speak for themselves")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct TestName {
     pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub struct TestName {
 
 /// A build. Its name is known if a failed run or the execution contains it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names speak for themselves")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct BuildName {
     pub id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ pub struct BuildName {
 
 /// A group of similar failures.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names speak for themselves")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct FailureEntry {
     pub test: TestName,
     pub verdict: String,
@@ -106,7 +106,7 @@ pub struct FailureEntry {
 
 /// A step.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names speak for themselves")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct StepName {
     pub number: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,7 +118,7 @@ pub struct StepName {
 
 /// A bug of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names speak for themselves")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct BugEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -128,7 +128,7 @@ pub struct BugEntry {
 
 /// A test that passed on a retry.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names speak for themselves")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct FlakyTest {
     pub test: TestName,
     /// The run that passed.
@@ -140,7 +140,7 @@ pub struct FlakyTest {
 
 /// Changes since an earlier result. Tests are matched by id.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names speak for themselves")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct Comparison {
     /// Absent if there is nothing to compare with; `note` says why.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -162,7 +162,7 @@ pub struct Comparison {
 
 /// The earlier result of a comparison.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names speak for themselves")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct BaselineName {
     pub target_type: String,
     pub target_id: String,
@@ -174,7 +174,7 @@ pub struct BaselineName {
 
 /// A test whose result changed, or that failed again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names speak for themselves")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct TestChange {
     pub test: TestName,
     /// Verdict now; `running` if unfinished, absent if the test was not included.

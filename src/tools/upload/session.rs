@@ -72,7 +72,7 @@ impl UploadSession {
         self.client.call(operation).await.map(Reply::into_value)
     }
 
-    /// Calls `operation`, which may be repeated, until it succeeds, fails for good or has no attempt left.
+    /// Calls `operation`, which may be repeated, until it succeeds, fails permanently or has no attempt left.
     pub(super) async fn call_with_retries<O: ListedOperation>(
         &self,
         operation: &O,

@@ -23,7 +23,7 @@ pub enum WaitStatus {
 
 /// The result of a wait: how it ended, and what was read.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names speak for themselves")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct Completion {
     /// `completed` or `timed_out`.
     #[schemars(with = "String")]

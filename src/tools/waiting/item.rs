@@ -12,7 +12,7 @@ pub(crate) const LONGEST_NAME: usize = 80;
 
 /// A job, or a run if the target is a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the service's own names speak for themselves")]
+#[expect(missing_docs, reason = "the names of the service are self-explanatory")]
 #[serde(default)]
 pub struct ResultItem {
     #[serde(skip_serializing_if = "Option::is_none")]
