@@ -95,7 +95,7 @@ impl Fixture {
     /// Sets the name of the test-management system for the sandbox and the server.
     pub(crate) fn tmsys_name(self, name: &str) -> Self {
         let mut fixture = self.variables(&[("TAS_TMSYS_NAME", name)]);
-        fixture.sandbox.tmsys_name = name.to_owned();
+        name.clone_into(&mut fixture.sandbox.tmsys_name);
         fixture
     }
 

@@ -83,5 +83,5 @@ fn sent_body_and_query(entry: &OperationEntry, arguments: &Fields, label: &str) 
         b"{}".to_vec()
     });
 
-    (serde_json::from_slice(&body).unwrap(), layout.query)
+    (serde_json::from_slice(&body).expect("JSON"), layout.query)
 }

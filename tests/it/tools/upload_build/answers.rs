@@ -144,7 +144,7 @@ async fn an_accepted_part_without_an_etag_ends_the_upload() {
     }
 }
 
-/// The sandbox compares the ETags and would reject one with quotes.
+/// The sandbox compares the `ETag`s and would reject one with quotes.
 #[tokio::test]
 async fn etags_are_kept_without_quotes() {
     let mut session = fixture().open().await;
