@@ -10,6 +10,7 @@ mod dispatcher;
 mod download_progress_bar;
 mod exit_status;
 mod failure_output;
+mod log_output;
 mod output;
 mod output_file;
 mod program;
@@ -34,6 +35,7 @@ mod upload;
 mod wait;
 
 pub use exit_status::ExitStatus;
+pub use log_output::start_logging;
 pub use program::program;
 pub use subcommands::run_subcommand;
 pub use termination::TerminationSignals;

@@ -5,7 +5,11 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{fields::Fields, violation::Violation};
+use crate::{
+    fields::Fields,
+    text::{remove_hidden, visible},
+    violation::Violation,
+};
 
 /// Maximum length of a text of the service that a failure quotes, in characters.
 const MAX_QUOTE_CHARACTERS: usize = 1_000;
@@ -188,6 +192,21 @@ impl Failure {
     /// call, after the retries of its requests (`client::RequestKind` classifies single requests).
     pub fn is_transient(&self) -> bool {
         matches!(self.code, Code::ServiceUnavailable | Code::RateLimited | Code::Timeout | Code::BadResponse)
+    }
+
+    /// Returns the failure without hidden characters in its texts.
+    #[must_use]
+    pub fn visible(mut self) -> Self {
+        self.message = visible(&self.message).into_owned();
+        self.hint = self.hint.map(|hint| visible(&hint).into_owned());
+
+        let mut details = Value::Object(std::mem::take(&mut *self.details));
+        remove_hidden(&mut details);
+        if let Value::Object(details) = details {
+            *self.details = details;
+        }
+
+        self
     }
 
     /// Returns the failure as callers read it: `{"error": {...}}`.

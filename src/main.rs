@@ -13,14 +13,23 @@ use tas_mcp::{
     demo,
     mcp::{self, Server},
     sandbox::{self, Options, Sandbox, keys},
-    settings::{self, Settings},
+    settings::Settings,
 };
+
+/// Number of files that the runtime opens at its start, at most.
+const NEEDED_DESCRIPTORS: usize = 8;
+
+/// A file that can be opened any number of times.
+const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 fn main() -> ExitCode {
     let matches = cli::program().get_matches();
     let settings = Settings::read(&matches);
-    start_logging(&settings);
+    cli::start_logging(&settings);
 
+    if let Err(error) = check_descriptors() {
+        return report_error(&error);
+    }
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return report_error(&error.into()),
@@ -33,6 +42,13 @@ fn main() -> ExitCode {
         Ok(status) => ExitCode::from(status as u8),
         Err(error) => report_error(&error),
     }
+}
+
+/// Checks that the runtime can open the files that it needs. It panics if it can open only some of them.
+fn check_descriptors() -> anyhow::Result<()> {
+    let files: std::io::Result<Vec<_>> =
+        (0..NEEDED_DESCRIPTORS).map(|_| std::fs::File::open(NULL_DEVICE)).collect();
+    files.map(drop).context("too few files may be open at the same time (ulimit -n)")
 }
 
 /// Runs the subcommand, or the server if there is none.
@@ -77,6 +93,7 @@ async fn serve_sandbox(matches: &ArgMatches, settings: &Settings) -> anyhow::Res
     let listen = *matches.get_one::<SocketAddr>("listen").context("the address is missing")?;
     let speed = *matches.get_one::<f64>("speed").context("the speed is missing")?;
     let part_size = *matches.get_one::<u64>("part-size").context("the part size is missing")?;
+    check_listen_address(listen, matches.get_flag("expose"))?;
     let options = Options { speed, tmsys_name: settings.tmsys_name().to_owned(), part_size };
     let sandbox =
         sandbox::start(listen, options, None).await.with_context(|| format!("cannot listen on {listen}"))?;
@@ -87,17 +104,19 @@ async fn serve_sandbox(matches: &ArgMatches, settings: &Settings) -> anyhow::Res
     Ok(())
 }
 
-/// Starts the logs. They are written to standard error, because standard output belongs to the protocol.
-fn start_logging(settings: &Settings) {
-    use tracing_subscriber::{
-        filter::LevelFilter, filter::Targets, layer::SubscriberExt, util::SubscriberInitExt,
-    };
+/// Checks that the sandbox is exposed to other machines only if `is_exposed` permits it, and warns about it.
+fn check_listen_address(listen: SocketAddr, is_exposed: bool) -> anyhow::Result<()> {
+    if listen.ip().is_loopback() {
+        return Ok(());
+    }
 
-    // An unusable filter is reported together with the other settings.
-    let filter = settings::log_filter(settings.log())
-        .unwrap_or_else(|_| Targets::new().with_default(LevelFilter::WARN));
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
-    tracing_subscriber::registry().with(lines).with(filter).init();
+    anyhow::ensure!(is_exposed, "other machines can reach {listen}: add --expose to permit it");
+    writeln!(
+        std::io::stderr(),
+        "warning: every machine that reaches {listen} can read and change this sandbox: its keys are public"
+    )?;
+
+    Ok(())
 }
 
 /// Prints an error and returns the exit code. A closed pipe is not an error: a reader such as `head` has read enough.

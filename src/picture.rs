@@ -6,10 +6,7 @@
 use std::io::Cursor;
 
 use bytes::Bytes;
-use image::{
-    DynamicImage, ImageError, ImageFormat, ImageReader, Limits, codecs::jpeg::JpegEncoder,
-    imageops::FilterType,
-};
+use image::{DynamicImage, ImageError, ImageFormat, ImageReader, Limits, codecs::jpeg::JpegEncoder};
 
 /// Longest side of a delivered image, in pixels. Models scale larger images down themselves.
 pub const MAX_SIDE: u32 = 1_568;
@@ -17,8 +14,11 @@ pub const MAX_SIDE: u32 = 1_568;
 /// Longest side of an image that is decoded, in pixels.
 const MAX_DECODED_SIDE: u32 = 8_192;
 
-/// Memory limit of decoding, in bytes.
-const MAX_DECODING_MEMORY: u64 = 256 * 1024 * 1024;
+/// Memory limit of decoding, in bytes: enough for 7680 x 4320 pixels of four bytes.
+const MAX_DECODING_MEMORY: u64 = 128 * 1024 * 1024;
+
+/// Largest file that is delivered, in bytes. Files may contain far more than their pixels need.
+const MAX_FILE_BYTES: usize = 2 * 1024 * 1024;
 
 /// Quality of a JPEG that was scaled down, of 100.
 const JPEG_QUALITY: u8 = 80;
@@ -48,7 +48,7 @@ pub enum PictureError {
     #[error("it is neither PNG nor JPEG; the stated content type is `{0}`")]
     Format(String),
     /// Decoding the image would exceed the limits.
-    #[error("it is too large to decode (limit: {MAX_DECODED_SIDE} pixels a side)")]
+    #[error("it is too large to decode (limit: {MAX_DECODED_SIDE} pixels a side, and 33 million pixels)")]
     TooLarge,
     /// The file is incomplete or contradicts itself.
     #[error("it is damaged")]
@@ -76,8 +76,8 @@ pub fn is_supported(beginning: &[u8]) -> bool {
     matches!(image::guess_format(beginning), Ok(ImageFormat::Png | ImageFormat::Jpeg))
 }
 
-/// Returns the image in `data`, scaled down if a side is longer than [`MAX_SIDE`]. A smaller image is returned
-/// unchanged, without decoding its pixels.
+/// Returns the image in `data`, scaled down if a side is longer than [`MAX_SIDE`], and written anew if the file is larger
+/// than 2 MiB. Any other image is returned unchanged, without decoding its pixels.
 ///
 /// # Errors
 /// The image has another format, is too large to decode, or is damaged. `content_type` is what the service states;
@@ -90,19 +90,37 @@ pub fn prepare(data: Bytes, content_type: &str) -> Result<Picture, PictureError>
 
     // Only the header is read here, so that a small image costs no decoding.
     let (width, height) = limited_reader(&data, format).into_dimensions()?;
-    if width.max(height) <= MAX_SIDE {
+    let is_small = width.max(height) <= MAX_SIDE;
+    if is_small && data.len() <= MAX_FILE_BYTES {
         return Ok(Picture { data, mime_type, width, height, original: None });
     }
 
-    let scaled = limited_reader(&data, format).decode()?.resize(MAX_SIDE, MAX_SIDE, FilterType::Triangle);
+    let decoded = limited_reader(&data, format).decode()?;
+    // This filter needs no second copy of the whole image.
+    let scaled = if is_small { decoded } else { decoded.thumbnail(MAX_SIDE, MAX_SIDE) };
+    let (data, format) = encode_within_limit(&scaled, format)?;
 
     Ok(Picture {
-        data: encode(&scaled, format)?.into(),
-        mime_type,
+        data: data.into(),
+        mime_type: format.to_mime_type(),
         width: scaled.width(),
         height: scaled.height(),
-        original: Some((width, height)),
+        original: (!is_small).then_some((width, height)),
     })
+}
+
+/// Encodes an image. A PNG that is too large becomes a JPEG, which has no transparency.
+fn encode_within_limit(
+    image: &DynamicImage,
+    format: ImageFormat,
+) -> Result<(Vec<u8>, ImageFormat), ImageError> {
+    let data = encode(image, format)?;
+    if data.len() <= MAX_FILE_BYTES || format == ImageFormat::Jpeg {
+        return Ok((data, format));
+    }
+
+    let opaque = DynamicImage::ImageRgb8(image.to_rgb8());
+    Ok((encode(&opaque, ImageFormat::Jpeg)?, ImageFormat::Jpeg))
 }
 
 fn limited_reader(data: &[u8], format: ImageFormat) -> ImageReader<Cursor<&[u8]>> {

@@ -75,6 +75,17 @@ impl ToolArguments {
     pub fn confirmed(self) -> Self {
         Self { common: self.common.confirmed(), ..self }
     }
+
+    /// Returns whether the caller states that a person has agreed.
+    pub fn is_confirmed(&self) -> bool {
+        self.common.is_confirmed
+    }
+
+    /// Removes the agreement of a person.
+    #[must_use]
+    pub fn unconfirmed(self) -> Self {
+        Self { common: CommonArguments { is_confirmed: false, ..self.common }, ..self }
+    }
 }
 
 /// Removes the project from the arguments. A number is accepted, because some hosts send digits as a number.

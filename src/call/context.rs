@@ -14,7 +14,9 @@ use crate::{
         paging::{self, PAGE_SIZE, Page, ScanEnd},
         reply,
     },
-    client::{self, ApiKey, DownloadResponse, HttpResponse, OpenError, ResumeFrom, ServiceClient},
+    client::{
+        self, ApiKey, DownloadResponse, HttpResponse, OpenError, ResumeFrom, ServiceClient, parse_json,
+    },
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -158,7 +160,7 @@ impl CallContext<'_> {
             }
 
             // A body that is not JSON becomes null, which `Page::parse` refuses.
-            let body = serde_json::from_slice(&answer.body).unwrap_or_default();
+            let body = parse_json(&answer.body).unwrap_or_default();
             let page = Page::parse(list.name, body).map_err(|failure| failure.status(answer.status))?;
             if let Some(record) = page.records.iter().find(|record| record.get(fallback.field) == id) {
                 return Ok(ControlFlow::Break(HttpResponse {

@@ -4,6 +4,8 @@
 //! reader has found what it needs. Both take the request of a page as a closure, so that each reader keeps its own
 //! way to the service.
 
+mod list_budget;
+
 use std::{collections::BTreeMap, ops::ControlFlow};
 
 use futures_util::{StreamExt as _, stream};
@@ -11,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use self::list_budget::ListBudget;
 use crate::{
     failure::{Code, Failure},
     fields::Fields,
@@ -140,6 +143,12 @@ where
     R: Fn(u64) -> F,
     F: Future<Output = Result<Page, Failure>>,
 {
+    let budget = ListBudget::default();
+    let read = |number| {
+        let (page, budget) = (read(number), &budget);
+        async move { budget.admit(page.await?) }
+    };
+
     let first = read(0).await?;
     match first.total_pages {
         Some(total) => Ok(read_concurrently(first, total, read).await),

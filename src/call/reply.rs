@@ -4,14 +4,17 @@
 //! the pointer to the next page and the limit of size.
 
 mod answer;
+mod failure_limit;
 mod file;
+mod json_length;
 mod length_limit;
 mod next_page;
 mod pictures;
 mod redirect;
 mod selection;
 
-pub use answer::{Reply, ReplyLimits, is_success};
+pub use answer::{MAX_INLINE_BYTES, Reply, ReplyLimits, is_success};
+pub use failure_limit::limit_failure;
 pub(super) use file::file_failure;
 pub use file::full_picture_arguments;
 pub use length_limit::ReplySource;

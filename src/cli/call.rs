@@ -10,7 +10,7 @@ use super::{
     exit_status::ExitStatus,
     failure_output::print_failure,
     images,
-    output::print_reply,
+    output::{print_reply, status_after_output},
     tool_arguments::{self, read_arguments, wants_json},
     tool_lookup::find_tool,
 };
@@ -45,7 +45,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     if let Err(failure) = &saved {
         print_failure(failure);
     }
-    printed?;
+    let status = if saved.is_ok() { ExitStatus::Success } else { ExitStatus::Rejected };
 
-    Ok(if saved.is_ok() { ExitStatus::Success } else { ExitStatus::Rejected })
+    Ok(status_after_output(status, printed))
 }

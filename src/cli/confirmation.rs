@@ -6,6 +6,7 @@ use super::command_error::CommandError;
 use crate::{
     call::{common_arguments::ToolArguments, reply::Reply},
     failure::{Code, Failure},
+    text::single_line,
     tools::{caller::CallerContext, catalog::ToolEntry, dispatcher::Dispatcher},
 };
 
@@ -18,7 +19,7 @@ pub(super) fn is_confirmed(failure: &Failure) -> Result<bool> {
         return Ok(false);
     }
 
-    write!(anstream::stderr(), "{failure}. Continue? [y/N] ")?;
+    write!(anstream::stderr(), "{}. Continue? [y/N] ", single_line(&failure.message))?;
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
 

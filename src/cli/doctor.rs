@@ -15,7 +15,7 @@ use self::{offered_tools::OfferedTools, report::DoctorReport};
 use super::{
     command_error::CommandError,
     exit_status::ExitStatus,
-    output::{print_line, print_text},
+    output::{print_line, print_text, status_after_output},
 };
 use crate::{call::gateway::Gateway, client::KeyKind, settings::Settings};
 
@@ -34,22 +34,21 @@ pub(super) fn command() -> Command {
 /// Prints the report.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let report = examine(settings).await?;
-    if matches.get_flag(JSON) {
-        print_line(serde_json::to_string_pretty(&report)?)?;
+    let printed = if matches.get_flag(JSON) {
+        print_line(serde_json::to_string_pretty(&report)?)
     } else {
-        print_text(text::render(&report))?;
-    }
+        print_text(text::render(&report))
+    };
 
-    Ok(report.exit_status())
+    Ok(status_after_output(report.exit_status(), printed))
 }
 
 /// Collects the report. Sends requests only if the settings are usable.
 async fn examine(settings: &Settings) -> serde_json::Result<DoctorReport> {
     let config = settings.tools_config();
-    let urls = config
-        .as_ref()
-        .ok()
-        .map(|config| (config.call.client.base_url.clone(), config.call.client.knowledge_url.clone()));
+    let urls = config.as_ref().ok().map(|config| {
+        (config.call.client.base_url.clone(), config.call.client.knowledge_url.clone().ok().flatten())
+    });
     let gateway = Gateway::new(config.map(|config| config.call));
 
     let (mut hosts, mut probes) = (Vec::new(), Vec::new());

@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::tools::caller::ProgressSink;
+use crate::{text::single_line, tools::caller::ProgressSink};
 
 /// Progress bar of a download on standard error. Shows nothing if standard error is not a terminal.
 #[derive(Clone, Debug)]
@@ -28,6 +28,6 @@ impl ProgressSink for DownloadProgressBar {
     fn report(&self, done: u64, total: u64, message: &str) {
         self.0.set_length(total);
         self.0.set_position(done);
-        self.0.set_message(message.to_owned());
+        self.0.set_message(single_line(message));
     }
 }

@@ -3,14 +3,16 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use super::exit_status::ExitStatus;
-use crate::failure::Failure;
+use crate::{failure::Failure, text::single_line};
 
 /// Prints a failure and returns its exit status. A terminal shows a message; a pipe receives the JSON with which tools
 /// report failures.
 pub(super) fn print_failure(failure: &Failure) -> ExitStatus {
+    let failure = failure.clone().visible();
     let text = if std::io::stderr().is_terminal() {
-        let hint = failure.hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-        format!("error: {failure}{hint}")
+        // A line break in a text of the service must not look like a line of this program.
+        let hint = failure.hint.as_ref().map(|hint| format!("\nhint: {}", single_line(hint)));
+        format!("error: {}{}", single_line(&failure.message), hint.unwrap_or_default())
     } else {
         failure.to_json()
     };

@@ -1,12 +1,12 @@
 //! Prints results on standard output: JSON for programs, tables and indented JSON for people.
 
-use std::io::{IsTerminal as _, Result, Write as _};
+use std::io::{Error, ErrorKind, IsTerminal as _, Result, Write as _};
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::table::Table;
-use crate::call::reply::Reply;
+use super::{exit_status::ExitStatus, table::Table};
+use crate::{call::reply::Reply, text::visible};
 
 /// Returns whether a result is printed as compact JSON: because `raw` asks for it, or because standard output is not a
 /// terminal.
@@ -14,14 +14,32 @@ pub(super) fn prints_json(raw: bool) -> bool {
     raw || !std::io::stdout().is_terminal()
 }
 
-/// Prints one line.
-pub(super) fn print_line(line: impl std::fmt::Display) -> Result<()> {
-    writeln!(anstream::stdout(), "{line}")
+/// Returns the exit status of a command that has printed its result. An output that cannot be written is reported, and
+/// replaces only the status of success. A closed pipe is not an error: a reader such as `head` has read enough.
+pub(super) fn status_after_output(
+    status: ExitStatus,
+    printed: std::result::Result<(), impl Into<anyhow::Error>>,
+) -> ExitStatus {
+    let Err(error) = printed.map_err(Into::into) else { return status };
+    if error.downcast_ref::<Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe) {
+        return status;
+    }
+
+    // If standard error is closed too, the exit status is all that can be reported.
+    drop(writeln!(anstream::stderr(), "tas-mcp: the output cannot be written: {error:#}"));
+
+    if status == ExitStatus::Success { ExitStatus::Rejected } else { status }
 }
 
-/// Prints a text that ends with a line break.
+/// Prints one line.
+pub(super) fn print_line(line: impl std::fmt::Display) -> Result<()> {
+    print_text(format_args!("{line}\n"))
+}
+
+/// Prints a text that ends with a line break. Characters that a person cannot see are left out: they could control the
+/// terminal or replace what it shows.
 pub(super) fn print_text(text: impl std::fmt::Display) -> Result<()> {
-    write!(anstream::stdout(), "{text}")
+    write!(anstream::stdout(), "{}", visible(&text.to_string()).replace('\r', ""))
 }
 
 /// Prints a result: JSON in a pipe, the table on a terminal.

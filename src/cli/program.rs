@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use clap::{Arg, Command, value_parser};
+use clap::{Arg, ArgAction, Command, value_parser};
 
 use super::{call, completions, doctor, download, report, run, tools, upload, wait};
 use crate::settings;
@@ -29,9 +29,14 @@ fn sandbox_command() -> Command {
     let speed = Arg::new("speed")
         .long("speed")
         .value_name("FACTOR")
-        .value_parser(value_parser!(f64))
+        .value_parser(parse_speed)
+        // A negative number is a wrong value of this flag, and not another flag.
+        .allow_negative_numbers(true)
         .default_value("60")
         .help("Simulated seconds per real second; 0 stops the clock");
+    let expose = Arg::new("expose").long("expose").action(ArgAction::SetTrue).help(
+        "Permit an address that other machines can reach. Everybody there can read and change the sandbox",
+    );
     let part_size = Arg::new("part-size")
         .long("part-size")
         .value_name("BYTES")
@@ -41,5 +46,11 @@ fn sandbox_command() -> Command {
 
     Command::new("sandbox")
         .about("Serves a simulation of the service from memory, with example data, until it is stopped")
-        .args([listen, speed, part_size])
+        .args([listen, expose, speed, part_size])
+}
+
+/// Parses the speed of the simulated clock.
+fn parse_speed(text: &str) -> Result<f64, String> {
+    let speed = text.parse().ok().filter(|speed: &f64| speed.is_finite() && *speed >= 0.0);
+    speed.ok_or_else(|| "must be a number from 0".to_owned())
 }

@@ -10,7 +10,7 @@ use super::{
     dispatcher::build_dispatcher,
     exit_status::ExitStatus,
     failure_output::print_failure,
-    output::{print_line, print_text, prints_json},
+    output::{print_line, print_text, prints_json, status_after_output},
     output_file::OutputFile,
     tool_arguments::{PROJECT_HELP, RAW, RAW_HELP},
 };
@@ -68,12 +68,11 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         Some(file) => request.write_page(&file, raw).await,
         None if to_output => {
             let page = report::page_with_data(&json!(request.gather().await?));
-            print_text(page)?;
-            Ok(ExitStatus::Success)
+            Ok(status_after_output(ExitStatus::Success, print_text(page)))
         }
         None => {
-            print_summary(&request.summarize().await?, raw)?;
-            Ok(ExitStatus::Success)
+            let printed = print_summary(&request.summarize().await?, raw);
+            Ok(status_after_output(ExitStatus::Success, printed))
         }
     }
 }
@@ -120,10 +119,8 @@ impl ReportRequest {
             }
         };
         print_failure(&failure);
-        // The result of the command is its output, so that an output error precedes the status.
-        printed?;
 
-        Ok(ExitStatus::Rejected)
+        Ok(status_after_output(ExitStatus::Rejected, printed))
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
     confirmation::call_with_confirmation,
     dispatcher::build_dispatcher,
     exit_status::ExitStatus,
-    output::print_reply,
+    output::{print_reply, status_after_output},
     tool_arguments::{self, read_arguments, wants_json},
     wait::MAX_TIMEOUT_S,
     wait_progress::WaitProgress,
@@ -104,15 +104,14 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
     let raw = wants_json(matches);
     if !matches.get_flag(WAIT) {
-        print_reply(&reply, raw)?;
-        return Ok(ExitStatus::Success);
+        return Ok(status_after_output(ExitStatus::Success, print_reply(&reply, raw)));
     }
     let timeout = Duration::from_secs(*matches.get_one::<u64>(TIMEOUT).unwrap_or(&MAX_TIMEOUT_S));
     // Without a named project, the answer to the start shows the project of the jobs.
     let project = project.or_else(|| reply.project().map(str::to_owned));
     let result = wait(&dispatcher, &reply, project.clone(), timeout).await?;
 
-    result.output(dispatcher.gateway(), project.as_deref(), junit, raw).await
+    Ok(result.output(dispatcher.gateway(), project.as_deref(), junit, raw).await)
 }
 
 /// Checks that the flags of a wait are used only with `--wait`.

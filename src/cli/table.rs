@@ -4,6 +4,8 @@ use std::fmt;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+use crate::text::visible;
+
 /// Maximum width of a cell, in columns of the terminal. A longer text is cut and ends with an ellipsis.
 const MAX_CELL_WIDTH: usize = 48;
 
@@ -59,9 +61,10 @@ impl fmt::Display for Table {
 
 /// Returns `text` as one line without control characters that is at most [`MAX_CELL_WIDTH`] wide.
 fn printable(text: &str) -> String {
-    // A control character could move the cursor or change the colours of the terminal.
-    let line: String =
+    // A control character could move the cursor or change colours of the terminal.
+    let spaced: String =
         text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
+    let line = visible(&spaced).into_owned();
     if line.width() <= MAX_CELL_WIDTH {
         return line;
     }

@@ -1,4 +1,4 @@
-//! The signals that end the process: SIGTERM and SIGINT, or Ctrl-C on systems without signals.
+//! The signals that end the process: SIGTERM, SIGINT and SIGHUP, or Ctrl-C on systems without signals.
 
 /// Receives the signals that would otherwise end the process.
 #[derive(Debug)]
@@ -12,7 +12,12 @@ impl TerminationSignals {
     /// Starts to listen. From now on a signal does not end the process by itself.
     pub fn new() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
-        let kinds = [SignalKind::terminate(), SignalKind::interrupt()];
+        let mut kinds = vec![SignalKind::terminate(), SignalKind::interrupt()];
+        // A listener would undo what `nohup` has set.
+        if !ignores_hangup() {
+            kinds.push(SignalKind::hangup());
+        }
+
         Self { listeners: kinds.into_iter().filter_map(|kind| signal(kind).ok()).collect() }
     }
 
@@ -25,6 +30,15 @@ impl TerminationSignals {
         }
         futures_util::future::select_all(received).await;
     }
+}
+
+/// Returns whether this process ignores SIGHUP since its start. Only Linux tells.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // The lowest bit stands for signal 1, which is SIGHUP.
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
 #[cfg(not(unix))]

@@ -50,7 +50,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     );
 
     tokio::select! {
-        status = run_uploads(uploads, &bars, handle_interrupts(&tokens)) => Ok(status?),
+        status = run_uploads(uploads, &bars, handle_interrupts(&tokens)) => Ok(status),
         () = bars.keep_drawing() => Ok(ExitStatus::Success),
     }
 }
@@ -60,7 +60,7 @@ async fn run_uploads(
     uploads: Vec<FileUpload<'_>>,
     bars: &ProgressBars,
     second_interrupt: impl Future<Output = ()>,
-) -> anyhow::Result<ExitStatus> {
+) -> ExitStatus {
     let mut outcomes = Outcomes::new();
     let mut running =
         stream::iter(uploads.into_iter().map(FileUpload::run)).buffer_unordered(CONCURRENT_UPLOADS);

@@ -62,7 +62,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let reply = dispatcher.wait_for_completion(arguments, caller).await?;
     let result = WaitResult { completion: reply.completion, started: None, not_started: Vec::new() };
 
-    result.output(dispatcher.gateway(), project.as_deref(), junit, wants_json(matches)).await
+    Ok(result.output(dispatcher.gateway(), project.as_deref(), junit, wants_json(matches)).await)
 }
 
 fn tool() -> ToolEntry {

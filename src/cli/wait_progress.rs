@@ -8,7 +8,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::tools::caller::ProgressSink;
+use crate::{text::single_line, tools::caller::ProgressSink};
 
 /// Interval at which the spinner moves.
 const TICK: Duration = Duration::from_millis(200);
@@ -42,7 +42,7 @@ impl ProgressSink for WaitProgress {
             Self::Bar(bar) => {
                 bar.set_length(total);
                 bar.set_position(done);
-                bar.set_message(message.to_owned());
+                bar.set_message(single_line(message));
             }
 
             Self::Lines(last) => {
@@ -51,7 +51,7 @@ impl ProgressSink for WaitProgress {
                 if *last != message {
                     message.clone_into(&mut last);
                     // If standard error is closed, the wait continues without progress messages.
-                    drop(writeln!(anstream::stderr(), "{message}"));
+                    drop(writeln!(anstream::stderr(), "{}", single_line(message)));
                 }
             }
         }

@@ -11,6 +11,9 @@ use crate::fields::Fields;
 /// Text that masked output shows in place of the key.
 const MASK: &str = "[api key]";
 
+/// Least length of a key in bytes. Real keys are far longer.
+const MIN_KEY_BYTES: usize = 6;
+
 /// A text that no output shows: it has no `Display`, no serialization, and a `Debug` without content.
 #[derive(Clone)]
 struct Secret(String);
@@ -66,6 +69,11 @@ impl ApiKey {
             return Err("is empty".to_owned());
         }
 
+        // Every occurrence of the key in a text is masked, which a short text would make unreadable.
+        if text.len() < MIN_KEY_BYTES {
+            return Err(format!("is too short to be a key: it has fewer than {MIN_KEY_BYTES} characters"));
+        }
+
         let unusable = "has characters that no key has (a line break, a space or a control character?)";
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(unusable.to_owned());
@@ -107,7 +115,7 @@ impl ApiKey {
 
     /// Masks the key in every string and field name of a parsed JSON value. In JSON text, escape sequences could hide the
     /// key.
-    fn mask_value(&self, value: &mut Value) {
+    pub fn mask_value(&self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.mask_text(std::mem::take(text)),
             Value::Array(items) => items.iter_mut().for_each(|item| self.mask_value(item)),

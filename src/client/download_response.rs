@@ -8,7 +8,6 @@ use reqwest::Url;
 use super::{
     ApiKey, DownloadStream, FileMetadata, HttpRequest, HttpResponse, RequestKind, ResumeFrom, ServiceClient,
     byte_range::content_range,
-    host_url::is_safe,
     http_date::parse_http_date,
     http_response::header_text,
     redirect::FinalResponse,
@@ -97,7 +96,7 @@ fn distinct_url(transport: &Transport, request: &HttpRequest<'_>, listed_url: Op
     let own_url = format!("{}{}", transport.url().as_str(), request.path_and_query);
     let listed_url = listed_url.filter(|url| *url != own_url)?;
 
-    Url::parse(listed_url).ok().filter(is_safe)
+    transport.policy().parse(listed_url).ok()
 }
 
 /// Returns whether the outcome at a listed address decides the request. It does not if the file may have moved since it

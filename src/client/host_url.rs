@@ -24,6 +24,8 @@ pub(super) enum ConnectionKind {
     LoopbackTls,
     /// TLS to any other machine, through a proxy if one is configured.
     RemoteTls,
+    /// The same to a machine that must not be this one or on its link.
+    PublicTls,
 }
 
 impl ConnectionKind {
@@ -109,12 +111,12 @@ impl HostUrl {
 }
 
 /// Returns whether requests may be sent to `url`: HTTPS, or plain HTTP on the loopback.
-pub fn is_safe(url: &Url) -> bool {
+fn is_safe(url: &Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
 }
 
 /// Returns whether the host of `url` is this machine.
-fn is_loopback(url: &Url) -> bool {
+pub(super) fn is_loopback(url: &Url) -> bool {
     let Some(host) = url.host_str() else { return false };
     let address = host.trim_start_matches('[').trim_end_matches(']');
 

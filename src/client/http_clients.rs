@@ -3,14 +3,16 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
-use reqwest::{Certificate, Client, redirect};
+use reqwest::{Certificate, Client, Url, redirect};
 
 use super::{
+    AddressPolicy,
     host_url::ConnectionKind,
+    named_address::PublicResolver,
     transport_error::{TransportError, error_chain},
 };
 
@@ -25,26 +27,43 @@ const CONNECT_SHARE: f64 = 0.8;
 /// connection that the server is closing.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The HTTP clients for one host and the hosts that it redirects to.
+/// The HTTP clients for one host and the hosts that it names.
 #[derive(Debug)]
 pub(super) struct HttpClients {
     ca_file: Option<PathBuf>,
     timeout: Duration,
+    policy: AddressPolicy,
     plain: OnceLock<Client>,
     loopback_tls: OnceLock<Client>,
     remote_tls: OnceLock<Client>,
+    public_tls: OnceLock<Client>,
 }
 
 impl HttpClients {
     /// Creates clients that trust the certificates of `ca_file` in addition to the system's. `timeout` is the time limit of
-    /// one request.
-    pub(super) fn new(ca_file: Option<PathBuf>, timeout: Duration) -> Self {
+    /// one request. `policy` decides which addresses that the service names are followed.
+    pub(super) fn new(ca_file: Option<PathBuf>, timeout: Duration, policy: AddressPolicy) -> Self {
         Self {
             ca_file,
             timeout,
+            policy,
             plain: OnceLock::new(),
             loopback_tls: OnceLock::new(),
             remote_tls: OnceLock::new(),
+            public_tls: OnceLock::new(),
+        }
+    }
+
+    /// Returns the policy for addresses that the service names.
+    pub(super) fn policy(&self) -> AddressPolicy {
+        self.policy
+    }
+
+    /// Returns the client for an address that the service names and that the policy allows.
+    pub(super) fn for_named_address(&self, url: &Url) -> Result<&Client, TransportError> {
+        match ConnectionKind::from_url(url) {
+            ConnectionKind::RemoteTls if !self.policy.allows_local() => self.get(ConnectionKind::PublicTls),
+            kind => self.get(kind),
         }
     }
 
@@ -54,6 +73,7 @@ impl HttpClients {
             ConnectionKind::Plain => &self.plain,
             ConnectionKind::LoopbackTls => &self.loopback_tls,
             ConnectionKind::RemoteTls => &self.remote_tls,
+            ConnectionKind::PublicTls => &self.public_tls,
         };
         if let Some(client) = slot.get() {
             return Ok(client);
@@ -80,11 +100,13 @@ impl HttpClients {
         builder = match kind {
             // Plain HTTP verifies no certificate: the system's certificates are not read.
             ConnectionKind::Plain => builder.tls_certs_only([]),
-            ConnectionKind::LoopbackTls | ConnectionKind::RemoteTls => self.trust_ca_file(builder)?,
+            _ => self.trust_ca_file(builder)?,
         };
-        // A proxy cannot reach the loopback addresses of this machine.
-        if kind != ConnectionKind::RemoteTls {
-            builder = builder.no_proxy();
+        match kind {
+            // A proxy cannot reach the loopback addresses of this machine.
+            ConnectionKind::Plain | ConnectionKind::LoopbackTls => builder = builder.no_proxy(),
+            ConnectionKind::PublicTls => builder = builder.dns_resolver(Arc::new(PublicResolver)),
+            ConnectionKind::RemoteTls => {}
         }
 
         builder.build().map_err(|error| TransportError::Setup(error_chain(&error)))

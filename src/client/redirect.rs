@@ -5,10 +5,7 @@ use http::{HeaderMap, StatusCode, header};
 use reqwest::{Response, Url};
 
 use super::{
-    host_url::{ConnectionKind, is_safe},
-    http_clients::HttpClients,
-    http_response::header_text,
-    transport_error::TransportError,
+    AddressPolicy, http_clients::HttpClients, http_response::header_text, transport_error::TransportError,
 };
 
 /// Maximum number of redirects that are followed for one file.
@@ -33,7 +30,7 @@ pub(super) async fn follow_redirects(
     let mut redirect_error = None;
 
     while is_redirect(response.status()) {
-        let target = match redirect_target(&response) {
+        let target = match redirect_target(&response, http_clients.policy()) {
             Ok(_) if redirects == MAX_REDIRECTS => {
                 redirect_error = Some(format!("leads to another redirect after {MAX_REDIRECTS} redirects"));
                 break;
@@ -45,7 +42,7 @@ pub(super) async fn follow_redirects(
             }
         };
 
-        let client = http_clients.get(ConnectionKind::from_url(&target))?;
+        let client = http_clients.for_named_address(&target)?;
         response = client.get(target).headers(headers.clone()).send().await?;
         redirects += 1;
     }
@@ -62,15 +59,12 @@ fn is_redirect(status: StatusCode) -> bool {
 ///
 /// # Errors
 /// Describes why the redirect is not followed. The description leaves out the query, which may be a credential.
-fn redirect_target(response: &Response) -> Result<Url, String> {
+fn redirect_target(response: &Response, policy: AddressPolicy) -> Result<Url, String> {
     let location = header_text(response.headers(), header::LOCATION);
     let location = location.ok_or("names no address in `Location`")?;
     let target = response.url().join(location).map_err(|_| "names no usable address in `Location`")?;
-    if is_safe(&target) {
-        return Ok(target);
-    }
+    let Err(rule) = policy.check(&target) else { return Ok(target) };
 
     let (scheme, host) = (target.scheme(), target.host_str().unwrap_or_default());
-
-    Err(format!("leads to `{scheme}://{host}`, and only https is followed"))
+    Err(format!("leads to `{scheme}://{host}`, and is not followed: the address {rule}"))
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{
-    ApiKey, ClientConfig, HostProbe, HttpRequest, HttpResponse, KeySource, RETRY_POLICY, RetryPolicy,
-    ServiceHost, transport::Transport,
+    AddressPolicy, ApiKey, ClientConfig, HostProbe, HttpRequest, HttpResponse, KeySource, RETRY_POLICY,
+    RetryPolicy, ServiceHost, transport::Transport,
 };
 use crate::{
     failure::{Code, Failure},
@@ -21,7 +21,8 @@ const PROBE_LIMIT: Duration = Duration::from_secs(10);
 pub struct ServiceClient {
     key: KeySource,
     main: Transport,
-    knowledge: Option<Transport>,
+    /// The failure says why the host cannot be used.
+    knowledge: Result<Option<Transport>, Failure>,
     retry_policy: RetryPolicy,
 }
 
@@ -29,14 +30,20 @@ impl ServiceClient {
     /// Creates a client. It opens no connection before the first request.
     pub fn new(config: ClientConfig) -> Self {
         let ClientConfig { base_url, knowledge_url, key, ca_file, timeout } = config;
-        let transport = |url| Transport::new(url, ca_file.clone(), timeout);
+        let policy = AddressPolicy::for_service(&base_url);
+        let transport = |url| Transport::new(url, ca_file.clone(), timeout, policy);
 
         Self {
             key,
             main: transport(base_url),
-            knowledge: knowledge_url.map(transport),
+            knowledge: knowledge_url.map(|url| url.map(transport)),
             retry_policy: RETRY_POLICY,
         }
+    }
+
+    /// Returns the policy for addresses that the service names.
+    pub fn address_policy(&self) -> AddressPolicy {
+        self.main.policy()
     }
 
     /// Returns the current API key. A key in a file is read anew.
@@ -93,6 +100,9 @@ impl ServiceClient {
     /// Returns the transport to the host of a request.
     pub(super) fn transport(&self, request: &HttpRequest<'_>) -> Result<&Transport, Failure> {
         let host = ServiceHost::for_url_base(request.url_base);
+        if let (ServiceHost::Knowledge, Err(failure)) = (host, &self.knowledge) {
+            return Err(failure.clone());
+        }
 
         self.transport_to(host).ok_or_else(|| {
             let message = format!("{}: the setting {} is not set", request.operation, host.setting());
@@ -105,7 +115,7 @@ impl ServiceClient {
     fn transport_to(&self, host: ServiceHost) -> Option<&Transport> {
         match host {
             ServiceHost::Main => Some(&self.main),
-            ServiceHost::Knowledge => self.knowledge.as_ref(),
+            ServiceHost::Knowledge => self.knowledge.as_ref().ok()?.as_ref(),
         }
     }
 }

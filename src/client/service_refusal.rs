@@ -2,11 +2,15 @@
 
 use serde_json::Value;
 
-use super::{ApiKey, HttpRequest, HttpResponse, KeyKind, ServiceHost, transport_failure::attempts_note};
+use super::{
+    ApiKey, HttpRequest, HttpResponse, KeyKind, ServiceHost, json::parse_json,
+    transport_failure::attempts_note,
+};
 use crate::{
     failure::{Code, Failure, quote},
     fields::Fields,
     service::operation::UrlBase,
+    text::remove_hidden,
 };
 
 /// The text of the specification before the name of a missing permission.
@@ -14,6 +18,9 @@ const MISSING_PERMISSION: &str = "missing required permission:";
 
 /// Fields in which a multi-part response reports its parts (specification, POST runs).
 const PART_LISTS: [&str; 2] = ["results", "device_runs"];
+
+/// Longest body of a refusal that is parsed, in bytes. An explanation is far shorter.
+const MAX_PARSED_BYTES: usize = 256 * 1024;
 
 /// Hint for a record that was changed between reading and writing.
 const STALE_VERSION: &str = "another writer has changed the record, and nothing was written: read it again, merge your change, and call again with its new `version`";
@@ -72,14 +79,11 @@ enum Hint {
 
 impl<'a> ServiceRefusal<'a> {
     fn read(request: &'a HttpRequest<'a>, response: &'a HttpResponse, key: &ApiKey) -> Self {
-        let mut body = if let Ok(Value::Object(body)) = serde_json::from_slice(&response.body) {
-            body
-        } else {
-            // A gateway in front of the service may answer with HTML or plain text.
-            let text = Value::from(String::from_utf8_lossy(&response.body));
-            Fields::from_iter([("error".to_owned(), text)])
-        };
-        key.mask_fields(&mut body);
+        let mut body = Value::Object(fields_of_body(&response.body));
+        // The key is masked last, because hidden characters may split it.
+        remove_hidden(&mut body);
+        key.mask_value(&mut body);
+        let body = if let Value::Object(body) = body { body } else { Fields::new() };
 
         let text = service_text(&body);
         let part_list = PART_LISTS.into_iter().find(|name| is_filled_list(body.get(*name)));
@@ -175,6 +179,19 @@ impl<'a> ServiceRefusal<'a> {
             None => format!("{setting} may not be the address of the service"),
         }
     }
+}
+
+/// Returns the fields of a body. The text of a body that is no JSON object, or that is too long for an explanation, is the
+/// field `error`.
+fn fields_of_body(body: &[u8]) -> Fields {
+    let parsed = if body.len() <= MAX_PARSED_BYTES { parse_json(body).ok() } else { None };
+    if let Some(Value::Object(fields)) = parsed {
+        return fields;
+    }
+
+    // A gateway in front of the service may answer with HTML or plain text.
+    let start = body.get(..MAX_PARSED_BYTES).unwrap_or(body);
+    Fields::from_iter([("error".to_owned(), Value::from(String::from_utf8_lossy(start)))])
 }
 
 /// Returns the explanation in the body of a refusal: `error`, else `message`.

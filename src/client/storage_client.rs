@@ -3,16 +3,11 @@
 use std::{path::PathBuf, time::Duration};
 
 use http::header;
-use reqwest::{Body, Client, Response, Url};
+use reqwest::{Body, Client, Response};
 
 use super::{
-    DownloadResponse, ResumeFrom, StorageError,
-    host_url::{ConnectionKind, is_safe},
-    http_clients::HttpClients,
-    http_date::retry_after,
-    http_response::header_text,
-    redirect::follow_redirects,
-    response_body::read_body,
+    AddressPolicy, DownloadResponse, ResumeFrom, StorageError, http_clients::HttpClients,
+    http_date::retry_after, http_response::header_text, redirect::follow_redirects, response_body::read_body,
     transport_error::TransportError,
 };
 
@@ -32,9 +27,10 @@ pub struct StorageClient {
 }
 
 impl StorageClient {
-    /// Creates a client that trusts the certificates of `ca_file` in addition to the system's.
-    pub fn new(ca_file: Option<PathBuf>) -> Self {
-        Self { http_clients: HttpClients::new(ca_file, CONNECT_LIMIT) }
+    /// Creates a client that trusts the certificates of `ca_file` in addition to the system's. `policy` decides which
+    /// addresses are used.
+    pub fn new(ca_file: Option<PathBuf>, policy: AddressPolicy) -> Self {
+        Self { http_clients: HttpClients::new(ca_file, CONNECT_LIMIT, policy) }
     }
 
     /// Stores `body` at `address` and returns the `ETag` of the stored object, without quotes.
@@ -69,12 +65,8 @@ impl StorageClient {
     }
 
     fn http_client(&self, address: &str) -> Result<&Client, StorageError> {
-        let url = Url::parse(address).map_err(|_| StorageError::Address("is not an address"))?;
-        if !is_safe(&url) {
-            return Err(StorageError::Address("must use https (http is for loopback addresses only)"));
-        }
-
-        let client = self.http_clients.get(ConnectionKind::from_url(&url));
+        let url = self.http_clients.policy().parse(address).map_err(StorageError::Address)?;
+        let client = self.http_clients.for_named_address(&url);
         client.map_err(|error| StorageError::Final(error.to_string()))
     }
 }

@@ -8,9 +8,8 @@ use reqwest::{Response, Url};
 use tokio::time::Instant;
 
 use super::{
-    ApiKey, FileMetadata, HostUrl, HttpRequest, HttpResponse,
+    AddressPolicy, ApiKey, FileMetadata, HostUrl, HttpRequest, HttpResponse,
     byte_range::{part_headers, read_part},
-    host_url::ConnectionKind,
     http_clients::HttpClients,
     redirect::{FinalResponse, follow_redirects},
     response_body::read_body,
@@ -30,9 +29,20 @@ pub(super) struct Transport {
 }
 
 impl Transport {
-    /// Creates a transport to the host at `url`. `timeout` is the time limit of one request.
-    pub(super) fn new(url: HostUrl, ca_file: Option<PathBuf>, timeout: Duration) -> Self {
-        Self { url, timeout, http_clients: HttpClients::new(ca_file, timeout) }
+    /// Creates a transport to the host at `url`. `timeout` is the time limit of one request. `policy` decides which
+    /// addresses that the host names are followed.
+    pub(super) fn new(
+        url: HostUrl,
+        ca_file: Option<PathBuf>,
+        timeout: Duration,
+        policy: AddressPolicy,
+    ) -> Self {
+        Self { url, timeout, http_clients: HttpClients::new(ca_file, timeout, policy) }
+    }
+
+    /// Returns the policy for addresses that the host names.
+    pub(super) fn policy(&self) -> AddressPolicy {
+        self.http_clients.policy()
     }
 
     /// Returns the address of the host.
@@ -110,7 +120,7 @@ impl Transport {
         let response = match address {
             // Only the host of this transport receives the key.
             Some(url) if !self.url.has_origin_of(url) => {
-                let client = self.http_clients.get(ConnectionKind::from_url(url))?;
+                let client = self.http_clients.for_named_address(url)?;
                 client.request(request.method.clone(), url.clone()).headers(range.clone()).send().await?
             }
             Some(url) => self.request_with_key(request, url.as_str(), Some(range), key).await?,

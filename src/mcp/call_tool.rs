@@ -9,7 +9,7 @@ use rmcp::{
 use serde_json::json;
 
 use super::{
-    confirmation::{ConfirmationOutcome, RetriedCall},
+    confirmation::{ConfirmationError, ConfirmationOutcome, RetriedCall, can_ask},
     server::ServerState,
     tasks::TaskStart,
 };
@@ -55,8 +55,14 @@ impl ServerState {
             return CallResponse::Ended(self.tool_caller.call(tool, arguments, context).await);
         }
 
+        let mut arguments = ToolArguments::from_host(&tool, sent.clone());
+        let is_stated = arguments.is_confirmed();
+        if can_ask(context) {
+            // The person is asked, whatever the model states.
+            arguments = arguments.unconfirmed();
+        }
+
         // A call that needs confirmation is refused before any request to the service.
-        let arguments = ToolArguments::from_host(&tool, sent.clone());
         let outcome = self.tool_caller.call(tool, arguments.clone(), context).await;
         let failure = match outcome {
             Err(failure) if failure.code == Code::ConfirmationRequired => failure,
@@ -69,6 +75,10 @@ impl ServerState {
 
         match self.confirmer.ask(&call, &failure, retried, now, context).await {
             ConfirmationOutcome::Confirmed => {
+                CallResponse::Ended(self.tool_caller.call(tool, arguments.confirmed(), context).await)
+            }
+            // A host that fails to ask is like one that cannot ask: the argument counts.
+            ConfirmationOutcome::NotConfirmed(ConfirmationError::HostFailed(_)) if is_stated => {
                 CallResponse::Ended(self.tool_caller.call(tool, arguments.confirmed(), context).await)
             }
             ConfirmationOutcome::NotConfirmed(error) => CallResponse::Ended(Err(error.into_failure(failure))),

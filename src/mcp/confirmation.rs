@@ -9,5 +9,6 @@ mod error;
 
 pub(super) use self::{
     answer::ConfirmationOutcome,
-    confirmer::{Confirmer, RetriedCall},
+    confirmer::{Confirmer, RetriedCall, can_ask},
+    error::ConfirmationError,
 };

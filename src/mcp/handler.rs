@@ -109,7 +109,7 @@ impl ServerHandler for Server {
                 Ok((*task).into())
             }
             CallResponse::Ended(outcome) => {
-                let mut result = tool_result(outcome, config.max_reply_chars, tool.tool());
+                let mut result = tool_result(outcome, config.max_reply_chars, tool.tool()).await;
                 add_server_info_for(&context, &mut result.meta);
                 Ok(result.into())
             }

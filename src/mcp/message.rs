@@ -9,7 +9,9 @@ use rmcp::{
     service::RxJsonRpcMessage,
 };
 use serde::{Deserialize, de::IgnoredAny};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
+
+use crate::client::count_values;
 
 /// A message that cannot be decoded, and the error to answer it with.
 #[derive(Debug)]
@@ -31,17 +33,26 @@ struct Envelope<'a> {
     jsonrpc: Option<Cow<'a, str>>,
 }
 
+/// Largest number of JSON values in a message. Each one takes far more memory than its text.
+const MAX_VALUES: usize = 200_000;
+
 /// Decodes a message. A response that cannot be decoded is returned as an error response, so that its request ends:
 /// responses are never answered.
 ///
 /// # Errors
 /// The error to answer the message with.
 pub fn decode(text: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Box<InvalidMessage>> {
+    if count_values(text) > MAX_VALUES {
+        let message = format!("the message has more than {MAX_VALUES} values");
+        return Err(Box::new(InvalidMessage { id: None, error: ErrorData::invalid_request(message, None) }));
+    }
     if let Some(call) = decode_tool_call(text) {
         return Ok(call);
     }
 
-    serde_json::from_slice(text).or_else(|error| {
+    // The library cannot read numbers directly from text while these keep all their digits.
+    let decoded = serde_json::from_slice::<Value>(text).and_then(serde_json::from_value);
+    decoded.or_else(|error| {
         let invalid = invalid_message(text, &error);
         if is_response(text) {
             return Ok(JsonRpcMessage::error(invalid.error, invalid.id));

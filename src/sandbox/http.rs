@@ -3,6 +3,7 @@
 
 mod authentication;
 mod control;
+mod control_access;
 pub(super) mod exchange;
 mod execution;
 mod fault_queue;

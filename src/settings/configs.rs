@@ -7,8 +7,8 @@ use std::{
 
 use super::{
     definitions::{
-        BASE_URL, CA_FILE, CONFIRM, FILES_ROOT, KNOWLEDGE_URL, LOG, MAX_REPLY_CHARS, PROJECT_ID, PROJECTS,
-        READ_ONLY, STATE_DIR, TIMEOUT_S, TMSYS_NAME, TOOLSETS,
+        API_KEY_FILE, BASE_URL, CA_FILE, CONFIRM, FILES_ROOT, KNOWLEDGE_URL, LOG, MAX_REPLY_CHARS,
+        PROJECT_ID, PROJECTS, READ_ONLY, STATE_DIR, TIMEOUT_S, TMSYS_NAME, TOOLSETS,
     },
     parse,
     parser::SettingParser,
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     call::config::CallConfig,
-    client::{ClientConfig, HostUrl, KeySource},
+    client::{AddressPolicy, ClientConfig, HostUrl, KeySource},
     tools::{
         config::ToolsConfig,
         files::FilesRoot,
@@ -35,19 +35,24 @@ pub(super) const DEFAULT_MAX_REPLY_CHARS: usize = 20_000;
 /// Default word for the test-management system.
 pub(super) const DEFAULT_TMSYS_NAME: &str = "tmsys";
 
+/// What the values of the settings result in.
+pub(super) struct ParsedSettings {
+    /// The configuration; `None` if a problem disables all tools.
+    pub(super) config: Option<ToolsConfig>,
+    /// Problems that disable all tools.
+    pub(super) problems: Vec<SettingProblem>,
+    /// Problems that disable only the tools that need the setting.
+    pub(super) limited_problems: Vec<SettingProblem>,
+}
+
 /// Builds the configuration of the tools and of the layers below them.
-///
-/// # Errors
-/// Every problem with the values.
-pub(super) fn tools_config(
+pub(super) fn parse_settings(
     values: &Values,
     ci_job: Option<&CiJob>,
     upload_timing: &UploadTiming,
-) -> Result<ToolsConfig, Vec<SettingProblem>> {
+) -> ParsedSettings {
     let mut parser = SettingParser::new(values);
     let key = parser.key_source();
-    // A key file that cannot be read is no reason to hide the other problems.
-    let masked_key = key.as_ref().and_then(|key| key.key().ok());
     let ca_file = parser.optional(&CA_FILE, parse::certificate_file);
 
     let client = client_config(&mut parser, key, ca_file.clone());
@@ -55,10 +60,13 @@ pub(super) fn tools_config(
     let files = files_config(&mut parser, ca_file, ci_job, upload_timing);
     check_other_settings(&mut parser);
 
-    match call {
-        Some(call) if parser.is_ok() => Ok(ToolsConfig { call, files }),
-        _ => Err(parser.into_problems(masked_key.as_ref())),
-    }
+    let config = call.filter(|_| parser.is_ok()).map(|call| {
+        let address_policy = AddressPolicy::for_service(&call.client.base_url);
+        ToolsConfig { files: FilesConfig { address_policy, ..files }, call }
+    });
+    let (problems, limited_problems) = parser.into_problems();
+
+    ParsedSettings { config, problems, limited_problems }
 }
 
 fn client_config(
@@ -67,7 +75,7 @@ fn client_config(
     ca_file: Option<PathBuf>,
 ) -> Option<ClientConfig> {
     let base_url = parser.required(&BASE_URL, HostUrl::main);
-    let knowledge_url = parser.optional(&KNOWLEDGE_URL, HostUrl::parse);
+    let knowledge_url = parser.for_some_tools(&KNOWLEDGE_URL, HostUrl::parse);
     let timeout = parser.optional(&TIMEOUT_S, parse::timeout).unwrap_or(DEFAULT_TIMEOUT);
 
     Some(ClientConfig { base_url: base_url?, knowledge_url, key: key?, ca_file, timeout })
@@ -100,10 +108,13 @@ fn files_config(
     ci_job: Option<&CiJob>,
     upload_timing: &UploadTiming,
 ) -> FilesConfig {
-    let root = parser.optional(&FILES_ROOT, |path| FilesRoot::new(Path::new(path)));
+    let root = parser.for_some_tools(&FILES_ROOT, |path| FilesRoot::new(Path::new(path)));
     let state = parser.optional(&STATE_DIR, |path| Ok(PathBuf::from(path))).or_else(default_state_directory);
 
-    FilesConfig { root, state, ca_file, ci_job: ci_job.cloned(), timing: upload_timing.clone() }
+    let (ci_job, timing) = (ci_job.cloned(), upload_timing.clone());
+    let key_file = parser.text(&API_KEY_FILE).map(PathBuf::from);
+    let address_policy = AddressPolicy::default();
+    FilesConfig { root, state, ca_file, ci_job, timing, address_policy, key_file }
 }
 
 /// Parses the values that no configuration contains, so that their problems are reported too.

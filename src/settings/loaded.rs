@@ -1,12 +1,14 @@
 //! The settings of this process.
 
+use std::ffi::OsString;
+
 use clap::ArgMatches;
 use serde::Serialize;
 
 use super::{
     configs::{self, DEFAULT_MAX_REPLY_CHARS, DEFAULT_TMSYS_NAME},
     definitions::{
-        API_KEY, API_KEY_FILE, BASE_URL, KNOWLEDGE_URL, LOG, MAX_REPLY_CHARS, PROJECT_ID, PROJECTS,
+        API_KEY, API_KEY_FILE, BASE_URL, CA_FILE, KNOWLEDGE_URL, LOG, MAX_REPLY_CHARS, PROJECT_ID, PROJECTS,
         READ_ONLY, SANDBOX, TMSYS_NAME, TOOLSETS,
     },
     parse,
@@ -48,14 +50,18 @@ impl Settings {
     /// Reads the settings from the command line and the environment. A flag overrides a variable.
     pub fn read(matches: &ArgMatches) -> Self {
         #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
-        Self::from_sources(matches, |variable| std::env::var(variable).ok())
+        Self::from_sources(matches, |variable| std::env::var_os(variable))
     }
 
     /// Reads the settings from the command line and from `variable`, which returns the value of an environment
     /// variable.
-    pub fn from_sources(matches: &ArgMatches, variable: impl Fn(&str) -> Option<String>) -> Self {
+    pub fn from_sources<T: Into<OsString>>(
+        matches: &ArgMatches,
+        variable: impl Fn(&str) -> Option<T>,
+    ) -> Self {
+        let variable = |name: &str| variable(name).map(Into::into);
         Self {
-            ci_job: provenance::detect_ci_job(&variable),
+            ci_job: provenance::detect_ci_job(|name| variable(name)?.into_string().ok()),
             values: Values::from_sources(matches, variable),
             upload_timing: UploadTiming::default(),
         }
@@ -72,23 +78,23 @@ impl Settings {
         &self.upload_timing
     }
 
-    /// Replaces the URLs by those of an embedded sandbox. `key` is used unless another key is set.
+    /// Replaces the URLs and the key by those of an embedded sandbox. Nothing of the real service is used.
     pub fn use_sandbox(&mut self, base_url: &str, knowledge_url: &str, key: &str) {
-        // A call must never reach the real service while the sandbox is requested.
         self.values.set(&BASE_URL, base_url, Origin::Sandbox);
         self.values.set(&KNOWLEDGE_URL, knowledge_url, Origin::Sandbox);
-
-        if !self.values.contains(&API_KEY) && !self.values.contains(&API_KEY_FILE) {
-            self.values.set(&API_KEY, key, Origin::Sandbox);
-        }
+        self.values.set(&API_KEY, key, Origin::Sandbox);
+        self.values.remove(&API_KEY_FILE);
+        self.values.remove(&CA_FILE);
     }
 
     /// Returns the settings that are set, with their origins. The API key is not shown. A value that cannot be parsed
     /// is not shown either, because it may be a key that was given as the value of another setting.
     pub fn shown_values(&self) -> Vec<SettingValue> {
-        let problems =
-            configs::tools_config(&self.values, None, &self.upload_timing).err().unwrap_or_default();
-        let is_unusable = |name: &str| problems.iter().any(|problem| problem.setting == name);
+        let parsed = configs::parse_settings(&self.values, None, &self.upload_timing);
+        let is_unusable = |name: &str| {
+            let mut problems = parsed.problems.iter().chain(&parsed.limited_problems);
+            problems.any(|problem| problem.setting == name)
+        };
 
         let values = self.values.iter().map(|(setting, text, origin)| {
             let value = match setting {
@@ -148,7 +154,7 @@ impl Settings {
     /// # Errors
     /// One `not_configured` failure that lists every problem.
     pub fn tools_config(&self) -> Result<ToolsConfig, Failure> {
-        configs::tools_config(&self.values, self.ci_job.as_ref(), &self.upload_timing)
-            .map_err(|problems| not_configured(&problems))
+        let parsed = configs::parse_settings(&self.values, self.ci_job.as_ref(), &self.upload_timing);
+        parsed.config.ok_or_else(|| not_configured(&parsed.problems))
     }
 }

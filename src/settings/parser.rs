@@ -3,27 +3,46 @@
 use super::{
     definitions::{API_KEY, API_KEY_FILE, SETTINGS},
     parse::placeholder,
-    problem::SettingProblem,
+    problem::{SettingProblem, not_configured},
     setting::Setting,
     values::Values,
 };
-use crate::client::{ApiKey, KeySource};
+use crate::{
+    client::{ApiKey, KeySource},
+    failure::Failure,
+    text::shorten_line,
+};
+
+/// Longest value that a message quotes, in characters.
+const MAX_QUOTED_CHARS: usize = 200;
+
+/// Least length of a word that may be an API key, in bytes.
+const MIN_SECRET_LENGTH: usize = 8;
 
 /// Parses values one after the other. A value that cannot be parsed is recorded as a problem.
 pub(super) struct SettingParser<'a> {
     values: &'a Values,
+    /// The key, which is masked in the texts of problems: it may have been given as the value of another setting.
+    key: Option<ApiKey>,
     problems: Vec<SettingProblem>,
+    /// Problems that disable only some tools.
+    limited_problems: Vec<SettingProblem>,
 }
 
 impl<'a> SettingParser<'a> {
     /// Returns a parser of `values`.
     pub(super) fn new(values: &'a Values) -> Self {
-        Self { values, problems: Vec::new() }
+        Self { values, key: None, problems: Vec::new(), limited_problems: Vec::new() }
     }
 
     /// Returns whether no problem has been recorded.
     pub(super) fn is_ok(&self) -> bool {
         self.problems.is_empty()
+    }
+
+    /// Returns the text of `setting`, if it has a value.
+    pub(super) fn text(&self, setting: &Setting) -> Option<&str> {
+        self.values.text(setting)
     }
 
     /// Parses the value of `setting`. A missing value is a problem.
@@ -44,20 +63,49 @@ impl<'a> SettingParser<'a> {
         setting: &Setting,
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> Option<T> {
-        // A placeholder is reported as such: the message of the parser would be misleading.
         let text = self.values.text(setting)?;
-        let parsed = match placeholder(text) {
-            Some(placeholder) => Err(format!(
+        // A placeholder is reported as such: the message of the parser would be misleading.
+        let parsed = match (self.values.problem(setting), placeholder(text)) {
+            (Some(problem), _) => Err(problem.to_owned()),
+            (None, Some(placeholder)) => Err(format!(
                 "still contains the placeholder `{placeholder}`, which the client that started this server did not replace"
             )),
-            None => parse(text),
+            (None, None) => parse(text),
         };
 
-        parsed.map_err(|reason| self.add_problem(setting, reason)).ok()
+        parsed.map_err(|reason| self.add_problem(setting, quoting(setting, text, reason))).ok()
+    }
+
+    /// Parses the value of `setting`, which only some tools need.
+    ///
+    /// # Errors
+    /// The failure of these tools if the value cannot be parsed. The other tools can be used.
+    pub(super) fn for_some_tools<T>(
+        &mut self,
+        setting: &Setting,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, Failure> {
+        let earlier = self.problems.len();
+        let value = self.optional(setting, parse);
+
+        match self.problems.drain(earlier..).next() {
+            Some(problem) => {
+                self.limited_problems.push(problem.clone());
+                Err(not_configured(&[problem]))
+            }
+            None => Ok(value),
+        }
     }
 
     /// Returns the source of the API key. The key itself has precedence over a file with a key.
     pub(super) fn key_source(&mut self) -> Option<KeySource> {
+        let source = self.parse_key_source();
+        // A key file that cannot be read is no reason to hide the other problems.
+        self.key = source.as_ref().and_then(|source| source.key().ok());
+        source
+    }
+
+    fn parse_key_source(&mut self) -> Option<KeySource> {
         if self.values.contains(&API_KEY) {
             return self.optional(&API_KEY, KeySource::fixed);
         }
@@ -70,23 +118,37 @@ impl<'a> SettingParser<'a> {
         None
     }
 
-    /// Returns all problems in the order of the documentation. `key` is masked in the texts, because a problem may
-    /// quote a key that was given as the value of another setting.
-    pub(super) fn into_problems(mut self, key: Option<&ApiKey>) -> Vec<SettingProblem> {
+    /// Returns the problems that disable all tools in the order of the documentation, and those that disable some.
+    pub(super) fn into_problems(mut self) -> (Vec<SettingProblem>, Vec<SettingProblem>) {
         let position = |name: &str| SETTINGS.iter().position(|setting| setting.name() == name);
         self.problems.sort_by_key(|problem| position(problem.setting));
 
-        if let Some(key) = key {
-            for problem in &mut self.problems {
-                problem.reason = key.mask_text(std::mem::take(&mut problem.reason));
-            }
-        }
-
-        self.problems
+        (self.problems, self.limited_problems)
     }
 
     fn add_problem(&mut self, setting: &Setting, reason: impl Into<String>) {
         let origin = self.values.origin(setting).map_or("not set".to_owned(), |origin| origin.to_string());
-        self.problems.push(SettingProblem { setting: setting.name(), origin, reason: reason.into() });
+        let reason = self.key.iter().fold(reason.into(), |reason, key| key.mask_text(reason));
+        self.problems.push(SettingProblem { setting: setting.name(), origin, reason });
     }
+}
+
+/// Returns the reason of a problem with the value that it is about, unless the reason quotes the value or the value may
+/// be secret.
+fn quoting(setting: &Setting, value: &str, reason: String) -> String {
+    // A user name in an address may be a key, and the file of the key may be the key itself.
+    let is_secret = setting.flag.is_empty()
+        || setting.name() == API_KEY_FILE.name()
+        || value.contains('@')
+        || may_be_key(value);
+    if is_secret || value.is_empty() || reason.contains('`') {
+        return reason;
+    }
+    format!("{reason}; it is `{}`", shorten_line(value, MAX_QUOTED_CHARS))
+}
+
+/// Returns whether a value may be an API key that was given as the value of another setting: one long word.
+fn may_be_key(value: &str) -> bool {
+    let is_word = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+    is_word && value.len() >= MIN_SECRET_LENGTH
 }

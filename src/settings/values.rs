@@ -1,10 +1,17 @@
 //! The values of the settings as text, with their origins.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, ffi::OsString, fmt};
 
 use clap::ArgMatches;
 
-use super::{definitions::SETTINGS, setting::Setting};
+use super::{
+    definitions::{FILES_ROOT, READ_ONLY, SETTINGS},
+    setting::Setting,
+};
+
+/// Settings that restrict what the tools may do. An empty value is unusable: without the restriction, the tools could do
+/// more than intended.
+const RESTRICTING: [&str; 2] = [FILES_ROOT.name(), READ_ONLY.name()];
 
 /// Values of the settings by name, not parsed yet.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +22,8 @@ pub(super) struct Values(BTreeMap<&'static str, SourcedText>);
 pub(super) struct SourcedText {
     text: String,
     origin: Origin,
+    /// Why the text cannot be used, whatever the setting is.
+    problem: Option<&'static str>,
 }
 
 /// Origin of a value.
@@ -30,19 +39,17 @@ pub(super) enum Origin {
 
 impl Values {
     /// Returns the values of the flags in `matches`, and for the other settings the values that `variable` returns.
-    /// An empty value counts as not set.
-    pub(super) fn from_sources(matches: &ArgMatches, variable: impl Fn(&str) -> Option<String>) -> Self {
+    pub(super) fn from_sources(matches: &ArgMatches, variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let mut values = Self::default();
         for setting in SETTINGS {
-            let from_flag = || Some((flag_text(setting, matches)?, Origin::Flag(setting.flag)));
-            let from_variable = || Some((variable(setting.variable)?, Origin::Variable(setting.variable)));
-            // Hosts pass variables that are not filled in as empty texts.
-            let is_filled = |(text, _): &(String, Origin)| !text.trim().is_empty();
+            let from_flag = || {
+                let value = SourcedText::new(flag_text(setting, matches)?, Origin::Flag(setting.flag));
+                value.counts_for(setting).then_some(value)
+            };
+            let from_variable = || SourcedText::from_variable(setting, variable(setting.variable)?);
 
-            if let Some((text, origin)) =
-                from_flag().filter(is_filled).or_else(|| from_variable().filter(is_filled))
-            {
-                values.set(setting, text, origin);
+            if let Some(value) = from_flag().or_else(from_variable) {
+                values.0.insert(setting.name(), value);
             }
         }
 
@@ -51,7 +58,17 @@ impl Values {
 
     /// Sets the value of `setting`, in place of an earlier one.
     pub(super) fn set(&mut self, setting: &Setting, text: impl Into<String>, origin: Origin) {
-        self.0.insert(setting.name(), SourcedText { text: text.into(), origin });
+        self.0.insert(setting.name(), SourcedText::new(text.into(), origin));
+    }
+
+    /// Removes the value of `setting`.
+    pub(super) fn remove(&mut self, setting: &Setting) {
+        self.0.remove(setting.name());
+    }
+
+    /// Returns why the text of `setting` cannot be used, whatever the setting is.
+    pub(super) fn problem(&self, setting: &Setting) -> Option<&'static str> {
+        self.0.get(setting.name())?.problem
     }
 
     /// Returns whether `setting` has a value.
@@ -76,6 +93,32 @@ impl Values {
 }
 
 impl SourcedText {
+    fn new(text: String, origin: Origin) -> Self {
+        let problem = text.trim().is_empty().then_some("is empty");
+        Self { text, origin, problem }
+    }
+
+    /// Returns the value of a variable.
+    fn from_variable(setting: &Setting, value: OsString) -> Option<Self> {
+        let origin = Origin::Variable(setting.variable);
+        let value = match value.into_string() {
+            Ok(text) => Self::new(text, origin),
+            Err(value) => Self {
+                text: value.to_string_lossy().into_owned(),
+                origin,
+                problem: Some("is not valid UTF-8"),
+            },
+        };
+
+        value.counts_for(setting).then_some(value)
+    }
+
+    /// Returns whether the text is a value of `setting`. Hosts pass variables that are not filled in as empty texts, so
+    /// that an empty text counts as not set, except for a setting that restricts the tools.
+    fn counts_for(&self, setting: &Setting) -> bool {
+        !self.text().is_empty() || RESTRICTING.contains(&setting.name())
+    }
+
     fn text(&self) -> &str {
         self.text.trim()
     }

@@ -1,30 +1,133 @@
-//! Hidden characters: a person cannot see them, but a model reads them. People write titles and reports of bugs, and
-//! models read them, so that hidden text could carry instructions that no person notices.
+//! Characters that a person cannot see and a model or a terminal reads. Titles and reports of bugs are written by people
+//! and read by models, so that hidden text could carry instructions that no person notices.
+
+use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// Removes the hidden characters from every string in `value`. Names of fields are not changed.
+use super::joining::{is_joining, needs_selector};
+use crate::fields::Fields;
+
+/// Character that takes the place of one that cannot be shown (U+FFFD).
+pub const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
+
+/// Returns `text` without hidden characters.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    // Nearly every text is plain, and needs no copy then.
+    if !text.chars().any(is_suspect) {
+        return Cow::Borrowed(text);
+    }
+
+    let characters: Vec<char> = text.chars().collect();
+    let mut kept = String::with_capacity(text.len());
+    for (index, character) in characters.iter().enumerate() {
+        let next = characters.get(index + 1).copied();
+        if !is_hidden_between(kept.chars().next_back(), *character, next) {
+            kept.push(*character);
+        }
+    }
+
+    Cow::Owned(kept)
+}
+
+/// Returns whether `text` contains hidden characters.
+pub fn has_hidden(text: &str) -> bool {
+    visible(text).len() != text.len()
+}
+
+/// Removes the hidden characters from every string and every field name in `value`.
+///
+/// Identifiers and file names get U+FFFD in place of each hidden character instead: without it, they could be equal to
+/// the name of something else.
 pub fn remove_hidden(value: &mut Value) {
     match value {
-        Value::String(text) if text.chars().any(is_hidden) => {
-            text.retain(|character| !is_hidden(character));
-        }
+        Value::String(text) => make_visible(text),
         Value::Array(items) => items.iter_mut().for_each(remove_hidden),
-        Value::Object(fields) => fields.values_mut().for_each(remove_hidden),
+        Value::Object(fields) => {
+            if fields.keys().any(|name| has_hidden(name)) {
+                *fields = with_visible_names(std::mem::take(fields));
+            }
+            for (name, value) in fields {
+                match value {
+                    Value::String(text) if is_identifier(name) => replace_hidden(text),
+                    value => remove_hidden(value),
+                }
+            }
+        }
         _ => {}
     }
 }
 
-/// Returns whether a character is invisible: control characters except line breaks and tabs, marks of the writing
-/// direction, zero-width characters, and tag characters. Joiners are not hidden, because scripts and emoji need them.
-pub fn is_hidden(character: char) -> bool {
+fn make_visible(text: &mut String) {
+    if let Cow::Owned(kept) = visible(text) {
+        *text = kept;
+    }
+}
+
+/// Replaces each hidden character by U+FFFD.
+fn replace_hidden(text: &mut String) {
+    if has_hidden(text) {
+        *text = text
+            .chars()
+            .map(|character| if is_suspect(character) { REPLACEMENT } else { character })
+            .collect();
+    }
+}
+
+/// Returns whether the field `name` identifies something that another call names.
+fn is_identifier(name: &str) -> bool {
+    matches!(name, "id" | "filename" | "file_ref" | "url") || name.ends_with("_id")
+}
+
+/// Returns the fields with visible names. A name that is then equal to another one gets U+FFFD at its end, so that no
+/// value is lost.
+fn with_visible_names(fields: Fields) -> Fields {
+    let mut renamed = Fields::new();
+    for (name, value) in fields {
+        let mut name = visible(&name).into_owned();
+        while renamed.contains_key(&name) {
+            name.push(REPLACEMENT);
+        }
+        renamed.insert(name, value);
+    }
+    renamed
+}
+
+/// Returns whether `character` is hidden after `previous`, the last visible character, and before `next`.
+fn is_hidden_between(previous: Option<char>, character: char, next: Option<char>) -> bool {
+    match character {
+        // Zero-width joiners connect the parts of an emoji and the letters of some scripts.
+        '\u{200C}' | '\u{200D}' => !(previous.is_some_and(is_joining) && next.is_some_and(is_joining)),
+        // These selectors choose between the black and the coloured form of a character.
+        '\u{FE0E}' | '\u{FE0F}' => !previous.is_some_and(|previous| needs_selector(previous, next)),
+        character => is_suspect(character),
+    }
+}
+
+/// Returns whether a character is hidden in most places: control characters except line breaks and tabs, marks of the
+/// writing direction, characters without width or ink, variation selectors, and tag characters, which are an invisible
+/// copy of ASCII.
+fn is_suspect(character: char) -> bool {
     let is_white_space = matches!(character, '\n' | '\r' | '\t');
     let is_direction_mark = matches!(character, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
-    let is_zero_width = matches!(character, '\u{00AD}' | '\u{180E}' | '\u{200B}' | '\u{2060}'..='\u{2064}' | '\u{206A}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}');
-    // Tag characters are an invisible copy of ASCII.
-    let is_tag = matches!(character, '\u{E0000}'..='\u{E007F}');
+    let has_no_width = matches!(character, '\u{00AD}' | '\u{034F}' | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200D}' | '\u{2060}'..='\u{2065}' | '\u{206A}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF0}'..='\u{FFFB}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}');
+    let has_no_ink = matches!(
+        character,
+        '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{2800}' | '\u{3164}' | '\u{FFA0}'
+    );
+    let is_selector = matches!(character, '\u{FE00}'..='\u{FE0F}');
+    // Tag characters, and the supplementary variation selectors.
+    let is_tag = matches!(character, '\u{E0000}'..='\u{E0FFF}');
+    // Line and paragraph separators break lines where a reader expects none.
+    let is_separator = matches!(character, '\u{2028}' | '\u{2029}');
 
-    (character.is_control() && !is_white_space) || is_direction_mark || is_zero_width || is_tag
+    (character.is_control() && !is_white_space)
+        || is_direction_mark
+        || has_no_width
+        || has_no_ink
+        || is_selector
+        || is_tag
+        || is_separator
 }
 
 #[cfg(test)]
@@ -34,15 +137,47 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hidden_characters_are_removed_at_every_depth() {
+    fn hidden_characters_are_removed_and_the_needed_ones_stay() {
+        for (text, expected) in [
+            ("a\u{200B}b\u{202E}c\u{E0041}d\u{7}\u{1b}[31me", "abcd[31me"),
+            ("a\u{34F}b\u{115F}c\u{3164}d\u{2800}e\u{FE0F}f\u{E0100}g\u{2028}h", "abcdefgh"),
+            ("two\nlines\tand a \u{200D} joiner", "two\nlines\tand a  joiner"),
+            (
+                "\u{1F469}\u{200D}\u{1F680} \u{2764}\u{FE0F}\u{200D}\u{1F525}",
+                "\u{1F469}\u{200D}\u{1F680} \u{2764}\u{FE0F}\u{200D}\u{1F525}",
+            ),
+            ("1\u{FE0F}\u{20E3} and 1\u{FE0F}2", "1\u{FE0F}\u{20E3} and 12"),
+            (
+                "\u{645}\u{6CC}\u{200C}\u{62E}\u{648}\u{627}\u{647}\u{645}",
+                "\u{645}\u{6CC}\u{200C}\u{62E}\u{648}\u{627}\u{647}\u{645}",
+            ),
+            ("\u{915}\u{94D}\u{200D}\u{937}", "\u{915}\u{94D}\u{200D}\u{937}"),
+            ("svc\u{200D}_abc", "svc_abc"),
+        ] {
+            assert_eq!(visible(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn hidden_characters_are_removed_at_every_depth_and_from_names() {
         for (value, expected) in [
-            (json!("a\u{200B}b\u{202E}c\u{E0041}d\u{0007}"), json!("abcd")),
-            (json!("two\nlines\tand a \u{200D} joiner"), json!("two\nlines\tand a \u{200D} joiner")),
             (json!([{"title": "x\u{FEFF}", "count": 1}]), json!([{"title": "x", "count": 1}])),
+            (json!({"na\u{200B}me": {"a\u{7}": 1}}), json!({"name": {"a": 1}})),
+            (
+                json!({"a": 1, "a\u{200B}": 2, "\u{200B}a": 3}),
+                json!({"a": 1, "a\u{FFFD}": 2, "a\u{FFFD}\u{FFFD}": 3}),
+            ),
         ] {
             let mut cleaned = value.clone();
             remove_hidden(&mut cleaned);
             assert_eq!(cleaned, expected, "{value}");
         }
+    }
+
+    #[test]
+    fn an_identifier_does_not_become_that_of_something_else() {
+        let mut value = json!({"filename": "a\u{200B}.log", "run_id": "r\u{7}", "name": "n\u{7}"});
+        remove_hidden(&mut value);
+        assert_eq!(value, json!({"filename": "a\u{FFFD}.log", "run_id": "r\u{FFFD}", "name": "n"}));
     }
 }

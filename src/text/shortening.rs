@@ -1,6 +1,6 @@
 //! Shortening of text.
 
-use super::is_hidden;
+use super::visible;
 
 /// Maximum length of a name in a message, in characters. Callers may send names of any length.
 const MAX_NAME_CHARACTERS: usize = 80;
@@ -8,13 +8,17 @@ const MAX_NAME_CHARACTERS: usize = 80;
 /// Returns `text` without hidden characters, in one line of at most `max_characters` characters. A text that was cut
 /// ends in `…`.
 pub fn shorten_line(text: &str, max_characters: usize) -> String {
-    let visible: String = text.chars().filter(|character| !is_hidden(*character)).collect();
-    let line = visible.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = single_line(text);
     if line.chars().count() <= max_characters {
         return line;
     }
 
     line.chars().take(max_characters.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// Returns `text` without hidden characters in one line, with one space between words.
+pub fn single_line(text: &str) -> String {
+    visible(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the first 80 characters of a name.

@@ -7,6 +7,7 @@ mod duplicate_guard;
 mod exporting;
 mod knowledge;
 mod live;
+mod long_answers;
 mod minions;
 mod refusals;
 mod replies;

@@ -10,11 +10,15 @@ use crate::support::{binary::run_binary, service::Service};
 
 #[cfg(unix)]
 mod ci_scripts;
+#[cfg(target_os = "linux")]
+mod closed_streams;
 mod doctor;
+mod logs;
 #[cfg(target_os = "linux")]
 mod output_files;
 mod read_only;
 mod readme;
+mod sandbox;
 
 /// Runs `tas-mcp call` with this service. Returns the exit code, the printed result and the error.
 async fn call(service: &Service, arguments: &[&str], input: &[&str]) -> (Option<i32>, Value, Value) {

@@ -57,6 +57,21 @@ fn sibling_modules_do_not_import_each_other_in_a_cycle() {
     assert!(cycles.is_empty(), "{cycles:#?}");
 }
 
+/// A program that is started could run what files beside an upload tell it to, with the variables of this process.
+#[test]
+fn only_the_demo_starts_a_program() {
+    let starts_a_program = |text: &str| {
+        text.split("process::").skip(1).any(|path| {
+            let end: &[char] = if path.starts_with('{') { &['}'] } else { &[',', ';', '('] };
+            path.split(end).next().is_some_and(|items| items.contains("Command"))
+        })
+    };
+    let files = source::files().into_iter().filter(|(_, text)| starts_a_program(text));
+    let modules: Vec<_> = files.map(|(module, _)| module.join("::")).collect();
+
+    assert_eq!(modules, ["demo::client"]);
+}
+
 /// Returns the modules that remain when modules without remaining imports are removed again and again: those of a cycle,
 /// and those that import them.
 fn cycle(graph: &Siblings) -> Option<BTreeSet<String>> {

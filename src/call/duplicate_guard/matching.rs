@@ -6,10 +6,14 @@ use crate::{client::ApiKey, fields::Fields, service::operation::FieldMatch, text
 
 /// Returns the arguments as records show them: replies contain neither hidden characters nor the key.
 pub(in crate::call) fn as_recorded(arguments: &Fields, key: &ApiKey) -> Fields {
-    let mut recorded = arguments.clone();
-    recorded.values_mut().for_each(text::remove_hidden);
-    key.mask_fields(&mut recorded);
-    recorded
+    let mut recorded = Value::Object(arguments.clone());
+    text::remove_hidden(&mut recorded);
+    key.mask_value(&mut recorded);
+
+    match recorded {
+        Value::Object(fields) => fields,
+        _ => Fields::new(),
+    }
 }
 
 /// Returns whether no field of the record contradicts the arguments. A field that the record lacks, and an argument that

@@ -56,6 +56,10 @@ impl ConfiguredGateway {
     }
 
     pub(super) fn reply_limits(&self) -> ReplyLimits<'_> {
-        ReplyLimits { tmsys_name: &self.tmsys_name, max_reply_chars: self.max_reply_chars }
+        ReplyLimits {
+            tmsys_name: &self.tmsys_name,
+            max_reply_chars: self.max_reply_chars,
+            address_policy: self.client.address_policy(),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The steps of one call: check, resolve the project, send the request, make the reply.
 
+use indexmap::IndexSet;
 use serde_json::Value;
 
 use super::{checking::CheckedCall, configured::ConfiguredGateway, handle::Gateway};
@@ -8,10 +9,10 @@ use crate::{
         common_arguments::{CommonArguments, ToolArguments},
         context::CallContext,
         operation_request::OperationRequest,
-        reply::{self, FieldSelection, Reply},
+        reply::{self, FieldSelection, MAX_INLINE_BYTES, Reply, ReplyLimits},
         scope::owned_ids,
     },
-    client::HttpResponse,
+    client::{ApiKey, HttpResponse},
     clock::Clock,
     failure::Failure,
     fields::Fields,
@@ -105,21 +106,57 @@ impl ConfiguredGateway {
             answer = context.send_successfully(&request, project.as_deref()).await?;
         }
 
-        let mut reply = Reply::new(&request, &answer, &context.key, &self.reply_limits())?;
+        let takes_pages = request.entry.takes_pages();
+        let conversion = Conversion { request, answer, key: context.key.clone(), selection };
+        let (mut reply, found_ids) = self.convert(conversion).await?;
         if let Some(project) = &project {
             // The project has answered for these ids, so that it owns them.
             self.scope.remember_owner(project, ids);
-            self.scope.remember_owner(project, reply.fields().map(owned_ids).unwrap_or_default());
+            self.scope.remember_owner(project, found_ids);
         }
 
-        if let Some(selection) = selection {
-            reply.select(selection);
-        }
-
-        if request.entry.takes_pages() {
+        if takes_pages {
             reply.add_next_page();
         }
 
         Ok(reply.with_decoded_pictures(context.deadline).await.with_project(project))
+    }
+
+    /// Converts an answer into a reply and the ids in it. A long answer is converted on another thread, because this one
+    /// serves the other calls.
+    async fn convert(&self, conversion: Conversion) -> Result<(Reply, IndexSet<ResultId>), Failure> {
+        let limits = self.reply_limits();
+        if conversion.answer.body.len() <= MAX_INLINE_BYTES {
+            return conversion.run(&limits);
+        }
+
+        let tmsys_name = self.tmsys_name.clone();
+        let (max_reply_chars, address_policy) = (limits.max_reply_chars, limits.address_policy);
+        let thread = tokio::task::spawn_blocking(move || {
+            conversion.run(&ReplyLimits { tmsys_name: &tmsys_name, max_reply_chars, address_policy })
+        });
+
+        thread.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+    }
+}
+
+/// What is needed to convert an answer into a reply.
+struct Conversion {
+    request: OperationRequest,
+    answer: HttpResponse,
+    key: ApiKey,
+    selection: Option<FieldSelection>,
+}
+
+impl Conversion {
+    fn run(self, limits: &ReplyLimits<'_>) -> Result<(Reply, IndexSet<ResultId>), Failure> {
+        let mut reply = Reply::new(&self.request, &self.answer, &self.key, limits)?;
+        // The selection may leave the ids out.
+        let ids = reply.fields().map(owned_ids).unwrap_or_default();
+        if let Some(selection) = self.selection {
+            reply.select(selection);
+        }
+
+        Ok((reply, ids))
     }
 }

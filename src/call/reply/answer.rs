@@ -13,12 +13,12 @@ use super::{
 };
 use crate::{
     call::operation_request::OperationRequest,
-    client::{ApiKey, HttpResponse, ServiceHost},
+    client::{AddressPolicy, ApiKey, HttpResponse, ServiceHost, parse_json},
     failure::{Code, Failure, quote},
     fields::Fields,
     picture::Picture,
     service::{catalog::OperationEntry, operation::ResponseKind},
-    text::remove_hidden,
+    text::{remove_hidden, visible},
 };
 
 /// Returns whether an answer is the success that the operation specifies.
@@ -31,6 +31,9 @@ pub fn is_success(entry: &OperationEntry, answer: &HttpResponse) -> bool {
     }
 }
 
+/// Longest answer that is converted and cut on the thread that serves the calls, in bytes.
+pub const MAX_INLINE_BYTES: usize = 64 * 1024;
+
 /// Settings that affect replies.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplyLimits<'a> {
@@ -38,6 +41,8 @@ pub struct ReplyLimits<'a> {
     pub tmsys_name: &'a str,
     /// Longest reply, in characters.
     pub max_reply_chars: usize,
+    /// Which addresses that the service names may be passed on.
+    pub address_policy: AddressPolicy,
 }
 
 /// The JSON object of the service with the field names of the specification, and its pictures beside it.
@@ -48,6 +53,8 @@ pub struct Reply {
     /// Pictures that are not decoded yet.
     extracted: Vec<ExtractedPicture>,
     project: Option<String>,
+    /// Length of the answer that the reply was made of, in bytes; 0 for other replies.
+    answer_length: usize,
 }
 
 impl Reply {
@@ -66,10 +73,9 @@ impl Reply {
 
         let mut extracted = Vec::new();
         let mut value = match entry.request.response_kind {
-            ResponseKind::Json => serde_json::from_slice(&answer.body)
-                .map_err(|error| bad_response(&format!("is not JSON ({error})")))?,
+            ResponseKind::Json => parse_json(&answer.body).map_err(|reason| bad_response(&reason))?,
             ResponseKind::Status => object_or_empty(answer),
-            ResponseKind::Redirect => redirect::result(answer)
+            ResponseKind::Redirect => redirect::result(answer, limits.address_policy)
                 .ok_or_else(|| bad_response("names no https address in `Location`"))?,
             ResponseKind::File => {
                 let (value, picture) = file::result(answer, &request.arguments, limits.max_reply_chars)?;
@@ -96,7 +102,8 @@ impl Reply {
             return Err(bad_response(&missing));
         }
 
-        Ok(Self { value, pictures: Vec::new(), extracted, project: None })
+        let answer_length = answer.body.len();
+        Ok(Self { value, pictures: Vec::new(), extracted, project: None, answer_length })
     }
 
     /// Decodes the pictures that can be delivered by `deadline`.
@@ -109,7 +116,7 @@ impl Reply {
 
     /// Creates a reply that is not an answer of the service.
     pub fn from_value(value: Value) -> Self {
-        Self { value, pictures: Vec::new(), extracted: Vec::new(), project: None }
+        Self { value, pictures: Vec::new(), extracted: Vec::new(), project: None, answer_length: 0 }
     }
 
     /// Sets the project that the call went to.
@@ -137,10 +144,19 @@ impl Reply {
 
     /// Returns the reply and its compact JSON, cut to at most `max_chars` characters. The field `truncated` of a cut
     /// reply says what is missing and how to get it.
-    pub fn into_limited(mut self, max_chars: usize, source: ReplySource<'_>) -> (Value, String) {
-        let text = self.value.to_string();
-        // Counting characters is slow. There are never more of them than bytes.
-        if text.len() <= max_chars || text.chars().count() <= max_chars {
+    pub async fn into_limited(self, max_chars: usize, source: ReplySource) -> (Value, String) {
+        if self.answer_length <= MAX_INLINE_BYTES {
+            return self.cut(max_chars, source);
+        }
+
+        // This thread serves the other calls. Even to drop what was cut takes long.
+        let thread = tokio::task::spawn_blocking(move || self.cut(max_chars, source));
+        thread.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+    }
+
+    fn cut(mut self, max_chars: usize, source: ReplySource) -> (Value, String) {
+        if length_limit::fits(&self.value, max_chars) {
+            let text = self.value.to_string();
             return (self.value, text);
         }
 
@@ -176,7 +192,7 @@ impl Reply {
 
 /// Returns the body if it is an object, otherwise an empty object: the status alone is the answer.
 fn object_or_empty(answer: &HttpResponse) -> Value {
-    let body = serde_json::from_slice(&answer.body).ok().filter(Value::is_object);
+    let body = parse_json(&answer.body).ok().filter(Value::is_object);
     body.unwrap_or_else(|| Value::Object(Fields::new()))
 }
 
@@ -222,9 +238,12 @@ fn bad_response(entry: &OperationEntry, answer: &HttpResponse, key: &ApiKey, rea
         )),
     };
 
-    let text = key.mask_text(String::from_utf8_lossy(&answer.body).into_owned());
+    // The key is masked before the text is cut, which could leave a part of the key.
+    let start = answer.body.get(..MAX_INLINE_BYTES).unwrap_or(&answer.body);
+    let text = visible(&String::from_utf8_lossy(start)).into_owned();
+    let text = quote(&key.mask_text(text));
 
-    if text.is_empty() { failure } else { failure.detail("service_error", quote(&text)) }
+    if text.is_empty() { failure } else { failure.detail("service_error", text) }
 }
 
 #[cfg(test)]

@@ -13,9 +13,9 @@ use self::{
     content_kind::ContentKind,
     failures::unusable_answer,
     requested_part::RequestedPart,
-    text::{TextPart, fitting_length, text_json_length},
+    text::{TextPart, fitting_length},
 };
-use super::pictures::ExtractedPicture;
+use super::{json_length::text_length, pictures::ExtractedPicture};
 use crate::{
     client::{HttpResponse, MAX_RESPONSE_BYTES},
     failure::Failure,
@@ -136,7 +136,7 @@ fn text_reply(
     text: &TextPart<'_>,
     max_chars: usize,
 ) -> Value {
-    let max_text_chars = max_chars.saturating_sub(RESERVED_CHARS + text_json_length(part.filename));
+    let max_text_chars = max_chars.saturating_sub(RESERVED_CHARS + text_length(part.filename));
     let length = fitting_length(text.text, part.length, max_text_chars);
     let shown = text.text.get(..length).unwrap_or_default();
     let offset = part.offset + text.skipped as u64;

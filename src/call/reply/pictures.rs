@@ -8,7 +8,7 @@ use base64::{
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
-use tokio::{task::spawn_blocking, time::Instant};
+use tokio::{sync::Semaphore, task::spawn_blocking, time::Instant};
 
 use crate::{
     fields::Fields,
@@ -18,6 +18,9 @@ use crate::{
 
 /// Largest number of pictures in one reply. A run has few players, and a picture costs a model as much as a long text.
 const MAX_PICTURES: usize = 16;
+
+/// Permits the calls of this process to decode one picture at a time, because each needs much memory.
+static DECODER: Semaphore = Semaphore::const_new(1);
 
 /// Standard Base64, with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -140,8 +143,17 @@ pub(super) async fn decode_all(
 
 /// Decodes a picture, or returns why it cannot be delivered.
 async fn decode(extracted: ExtractedPicture, deadline: Instant) -> Result<Picture, String> {
-    // Decoding needs a thread of its own: it keeps the processor busy, and a decoder that panics must not end the call.
-    let decoding = spawn_blocking(move || decode_blocking(&extracted));
+    let decoding = async {
+        // The permit stays with the thread, which continues after the deadline.
+        let permit = DECODER.acquire().await;
+        // Decoding needs a thread of its own: it keeps the processor busy, and a decoder that panics must not end the call.
+        spawn_blocking(move || {
+            let _permit = permit;
+            decode_blocking(&extracted)
+        })
+        .await
+    };
+
     match tokio::time::timeout_at(deadline, decoding).await {
         Ok(Ok(decoded)) => decoded,
         Ok(Err(_)) => Err("it could not be decoded".to_owned()),

@@ -6,15 +6,15 @@ use jiff::{SignedDuration, Timestamp, fmt::strtime};
 use reqwest::Url;
 use serde_json::{Value, json};
 
-use crate::client::{HttpResponse, is_safe};
+use crate::client::{AddressPolicy, HttpResponse};
 
 /// Validity of a download address that does not state its own (specification, GET minions/download).
 const DEFAULT_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Returns the fields of [`Installer`](crate::service::api::minions::Installer); `None` if the redirect has no address,
-/// or an address from which nothing should be downloaded.
-pub(super) fn result(answer: &HttpResponse) -> Option<Value> {
-    let location = Url::parse(answer.location.as_deref()?).ok().filter(is_safe)?;
+/// or one from which nothing should be downloaded.
+pub(super) fn result(answer: &HttpResponse, policy: AddressPolicy) -> Option<Value> {
+    let location = policy.parse(answer.location.as_deref()?).ok()?;
     let expiry = stated_expiry(&location).or_else(|| Timestamp::now().checked_add(DEFAULT_VALIDITY).ok())?;
     let expiry = expiry.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     Some(json!({"download_url": location.as_str(), "expires_at": expiry}))

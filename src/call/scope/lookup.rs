@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     call::{context::CallContext, operation_request::OperationRequest},
-    client::HttpResponse,
+    client::{HttpResponse, parse_json},
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -146,7 +146,7 @@ impl OwnerLookup<'_> {
             return Err(self.context.answer_failure(&request, &answer));
         }
 
-        let page: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let page = parse_json(&answer.body).unwrap_or_default();
 
         Ok(page.pointer("/data/0/project_id").and_then(Value::as_str).map(str::to_owned))
     }
@@ -300,7 +300,7 @@ impl OwnerLookup<'_> {
 
 /// Returns the fields of an answer; `None` if the answer is not a JSON object.
 fn parse_record(answer: &HttpResponse) -> Option<Fields> {
-    match serde_json::from_slice(&answer.body) {
+    match parse_json(&answer.body) {
         Ok(Value::Object(record)) => Some(record),
         _ => None,
     }

@@ -8,7 +8,7 @@ use super::{
     probes::PermissionProbe,
     report::DoctorReport,
 };
-use crate::{cli::table::Table, failure::Failure, settings::SettingValue};
+use crate::{cli::table::Table, failure::Failure, settings::SettingValue, text::single_line};
 
 /// Note about the permissions that only writing operations require.
 const UNCHECKED_PERMISSIONS: &str =
@@ -31,7 +31,7 @@ pub(super) fn render(report: &DoctorReport) -> String {
     ];
 
     if let Some(problem) = &report.problem {
-        sections.push(format!("unusable: {problem}\n"));
+        sections.push(format!("unusable: {}\n", single_line(&problem.message)));
         return sections.join("\n");
     }
 
@@ -102,6 +102,6 @@ fn clock_message(host: &HostCheck) -> String {
 }
 
 fn failure_message(failure: &Failure) -> String {
-    let hint = failure.hint.as_ref().map(|hint| format!("  {hint}\n")).unwrap_or_default();
-    format!("{failure}\n{hint}")
+    let hint = failure.hint.as_ref().map(|hint| format!("  {}\n", single_line(hint))).unwrap_or_default();
+    format!("{}\n{hint}", single_line(&failure.message))
 }

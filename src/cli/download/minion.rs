@@ -8,8 +8,11 @@ use serde_json::Value;
 use super::flags::{OVERWRITE, destination, overwrite_flag, to_flag};
 use crate::{
     cli::{
-        command_error::CommandError, download_progress_bar::DownloadProgressBar, exit_status::ExitStatus,
-        output::print_json_or_table, table::Table,
+        command_error::CommandError,
+        download_progress_bar::DownloadProgressBar,
+        exit_status::ExitStatus,
+        output::{print_json_or_table, status_after_output},
+        table::Table,
     },
     failure::Failure,
     service::api::minions::MinionPlatform,
@@ -60,9 +63,9 @@ pub(super) async fn run(
     progress.clear();
 
     let installer = outcome.map_err(CommandError::AfterRequests)?;
-    print_json_or_table(&installer, &table(&installer))?;
+    let printed = print_json_or_table(&installer, &table(&installer));
 
-    Ok(ExitStatus::Success)
+    Ok(status_after_output(ExitStatus::Success, printed))
 }
 
 fn parse_platform(name: &str) -> Result<MinionPlatform, Failure> {

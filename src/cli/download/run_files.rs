@@ -7,8 +7,11 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use super::flags::{OVERWRITE, destination, overwrite_flag, to_flag};
 use crate::{
     cli::{
-        command_error::CommandError, download_progress_bar::DownloadProgressBar, exit_status::ExitStatus,
-        output::print_json_or_table, table::Table,
+        command_error::CommandError,
+        download_progress_bar::DownloadProgressBar,
+        exit_status::ExitStatus,
+        output::{print_json_or_table, status_after_output},
+        table::Table,
     },
     tools::{
         caller::CallerContext,
@@ -60,9 +63,9 @@ pub(super) async fn run(
     progress.clear();
 
     let report = outcome.map_err(CommandError::AfterRequests)?;
-    print_json_or_table(&report, &table(&report))?;
+    let printed = print_json_or_table(&report, &table(&report));
 
-    Ok(exit_status(&report))
+    Ok(status_after_output(exit_status(&report), printed))
 }
 
 fn table(report: &DownloadReport) -> Table {

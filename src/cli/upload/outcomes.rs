@@ -6,7 +6,7 @@ use crate::{
     cli::{
         exit_status::ExitStatus,
         failure_output::{print_failure, print_failure_after_requests},
-        output::{print_line, print_text, prints_json},
+        output::{print_line, print_text, prints_json, status_after_output},
         table::Table,
     },
     failure::Failure,
@@ -60,14 +60,13 @@ impl Outcomes {
     }
 
     /// Prints the table on a terminal, and returns the exit status.
-    pub(super) fn finish(self) -> anyhow::Result<ExitStatus> {
-        // Standard output that was closed during the uploads becomes an error only now, after all of them have
-        // ended.
-        self.printed?;
-        if !self.prints_json && !self.table.is_empty() {
-            print_text(&self.table)?;
+    pub(super) fn finish(self) -> ExitStatus {
+        let status = status_after_output(self.status, self.printed);
+        if self.prints_json || self.table.is_empty() {
+            return status;
         }
-        Ok(self.status)
+
+        status_after_output(status, print_text(&self.table))
     }
 }
 

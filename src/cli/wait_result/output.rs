@@ -8,16 +8,15 @@ use super::{junit_document, result::WaitResult, verdict_table};
 use crate::{
     call::gateway::Gateway,
     cli::{
-        command_error::CommandError,
         exit_status::ExitStatus,
         failure_output::print_failure,
-        output::{print_line, print_text, prints_json},
+        output::{print_line, print_text, prints_json, status_after_output},
         output_file::OutputFile,
     },
 };
 
 impl WaitResult {
-    /// Prints the verdicts and writes the JUnit file. Returns the exit status that the verdicts determine. A file that
+    /// Prints the verdicts and writes the JUnit file. Returns the exit status that the verdicts determine. An output that
     /// cannot be written replaces only the status of success.
     pub(in crate::cli) async fn output(
         self,
@@ -25,21 +24,21 @@ impl WaitResult {
         project: Option<&str>,
         junit: Option<OutputFile>,
         raw: bool,
-    ) -> Result<ExitStatus, CommandError> {
+    ) -> ExitStatus {
         let printed = self.print(raw);
-        let written = match junit {
-            Some(file) => file.write(&junit_document::build(&self, gateway, project).await?),
-            None => Ok(()),
-        };
-        // The file is written even if standard output is closed.
-        printed?;
+        let status = status_after_output(self.exit_status(), printed);
 
-        let status = self.exit_status();
-        match written {
-            Ok(()) => Ok(status),
+        // The file is written even if standard output is closed.
+        let Some(file) = junit else { return status };
+        let document = match junit_document::build(&self, gateway, project).await {
+            Ok(document) => document,
+            Err(error) => return status_after_output(status, Err(error)),
+        };
+        match file.write(&document) {
+            Ok(()) => status,
             Err(failure) => {
                 print_failure(&failure);
-                Ok(if status == ExitStatus::Success { ExitStatus::Rejected } else { status })
+                if status == ExitStatus::Success { ExitStatus::Rejected } else { status }
             }
         }
     }
@@ -54,9 +53,10 @@ impl WaitResult {
         if let (Some(started), Value::Object(fields)) = (&self.started, &mut value) {
             fields.insert("started".to_owned(), started.clone());
         }
-        print_line(value)?;
+        let printed = print_line(value);
 
         // The log of a CI job usually contains only standard error, so the table is printed there.
-        write!(anstream::stderr(), "{table}")
+        let logged = write!(anstream::stderr(), "{table}");
+        printed.and(logged)
     }
 }

@@ -1,7 +1,12 @@
 //! Asks the person and checks the answer.
 
-use std::time::Duration;
+use std::{
+    num::NonZeroUsize,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
+use lru::LruCache;
 use rmcp::{
     RoleServer,
     model::{
@@ -11,12 +16,16 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::json;
+use uuid::Uuid;
 
 use super::{
     answer::ConfirmationOutcome,
     error::{ANSWER_LIMIT, ConfirmationError},
 };
 use crate::{failure::Failure, mcp::revision::is_stateless, service::tool::CONFIRM};
+
+/// Largest number of questions that wait for an answer. The answer to a question that was dropped does not count.
+const MAX_PENDING: NonZeroUsize = NonZeroUsize::new(1_000).expect("not zero");
 
 /// What a host adds when it repeats a call after `input_required`.
 #[derive(Debug, Default)]
@@ -30,6 +39,8 @@ pub(in crate::mcp) struct RetriedCall {
 pub(in crate::mcp) struct Confirmer {
     /// Seals the request state; `None` if the system provides no random key.
     codec: Option<RequestStateCodec>,
+    /// Questions without an answer. Each answer counts once.
+    pending: Mutex<LruCache<String, ()>>,
 }
 
 impl Confirmer {
@@ -37,7 +48,9 @@ impl Confirmer {
     pub(in crate::mcp) fn new() -> Self {
         let mut key = [0; 32];
         let random = rustls::crypto::ring::default_provider().secure_random.fill(&mut key);
-        Self { codec: random.ok().and_then(|()| RequestStateCodec::try_new(key.to_vec()).ok()) }
+        let codec = random.ok().and_then(|()| RequestStateCodec::try_new(key.to_vec()).ok());
+
+        Self { codec, pending: Mutex::new(LruCache::new(MAX_PENDING)) }
     }
 
     /// Asks whether the call that was refused with `required` is to be made. `call` is the tool and its arguments as
@@ -72,7 +85,8 @@ impl Confirmer {
         }
     }
 
-    /// Returns the response that makes the host ask. Its sealed state holds the time and is bound to `call`.
+    /// Returns the response that makes the host ask. Its sealed state holds the time and the id of the question, and is
+    /// bound to `call`.
     fn require_input(
         &self,
         call: &str,
@@ -80,7 +94,9 @@ impl Confirmer {
         now: Duration,
     ) -> Option<InputRequiredResult> {
         let options = SealOptions::new().associated_data(call.as_bytes());
-        let state = self.codec.as_ref()?.seal_json_with(&json!(now.as_secs()), &options).ok()?;
+        let id = Uuid::now_v7().to_string();
+        let state = self.codec.as_ref()?.seal_json_with(&json!((now.as_secs(), &id)), &options).ok()?;
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner).put(id, ());
 
         let question = InputRequest::Elicitation(ElicitRequest::new(question));
         let questions = [(CONFIRM.to_owned(), question)].into_iter().collect();
@@ -88,7 +104,8 @@ impl Confirmer {
         Some(InputRequiredResult::new(Some(questions), Some(state)))
     }
 
-    /// Checks the answer to an earlier question. The answer counts only for the same call and until [`ANSWER_LIMIT`].
+    /// Checks the answer to an earlier question. The answer counts once, only for the same call, and until
+    /// [`ANSWER_LIMIT`].
     fn check_answer(
         &self,
         call: &str,
@@ -97,10 +114,13 @@ impl Confirmer {
         now: Duration,
     ) -> ConfirmationOutcome {
         let opened = self.codec.as_ref().and_then(|codec| codec.open_json_with(state, call.as_bytes()).ok());
-        let Some(asked_at) = opened.map(Duration::from_secs) else {
+        let Some((asked_at, id)): Option<(u64, String)> = opened else {
             return ConfirmationOutcome::NotConfirmed(ConfirmationError::OtherCall);
         };
-        if now.saturating_sub(asked_at) > ANSWER_LIMIT {
+        if self.pending.lock().unwrap_or_else(PoisonError::into_inner).pop(&id).is_none() {
+            return ConfirmationOutcome::NotConfirmed(ConfirmationError::AlreadyAnswered);
+        }
+        if now.saturating_sub(Duration::from_secs(asked_at)) > ANSWER_LIMIT {
             return ConfirmationOutcome::NotConfirmed(ConfirmationError::Late);
         }
 
@@ -113,7 +133,7 @@ impl Confirmer {
 }
 
 /// Returns whether the host can show a form. A host that names no mode can show forms.
-fn can_ask(context: &RequestContext<RoleServer>) -> bool {
+pub(in crate::mcp) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
     let elicitation = context.client_capabilities().and_then(|client| client.elicitation);
     elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
 }

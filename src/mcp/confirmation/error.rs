@@ -27,12 +27,13 @@ pub(in crate::mcp) enum ConfirmationError {
     Withdrawn,
     /// The answer belongs to another call.
     OtherCall,
+    /// The question was answered before.
+    AlreadyAnswered,
 }
 
 impl ConfirmationError {
     /// Returns the failure of the call. `required` is the failure that says that the call needs confirmation.
     pub(in crate::mcp) fn into_failure(self, required: Failure) -> Failure {
-        const ASK_AND_CONFIRM: &str = "ask the person, then call again with";
         const CALL_AGAIN: &str = "nothing was sent: call again to ask the person again";
 
         let failure = |code: Code, reason: &str| Failure::new(code, format!("{required}: {reason}"));
@@ -40,12 +41,10 @@ impl ConfirmationError {
         match self {
             Self::Declined => required.hint("the person did not agree; nothing was sent"),
             Self::Dismissed => required.hint("the person closed the question; nothing was sent"),
-            Self::Unanswered => required.hint(format!(
-                "the host returned no answer; nothing was sent: {ASK_AND_CONFIRM} `{CONFIRM}: true`"
+            Self::Unanswered => required.hint(format!("the host returned no answer; {CALL_AGAIN}")),
+            Self::HostFailed(message) => required.detail("host_error", failure::quote(&message)).hint(format!(
+                "the host failed to ask; nothing was sent: ask the person, then call again with `{CONFIRM}: true`"
             )),
-            Self::HostFailed(message) => required.detail("host_error", failure::quote(&message)).hint(
-                format!("the host failed to ask; nothing was sent: {ASK_AND_CONFIRM} `{CONFIRM}: true`"),
-            ),
             Self::Late => {
                 let reason = format!("no answer within {} s", ANSWER_LIMIT.as_secs());
                 failure(Code::Timeout, &reason).hint(CALL_AGAIN)
@@ -53,6 +52,9 @@ impl ConfirmationError {
             Self::Withdrawn => failure(Code::Cancelled, "the question was withdrawn").hint(CALL_AGAIN),
             Self::OtherCall => {
                 failure(Code::InvalidArguments, "`requestState` belongs to another call").hint(CALL_AGAIN)
+            }
+            Self::AlreadyAnswered => {
+                failure(Code::InvalidArguments, "`requestState` was used before").hint(CALL_AGAIN)
             }
         }
     }

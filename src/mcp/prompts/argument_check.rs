@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     call::scope::other_project_refused, failure::Failure, fields::Fields, mcp::config::McpConfig,
-    service::tool::PROJECT_ID, text::is_hidden,
+    service::tool::PROJECT_ID, text::has_hidden,
 };
 
 /// Maximum length of a value, in characters. Ids are much shorter.
@@ -115,10 +115,7 @@ fn text(value: &Value) -> Option<String> {
 }
 
 fn check_text(text: &str) -> Result<(), String> {
-    let is_invisible = |character: char| {
-        character.is_control() || is_hidden(character) || matches!(character, '\u{2028}' | '\u{2029}')
-    };
-    if text.chars().any(is_invisible) {
+    if text.contains(char::is_control) || has_hidden(text) {
         return Err("must be one line of visible characters".to_owned());
     }
 

@@ -33,9 +33,12 @@ pub(in crate::mcp) async fn read(
 
     let common = CommonArguments::in_project(Some(&record.project));
     let reply = caller.call(tool, ToolArguments::new(record.arguments, common), context).await;
-    let reply = reply.map_err(|failure| protocol_error(uri, &with_uri_hint(failure)))?;
+    let reply = reply.map_err(|failure| {
+        protocol_error(uri, &reply::limit_failure(with_uri_hint(failure), config.max_reply_chars))
+    })?;
 
-    let (_, text) = reply.into_limited(config.max_reply_chars, reply::ReplySource::Resource(tool.tool()));
+    let source = reply::ReplySource::Resource(tool.tool());
+    let (_, text) = reply.into_limited(config.max_reply_chars, source).await;
     let contents = ResourceContents::text(text, uri).with_mime_type(MIME_TYPE);
     let result = ReadResourceResult::new(vec![contents]);
 

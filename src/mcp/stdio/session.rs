@@ -29,20 +29,26 @@ where
         tokio::time::sleep(SHUTDOWN_LIMIT).await;
     };
 
-    tokio::select! {
+    let transport = StdioTransport::new(input, output, shutdown.clone());
+    let writer = transport.writer();
+
+    let outcome = tokio::select! {
         // The library waits for calls in progress, which must not delay the end of the process.
-        outcome = run_session(server, input, output) => outcome,
+        outcome = run_session(server, transport) => outcome,
         () = shutdown_limit => Ok(()),
-    }
+    };
+    // The host gets complete lines only, even if it reads late.
+    writer.finish().await;
+
+    outcome
 }
 
-async fn run_session<R, W>(server: Server, input: R, output: W) -> anyhow::Result<()>
+async fn run_session<R, W>(server: Server, transport: StdioTransport<R, W>) -> anyhow::Result<()>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let shutdown = server.shutdown_token().clone();
-    let transport = StdioTransport::new(input, output, shutdown.clone());
     let service = PanicGuard(server.clone());
 
     let session = match service.serve_with_ct(transport, shutdown).await {

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     line_buffer::{LineBuffer, MAX_LINE_BYTES, ReadLine},
+    open_requests::OpenRequests,
     writer::MessageWriter,
 };
 use crate::mcp::message::{InvalidMessage, decode};
@@ -34,6 +35,8 @@ pub(super) struct StdioTransport<R, W> {
     /// Whether the host has begun a session. Before that, only requests are passed on.
     is_session_open: bool,
     writer: MessageWriter<W>,
+    /// Ids of the requests that are not answered yet.
+    open_requests: OpenRequests,
     /// The task that answers an invalid message. The answer is not a part of the future of `receive`, because the library
     /// may drop that future while the answer is being written.
     error_answer: Option<JoinHandle<()>>,
@@ -47,9 +50,15 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioT
             buffer: LineBuffer::default(),
             is_session_open: false,
             writer: MessageWriter::new(output),
+            open_requests: OpenRequests::default(),
             error_answer: None,
             shutdown,
         }
+    }
+
+    /// Returns the writer of the messages.
+    pub(super) fn writer(&self) -> MessageWriter<W> {
+        self.writer.clone()
     }
 
     /// Reads the next line that is not empty. Returns `None` at the end of the input.
@@ -118,6 +127,7 @@ where
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Error>> + Send + 'static {
+        self.open_requests.close_answered(&message);
         let writer = self.writer.clone();
         async move { writer.write(&message).await }
     }
@@ -135,6 +145,7 @@ where
             };
 
             match message {
+                Ok(message) if !self.open_requests.open(&message) => self.answer_error(id_in_use(message)),
                 Ok(message) if self.accept(&message) => return Some(message),
                 Ok(_) => tracing::debug!("skipped a message before the start of the session"),
                 Err(invalid) => self.answer_error(*invalid),
@@ -146,6 +157,17 @@ where
         self.writer.close().await;
         Ok(())
     }
+}
+
+/// Returns the answer to a request whose id belongs to an earlier request that is not answered yet. The library would
+/// answer only one of the two.
+fn id_in_use(message: RxJsonRpcMessage<RoleServer>) -> InvalidMessage {
+    let id = match message {
+        JsonRpcMessage::Request(request) => Some(request.id),
+        _ => None,
+    };
+    let text = "an earlier request with this id is not answered yet: use a new id for each request";
+    InvalidMessage { id, error: ErrorData::invalid_request(text, None) }
 }
 
 fn line_too_long() -> InvalidMessage {

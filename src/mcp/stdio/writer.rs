@@ -3,6 +3,7 @@
 use std::{
     io::{Error, ErrorKind},
     sync::Arc,
+    time::Duration,
 };
 
 use rmcp::{RoleServer, service::TxJsonRpcMessage};
@@ -20,12 +21,15 @@ impl<W> Clone for MessageWriter<W> {
     }
 }
 
-impl<W: AsyncWrite + Send + Unpin> MessageWriter<W> {
+/// How long the end of the session waits for a line of which the host has read only a part.
+const LATE_READER_LIMIT: Duration = Duration::from_secs(10);
+
+impl<W: AsyncWrite + Send + Unpin + 'static> MessageWriter<W> {
     pub(super) fn new(output: W) -> Self {
         Self(Arc::new(Mutex::new(Some(output))))
     }
 
-    /// Writes a message and its line feed.
+    /// Writes a message and its line feed. The line is completed even if the returned future is dropped.
     ///
     /// # Errors
     /// Every error of the output, and `NotConnected` after [`Self::close`].
@@ -33,10 +37,20 @@ impl<W: AsyncWrite + Send + Unpin> MessageWriter<W> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
 
-        let mut output = self.0.lock().await;
-        let output = output.as_mut().ok_or_else(|| Error::from(ErrorKind::NotConnected))?;
-        output.write_all(&line).await?;
-        output.flush().await
+        let output = Arc::clone(&self.0);
+        let writing = tokio::spawn(async move {
+            let mut output = output.lock().await;
+            let output = output.as_mut().ok_or_else(|| Error::from(ErrorKind::NotConnected))?;
+            output.write_all(&line).await?;
+            output.flush().await
+        });
+
+        writing.await.unwrap_or_else(|stopped| Err(Error::other(stopped)))
+    }
+
+    /// Closes the output. A line that was begun is completed, if the host reads it within [`LATE_READER_LIMIT`].
+    pub(super) async fn finish(&self) {
+        drop(tokio::time::timeout(LATE_READER_LIMIT, self.close()).await);
     }
 
     /// Closes the output after the message that is being written.

@@ -121,7 +121,7 @@ impl TaskService {
         if state.result.is_none() && state.is_poll_due(clock.now(), pause) {
             let poll = poll(&self.caller, &token, &mut state, context);
             if let Some(outcome) = entry.cancellation.run_until_cancelled(poll).await.flatten() {
-                state.result = Some(self.payload(outcome));
+                state.result = Some(self.payload(outcome).await);
             }
         }
 
@@ -179,8 +179,8 @@ impl TaskService {
     }
 
     /// Returns the result of a task: the result of the call, even if the tool failed (SEP-2663).
-    fn payload(&self, outcome: Result<Reply, Failure>) -> TaskPayload {
-        let result = tool_result(outcome, self.max_reply_chars, &WAIT_FOR_COMPLETION);
+    async fn payload(&self, outcome: Result<Reply, Failure>) -> TaskPayload {
+        let result = tool_result(outcome, self.max_reply_chars, &WAIT_FOR_COMPLETION).await;
         match serde_json::to_value(result) {
             Ok(Value::Object(result)) => TaskPayload::Completed { result },
             _ => TaskPayload::Completed { result: Fields::new() },

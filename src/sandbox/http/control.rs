@@ -6,6 +6,7 @@ use axum::{
     Router,
     body::Bytes,
     extract::{Path, State},
+    middleware,
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -15,7 +16,10 @@ use serde_json::json;
 
 use crate::sandbox::{
     answers::{builds, executions},
-    http::{guide, injected_fault::InjectedFault, reply::BufferedReply, state::SandboxState},
+    http::{
+        control_access::require_local_caller, guide, injected_fault::InjectedFault, reply::BufferedReply,
+        state::SandboxState,
+    },
     model::blob_store,
 };
 
@@ -38,6 +42,7 @@ pub(super) fn router(state: &Arc<SandboxState>) -> Router {
         .method_not_allowed_fallback(|| async {
             BufferedReply::error(StatusCode::METHOD_NOT_ALLOWED, "method not allowed")
         })
+        .layer(middleware::from_fn(require_local_caller))
         .with_state(Arc::clone(state))
 }
 

@@ -11,6 +11,9 @@ pub struct DownloadOptions {
     pub backoff: Backoff,
     /// Maximum number of successive attempts without progress, including the first.
     pub attempts: u32,
+    /// Largest file that is saved if neither the list of files nor the answer states its size, in bytes. An endless answer
+    /// would fill the disk.
+    pub max_unsized_bytes: u64,
     /// Writes the bytes.
     pub disk: Arc<dyn Disk>,
 }
@@ -20,6 +23,7 @@ impl Default for DownloadOptions {
         Self {
             backoff: Backoff::new(Duration::from_millis(250), Duration::from_secs(4), 2.5),
             attempts: 5,
+            max_unsized_bytes: 1 << 30,
             disk: Arc::new(SystemDisk),
         }
     }

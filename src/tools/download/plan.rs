@@ -12,7 +12,7 @@ use super::{
 use crate::{
     call::gateway::Artifact,
     failure::{Code, Failure, quote},
-    tools::files::{FilePattern, file_error},
+    tools::files::{FilePattern, file_error, file_name},
 };
 
 /// The plan of a download.
@@ -104,7 +104,7 @@ impl DownloadPlan {
     fn add(&mut self, request: &DownloadRequest, player: &ListedPlayer, file: &ListedFile, path: String) {
         // The remote name becomes a part of an address, and the local name a part of a path.
         let problem =
-            DownloadRequest::path_problem(&file.filename).or_else(|| DownloadRequest::path_problem(&path));
+            file_name::shape_problem(&file.filename).or_else(|| DownloadRequest::path_problem(&path));
         if let Some(problem) = problem {
             let failure = file_error(&file.filename, &format!("is refused: the name {problem}"));
             return self.fail(&player.id, &file.filename, failure);

@@ -211,6 +211,12 @@ impl FileTransfer {
                 return Err(SaveError::File(self.bad_response(&problem)).into());
             }
 
+            let max = self.context.options.max_unsized_bytes;
+            if expected.is_none() && length > max {
+                let problem = format!("the service states no size and sends more than {max} bytes");
+                return Err(SaveError::File(self.bad_response(&problem)).into());
+            }
+
             let is_end = !matches!(&chunk, Ok(Some(_)));
             self.write_buffer(&mut buffer, is_end).await?;
 
@@ -268,7 +274,8 @@ impl FileTransfer {
     async fn abandon(mut self, error: SaveError) -> SaveError {
         let can_continue = match &error {
             SaveError::File(failure) => failure.facts.bytes_saved.is_some(),
-            SaveError::Disk(_) => true,
+            // Without a known size, nothing tells whether a further call can ever complete the file.
+            SaveError::Disk(_) => self.target.size.is_some() && self.resume_offset() > 0,
         };
 
         if !can_continue {
@@ -288,10 +295,15 @@ impl FileTransfer {
 
     /// Adds to `failure` how many bytes the next call can continue from.
     fn with_saved_bytes(&self, failure: Failure) -> Failure {
-        match self.partial.as_ref().map_or(0, |partial| partial.resume_from().offset) {
+        match self.resume_offset() {
             0 => failure,
             bytes => failure.bytes_saved(bytes).hint("call again to continue the download"),
         }
+    }
+
+    /// Returns the position from which another call can continue.
+    fn resume_offset(&self) -> u64 {
+        self.partial.as_ref().map_or(0, |partial| partial.resume_from().offset)
     }
 
     fn length(&self) -> u64 {

@@ -44,15 +44,16 @@ impl FilesRoot {
         self.check_inside(name, &resolved)?;
 
         let missing = absolute.strip_prefix(existing).unwrap_or(Path::new(""));
-        for component in missing.components() {
-            let segment = component.as_os_str().to_string_lossy();
-            if let Some(problem) = file_name::segment_problem(&segment) {
-                return Err(file_error(name, &format!("cannot be created: it {problem}")));
-            }
-        }
-
         let path = resolved.join(missing);
         let path = path.strip_prefix(root).unwrap_or(Path::new("")).to_owned();
+
+        // Existing directories count too: programs act on files in directories such as `.git`.
+        for component in path.components() {
+            let segment = component.as_os_str().to_string_lossy();
+            if let Some(problem) = file_name::segment_problem(&segment) {
+                return Err(file_error(name, &format!("cannot be used: it {problem}")));
+            }
+        }
 
         Ok(Destination { requested, root: Some(root.to_owned()), path })
     }

@@ -1,7 +1,7 @@
 //! File names that the service or a caller chooses. A name is used unchanged or refused. It is never changed into another
 //! name, so that two names cannot become equal.
 
-use crate::text::is_hidden;
+use crate::text::{REPLACEMENT, has_hidden};
 
 /// Longest segment in bytes. File systems allow 255, and the names of incomplete files are longer than the final names.
 const MAX_SEGMENT_BYTES: usize = 240;
@@ -21,6 +21,11 @@ const FORBIDDEN: &[char] = if cfg!(windows) { &[':', '<', '>', '"', '|', '?', '*
 /// Returns why `name`, a relative name with `/` between its segments, cannot be the name of a local file, or `None` if it
 /// can.
 pub fn path_problem(name: &str) -> Option<&'static str> {
+    shape_problem(name).or_else(|| name.split('/').find_map(effect_problem))
+}
+
+/// Returns why `name` cannot be the name of a remote file, or `None` if it can. The file may need another local name.
+pub fn shape_problem(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         return Some("is empty");
     }
@@ -31,20 +36,32 @@ pub fn path_problem(name: &str) -> Option<&'static str> {
         return Some("is absolute");
     }
 
-    name.split('/').find_map(segment_problem)
+    name.split('/').find_map(segment_shape_problem)
 }
 
 /// Returns why `segment` cannot be the name of a single file or directory, or `None` if it can.
 pub(super) fn segment_problem(segment: &str) -> Option<&'static str> {
-    let has = |is: fn(char) -> bool| segment.chars().any(is);
+    segment_shape_problem(segment).or_else(|| effect_problem(segment))
+}
 
+/// Returns why other programs could act on a file or directory with the name `segment`.
+fn effect_problem(segment: &str) -> Option<&'static str> {
+    match segment.chars().next() {
+        Some('.') => Some("has a segment that begins with a dot, as files do that programs act on"),
+        Some('-') => Some("has a segment that begins with `-`, as options of programs do"),
+        _ => None,
+    }
+}
+
+fn segment_shape_problem(segment: &str) -> Option<&'static str> {
     Some(match segment {
         "" => "has an empty segment",
         "." => "has the segment `.`",
         ".." => "has the segment `..`",
         _ if segment.contains('\\') => "has a backslash",
-        _ if has(char::is_control) => "has a control character",
-        _ if has(is_hidden) => "has an invisible character",
+        _ if segment.contains(char::is_control) => "has a control character",
+        _ if has_hidden(segment) => "has an invisible character",
+        _ if segment.contains(REPLACEMENT) => "has a character that cannot be shown",
         _ if segment.contains(FORBIDDEN) => "has a character that this system does not allow",
         _ if has_drive_letter(segment) => "has a drive letter",
         _ if segment.ends_with(['.', ' ']) => "has a segment that ends with a dot or a space",

@@ -12,7 +12,7 @@ use cap_std::{
     fs::{Dir, Metadata},
 };
 
-use super::{FilesRoot, file_error, is_escape, read_error};
+use super::{FilesRoot, file_error, file_id, is_escape, read_error};
 use crate::failure::Failure;
 
 /// An open file, and the name through which it was opened.
@@ -45,12 +45,17 @@ impl FilesRoot {
         };
         let opened = opened.map_err(open_error)?;
 
+        let metadata = opened.metadata().map_err(open_error)?;
         // Another process may have replaced the file since the name was resolved.
-        if opened.metadata().map_err(open_error)?.is_file() {
-            Ok(opened)
-        } else {
-            Err(file_error(name, "is not a regular file"))
+        if !metadata.is_file() {
+            return Err(file_error(name, "is not a regular file"));
         }
+        if self.refuses(file_id(&metadata)) {
+            let failure = file_error(name, "holds the API key, which must not leave this machine");
+            return Err(failure.hint("name another file"));
+        }
+
+        Ok(opened)
     }
 }
 
@@ -70,6 +75,12 @@ impl OpenFile {
     /// Returns the resolved path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the files root that the path must not leave, or `None` if the path is not confined.
+    pub(crate) fn confinement(&self) -> Option<&Path> {
+        let (_, name) = self.location.as_ref()?;
+        self.path.ancestors().nth(name.components().count())
     }
 
     /// Returns the metadata of the open file.

@@ -2,7 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{file_error, read_error};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, Metadata},
+};
+
+use super::{FileId, file_error, file_id, is_escape, read_error};
 use crate::failure::{Code, Failure};
 
 /// A directory at which relative names begin.
@@ -13,6 +18,8 @@ use crate::failure::{Code, Failure};
 pub struct FilesRoot {
     path: PathBuf,
     is_confined: bool,
+    /// File that is never read, although it may be inside: the file of the API key.
+    refused_file: Option<PathBuf>,
 }
 
 impl FilesRoot {
@@ -23,7 +30,7 @@ impl FilesRoot {
     pub fn new(path: &Path) -> Result<Self, String> {
         let path = path.canonicalize().map_err(|error| format!("cannot be opened: {error}"))?;
         if path.is_dir() {
-            Ok(Self { path, is_confined: true })
+            Ok(Self { path, is_confined: true, refused_file: None })
         } else {
             Err("is not a directory".to_owned())
         }
@@ -32,23 +39,46 @@ impl FilesRoot {
     /// Returns the working directory as a confined root.
     ///
     /// # Errors
-    /// `not_configured` if the working directory cannot be opened.
+    /// `not_configured` if the working directory cannot be opened, or if it is a root of the file system or the home
+    /// directory. Hosts start servers there, and most files there are none of the tools' business.
     pub(crate) fn working_directory() -> Result<Self, Failure> {
-        Self::new(Path::new(".")).map_err(|problem| {
-            Failure::new(Code::NotConfigured, format!("the working directory {problem}"))
-                .hint("ask the person to set TAS_FILES_ROOT")
-        })
+        let root = Self::new(Path::new(".")).map_err(|problem| unusable_working_directory(&problem))?;
+        let home = dirs::home_dir().and_then(|home| home.canonicalize().ok());
+        if root.path.parent().is_none() || Some(&root.path) == home.as_ref() {
+            let place =
+                if root.path.parent().is_none() { "the whole file system" } else { "the home directory" };
+            return Err(unusable_working_directory(&format!(
+                "is {place}, which is too wide for files of tests"
+            )));
+        }
+
+        Ok(root)
     }
 
-    /// Returns the same root without the confinement.
-    #[must_use]
-    pub(crate) fn unconfined(self) -> Self {
-        Self { is_confined: false, ..self }
+    /// Returns the working directory as an unconfined root.
+    ///
+    /// # Errors
+    /// `not_configured` if the working directory cannot be opened.
+    pub(crate) fn unconfined_working_directory() -> Result<Self, Failure> {
+        let root = Self::new(Path::new(".")).map_err(|problem| unusable_working_directory(&problem))?;
+        Ok(Self { is_confined: false, ..root })
     }
 
     /// Returns an unconfined root at which relative names begin at the working directory.
     pub(crate) fn anywhere() -> Self {
-        Self { path: PathBuf::new(), is_confined: false }
+        Self { path: PathBuf::new(), is_confined: false, refused_file: None }
+    }
+
+    /// Refuses to read `file`, under whatever name.
+    #[must_use]
+    pub(crate) fn refusing(self, file: Option<PathBuf>) -> Self {
+        Self { refused_file: file, ..self }
+    }
+
+    /// Returns whether a file with this identifier is not read.
+    pub(super) fn refuses(&self, file: FileId) -> bool {
+        let refused = self.refused_file.as_ref().and_then(|path| path.metadata().ok());
+        refused.is_some_and(|refused| file_id(&Metadata::from_just_metadata(refused)) == file)
     }
 
     /// Returns the directory that files must not leave, or `None` if the root is unconfined.
@@ -66,8 +96,10 @@ impl FilesRoot {
     /// # Errors
     /// `file_error` if the file is missing, unreadable, not a regular file, or outside the root.
     pub(crate) fn resolve_file(&self, name: &str) -> Result<PathBuf, Failure> {
-        let resolved = self.path.join(name).canonicalize().map_err(|error| read_error(name, &error))?;
-        self.check_inside(name, &resolved)?;
+        let resolved = match self.confinement() {
+            Some(root) => self.resolve_inside(root, name)?,
+            None => self.path.join(name).canonicalize().map_err(|error| read_error(name, &error))?,
+        };
         let metadata = resolved.metadata().map_err(|error| read_error(name, &error))?;
 
         if metadata.is_file() {
@@ -79,14 +111,50 @@ impl FilesRoot {
         }
     }
 
+    /// Returns the resolved path of `name`. Nothing outside the root is examined, so that the failure does not tell
+    /// whether a file exists there.
+    fn resolve_inside(&self, root: &Path, name: &str) -> Result<PathBuf, Failure> {
+        let relative = relative_name(root, name).ok_or_else(|| self.outside_error(name))?;
+        let dir =
+            Dir::open_ambient_dir(root, ambient_authority()).map_err(|error| read_error(name, &error))?;
+
+        match dir.canonicalize(relative) {
+            Ok(path) => Ok(root.join(path)),
+            Err(error) if is_escape(&error) => Err(self.outside_error(name)),
+            Err(error) => Err(read_error(name, &error)),
+        }
+    }
+
     /// Checks that the resolved path of `name` is inside the root.
     pub(super) fn check_inside(&self, name: &str, resolved: &Path) -> Result<(), Failure> {
         if self.confinement().is_none_or(|root| resolved.starts_with(root)) {
-            return Ok(());
+            Ok(())
+        } else {
+            Err(self.outside_error(name))
         }
-
-        let root = self.path.display();
-        Err(file_error(name, &format!("is outside the files root `{root}`"))
-            .hint("name a file inside it, or ask the person to set TAS_FILES_ROOT"))
     }
+
+    fn outside_error(&self, name: &str) -> Failure {
+        let root = self.path.display();
+        file_error(name, &format!("is outside the files root `{root}`"))
+            .hint("name a file inside it, or ask the person to set TAS_FILES_ROOT")
+    }
+}
+
+/// Returns `name` relative to `root`. An absolute name may lead to the root through a link. Returns `None` if it does not
+/// lead there.
+fn relative_name<'a>(root: &Path, name: &'a str) -> Option<&'a Path> {
+    // The empty name stands for the root itself.
+    let path = Path::new(if name.is_empty() { "." } else { name });
+    if path.is_relative() {
+        return Some(path);
+    }
+
+    let is_root = |ancestor: &&Path| ancestor.canonicalize().is_ok_and(|ancestor| ancestor == root);
+    path.strip_prefix(path.ancestors().find(is_root)?).ok()
+}
+
+fn unusable_working_directory(problem: &str) -> Failure {
+    Failure::new(Code::NotConfigured, format!("the working directory {problem}"))
+        .hint("ask the person to set TAS_FILES_ROOT to the directory of the files, and to restart the server")
 }

@@ -22,6 +22,9 @@ use super::{
 };
 use crate::tools::files::{LockError, LockedFile, hexadecimal, lock_file};
 
+/// Largest journal that is read, in bytes. An upload with the largest number of parts writes less than 2 MiB.
+const MAX_JOURNAL_BYTES: u64 = 16 << 20;
+
 /// First line of a journal: the upload.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub(super) struct JournalHeader {
@@ -108,7 +111,12 @@ impl UploadJournal {
         let mut file = open_locked(&path)?;
 
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
+        (&file).take(MAX_JOURNAL_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MAX_JOURNAL_BYTES {
+            // No upload writes such a journal.
+            file.set_len(0)?;
+            bytes.clear();
+        }
 
         // The last line may be incomplete. The next line must not become a part of it.
         if bytes.last().is_some_and(|last| *last != b'\n') {
@@ -151,12 +159,18 @@ fn open_locked(path: &Path) -> Result<File, JournalError> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
 
     let current_metadata = || path.symlink_metadata().map(Metadata::from_just_metadata);
+    // A pipe would block, and a link could lead to another file.
+    if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(JournalError::Unusable);
+    }
     match lock_file(|| options.open(path), current_metadata) {
         Ok(LockedFile { file, is_locked: true }) => Ok(file),
         // Without a lock, two uploads could write to the journal.
         Ok(LockedFile { is_locked: false, .. }) => Err(JournalError::Unusable),
         Err(LockError::Busy) => {
-            let recorded = std::fs::read(path).ok().and_then(|bytes| parse_journal(&bytes));
+            let mut bytes = Vec::new();
+            let read = File::open(path).and_then(|file| file.take(MAX_JOURNAL_BYTES).read_to_end(&mut bytes));
+            let recorded = read.ok().and_then(|_| parse_journal(&bytes));
             Err(JournalError::Busy(recorded.map(|(header, _)| Box::new(header))))
         }
         Err(LockError::Io(error)) => Err(error.into()),

@@ -1,8 +1,16 @@
 //! The origin of a build: the git checkout that contains the file, and the CI job that uploads it.
+//!
+//! No program is started for it. Files beside an upload may come from anywhere, and git runs programs that the
+//! configuration of a repository names.
 
+mod checkout;
 mod ci_job;
 mod ci_systems;
-mod git_checkout;
+mod git_config;
+mod git_directory;
+mod remote_address;
+mod vcs;
 
+pub use checkout::{Checkout, find_checkout};
 pub use ci_job::{CiJob, detect_ci_job};
-pub use git_checkout::read_vcs;
+pub use vcs::vcs_details;

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     ops::RangeInclusive,
+    path::Path,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -13,8 +14,12 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    FileServices, UploadProgress, job::UploadJob, platform_from_file_name, provenance,
-    session::UploadSession, source_file::SourceFile,
+    FileServices, UploadProgress,
+    job::UploadJob,
+    platform_from_file_name,
+    provenance::{self, Checkout},
+    session::UploadSession,
+    source_file::SourceFile,
 };
 use crate::{
     call::gateway::Gateway,
@@ -33,6 +38,9 @@ const SLOWEST_RATE: u64 = 60 * 256 * 1024;
 /// Default and maximum time limit of a multipart upload, in minutes (supplement 10.4). The default for a single-part
 /// upload is 10.
 const TIME_LIMIT_MINUTES: RangeInclusive<u64> = 60..=1_440;
+
+/// Time limit of reading the git checkout: a slow disk must not hold up an upload.
+const CHECKOUT_TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// How an upload was requested: the value of `details.upload.method`.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -217,11 +225,7 @@ async fn fill_details(
     method: UploadMethod,
 ) {
     let job = files.ci_job.as_ref();
-    let branch = job.and_then(|job| job.branch.as_deref());
-    let vcs = match source.path().parent() {
-        Some(directory) => provenance::read_vcs(directory, branch).await,
-        None => None,
-    };
+    let vcs = provenance::vcs_details(find_checkout(source).await, job);
     let ci = job.map(|job| job.ci.clone());
     let upload = json!({"method": method, "cli_version": env!("CARGO_PKG_VERSION")});
 
@@ -233,6 +237,15 @@ async fn fill_details(
             details.entry(part).or_insert(value);
         }
     }
+}
+
+/// Returns the git checkout that contains the file. A checkout on a slow disk is left out.
+async fn find_checkout(source: &SourceFile) -> Option<Checkout> {
+    let directory = source.path().parent()?.to_owned();
+    let boundary = source.confinement().map(Path::to_owned);
+    let search =
+        tokio::task::spawn_blocking(move || provenance::find_checkout(boundary.as_deref(), &directory));
+    tokio::time::timeout(CHECKOUT_TIME_LIMIT, search).await.ok()?.ok()?
 }
 
 #[cfg(test)]

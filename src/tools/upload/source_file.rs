@@ -68,6 +68,11 @@ impl SourceFile {
         self.file.path()
     }
 
+    /// Returns the directory that the file was opened in and must not leave, or `None` if the path is not confined.
+    pub(super) fn confinement(&self) -> Option<&Path> {
+        self.file.confinement()
+    }
+
     /// Returns the size in bytes.
     pub(super) fn size(&self) -> u64 {
         self.state.size

@@ -57,7 +57,7 @@ async fn an_unreachable_host_is_not_probed_and_the_proxy_password_is_not_shown()
     let variables = [
         ("TAS_BASE_URL", "https://service.example/api/v1"),
         ("TAS_KNOWLEDGE_URL", "https://knowledge.example"),
-        ("TAS_API_KEY", "svc_x"),
+        ("TAS_API_KEY", "svc_proxied"),
         ("HTTPS_PROXY", "http://person:hunter2@127.0.0.1:1"),
         ("NO_PROXY", "knowledge.example"),
     ];

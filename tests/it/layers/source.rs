@@ -38,8 +38,8 @@ struct Paths {
 impl Source {
     /// Reads every file of `src/` except `main.rs`, which may import every layer.
     pub(super) fn read() -> Self {
-        let mut modules = BTreeMap::new();
-        read_directory(Path::new(ROOT), &[], &mut modules);
+        let mut modules: BTreeMap<_, _> =
+            files().into_iter().map(|(module, text)| (module.clone(), paths(module, &text))).collect();
         modules.remove(["main".to_owned()].as_slice());
 
         // The root of the crate holds no code.
@@ -96,22 +96,32 @@ impl Source {
     }
 }
 
-fn read_directory(directory: &Path, parent: &[String], modules: &mut BTreeMap<Module, Paths>) {
+/// The text of every file of `src/`, by module.
+pub(super) fn files() -> BTreeMap<Module, String> {
+    let mut files = BTreeMap::new();
+    read_directory(Path::new(ROOT), &[], &mut files);
+    files
+}
+
+fn read_directory(directory: &Path, parent: &[String], files: &mut BTreeMap<Module, String>) {
     for entry in fs::read_dir(directory).expect("a directory of `src`") {
         let path = entry.expect("an entry").path();
         let name = path.file_stem().and_then(|name| name.to_str()).expect("a name").to_owned();
         let module = [parent, &[name]].concat();
 
         if path.is_dir() {
-            read_directory(&path, &module, modules);
+            read_directory(&path, &module, files);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).expect("a source file");
-            let file = syn::parse_file(&text).expect("Rust");
-            let mut collector = Collector { module: module.clone(), paths: Paths::default() };
-            collector.visit_file(&file);
-            modules.insert(module, collector.paths);
+            files.insert(module, fs::read_to_string(&path).expect("a source file"));
         }
     }
+}
+
+fn paths(module: Module, text: &str) -> Paths {
+    let file = syn::parse_file(text).expect("Rust");
+    let mut collector = Collector { module, paths: Paths::default() };
+    collector.visit_file(&file);
+    collector.paths
 }
 
 /// Collects the paths in the source of a module.

@@ -151,25 +151,65 @@ async fn the_newest_revision_asks_with_a_repeated_call() {
     let refused = [
         (&other, json!({"requestState": state, "inputResponses": yes})),
         (&costly_start(), json!({"requestState": "rs1.forged.state", "inputResponses": yes})),
-        (
-            &costly_start(),
-            json!({"requestState": state, "inputResponses": {"confirm": {"action": "decline"}}}),
-        ),
-        (&costly_start(), json!({"requestState": state})),
-    ]
-    .map(|(arguments, more)| (arguments.clone(), more));
+    ];
 
     for (arguments, more) in refused {
-        let result = modern_call(&mut host, &arguments, more.clone()).await;
+        let result = modern_call(&mut host, arguments, more.clone()).await;
         assert_eq!(result["isError"], true, "{more}: {result}");
     }
 
     assert!(service.requests().await.is_empty());
 
-    let result =
-        modern_call(&mut host, &costly_start(), json!({"requestState": state, "inputResponses": yes})).await;
+    let confirmed = json!({"requestState": state, "inputResponses": yes});
+    let result = modern_call(&mut host, &costly_start(), confirmed.clone()).await;
 
     assert_eq!(result["structuredContent"]["requested_count"], 3, "{result}");
+
+    let writes = service.writes().await;
+    let repeated = modern_call(&mut host, &costly_start(), confirmed).await;
+
+    assert!(repeated.to_string().contains("was used before"), "{repeated}");
+    assert_eq!(service.writes().await, writes, "an answer counts once");
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_agree_is_final() {
+    let service = Service::start().await;
+    let mut host = Host::connect(&service.settings(keys::DEMO, &[]));
+    let yes = json!({"confirm": {"action": "accept", "content": {"confirm": true}}});
+
+    for answers in [json!({"confirm": {"action": "decline"}}), json!({})] {
+        let question = modern_call(&mut host, &costly_start(), json!({})).await;
+        let state = question["requestState"].clone();
+
+        for answers in [&answers, &yes] {
+            let retry = json!({"requestState": state, "inputResponses": answers});
+            let result = modern_call(&mut host, &costly_start(), retry).await;
+            assert_eq!(result["isError"], true, "{result}");
+        }
+    }
+
+    assert!(service.requests().await.is_empty());
+}
+
+/// A model cannot agree in the name of the person.
+#[tokio::test]
+async fn a_host_that_can_ask_asks_whatever_the_model_states() {
+    let service = Service::start().await;
+    let mut host = Host::connect(&service.settings(keys::DEMO, &[]));
+
+    let question = modern_call(&mut host, &confirmed_start(), json!({})).await;
+
+    assert_eq!(question["resultType"], "input_required", "{question}");
+
+    let mut host = open_asking_host(&service).await;
+    let call = host.start("tools/call", json!({"name": "start_run", "arguments": confirmed_start()})).await;
+    let question = host.receive().await;
+    host.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}})).await;
+    let result = host.answer(call).await["result"].clone();
+
+    assert_eq!(result["isError"], true, "{result}");
+    assert!(service.requests().await.is_empty());
 }
 
 #[tokio::test]

@@ -6,7 +6,6 @@ use tas_mcp::{
     sandbox::{keys, seed},
 };
 
-use super::{good_but, problems, settings};
 use crate::support::{
     host::Host,
     service::{Service, settings_with},
@@ -42,7 +41,7 @@ fn the_url_uses_https_or_a_loopback_address() {
 }
 
 #[tokio::test]
-async fn an_unusable_url_is_reported_with_the_reason() {
+async fn an_unusable_url_disables_only_the_tools_that_need_it() {
     let plain = "`http://knowledge.example` must use https: http would send the key without encryption (http is for loopback addresses only)";
     for (value, problem) in [
         ("http://knowledge.example/", plain),
@@ -63,9 +62,17 @@ async fn an_unusable_url_is_reported_with_the_reason() {
             "still contains the placeholder `${KNOWLEDGE}`, which the client that started this server did not replace",
         ),
     ] {
-        let expected = [NAME.to_owned(), format!("variable {NAME}"), problem.to_owned()];
+        let service = Service::start().await;
+        let mut host = Host::open(&service.settings(keys::DEMO, &[(NAME, value), ALL])).await;
 
-        assert_eq!(problems(&settings(&good_but(NAME, value))).await, [expected], "{value}");
+        for (tool, arguments) in calls() {
+            let error = host.fail(tool, arguments).await;
+            assert_eq!(error["code"], "not_configured", "{value}: {error}");
+            let message = error["message"].as_str().expect("a message");
+            assert!(message.contains(&format!("`{NAME}` (variable {NAME}) {problem}")), "{message}");
+            assert!(!error.to_string().contains("svc_secret"), "{error}");
+        }
+        host.succeed("get_run", json!({"run_id": seed::RUN_PASSED})).await;
     }
 }
 

@@ -46,6 +46,11 @@ impl Stub {
         Self { base_url, targets, serving }
     }
 
+    /// Returns the address of the main API.
+    pub(crate) fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
     /// Returns settings with this key and these variables.
     pub(crate) fn settings(&self, key: &str, more: &[(&str, &str)]) -> Settings {
         let own = [("TAS_BASE_URL", self.base_url.as_str()), ("TAS_API_KEY", key)];

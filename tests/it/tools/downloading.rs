@@ -35,6 +35,7 @@ mod root;
 mod saving;
 mod scope;
 mod secrecy;
+mod sizes;
 mod terminal;
 
 const TOOL: &str = "download_run_files";

@@ -1,5 +1,7 @@
 //! Text in the bytes of a file, cut between characters.
 
+use crate::call::reply::json_length::character_length;
+
 /// Largest number of bytes of a UTF-8 character after its first byte.
 const MAX_CONTINUATION_BYTES: usize = 3;
 
@@ -41,23 +43,13 @@ impl<'a> TextPart<'a> {
 pub(super) fn fitting_length(text: &str, max_bytes: usize, max_chars: usize) -> usize {
     let mut used = 0;
     for (position, character) in text.char_indices() {
-        used += json_length(character);
+        used += character_length(character);
         if position > 0 && (position + character.len_utf8() > max_bytes || used > max_chars) {
             return position;
         }
     }
 
     text.len()
-}
-
-/// Returns the number of characters that a text takes in JSON, without quote marks.
-pub(super) fn text_json_length(text: &str) -> usize {
-    text.chars().map(json_length).sum()
-}
-
-/// Returns the number of characters that a character takes in JSON. Other control characters are removed from replies.
-const fn json_length(character: char) -> usize {
-    if matches!(character, '"' | '\\' | '\n' | '\r' | '\t') { 2 } else { 1 }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::ci_systems::CI_SYSTEMS;
+use super::{Checkout, ci_systems::CI_SYSTEMS, git_directory::object_id, remote_address::public_address};
 use crate::fields::Fields;
 
 /// A CI job.
@@ -10,8 +10,9 @@ use crate::fields::Fields;
 pub struct CiJob {
     /// The part `ci` of a build's details.
     pub ci: Value,
-    /// The branch that the job builds. The checkout of a job has no branch, because it is of a commit.
-    pub branch: Option<String>,
+    /// The checkout as the variables describe it. The commit is empty if no variable names it. The files of the checkout
+    /// have no branch, because a job checks out a commit.
+    pub checkout: Checkout,
 }
 
 /// Returns the CI job that the environment variables describe, or `None` outside of CI. `variable` returns the value of
@@ -19,7 +20,7 @@ pub struct CiJob {
 pub fn detect_ci_job(variable: impl Fn(&str) -> Option<String>) -> Option<CiJob> {
     let value = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
     let Some(system) = CI_SYSTEMS.iter().find(|system| value(system.marker).is_some()) else {
-        return value("CI").map(|_| CiJob { ci: json!({"system": "custom"}), branch: None });
+        return value("CI").map(|_| CiJob { ci: json!({"system": "custom"}), checkout: Checkout::default() });
     };
 
     let mut ci = Fields::from_iter([("system".to_owned(), json!(system.name))]);
@@ -28,9 +29,18 @@ pub fn detect_ci_job(variable: impl Fn(&str) -> Option<String>) -> Option<CiJob>
             ci.insert((*field).to_owned(), json!(text));
         }
     }
-    let branch = system.branch.iter().find_map(|template| branch_name(&expand(template, value)?));
+    let text = |template: &str| expand(template, value);
+    let checkout = Checkout {
+        commit: text(system.commit).and_then(|commit| object_id(&commit)).unwrap_or_default(),
+        branch: system.branch.iter().find_map(|template| branch_name(&text(template)?)),
+        tag: system
+            .tag
+            .iter()
+            .find_map(|template| Some(text(template)?.strip_prefix("refs/tags/")?.to_owned())),
+        remote: text(system.repository).and_then(|address| public_address(&address)),
+    };
 
-    Some(CiJob { ci: Value::Object(ci), branch })
+    Some(CiJob { ci: Value::Object(ci), checkout })
 }
 
 /// Replaces the names in braces by the values of the variables. Returns `None` if a variable is not set.

@@ -9,6 +9,12 @@ pub(super) struct CiSystem {
     pub(super) fields: &'static [(&'static str, &'static str)],
     /// Templates of the branch. The first one that is a branch counts.
     pub(super) branch: &'static [&'static str],
+    /// Templates of the tag. The first one that is a tag counts.
+    pub(super) tag: &'static [&'static str],
+    /// Template of the commit.
+    pub(super) commit: &'static str,
+    /// Template of the address of the repository.
+    pub(super) repository: &'static str,
 }
 
 pub(super) const CI_SYSTEMS: [CiSystem; 7] = [
@@ -24,6 +30,9 @@ pub(super) const CI_SYSTEMS: [CiSystem; 7] = [
             ("run_url", "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}/actions/runs/{GITHUB_RUN_ID}"),
         ],
         branch: &["{GITHUB_HEAD_REF}", "{GITHUB_REF}"],
+        tag: &["{GITHUB_REF}"],
+        commit: "{GITHUB_SHA}",
+        repository: "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}",
     },
     CiSystem {
         name: "gitlab-ci",
@@ -37,6 +46,9 @@ pub(super) const CI_SYSTEMS: [CiSystem; 7] = [
             ("agent", "{CI_RUNNER_DESCRIPTION}"),
         ],
         branch: &["{CI_MERGE_REQUEST_SOURCE_BRANCH_NAME}", "{CI_COMMIT_BRANCH}"],
+        tag: &["refs/tags/{CI_COMMIT_TAG}"],
+        commit: "{CI_COMMIT_SHA}",
+        repository: "{CI_PROJECT_URL}",
     },
     CiSystem {
         name: "jenkins",
@@ -49,6 +61,9 @@ pub(super) const CI_SYSTEMS: [CiSystem; 7] = [
             ("agent", "{NODE_NAME}"),
         ],
         branch: &["{CHANGE_BRANCH}", "{GIT_BRANCH}", "{BRANCH_NAME}"],
+        tag: &["refs/tags/{TAG_NAME}"],
+        commit: "{GIT_COMMIT}",
+        repository: "{GIT_URL}",
     },
     CiSystem {
         name: "circleci",
@@ -61,6 +76,9 @@ pub(super) const CI_SYSTEMS: [CiSystem; 7] = [
             ("triggered_by", "{CIRCLE_USERNAME}"),
         ],
         branch: &["{CIRCLE_BRANCH}"],
+        tag: &["refs/tags/{CIRCLE_TAG}"],
+        commit: "{CIRCLE_SHA1}",
+        repository: "{CIRCLE_REPOSITORY_URL}",
     },
     CiSystem {
         name: "travis",
@@ -72,6 +90,10 @@ pub(super) const CI_SYSTEMS: [CiSystem; 7] = [
             ("run_url", "{TRAVIS_BUILD_WEB_URL}"),
         ],
         branch: &["{TRAVIS_PULL_REQUEST_BRANCH}", "{TRAVIS_BRANCH}"],
+        tag: &["refs/tags/{TRAVIS_TAG}"],
+        commit: "{TRAVIS_COMMIT}",
+        // The address of the repository is in no variable.
+        repository: "",
     },
     CiSystem {
         name: "azure-pipelines",
@@ -88,6 +110,9 @@ pub(super) const CI_SYSTEMS: [CiSystem; 7] = [
             ),
         ],
         branch: &["{SYSTEM_PULLREQUEST_SOURCEBRANCH}", "{BUILD_SOURCEBRANCH}"],
+        tag: &["{BUILD_SOURCEBRANCH}"],
+        commit: "{BUILD_SOURCEVERSION}",
+        repository: "{BUILD_REPOSITORY_URI}",
     },
     CiSystem {
         name: "bitrise",
@@ -99,5 +124,8 @@ pub(super) const CI_SYSTEMS: [CiSystem; 7] = [
             ("run_url", "{BITRISE_BUILD_URL}"),
         ],
         branch: &["{BITRISE_GIT_BRANCH}"],
+        tag: &["refs/tags/{BITRISE_GIT_TAG}"],
+        commit: "{BITRISE_GIT_COMMIT}",
+        repository: "{GIT_REPOSITORY_URL}",
     },
 ];

@@ -8,7 +8,7 @@ use quick_xml::{
 };
 
 use super::{case::Case, outcome::Outcome};
-use crate::text::is_hidden;
+use crate::text::visible;
 
 type XmlWriter = Writer<Vec<u8>>;
 
@@ -141,15 +141,15 @@ fn one_line(text: &str) -> String {
     escape_invisible(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Replaces characters that XML does not allow, and characters that hide or reverse text, by their escape sequences.
+/// Removes hidden characters, and replaces other characters that XML does not allow by their escape sequences.
 fn escape_invisible(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
+    for character in visible(text).chars() {
         let is_allowed =
             matches!(character, '\n' | '\t' | ' '..='\u{7E}' | '\u{A0}'..='\u{FFFD}' | '\u{10000}'..);
         match character {
             '\r' => {}
-            _ if is_allowed && !is_hidden(character) => escaped.push(character),
+            _ if is_allowed => escaped.push(character),
             _ => escaped.extend(character.escape_unicode()),
         }
     }
@@ -162,8 +162,8 @@ mod tests {
     use super::{escape_invisible, one_line};
 
     #[test]
-    fn characters_that_cannot_be_seen_are_escaped() {
-        let cases = [("a\r\nb", "a\nb"), ("a\u{0}b", "a\\u{0}b"), ("\u{202E}x", "\\u{202e}x"), ("ü", "ü")];
+    fn hidden_characters_are_removed_and_forbidden_ones_escaped() {
+        let cases = [("a\r\nb", "a\nb"), ("a\u{0}b\u{202E}", "ab"), ("a\u{FFFE}", "a\\u{fffe}"), ("ü", "ü")];
         for (text, expected) in cases {
             assert_eq!(escape_invisible(text), expected);
         }

@@ -85,13 +85,13 @@ async fn a_redirect_without_https_is_refused_and_its_signature_is_not_shown() {
     for (location, reason) in [
         (
             "http://storage.example/a?signature=abc",
-            "leads to `http://storage.example`, and only https is followed",
+            "leads to `http://storage.example`, and is not followed: the address must use https",
         ),
         (
             "ftp://storage.example/a?signature=abc",
-            "leads to `ftp://storage.example`, and only https is followed",
+            "leads to `ftp://storage.example`, and is not followed: the address must use https",
         ),
-        ("file:///etc/passwd", "leads to `file://`, and only https is followed"),
+        ("file:///etc/passwd", "leads to `file://`, and is not followed: the address must use https"),
         ("https://", "names no usable address in `Location`"),
     ] {
         let peer = redirecting(location).await;

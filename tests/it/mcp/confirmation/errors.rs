@@ -95,7 +95,11 @@ async fn a_late_answer_ends_the_call_with_a_timeout() {
 #[tokio::test]
 async fn the_newest_revision_has_the_same_hints() {
     let Session { service, clock, mut host, .. } = Fixture::new().simulated_time().connect().await;
-    let state = modern_call(&mut host, &costly_start(), json!({})).await["requestState"].clone();
+    // Each answer counts once, so that each case has a question of its own.
+    let mut states = Vec::new();
+    for _ in 0..4 {
+        states.push(modern_call(&mut host, &costly_start(), json!({})).await["requestState"].clone());
+    }
     let yes = json!({"confirm": {"action": "accept", "content": {"confirm": true}}});
     let no = json!({"confirm": {"action": "decline"}});
     let mut other = costly_start();
@@ -104,18 +108,18 @@ async fn the_newest_revision_has_the_same_hints() {
     let cases = [
         (
             costly_start(),
-            json!({"requestState": state, "inputResponses": no}),
+            json!({"requestState": states[0], "inputResponses": no}),
             "confirmation_required",
             "did not agree",
         ),
-        (costly_start(), json!({"requestState": state}), "confirmation_required", "returned no answer"),
+        (costly_start(), json!({"requestState": states[1]}), "confirmation_required", "returned no answer"),
         (
             costly_start(),
             json!({"requestState": "rs1.forged.state", "inputResponses": yes}),
             "invalid_arguments",
             "again",
         ),
-        (other, json!({"requestState": state, "inputResponses": yes}), "invalid_arguments", "again"),
+        (other, json!({"requestState": states[2], "inputResponses": yes}), "invalid_arguments", "again"),
     ];
 
     for (arguments, more, code, hint) in cases {
@@ -125,7 +129,7 @@ async fn the_newest_revision_has_the_same_hints() {
     }
 
     clock.sleep(Duration::from_secs(601)).await;
-    let late = json!({"requestState": state, "inputResponses": yes});
+    let late = json!({"requestState": states[3], "inputResponses": yes});
 
     assert_eq!(code_and_hint(&error(&modern_call(&mut host, &costly_start(), late).await)).0, "timeout");
     assert_eq!(service.requests().await, [""; 0]);

@@ -22,7 +22,7 @@ async fn list_files(session: &mut Session, names: &[&str]) {
 }
 
 /// Names that are refused, and the reason.
-const REFUSED: [(&str, &str); 31] = [
+const REFUSED: [(&str, &str); 37] = [
     ("", "is empty"),
     ("/etc/passwd", "is absolute"),
     ("//host/share", "is absolute"),
@@ -53,7 +53,13 @@ const REFUSED: [(&str, &str); 31] = [
     ("com¹", "has a segment that Windows takes for a device"),
     ("conin$", "has a segment that Windows takes for a device"),
     ("PRN .txt", "has a segment that Windows takes for a device"),
-    (".agent.log.part", "is reserved for files that are incomplete"),
+    (".agent.log.part", "has a segment that begins with a dot, as files do that programs act on"),
+    (".mcp.json", "has a segment that begins with a dot, as files do that programs act on"),
+    (".claude/settings.json", "has a segment that begins with a dot, as files do that programs act on"),
+    ("a/.git/config", "has a segment that begins with a dot, as files do that programs act on"),
+    ("...a", "has a segment that begins with a dot, as files do that programs act on"),
+    ("-rf", "has a segment that begins with `-`, as options of programs do"),
+    ("a/--help", "has a segment that begins with `-`, as options of programs do"),
 ];
 
 /// Names with characters that are removed from every answer of the service before the name is checked.
@@ -72,9 +78,10 @@ async fn names_with_invisible_or_special_characters_are_refused() {
 
     let mut session = fixture().open().await;
     list_files(&mut session, &HIDDEN.map(|(name, _)| name)).await;
-    session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+    let report = session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
 
-    assert_eq!(names_below(&session.root().join("out")), ["a", "a[31m", "ab", "agent.log", "agpj.exe"]);
+    assert_eq!(failures(&report).len(), HIDDEN.len(), "{report}");
+    assert_eq!(names_below(&session.root().join("out")), ["agent.log"]);
 }
 
 #[tokio::test]
@@ -113,12 +120,9 @@ fn ordinary_names_are_accepted() {
 
     for name in [
         "a",
-        ".hidden",
         "a b",
         "a.b.c",
-        "..a",
         "a..b",
-        "...a",
         "ä/ö/ü.log",
         "日本/語.txt",
         "console.log",
@@ -128,7 +132,6 @@ fn ordinary_names_are_accepted() {
         "nullable",
         "a-con",
         "👩‍👩‍👧.png",
-        "-rf",
         "~",
         "$HOME",
         "a#b?c%d",

@@ -23,7 +23,7 @@ const ALL_ATTEMPTS: u32 = 4;
 
 impl DirectDownload {
     /// Saves a file, which must be complete and the only file. Returns the requests for it.
-    async fn save_complete(&self, name: &str) -> Vec<String> {
+    pub(super) async fn save_complete(&self, name: &str) -> Vec<String> {
         let before = self.file_requests().await.len();
         let report = self.save(name).await.expect("a report");
 
@@ -53,7 +53,7 @@ impl DirectDownload {
     }
 
     /// Saves a file, which must fail and leave no file.
-    async fn save_must_fail(&self, name: &str) -> Failure {
+    pub(super) async fn save_must_fail(&self, name: &str) -> Failure {
         let failure = self.save(name).await.expect_err("no file");
         assert_eq!(names_below(&self.out()), [""; 0], "{failure:?}");
         failure
@@ -186,63 +186,6 @@ async fn a_partial_file_of_full_length_is_downloaded_again() {
         fs::write(download.out().join(".agent.log.part"), vec![b'x'; length]).expect("a file");
         assert_eq!(download.save_complete(LOG).await, ["knowledge 200"]);
     }
-}
-
-#[tokio::test]
-async fn a_file_of_another_size_than_listed_is_not_saved() {
-    for more in [-1, 1] {
-        let download = DirectDownload::open(fixture()).await;
-        let served = download.served(LOG).await.len();
-        let mut run = failed_run(&download).await;
-        let files = run["players"][0]["artifacts"].as_array_mut().expect("files");
-        let log = files.iter_mut().find(|file| file["filename"] == LOG).expect("a log");
-        let listed = log["size"].as_i64().expect("a size") + more;
-
-        log["size"] = json!(listed);
-        download.fault("get_run", json!({"body": run})).await;
-
-        let failure = download.save_must_fail(LOG).await;
-
-        assert_eq!(failure.code, Code::BadResponse);
-
-        let expected = format!("the service lists {listed} bytes, but the file has {served}");
-
-        assert!(failure.message.ends_with(&expected), "{failure}");
-        assert_eq!(download.file_requests().await.len(), 2, "the first request is that of this test");
-    }
-}
-
-/// Returns the record of the failed run.
-async fn failed_run(download: &DirectDownload) -> Value {
-    let address = format!("{}/runs/{}", download.session.service.base_url(), seed::RUN_FAILED);
-    let body = download.session.service.fetch(&address, keys::DEMO).await;
-    serde_json::from_slice(&body).expect("JSON")
-}
-
-#[tokio::test]
-async fn more_bytes_than_listed_are_an_error() {
-    let download = DirectDownload::open(fixture()).await;
-    // The answer has no content-length.
-    download.fault(ARTIFACT, json!({"bytes": 3_000_000})).await;
-    let failure = download.save_must_fail(LOG).await;
-    assert_eq!(failure.code, Code::BadResponse);
-    assert!(failure.message.contains("sends more than the expected"), "{failure}");
-}
-
-#[tokio::test]
-async fn fewer_bytes_than_listed_are_an_error() {
-    let download = DirectDownload::open(fixture()).await;
-    download.fault(ARTIFACT, json!({"bytes": 10})).await;
-
-    assert_eq!(download.save_complete(LOG).await, ["knowledge 200", "knowledge 200"]);
-
-    let download = DirectDownload::open(fixture()).await;
-    download.fault(ARTIFACT, json!({"bytes": 10, "times": 100})).await;
-
-    let failure = download.save(LOG).await.expect_err("no file");
-
-    assert!(failure.message.contains("ended after 10 of"), "{failure}");
-    assert!(!download.out().join(LOG).exists());
 }
 
 #[tokio::test]

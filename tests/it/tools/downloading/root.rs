@@ -26,9 +26,9 @@ async fn a_destination_outside_the_root_is_refused_before_any_request() {
         assert_eq!(error["details"]["path"], name);
     }
 
-    for name in ["nul", "a/con.txt", "a ", "a\\b", "a\u{202e}"] {
+    for name in ["nul", ".git/hooks", "a/.claude", "-x", "a/con.txt", "a ", "a\\b", "a\u{202e}"] {
         let error = session.host.fail(TOOL, into(name)).await;
-        assert!(error["message"].as_str().expect("a message").contains("cannot be created: it "), "{error}");
+        assert!(error["message"].as_str().expect("a message").contains("cannot be used: it "), "{error}");
     }
 
     assert_eq!(session.service.requests().await, [""; 0]);

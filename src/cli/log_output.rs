@@ -1,0 +1,49 @@
+//! Logs on standard error, because standard output belongs to the protocol.
+
+use std::io::{self, Write};
+
+use tracing_subscriber::{
+    Layer as _,
+    filter::{FilterFn, LevelFilter, Targets},
+    layer::SubscriberExt as _,
+    util::SubscriberInitExt as _,
+};
+
+use crate::{
+    settings::{self, Settings},
+    text::single_line,
+};
+
+/// Target of the events of this program.
+const OWN_TARGET: &str = "tas_mcp";
+
+/// Starts the logs.
+pub fn start_logging(settings: &Settings) {
+    // An unusable filter is reported together with the other settings.
+    let filter = settings::log_filter(settings.log())
+        .unwrap_or_else(|_| Targets::new().with_default(LevelFilter::WARN));
+    // Libraries log addresses and arguments, which may hold secrets.
+    let is_own = FilterFn::new(|metadata| metadata.target().starts_with(OWN_TARGET));
+
+    let lines = tracing_subscriber::fmt::layer().with_writer(LogOutput::default).with_ansi(false);
+    let lines = lines.log_internal_errors(false);
+    tracing_subscriber::registry().with(lines.with_filter(is_own)).with(filter).init();
+}
+
+/// Writes each event as one line of visible characters. A text of the service in an event can neither forge a second
+/// line nor control the terminal.
+#[derive(Debug, Default)]
+struct LogOutput;
+
+impl Write for LogOutput {
+    /// Writes an event. The library passes each event as a whole.
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let line = single_line(&String::from_utf8_lossy(event));
+        io::stderr().write_all(format!("{line}\n").as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}

@@ -1,0 +1,170 @@
+//! Parses JSON of the service, which may contain what other JSON libraries write and serde refuses.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+/// Largest number of values in one document. Each one takes far more memory than its text, so that a document of empty
+/// lists could exhaust the memory.
+const MAX_VALUES: usize = 250_000;
+
+/// Parses a JSON document. A lone surrogate, and a byte that is not UTF-8, becomes U+FFFD and spoils nothing else. Numbers
+/// keep all their digits.
+///
+/// # Errors
+/// Describes why the text cannot be used.
+pub fn parse_json(text: &[u8]) -> Result<Value, String> {
+    let text = String::from_utf8_lossy(text);
+    let text = match scan(text.as_bytes()) {
+        Scan { values, .. } if values > MAX_VALUES => {
+            return Err(format!("has more than {MAX_VALUES} values"));
+        }
+        Scan { lone_surrogates, .. } if lone_surrogates.is_empty() => text,
+        Scan { lone_surrogates, .. } => Cow::Owned(replace_surrogates(text.into_owned(), &lone_surrogates)),
+    };
+
+    serde_json::from_str(&text).map_err(|error| format!("is not JSON ({error})"))
+}
+
+/// Returns the number of values in a JSON text.
+pub fn count_values(text: &[u8]) -> usize {
+    scan(text).values
+}
+
+/// What a look at a JSON text finds.
+#[derive(Default)]
+struct Scan {
+    /// Number of values, without the names of fields.
+    values: usize,
+    /// Positions of the digits of escaped surrogates that are not part of a pair.
+    lone_surrogates: Vec<usize>,
+}
+
+/// Looks at a JSON text once.
+fn scan(text: &[u8]) -> Scan {
+    let mut scan = Scan { values: 1, ..Scan::default() };
+    let mut is_inside_string = false;
+    let mut position = 0;
+
+    while let Some(byte) = text.get(position) {
+        match (byte, is_inside_string) {
+            (b'"', _) => is_inside_string = !is_inside_string,
+            (b',', false) => scan.values += 1,
+            (b'[' | b'{', false) if !is_followed_by_end(text, position) => scan.values += 1,
+            (b'\\', true) => {
+                position += scan.escape_length(text, position);
+                continue;
+            }
+            _ => {}
+        }
+        position += 1;
+    }
+
+    scan
+}
+
+/// Returns whether the list or object that begins at `position` is empty.
+fn is_followed_by_end(text: &[u8], position: usize) -> bool {
+    let rest = text.get(position + 1..).unwrap_or_default();
+    let next = rest.iter().find(|byte| !byte.is_ascii_whitespace());
+    matches!(next, Some(b']' | b'}'))
+}
+
+impl Scan {
+    /// Returns the length of the escape sequence at `position`. Records a surrogate without its pair.
+    fn escape_length(&mut self, text: &[u8], position: usize) -> usize {
+        match escaped_unit(text, position) {
+            Some(0xD800..=0xDBFF) if matches!(escaped_unit(text, position + 6), Some(0xDC00..=0xDFFF)) => 12,
+            Some(0xD800..=0xDFFF) => {
+                self.lone_surrogates.push(position + 2);
+                6
+            }
+            Some(_) => 6,
+            None => 2,
+        }
+    }
+}
+
+/// Returns the UTF-16 unit that the escape sequence `\uXXXX` at `position` stands for.
+fn escaped_unit(text: &[u8], position: usize) -> Option<u16> {
+    let digits = text.get(position..position + 6)?.strip_prefix(b"\\u")?;
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+/// Replaces the four digits at each position by those of U+FFFD.
+fn replace_surrogates(text: String, positions: &[usize]) -> String {
+    let mut bytes = text.into_bytes();
+    for position in positions {
+        if let Some(digits) = bytes.get_mut(*position..position + 4) {
+            digits.copy_from_slice(b"FFFD");
+        }
+    }
+
+    // ASCII digits were replaced by others, so that nothing is lost here.
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_lone_surrogate_spoils_nothing_else() {
+        for (text, expected) in [
+            (r#"["\ud800", "a\udc00b", "\ud83d\ude00"]"#, json!(["\u{FFFD}", "a\u{FFFD}b", "😀"])),
+            (
+                r#"["\ud800\ud83d\ude00", "\\ud800", "\ud800\n"]"#,
+                json!(["\u{FFFD}😀", "\\ud800", "\u{FFFD}\n"]),
+            ),
+            (r#"{"\udfff": 1}"#, json!({"\u{FFFD}": 1})),
+        ] {
+            assert_eq!(parse_json(text.as_bytes()), Ok(expected), "{text}");
+        }
+        assert_eq!(parse_json(b"[\"a\xff\", 1]"), Ok(json!(["a\u{FFFD}", 1])));
+    }
+
+    #[test]
+    fn numbers_keep_their_digits() {
+        for (text, expected) in [
+            ("123456789012345678901234567890", "123456789012345678901234567890"),
+            ("1e999", "1e+999"),
+            ("-0.10", "-0.10"),
+            ("3.14159265358979323846264338327950288", "3.14159265358979323846264338327950288"),
+        ] {
+            let value = parse_json(text.as_bytes()).expect("a number");
+            assert_eq!(value.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn values_are_counted_without_names() {
+        for (text, expected) in [
+            ("1", 1),
+            ("[]", 1),
+            ("[ ]", 1),
+            ("[[],[]]", 3),
+            (r#"{"a": 1, "b": {}}"#, 3),
+            (r#"{"a": [1, {"b": "x,[{\\\"}"}]}"#, 5),
+        ] {
+            assert_eq!(count_values(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_document_with_very_many_values_is_refused() {
+        let list = |count: usize| format!("[{}1]", "1,".repeat(count - 1));
+        assert!(parse_json(list(MAX_VALUES - 1).as_bytes()).is_ok());
+        assert!(parse_json(list(MAX_VALUES + 1).as_bytes()).is_err());
+        // Characters inside a string do not count.
+        assert!(parse_json(format!("\"{}\"", ",[{".repeat(MAX_VALUES)).as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn text_that_is_not_json_is_refused() {
+        for text in ["", "{", "\"\\u12\"", "\"\\", "nul", "[1,]"] {
+            assert!(parse_json(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+}
