@@ -12,10 +12,10 @@ use crate::service::{
 
 /// Lists the bugs detected in one run, reviewed or not.
 ///
-/// `bug_id` identifies the same bug in every run. `player_number` starts at 0 here.
+/// `bug_id` identifies a bug across runs. `player_number` starts at 0 here.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRunBugs {
-    /// Id of a run, not of a job or of one player.
+    /// Not a job or player id.
     pub run_id: Id,
 }
 
@@ -28,17 +28,17 @@ impl Operation for ListRunBugs {
     type Answer = RunBugPage;
 }
 
-/// Lists the reviewed bugs of the project: bugs that a person has confirmed.
+/// Lists the reviewed bugs: bugs that a person has confirmed.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListBugs {
-    /// Default `active`.
+    /// Default active.
     pub status: Option<BugStatusFilter>,
-    /// Text to find in title, description and reproduction steps.
+    /// Searches title, description and reproduction steps.
     pub search: Option<String>,
     pub severity: Option<Severity>,
-    /// For example `ui`, `gameplay`, `performance`, `crash`, `audio`, `visual`.
+    /// Such as ui, gameplay, performance, crash, audio or visual.
     pub category: Option<String>,
-    /// For example `created_at`, `severity` or `occurrence_count`.
+    /// Such as `created_at`, `severity` or `occurrence_count`.
     pub sort_by: Option<String>,
     pub sort_order: Option<SortOrder>,
     pub page: Option<PageNumber>,

@@ -14,20 +14,20 @@ use crate::{
     },
 };
 
-/// Lists the uploaded builds of the app.
+/// Lists the uploaded builds.
 ///
 /// `id` is the `build_id` of `start_run`. A build can be started with any `status`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListBuilds {
-    /// For example `OK`, `UNHEALTHY` or `ready`.
+    /// Such as OK, UNHEALTHY or ready.
     pub status: Option<String>,
     pub pinned: Option<bool>,
-    /// Whether the build contains the SDK of the service.
+    /// Whether the build contains the service SDK.
     pub sdk: Option<bool>,
-    /// For example `android` or `ios-native`.
+    /// Such as android or ios-native.
     #[schemars(extend("x-short" = true))]
     pub platform: Option<BuildPlatform>,
-    /// A build must have all of these tags.
+    /// Builds with all of these tags.
     pub tags: Option<Vec<String>>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
@@ -73,7 +73,7 @@ impl Operation for GetBuild {
 
 /// Deletes a build and its file permanently.
 ///
-/// A person must confirm the call. Runs that used the build are kept.
+/// A person must confirm. Runs that used the build are kept.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteBuild {
     /// From `list_builds`.

@@ -10,7 +10,7 @@ use crate::service::{
     tool::{ToolInfo, Toolset},
 };
 
-/// Lists the deployment configs: the devices and platforms that tests can run on.
+/// Lists the deployment configs: the devices and platforms for tests.
 ///
 /// `id` is the `deployment_config_id` of `start_run`. A `build_id` needs `providerType` `build-storage` (null: unknown).
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]

@@ -19,7 +19,7 @@ pub struct ListTestPlanExecutions {
     pub status: Option<ExecutionStatus>,
     /// Default `start_time`.
     pub sort_by: Option<ExecutionSort>,
-    /// Default `desc`.
+    /// Default desc.
     pub sort_order: Option<SortOrder>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,

@@ -16,9 +16,9 @@ use crate::{
     violation::Violation,
 };
 
-/// Lists the folders of the test repository in alphabetical order, with path, id and parent.
+/// Lists the test folders in alphabetical order, with path, id and parent.
 ///
-/// `path` is the `folder_path` argument of other tools.
+/// Other tools take `path` as `folder_path`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTestFolders {
     pub page: Option<PageNumber>,
@@ -35,13 +35,13 @@ impl Operation for ListTestFolders {
 
 /// Creates one folder in the test repository.
 ///
-/// Without a parent the folder is created in the root. A parent that does not exist is an error unless
+/// Without a parent the folder is created in the root. A missing parent is an error unless
 /// `create_intermediate_parents` is true.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CreateTestFolder {
-    /// Without `/` and without leading or trailing whitespace.
+    /// No `/`, no leading or trailing whitespace.
     pub name: String,
-    /// For example `Levels/World 1`; `/` is the root. Excludes `parent_folder_id`.
+    /// Such as `Levels/World 1`; `/` is the root. Excludes `parent_folder_id`.
     #[schemars(extend("x-or-type" = "null"))]
     pub parent_path: Option<String>,
     pub parent_folder_id: Option<Uuid>,

@@ -13,11 +13,11 @@ use crate::service::{
 /// Lists jobs, including queued jobs, with their runs: one run per attempt.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListJobs {
-    /// Default `all`.
+    /// Default all.
     pub status: Option<JobStatusFilter>,
     pub test_plan_execution_id: Option<Uuid>,
     pub multiplayer_test_id: Option<Uuid>,
-    /// A job must have all of these tags.
+    /// Jobs with all of these tags.
     pub tags: Option<Vec<String>>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
@@ -43,11 +43,11 @@ impl Operation for ListJobs {
 
 /// Returns one job: its status and its runs.
 ///
-/// If there are several runs (retries), the result is that of the run with the latest `started_at`. If there is none,
-/// `queue_rejection_reason` may hold the reason.
+/// If there are several runs (retries), the one with the latest `started_at` decides the result. If there are no runs,
+/// see `queue_rejection_reason`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetJob {
-    /// From `job_ids` of `start_run`, or from `list_jobs`.
+    /// From `start_run` or `list_jobs`.
     pub job_id: Uuid,
 }
 

@@ -10,14 +10,14 @@ use crate::service::{
     tool::{ToolInfo, Toolset},
 };
 
-/// Lists the knowledge files that agents read: files of the project, and of one agent and one test if given.
+/// Lists the knowledge files of the project, which agents read.
 ///
-/// File contents cannot be read or changed. `metadata.summary` describes the content of a file.
+/// File contents cannot be read or changed.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListKnowledgeFiles {
-    /// Include the files of this agent.
+    /// Adds the files of this agent.
     pub agent_id: Option<Id>,
-    /// Include the files of this test.
+    /// Adds the files of this test.
     pub test_case_id: Option<Id>,
     pub include_metadata: Option<IncludeMetadata>,
 }
@@ -86,7 +86,7 @@ impl Operation for ListTestCaseKnowledgeFiles {
     type Answer = KnowledgeScopeListing;
 }
 
-/// Whether to return the `metadata` of files; default false.
+/// Default false. `metadata.summary` describes the content of a file.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline, extend("default" = false))]

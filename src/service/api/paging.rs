@@ -40,7 +40,7 @@ impl JsonSchema for PageNumber {
         "PageNumber".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "integer", "minimum": 0, "default": 0, "description": "From 0; default 0."})
+        json_schema!({"type": "integer", "minimum": 0, "default": 0, "description": "Default 0."})
     }
 }
 

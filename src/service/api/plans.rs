@@ -30,14 +30,14 @@ use crate::{
     violation::Violation,
 };
 
-/// Lists the test plans of the project, with the number of tests of each.
+/// Lists the test plans, with the number of tests of each.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTestPlans {
-    /// Text to find in the name.
+    /// Searches the names.
     pub search: Option<String>,
-    /// Default `name`.
+    /// Default name.
     pub sort_by: Option<TestPlanSort>,
-    /// Default `asc`.
+    /// Default asc.
     pub sort_order: Option<SortOrder>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
@@ -117,8 +117,8 @@ impl Operation for CreateTestPlan {
 
 /// Changes a test plan: its name, or its tests with their order and retries.
 ///
-/// First read the plan with `get_test_plan`. `patch` is merged into the plan, but `test_items` replaces the whole list, so
-/// send all items. There is no version check: the last write wins.
+/// First read the plan with `get_test_plan`. `patch` is merged into it, but `test_items` replaces the whole list: send
+/// all items. There is no version check: the last write wins.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateTestPlan {
     /// From `list_test_plans`.
@@ -174,9 +174,9 @@ impl Operation for DeleteTestPlan {
 /// Returns one job id per test and a `test_plan_execution_id`. The plan defines the retries.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StartTestPlanRun {
-    /// From `list_test_plans`. `get_test_plan` returns the slots of the plan.
+    /// From `list_test_plans`. `get_test_plan` returns its slots.
     pub test_plan_id: Uuid,
-    /// Config of the default slot (1). Required unless `slot_deployment_configs` is given.
+    /// Config of the default slot (1). Required without `slot_deployment_configs`.
     pub deployment_config_id: Option<Uuid>,
     /// As in `start_run`.
     pub build_id: Option<Uuid>,
@@ -187,7 +187,7 @@ pub struct StartTestPlanRun {
     pub additional_tags: Option<Vec<String>>,
     /// Default false.
     pub render_templates: Option<bool>,
-    /// Needs `render_templates: true`.
+    /// Needs `render_templates`.
     pub template_data: Option<Open>,
     /// As in `start_run`.
     #[schemars(extend("x-short" = true))]

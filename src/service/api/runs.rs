@@ -33,7 +33,7 @@ use crate::service::{
 
 /// Starts a run of exactly one of: a saved test, a test plan, or free-text instructions.
 ///
-/// Returns job ids, not run ids: pass them to `wait_for_completion`. For one deployment config per slot of a plan use
+/// Returns job ids (not run ids) for `wait_for_completion`. For one config per slot of a plan use
 /// `start_test_plan_run`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StartRun {
@@ -41,7 +41,7 @@ pub struct StartRun {
     pub multiplayer_test_id: Option<Uuid>,
     /// From `list_test_plans`.
     pub test_plan_id: Option<Uuid>,
-    /// Task of a one-off test, as free text.
+    /// Task of a one-off test.
     pub instructions: Option<String>,
     /// From `list_deployment_configs`. Required unless `player_deployment_configs` covers every player.
     pub deployment_config_id: Option<Uuid>,
@@ -57,14 +57,14 @@ pub struct StartRun {
     /// 0-10, default 0. Needs `multiplayer_test_id`. Retries follow ERROR, TIMEOUT or STOPPED only.
     #[schemars(range(min = 0, max = 10), extend("default" = 0))]
     pub retries: Option<u8>,
-    /// Number of runs to start, 1-10, default 1. Needs `multiplayer_test_id`.
+    /// Number of runs, 1-10, default 1. Needs `multiplayer_test_id`.
     #[schemars(range(min = 1, max = 10), extend("default" = 1))]
     pub instances: Option<u8>,
-    /// Start one run per device of a mobile config; default false. Excludes `player_deployment_configs`.
+    /// Starts one run per device of a mobile config; default false. Excludes `player_deployment_configs`.
     pub run_on_all_configured_devices: Option<bool>,
     /// Default false.
     pub render_templates: Option<bool>,
-    /// Needs `render_templates: true`.
+    /// Needs `render_templates`.
     pub template_data: Option<Open>,
     pub options: Option<RunOptions>,
 }
@@ -143,19 +143,19 @@ const JOBS: ListProbe = ListProbe {
 
 /// Lists test runs with their state and result.
 ///
-/// The order is undefined. There are no filters for date, build or result. `get_run` returns steps and reports.
+/// Runs are unordered and cannot be filtered by date, build or result. `get_run` returns steps and reports.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRuns {
-    /// Default `all`.
+    /// Default all.
     pub state: Option<RunStateFilter>,
     pub multiplayer_test_id: Option<Uuid>,
     pub job_id: Option<Uuid>,
     pub test_plan_execution_id: Option<Uuid>,
-    /// For example `verification`, `discovery`, `task`.
+    /// Such as verification, discovery or task.
     pub test_type: Option<String>,
-    /// A run must have all of these tags.
+    /// Runs with all of these tags.
     pub tags: Option<Vec<String>>,
-    /// `true` returns only runs with bugs.
+    /// Returns only runs with bugs.
     pub bugs: Option<bool>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
@@ -184,7 +184,7 @@ impl Operation for ListRuns {
 /// `get_job` returns the run ids of a job.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetRun {
-    /// Id of a run, not of a job or of one player.
+    /// Not a job or player id.
     pub run_id: Id,
 }
 
@@ -200,7 +200,7 @@ impl Operation for GetRun {
 /// For results and reports use `get_run`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetLiveRun {
-    /// Id of a run, not of a job or of one player.
+    /// Not a job or player id.
     pub run_id: Id,
     /// Default true. Pass false if no image is needed, because images use many tokens.
     #[schemars(extend("default" = true))]
@@ -215,12 +215,12 @@ impl Operation for GetLiveRun {
     type Answer = LiveRun;
 }
 
-/// Stops queued or running jobs immediately, with all their runs.
+/// Stops queued or running jobs and their runs immediately.
 ///
 /// Unfinished steps remain incomplete. Returns one result per job.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StopRuns {
-    /// At least one job id, from `start_run` or `list_jobs`. Run ids are not accepted.
+    /// At least one, from `start_run` or `list_jobs`. Not run ids.
     #[schemars(length(min = 1))]
     pub job_ids: Vec<Uuid>,
 }

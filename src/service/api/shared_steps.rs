@@ -40,10 +40,10 @@ impl Operation for ListSharedSteps {
     type Answer = ListPage<SharedStepSummary>;
 }
 
-/// Returns one shared step collection: its steps in order, and its version.
+/// Returns one shared step collection: its steps in order and its version.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetSharedStep {
-    /// `ssc_...`, from `collection_id` of an item of `get_test`.
+    /// `ssc_...`, from `collection_id` in `get_test`.
     pub shared_step_id: Id,
     pub version: Option<ReadVersion>,
 }
@@ -93,17 +93,16 @@ impl Operation for CreateSharedStep {
     type Answer = SharedStep;
 }
 
-/// Changes a shared step collection. The change applies to every test that uses the collection.
+/// Changes a shared step collection for every test that uses it.
 ///
-/// First read the collection with `get_shared_step`. `patch` is merged into it, but a list such as `step_order` replaces
-/// the whole list.
+/// `patch` is merged into the collection, but a list such as `step_order` replaces the whole list.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateSharedStep {
     /// `ssc_...`, from `list_shared_steps`.
     pub shared_step_id: Id,
     /// `version` of the latest `get_shared_step`.
     pub expected_version: u64,
-    /// `name`, `steps_by_key`, `step_order`. Not `id`, `is_shared`, `version`, `test_step_id`. Null may not delete a key.
+    /// `name`, `steps_by_key`, `step_order`. Not `id`, `is_shared`, `version`, `test_step_id`. Null cannot delete a key.
     #[schemars(schema_with = "passed_through::<SharedStepPatch>")]
     pub patch: Open,
 }

@@ -29,12 +29,12 @@ use crate::{
     violation::Violation,
 };
 
-/// Lists saved tests with their ids, in all folders or in one folder.
+/// Lists saved tests with their ids, in all folders or one.
 ///
-/// `id` is the `multiplayer_test_id` of `start_run`. Without a folder the list may contain the root folder only.
+/// `id` is the `multiplayer_test_id` of `start_run`. Without a folder the list may contain only tests of the root.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTests {
-    /// Returns the tests directly in this folder, for example `Levels/World 1`. Excludes `folder_id`.
+    /// Tests directly in this folder, such as `Levels/World 1`. Excludes `folder_id`.
     pub folder_path: Option<String>,
     pub folder_id: Option<String>,
     pub page: Option<PageNumber>,
@@ -58,7 +58,7 @@ pub struct GetTest {
     /// From `list_tests`.
     pub test_id: Id,
     pub version: Option<ReadVersion>,
-    /// Whether collections contain their steps; default true.
+    /// Returns the steps of collections; default true.
     pub include_shared_collection_steps: Option<bool>,
 }
 
@@ -75,7 +75,7 @@ impl Operation for GetTest {
 /// `{"type": "step", "goal", "expected_results": [{"expected"}]}` or `{"type": "collection", "collection_id"}`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CreateTest {
-    /// `name` is required. `max_seconds` is at most 19800. `min_seconds` is not for verification. No `test_step_id`.
+    /// Requires `name`. `max_seconds` is at most 19800; `min_seconds` is not for verification. No `test_step_id`.
     #[schemars(schema_with = "passed_through::<NewTest>")]
     pub test: Open,
     /// Default `/`, the root. Excludes `folder_id`.
@@ -85,7 +85,7 @@ pub struct CreateTest {
     /// Default true.
     #[schemars(extend("default" = true))]
     pub include_shared_collection_steps: Option<bool>,
-    /// Treatment of unknown collections; default `error`. `drop` leaves them out.
+    /// For unknown collections; default error. `drop` leaves them out.
     #[schemars(extend("default" = "error"))]
     pub shared_collection_steps_mode: Option<UnknownCollections>,
 }
@@ -153,15 +153,15 @@ const COMPARE: &str = "compare it with `get_test`";
 
 /// Changes a saved test, or moves it to another folder.
 ///
-/// First read the test with `get_test`. `patch` is merged into the test, but a list such as `item_order`, `tags` or
-/// `expected_results` replaces the whole list. An empty patch with a folder only moves the test.
+/// `patch` is merged into the test, but a list such as `item_order`, `tags` or `expected_results` replaces the whole
+/// list. An empty patch with a folder only moves the test.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateTest {
     /// From `list_tests`.
     pub test_id: Id,
     /// `version` of the latest `get_test`.
     pub expected_version: u64,
-    /// The changed fields, as in `get_test`. Not `id` or `test_step_id`. Null may not delete a key.
+    /// The changed fields, as in `get_test`. Not `id` or `test_step_id`. Null cannot delete a key.
     #[schemars(schema_with = "passed_through::<TestPatch>")]
     pub patch: Open,
     /// New folder; `/` is the root. Excludes `folder_id`.
@@ -172,7 +172,7 @@ pub struct UpdateTest {
     /// Default true.
     #[schemars(extend("default" = true))]
     pub include_shared_collection_steps: Option<bool>,
-    /// Default `error`; as in `create_test`.
+    /// Default error; as in `create_test`.
     #[schemars(extend("default" = "error", "x-short" = true))]
     pub shared_collection_steps_mode: Option<UnknownCollections>,
 }
@@ -218,10 +218,10 @@ fn check_content(holder: &str, arguments: &Fields, violations: &mut Vec<Violatio
 pub struct DeleteTest {
     /// From `list_tests`.
     pub test_id: Id,
-    /// Whether to delete its jobs and runs too; default false.
+    /// Deletes its jobs and runs too; default false.
     #[schemars(extend("default" = false))]
     pub delete_associated_jobs: Option<bool>,
-    /// Whether to delete the test even if runs exist; default false.
+    /// Deletes the test even if runs exist; default false.
     #[schemars(extend("default" = false))]
     pub force_delete: Option<bool>,
 }

@@ -28,10 +28,10 @@ use crate::{
     violation::Violation,
 };
 
-/// Starts the upload of a build and reserves its storage space.
+/// Starts the upload of a build and reserves storage space.
 ///
 /// `upload_build` performs all steps in one call. Otherwise PUT parts of `part_size` bytes to the addresses from
-/// `get_build_upload_parts`, or, without an `upload_id`, PUT the file to `upload_url`. Then call `complete_build_upload`.
+/// `get_build_upload_parts`, or, without an `upload_id`, the file to `upload_url`. Then call `complete_build_upload`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct InitiateBuildUpload {
     // Callers do not set this field: the gateway adds the project, which the body repeats (supplement 10.4).
@@ -44,11 +44,11 @@ pub struct InitiateBuildUpload {
     /// 1-255 characters.
     #[schemars(length(min = 1, max = 255))]
     pub file_name: String,
-    /// Size in bytes.
+    /// In bytes.
     #[schemars(range(min = 1))]
     pub file_size: u64,
     pub platform: BuildPlatform,
-    /// Default: true for files of 3 GB or more.
+    /// Default: true for 3 GB or more.
     pub multipart: Option<bool>,
     #[serde(flatten)]
     pub options: BuildOptions,
@@ -97,7 +97,7 @@ pub fn automatic_deletion_question(arguments: &Fields) -> Option<String> {
     deletes.then(|| "deletes other builds permanently if the storage is full".to_owned())
 }
 
-/// Returns addresses for the parts of a build upload. Each is valid for about an hour.
+/// Returns addresses for the parts of a build upload, valid for about an hour.
 ///
 /// PUT each part with `Content-Type: application/octet-stream` and without an API key. Keep the `ETag` of every answer for
 /// `complete_build_upload`.
@@ -105,7 +105,7 @@ pub fn automatic_deletion_question(arguments: &Fields) -> Option<String> {
 pub struct GetBuildUploadParts {
     pub upload_id: Id,
     pub object_key: Id,
-    /// Numbers from 1. Request 3 to 10 parts at a time.
+    /// From 1. Request 3 to 10 at a time.
     #[schemars(length(min = 1), inner(range(min = 1)))]
     pub part_numbers: Vec<u64>,
 }
@@ -123,13 +123,13 @@ impl Operation for GetBuildUploadParts {
 
 /// Completes a build upload, so that runs can use the build.
 ///
-/// A multipart upload needs all four arguments, a single-part upload only `build_id`.
+/// Multipart uploads need all four arguments, other uploads only `build_id`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CompleteBuildUpload {
     pub build_id: String,
     pub upload_id: Option<String>,
     pub object_key: Option<String>,
-    /// All parts, in ascending order from 1.
+    /// All parts, ascending from 1.
     #[schemars(length(min = 1))]
     pub parts: Option<Vec<CompletedPart>>,
 }

@@ -26,7 +26,7 @@ pub struct DownloadMinion {
     pub destination_dir: String,
     /// Default: the platform of this machine.
     pub platform: Option<MinionPlatform>,
-    /// Whether to replace an existing file; default false.
+    /// Replaces an existing file; default false.
     pub overwrite: Option<bool>,
 }
 

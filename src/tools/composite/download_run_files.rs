@@ -37,7 +37,7 @@ pub struct DownloadRunFiles {
     pub players: Option<Vec<u64>>,
     /// Glob patterns such as `*.png` or `logs/**`.
     pub patterns: Option<Vec<String>>,
-    /// Whether to replace existing files; default false.
+    /// Replaces existing files; default false.
     pub overwrite: Option<bool>,
 }
 

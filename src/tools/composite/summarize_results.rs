@@ -27,7 +27,7 @@ pub struct SummarizeResults {
     pub run_id: Option<Id>,
     pub job_id: Option<Uuid>,
     pub test_plan_execution_id: Option<Id>,
-    /// `previous`, or the id of an execution, run or job to compare with.
+    /// `previous`, or the id of an execution, run or job.
     pub compare_with: Option<Id>,
 }
 

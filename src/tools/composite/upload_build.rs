@@ -27,7 +27,7 @@ use crate::{
 /// Uploads a build of the game or app from a local file.
 ///
 /// Returns the `build_id` for `start_run`. After 45 s it returns `status: uploading` and continues: to wait, call again
-/// with only its `upload_token`. An interrupted upload is resumed. Also takes the options of `initiate_build_upload`.
+/// with only its `upload_token`. Interrupted uploads are resumed. Also takes the options of `initiate_build_upload`.
 /// `details` is filled from git and CI unless `fill_details` is false. `checksum: false` skips the SHA-256.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(transform = hide_options)]
@@ -37,7 +37,7 @@ pub struct UploadBuild {
     /// Default: the file name.
     #[schemars(length(min = 1, max = 255))]
     pub name: Option<String>,
-    /// Default: derived from the file name.
+    /// Default: from the file name.
     #[schemars(extend("x-short" = true))]
     pub platform: Option<BuildPlatform>,
     /// Default true.
@@ -47,12 +47,12 @@ pub struct UploadBuild {
     pub options: BuildOptions,
     #[schemars(extend("x-hidden" = true))]
     pub fill_details: Option<bool>,
-    /// Whether to compute the SHA-256 of the file during the upload; default true.
+    /// Computes the SHA-256 of the file during the upload; default true.
     #[schemars(extend("x-hidden" = true))]
     pub checksum: Option<bool>,
-    /// `true` waits until the upload is finished.
+    /// Waits until the upload is finished.
     pub wait: Option<bool>,
-    /// From the answer of an earlier call.
+    /// From an earlier call.
     pub upload_token: Option<String>,
 }
 

@@ -24,13 +24,13 @@ use crate::{
 /// Default of the argument `timeout_seconds`.
 const TIMEOUT_S: u64 = 40;
 
-/// Waits until jobs, a run or a plan execution are finished, and returns the results.
+/// Waits for jobs, a run or a plan execution to finish, and returns the results.
 ///
-/// Pass exactly one of the four. If `timed_out` is true, call again with the same arguments.
+/// Pass exactly one of the four. If `timed_out` is true, repeat the call.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct WaitForCompletion {
     pub job_id: Option<Uuid>,
-    /// 1-50 job ids.
+    /// 1-50 ids.
     #[schemars(length(min = 1, max = 50))]
     pub job_ids: Option<Vec<Uuid>>,
     pub run_id: Option<Id>,
@@ -38,7 +38,7 @@ pub struct WaitForCompletion {
     /// 1-7200, default 40. Longer waits need a client that receives progress.
     #[schemars(range(min = 1, max = 7200), extend("default" = 40))]
     pub timeout_seconds: Option<u64>,
-    /// 1-300; by default it increases from 1 to 30.
+    /// 1-300; by default increases from 1 to 30.
     #[schemars(range(min = 1, max = 300))]
     pub poll_interval_seconds: Option<u64>,
 }

@@ -21,7 +21,7 @@ pub struct RunOptions {
     pub mobile_auto_grant_permissions: Option<bool>,
     /// Country, city or "city, state (US)".
     pub mobile_geolocation: Option<String>,
-    /// `auto`, which needs `mobile_geolocation`, or an object of the strings `lat` and `long`.
+    /// `auto`, which needs `mobile_geolocation`, or an object with strings `lat` and `long`.
     #[serde(default)]
     #[schemars(schema_with = "auto_or_position")]
     pub mobile_gpslocation: Option<Value>,

@@ -16,10 +16,10 @@ pub struct BuildOptions {
     /// Up to 1000 characters.
     #[schemars(length(max = 1000))]
     pub description: Option<String>,
-    /// Whether old builds are deleted if the storage is full; default false.
+    /// Deletes old builds if the storage is full; default false.
     #[schemars(extend("default" = false))]
     pub auto_delete: Option<bool>,
-    /// Which builds are deleted first; default `least_recent`. Needs `auto_delete: true`.
+    /// Which builds are deleted first; default `least_recent`. Needs `auto_delete`.
     #[schemars(extend("default" = "least_recent"))]
     pub deletion_policy: Option<DeletionPolicy>,
     /// Minutes, 1-1440; default 10, or 60 for multipart.
@@ -27,7 +27,7 @@ pub struct BuildOptions {
     pub upload_timeout: Option<u16>,
     /// 1-50 characters each.
     pub tags: Option<Vec<Tag>>,
-    /// Same format as in `get_build`.
+    /// As in `get_build`.
     #[serde(default)]
     #[schemars(schema_with = "passed_through::<NewBuildDetails>")]
     pub details: Option<Open>,
@@ -63,7 +63,7 @@ impl JsonSchema for Tag {
 pub struct CompletedPart {
     #[schemars(range(min = 1))]
     pub part_number: u64,
-    /// Value of the `ETag` header, without quotes.
+    /// The `ETag` without quotes.
     #[schemars(length(min = 1), extend("x-unquoted" = true))]
     pub etag: String,
 }
