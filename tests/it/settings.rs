@@ -192,3 +192,74 @@ async fn the_tools_are_listed_without_usable_settings() {
     let tools = host.request("tools/list", json!({})).await["result"]["tools"].clone();
     assert!(tools.as_array().is_some_and(|tools| tools.len() > 10), "{tools}");
 }
+
+/// A setting that is ignored could leave the tools with more than they should have.
+#[tokio::test]
+async fn a_restricting_setting_that_is_empty_is_unusable() {
+    let service = Service::start().await;
+    let upload = ("upload_build", json!({"path": "game.apk"}));
+    let list = ("list_tests", json!({}));
+
+    for (flags, variables, (tool, arguments)) in [
+        (vec![], vec![("TAS_FILES_ROOT", "")], &upload),
+        (vec!["--files-root", ""], vec![("TAS_FILES_ROOT", "/tmp")], &upload),
+        (vec![], vec![("TAS_READ_ONLY", " ")], &list),
+    ] {
+        let base_url = service.base_url();
+        let own = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+        let settings = settings_with(&flags, &[&own[..], &variables].concat());
+        let error = Host::open(&settings).await.fail(tool, arguments.clone()).await;
+
+        assert_eq!(error["code"], "not_configured", "{flags:?} {variables:?}: {error}");
+        assert!(error["message"].as_str().is_some_and(|message| message.contains("is empty")), "{error}");
+    }
+
+    assert_eq!(service.requests().await, [""; 0]);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_value_that_is_not_utf_8_is_unusable_whatever_the_setting() {
+    use std::{ffi::OsString, os::unix::ffi::OsStringExt as _};
+
+    let matches =
+        clap::Command::new("tas-mcp").args(tas_mcp::settings::flags()).get_matches_from(["tas-mcp"]);
+
+    for name in ["TAS_API_KEY", "TAS_PROJECT_ID", "TAS_TIMEOUT_S", "TAS_CONFIRM"] {
+        let settings = Settings::from_sources(&matches, |variable| {
+            let good =
+                GOOD.iter().find(|(known, _)| *known == variable).map(|(_, value)| OsString::from(value));
+            if variable == name { Some(OsString::from_vec(b"a\xff".to_vec())) } else { good }
+        });
+        let found = problems(&settings).await;
+
+        assert!(
+            found
+                .iter()
+                .any(|[setting, _, problem]| setting == name && problem.contains("is not valid UTF-8")),
+            "{name}: {found:?}"
+        );
+    }
+}
+
+/// Hosts start servers in these directories.
+#[cfg(unix)]
+#[tokio::test]
+async fn the_root_of_the_file_system_and_the_home_directory_are_no_default_files_roots() {
+    let home = tempfile::tempdir().expect("a directory");
+    let inside = home.path().join("game");
+    std::fs::create_dir(&inside).expect("a directory");
+    let call = ["--sandbox", "call", "upload_build", "--path", "missing.apk"];
+
+    for (directory, code) in [
+        (std::path::Path::new("/"), "not_configured"),
+        (home.path(), "not_configured"),
+        (&inside, "file_error"),
+    ] {
+        let mut command = crate::support::binary::binary(&call, &[]);
+        let output =
+            command.current_dir(directory).env("HOME", home.path()).output().await.expect("an output");
+        let error: Value = serde_json::from_slice(&output.stderr).expect("JSON");
+        assert_eq!(error["error"]["code"], code, "{}: {error}", directory.display());
+    }
+}

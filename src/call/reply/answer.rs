@@ -115,7 +115,9 @@ impl Reply {
     }
 
     /// Creates a reply that is not an answer of the service.
-    pub fn from_value(value: Value) -> Self {
+    pub fn from_value(mut value: Value) -> Self {
+        // Texts of storage hosts and of failures have not been read as answers.
+        remove_hidden(&mut value);
         Self { value, pictures: Vec::new(), extracted: Vec::new(), project: None, answer_length: 0 }
     }
 

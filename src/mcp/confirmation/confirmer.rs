@@ -22,7 +22,7 @@ use super::{
     answer::ConfirmationOutcome,
     error::{ANSWER_LIMIT, ConfirmationError},
 };
-use crate::{failure::Failure, mcp::revision::is_stateless, service::tool::CONFIRM};
+use crate::{failure::Failure, mcp::revision::is_stateless, service::tool::CONFIRM, text::single_line};
 
 /// Largest number of questions that wait for an answer. The answer to a question that was dropped does not count.
 const MAX_PENDING: NonZeroUsize = NonZeroUsize::new(1_000).expect("not zero");
@@ -141,6 +141,7 @@ pub(in crate::mcp) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
 /// Returns the question that `required` states.
 fn question(required: &Failure) -> Option<ElicitRequestParams> {
     let schema = ElicitationSchema::builder().required_bool(CONFIRM).build().ok()?;
-    let message = format!("{required}. Do you agree?");
+    // The question quotes arguments, which the model has chosen.
+    let message = format!("{}. Do you agree?", single_line(&required.message));
     Some(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema })
 }
