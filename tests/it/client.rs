@@ -7,6 +7,7 @@ mod address;
 mod bodies;
 mod connections;
 mod encoding;
+mod hostile_service;
 mod proxy;
 mod retries;
 mod secrecy;
