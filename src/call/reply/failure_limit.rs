@@ -6,7 +6,7 @@ use super::length_limit;
 use crate::failure::Failure;
 
 /// Longest message and longest hint, in characters. They may quote arguments of any length.
-const MAX_TEXT_CHARS: usize = 4_000;
+const MAX_TEXT_CHARS: usize = 2_500;
 
 /// Characters that the name of the field `details` takes.
 const DETAILS_CHARS: usize = 12;
@@ -18,7 +18,8 @@ const CUT_MARK: &str = "… [cut]";
 /// `truncated` says what was cut.
 pub fn limit_failure(failure: Failure, max_chars: usize) -> Failure {
     let mut failure = failure.visible();
-    let max_text_chars = MAX_TEXT_CHARS.min(max_chars / 4);
+    // Both texts fit even if JSON escapes every character of them.
+    let max_text_chars = MAX_TEXT_CHARS.min(max_chars / 8);
     shorten(&mut failure.message, max_text_chars);
     failure.hint.iter_mut().for_each(|hint| shorten(hint, max_text_chars));
 

@@ -1,8 +1,13 @@
 //! `tas-mcp sandbox` and `--sandbox`.
 
 use serde_json::{Value, json};
+use tas_mcp::sandbox::keys;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-use crate::support::{binary::run_binary, stub::Stub};
+use crate::support::{
+    binary::{binary, run_binary},
+    stub::Stub,
+};
 
 #[tokio::test]
 async fn an_address_that_other_machines_reach_needs_the_flag_expose() {
@@ -48,4 +53,39 @@ async fn the_program_does_not_panic_without_descriptors() {
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!error.contains("panicked"), "{limit}: {error}");
     }
+}
+
+/// A terminal that is closed sends SIGHUP.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_hangup_ends_the_sandbox_and_removes_the_uploaded_bytes() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let build = directory.path().join("game.apk");
+    std::fs::write(&build, b"abc").expect("a file");
+    let temporary = directory.path().join("temporary");
+    std::fs::create_dir(&temporary).expect("a directory");
+    let mut sandbox = binary(&["sandbox", "--listen", "127.0.0.1:0"], &[])
+        .env("TMPDIR", &temporary)
+        .spawn()
+        .expect("the binary starts");
+
+    let mut output = BufReader::new(sandbox.stdout.take().expect("an output")).lines();
+    let base_url = loop {
+        let line = output.next_line().await.expect("a line").expect("the guide names the address");
+        let word = line.split_whitespace().next().unwrap_or_default();
+        if word.ends_with("/api/v1") {
+            break word.to_owned();
+        }
+    };
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+    let upload = run_binary(&["upload", build.to_str().expect("UTF-8")], &variables, &[]).await;
+    assert!(upload.status.success(), "{}", String::from_utf8_lossy(&upload.stderr));
+    assert_eq!(std::fs::read_dir(&temporary).expect("a directory").count(), 1);
+
+    let id = sandbox.id().expect("it runs").to_string();
+    let sent = tokio::process::Command::new("kill").args(["-HUP", &id]).status().await.expect("kill runs");
+    assert!(sent.success());
+
+    assert!(sandbox.wait().await.expect("a status").success());
+    assert_eq!(std::fs::read_dir(&temporary).expect("a directory").count(), 0);
 }
