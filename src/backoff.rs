@@ -66,7 +66,7 @@ impl Backoff {
 }
 
 /// Returns a random duration between half of `pause` and `pause`.
-pub fn jittered(pause: Duration) -> Duration {
+pub(crate) fn jittered(pause: Duration) -> Duration {
     shortened_by(pause, random_fraction())
 }
 

@@ -10,5 +10,6 @@ mod resolution;
 mod session;
 
 pub(crate) use errors::other_project_refused;
-pub use id::{find_invalid_ids, owned_ids};
+pub(crate) use id::find_invalid_ids;
+pub use id::owned_ids;
 pub use resolution::{ResolvedProject, Scope};

@@ -7,7 +7,8 @@ mod generation;
 mod keywords;
 mod publication;
 
-pub use generation::{input, output, passed_through};
+pub(crate) use generation::passed_through;
+pub use generation::{input, output};
 pub(super) use keywords::UNQUOTED;
 pub use keywords::{HIDDEN, KNOWN, OR_TYPE};
 pub use publication::published;

@@ -9,7 +9,7 @@ use crate::{
         common_arguments::{CommonArguments, ToolArguments},
         context::CallContext,
         operation_request::OperationRequest,
-        reply::{self, FieldSelection, MAX_INLINE_BYTES, Reply, ReplyLimits},
+        reply::{self, FieldSelection, Reply, ReplyLimits},
         scope::owned_ids,
     },
     client::{ApiKey, HttpResponse},
@@ -122,21 +122,15 @@ impl ConfiguredGateway {
         Ok(reply.with_decoded_pictures(context.deadline).await.with_project(project))
     }
 
-    /// Converts an answer into a reply and the ids in it. A long answer is converted on another thread, because this one
-    /// serves the other calls.
+    /// Converts an answer into a reply and the ids in it.
     async fn convert(&self, conversion: Conversion) -> Result<(Reply, IndexSet<ResultId>), Failure> {
-        let limits = self.reply_limits();
-        if conversion.answer.body.len() <= MAX_INLINE_BYTES {
-            return conversion.run(&limits);
-        }
-
+        let ReplyLimits { max_reply_chars, address_policy, .. } = self.reply_limits();
         let tmsys_name = self.tmsys_name.clone();
-        let (max_reply_chars, address_policy) = (limits.max_reply_chars, limits.address_policy);
-        let thread = tokio::task::spawn_blocking(move || {
-            conversion.run(&ReplyLimits { tmsys_name: &tmsys_name, max_reply_chars, address_policy })
-        });
 
-        thread.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+        reply::off_thread(conversion.answer.body.len(), move || {
+            conversion.run(&ReplyLimits { tmsys_name: &tmsys_name, max_reply_chars, address_policy })
+        })
+        .await
     }
 }
 

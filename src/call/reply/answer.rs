@@ -32,7 +32,21 @@ pub fn is_success(entry: &OperationEntry, answer: &HttpResponse) -> bool {
 }
 
 /// Longest answer that is converted and cut on the thread that serves the calls, in bytes.
-pub const MAX_INLINE_BYTES: usize = 64 * 1024;
+const MAX_INLINE_BYTES: usize = 64 * 1024;
+
+/// Runs `work` on an answer of `length` bytes. Work on a long answer runs on another thread, because this one serves the
+/// other calls.
+pub(in crate::call) async fn off_thread<T: Send + 'static>(
+    length: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    if length <= MAX_INLINE_BYTES {
+        return work();
+    }
+
+    let thread = tokio::task::spawn_blocking(work);
+    thread.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+}
 
 /// Settings that affect replies.
 #[derive(Clone, Copy, Debug)]
@@ -108,7 +122,7 @@ impl Reply {
 
     /// Decodes the pictures that can be delivered by `deadline`.
     #[must_use]
-    pub async fn with_decoded_pictures(mut self, deadline: Instant) -> Self {
+    pub(crate) async fn with_decoded_pictures(mut self, deadline: Instant) -> Self {
         let extracted = std::mem::take(&mut self.extracted);
         self.pictures = pictures::decode_all(&mut self.value, extracted, deadline).await;
         self
@@ -123,7 +137,7 @@ impl Reply {
 
     /// Sets the project that the call went to.
     #[must_use]
-    pub fn with_project(self, project: Option<String>) -> Self {
+    pub(crate) fn with_project(self, project: Option<String>) -> Self {
         Self { project, ..self }
     }
 
@@ -138,7 +152,7 @@ impl Reply {
     }
 
     /// Adds how to request the next page, if there is one.
-    pub fn add_next_page(&mut self) {
+    pub(crate) fn add_next_page(&mut self) {
         if let Value::Object(object) = &mut self.value {
             next_page::add(object);
         }
@@ -147,13 +161,8 @@ impl Reply {
     /// Returns the reply and its compact JSON, cut to at most `max_chars` characters. The field `truncated` of a cut
     /// reply says what is missing and how to get it.
     pub async fn into_limited(self, max_chars: usize, source: ReplySource) -> (Value, String) {
-        if self.answer_length <= MAX_INLINE_BYTES {
-            return self.cut(max_chars, source);
-        }
-
-        // This thread serves the other calls. Even to drop what was cut takes long.
-        let thread = tokio::task::spawn_blocking(move || self.cut(max_chars, source));
-        thread.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+        // Even to release the memory of what was cut takes long.
+        off_thread(self.answer_length, move || self.cut(max_chars, source)).await
     }
 
     fn cut(mut self, max_chars: usize, source: ReplySource) -> (Value, String) {

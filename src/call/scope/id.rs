@@ -20,7 +20,7 @@ pub fn owned_ids(fields: &Fields) -> IndexSet<ResultId> {
 
 /// Returns a violation for each id that cannot be part of a path. An owner look-up puts it there, even if the operation
 /// itself does not.
-pub fn find_invalid_ids(fields: &Fields) -> Vec<Violation> {
+pub(crate) fn find_invalid_ids(fields: &Fields) -> Vec<Violation> {
     let texts = id_fields().flat_map(|(_, name)| texts(fields, name));
     let violation = |(path, id): (String, &str)| Some(Violation::new(path, check_segment(id).err()?));
     texts.filter_map(violation).collect()

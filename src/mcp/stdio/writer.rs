@@ -58,3 +58,33 @@ impl<W: AsyncWrite + Send + Unpin + 'static> MessageWriter<W> {
         drop(self.0.lock().await.take());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::ErrorData;
+    use serde_json::Value;
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_that_was_begun_is_completed_for_a_host_that_reads_late() {
+        let (output, mut host) = tokio::io::duplex(16);
+        let writer = MessageWriter::new(output);
+        let error = ErrorData::invalid_request("x".repeat(1_000), None);
+        let message = TxJsonRpcMessage::<RoleServer>::error(error, None);
+
+        // The session ends while the pipe of the host is full.
+        tokio::select! {
+            biased;
+            _ = writer.write(&message) => panic!("the pipe cannot hold the line"),
+            () = tokio::task::yield_now() => {}
+        }
+        let mut text = String::new();
+        let ((), read) = tokio::join!(writer.finish(), host.read_to_string(&mut text));
+
+        read.expect("text");
+        assert!(text.ends_with('\n'), "{text}");
+        assert!(serde_json::from_str::<Value>(&text).is_ok(), "{text}");
+    }
+}

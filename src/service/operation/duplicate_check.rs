@@ -77,7 +77,7 @@ impl FieldMatch {
 
     /// Sets the value of an absent argument and of a field that is `null`.
     #[must_use]
-    pub const fn or_null(self, default: &'static str) -> Self {
+    pub(crate) const fn or_null(self, default: &'static str) -> Self {
         Self { null_value: Some(default), ..self.or_default(default) }
     }
 }

@@ -119,14 +119,14 @@ impl RequestInfo {
 
     /// Adds the project to the body.
     #[must_use]
-    pub const fn with_project_in_body(mut self) -> Self {
+    pub(crate) const fn with_project_in_body(mut self) -> Self {
         self.project_in_body = true;
         self
     }
 
     /// Sets the name of the object in the body that holds the fields.
     #[must_use]
-    pub const fn wrapped_in(mut self, wrapper: &'static str) -> Self {
+    pub(crate) const fn wrapped_in(mut self, wrapper: &'static str) -> Self {
         self.wrapper = Some(wrapper);
         self
     }
@@ -140,28 +140,28 @@ impl RequestInfo {
 
     /// Sets the content of a successful response. Without this call it is [`ResponseKind::Json`].
     #[must_use]
-    pub const fn responds_with(mut self, kind: ResponseKind) -> Self {
+    pub(crate) const fn responds_with(mut self, kind: ResponseKind) -> Self {
         self.response_kind = kind;
         self
     }
 
     /// Sets the place of the pictures in a JSON answer.
     #[must_use]
-    pub const fn with_pictures(mut self, pictures: Pictures) -> Self {
+    pub(crate) const fn with_pictures(mut self, pictures: Pictures) -> Self {
         self.pictures = Some(pictures);
         self
     }
 
     /// Sets the function that adds fields to an incomplete answer.
     #[must_use]
-    pub const fn fills_defaults(mut self, fill: fn(&mut Fields, &Fields)) -> Self {
+    pub(crate) const fn fills_defaults(mut self, fill: fn(&mut Fields, &Fields)) -> Self {
         self.fill_defaults = Some(fill);
         self
     }
 
     /// Sets the list to read if the service does not have the operation.
     #[must_use]
-    pub const fn falls_back_to(mut self, fallback: Fallback) -> Self {
+    pub(crate) const fn falls_back_to(mut self, fallback: Fallback) -> Self {
         self.fallback = Some(fallback);
         self
     }
@@ -175,7 +175,7 @@ impl RequestInfo {
 
     /// Sets which calls may be sent twice with the same result.
     #[must_use]
-    pub const fn repeatable_if(mut self, condition: fn(&Fields) -> bool) -> Self {
+    pub(crate) const fn repeatable_if(mut self, condition: fn(&Fields) -> bool) -> Self {
         self.is_repeatable = condition;
         self
     }

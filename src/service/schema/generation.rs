@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{fields::Fields, service::schema::keywords::KNOWN};
 
 /// Returns the schema of an object that is sent unchanged and whose known fields are those of `T`.
-pub fn passed_through<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+pub(crate) fn passed_through<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "object", KNOWN: generator.subschema_for::<T>()})
 }
 

@@ -48,12 +48,12 @@ impl DownloadRequest {
     }
 
     /// Returns whether `file_ref` is a reference to a file (supplement 15).
-    pub fn is_file_ref(file_ref: &str) -> bool {
+    pub(crate) fn is_file_ref(file_ref: &str) -> bool {
         file_ref.strip_prefix(FILE_REF_PREFIX).is_some_and(|name| !name.is_empty())
     }
 
     /// Returns the id of the run to which `id`, the id of a run or of a player, belongs.
-    pub fn run_id_of(id: &str) -> &str {
+    pub(crate) fn run_id_of(id: &str) -> &str {
         split_player_id(id).0
     }
 

@@ -84,7 +84,7 @@ impl ResultItem {
     }
 
     /// Returns whether the job or run is completed.
-    pub fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         is_completed(self.status.as_deref())
     }
 

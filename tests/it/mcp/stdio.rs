@@ -194,24 +194,6 @@ async fn the_sandbox_prints_its_address() {
 }
 
 #[tokio::test]
-async fn a_host_that_reads_late_gets_complete_lines() {
-    let mut child = binary(&["--sandbox"], &[]).spawn().expect("the binary starts");
-    let mut input = child.stdin.take().expect("an input");
-    // The answers are far longer than a pipe can hold.
-    let mut lines = vec![INITIALIZE.to_owned()];
-    lines.extend((1..=8).map(|id| json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}).to_string()));
-    input.write_all(format!("{}\n", lines.join("\n")).as_bytes()).await.expect("the server reads");
-    drop(input);
-
-    // The server has stopped reading when the host begins to read.
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    let output = child.wait_with_output().await.expect("an output");
-
-    assert!(output.stdout.ends_with(b"\n"));
-    assert!(!messages(&output).is_empty());
-}
-
-#[tokio::test]
 async fn a_request_with_the_id_of_an_open_request_is_answered_with_an_error() {
     let service = Service::start().await;
     let arguments = json!({"run_id": seed::RUN_PASSED});

@@ -15,7 +15,7 @@ fn execution(id: &str) -> Value {
     json!({"test_plan_execution_id": id})
 }
 
-/// Lets the service answer like one without the operation.
+/// Makes the service answer as if it did not have the operation.
 async fn remove_operation(service: &Service, status: u16) {
     service.fault(json!({"operation": TOOL, "status": status, "times": 100})).await;
 }

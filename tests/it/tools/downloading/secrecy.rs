@@ -72,7 +72,7 @@ async fn an_address_of_the_service_itself_is_used_with_the_key() {
 #[tokio::test]
 async fn a_failing_address_is_replaced_by_the_operation_itself() {
     let refusing = start_other_host("404 Not Found", "").await;
-    // Addresses that refuse, that no process serves, and that the client must not request.
+    // The first address is refused, no process listens on the second one, and the third one must not be requested.
     let addresses = [
         format!("http://{}/a", refusing.address()),
         "http://127.0.0.1:1/refused".to_owned(),

@@ -63,8 +63,7 @@ async fn upload_during(damage: impl FnOnce(&Session)) -> Value {
     let call = session.host.start("tools/call", call).await;
 
     session.wait_for_pending_parts(3).await;
-    // File systems record times in steps of some milliseconds. An earlier change could have the time of the first write.
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    wait_for_later_file_time(&session).await;
     damage(&session);
     session.service.release().await;
 
@@ -79,6 +78,22 @@ async fn upload_during(damage: impl FnOnce(&Session)) -> Value {
     assert_eq!(error["code"], "file_error");
     assert_eq!(error["details"]["upload"], "cancelled: nothing remains at the service");
     error
+}
+
+/// Waits until a new file gets a later time than the build. File systems record times in steps of some milliseconds, so
+/// that an immediate change could have the time of the first write.
+async fn wait_for_later_file_time(session: &Session) {
+    let modified = |name: &str| {
+        let metadata = fs::metadata(session.root().join(name)).expect("a file");
+        metadata.modified().expect("a time")
+    };
+    loop {
+        session.write("probe.apk", b"x");
+        if modified("probe.apk") > modified("game.apk") {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
 }
 
 /// Writes other bytes into the file without a change of its time.
