@@ -72,7 +72,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Converts an answer. Its pictures are extracted; [`Self::with_decoded_pictures`] decodes them.
+    /// Converts an answer. Its pictures are extracted; `with_decoded_pictures` decodes them.
     ///
     /// # Errors
     /// `bad_response` if the answer is not what the operation specifies.
