@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     fields::Fields,
-    text::{remove_hidden, visible},
+    text::{first_characters, remove_hidden, visible},
     violation::Violation,
 };
 
@@ -222,10 +222,8 @@ fn has_no_fields(fields: &Box<Fields>) -> bool {
 
 /// Returns a text of the service for use in a failure, cut after 1,000 characters.
 pub fn quote(text: &str) -> String {
-    match text.char_indices().nth(MAX_QUOTE_CHARACTERS) {
-        Some((end, _)) => format!("{} [cut]", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    let start = first_characters(text, MAX_QUOTE_CHARACTERS);
+    if start.len() == text.len() { text.to_owned() } else { format!("{start} [cut]") }
 }
 
 #[cfg(test)]

@@ -46,6 +46,8 @@ pub mod failure;
 pub mod fields;
 pub mod mcp;
 pub mod picture;
+#[cfg(test)]
+mod random_inputs;
 pub mod sandbox;
 pub mod service;
 pub mod settings;

@@ -6,5 +6,5 @@ mod shortening;
 mod similarity;
 
 pub use hidden::{REPLACEMENT, has_hidden, remove_hidden, visible};
-pub use shortening::{shorten_line, shorten_name, single_line};
+pub use shortening::{first_characters, shorten_line, shorten_name, single_line, without_open_joiner};
 pub use similarity::most_similar;

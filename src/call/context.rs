@@ -14,9 +14,7 @@ use crate::{
         paging::{self, PAGE_SIZE, Page, ScanEnd},
         reply,
     },
-    client::{
-        self, ApiKey, DownloadResponse, HttpResponse, OpenError, ResumeFrom, ServiceClient, parse_json,
-    },
+    client::{self, ApiKey, DownloadResponse, HttpResponse, OpenError, ResumeFrom, ServiceClient},
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -151,16 +149,17 @@ impl CallContext<'_> {
         let Some(list) = catalog::find(fallback.list) else { return Ok(None) };
         let read = |number| async move {
             let request = self.request(list, paging::page_arguments(&Fields::new(), number))?;
-            self.send_without_fallback(&request, project).await
+            let answer = self.send_without_fallback(&request, project).await?;
+            // A body that is not JSON becomes null, which `Page::parse` refuses.
+            let body = reply::parse_body(&answer).await.unwrap_or_default();
+            Ok((answer, body))
         };
 
-        let end = paging::scan(MAX_FALLBACK_PAGES, read, |number, answer| {
+        let end = paging::scan(MAX_FALLBACK_PAGES, read, |number, (answer, body)| {
             if !answer.is_success() {
                 return Ok(ControlFlow::Break(answer));
             }
 
-            // A body that is not JSON becomes null, which `Page::parse` refuses.
-            let body = parse_json(&answer.body).unwrap_or_default();
             let page = Page::parse(list.name, body).map_err(|failure| failure.status(answer.status))?;
             if let Some(record) = page.records.iter().find(|record| record.get(fallback.field) == id) {
                 return Ok(ControlFlow::Break(HttpResponse {

@@ -13,8 +13,8 @@ mod pictures;
 mod redirect;
 mod selection;
 
-pub(in crate::call) use answer::off_thread;
 pub use answer::{Reply, ReplyLimits, is_success};
+pub(in crate::call) use answer::{off_thread, parse_body};
 pub use failure_limit::limit_failure;
 pub(super) use file::file_failure;
 pub use file::full_picture_arguments;

@@ -106,6 +106,8 @@ fn replace_surrogates(text: String, positions: &[usize]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::random_inputs::{check_texts, check_values, value};
+    use proptest::{collection, prelude::any};
     use serde_json::json;
 
     use super::*;
@@ -166,5 +168,27 @@ mod tests {
         for text in ["", "{", "\"\\u12\"", "\"\\", "nul", "[1,]"] {
             assert!(parse_json(text.as_bytes()).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn json_is_parsed_and_other_bytes_are_refused() {
+        check_values(&(value(), 0..64_usize, any::<u8>()), 1, |(value, cut, byte)| {
+            let mut bytes = value.to_string().into_bytes();
+            assert_eq!(parse_json(&bytes), Ok(value));
+
+            let position = cut % bytes.len().max(1);
+            bytes[position] = byte;
+            drop(parse_json(&bytes));
+            drop(parse_json(&bytes[position..]));
+        });
+    }
+
+    #[test]
+    fn surrogates_never_spoil_a_list() {
+        check_texts(&collection::vec(0xD700..0xE100_u16, 0..20), |units| {
+            let escapes: Vec<_> = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
+            let parsed = parse_json(format!("[\"{}\", 7]", escapes.concat()).as_bytes());
+            assert_eq!(parsed.map(|list| list[1].clone()), Ok(json!(7)));
+        });
     }
 }

@@ -118,6 +118,7 @@ impl Resolve for PublicResolver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random_inputs::{check_texts, text};
 
     const REMOTE: AddressPolicy = AddressPolicy { allows_local: false };
     const LOCAL: AddressPolicy = AddressPolicy { allows_local: true };
@@ -171,5 +172,18 @@ mod tests {
     async fn a_name_with_local_addresses_only_is_not_resolved() {
         let name = "localhost".parse().expect("a name");
         assert!(PublicResolver.resolve(name).await.is_err());
+    }
+
+    #[test]
+    fn an_address_that_is_followed_uses_https_without_credentials() {
+        check_texts(&(text(), "[a-z0-9.:@\\[\\]-]{0,20}"), |(text, host)| {
+            for address in [text.clone(), format!("https://{host}/{text}"), format!("http://{host}/")] {
+                if let Ok(url) = REMOTE.parse(&address) {
+                    let is_public = |host: &str| host != "localhost" && !host.starts_with("127.");
+                    assert!(url.scheme() == "https" && url.username().is_empty(), "{address}");
+                    assert!(url.host_str().is_some_and(is_public), "{address}");
+                }
+            }
+        });
     }
 }

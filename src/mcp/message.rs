@@ -107,6 +107,9 @@ fn invalid_message(text: &[u8], error: &serde_json::Error) -> InvalidMessage {
 #[cfg(test)]
 mod tests {
     use super::{decode, is_response};
+    use crate::random_inputs::{check_values, text, value};
+    use proptest::{prelude::any, sample::Index};
+    use serde_json::json;
 
     #[test]
     fn a_tool_call_is_decoded_like_every_other_request() {
@@ -132,5 +135,18 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(is_response(text.as_bytes()), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn any_line_of_a_host_is_decoded_or_refused() {
+        check_values(&(value(), text(), value(), any::<Index>()), 1, |(params, method, id, cut)| {
+            let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+            let line = message.to_string().into_bytes();
+            drop(decode(&line));
+            drop(decode(&line[..cut.index(line.len())]));
+
+            let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+            drop(decode(call.to_string().as_bytes()));
+        });
     }
 }

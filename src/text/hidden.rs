@@ -132,6 +132,7 @@ fn is_suspect(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::random_inputs::{check_texts, check_values, text, value};
     use serde_json::json;
 
     use super::*;
@@ -179,5 +180,35 @@ mod tests {
         let mut value = json!({"filename": "a\u{200B}.log", "run_id": "r\u{7}", "name": "n\u{7}"});
         remove_hidden(&mut value);
         assert_eq!(value, json!({"filename": "a\u{FFFD}.log", "run_id": "r\u{FFFD}", "name": "n"}));
+    }
+
+    /// Returns how many values `value` contains, itself included.
+    fn count(value: &Value) -> usize {
+        1 + match value {
+            Value::Array(items) => items.iter().map(count).sum(),
+            Value::Object(fields) => fields.values().map(count).sum(),
+            _ => 0,
+        }
+    }
+
+    #[test]
+    fn a_visible_text_has_no_hidden_characters() {
+        check_texts(&text(), |text| {
+            let shown = visible(&text).into_owned();
+            assert!(!has_hidden(&shown), "{text:?} {shown:?}");
+        });
+    }
+
+    #[test]
+    fn hidden_characters_are_removed_and_no_value_is_lost() {
+        check_values(&value(), 1, |value| {
+            let mut cleaned = value.clone();
+            remove_hidden(&mut cleaned);
+            assert_eq!(count(&cleaned), count(&value));
+
+            let mut again = cleaned.clone();
+            remove_hidden(&mut again);
+            assert_eq!(again, cleaned);
+        });
     }
 }

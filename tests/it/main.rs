@@ -10,7 +10,7 @@
 //! | `settings` | flags, environment variables and their problems |
 //! | `mcp` | the server as a host sees it |
 //! | `cli` | the built binary as a command line, and the README |
-//! | `random_inputs` | properties that hold for any text of a host, a service or a file |
+//! | `soak` | many calls to the built binary while the service fails now and then |
 //! | `layers` | the imports between the modules of the crate |
 //! | `support` | fixtures: service, host, clock, contract |
 #![expect(
@@ -27,8 +27,8 @@ mod cli;
 mod client;
 mod layers;
 mod mcp;
-mod random_inputs;
 mod sandbox;
 mod service;
 mod settings;
+mod soak;
 mod tools;

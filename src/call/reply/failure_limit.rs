@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::length_limit;
-use crate::failure::Failure;
+use crate::{failure::Failure, text::first_characters};
 
 /// Longest message and longest hint, in characters. They may quote arguments of any length.
 const MAX_TEXT_CHARS: usize = 2_500;
@@ -36,7 +36,8 @@ pub fn limit_failure(failure: Failure, max_chars: usize) -> Failure {
 }
 
 fn shorten(text: &mut String, max_chars: usize) {
-    if let Some((end, _)) = text.char_indices().nth(max_chars) {
+    let end = first_characters(text, max_chars).len();
+    if end < text.len() {
         text.truncate(end);
         text.push_str(CUT_MARK);
     }
@@ -46,6 +47,8 @@ fn shorten(text: &mut String, max_chars: usize) {
 mod tests {
     use super::*;
     use crate::failure::Code;
+    use crate::random_inputs::{check_values, object, text};
+    use crate::text::has_hidden;
 
     #[test]
     fn a_failure_of_any_size_is_cut_to_the_limit() {
@@ -71,5 +74,17 @@ mod tests {
             Failure::new(Code::Rejected, "a\u{202e}b").hint("c\u{1b}d").detail("e\u{200b}", "f\u{7}");
         let expected = Failure::new(Code::Rejected, "ab").hint("cd").detail("e", "f");
         assert_eq!(limit_failure(failure, 2_000), expected);
+    }
+
+    #[test]
+    fn a_failure_with_any_texts_is_cut_to_the_limit() {
+        check_values(&(text(), text(), object(), 1..500_usize), 1, |(message, hint, details, times)| {
+            let mut failure = Failure::new(Code::Rejected, message.repeat(times)).hint(hint.repeat(times));
+            *failure.details = details;
+            let limited = limit_failure(failure, 2_000);
+
+            assert!(limited.to_json().chars().count() <= 2_000, "{}", limited.to_json());
+            assert!(!has_hidden(&limited.message) && limited.hint.is_none_or(|hint| !has_hidden(&hint)));
+        });
     }
 }

@@ -22,6 +22,7 @@ use crate::{
     fields::Fields,
     picture,
     service::{catalog::OperationEntry, operation::ResponseKind},
+    text::first_characters,
 };
 
 /// Characters that are reserved for the fields beside the text.
@@ -175,5 +176,5 @@ fn description(answer: &HttpResponse, part: &RequestedPart<'_>) -> Value {
 }
 
 fn header(text: Option<&str>) -> Option<String> {
-    text.map(|text| text.chars().take(MAX_HEADER_CHARS).collect())
+    text.map(|text| first_characters(text, MAX_HEADER_CHARS).to_owned())
 }

@@ -8,8 +8,8 @@ use super::{
     session::Session,
 };
 use crate::{
-    call::{context::CallContext, operation_request::OperationRequest},
-    client::{HttpResponse, parse_json},
+    call::{context::CallContext, operation_request::OperationRequest, reply},
+    client::HttpResponse,
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -105,7 +105,7 @@ impl OwnerLookup<'_> {
     async fn owner_by_key(self, requested: &str, id: &ResultId) -> Result<String, Failure> {
         match self.look_up(id, None).await? {
             LookupResult::Found(record) => {
-                let fields = parse_record(&record.answer).unwrap_or_default();
+                let fields = parse_record(&record.answer).await.unwrap_or_default();
                 match fields.get("project_id").and_then(Value::as_str) {
                     Some(project) => Ok(project.to_owned()),
                     // A project key reads only records of its own project.
@@ -146,7 +146,7 @@ impl OwnerLookup<'_> {
             return Err(self.context.answer_failure(&request, &answer));
         }
 
-        let page = parse_json(&answer.body).unwrap_or_default();
+        let page = reply::parse_body(&answer).await.unwrap_or_default();
 
         Ok(page.pointer("/data/0/project_id").and_then(Value::as_str).map(str::to_owned))
     }
@@ -289,7 +289,7 @@ impl OwnerLookup<'_> {
         match answer.status {
             404 => Ok(LookupResult::NotFound),
             401 | 403 => Ok(LookupResult::Forbidden(self.context.answer_failure(&request, &answer))),
-            _ if answer.is_success() => Ok(match parse_record(&answer) {
+            _ if answer.is_success() => Ok(match parse_record(&answer).await {
                 Some(_) => LookupResult::Found(Box::new(OwnerRecord { request, answer })),
                 None => LookupResult::NotFound,
             }),
@@ -299,8 +299,8 @@ impl OwnerLookup<'_> {
 }
 
 /// Returns the fields of an answer; `None` if the answer is not a JSON object.
-fn parse_record(answer: &HttpResponse) -> Option<Fields> {
-    match parse_json(&answer.body) {
+async fn parse_record(answer: &HttpResponse) -> Option<Fields> {
+    match reply::parse_body(answer).await {
         Ok(Value::Object(record)) => Some(record),
         _ => None,
     }

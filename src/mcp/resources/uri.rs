@@ -71,6 +71,8 @@ fn decode_segment(segment: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::parse;
+    use crate::random_inputs::{check_texts, text};
+    use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
     #[test]
     fn a_uri_is_split_into_template_project_and_arguments() {
@@ -102,5 +104,22 @@ mod tests {
             let error = parse(uri).expect_err("an invalid URI");
             assert!(error.contains(reason), "{uri}: {error}");
         }
+    }
+
+    #[test]
+    fn any_uri_is_parsed_or_refused() {
+        check_texts(&(text(), text(), text()), |(uri, project, id)| {
+            drop(parse(&uri));
+            drop(parse(&format!("tas://projects/{project}/runs/{id}")));
+        });
+    }
+
+    #[test]
+    fn a_percent_encoded_id_arrives_unchanged() {
+        check_texts(&text(), |id| {
+            let encoded = utf8_percent_encode(&id, NON_ALPHANUMERIC);
+            let record = parse(&format!("tas://projects/demo/runs/{encoded}")).expect("a valid URI");
+            assert_eq!(record.arguments["run_id"], id.as_str());
+        });
     }
 }

@@ -138,6 +138,7 @@ where
                 drop(answer.await);
                 self.error_answer = None;
             }
+            self.writer.wait_for_host().await;
 
             let Some(message) = self.read_message().await else {
                 self.stop_after_grace();

@@ -9,24 +9,48 @@ use std::{
 use rmcp::{RoleServer, service::TxJsonRpcMessage};
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt as _},
-    sync::Mutex,
+    sync::{Mutex, watch},
 };
 
 /// Writes one complete message after the other. The clones share the output.
-pub(super) struct MessageWriter<W>(Arc<Mutex<Option<W>>>);
+pub(super) struct MessageWriter<W> {
+    output: Arc<Mutex<Option<W>>>,
+    /// Number of bytes that the host has not read yet.
+    unread_bytes: watch::Sender<usize>,
+    max_unread_bytes: usize,
+}
 
 impl<W> Clone for MessageWriter<W> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self {
+            output: Arc::clone(&self.output),
+            unread_bytes: self.unread_bytes.clone(),
+            max_unread_bytes: self.max_unread_bytes,
+        }
     }
 }
+
+/// Largest number of unread bytes with which further input is read.
+const MAX_UNREAD_BYTES: usize = 64 << 20;
 
 /// How long the end of the session waits for a line of which the host has read only a part.
 const LATE_READER_LIMIT: Duration = Duration::from_secs(10);
 
 impl<W: AsyncWrite + Send + Unpin + 'static> MessageWriter<W> {
     pub(super) fn new(output: W) -> Self {
-        Self(Arc::new(Mutex::new(Some(output))))
+        Self::with_limit(output, MAX_UNREAD_BYTES)
+    }
+
+    fn with_limit(output: W, max_unread_bytes: usize) -> Self {
+        let output = Arc::new(Mutex::new(Some(output)));
+        Self { output, unread_bytes: watch::Sender::new(0), max_unread_bytes }
+    }
+
+    /// Waits until at most [`MAX_UNREAD_BYTES`] are unread. A host that sends requests and reads no answers must not
+    /// exhaust the memory.
+    pub(super) async fn wait_for_host(&self) {
+        // The sender exists as long as this writer, so that the wait cannot fail.
+        drop(self.unread_bytes.subscribe().wait_for(|unread| *unread <= self.max_unread_bytes).await);
     }
 
     /// Writes a message and its line feed. The line is completed even if the returned future is dropped.
@@ -37,12 +61,14 @@ impl<W: AsyncWrite + Send + Unpin + 'static> MessageWriter<W> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
 
-        let output = Arc::clone(&self.0);
+        let output = Arc::clone(&self.output);
+        let unread_bytes = self.unread_bytes.clone();
+        unread_bytes.send_modify(|unread| *unread += line.len());
+
         let writing = tokio::spawn(async move {
-            let mut output = output.lock().await;
-            let output = output.as_mut().ok_or_else(|| Error::from(ErrorKind::NotConnected))?;
-            output.write_all(&line).await?;
-            output.flush().await
+            let outcome = write_line(&output, &line).await;
+            unread_bytes.send_modify(|unread| *unread -= line.len());
+            outcome
         });
 
         writing.await.unwrap_or_else(|stopped| Err(Error::other(stopped)))
@@ -55,8 +81,16 @@ impl<W: AsyncWrite + Send + Unpin + 'static> MessageWriter<W> {
 
     /// Closes the output after the message that is being written.
     pub(super) async fn close(&self) {
-        drop(self.0.lock().await.take());
+        drop(self.output.lock().await.take());
     }
+}
+
+async fn write_line<W: AsyncWrite + Unpin>(output: &Mutex<Option<W>>, line: &[u8]) -> Result<(), Error> {
+    let mut output = output.lock().await;
+    let output = output.as_mut().ok_or_else(|| Error::from(ErrorKind::NotConnected))?;
+
+    output.write_all(line).await?;
+    output.flush().await
 }
 
 #[cfg(test)]
@@ -66,6 +100,32 @@ mod tests {
     use tokio::io::AsyncReadExt as _;
 
     use super::*;
+
+    #[tokio::test]
+    async fn further_input_waits_until_the_host_has_read_the_answers() {
+        const LIMIT: usize = 1_000;
+        let (output, mut host) = tokio::io::duplex(16);
+        let writer = MessageWriter::with_limit(output, LIMIT);
+        let error = ErrorData::invalid_request("x".repeat(LIMIT), None);
+        let message = TxJsonRpcMessage::<RoleServer>::error(error, None);
+        writer.wait_for_host().await;
+
+        tokio::select! {
+            biased;
+            _ = writer.write(&message) => panic!("the pipe cannot hold the line"),
+            () = tokio::task::yield_now() => {}
+        }
+        tokio::select! {
+            biased;
+            () = writer.wait_for_host() => panic!("the host has not read the line"),
+            () = tokio::task::yield_now() => {}
+        }
+
+        let mut read = vec![0; LIMIT];
+        host.read_exact(&mut read).await.expect("most of the line");
+        drop(host);
+        writer.wait_for_host().await;
+    }
 
     #[tokio::test]
     async fn a_line_that_was_begun_is_completed_for_a_host_that_reads_late() {

@@ -120,6 +120,8 @@ impl TaskToken {
 
 #[cfg(test)]
 mod tests {
+    use crate::random_inputs::{check_texts, check_values, object, text};
+    use proptest::prelude::any;
     use std::time::Duration;
 
     use jiff::Timestamp;
@@ -160,5 +162,28 @@ mod tests {
 
         assert!(TaskToken::open(&id, &[1; 32]).is_some());
         assert!(TaskToken::open(&id, &[2; 32]).is_none());
+    }
+
+    #[test]
+    fn any_other_id_is_refused() {
+        let id = token(None).seal(&[1; 32]).expect("an id");
+
+        check_texts(&(text(), 0..id.len(), any::<u8>()), |(text, position, byte)| {
+            assert!(TaskToken::open(&text, &[1; 32]).is_none(), "{text:?}");
+
+            let mut forged = id.clone().into_bytes();
+            forged[position] = byte;
+            let forged = String::from_utf8_lossy(&forged);
+            assert!(forged == id || TaskToken::open(&forged, &[1; 32]).is_none(), "{forged}");
+        });
+    }
+
+    #[test]
+    fn an_id_holds_any_arguments() {
+        check_values(&object(), 1, |arguments| {
+            let sealed = TaskToken::new(arguments.clone(), &arguments, START).seal(&[1; 32]).expect("an id");
+            let opened = TaskToken::open(&sealed, &[1; 32]).expect("a task");
+            assert_eq!(opened.arguments(), &arguments);
+        });
     }
 }

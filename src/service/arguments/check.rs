@@ -176,3 +176,28 @@ fn join(path: &str, name: &str) -> String {
     let name = shorten_name(name);
     if path.is_empty() { name } else { format!("{path}.{name}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        random_inputs::{check_values, object_with},
+        service::catalog::OPERATIONS,
+    };
+
+    #[test]
+    fn any_arguments_are_checked_against_every_schema() {
+        for entry in &OPERATIONS {
+            let properties = entry.input_schema().get("properties").and_then(Value::as_object);
+            let names = properties.into_iter().flat_map(Fields::keys).cloned().collect();
+
+            check_values(&object_with(names), OPERATIONS.len(), |mut arguments| {
+                let violations = check(entry.input_schema(), &mut arguments, Mode::Arguments);
+                let again = check(entry.input_schema(), &mut arguments.clone(), Mode::Arguments);
+
+                // Coercion is complete after the first check.
+                assert_eq!(violations.len(), again.len(), "{arguments:?}");
+            });
+        }
+    }
+}

@@ -2,14 +2,17 @@
 
 use std::io;
 
-use crate::failure::{Code, Failure};
+use crate::{
+    failure::{Code, Failure},
+    text::first_characters,
+};
 
 /// Longest file name in a failure, in characters.
 const MAX_NAME_CHARS: usize = 300;
 
 /// Returns the failure of the file `name` with the problem `what`.
 pub(crate) fn file_error(name: &str, what: &str) -> Failure {
-    let name: String = name.chars().take(MAX_NAME_CHARS).collect();
+    let name = first_characters(name, MAX_NAME_CHARS);
     Failure::new(Code::FileError, format!("`{name}` {what}")).detail("path", name)
 }
 

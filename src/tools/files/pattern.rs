@@ -78,6 +78,7 @@ pub(super) fn compile(pattern: &str) -> Result<Glob, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random_inputs::{check_texts, text};
 
     #[test]
     fn stars_stay_within_a_segment_unless_doubled() {
@@ -114,5 +115,28 @@ mod tests {
         for pattern in ["***", "[a", "{a"] {
             assert!(FilePattern::new(pattern).is_err(), "{pattern}");
         }
+    }
+
+    #[test]
+    fn any_pattern_is_compiled_or_refused() {
+        check_texts(&("[a-b*?\\[\\]{},!/é\\\\-]{0,40}", text()), |(pattern, name)| {
+            for pattern in [&pattern, &name] {
+                if let Ok(compiled) = FilePattern::new(pattern) {
+                    compiled.is_match(&name);
+                    compiled.is_match(&"ab/".repeat(200));
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn a_name_without_special_characters_matches_itself() {
+        check_texts(&text(), |name| {
+            if !is_pattern(&name) && !name.contains(['/', '\\', '}', ']']) && !name.contains(char::is_control)
+            {
+                let compiled = FilePattern::new(&name).expect("a valid pattern");
+                assert!(compiled.is_match(&name), "{name:?}");
+            }
+        });
     }
 }

@@ -74,7 +74,9 @@ fn minify(source: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use super::{page_with_data, view_page};
+    use crate::random_inputs::{check_values, value};
+    use serde_json::{Value, json};
 
     use super::{escape_json, minify};
 
@@ -86,5 +88,20 @@ mod tests {
     #[test]
     fn data_cannot_end_the_script_element() {
         assert_eq!(escape_json(&json!("</script>")), "\"\\u003c/script>\"");
+    }
+
+    #[test]
+    fn data_adds_no_element_to_the_page_and_arrives_unchanged() {
+        let elements = |page: &str| page.matches('<').count();
+        let expected = elements(&view_page());
+
+        check_values(&value(), 1, |data| {
+            let page = page_with_data(&data);
+            assert_eq!(elements(&page), expected, "{data}");
+
+            let escaped = escape_json(&data);
+            assert!(page.contains(&escaped), "{data}");
+            assert_eq!(serde_json::from_str::<Value>(&escaped).expect("JSON"), data);
+        });
     }
 }

@@ -195,3 +195,33 @@ fn journal_name(source: &SourceFile, service: &str, project: &str) -> String {
     let key = format!("{}\n{service}\n{project}", source.path().display());
     format!("{}.jsonl", hexadecimal(digest(&SHA256, key.as_bytes())))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::{prelude::any, sample::Index};
+    use serde_json::json;
+
+    use super::*;
+    use crate::random_inputs::{bytes, check_values, value};
+
+    #[test]
+    fn any_journal_is_read_or_ignored() {
+        let header = json!({
+            "path": "a", "size": 20, "stamp": "s", "request_digest": "d", "build_id": "b", "upload_id": "u",
+            "object_key": "o", "part_size": 10, "total_parts": 2,
+        });
+
+        check_values(&(bytes(), value(), any::<Index>()), 1, |(bytes, value, cut)| {
+            drop(parse_journal(&bytes));
+
+            let complete = format!("{header}\n{{\"part_number\":1,\"etag\":\"e\"}}\n{value}\n").into_bytes();
+            let (_, etags) = parse_journal(&complete).expect("a valid header");
+            assert_eq!(etags.get(&1).map(String::as_str), Some("e"));
+
+            // A process that was killed leaves the beginning of a journal.
+            let kept = &complete[..cut.index(complete.len())];
+            let parts = parse_journal(kept).map(|(_, etags)| etags).unwrap_or_default();
+            assert!(parts.keys().all(|number| (1..=2).contains(number)), "{parts:?}");
+        });
+    }
+}

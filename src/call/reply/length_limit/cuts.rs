@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::text::first_characters;
+
 /// Largest number of cuts that a reply lists.
 const MAX_LISTED_CUTS: usize = 5;
 
@@ -69,7 +71,7 @@ impl Cuts {
 
 fn description(path: &str, cut: Cut) -> Value {
     let path = if path.chars().count() > MAX_PATH_CHARS {
-        path.chars().take(MAX_PATH_CHARS).chain(['…']).collect()
+        format!("{}…", first_characters(path, MAX_PATH_CHARS))
     } else {
         path.to_owned()
     };

@@ -9,6 +9,7 @@ use super::cuts::{Cut, Cuts};
 use crate::{
     call::reply::json_length::{character_length, text_length},
     fields::Fields,
+    text::without_open_joiner,
 };
 
 /// Least length of a cut string with its quotation marks, in characters. Shorter strings are not cut.
@@ -142,6 +143,7 @@ fn fit_string(text: &mut String, max_chars: usize, cuts: &mut Cuts) {
             used <= available
         })
         .collect();
+    let kept = without_open_joiner(&kept);
     let omitted = text.chars().count() - kept.chars().count();
 
     let mark = if max_chars < 2 + CUT_MARK.chars().count() { "" } else { CUT_MARK };

@@ -6,7 +6,10 @@ use super::{
     outcome::Outcome,
     step::{Step, steps_of_run},
 };
-use crate::tools::waiting::{item::ResultItem, record::string_field};
+use crate::{
+    text::first_characters,
+    tools::waiting::{item::ResultItem, record::string_field},
+};
 
 /// Longest message of a failure, in characters. The text below the message has no limit.
 const LONGEST_MESSAGE: usize = 300;
@@ -47,7 +50,7 @@ impl Case {
             name: format!("{}{platform}", run_name.unwrap_or_else(|| item.name())),
             class: plan.to_owned(),
             outcome,
-            message: message.chars().take(LONGEST_MESSAGE).collect(),
+            message: first_characters(&message, LONGEST_MESSAGE).to_owned(),
             report: causes.iter().map(Step::render).collect(),
             seconds: milliseconds / 1_000.0,
             started: run.and_then(|run| string_field(run, "started_at")),

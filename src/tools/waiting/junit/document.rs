@@ -159,7 +159,12 @@ fn escape_invisible(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{escape_invisible, one_line};
+    use super::*;
+    use crate::{
+        random_inputs::{check_texts, text},
+        text::has_hidden,
+    };
+    use quick_xml::{Reader, events::Event};
 
     #[test]
     fn hidden_characters_are_removed_and_forbidden_ones_escaped() {
@@ -172,5 +177,50 @@ mod tests {
     #[test]
     fn line_breaks_and_repeated_spaces_become_one_space() {
         assert_eq!(one_line(" a\n  b\tc "), "a b c");
+    }
+
+    /// A case all of whose texts are `text`.
+    fn case(text: &str, outcome: Outcome) -> Case {
+        let text = text.to_owned();
+        Case {
+            name: text.clone(),
+            class: text.clone(),
+            outcome,
+            verdict: text.clone(),
+            message: text.clone(),
+            report: text.clone(),
+            seconds: 1.5,
+            started: Some(text.clone()),
+            properties: vec![("run_id", text)],
+        }
+    }
+
+    /// Returns the names of the elements of a document.
+    fn elements(document: &str) -> Vec<String> {
+        let mut reader = Reader::from_str(document);
+        let mut names = Vec::new();
+        loop {
+            match reader.read_event().expect("well-formed XML") {
+                Event::Start(element) | Event::Empty(element) => {
+                    assert!(element.attributes().all(|attribute| attribute.is_ok()));
+                    names.push(element.name().as_ref().to_owned());
+                }
+                Event::Eof => return names,
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn texts_add_no_element_and_no_hidden_character_to_the_document() {
+        check_texts(&(text(), text()), |(name, text)| {
+            let cases = [case(&text, Outcome::Failure), case(&name, Outcome::Passed)];
+            let document = render_document(&name, &cases).expect("a document");
+
+            let suite = ["testsuite", "properties", "property", "testcase"];
+            let expected = [&["testsuites"], &suite[..], &["failure"], &suite[..]].concat();
+            assert_eq!(elements(&document), expected, "{document}");
+            assert!(!has_hidden(&document), "{document}");
+        });
     }
 }
