@@ -139,3 +139,68 @@ pub fn read_certificates(path: &Path) -> Result<Vec<Certificate>, String> {
 
     Ok(certificates)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{ErrorKind, Read as _},
+        net::TcpListener,
+    };
+
+    use super::*;
+
+    /// First byte of a TLS handshake.
+    const HANDSHAKE: u8 = 22;
+
+    /// Sends a request to the name `localhost` with the client of this kind. Returns the error, and the listener there.
+    async fn request_loopback(kind: ConnectionKind) -> (TransportError, TcpListener) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        listener.set_nonblocking(true).expect("a listener that does not wait");
+        let url = format!("https://localhost:{}/", listener.local_addr().expect("an address").port());
+
+        let clients = HttpClients::new(None, Duration::from_secs(1), AddressPolicy::default());
+        let client = clients.get(kind).expect("a client");
+        // The listener never answers the handshake, so that every request fails.
+        let error = client.get(url).send().await.expect_err("no answer");
+
+        (error.into(), listener)
+    }
+
+    #[tokio::test]
+    async fn a_public_client_does_not_connect_to_a_name_of_this_machine() {
+        let (error, listener) = request_loopback(ConnectionKind::PublicTls).await;
+        let connection = listener.accept().map_err(|error| error.kind());
+
+        assert!(error.to_string().contains("has only addresses of this machine"), "{error}");
+        assert_eq!(connection.expect_err("no connection"), ErrorKind::WouldBlock);
+    }
+
+    #[tokio::test]
+    async fn another_client_connects_to_a_name_of_this_machine() {
+        for kind in [ConnectionKind::LoopbackTls, ConnectionKind::RemoteTls] {
+            let (error, listener) = request_loopback(kind).await;
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let mut first = [0];
+            stream.read_exact(&mut first).expect("a handshake");
+
+            assert!(!error.to_string().contains("addresses of this machine"), "{error}");
+            assert_eq!(first, [HANDSHAKE]);
+        }
+    }
+
+    #[test]
+    fn names_of_a_remote_service_are_requested_with_a_public_client() {
+        let name = Url::parse("https://storage.example/").expect("an address");
+        let clients = |policy| HttpClients::new(None, Duration::from_secs(1), policy);
+        let remote = clients(AddressPolicy::default());
+        let local = clients(AddressPolicy::for_service(
+            &super::super::HostUrl::parse("http://127.0.0.1:1").expect("an address"),
+        ));
+
+        remote.for_named_address(&name).expect("a client");
+        local.for_named_address(&name).expect("a client");
+
+        assert!(remote.public_tls.get().is_some() && remote.remote_tls.get().is_none());
+        assert!(local.public_tls.get().is_none() && local.remote_tls.get().is_some());
+    }
+}
