@@ -1,7 +1,8 @@
 //! A listener that sends raw bytes and records the requests, for answers that no HTTP server would give.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use tas_mcp::settings::Settings;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -30,6 +31,20 @@ impl Event {
     }
 }
 
+/// A step of an answer.
+#[derive(Clone)]
+pub(crate) enum Step {
+    /// Sends these bytes.
+    Send(Bytes),
+    /// Sends these bytes again and again, until the other side closes the connection.
+    Repeat(Bytes),
+    /// Leaves the connection open until the other side closes it. Other answers end with the connection.
+    Hold,
+}
+
+/// Returns the steps that answer a request.
+pub(crate) type Answers = Arc<dyn Fn(&str) -> Vec<Step> + Send + Sync>;
+
 /// A listener on the loopback. It ends when this value is dropped.
 pub(crate) struct Peer {
     address: SocketAddr,
@@ -40,16 +55,17 @@ pub(crate) struct Peer {
 impl Peer {
     /// Answers every request with these bytes and closes the connection. Without bytes it never answers.
     pub(crate) async fn answering(answer: impl Into<Vec<u8>>) -> Self {
-        Self::on(TcpListener::bind("127.0.0.1:0").await.expect("a free port"), answer.into())
+        Self::serving(same_answer(answer.into())).await
     }
 
-    /// Does the same as [`Self::answering`] on this listener.
-    pub(crate) fn on(listener: TcpListener, answer: Vec<u8>) -> Self {
+    /// Answers each request with these steps and closes the connection.
+    pub(crate) async fn serving(answers: Answers) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (sender, events) = unbounded_channel();
         let accepting = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(converse(stream, answer.clone(), sender.clone()));
+                tokio::spawn(converse(stream, Arc::clone(&answers), sender.clone()));
             }
         });
 
@@ -85,10 +101,16 @@ impl Drop for Peer {
     }
 }
 
-/// Reads a request, answers it, and waits for the other side to close where there is no answer.
+/// Returns the answer with these bytes to every request. Without bytes there is no answer.
+pub(crate) fn same_answer(answer: Vec<u8>) -> Answers {
+    let step = if answer.is_empty() { Step::Hold } else { Step::Send(answer.into()) };
+    Arc::new(move |_| vec![step.clone()])
+}
+
+/// Reads a request, answers it, and waits for the other side to close.
 pub(crate) async fn converse(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
-    answer: Vec<u8>,
+    answers: Answers,
     sender: UnboundedSender<Event>,
 ) {
     let mut received = Vec::new();
@@ -99,15 +121,27 @@ pub(crate) async fn converse(
         }
     }
 
-    drop(sender.send(Event::Request(String::from_utf8_lossy(&received).into_owned())));
-    if !answer.is_empty() {
-        // The write fails if the other side has closed the connection already.
-        drop(stream.write_all(&answer).await);
-        drop(stream.shutdown().await);
-    }
+    let request = String::from_utf8_lossy(&received).into_owned();
+    let steps = answers(&request);
+    drop(sender.send(Event::Request(request)));
+
+    perform(&mut stream, steps).await;
 
     while stream.read_buf(&mut received).await.is_ok_and(|count| count > 0) {}
     drop(sender.send(Event::Closed));
+}
+
+async fn perform(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), steps: Vec<Step>) {
+    for step in steps {
+        match step {
+            // A write fails if the other side has closed the connection already.
+            Step::Send(bytes) => drop(stream.write_all(&bytes).await),
+            Step::Repeat(bytes) => while stream.write_all(&bytes).await.is_ok() {},
+            Step::Hold => return,
+        }
+    }
+
+    drop(stream.shutdown().await);
 }
 
 fn is_complete(request: &[u8]) -> bool {

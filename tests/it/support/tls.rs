@@ -33,11 +33,12 @@ impl Secure {
         let address = format!("https://{}", listener.local_addr().expect("an address"));
         let (sender, events) = unbounded_channel();
 
+        let answers = peer::same_answer(answer.into_bytes());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (answer, sender) = (answer.clone().into_bytes(), sender.clone());
+                let (answers, sender) = (Arc::clone(&answers), sender.clone());
                 if let Ok(stream) = acceptor.accept(stream).await {
-                    tokio::spawn(peer::converse(stream, answer, sender));
+                    tokio::spawn(peer::converse(stream, answers, sender));
                 }
             }
         });
