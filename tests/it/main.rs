@@ -11,6 +11,7 @@
 //! | `mcp` | the server as a host sees it |
 //! | `cli` | the built binary as a command line, and the README |
 //! | `soak` | many calls to the built binary while the service fails now and then |
+//! | `resource_limits` | time and memory of the built binary (Linux only) |
 //! | `layers` | the imports between the modules of the crate |
 //! | `support` | fixtures: service, host, clock, contract |
 #![expect(
@@ -27,6 +28,8 @@ mod cli;
 mod client;
 mod layers;
 mod mcp;
+#[cfg(target_os = "linux")]
+mod resource_limits;
 mod sandbox;
 mod service;
 mod settings;

@@ -1,7 +1,7 @@
 //! The conversion of an answer into a reply.
 
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::{sync::Semaphore, time::Instant};
 
 use super::{
     file,
@@ -34,6 +34,10 @@ pub fn is_success(entry: &OperationEntry, answer: &HttpResponse) -> bool {
 /// Longest answer that is converted and cut on the thread that serves the calls, in bytes.
 const MAX_INLINE_BYTES: usize = 64 * 1024;
 
+/// The permit for work on a long answer. The values of an answer take several times the memory of its text, so that the
+/// process works on one long answer at a time.
+static LONG_WORK: Semaphore = Semaphore::const_new(1);
+
 /// Runs `work` on an answer of `length` bytes. Work on a long answer runs on another thread, because this one serves the
 /// other calls.
 pub(in crate::call) async fn off_thread<T: Send + 'static>(
@@ -44,7 +48,13 @@ pub(in crate::call) async fn off_thread<T: Send + 'static>(
         return work();
     }
 
-    let thread = tokio::task::spawn_blocking(work);
+    let permit = LONG_WORK.acquire().await;
+    // The permit stays with the thread, which continues after the caller has gone.
+    let thread = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        work()
+    });
+
     thread.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
 }
 
