@@ -82,31 +82,22 @@ impl BitWriter {
 
 /// Returns the checksum CRC-32 of a chunk.
 fn checksum(data: &[u8]) -> u32 {
-    const TABLE: [u32; 256] = checksum_table();
+    let table = checksum_table();
     let checksum = data.iter().fold(u32::MAX, |sum, byte| {
         let [lowest, ..] = sum.to_le_bytes();
-        TABLE[usize::from(lowest ^ byte)] ^ (sum >> 8)
+        table[usize::from(lowest ^ byte)] ^ (sum >> 8)
     });
 
     !checksum
 }
 
-const fn checksum_table() -> [u32; 256] {
-    let mut table = [0; 256];
-    let mut index = 0;
+/// Returns the checksum of each single byte.
+fn checksum_table() -> Vec<u32> {
+    let of_byte = |byte: u8| {
+        (0..8).fold(u32::from(byte), |sum, _| if sum & 1 == 1 { 0xEDB8_8320 ^ (sum >> 1) } else { sum >> 1 })
+    };
 
-    while index < 256 {
-        let mut value = index as u32;
-        let mut bit = 0;
-        while bit < 8 {
-            value = if value & 1 == 1 { 0xEDB8_8320 ^ (value >> 1) } else { value >> 1 };
-            bit += 1;
-        }
-        table[index] = value;
-        index += 1;
-    }
-
-    table
+    (0..=u8::MAX).map(of_byte).collect()
 }
 
 #[test]
