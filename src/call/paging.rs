@@ -22,8 +22,11 @@ use crate::{
 /// Records per page: the largest page that the service returns (supplement 1.3).
 pub(super) const PAGE_SIZE: u64 = 100;
 
-/// Largest number of pages that [`read_all`] reads.
+/// Largest number of pages of a list that most readers read.
 pub(crate) const MAX_PAGES: u64 = 20;
+
+/// Largest number of pages of a list that is read completely to find or sort its records.
+pub(crate) const LONG_LIST_PAGES: u64 = 50;
 
 /// Largest number of requests that one reader has in flight.
 pub(crate) const MAX_CONCURRENT_REQUESTS: usize = 8;
@@ -128,17 +131,17 @@ pub(crate) struct ListRecords {
     pub(crate) records: Vec<Value>,
     /// Pages that could not be read, each with the reason.
     pub(crate) failed_pages: Vec<(u64, Failure)>,
-    /// Whether the list has, or may have, more than [`MAX_PAGES`] pages.
+    /// Whether the list has, or may have, more pages than the limit.
     pub(crate) has_more_pages: bool,
 }
 
-/// Reads all pages of a list, at most [`MAX_PAGES`]. `read` requests the page with a number.
+/// Reads all pages of a list, at most `max_pages`. `read` requests the page with a number.
 ///
 /// The pages after the first are read concurrently if the first page states how many there are.
 ///
 /// # Errors
 /// The failure of the first page. A failure of a later page is part of the result.
-pub(crate) async fn read_all<R, F>(read: R) -> Result<ListRecords, Failure>
+pub(crate) async fn read_all<R, F>(max_pages: u64, read: R) -> Result<ListRecords, Failure>
 where
     R: Fn(u64) -> F,
     F: Future<Output = Result<Page, Failure>>,
@@ -151,23 +154,23 @@ where
 
     let first = read(0).await?;
     match first.total_pages {
-        Some(total) => Ok(read_concurrently(first, total, read).await),
-        None => Ok(read_sequentially(first, read).await),
+        Some(total) => Ok(read_concurrently(first, total, max_pages, read).await),
+        None => Ok(read_sequentially(first, max_pages, read).await),
     }
 }
 
-async fn read_concurrently<R, F>(first: Page, total_pages: u64, read: R) -> ListRecords
+async fn read_concurrently<R, F>(first: Page, total_pages: u64, max_pages: u64, read: R) -> ListRecords
 where
     R: Fn(u64) -> F,
     F: Future<Output = Result<Page, Failure>>,
 {
-    let numbers = 1..total_pages.min(MAX_PAGES);
+    let numbers = 1..total_pages.min(max_pages);
     let pages: Vec<_> =
         stream::iter(numbers.clone()).map(read).buffered(MAX_CONCURRENT_REQUESTS).collect().await;
     let mut list = ListRecords {
         records: first.records,
         failed_pages: Vec::new(),
-        has_more_pages: total_pages > MAX_PAGES,
+        has_more_pages: total_pages > max_pages,
     };
 
     for (number, page) in numbers.zip(pages) {
@@ -181,7 +184,7 @@ where
 }
 
 /// Reads the pages of a list for which the service states no number of pages.
-async fn read_sequentially<R, F>(first: Page, read: R) -> ListRecords
+async fn read_sequentially<R, F>(first: Page, max_pages: u64, read: R) -> ListRecords
 where
     R: Fn(u64) -> F,
     F: Future<Output = Result<Page, Failure>>,
@@ -191,7 +194,7 @@ where
         return list;
     }
 
-    for number in 1..MAX_PAGES {
+    for number in 1..max_pages {
         match read(number).await {
             // An empty page is the end. A service without pages repeats the same records for every page number.
             Ok(page) if list.records.ends_with(&page.records) => return list,

@@ -6,10 +6,12 @@ use crate::{
     service::catalog::ListedOperation,
     tools::{
         catalog::{
-            self, DOWNLOAD_MINION, DOWNLOAD_RUN_FILES, SUMMARIZE_RESULTS, ToolEntry, UPLOAD_BUILD,
-            WAIT_FOR_COMPLETION,
+            self, DOWNLOAD_MINION, DOWNLOAD_RUN_FILES, FIND_BY_NAME, SUMMARIZE_RESULTS, ToolEntry,
+            UPLOAD_BUILD, WAIT_FOR_COMPLETION,
         },
-        composite::{DownloadMinion, DownloadRunFiles, SummarizeResults, UploadBuild, WaitForCompletion},
+        composite::{
+            DownloadMinion, DownloadRunFiles, FindByName, SummarizeResults, UploadBuild, WaitForCompletion,
+        },
         selection::Selection,
     },
 };
@@ -42,6 +44,7 @@ macro_rules! implement_listed_tool {
     };
 }
 implement_listed_tool!(
+    FindByName => FIND_BY_NAME,
     UploadBuild => UPLOAD_BUILD,
     WaitForCompletion => WAIT_FOR_COMPLETION,
     SummarizeResults => SUMMARIZE_RESULTS,

@@ -9,7 +9,8 @@ use crate::{
     },
     text::most_similar,
     tools::composite::{
-        CompositeEntry, DownloadMinion, DownloadRunFiles, SummarizeResults, UploadBuild, WaitForCompletion,
+        CompositeEntry, DownloadMinion, DownloadRunFiles, FindByName, SummarizeResults, UploadBuild,
+        WaitForCompletion,
     },
 };
 
@@ -28,9 +29,18 @@ pub static DOWNLOAD_RUN_FILES: CompositeEntry = CompositeEntry::new::<DownloadRu
 /// `download_minion`
 pub static DOWNLOAD_MINION: CompositeEntry = CompositeEntry::new::<DownloadMinion>();
 
+/// `find_by_name`
+pub static FIND_BY_NAME: CompositeEntry = CompositeEntry::new::<FindByName>();
+
 /// The composite tools, in the order in which hosts list them.
-static COMPOSITE_TOOLS: [&CompositeEntry; 5] =
-    [&UPLOAD_BUILD, &WAIT_FOR_COMPLETION, &SUMMARIZE_RESULTS, &DOWNLOAD_RUN_FILES, &DOWNLOAD_MINION];
+static COMPOSITE_TOOLS: [&CompositeEntry; 6] = [
+    &FIND_BY_NAME,
+    &UPLOAD_BUILD,
+    &WAIT_FOR_COMPLETION,
+    &SUMMARIZE_RESULTS,
+    &DOWNLOAD_RUN_FILES,
+    &DOWNLOAD_MINION,
+];
 
 /// A tool of the list, with its implementation. Dereferences to the tool.
 #[derive(Clone, Copy, Debug)]

@@ -15,12 +15,14 @@ use crate::{
 
 mod download_minion;
 mod download_run_files;
+mod find_by_name;
 mod summarize_results;
 mod upload_build;
 mod wait_for_completion;
 
 pub use download_minion::{DownloadMinion, platform as minion_platform};
 pub use download_run_files::DownloadRunFiles;
+pub use find_by_name::FindByName;
 pub use summarize_results::SummarizeResults;
 pub use upload_build::{UploadBuild, UploadBuildAnswer};
 pub use wait_for_completion::WaitForCompletion;

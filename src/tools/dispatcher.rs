@@ -17,6 +17,8 @@ use crate::{
         composite::{CompositeEntry, CompositeTool, SummarizeResults, WaitForCompletion, run_typed},
         config::ToolsConfig,
         context::ToolContext,
+        newest_runs,
+        project_client::ProjectClient,
         summary::Summary,
         upload::{FileServices, FilesConfig},
         waiting::WaitReply,
@@ -72,6 +74,11 @@ impl Dispatcher {
         caller: CallerContext,
     ) -> Result<Reply, Failure> {
         match tool {
+            ToolEntry::Operation(entry) if newest_runs::is_requested(entry, &arguments.own) => {
+                let checked = self.gateway.check(entry, arguments)?;
+                let client = ProjectClient { gateway: self.gateway.clone(), project: None };
+                newest_runs::read(client, checked).await
+            }
             ToolEntry::Operation(entry) => self.gateway.call_guarded(entry, arguments).await,
             ToolEntry::Composite(entry) => self.call_composite(entry, arguments, caller).await,
         }

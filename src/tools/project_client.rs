@@ -52,7 +52,20 @@ impl ProjectClient {
         filter: &Fields,
         number: u64,
     ) -> Result<Reply, Failure> {
-        self.send(L::entry(), page_arguments(filter, number)).await
+        self.list_page_of(L::entry(), filter, number).await
+    }
+
+    /// Reads the page `number` of the list `list`. `filter` holds the other arguments of the list.
+    ///
+    /// # Errors
+    /// Every failure of the operation.
+    pub(super) async fn list_page_of(
+        &self,
+        list: &'static OperationEntry,
+        filter: &Fields,
+        number: u64,
+    ) -> Result<Reply, Failure> {
+        self.send(list, page_arguments(filter, number)).await
     }
 
     async fn send(&self, entry: &'static OperationEntry, arguments: Fields) -> Result<Reply, Failure> {

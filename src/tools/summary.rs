@@ -5,13 +5,14 @@
 //!
 //! # The path of one summary
 //!
-//! 1. `gathering` reads the record and its jobs, a hundred per page.
-//! 2. `baseline` finds the earlier result, if a comparison is requested, and reads it in the same way.
-//! 3. `details` reads the runs that failed, and their bugs. Runs that passed are not read.
-//! 4. `failure_groups` joins failures with the same normalized text, `comparison` computes the changes, and
+//! 1. `target` finds the latest result, if a plan or a test is named.
+//! 2. `gathering` reads the record and its jobs, a hundred per page.
+//! 3. `baseline` finds the earlier result, if a comparison is requested, and reads it in the same way.
+//! 4. `details` reads the runs that failed, and their bugs. Runs that passed are not read.
+//! 5. `failure_groups` joins failures with the same normalized text, `comparison` computes the changes, and
 //!    `size_limit` shortens the answer and counts what is left out.
 //!
-//! At most eight requests are sent at once. What cannot be read, or not before the limit of `time_limit`, is listed
+//! At most eight requests are sent at once. What cannot be read, or not before the time limit of the call, is listed
 //! under `unread`; the rest is delivered.
 
 mod answer;
@@ -31,9 +32,9 @@ mod reader;
 mod request;
 mod size_limit;
 mod subject;
+mod target;
 mod test_result;
 mod text_limits;
-mod time_limit;
 mod timestamps;
 
 pub use answer::{
@@ -41,3 +42,4 @@ pub use answer::{
     Summary, TestChange, TestName,
 };
 pub use request::SummaryRequest;
+pub use target::SummaryTarget;

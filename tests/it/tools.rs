@@ -1,6 +1,8 @@
-//! The tools: snapshots, uploads, downloads, waiting, summaries, reports.
+//! The tools: snapshots, search by name, uploads, downloads, waiting, summaries, reports.
 
 mod downloading;
+mod find_by_name;
+mod newest_runs;
 mod report;
 mod snapshots;
 mod summary;

@@ -66,6 +66,7 @@ mod tests {
         assert!(budget.admit(page(MAX_LIST_BYTES / 2)).is_ok());
         assert_eq!(budget.admit(page(MAX_LIST_BYTES / 2)).expect_err("too large").code, Code::TooLarge);
     }
+
     #[test]
     fn the_room_of_small_objects_is_counted() {
         let field = size_of::<(usize, String, Value)>();

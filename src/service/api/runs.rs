@@ -141,9 +141,9 @@ const JOBS: ListProbe = ListProbe {
     shown_fields: &["job_id", "test_name", "status", "created_at"],
 };
 
-/// Lists test runs with their state and result.
+/// Lists test runs with their state and result; `newest` returns the latest ones.
 ///
-/// Runs are unordered and cannot be filtered by date, build or result. `get_run` returns steps and reports.
+/// Pages are unordered and cannot be filtered by date, build or result. `get_run` returns steps and reports.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRuns {
     /// Default all.
@@ -157,9 +157,15 @@ pub struct ListRuns {
     pub tags: Option<Vec<String>>,
     /// Returns only runs with bugs.
     pub bugs: Option<bool>,
+    /// Number of newest runs, 1-50: reads all pages and sorts them by `created_at`. Excludes `page` and `page_size`.
+    #[schemars(range(min = 1, max = 50))]
+    pub newest: Option<u8>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
 }
+
+/// Argument of `list_runs` with the number of newest runs. The service has no such argument.
+pub const NEWEST: &str = "newest";
 
 /// Filter by the state of a run.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
@@ -174,8 +180,9 @@ impl Operation for ListRuns {
     const TOOL: ToolInfo = ToolInfo::reads("list_runs", "List runs", Toolset::Runs)
         .core()
         .needs("project:read-runs")
+        .own_rules(&[Rule::Excludes(NEWEST, "page"), Rule::Excludes(NEWEST, "page_size")])
         .requires_fields(&["data"]);
-    const REQUEST: RequestInfo = RequestInfo::get("/runs");
+    const REQUEST: RequestInfo = RequestInfo::get("/runs").own_arguments(&[NEWEST]);
     type Answer = ListPage<Run>;
 }
 

@@ -1,5 +1,4 @@
 //! `summarize_results`: a short summary of the results of runs.
-#![expect(missing_docs, reason = "the names of the service are self-explanatory")]
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,18 +14,25 @@ use crate::{
     },
     tools::{
         context::ToolContext,
-        summary::{Summary, SummaryRequest},
+        summary::{Summary, SummaryRequest, SummaryTarget},
     },
 };
 
-/// Summarizes a run, a job or a plan execution: results, failure causes, bugs, flaky tests, changes.
+/// Summarizes results: verdicts, failure causes, bugs, flaky tests, changes. Use this for "what failed?" and "what is new?".
 ///
-/// Pass exactly one of the three ids.
+/// Pass exactly one id: of a run, a job or a plan execution, or of a plan or a test for its latest result.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct SummarizeResults {
+    /// From `list_runs`.
     pub run_id: Option<Id>,
+    /// From `start_run`.
     pub job_id: Option<Uuid>,
+    /// From `start_test_plan_run`.
     pub test_plan_execution_id: Option<Id>,
+    /// The latest execution of this plan. From `find_by_name`.
+    pub test_plan_id: Option<Uuid>,
+    /// The latest run of this test. From `find_by_name`.
+    pub multiplayer_test_id: Option<Uuid>,
     /// `previous`, or the id of an execution, run or job.
     pub compare_with: Option<Id>,
 }
@@ -39,6 +45,8 @@ impl CompositeTool for SummarizeResults {
             ResultKind::Run.argument(),
             ResultKind::Job.argument(),
             ResultKind::Execution.argument(),
+            "test_plan_id",
+            "multiplayer_test_id",
         ])])
         .with_view();
     type Answer = Summary;
@@ -54,15 +62,15 @@ impl CompositeTool for SummarizeResults {
 }
 
 impl SummarizeResults {
-    fn target(&self) -> Result<ResultId, Failure> {
-        let Self { run_id, job_id, test_plan_execution_id, .. } = self;
-        let run = run_id.as_ref().map(|id| ResultId::new(ResultKind::Run, id.0.as_str()));
-        let job = job_id.as_ref().map(|id| ResultId::new(ResultKind::Job, id.0.as_str()));
-        let execution =
-            test_plan_execution_id.as_ref().map(|id| ResultId::new(ResultKind::Execution, id.0.as_str()));
-        let target = run.or(job).or(execution);
+    fn target(&self) -> Result<SummaryTarget, Failure> {
+        let record = |kind, id: &str| SummaryTarget::Record(ResultId::new(kind, id));
+        let run = self.run_id.as_ref().map(|id| record(ResultKind::Run, &id.0));
+        let job = self.job_id.as_ref().map(|id| record(ResultKind::Job, &id.0));
+        let execution = self.test_plan_execution_id.as_ref().map(|id| record(ResultKind::Execution, &id.0));
+        let plan = self.test_plan_id.as_ref().map(|id| SummaryTarget::LatestExecution(id.0.clone()));
+        let test = self.multiplayer_test_id.as_ref().map(|id| SummaryTarget::LatestRun(id.0.clone()));
 
-        target.ok_or_else(|| {
+        run.or(job).or(execution).or(plan).or(test).ok_or_else(|| {
             Failure::new(Code::InvalidArguments, "summarize_results: one of the ids is required")
         })
     }

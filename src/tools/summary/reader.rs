@@ -11,14 +11,14 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     call::{
         gateway::Gateway,
-        paging::{self, ListRecords, Page, is_list_missing},
+        paging::{self, ListRecords, MAX_PAGES, Page, is_list_missing},
         reply::Reply,
         scope::owned_ids,
     },
     failure::{Code, Failure},
     fields::Fields,
     service::{catalog::ListedOperation, result_kind::ResultId},
-    tools::{project_client::ProjectClient, waiting::record::array_field},
+    tools::{project_client::ProjectClient, time_limit::StoppableReader, waiting::record::array_field},
 };
 
 /// Sends the requests of one summary.
@@ -52,11 +52,6 @@ impl SummaryReader {
         }
     }
 
-    /// Cancels the pending requests. Every later request fails.
-    pub(super) fn stop(&self) {
-        self.stopped.cancel();
-    }
-
     /// Returns whether the reader was stopped.
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped.is_cancelled()
@@ -70,17 +65,6 @@ impl SummaryReader {
     /// Counts one failed test whose details have been read.
     pub(super) fn count_read_failure(&self) {
         self.read_failures.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Returns the number of answers, the number of expected answers as far as it is known, and a message.
-    pub(super) fn progress(&self) -> (u64, u64, String) {
-        let answers = self.answers.load(Ordering::Relaxed);
-        let read = self.read_failures.load(Ordering::Relaxed);
-        let (total, message) = match self.failure_count.get() {
-            Some(all) => (answers + all.saturating_sub(read), format!("{read} of {all} failures read")),
-            None => (answers, format!("{answers} answers read")),
-        };
-        (answers as u64, total as u64, message)
     }
 
     /// Reads the record of a run, a job or an execution.
@@ -97,7 +81,7 @@ impl SummaryReader {
 
     /// Reads all pages of the list `L` that `filter` selects.
     pub(super) async fn list_all<L: ListedOperation>(&self, filter: &Fields) -> Result<ListRecords, Failure> {
-        paging::read_all(|page| self.list_page::<L>(filter, page)).await
+        paging::read_all(MAX_PAGES, |page| self.list_page::<L>(filter, page)).await
     }
 
     /// Reads one page of the list `L` that `filter` selects.
@@ -143,6 +127,22 @@ impl SummaryReader {
         for record in records.iter().chain(runs).filter_map(Value::as_object) {
             self.gateway.remember_owner(project, owned_ids(record));
         }
+    }
+}
+
+impl StoppableReader for SummaryReader {
+    fn stop(&self) {
+        self.stopped.cancel();
+    }
+
+    fn progress(&self) -> (u64, u64, String) {
+        let answers = self.answers.load(Ordering::Relaxed);
+        let read = self.read_failures.load(Ordering::Relaxed);
+        let (total, message) = match self.failure_count.get() {
+            Some(all) => (answers + all.saturating_sub(read), format!("{read} of {all} failures read")),
+            None => (answers, format!("{answers} answers read")),
+        };
+        (answers as u64, total as u64, message)
     }
 }
 

@@ -2,17 +2,19 @@
 
 use super::{
     answer::Summary, baseline, details, full_summary::FullSummary, gathering, reader::SummaryReader,
-    size_limit, time_limit,
+    size_limit, target::SummaryTarget,
 };
 use crate::{
-    call::gateway::Gateway, failure::Failure, service::result_kind::ResultId, tools::caller::CallerContext,
+    call::gateway::Gateway,
+    failure::Failure,
+    tools::{caller::CallerContext, time_limit::run_with_limit},
 };
 
 /// A request for a summary.
 #[derive(Clone, Debug)]
 pub struct SummaryRequest {
-    /// The run, job or execution to summarize.
-    pub target: ResultId,
+    /// What to summarize.
+    pub target: SummaryTarget,
     /// The project, if the caller names one.
     pub project: Option<String>,
     /// `previous`, or the id of an execution, a run or a job.
@@ -30,11 +32,11 @@ impl SummaryRequest {
         // The future is boxed because it is too large for the stack of the caller.
         let summary = Box::pin(self.summarize(&reader));
 
-        time_limit::run_with_limit(&reader, caller, summary).await
+        run_with_limit(&reader, &**gateway.clock(), caller, summary).await
     }
 
     async fn summarize(&self, reader: &SummaryReader) -> Result<Summary, Failure> {
-        let mut subject = gathering::gather(reader, &self.target).await?;
+        let mut subject = gathering::gather(reader, &self.target.resolve(reader).await?).await?;
         let baseline = match &self.compare_with {
             Some(compare_with) => Some(baseline::find(reader, &mut subject, compare_with).await?),
             None => None,

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::record::string_field;
 use crate::{
-    call::paging::{self, Page, is_list_missing},
+    call::paging::{self, MAX_PAGES, Page, is_list_missing},
     failure::Failure,
     fields::Fields,
     service::{api::jobs::ListJobs, operation::Operation as _, result_kind::ResultId},
@@ -26,7 +26,7 @@ pub(super) async fn list_execution_jobs(
     execution: &ResultId,
 ) -> Result<Option<ExecutionJobs>, Failure> {
     let filter = execution.to_arguments();
-    let listed = match paging::read_all(|page| list_page(client, &filter, page)).await {
+    let listed = match paging::read_all(MAX_PAGES, |page| list_page(client, &filter, page)).await {
         Ok(listed) => listed,
         Err(failure) if is_list_missing(failure.code) => return Ok(None),
         Err(failure) => return Err(failure),

@@ -7,6 +7,7 @@ use crate::support::fixture::Fixture;
 mod command;
 mod comparison;
 mod history;
+mod latest;
 mod missing_ids;
 mod missing_tests;
 mod omissions;

@@ -1,9 +1,8 @@
-//! The time limit and the progress reports of a summary.
+//! The time limit and the progress reports of tools that read many records.
 
 use std::{pin::pin, time::Duration};
 
-use super::reader::SummaryReader;
-use crate::tools::caller::CallerContext;
+use crate::{clock::Clock, tools::caller::CallerContext};
 
 /// Time that is kept for the work after the reading.
 const GRACE: Duration = Duration::from_secs(5);
@@ -11,14 +10,23 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Time between progress reports.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
+/// A reader that can be stopped before it has read everything.
+pub(super) trait StoppableReader {
+    /// Ends the requests in flight. Every later request fails at once.
+    fn stop(&self);
+
+    /// Returns the number of completed units, the number of all units as far as it is known, and a message for people.
+    fn progress(&self) -> (u64, u64, String);
+}
+
 /// Runs `work`, which sends its requests through `reader`, and reports its progress. Shortly before the time limit of the
 /// caller the reader is stopped, so that `work` ends with what has been read. Progress reports do not extend the limit.
 pub(super) async fn run_with_limit<T>(
-    reader: &SummaryReader,
+    reader: &impl StoppableReader,
+    clock: &dyn Clock,
     caller: &CallerContext,
     work: impl Future<Output = T>,
 ) -> T {
-    let clock = reader.gateway.clock();
     let mut left = caller.wait_limit.map(|limit| limit.saturating_sub(GRACE));
     let mut work = pin!(work);
 

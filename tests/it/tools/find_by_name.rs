@@ -1,0 +1,170 @@
+//! `find_by_name`.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{keys, seed};
+
+use crate::support::{
+    fixture::{Fixture, Session},
+    stub::Stub,
+};
+
+const TOOL: &str = "find_by_name";
+
+/// The page that `target` requests of a list with `count` records. `record` makes the record with a number.
+fn page(target: &str, count: usize, record: impl Fn(usize) -> Value) -> (u16, Value) {
+    let query = target.split_once('?').expect("a query").1;
+    let number = query.split('&').find_map(|pair| pair.strip_prefix("page=")).expect("a page");
+    let first = number.parse::<usize>().expect("a number") * 100;
+    let data: Vec<_> = (first..count.min(first + 100)).map(record).collect();
+    let pagination = json!({"page": first / 100, "page_size": 100, "total_count": count, "total_pages": count.div_ceil(100)});
+
+    (200, json!({"data": data, "pagination": pagination}))
+}
+
+fn test(number: usize) -> Value {
+    json!({"id": format!("t{number}"), "name": format!("Level {number}"), "type": "task", "folder_id": null, "folder_path": "/a"})
+}
+
+/// Returns the kinds and names of the records for each name, and how they match.
+fn found(answer: &Value) -> Vec<(String, Vec<(String, String)>)> {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let records = |result: &Value| {
+        let records = result["records"].as_array().expect("a list");
+        records.iter().map(|record| (text(&record["kind"]), text(&record["name"]))).collect()
+    };
+    let results = answer["results"].as_array().expect("a list");
+    results.iter().map(|result| (text(&result["match"]), records(result))).collect()
+}
+
+fn pair(kind: &str, name: &str) -> (String, String) {
+    (kind.to_owned(), name.to_owned())
+}
+
+#[tokio::test]
+async fn one_call_finds_records_of_several_kinds_by_name() {
+    let mut session = Fixture::new().open().await;
+    let names = ["windows pc", "Release smoke", "Android phones, lab", "no such thing at all"];
+    let answer = session.host.succeed(TOOL, json!({"names": names})).await;
+
+    let found = found(&answer);
+    assert_eq!(found[0], ("exact".to_owned(), vec![pair("deployment_config", "Windows PC")]));
+    assert_eq!(found[1], ("exact".to_owned(), vec![pair("test_plan", "Release smoke")]));
+    assert_eq!(found[2].0, "similar");
+    assert!(found[2].1.contains(&pair("deployment_config", "Android phones, lab B")), "{found:?}");
+    assert_eq!(found[3], ("none".to_owned(), vec![]));
+    let config = &answer["results"][0]["records"][0];
+    assert_eq!((&config["id"], &config["platform"]), (&json!(seed::CONFIG_WINDOWS), &json!("windows")));
+    assert!(answer["unread"].is_null(), "{answer}");
+}
+
+#[tokio::test]
+async fn kinds_limit_the_lists_that_are_read() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
+    let arguments = json!({"names": ["Windows PC"], "kinds": ["build", "deployment_config", "build"]});
+    let answer = host.succeed(TOOL, arguments).await;
+
+    assert_eq!(found(&answer)[0].1, [pair("deployment_config", "Windows PC")]);
+    assert_eq!(service.requests().await.len(), 2);
+}
+
+#[tokio::test]
+async fn every_page_is_read_with_at_most_eight_requests_at_a_time() {
+    let (open, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (counted, highest) = (Arc::clone(&open), Arc::clone(&most));
+    let stub = Stub::start(move |target| {
+        let (open, most) = (Arc::clone(&counted), Arc::clone(&highest));
+        async move {
+            most.fetch_max(open.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            // The other requests arrive before this one is answered.
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            open.fetch_sub(1, Ordering::SeqCst);
+            if target.contains("/tests?") { page(&target, 3_000, test) } else { page(&target, 0, test) }
+        }
+    })
+    .await;
+    let mut session = Fixture::new().open_with(stub).await;
+    let answer = session.host.succeed(TOOL, json!({"names": ["level 2999"]})).await;
+
+    assert_eq!(found(&answer), [("exact".to_owned(), vec![pair("test", "Level 2999")])]);
+    // 30 pages of tests, and one page of each of the seven other lists.
+    assert_eq!(session.service.requests().len(), 37);
+    assert!((2..=8).contains(&most.load(Ordering::SeqCst)), "{most:?} at a time");
+}
+
+#[tokio::test]
+async fn a_list_is_read_up_to_fifty_pages_and_the_rest_is_reported() {
+    let stub = Stub::start(async |target: String| page(&target, 5_001, test)).await;
+    let mut session = Fixture::new().open_with(stub).await;
+    let answer = session.host.succeed(TOOL, json!({"names": ["x"], "kinds": ["test"]})).await;
+
+    assert_eq!(session.service.requests().len(), 50);
+    assert_eq!(answer["unread"][0]["what"], "list_tests, page 50 and after");
+}
+
+#[tokio::test]
+async fn the_search_ends_when_every_name_is_found_as_an_id() {
+    let stub = Stub::start(async |target: String| page(&target, 5_000, test)).await;
+    let mut session = Fixture::new().open_with(stub).await;
+    let answer = session.host.succeed(TOOL, json!({"names": ["T7"], "kinds": ["test"]})).await;
+
+    assert_eq!(found(&answer), [("exact".to_owned(), vec![pair("test", "Level 7")])]);
+    assert_eq!(session.service.requests().len(), 1);
+    assert!(answer["unread"].is_null(), "{answer}");
+}
+
+/// The service may list only the tests of the root if no folder is named (supplement 6.1).
+#[tokio::test]
+async fn the_tests_of_folders_are_read_if_the_list_shows_only_the_root() {
+    let stub = Stub::start(async |target: String| {
+        if target.contains("/test-folders?") {
+            page(&target, 2, |number| json!({"id": format!("f{number}"), "name": "Folder", "path": "Folder"}))
+        } else if target.contains("folder_id=f1") {
+            page(&target, 1, test)
+        } else {
+            page(&target, 0, test)
+        }
+    })
+    .await;
+    let mut session = Fixture::new().open_with(stub).await;
+    let answer = session.host.succeed(TOOL, json!({"names": ["Level 0"], "kinds": ["test"]})).await;
+
+    assert_eq!(found(&answer), [("exact".to_owned(), vec![pair("test", "Level 0")])]);
+    // The tests of the root, the folders, and the tests of both folders.
+    assert_eq!(session.service.requests().len(), 4);
+}
+
+#[tokio::test]
+async fn lists_that_cannot_be_read_are_reported() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
+    service.fault(json!({"operation": "list_builds", "status": 403, "body": {"error": "no"}})).await;
+    let answer = host.succeed(TOOL, json!({"names": ["Windows PC"]})).await;
+
+    assert_eq!(found(&answer)[0].0, "exact");
+    assert_eq!(answer["unread"][0]["what"], "list_builds");
+    assert_eq!(answer["unread"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn the_call_fails_if_no_list_can_be_read() {
+    let mut session = Fixture::new().key(keys::ORGANIZATION).open().await;
+    let error = session.host.fail(TOOL, json!({"names": ["Windows PC"], "kinds": ["test", "build"]})).await;
+
+    assert_eq!(error["code"], "project_required", "{error}");
+}
+
+#[tokio::test]
+async fn one_to_twenty_names_are_searched() {
+    let mut session = Fixture::new().open().await;
+
+    for (names, path) in [(vec![], "names"), (vec!["x"; 21], "names"), (vec![""], "names.0")] {
+        let violations = session.host.violations(TOOL, json!({"names": names})).await;
+        assert!(violations.len() == 1 && violations[0].starts_with(path), "{violations:?}");
+    }
+}
