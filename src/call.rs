@@ -9,3 +9,4 @@ pub mod operation_request;
 pub mod paging;
 pub mod reply;
 pub mod scope;
+mod subject;

@@ -68,6 +68,41 @@ pub enum Code {
     Timeout,
 }
 
+impl Code {
+    /// Returns what a caller can do after any failure of this kind. It names no tool, because no tool is always offered.
+    pub const fn general_hint(self) -> &'static str {
+        match self {
+            Self::InvalidArguments => "correct the arguments and call again; nothing was sent",
+            Self::NotConfigured => "ask the person to correct the setting and to restart the server",
+            Self::ProjectRequired => "pass `project_id`",
+            Self::ProjectNotResolved => "check the ids",
+            Self::ProjectScopeMismatch => "leave `project_id` out, or pass the project that owns the ids",
+            Self::Unauthenticated => "ask the person to check the API key",
+            Self::PermissionDenied => "ask the person for a key with the permission",
+            Self::FeatureDisabled => "a project administrator can enable the feature",
+            Self::NotFound => {
+                "check the id and its kind: run, job, test and plan ids are not interchangeable"
+            }
+            Self::Conflict => "read the current state, then decide whether to call again",
+            Self::QuotaExceeded => {
+                "ask the person to free storage or to raise the quota; until then, the call fails again"
+            }
+            Self::TooLarge => "send less, or ask for less",
+            Self::RateLimited => "wait a minute before the next call, and call less often",
+            Self::Rejected => "change what the message names; an equal call fails again",
+            Self::ServiceUnavailable => "call again later",
+            Self::OutcomeUnknown => "check what happened, or ask the person to check it, before another call",
+            Self::BadResponse => {
+                "call again later; if the failure persists, report it to the operator of the service"
+            }
+            Self::FileError => "check the path and the file",
+            Self::ConfirmationRequired => "ask the person, then call again with `confirm: true`",
+            Self::Cancelled => "call again if the result is still needed",
+            Self::Timeout => "call again later, or ask for less",
+        }
+    }
+}
+
 /// A failed call.
 #[derive(Clone, Debug, PartialEq, Serialize, thiserror::Error)]
 #[error("{message}")]
@@ -101,17 +136,19 @@ pub struct FailureFacts {
     pub owning_project: Option<String>,
     /// Number of bytes of an unfinished download, which the next call continues.
     pub bytes_saved: Option<u64>,
+    /// Whether the service refused a change because the record has another version.
+    pub is_stale: bool,
     /// Whether the storage host refused the address of a part of an upload, so that a new address may be accepted.
     pub is_address_refused: bool,
 }
 
 impl Failure {
-    /// Creates a failure without hint, status, details and facts.
+    /// Creates a failure with the general hint of its code, and without status, details and facts.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),
-            hint: None,
+            hint: Some(code.general_hint().to_owned()),
             status: None,
             details: Box::default(),
             facts: Box::default(),
@@ -235,7 +272,8 @@ mod tests {
         let failure =
             Failure::new(Code::RateLimited, "too many requests").retry_after(Duration::from_secs(9));
         let expected = json!({
-            "code": "rate_limited", "message": "too many requests", "details": {"retry_after_s": 9},
+            "code": "rate_limited", "message": "too many requests",
+            "hint": Code::RateLimited.general_hint(), "details": {"retry_after_s": 9},
         });
 
         assert_eq!(json!(failure), expected);

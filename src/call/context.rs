@@ -102,13 +102,18 @@ impl CallContext<'_> {
         if reply::is_success(request.entry, &answer) {
             return Ok(answer);
         }
-        Err(self.answer_failure(request, &answer))
+        Err(self.answer_failure(request, project, &answer))
     }
 
     /// Returns the failure that an unsuccessful answer means.
-    pub(super) fn answer_failure(&self, request: &OperationRequest, answer: &HttpResponse) -> Failure {
+    pub(super) fn answer_failure(
+        &self,
+        request: &OperationRequest,
+        project: Option<&str>,
+        answer: &HttpResponse,
+    ) -> Failure {
         reply::file_failure(request.entry, answer)
-            .unwrap_or_else(|| client::refusal_failure(&request.to_http(None), answer, &self.key))
+            .unwrap_or_else(|| client::refusal_failure(&request.to_http(project), answer, &self.key))
     }
 
     /// Opens a file as a stream, in one attempt. `listed_url` is the address of the file in an earlier answer.

@@ -13,6 +13,7 @@ mod guarded;
 mod handle;
 mod list_probe;
 mod probe;
+mod refused_change;
 mod sending;
 
 pub use artifact::{Artifact, OpenRefusal};

@@ -1,6 +1,7 @@
 //! An operation with its arguments, laid out as an HTTP request.
 
 use crate::{
+    call::subject::subject,
     client::{HttpRequest, RequestKind},
     failure::Failure,
     fields::Fields,
@@ -44,7 +45,7 @@ impl OperationRequest {
     }
 
     /// Returns the HTTP request for `project`, or for the route without a project.
-    pub(super) fn to_http(&self, project: Option<&str>) -> HttpRequest<'_> {
+    pub(super) fn to_http<'a>(&'a self, project: Option<&'a str>) -> HttpRequest<'a> {
         let entry = self.entry;
         let kind = if entry.is_repeatable(&self.arguments) {
             RequestKind::Repeatable
@@ -61,7 +62,16 @@ impl OperationRequest {
             body: self.layout.body.as_deref(),
             part: self.layout.range,
             kind,
-            recovery_hint: entry.recovery_hint,
+            subject: subject(entry, &self.arguments),
+            project,
+            hints: entry.failure_hints,
         }
+    }
+
+    /// Returns the operation and what the request is about, as the beginning of a message.
+    pub(super) fn label(&self) -> String {
+        let subject = subject(self.entry, &self.arguments);
+        let separator = if subject.is_empty() { "" } else { ": " };
+        format!("{}{separator}{subject}", self.entry.name)
     }
 }

@@ -14,7 +14,10 @@ use super::{
     http_response::header_text,
     transport::{Transport, limit_time},
 };
-use crate::{failure::Failure, service::operation::UrlBase};
+use crate::{
+    failure::Failure,
+    service::{operation::UrlBase, tool::FailureHints},
+};
 
 /// The response of a host to a request without a key.
 #[derive(Clone, Debug, Serialize)]
@@ -70,6 +73,8 @@ fn probe_request(url_base: UrlBase) -> HttpRequest<'static> {
         part: None,
         body: None,
         kind: RequestKind::Repeatable,
-        recovery_hint: None,
+        subject: String::new(),
+        project: None,
+        hints: FailureHints::default(),
     }
 }

@@ -3,7 +3,7 @@
 use http::Method;
 
 use super::RequestKind;
-use crate::service::{operation::UrlBase, request::FileRange};
+use crate::service::{operation::UrlBase, request::FileRange, tool::FailureHints};
 
 /// One request, which is sent as often as its [`RequestKind`] and the retry policy allow.
 #[derive(Clone, Debug)]
@@ -24,6 +24,18 @@ pub struct HttpRequest<'a> {
     pub part: Option<FileRange>,
     /// Kind of the request, which decides what is repeated.
     pub kind: RequestKind,
-    /// How to find out whether a writing request was performed, if its response is lost.
-    pub recovery_hint: Option<&'static str>,
+    /// What the request is about, such as `run 7`; empty if its arguments name nothing.
+    pub subject: String,
+    /// The project in the path.
+    pub project: Option<&'a str>,
+    /// What the caller does after some failures.
+    pub hints: FailureHints,
+}
+
+impl HttpRequest<'_> {
+    /// Returns the operation and what the request is about, as the beginning of a message.
+    pub(super) fn label(&self) -> String {
+        let separator = if self.subject.is_empty() { "" } else { ": " };
+        format!("{}{separator}{}", self.operation, self.subject)
+    }
 }

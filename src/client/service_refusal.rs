@@ -9,7 +9,7 @@ use super::{
 use crate::{
     failure::{Code, Failure, quote},
     fields::Fields,
-    service::operation::UrlBase,
+    service::{operation::UrlBase, tool::FailureHints},
     text::remove_hidden,
 };
 
@@ -31,6 +31,7 @@ pub fn refusal_failure(request: &HttpRequest<'_>, response: &HttpResponse, key: 
     let refusal = ServiceRefusal::read(request, response, key);
     let mut failure = Failure::new(refusal.code(), refusal.message()).status(response.status);
 
+    failure.facts.is_stale = refusal.is_stale();
     failure = match refusal.hint() {
         Some(Hint::Uncertain(hint)) => failure.uncertain(hint),
         Some(Hint::Plain(hint)) => failure.hint(key.mask_text(hint)),
@@ -40,8 +41,8 @@ pub fn refusal_failure(request: &HttpRequest<'_>, response: &HttpResponse, key: 
     if let Some(text) = &refusal.text {
         failure = failure.detail("service_error", text.as_str());
     }
-    if let Some((_, permission)) = refusal.text().split_once(MISSING_PERMISSION) {
-        failure = failure.detail("required_permission", permission.trim());
+    if let Some(permission) = refusal.missing_permission() {
+        failure = failure.detail("required_permission", permission);
     }
     if let Some(wait) = response.retry_after {
         failure = failure.retry_after(wait);
@@ -106,9 +107,31 @@ impl<'a> ServiceRefusal<'a> {
             (None, None) => "without an explanation".to_owned(),
         };
         let attempts = attempts_note(self.response.attempts);
-        let (operation, status) = (self.request.operation, self.response.status);
+        let (label, status) = (self.request.label(), self.response.status);
+        let versions = self.versions().map(|(expected, latest)| {
+            format!("; the call expected version {expected}, and the latest version is {latest}")
+        });
 
-        format!("{operation}: the service answered {status}{attempts}: {explanation}")
+        format!(
+            "{label}: the service answered {status}{attempts}: {explanation}{}",
+            versions.unwrap_or_default()
+        )
+    }
+
+    /// Returns the version that a refused change expected and the latest version of the record.
+    fn versions(&self) -> Option<(&Value, &Value)> {
+        self.body.get("expected_version").zip(self.body.get("latest_version"))
+    }
+
+    /// Returns the permission that the key lacks, if the text names one.
+    fn missing_permission(&self) -> Option<&str> {
+        let start = self.text().to_ascii_lowercase().find(MISSING_PERMISSION)?;
+        self.text().get(start + MISSING_PERMISSION.len()..).map(str::trim)
+    }
+
+    /// Returns whether another writer has changed the record since the caller has read it.
+    fn is_stale(&self) -> bool {
+        self.code() == Code::Conflict && self.body.contains_key("latest_version")
     }
 
     fn hint(&self) -> Option<Hint> {
@@ -117,19 +140,29 @@ impl<'a> ServiceRefusal<'a> {
         if self.part_list.is_some() {
             return Some(Hint::Plain("read what each part reports before you call again".to_owned()));
         }
-        if code == Code::Conflict && self.body.contains_key("latest_version") {
+        if self.is_stale() {
             return Some(Hint::Plain(STALE_VERSION.to_owned()));
         }
-        if let (Code::ServiceUnavailable, Some(advice)) = (code, self.request.recovery_hint) {
+        if let (Code::ServiceUnavailable, Some(advice)) = (code, self.request.hints.recovery) {
             return Some(Hint::Uncertain(format!("it may have happened: {advice}")));
         }
 
         match code {
             Code::RateLimited => Some(self.rate_limit_hint()),
             Code::BadResponse => Some(self.wrong_address_hint()),
+            Code::FeatureDisabled => Some(self.feature_hint()),
+            Code::PermissionDenied if self.missing_permission().is_some() => {
+                Some(with_access_hint("ask the person for a key with this permission", self.request.hints))
+            }
             code => self.fixed_hint(code).map(str::to_owned),
         }
         .map(Hint::Plain)
+    }
+
+    fn feature_hint(&self) -> String {
+        let project = self.request.project.map(|project| format!(" `{project}`")).unwrap_or_default();
+        let enable = format!("a project administrator can enable the feature for the project{project}");
+        with_access_hint(&enable, self.request.hints)
     }
 
     fn fixed_hint(&self, code: Code) -> Option<&'static str> {
@@ -145,18 +178,8 @@ impl<'a> ServiceRefusal<'a> {
             Code::Unauthenticated => {
                 "check TAS_API_KEY; an organization key needs a project (TAS_PROJECT_ID or `project_id`)"
             }
-            Code::PermissionDenied if self.text().contains(MISSING_PERMISSION) => {
-                "ask the person for a key with this permission"
-            }
             Code::PermissionDenied => "the key may belong to another project: check `project_id` and the key",
-            Code::FeatureDisabled => {
-                "the project does not have this feature; a project administrator can enable it"
-            }
-            Code::NotFound => {
-                "check the id and its kind: run, job, test and plan ids are not interchangeable"
-            }
-            Code::Conflict => "read the current state, then decide whether to call again",
-            Code::ServiceUnavailable => "call again later",
+            Code::NotFound => return self.request.hints.not_found,
             _ => return None,
         })
     }
@@ -179,6 +202,11 @@ impl<'a> ServiceRefusal<'a> {
             None => format!("{setting} may not be the address of the service"),
         }
     }
+}
+
+/// Returns `hint`, and what still works without the permission or the feature.
+fn with_access_hint(hint: &str, hints: FailureHints) -> String {
+    hints.access.map_or_else(|| hint.to_owned(), |access| format!("{hint}; {access}"))
 }
 
 /// Returns the fields of a body. The text of a body that is no JSON object, or that is too long for an explanation, is the

@@ -15,12 +15,12 @@ impl TransportError {
         attempts: u32,
     ) -> Failure {
         let attempts = attempts_note(attempts);
-        let message = format!("{}: {self}{attempts}", request.operation);
+        let message = format!("{}: {self}{attempts}", request.label());
         let message = key.map_or(message.clone(), |key| key.mask_text(message));
         let message = quote(&message);
 
         if request.kind == RequestKind::NotRepeatable && self.may_have_been_sent() {
-            let advice = request.recovery_hint.unwrap_or(CHECK_FIRST);
+            let advice = request.hints.recovery.unwrap_or(CHECK_FIRST);
             return Failure::new(Code::OutcomeUnknown, message)
                 .uncertain(format!("it may have happened: {advice}"));
         }

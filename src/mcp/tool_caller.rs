@@ -114,7 +114,7 @@ impl ToolCaller {
 /// Returns the failure of a call that was interrupted. A request that changes something may have reached the service.
 fn cancelled(tool: &Tool, reason: &str) -> Failure {
     let failure = Failure::new(Code::Cancelled, format!("{}: {reason}", tool.name));
-    match tool.recovery_hint {
+    match tool.failure_hints.recovery {
         Some(advice) => failure.uncertain(format!("it may have happened: {advice}")),
         None => failure,
     }

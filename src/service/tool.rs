@@ -13,6 +13,6 @@ mod toolset;
 pub use access::Access;
 pub use definition::Tool;
 pub use effect::Effect;
-pub use info::{ConfirmationQuestion, ToolInfo};
+pub use info::{ConfirmationQuestion, FailureHints, ToolInfo};
 pub use shared_arguments::{CONFIRM, FIELDS, PROJECT_ID};
 pub use toolset::{Tier, Toolset};

@@ -91,5 +91,9 @@ fn refusal(context: &CallContext<'_>, request: &OperationRequest, answer: &HttpR
     // An address of the storage host expires. The service redirects the next request to a new address.
     let has_expired = answer.file.was_redirected && reports_expired_address(answer.status, &answer.body);
     let is_transient = has_expired || RequestKind::ServiceFile.is_transient_status(answer.status);
-    OpenRefusal { failure: context.answer_failure(request, answer), is_transient, wait: answer.retry_after }
+    OpenRefusal {
+        failure: context.answer_failure(request, None, answer),
+        is_transient,
+        wait: answer.retry_after,
+    }
 }

@@ -3,7 +3,9 @@
 use indexmap::IndexSet;
 use serde_json::Value;
 
-use super::{checking::CheckedCall, configured::ConfiguredGateway, handle::Gateway};
+use super::{
+    checking::CheckedCall, configured::ConfiguredGateway, handle::Gateway, refused_change::RefusedChange,
+};
 use crate::{
     call::{
         common_arguments::{CommonArguments, ToolArguments},
@@ -96,7 +98,14 @@ impl ConfiguredGateway {
         let PreparedCall { mut request, context, owned_ids: ids, project, selection, answer, clock } = call;
         let mut answer = match answer {
             Some(answer) => answer,
-            None => context.send_successfully(&request, project.as_deref()).await?,
+            None => match context.send_successfully(&request, project.as_deref()).await {
+                Ok(answer) => answer,
+                Err(failure) => {
+                    let refused =
+                        RefusedChange { request: &request, context: &context, project: project.as_deref() };
+                    return Err(refused.with_current_record(failure, &self.reply_limits()).await);
+                }
+            },
         };
         self.attempts.record_service_time(answer.date, clock);
 

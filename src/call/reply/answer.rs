@@ -102,7 +102,7 @@ impl Reply {
         limits: &ReplyLimits<'_>,
     ) -> Result<Self, Failure> {
         let entry = request.entry;
-        let bad_response = |reason: &str| bad_response(entry, answer, key, reason);
+        let bad_response = |reason: &str| bad_response(request, answer, key, reason);
 
         let mut extracted = Vec::new();
         let mut value = match entry.request.response_kind {
@@ -257,10 +257,11 @@ fn rename_tmsys_fields(object: &mut Fields, tmsys_name: &str) {
 }
 
 /// The failure for an answer that is not what the operation specifies.
-fn bad_response(entry: &OperationEntry, answer: &HttpResponse, key: &ApiKey, reason: &str) -> Failure {
-    let message = format!("{}: the service's answer {reason}", entry.name);
+fn bad_response(request: &OperationRequest, answer: &HttpResponse, key: &ApiKey, reason: &str) -> Failure {
+    let entry = request.entry;
+    let message = format!("{}: the service's answer {reason}", request.label());
     let failure = Failure::new(Code::BadResponse, message).status(answer.status);
-    let failure = match entry.recovery_hint {
+    let failure = match entry.failure_hints.recovery {
         Some(advice) => failure.uncertain(format!("the service accepted the request: {advice}")),
         None => failure.hint(format!(
             "{} may not be the address of the service",

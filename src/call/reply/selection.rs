@@ -1,13 +1,25 @@
 //! The fields of a reply that a caller wants, as dotted names such as `players.steps.report` (`design.md` 5).
 
+use std::{collections::BTreeSet, sync::Arc};
+
 use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::length_limit::RECORDS;
-use crate::{service::tool::Tool, violation::Violation};
+use crate::{
+    fields::Fields,
+    service::{result_kind::ResultKind, tool::Tool},
+    violation::Violation,
+};
 
 /// Field that lists the selected names which the reply does not have.
 const NOT_FOUND: &str = "fields_not_found";
+
+/// Field that lists the valid names of the objects in which a selected name was not found.
+const VALID: &str = "valid_fields";
+
+/// Name that selects the id of a record, whatever field holds it.
+const ID: &str = "id";
 
 /// Field of a page that is always kept: without it a caller cannot know that there are more pages.
 const PAGINATION: &str = "pagination";
@@ -20,6 +32,8 @@ pub struct FieldSelection {
     is_whole: bool,
     /// Whether the reply has the field.
     is_found: bool,
+    /// Schema of the answer, at the root of the tree.
+    schema: Arc<Fields>,
 }
 
 impl FieldSelection {
@@ -31,7 +45,9 @@ impl FieldSelection {
         let known = tool.output_schema().get("properties").and_then(Value::as_object);
         let is_list = tool.answers_with(RECORDS);
         let is_top_level = |name: &str| !is_list || known.is_some_and(|known| known.contains_key(name));
-        let (mut root, mut violations) = (Self::default(), Vec::new());
+        let id_field = id_field(tool.output_schema(), is_list);
+        let mut root = Self { schema: Arc::clone(tool.output_schema()), ..Self::default() };
+        let mut violations = Vec::new();
 
         for (index, name) in names.iter().enumerate() {
             if name.split('.').any(|part| part.trim().is_empty()) {
@@ -40,6 +56,8 @@ impl FieldSelection {
                 continue;
             }
 
+            let own = name.strip_prefix(RECORDS).and_then(|rest| rest.strip_prefix('.')).filter(|_| is_list);
+            let name = id_field.filter(|_| own.unwrap_or(name) == ID).unwrap_or(name);
             let first = name.split('.').next().unwrap_or_default();
             let prefix = Some(RECORDS).filter(|_| !is_top_level(first));
             root.add(prefix.into_iter().chain(name.split('.')));
@@ -69,7 +87,9 @@ impl FieldSelection {
 
         let missing = self.missing_names("");
         if !missing.is_empty() {
+            let valid = valid_names(&self.schema, &missing);
             fields.insert(NOT_FOUND.to_owned(), missing.into());
+            fields.insert(VALID.to_owned(), valid.into());
         }
     }
 
@@ -99,11 +119,45 @@ impl FieldSelection {
     }
 }
 
+/// Returns the field with the id of the record, if it is not called `id`.
+fn id_field(schema: &Fields, is_list: bool) -> Option<&'static str> {
+    let record = if is_list { object_at(schema, RECORDS) } else { Some(schema) };
+    let names = record?.get("properties")?.as_object()?;
+    if names.contains_key(ID) {
+        return None;
+    }
+
+    let fields = ResultKind::ALL.into_iter().map(ResultKind::id_field);
+    fields.into_iter().find(|field| names.contains_key(*field))
+}
+
+/// Returns the valid names of the objects in which the names `missing` were looked for.
+fn valid_names(schema: &Fields, missing: &[String]) -> Vec<String> {
+    let mut names = BTreeSet::new();
+    for name in missing {
+        let path = name.rsplit_once('.').map_or("", |(path, _)| path);
+        let prefix = if path.is_empty() { String::new() } else { format!("{path}.") };
+        let fields = object_at(schema, path).and_then(|object| object.get("properties")?.as_object());
+        names.extend(fields.into_iter().flat_map(Fields::keys).map(|field| format!("{prefix}{field}")));
+    }
+
+    names.into_iter().collect()
+}
+
+/// Returns the schema of the object at the path `path` of dotted names. A name below a list leads into its entries.
+fn object_at<'a>(schema: &'a Fields, path: &str) -> Option<&'a Fields> {
+    path.split('.').filter(|name| !name.is_empty()).try_fold(schema, |object, name| {
+        let field = object.get("properties")?.get(name)?;
+        field.get("items").unwrap_or(field).as_object()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::service::catalog;
 
     fn selection(names: &[&str]) -> FieldSelection {
         let mut root = FieldSelection::default();
@@ -125,6 +179,7 @@ mod tests {
                     "data": [{"test": {"name": "a"}}],
                     "pagination": {"page": 0},
                     "fields_not_found": ["data.x"],
+                    "valid_fields": [],
                 }),
             ),
         ];
@@ -133,6 +188,44 @@ mod tests {
             let mut value = reply.clone();
             selection(names).apply(&mut value);
             assert_eq!(value, expected, "{names:?}");
+        }
+    }
+
+    #[test]
+    fn the_valid_names_of_the_object_are_listed() {
+        let schema = json!({"properties": {"data": {"items": {"properties": {
+            "id": {}, "test": {"properties": {"id": {}, "name": {}}},
+        }}}}});
+        let schema = schema.as_object().expect("an object");
+
+        for (missing, expected) in [
+            ("data.x", vec!["data.id", "data.test"]),
+            ("data.test.nam", vec!["data.test.id", "data.test.name"]),
+            ("x", vec!["data"]),
+            ("data.id.x", vec![]),
+        ] {
+            assert_eq!(valid_names(schema, &[missing.to_owned()]), expected, "{missing}");
+        }
+    }
+
+    #[test]
+    fn id_selects_the_id_of_a_record_whatever_field_holds_it() {
+        for (operation, name, expected) in [
+            ("list_runs", "id", "data.multiplayer_run_id"),
+            ("list_runs", "data.id", "data.multiplayer_run_id"),
+            ("list_jobs", "id", "data.job_id"),
+            ("get_run", "id", "multiplayer_run_id"),
+            ("list_tests", "id", "data.id"),
+        ] {
+            let tool = catalog::find(operation).expect("an operation");
+            let selected = FieldSelection::parse(tool, &[name.to_owned()]).expect("a selection");
+            assert_eq!(selected.missing_names(""), [expected.split('.').next().expect("a name")]);
+
+            let mut node = &selected;
+            for part in expected.split('.') {
+                node = node.children.get(part).expect("the selected field");
+            }
+            assert!(node.is_whole, "{operation} {name}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Failures of a call whose project is wrong or unknown.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     failure::{Code, Failure},
@@ -22,6 +22,25 @@ pub(super) fn owner_mismatch(requested: &str, owner: &str, id: &ResultId) -> Fai
     let hint =
         format!("use `project_id: \"{owner}\"` or leave `project_id` out, or give ids of `{requested}`");
     scope_mismatch(requested, owner, message).hint(hint).detail("id", id.id.as_str())
+}
+
+/// Returns the failure for ids of one call that belong to several projects. The message names the project of each id.
+pub(super) fn several_owners(requested: Option<&str>, owners: &[(&ResultId, &str)]) -> Failure {
+    let named: Vec<_> =
+        owners.iter().map(|(id, owner)| format!("{} `{}` to `{owner}`", id.kind.noun(), id.id)).collect();
+    let listed: Vec<_> = owners.iter().map(|(id, owner)| json!({"id": id.id, "project": owner})).collect();
+
+    let message = format!("the ids belong to several projects: {}", named.join(", "));
+    let foreign = requested.and_then(|requested| {
+        let (id, owner) = owners.iter().find(|(_, owner)| *owner != requested)?;
+        Some((requested, *owner, id.id.as_str()))
+    });
+    let failure = match foreign {
+        Some((requested, owner, id)) => scope_mismatch(requested, owner, message).detail("id", id),
+        None => Failure::new(Code::ProjectScopeMismatch, message).status(409),
+    };
+
+    failure.hint("make one call for the ids of each project").detail("owners", listed)
 }
 
 /// Returns the failure for a requested project that is not the project of project scope.

@@ -4,7 +4,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::Value;
 
 use super::{
-    errors::{owner_mismatch, owner_not_found, project_of_key_unknown},
+    errors::{owner_mismatch, owner_not_found, project_of_key_unknown, several_owners},
     session::Session,
 };
 use crate::{
@@ -143,7 +143,7 @@ impl OwnerLookup<'_> {
         let request = self.context.request(list, arguments)?;
         let answer = self.context.send(&request, None).await?;
         if answer.status != 403 && !answer.is_success() {
-            return Err(self.context.answer_failure(&request, &answer));
+            return Err(self.context.answer_failure(&request, None, &answer));
         }
 
         let page = reply::parse_body(&answer).await.unwrap_or_default();
@@ -188,6 +188,7 @@ impl OwnerLookup<'_> {
         let owners: Vec<_> = owners.into_iter().flatten().collect();
         let first = owners.first().map(|owner| owner.project.as_str());
         let expected = requested.or(first).unwrap_or_default().to_owned();
+        let projects: Vec<_> = owners.iter().map(|owner| owner.project.clone()).collect();
         let mut records = Vec::new();
 
         for (id, owner) in ids.iter().zip(owners) {
@@ -199,6 +200,10 @@ impl OwnerLookup<'_> {
             // The owner may be the expected project under its other name.
             match self.find_in(&expected, id).await? {
                 Some(record) => records.push(Some(record)),
+                None if projects.iter().any(|project| *project != owner.project) => {
+                    let owners: Vec<_> = ids.iter().zip(projects.iter().map(String::as_str)).collect();
+                    return Err(several_owners(requested, &owners));
+                }
                 None => return Err(owner_mismatch(&expected, &owner.project, id)),
             }
         }
@@ -288,12 +293,12 @@ impl OwnerLookup<'_> {
 
         match answer.status {
             404 => Ok(LookupResult::NotFound),
-            401 | 403 => Ok(LookupResult::Forbidden(self.context.answer_failure(&request, &answer))),
+            401 | 403 => Ok(LookupResult::Forbidden(self.context.answer_failure(&request, project, &answer))),
             _ if answer.is_success() => Ok(match parse_record(&answer).await {
                 Some(_) => LookupResult::Found(Box::new(OwnerRecord { request, answer })),
                 None => LookupResult::NotFound,
             }),
-            _ => Err(self.context.answer_failure(&request, &answer)),
+            _ => Err(self.context.answer_failure(&request, project, &answer)),
         }
     }
 }

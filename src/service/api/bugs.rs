@@ -45,6 +45,9 @@ pub struct ListBugs {
     pub page_size: Option<PageSize<20>>,
 }
 
+/// What still works in a project without the feature `bug_review` (specification, Bug).
+const ONE_RUN: &str = "`list_run_bugs` returns the bugs of one run without this feature";
+
 /// Filter by the state of a bug.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
@@ -66,6 +69,7 @@ pub enum Severity {
 impl Operation for ListBugs {
     const TOOL: ToolInfo = ToolInfo::reads("list_bugs", "List reviewed bugs", Toolset::Bugs)
         .core()
+        .access_hint(ONE_RUN)
         .needs("project:read-runs")
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/bugs");
@@ -80,8 +84,10 @@ pub struct GetBug {
 }
 
 impl Operation for GetBug {
-    const TOOL: ToolInfo =
-        ToolInfo::reads("get_bug", "Get a reviewed bug", Toolset::Bugs).core().needs("project:read-runs");
+    const TOOL: ToolInfo = ToolInfo::reads("get_bug", "Get a reviewed bug", Toolset::Bugs)
+        .core()
+        .access_hint(ONE_RUN)
+        .needs("project:read-runs");
     const REQUEST: RequestInfo = RequestInfo::get("/bugs/{bug_id}");
     type Answer = BugDetail;
 }

@@ -50,6 +50,7 @@ pub enum BuildPlatform {
 impl Operation for ListBuilds {
     const TOOL: ToolInfo = ToolInfo::reads("list_builds", "List builds", Toolset::Builds)
         .core()
+        .access_hint("a start still works with a `build_id` that the person knows, or without one: the service then chooses the build")
         .needs("project:manage-build-storage")
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/builds");

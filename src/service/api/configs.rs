@@ -23,6 +23,7 @@ impl Operation for ListDeploymentConfigs {
     const TOOL: ToolInfo =
         ToolInfo::reads("list_deployment_configs", "List deployment configs", Toolset::Configs)
             .core()
+            .access_hint("a start still works with a `deployment_config_id` that the person knows")
             .needs("project:view-configs")
             .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/deployment-configs");

@@ -56,6 +56,7 @@ impl Operation for CreateTestFolder {
         .core()
         .needs("project:edit-tests")
         .rules(&[Rule::Custom(check_name), Rule::Excludes("parent_path", "parent_folder_id")])
+        .not_found_hint("create the parent folder first, or pass `create_intermediate_parents: true`")
         .recovery_hint("check with `list_test_folders` before another call");
     const REQUEST: RequestInfo =
         RequestInfo::post("/test-folders").wrapped_in("test_folder").duplicate_checks(&[

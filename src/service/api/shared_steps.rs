@@ -124,7 +124,8 @@ impl Operation for UpdateSharedStep {
     .recovery_hint(
         "check with `get_shared_step` before another call: `version` is one higher if the change was made",
     );
-    const REQUEST: RequestInfo = RequestInfo::patch("/shared-steps/{shared_step_id}");
+    const REQUEST: RequestInfo =
+        RequestInfo::patch("/shared-steps/{shared_step_id}").current_record(GetSharedStep::NAME);
     type Answer = SharedStep;
 }
 

@@ -192,8 +192,9 @@ impl Operation for UpdateTest {
             "check with `get_test` before another call: `version` is one higher if the change was made",
         );
     // `shared_collection_steps_mode` travels in the body here, unlike in `create_test` (supplement 6.4).
-    const REQUEST: RequestInfo =
-        RequestInfo::patch("/tests/{test_id}").query_fields(&["include_shared_collection_steps"]);
+    const REQUEST: RequestInfo = RequestInfo::patch("/tests/{test_id}")
+        .query_fields(&["include_shared_collection_steps"])
+        .current_record(GetTest::NAME);
     type Answer = TestCase;
 }
 

@@ -27,6 +27,8 @@ pub struct RequestInfo {
     pub body_fields: &'static [&'static str],
     /// Arguments of this program. They shape the request or the reply and are not sent.
     pub own_arguments: &'static [&'static str],
+    /// Name of the operation that reads the record that this one changes, with the same id.
+    pub current_record: Option<&'static str>,
     /// Whether the body contains the project too, as `project_id`.
     pub project_in_body: bool,
     /// Name of the object in the body that holds the fields. `None`: the body itself holds them.
@@ -56,6 +58,7 @@ impl RequestInfo {
             query_fields: &[],
             body_fields: &[],
             own_arguments: &[],
+            current_record: None,
             project_in_body: false,
             wrapper: None,
             denies_unknown_fields: false,
@@ -114,6 +117,13 @@ impl RequestInfo {
     #[must_use]
     pub const fn own_arguments(mut self, arguments: &'static [&'static str]) -> Self {
         self.own_arguments = arguments;
+        self
+    }
+
+    /// Sets the operation that reads the record, whose current state is part of a refusal of a stale version.
+    #[must_use]
+    pub const fn current_record(mut self, operation: &'static str) -> Self {
+        self.current_record = Some(operation);
         self
     }
 

@@ -35,12 +35,23 @@ pub struct ToolInfo {
     pub own_rules: &'static [Rule],
     /// Fields that every answer has. An answer without one of them is reported as a bad response.
     pub required_fields: &'static [&'static str],
-    /// What a caller does if the outcome of a call is unknown. `None` for tools that only read.
-    pub recovery_hint: Option<&'static str>,
+    /// What a caller does after some failures.
+    pub failure_hints: FailureHints,
     /// The question that a person must answer before an irreversible or costly call.
     pub confirmation_question: Option<ConfirmationQuestion>,
     /// Whether hosts that display HTML have a page for the answer.
     pub has_view: bool,
+}
+
+/// What a caller does after a failure of a tool, where the kind of the failure alone does not say it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FailureHints {
+    /// How to find out what happened, if the outcome of a call is unknown.
+    pub recovery: Option<&'static str>,
+    /// What still works if the key lacks the permission, or the project lacks the feature.
+    pub access: Option<&'static str>,
+    /// What to do if a record that the call names does not exist.
+    pub not_found: Option<&'static str>,
 }
 
 impl ToolInfo {
@@ -56,7 +67,7 @@ impl ToolInfo {
             rules: &[],
             own_rules: &[],
             required_fields: &[],
-            recovery_hint: None,
+            failure_hints: FailureHints { recovery: None, access: None, not_found: None },
             confirmation_question: None,
             has_view: false,
         }
@@ -126,7 +137,19 @@ impl ToolInfo {
     /// Sets what a caller does if the outcome of a call is unknown.
     #[must_use]
     pub const fn recovery_hint(self, hint: &'static str) -> Self {
-        Self { recovery_hint: Some(hint), ..self }
+        Self { failure_hints: FailureHints { recovery: Some(hint), ..self.failure_hints }, ..self }
+    }
+
+    /// Sets what still works without the permission or the feature.
+    #[must_use]
+    pub const fn access_hint(self, hint: &'static str) -> Self {
+        Self { failure_hints: FailureHints { access: Some(hint), ..self.failure_hints }, ..self }
+    }
+
+    /// Sets what a caller does if a record that the call names does not exist.
+    #[must_use]
+    pub const fn not_found_hint(self, hint: &'static str) -> Self {
+        Self { failure_hints: FailureHints { not_found: Some(hint), ..self.failure_hints }, ..self }
     }
 
     /// Sets the question that a person must answer before an irreversible or costly call.

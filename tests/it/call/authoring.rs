@@ -100,7 +100,7 @@ async fn folders_have_one_parent_and_a_plain_name() {
 }
 
 #[tokio::test]
-async fn a_stale_version_is_a_conflict_that_names_both_versions() {
+async fn a_stale_version_is_a_conflict_with_both_versions_and_the_current_record() {
     let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
     for (tool, id, id_value, latest) in [
         ("update_shared_step", "shared_step_id", seed::STEPS_SIGN_IN, 2),
@@ -110,17 +110,23 @@ async fn a_stale_version_is_a_conflict_that_names_both_versions() {
         let error = host.fail(tool, stale).await;
 
         assert_eq!((&error["code"], &error["status"]), (&json!("conflict"), &json!(409)));
-        let details = json!({
-            "service_error": "version conflict", "expected_version": latest - 1, "latest_version": latest,
-        });
-        assert_eq!(error["details"], details);
-        let hint = error["hint"].as_str().expect("a hint");
-        assert!(
-            hint.contains("read it again") && hint.contains("merge") && hint.contains("call again"),
-            "{hint}"
+        let details = &error["details"];
+        assert_eq!(
+            (&details["expected_version"], &details["latest_version"]),
+            (&json!(latest - 1), &json!(latest))
+        );
+        assert_eq!(
+            (&details["current"]["id"], &details["current"]["version"]),
+            (&json!(id_value), &json!(latest))
         );
 
-        let fresh = json!({id: id_value, "expected_version": latest, "patch": {"name": "Mine"}});
+        let message = error["message"].as_str().expect("a message");
+        let versions = format!("expected version {}, and the latest version is {latest}", latest - 1);
+        assert!(message.contains(id_value) && message.contains(&versions), "{message}");
+        let hint = error["hint"].as_str().expect("a hint");
+        assert!(hint.contains("merge your change into `details.current`"), "{hint}");
+
+        let fresh = json!({id: id_value, "expected_version": details["current"]["version"], "patch": {"name": "Mine"}});
         assert_eq!(host.succeed(tool, fresh).await["version"], latest + 1);
     }
 }

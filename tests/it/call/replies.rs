@@ -5,6 +5,7 @@ use tas_mcp::{mcp::published_tool, tools::catalog};
 
 use crate::support::fixture::{Fixture, Session};
 
+mod failures;
 mod selecting;
 
 const MAX_CHARS: usize = 4_000;

@@ -130,14 +130,14 @@ fn problems(result: &Value, right: &BTreeSet<&'static str>) -> Vec<String> {
     let error = &parsed["error"];
     let is_failure = result["isError"] == true;
     let code = if is_failure { error["code"].as_str().unwrap_or("no code") } else { "ok" };
-    let has_message = error["message"].as_str().is_some_and(|message| !message.is_empty());
+    let has_text = |name: &str| error[name].as_str().is_some_and(|text| !text.is_empty());
 
     // JSON texts contain control characters as escape sequences. An escaped backslash begins none.
     let is_hidden = text.replace("\\\\", "").contains("\\u00") || text.contains(['\u{202e}', '\u{feff}']);
     let found = [
         (!right.contains(code), format!("{code}: {text:.300}")),
         (text.chars().count() > MAX_CHARS, format!("{} bytes", text.len())),
-        (is_failure && !has_message, format!("no message: {text}")),
+        (is_failure && !(has_text("message") && has_text("hint")), format!("no message or no hint: {text}")),
         (text.contains(KEY), format!("the key: {text}")),
         (is_hidden, format!("hidden characters: {text}")),
     ];

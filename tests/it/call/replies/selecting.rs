@@ -80,8 +80,22 @@ async fn names_that_are_not_found_are_reported() {
     let fields = ["result", "test.nmae", "nothing.at.all"];
     let reply = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED, "fields": fields})).await;
     assert_eq!(reply["fields_not_found"], json!(["test.nmae", "nothing"]));
+    let valid = reply["valid_fields"].as_array().expect("a list");
+    assert!(valid.contains(&json!("test.name")) && valid.contains(&json!("players")), "{reply}");
+
     let page = host.succeed("list_tests", json!({"fields": ["nmae"]})).await;
     assert_eq!(page["fields_not_found"], json!(["data.nmae"]));
+    let valid = ["folder_id", "folder_path", "id", "name", "type"].map(|name| format!("data.{name}"));
+    assert_eq!(page["valid_fields"], json!(valid));
+}
+
+#[tokio::test]
+async fn id_selects_the_id_of_a_run() {
+    let mut session = Fixture::new().open().await;
+    let page = session.host.succeed("list_runs", json!({"page_size": 1, "fields": "id"})).await;
+
+    assert!(page["data"][0]["multiplayer_run_id"].is_string(), "{page}");
+    assert!(page["fields_not_found"].is_null(), "{page}");
 }
 
 #[tokio::test]

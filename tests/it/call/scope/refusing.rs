@@ -51,8 +51,20 @@ async fn ids_of_several_projects_are_refused_and_nothing_is_written() {
     for (tool, arguments, stray) in
         [("export_tmsys_run", export, seed::ARENA_RUN_PASSED), ("stop_runs", stop, seed::ARENA_JOB_RUNNING)]
     {
-        assert_mismatch(&host.fail(tool, arguments.clone()).await, "demo", "arena", stray);
-        assert_mismatch(&host.fail(tool, within("demo", arguments)).await, "demo", "arena", stray);
+        let unrequested = host.fail(tool, arguments.clone()).await;
+        let requested = host.fail(tool, within("demo", arguments)).await;
+
+        // Without a requested project, no project is the wrong one.
+        assert!(unrequested["details"]["requested_project"].is_null(), "{unrequested}");
+        assert_eq!(requested["details"]["requested_project"], "demo");
+        for error in [unrequested, requested] {
+            assert_eq!(error["code"], "project_scope_mismatch", "{error}");
+            assert!(error["message"].as_str().is_some_and(|text| text.contains(stray)), "{error}");
+            assert!(error["hint"].as_str().is_some_and(|text| text.contains("one call")), "{error}");
+
+            let owners = error["details"]["owners"].as_array().expect("a list");
+            assert_eq!(owners.last(), Some(&json!({"id": stray, "project": "arena"})));
+        }
     }
 
     assert_eq!(service.writes().await, [""; 0]);

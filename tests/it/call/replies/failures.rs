@@ -1,0 +1,56 @@
+//! What a failure says: what it is about, and what still works.
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{keys, seed};
+
+use crate::support::fixture::{Fixture, Session};
+
+/// Asserts that the message begins with `message`, and that the hint contains every text of `hints`.
+fn assert_texts(error: &Value, message: &str, hints: &[&str]) {
+    let text = |name: &str| error[name].as_str().expect("a text");
+
+    assert!(text("message").starts_with(message), "{error}");
+    for hint in hints {
+        assert!(text("hint").contains(hint), "{hint}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_failure_names_the_record() {
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
+    let run = host.fail("get_run", json!({"run_id": "zzz"})).await;
+    let folder = json!({"name": "Caves", "parent_path": "No/Such"});
+    let folder = host.fail("create_test_folder", folder).await;
+
+    assert_texts(&run, "get_run: run zzz: the service answered 404", &["check the id and its kind"]);
+    assert_texts(
+        &folder,
+        "create_test_folder: \"Caves\": the service answered 404",
+        &["`create_intermediate_parents: true`"],
+    );
+}
+
+#[tokio::test]
+async fn a_missing_feature_names_the_project_and_what_works_without_it() {
+    let fixture = Fixture::new().key(keys::ORGANIZATION).variables(&[("TAS_PROJECTS", "demo,arena")]);
+    let Session { service: _service, mut host, .. } = fixture.open().await;
+    let error = host.fail("list_bugs", json!({"project_id": seed::ARENA_PROJECT})).await;
+
+    assert_eq!(error["code"], "feature_disabled");
+    assert_texts(&error, "list_bugs: the service answered 403", &["project `arena`", "`list_run_bugs`"]);
+}
+
+#[tokio::test]
+async fn a_missing_permission_says_what_still_works() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
+    let body = json!({"error": "Missing required permission: project:view-configs"});
+    service.fault(json!({"operation": "list_deployment_configs", "status": 403, "body": body})).await;
+    let error = host.fail("list_deployment_configs", json!({})).await;
+
+    assert_eq!(error["details"]["required_permission"], "project:view-configs");
+    assert_texts(
+        &error,
+        "list_deployment_configs: ",
+        &["a key with this permission", "`deployment_config_id`"],
+    );
+}
