@@ -10,6 +10,7 @@ pub mod download;
 pub mod files;
 pub mod name_search;
 mod newest_runs;
+pub mod offered_text;
 pub mod project_client;
 pub mod report;
 pub mod selection;

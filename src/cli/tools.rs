@@ -14,7 +14,10 @@ use crate::{
     mcp::published_tool,
     service::tool::{Tier, Tool},
     settings::Settings,
-    tools::catalog,
+    tools::{
+        catalog::{self, ToolEntry},
+        selection::Selection,
+    },
 };
 
 /// Name of the tool to show.
@@ -36,39 +39,39 @@ pub(super) fn command() -> Command {
 
 /// Prints the tools.
 pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let is_global = settings.project().is_none();
+    let (is_global, selection) = (settings.project().is_none(), settings.selection());
 
     if let Some(name) = matches.get_one::<String>(NAME) {
-        let tool = published_tool(find_tool(name)?.tool(), is_global);
+        let tool = published_tool(find_tool(name)?.tool(), is_global, &selection);
         print_line(format_args!("{:#}", serde_json::to_value(tool)?))?;
     } else if matches.get_flag(JSON) {
-        let tools: Vec<_> = catalog::tools().map(|tool| published_tool(tool.tool(), is_global)).collect();
+        let published = |tool: ToolEntry| published_tool(tool.tool(), is_global, &selection);
+        let tools: Vec<_> = catalog::tools().map(published).collect();
         print_line(format_args!("{:#}", serde_json::to_value(tools)?))?;
     } else {
-        print_text(overview(settings, is_global)?)?;
+        print_text(overview(is_global, &selection)?)?;
     }
 
     Ok(ExitStatus::Success)
 }
 
-fn overview(settings: &Settings, is_global: bool) -> serde_json::Result<Table> {
-    let selection = settings.selection();
+fn overview(is_global: bool, selection: &Selection) -> serde_json::Result<Table> {
     let mut table = Table::new(["tool", "set", "tier", "offered", "annotations", "tokens", "permission"]);
     for tool in catalog::tools() {
-        table.add_row(row(tool.tool(), selection.offers(tool.tool()), is_global)?);
+        table.add_row(row(tool.tool(), is_global, selection)?);
     }
 
     Ok(table)
 }
 
-fn row(tool: &Tool, is_offered: bool, is_global: bool) -> serde_json::Result<[String; 7]> {
+fn row(tool: &Tool, is_global: bool, selection: &Selection) -> serde_json::Result<[String; 7]> {
     Ok([
         tool.name.to_owned(),
         tool.toolset.name().to_owned(),
         if tool.tier == Tier::Core { "core" } else { "extra" }.to_owned(),
-        if is_offered { "yes" } else { "" }.to_owned(),
+        if selection.offers(tool) { "yes" } else { "" }.to_owned(),
         tool.effect.to_string(),
-        estimate_tokens(tool, is_global)?.to_string(),
+        estimate_tokens(tool, is_global, selection)?.to_string(),
         tool.access.to_string(),
     ])
 }

@@ -9,6 +9,8 @@ use crate::{settings::Settings, tools::selection::Selection};
 pub struct McpConfig {
     /// Project that all calls go to; `None` in global scope, where each call names its project.
     pub project: Option<String>,
+    /// Projects that the settings name: the one of project scope, or those in which ids are looked up.
+    pub known_projects: Vec<String>,
     /// The offered tools.
     pub selection: Selection,
     /// Maximum length of a reply, in characters.
@@ -28,6 +30,9 @@ impl From<&Settings> for McpConfig {
     fn from(settings: &Settings) -> Self {
         Self {
             project: settings.project().map(str::to_owned),
+            known_projects: settings
+                .project()
+                .map_or_else(|| settings.listed_projects(), |one| vec![one.to_owned()]),
             selection: settings.selection(),
             max_reply_chars: settings.max_reply_chars(),
             wait_limit: settings.upload_timing().wait_limit,

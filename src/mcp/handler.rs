@@ -73,8 +73,9 @@ impl ServerHandler for Server {
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
-        // In project scope the instructions name the project.
-        let scope = if self.state.config.is_global() { CacheScope::Public } else { CacheScope::Private };
+        // The instructions name the projects of the settings.
+        let names_projects = !self.state.config.known_projects.is_empty();
+        let scope = if names_projects { CacheScope::Private } else { CacheScope::Public };
 
         Ok(DiscoverResult::from_server_info(versions, self.get_info())
             .with_ttl_ms(STATIC_LIFETIME_MS)
@@ -109,7 +110,7 @@ impl ServerHandler for Server {
                 Ok((*task).into())
             }
             CallResponse::Ended(outcome) => {
-                let mut result = tool_result(outcome, config.max_reply_chars, tool.tool()).await;
+                let mut result = tool_result(outcome, config, tool.tool()).await;
                 add_server_info_for(&context, &mut result.meta);
                 Ok(result.into())
             }

@@ -10,12 +10,20 @@ use crate::{
     fields::Fields,
     service::{
         schema,
-        tool::{self, CONFIRM, FIELDS, PROJECT_ID},
+        tool::{
+            self, CONFIRM, CONFIRM_DESCRIPTION, FIELDS, FIELDS_DESCRIPTION, PROJECT_ID,
+            PROJECT_ID_DESCRIPTION,
+        },
     },
+    tools::{offered_text::offered_text, selection::Selection},
 };
 
-/// Returns `tool` as hosts list it. In global scope the tool also takes `project_id`.
-pub fn published_tool(tool: &tool::Tool, is_global: bool) -> Tool {
+/// Description of an argument whose value only tools that are not offered return.
+const NO_SOURCE: &str = "Ask the person for it.";
+
+/// Returns `tool` as hosts list it. In global scope the tool also takes `project_id`. The descriptions name only the tools
+/// that `selection` offers.
+pub fn published_tool(tool: &tool::Tool, is_global: bool, selection: &Selection) -> Tool {
     let effect = tool.effect;
     let annotations = ToolAnnotations::with_title(tool.title)
         .read_only(effect.is_read_only())
@@ -23,29 +31,36 @@ pub fn published_tool(tool: &tool::Tool, is_global: bool) -> Tool {
         .idempotent(effect.is_idempotent())
         // Every tool depends on the service, which other people change, too.
         .open_world(true);
-    let published =
-        Tool::new(tool.name, tool.description().to_owned(), Arc::new(input_schema(tool, is_global)))
-            .with_title(tool.title)
-            .with_raw_output_schema(Arc::clone(tool.output_schema()))
-            .with_annotations(annotations);
+    let description = offered_text(tool.description(), selection);
+    let published = Tool::new(tool.name, description, Arc::new(input_schema(tool, is_global, selection)))
+        .with_title(tool.title)
+        .with_raw_output_schema(Arc::clone(tool.output_schema()))
+        .with_annotations(annotations);
 
     if tool.has_view { published.with_meta(report_view::tool_metadata()) } else { published }
 }
 
 /// Returns the schema of the arguments, with the arguments that several tools share.
-fn input_schema(tool: &tool::Tool, is_global: bool) -> Fields {
-    let mut schema = schema::published(tool.input_schema());
+fn input_schema(tool: &tool::Tool, is_global: bool, selection: &Selection) -> Fields {
+    let describe = |text: &str| match offered_text(text, selection) {
+        nothing if nothing.is_empty() => NO_SOURCE.to_owned(),
+        offered => offered,
+    };
+    let mut schema = schema::published(tool.input_schema(), &describe);
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
 
     if let Value::Object(properties) = properties {
         if tool.confirmation_question.is_some() {
-            properties.insert(CONFIRM.to_owned(), json!({"type": "boolean"}));
+            let schema = json!({"type": "boolean", "description": CONFIRM_DESCRIPTION});
+            properties.insert(CONFIRM.to_owned(), schema);
         }
         if tool.takes_fields() {
-            properties.insert(FIELDS.to_owned(), json!({"type": "string"}));
+            properties
+                .insert(FIELDS.to_owned(), json!({"type": "string", "description": FIELDS_DESCRIPTION}));
         }
         if is_global {
-            properties.insert(PROJECT_ID.to_owned(), json!({"type": "string"}));
+            let schema = json!({"type": "string", "description": PROJECT_ID_DESCRIPTION});
+            properties.insert(PROJECT_ID.to_owned(), schema);
         }
     }
 

@@ -10,13 +10,16 @@ use rmcp::{
 use serde_json::{Value, json};
 
 use super::result_metadata::{CacheableResult as _, STATIC_LIFETIME_MS};
-use crate::tools::{report, selection::Selection};
+use crate::tools::{offered_text::offered_text, report, selection::Selection};
 
 /// Name of the extension.
 const EXTENSION: &str = "io.modelcontextprotocol/ui";
 
 /// URI of the view.
 const URI: &str = "ui://tas/run-report";
+
+/// Description of the page for hosts.
+const DESCRIPTION: &str = "The page that hosts show with the results of `get_run` or `summarize_results`.";
 
 /// Media type that the extension defines for a page.
 const MIME_TYPE: &str = "text/html;profile=mcp-app";
@@ -43,7 +46,7 @@ pub(super) fn tool_metadata() -> MetaObject {
 pub(super) fn resource(selection: &Selection) -> Option<Resource> {
     let resource = Resource::new(URI, "run_report")
         .with_title("Report of a run or of results")
-        .with_description("The page that hosts show with the results of `get_run` and `summarize_results`.")
+        .with_description(offered_text(DESCRIPTION, selection))
         .with_mime_type(MIME_TYPE)
         .with_meta(page_metadata());
     is_offered(selection).then_some(resource)

@@ -34,8 +34,9 @@ impl ServerState {
     /// Returns the offered tools as hosts list them.
     pub(super) fn published_tools(&self) -> &[Tool] {
         self.published_tools.get_or_init(|| {
-            let offered = self.config.selection.tools();
-            offered.map(|entry| published_tool(entry.tool(), self.config.is_global())).collect()
+            let McpConfig { selection, .. } = &self.config;
+            let offered = selection.tools();
+            offered.map(|entry| published_tool(entry.tool(), self.config.is_global(), selection)).collect()
         })
     }
 }

@@ -2,22 +2,41 @@
 
 use rmcp::model::{CallToolResult, ContentBlock};
 
+use super::config::McpConfig;
 use crate::{
     call::reply::{self, Reply},
     failure::Failure,
-    service::tool::Tool,
+    service::{api::artifacts::GetRunArtifact, operation::Operation as _, tool::Tool},
+    tools::{
+        composite::{CompositeTool as _, SummarizeResults, WaitForCompletion},
+        offered_text::{offered_hint, with_offered_hint},
+    },
 };
 
-/// Returns the result of a call that ended with `outcome`.
+/// Texts of this program in replies that may name tools: the name of the tool, and the JSON pointer to the text.
+const OWN_TEXTS: [(&str, &str); 3] = [
+    (WaitForCompletion::NAME, "/next"),
+    (SummarizeResults::NAME, "/left_out/how"),
+    (GetRunArtifact::NAME, "/hint"),
+];
+
+/// Returns the result of a call that ended with `outcome`. Hints name offered tools only.
 pub(super) async fn tool_result(
     outcome: Result<Reply, Failure>,
-    max_reply_chars: usize,
+    config: &McpConfig,
     tool: &'static Tool,
 ) -> CallToolResult {
+    let (selection, max_reply_chars) = (&config.selection, config.max_reply_chars);
+
     match outcome {
-        Ok(reply) => success(reply, max_reply_chars, tool).await,
+        Ok(mut reply) => {
+            for (_, pointer) in OWN_TEXTS.iter().filter(|(name, _)| *name == tool.name) {
+                reply.edit_text(pointer, |text| offered_hint(text, selection));
+            }
+            success(reply, max_reply_chars, tool).await
+        }
         Err(failure) => {
-            let failure = reply::limit_failure(failure, max_reply_chars);
+            let failure = reply::limit_failure(with_offered_hint(failure, selection), max_reply_chars);
             CallToolResult::error(vec![ContentBlock::text(failure.to_json())])
         }
     }

@@ -10,5 +10,5 @@ mod publication;
 pub(crate) use generation::passed_through;
 pub use generation::{input, output};
 pub(super) use keywords::UNQUOTED;
-pub use keywords::{HIDDEN, KNOWN, OR_TYPE};
+pub use keywords::{KNOWN, OR_TYPE};
 pub use publication::published;

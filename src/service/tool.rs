@@ -14,5 +14,7 @@ pub use access::Access;
 pub use definition::Tool;
 pub use effect::Effect;
 pub use info::{ConfirmationQuestion, FailureHints, ToolInfo};
-pub use shared_arguments::{CONFIRM, FIELDS, PROJECT_ID};
+pub use shared_arguments::{
+    CONFIRM, CONFIRM_DESCRIPTION, FIELDS, FIELDS_DESCRIPTION, PROJECT_ID, PROJECT_ID_DESCRIPTION,
+};
 pub use toolset::{Tier, Toolset};

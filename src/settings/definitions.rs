@@ -42,7 +42,7 @@ pub(super) const TOOLSETS: Setting = Setting {
     variable: "TAS_TOOLSETS",
     flag: "toolsets",
     value: "WORDS",
-    meaning: "Tools to offer: a comma-separated list of `default`, `all`, toolsets and tools; a leading `-` excludes. Default: the core tools",
+    meaning: "Tools to offer: a comma-separated list of `default` (the core tools), `lean` (the few tools of everyday use), `all`, toolsets and tools; a leading `-` excludes. Default: `default`",
 };
 pub(super) const READ_ONLY: Setting = Setting {
     variable: "TAS_READ_ONLY",

@@ -3,10 +3,36 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    service::tool::{Tier, Tool, Toolset},
+    service::{
+        api::{
+            configs::ListDeploymentConfigs,
+            exports::ExportTmsysRun,
+            runs::{GetRun, ListRuns, StartRun, StopRuns},
+        },
+        operation::Operation as _,
+        tool::{Tier, Tool, Toolset},
+    },
     text::most_similar,
-    tools::catalog::{self, ToolEntry},
+    tools::{
+        catalog::{self, ToolEntry},
+        composite::{CompositeTool as _, FindByName, SummarizeResults, UploadBuild, WaitForCompletion},
+    },
 };
+
+/// The tools of the word `lean`: the fewest that find records, start tests, wait, explain results, upload, export and stop.
+/// At most 14, for hosts that have many servers.
+pub const LEAN_TOOLS: [&str; 10] = [
+    FindByName::NAME,
+    ListDeploymentConfigs::NAME,
+    UploadBuild::NAME,
+    StartRun::NAME,
+    WaitForCompletion::NAME,
+    SummarizeResults::NAME,
+    GetRun::NAME,
+    ListRuns::NAME,
+    StopRuns::NAME,
+    ExportTmsysRun::NAME,
+];
 
 /// The tools that are offered. The selection does not change while the server runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +43,7 @@ pub struct Selection {
 
 /// A word of the setting that is neither a set nor a tool.
 #[derive(Debug, thiserror::Error)]
-#[error("has the unknown word `{word}`{}; valid words are default, all, the sets {} and the names of tools", .nearest.map(|nearest| format!(" (nearest: `{nearest}`)")).unwrap_or_default(), set_names().join(", "))]
+#[error("has the unknown word `{word}`{}; valid words are default, lean, all, the sets {} and the names of tools", .nearest.map(|nearest| format!(" (nearest: `{nearest}`)")).unwrap_or_default(), set_names().join(", "))]
 pub struct UnknownWord {
     word: String,
     nearest: Option<&'static str>,
@@ -29,6 +55,11 @@ impl Selection {
         let names =
             catalog::tools().filter(|tool| tool.tier == Tier::Core).map(|tool| tool.tool().name).collect();
         Self { names, read_only }
+    }
+
+    /// Selects all tools.
+    pub fn all_tools() -> Self {
+        Self { names: catalog::tools().map(|tool| tool.tool().name).collect(), read_only: false }
     }
 
     /// Parses a list of words, which are applied from left to right. A list that starts with an exclusion starts from the
@@ -80,12 +111,13 @@ impl Selection {
 
 /// Returns the names of the tools that a word selects.
 fn selected_by(word: &str) -> Result<BTreeSet<&'static str>, UnknownWord> {
-    let names_of = |wanted: &dyn Fn(&Tool) -> bool| {
+    let names_of = |wanted: &dyn Fn(&Tool) -> bool| -> BTreeSet<_> {
         catalog::tools().filter(|tool| wanted(tool)).map(|tool| tool.tool().name).collect()
     };
     Ok(match word {
         "default" => Selection::default_tools(false).names,
-        "all" => names_of(&|_| true),
+        "lean" => LEAN_TOOLS.into_iter().collect(),
+        "all" => Selection::all_tools().names,
         _ => match Toolset::ALL.iter().find(|set| set.name() == word) {
             Some(set) => names_of(&|tool| tool.toolset == *set),
             None if catalog::find_tool(word).is_some() => names_of(&|tool| tool.name == word),
@@ -96,7 +128,7 @@ fn selected_by(word: &str) -> Result<BTreeSet<&'static str>, UnknownWord> {
 
 fn unknown(word: &str) -> UnknownWord {
     let names = catalog::tools().map(|tool| tool.tool().name);
-    let known = ["default", "all"].into_iter().chain(set_names()).chain(names);
+    let known = ["default", "lean", "all"].into_iter().chain(set_names()).chain(names);
     let word: String = word.chars().take(60).collect();
     UnknownWord { nearest: most_similar(&word, known), word }
 }

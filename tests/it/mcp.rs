@@ -2,6 +2,7 @@
 
 mod completion;
 mod confirmation;
+mod offered_texts;
 mod prompts;
 mod resources;
 mod server;

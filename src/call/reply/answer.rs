@@ -170,6 +170,14 @@ impl Reply {
         selection.apply(&mut self.value);
     }
 
+    /// Replaces the text at the JSON pointer `pointer`, if there is one.
+    pub fn edit_text(&mut self, pointer: &str, edit: impl FnOnce(&str) -> String) {
+        let Some(value) = self.value.pointer_mut(pointer) else { return };
+        if let Some(edited) = value.as_str().map(edit) {
+            *value = Value::from(edited);
+        }
+    }
+
     /// Adds how to request the next page, if there is one.
     pub(crate) fn add_next_page(&mut self) {
         if let Value::Object(object) = &mut self.value {

@@ -43,7 +43,7 @@ impl OfferedToolset {
         let (mut tools, mut tokens) = (Vec::new(), 0);
         for tool in selection.tools().filter(|tool| tool.toolset == set) {
             tools.push(tool.name);
-            tokens += estimate_tokens(tool.tool(), is_global)?;
+            tokens += estimate_tokens(tool.tool(), is_global, selection)?;
         }
 
         Ok(Self { set: set.name(), tools, tokens })

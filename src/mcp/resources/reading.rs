@@ -15,7 +15,7 @@ use crate::{
     },
     failure::{Code, Failure},
     mcp::{config::McpConfig, result_metadata::CacheableResult as _, tool_caller::ToolCaller},
-    tools::catalog::ToolEntry,
+    tools::{catalog::ToolEntry, offered_text::with_offered_hint},
 };
 
 /// Reads a resource.
@@ -34,7 +34,13 @@ pub(in crate::mcp) async fn read(
     let common = CommonArguments::in_project(Some(&record.project));
     let reply = caller.call(tool, ToolArguments::new(record.arguments, common), context).await;
     let reply = reply.map_err(|failure| {
-        protocol_error(uri, &reply::limit_failure(with_uri_hint(failure), config.max_reply_chars))
+        protocol_error(
+            uri,
+            &reply::limit_failure(
+                with_offered_hint(with_uri_hint(failure), &config.selection),
+                config.max_reply_chars,
+            ),
+        )
     })?;
 
     let source = reply::ReplySource::Resource(tool.tool());

@@ -47,23 +47,17 @@ pub(in crate::mcp) enum TaskStart {
 pub(in crate::mcp) struct TaskService {
     caller: ToolCaller,
     store: TaskStore,
-    max_reply_chars: usize,
-    is_offered: bool,
+    config: McpConfig,
 }
 
 impl TaskService {
     pub(in crate::mcp) fn new(caller: ToolCaller, config: &McpConfig) -> Self {
-        Self {
-            caller,
-            store: TaskStore::default(),
-            max_reply_chars: config.max_reply_chars,
-            is_offered: is_offered(&config.selection, WaitForCompletion::tool_entry),
-        }
+        Self { caller, store: TaskStore::default(), config: config.clone() }
     }
 
     /// Returns whether a call can become a task.
     pub(in crate::mcp) fn is_offered(&self) -> bool {
-        self.is_offered
+        is_offered(&self.config.selection, WaitForCompletion::tool_entry)
     }
 
     /// Creates a task for a long wait if the host supports tasks. Returns `None` if the call is to be answered.
@@ -180,7 +174,7 @@ impl TaskService {
 
     /// Returns the result of a task: the result of the call, even if the tool failed (SEP-2663).
     async fn payload(&self, outcome: Result<Reply, Failure>) -> TaskPayload {
-        let result = tool_result(outcome, self.max_reply_chars, &WAIT_FOR_COMPLETION).await;
+        let result = tool_result(outcome, &self.config, &WAIT_FOR_COMPLETION).await;
         match serde_json::to_value(result) {
             Ok(Value::Object(result)) => TaskPayload::Completed { result },
             _ => TaskPayload::Completed { result: Fields::new() },

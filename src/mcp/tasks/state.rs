@@ -29,7 +29,7 @@ pub(super) struct TaskState {
 impl TaskState {
     /// Returns the state of a task that was cancelled at `date`.
     pub(super) fn cancelled(date: Timestamp) -> Self {
-        let message = "the task is cancelled; the runs continue: `stop_runs` ends them";
+        let message = "the task is cancelled; the runs continue until they end or are stopped";
         Self {
             updated_at: Some(date),
             status_message: Some(message.to_owned()),

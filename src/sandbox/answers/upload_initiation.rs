@@ -98,7 +98,7 @@ impl World {
             let total_parts = request.file_size.div_ceil(part_size);
             MultipartLayout { upload_id: format!("upl_{}", self.ids.run()), part_size, total_parts }
         });
-        let minutes = request.options.upload_timeout.unwrap_or(if is_multipart { 60 } else { 10 });
+        let minutes = request.upload_timeout.unwrap_or(if is_multipart { 60 } else { 10 });
         let ends = self.now + Millis::from(minutes) * 60_000;
 
         PendingUpload { build: build(request, id, self.now), object_key, multipart, ends, parts: [].into() }

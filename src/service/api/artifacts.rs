@@ -19,7 +19,7 @@ use crate::{
 /// Lists the files that one player of a run produced: logs, recordings, screenshots, reports.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRunArtifacts {
-    /// Id of one player: `players[].id` of `get_run`, for example `k3v9t2mq7xa-1`.
+    /// Id of one player, such as `k3v9t2mq7xa-1`; `players[].id` of `get_run`.
     pub run_id: Id,
 }
 
@@ -40,9 +40,9 @@ impl Operation for ListRunArtifacts {
 /// Returns text in parts and PNG or JPEG files as images. For other files only size and type are returned.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetRunArtifact {
-    /// Id of one player: `players[].id` of `get_run`, for example `k3v9t2mq7xa-1`.
+    /// Id of one player, such as `k3v9t2mq7xa-1`; `players[].id` of `get_run`.
     pub run_id: Id,
-    /// `filename` from `list_run_artifacts`, with its directories.
+    /// Name with directories; from `list_run_artifacts`.
     pub filename: Id,
     /// First byte of the text to return; default 0. Use `next_offset` to continue.
     #[schemars(range(min = 0), extend("default" = 0))]
@@ -82,7 +82,7 @@ fn check_player_id(arguments: &Fields, violations: &mut Vec<Violation>) {
     // For the id of a run the service answers 404 without a reason: the path takes the id of a player (supplement 12).
     if !id.rsplit_once('-').is_some_and(|(run, player)| !run.is_empty() && is_number(player)) {
         let rule = "must be the id of a player, `<run>-<player>` with players numbered from 1: it is `players[].id` \
-                    of `get_run`";
+                    of the run";
         violations.push(Violation::new("run_id", rule));
     }
 }

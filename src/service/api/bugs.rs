@@ -12,10 +12,10 @@ use crate::service::{
 
 /// Lists the bugs detected in one run, reviewed or not.
 ///
-/// `bug_id` identifies a bug across runs. `player_number` starts at 0 here.
+/// `bug_id` identifies a bug across runs. `player_number` starts at 0.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRunBugs {
-    /// Not a job or player id.
+    /// From `list_runs`.
     pub run_id: Id,
 }
 
@@ -32,14 +32,17 @@ impl Operation for ListRunBugs {
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListBugs {
     /// Default active.
+    #[schemars(extend("default" = "active"))]
     pub status: Option<BugStatusFilter>,
-    /// Searches title, description and reproduction steps.
+    /// Text in title, description or reproduction steps.
     pub search: Option<String>,
+    /// Only this severity.
     pub severity: Option<Severity>,
-    /// Such as ui, gameplay, performance, crash, audio or visual.
+    /// Such as ui, gameplay or crash.
     pub category: Option<String>,
     /// Such as `created_at`, `severity` or `occurrence_count`.
     pub sort_by: Option<String>,
+    /// Direction of `sort_by`.
     pub sort_order: Option<SortOrder>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
@@ -76,10 +79,12 @@ impl Operation for ListBugs {
     type Answer = ListPage<Bug>;
 }
 
-/// Returns one reviewed bug with all its occurrences: run, player, step and turn of each.
+/// Returns one reviewed bug with every occurrence: run, player, step and turn.
+///
+/// `player_index` starts at 0.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetBug {
-    /// `bug_...`, from `list_bugs` or `list_run_bugs`.
+    /// From `list_bugs` or `list_run_bugs`.
     pub bug_id: Id,
 }
 

@@ -14,18 +14,16 @@ use crate::{
     },
 };
 
-/// Lists the uploaded builds.
-///
-/// `id` is the `build_id` of `start_run`. A build can be started with any `status`.
+/// Lists the uploaded builds. A build can be started with any `status`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListBuilds {
     /// Such as OK, UNHEALTHY or ready.
     pub status: Option<String>,
+    /// Never deleted automatically.
     pub pinned: Option<bool>,
-    /// Whether the build contains the service SDK.
+    /// With the service SDK.
     pub sdk: Option<bool>,
-    /// Such as android or ios-native.
-    #[schemars(extend("x-short" = true))]
+    /// Only this platform.
     pub platform: Option<BuildPlatform>,
     /// Builds with all of these tags.
     pub tags: Option<Vec<String>>,
@@ -60,7 +58,7 @@ impl Operation for ListBuilds {
 /// Returns one build and its origin: commit, branch, CI job, app version.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetBuild {
-    /// From `list_builds`, or `build.id` of a run.
+    /// From `list_builds`.
     pub build_id: Uuid,
 }
 
@@ -72,9 +70,7 @@ impl Operation for GetBuild {
     type Answer = BuildDetail;
 }
 
-/// Deletes a build and its file permanently.
-///
-/// A person must confirm. Runs that used the build are kept.
+/// Deletes a build and its file permanently. Its runs are kept.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteBuild {
     /// From `list_builds`.

@@ -12,7 +12,7 @@ use crate::service::{
 
 /// Lists the deployment configs: the devices and platforms for tests.
 ///
-/// `id` is the `deployment_config_id` of `start_run`. A `build_id` needs `providerType` `build-storage` (null: unknown).
+/// A `build_id` needs `providerType` `build-storage` (null: unknown).
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListDeploymentConfigs {
     pub page: Option<PageNumber>,
@@ -31,8 +31,6 @@ impl Operation for ListDeploymentConfigs {
 }
 
 /// Lists the agent configs: the AI players of runs.
-///
-/// `id` is the `agent_config_id` of `start_run`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListAgentConfigs {
     pub page: Option<PageNumber>,
@@ -41,6 +39,7 @@ pub struct ListAgentConfigs {
 
 impl Operation for ListAgentConfigs {
     const TOOL: ToolInfo = ToolInfo::reads("list_agent_configs", "List agent configs", Toolset::Configs)
+        .core()
         .needs("project:view-configs")
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/agent-configs");

@@ -14,12 +14,17 @@ use crate::service::{
 /// Lists executions of test plans with counts of passed, failed and running tests, newest first.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTestPlanExecutions {
+    /// From `list_test_plans`.
     pub test_plan_id: Option<Uuid>,
+    /// From `list_builds`.
     pub build_id: Option<Uuid>,
+    /// Only this status.
     pub status: Option<ExecutionStatus>,
     /// Default `start_time`.
+    #[schemars(extend("default" = "start_time"))]
     pub sort_by: Option<ExecutionSort>,
     /// Default desc.
+    #[schemars(extend("default" = "desc"))]
     pub sort_order: Option<SortOrder>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
@@ -44,23 +49,23 @@ pub enum ExecutionSort {
 impl Operation for ListTestPlanExecutions {
     const TOOL: ToolInfo =
         ToolInfo::reads("list_test_plan_executions", "List plan executions", Toolset::Plans)
+            .core()
             .needs("project:read-runs")
             .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/test-plan-executions");
     type Answer = ListPage<TestPlanExecution>;
 }
 
-/// Returns the status of one execution of a test plan, with counts of tests by result.
-///
-/// `list_runs` with `test_plan_execution_id` returns its runs.
+/// Returns one execution of a test plan: its status, and counts of tests by result.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTestPlanExecution {
-    /// From `start_test_plan_run` or `list_test_plan_executions`.
+    /// From `list_test_plan_executions`.
     pub test_plan_execution_id: Id,
 }
 
 impl Operation for GetTestPlanExecution {
     const TOOL: ToolInfo = ToolInfo::reads("get_test_plan_execution", "Get a plan execution", Toolset::Plans)
+        .core()
         .needs("project:read-runs");
     // It is uncertain whether the service has this operation (supplement 5.2).
     const REQUEST: RequestInfo = RequestInfo::get("/test-plan-executions/{test_plan_execution_id}")

@@ -17,8 +17,6 @@ use crate::{
 };
 
 /// Lists the test folders in alphabetical order, with path, id and parent.
-///
-/// Other tools take `path` as `folder_path`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTestFolders {
     pub page: Option<PageNumber>,
@@ -33,21 +31,22 @@ impl Operation for ListTestFolders {
     type Answer = ListPage<TestFolder>;
 }
 
-/// Creates one folder in the test repository.
-///
-/// Without a parent the folder is created in the root. A missing parent is an error unless
-/// `create_intermediate_parents` is true.
+/// Creates one folder for tests, in the root or below a parent.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CreateTestFolder {
-    /// No `/`, no leading or trailing whitespace.
+    /// Without `/`; no outer whitespace.
     pub name: String,
-    /// Such as `Levels/World 1`; `/` is the root. Excludes `parent_folder_id`.
+    /// Such as `Levels/World 1`; `/` is the root. Not with `parent_folder_id`.
     #[schemars(extend("x-or-type" = "null"))]
     pub parent_path: Option<String>,
+    /// From `list_test_folders`.
     pub parent_folder_id: Option<Uuid>,
+    /// For people.
     pub description: Option<String>,
+    /// Tags of the folder.
     pub tags: Option<Vec<String>>,
-    /// Default false.
+    /// Creates missing parents instead of failing; default false.
+    #[schemars(extend("default" = false))]
     pub create_intermediate_parents: Option<bool>,
 }
 

@@ -10,12 +10,15 @@ use crate::service::{
     tool::{ToolInfo, Toolset},
 };
 
-/// Lists jobs, including queued jobs, with their runs: one run per attempt.
+/// Lists jobs, also queued ones, with their runs: one per attempt.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListJobs {
     /// Default all.
+    #[schemars(extend("default" = "all"))]
     pub status: Option<JobStatusFilter>,
+    /// From `list_test_plan_executions`.
     pub test_plan_execution_id: Option<Uuid>,
+    /// From `list_tests`.
     pub multiplayer_test_id: Option<Uuid>,
     /// Jobs with all of these tags.
     pub tags: Option<Vec<String>>,
@@ -35,16 +38,16 @@ pub enum JobStatusFilter {
 
 impl Operation for ListJobs {
     const TOOL: ToolInfo = ToolInfo::reads("list_jobs", "List jobs", Toolset::Runs)
+        .core()
         .needs("project:read-runs")
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/jobs");
     type Answer = ListPage<Job>;
 }
 
-/// Returns one job: its status and its runs.
+/// Returns one job: its status and its runs, one per attempt.
 ///
-/// If there are several runs (retries), the one with the latest `started_at` decides the result. If there are no runs,
-/// see `queue_rejection_reason`.
+/// The run with the latest `started_at` decides the result. Without runs, see `queue_rejection_reason`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetJob {
     /// From `start_run` or `list_jobs`.

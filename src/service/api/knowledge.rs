@@ -15,9 +15,9 @@ use crate::service::{
 /// File contents cannot be read or changed.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListKnowledgeFiles {
-    /// Adds the files of this agent.
+    /// Adds files of an agent; from `list_agent_configs`.
     pub agent_id: Option<Id>,
-    /// Adds the files of this test.
+    /// Adds files of a test; from `list_tests`.
     pub test_case_id: Option<Id>,
     pub include_metadata: Option<IncludeMetadata>,
 }
@@ -86,7 +86,7 @@ impl Operation for ListTestCaseKnowledgeFiles {
     type Answer = KnowledgeScopeListing;
 }
 
-/// Default false. `metadata.summary` describes the content of a file.
+/// Adds descriptions of the contents; default false.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline, extend("default" = false))]

@@ -10,11 +10,12 @@ use crate::service::{
     tool::{ToolInfo, Toolset},
 };
 
-/// Returns a download address of the latest installer of the Minion, the agent on a test machine.
+/// Returns a download address of the latest Minion installer, for the agent on a test machine.
 ///
-/// The address needs no API key and expires after a day.
+/// The address needs no key and expires after a day.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetMinionDownload {
+    /// Platform of the machine.
     pub platform: MinionPlatform,
 }
 

@@ -40,7 +40,7 @@ impl JsonSchema for PageNumber {
         "PageNumber".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "integer", "minimum": 0, "default": 0, "description": "Default 0."})
+        json_schema!({"type": "integer", "minimum": 0, "default": 0, "description": "Default 0 (first)."})
     }
 }
 
@@ -63,7 +63,7 @@ impl<const DEFAULT: usize> JsonSchema for PageSize<DEFAULT> {
         format!("PageSize{DEFAULT}").into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let description = format!("1-100, default {DEFAULT}.");
+        let description = format!("1-100; default {DEFAULT}.");
         // The effect of a size out of range is uncertain, so that only sizes in range are sent (supplement 1.3).
         json_schema!({
             "type": "integer", "minimum": 1, "maximum": 100, "default": DEFAULT, "description": description

@@ -33,7 +33,7 @@ use crate::service::{
 
 /// Starts a run of exactly one of: a saved test, a test plan, or free-text instructions.
 ///
-/// Returns job ids (not run ids) for `wait_for_completion`. For one config per slot of a plan use
+/// Returns job ids, not run ids; wait for them with `wait_for_completion`. One device per slot of a plan:
 /// `start_test_plan_run`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StartRun {
@@ -45,27 +45,31 @@ pub struct StartRun {
     pub instructions: Option<String>,
     /// From `list_deployment_configs`. Required unless `player_deployment_configs` covers every player.
     pub deployment_config_id: Option<Uuid>,
-    /// Needs `instructions`; default `[api] ephemeral test`.
+    /// Default `[api] ephemeral test`. Needs `instructions`.
     pub name: Option<String>,
-    /// From `list_builds`. Needs a `deployment_config_id` with `providerType` `build-storage`.
+    /// From `list_builds`. Default: the service chooses; the reply names it. Needs a device with `providerType` `build-storage`.
     pub build_id: Option<Uuid>,
-    /// `{deployment_config_id, build_id?}` by player "1", "2", ... Needs `multiplayer_test_id`. One player per private device.
-    #[schemars(extend("x-short" = true))]
+    /// `{deployment_config_id, build_id}` by player "1", "2" and so on. Needs `multiplayer_test_id`. One player per private device.
     pub player_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
+    /// From `list_agent_configs`.
     pub agent_config_id: Option<Uuid>,
+    /// Tags for the runs.
     pub additional_tags: Option<Vec<String>>,
-    /// 0-10, default 0. Needs `multiplayer_test_id`. Retries follow ERROR, TIMEOUT or STOPPED only.
+    /// 0-10; default 0. Needs `multiplayer_test_id`. Only after ERROR, TIMEOUT or STOPPED.
     #[schemars(range(min = 0, max = 10), extend("default" = 0))]
     pub retries: Option<u8>,
-    /// Number of runs, 1-10, default 1. Needs `multiplayer_test_id`.
+    /// Number of runs, 1-10; default 1. Needs `multiplayer_test_id`.
     #[schemars(range(min = 1, max = 10), extend("default" = 1))]
     pub instances: Option<u8>,
-    /// Starts one run per device of a mobile config; default false. Excludes `player_deployment_configs`.
+    /// One run per device of a mobile config; default false. Not with `player_deployment_configs`.
+    #[schemars(extend("default" = false))]
     pub run_on_all_configured_devices: Option<bool>,
-    /// Default false.
+    /// Fills templates in steps; default false.
+    #[schemars(extend("default" = false))]
     pub render_templates: Option<bool>,
-    /// Needs `render_templates`.
+    /// Template values; needs `render_templates: true`.
     pub template_data: Option<Open>,
+    /// `performance_monitoring`, `mobile_auto_grant_permissions`, `mobile_geolocation` (city or country), `mobile_gpslocation` (`auto` or `{lat, long}`).
     pub options: Option<RunOptions>,
 }
 
@@ -147,17 +151,21 @@ const JOBS: ListProbe = ListProbe {
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRuns {
     /// Default all.
+    #[schemars(extend("default" = "all"))]
     pub state: Option<RunStateFilter>,
+    /// From `list_tests`.
     pub multiplayer_test_id: Option<Uuid>,
+    /// From `start_run` or `list_jobs`.
     pub job_id: Option<Uuid>,
+    /// From `list_test_plan_executions`.
     pub test_plan_execution_id: Option<Uuid>,
     /// Such as verification, discovery or task.
     pub test_type: Option<String>,
     /// Runs with all of these tags.
     pub tags: Option<Vec<String>>,
-    /// Returns only runs with bugs.
+    /// True: only runs with bugs.
     pub bugs: Option<bool>,
-    /// Number of newest runs, 1-50: reads all pages and sorts them by `created_at`. Excludes `page` and `page_size`.
+    /// 1-50 newest runs, sorted by `created_at`. Not with `page` or `page_size`.
     #[schemars(range(min = 1, max = 50))]
     pub newest: Option<u8>,
     pub page: Option<PageNumber>,
@@ -188,10 +196,10 @@ impl Operation for ListRuns {
 
 /// Returns one test run in full: result, players, steps with reports and expected results, artifacts.
 ///
-/// `get_job` returns the run ids of a job.
+/// `player_number` starts at 1.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetRun {
-    /// Not a job or player id.
+    /// From `list_runs`; not a job or player id.
     pub run_id: Id,
 }
 
@@ -204,12 +212,12 @@ impl Operation for GetRun {
 
 /// Returns the current state of each player of a run: step, game state and a screenshot as an image.
 ///
-/// For results and reports use `get_run`.
+/// `player_number` starts at 0. For results and reports use `get_run`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetLiveRun {
-    /// Not a job or player id.
+    /// From `list_runs`; not a job or player id.
     pub run_id: Id,
-    /// Default true. Pass false if no image is needed, because images use many tokens.
+    /// Default true. Images cost many tokens.
     #[schemars(extend("default" = true))]
     pub include_screenshot: Option<bool>,
 }
@@ -224,10 +232,10 @@ impl Operation for GetLiveRun {
 
 /// Stops queued or running jobs and their runs immediately.
 ///
-/// Unfinished steps remain incomplete. Returns one result per job.
+/// A stopped job is not retried. `Job already completed`: the job had ended before the call.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StopRuns {
-    /// At least one, from `start_run` or `list_jobs`. Not run ids.
+    /// 1 or more; from `start_run` or `list_jobs`. Not run ids.
     #[schemars(length(min = 1))]
     pub job_ids: Vec<Uuid>,
 }

@@ -29,13 +29,14 @@ use crate::{
     violation::Violation,
 };
 
-/// Lists saved tests with their ids, in all folders or one.
+/// Lists saved tests: all, or those directly in one folder.
 ///
-/// `id` is the `multiplayer_test_id` of `start_run`. Without a folder the list may contain only tests of the root.
+/// Without a folder, the service may list only tests of the root.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTests {
-    /// Tests directly in this folder, such as `Levels/World 1`. Excludes `folder_id`.
+    /// Such as `Levels/World 1`; `/` is the root. Not with `folder_id`.
     pub folder_path: Option<String>,
+    /// From `list_test_folders`.
     pub folder_id: Option<String>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<25>>,
@@ -50,15 +51,16 @@ impl Operation for ListTests {
     type Answer = ListPage<TestSummary>;
 }
 
-/// Returns a saved test in full: players, their steps in order, expected results, time budget, version.
+/// Returns a saved test in full: players, steps in order, expected results, time budget, version.
 ///
-/// Items of type `collection` are shared steps: see `get_shared_step`.
+/// Items of type `collection` are shared steps: `get_shared_step`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTest {
     /// From `list_tests`.
     pub test_id: Id,
     pub version: Option<ReadVersion>,
-    /// Returns the steps of collections; default true.
+    /// Returns steps of collections; default true.
+    #[schemars(extend("default" = true))]
     pub include_shared_collection_steps: Option<bool>,
 }
 
@@ -70,22 +72,23 @@ impl Operation for GetTest {
 
 /// Creates a saved test with its players and steps.
 ///
-/// See `get_test` of a similar test for the format: `test_type` (verification, discovery, task), `players_by_key` and
-/// `player_order`. A player has `items_by_key` and `item_order`. An item is
-/// `{"type": "step", "goal", "expected_results": [{"expected"}]}` or `{"type": "collection", "collection_id"}`.
+/// `test` has `test_type` (verification, discovery, task), `players_by_key` and `player_order`. A player has
+/// `items_by_key` and `item_order`. An item is `{"type": "step", "goal", "expected_results": [{"expected"}]}` or
+/// `{"type": "collection", "collection_id"}`. Example: `get_test`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CreateTest {
-    /// Requires `name`. `max_seconds` is at most 19800; `min_seconds` is not for verification. No `test_step_id`.
+    /// Requires `name`. `max_seconds` up to 19800; no `min_seconds` for verification. No `test_step_id`.
     #[schemars(schema_with = "passed_through::<NewTest>")]
     pub test: Open,
-    /// Default `/`, the root. Excludes `folder_id`.
+    /// Default `/`, the root. Not with `folder_id`.
     #[schemars(extend("x-or-type" = "null"))]
     pub folder_path: Option<String>,
+    /// From `list_test_folders`.
     pub folder_id: Option<String>,
-    /// Default true.
+    /// Returns steps of collections; default true.
     #[schemars(extend("default" = true))]
     pub include_shared_collection_steps: Option<bool>,
-    /// For unknown collections; default error. `drop` leaves them out.
+    /// For unknown collections; default error. drop omits them.
     #[schemars(extend("default" = "error"))]
     pub shared_collection_steps_mode: Option<UnknownCollections>,
 }
@@ -153,27 +156,28 @@ const COMPARE: &str = "compare it with `get_test`";
 
 /// Changes a saved test, or moves it to another folder.
 ///
-/// `patch` is merged into the test, but a list such as `item_order`, `tags` or `expected_results` replaces the whole
-/// list. An empty patch with a folder only moves the test.
+/// `patch` is merged, but a list such as `item_order` or `tags` is replaced. An empty patch with a folder only moves
+/// the test.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateTest {
     /// From `list_tests`.
     pub test_id: Id,
-    /// `version` of the latest `get_test`.
+    /// `version` from `get_test`.
     pub expected_version: u64,
-    /// The changed fields, as in `get_test`. Not `id` or `test_step_id`. Null cannot delete a key.
+    /// Changed fields, without `id` and `test_step_id`. Null cannot delete a key.
     #[schemars(schema_with = "passed_through::<TestPatch>")]
     pub patch: Open,
-    /// New folder; `/` is the root. Excludes `folder_id`.
+    /// New folder; `/` is the root. Not with `folder_id`.
     #[serde(default, deserialize_with = "nullable_text")]
     #[schemars(with = "Option<String>", extend("x-or-type" = "null"))]
     pub folder_path: Option<Option<String>>,
+    /// From `list_test_folders`.
     pub folder_id: Option<String>,
-    /// Default true.
+    /// Returns steps of collections; default true.
     #[schemars(extend("default" = true))]
     pub include_shared_collection_steps: Option<bool>,
-    /// Default error; as in `create_test`.
-    #[schemars(extend("default" = "error", "x-short" = true))]
+    /// For unknown collections; default error. drop omits them.
+    #[schemars(extend("default" = "error"))]
     pub shared_collection_steps_mode: Option<UnknownCollections>,
 }
 

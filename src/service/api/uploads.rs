@@ -30,8 +30,8 @@ use crate::{
 
 /// Starts the upload of a build and reserves storage space.
 ///
-/// `upload_build` performs all steps in one call. Otherwise PUT parts of `part_size` bytes to the addresses from
-/// `get_build_upload_parts`, or, without an `upload_id`, the file to `upload_url`. Then call `complete_build_upload`.
+/// `upload_build` does all steps. Otherwise PUT parts of `part_size` bytes to the addresses from
+/// `get_build_upload_parts`; without an `upload_id`, PUT the file to `upload_url`. Then call `complete_build_upload`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct InitiateBuildUpload {
     // Callers do not set this field: the gateway adds the project, which the body repeats (supplement 10.4).
@@ -44,12 +44,16 @@ pub struct InitiateBuildUpload {
     /// 1-255 characters.
     #[schemars(length(min = 1, max = 255))]
     pub file_name: String,
-    /// In bytes.
+    /// Bytes, from 1.
     #[schemars(range(min = 1))]
     pub file_size: u64,
+    /// Platform of the build.
     pub platform: BuildPlatform,
     /// Default: true for 3 GB or more.
     pub multipart: Option<bool>,
+    /// Minutes, 1-1440; default 10, or 60 for multipart.
+    #[schemars(range(min = 1, max = 1440))]
+    pub upload_timeout: Option<u16>,
     #[serde(flatten)]
     pub options: BuildOptions,
 }
@@ -97,15 +101,16 @@ pub fn automatic_deletion_question(arguments: &Fields) -> Option<String> {
     deletes.then(|| "deletes other builds permanently if the storage is full".to_owned())
 }
 
-/// Returns addresses for the parts of a build upload, valid for about an hour.
+/// Returns addresses for parts of a build upload, valid for about an hour.
 ///
-/// PUT each part with `Content-Type: application/octet-stream` and without an API key. Keep the `ETag` of every answer for
-/// `complete_build_upload`.
+/// PUT each part as `application/octet-stream` without an API key. Keep each `ETag` for `complete_build_upload`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetBuildUploadParts {
+    /// From `initiate_build_upload`.
     pub upload_id: Id,
+    /// From `initiate_build_upload`.
     pub object_key: Id,
-    /// From 1. Request 3 to 10 at a time.
+    /// From 1; 3 to 10 at a time.
     #[schemars(length(min = 1), inner(range(min = 1)))]
     pub part_numbers: Vec<u64>,
 }
@@ -121,15 +126,18 @@ impl Operation for GetBuildUploadParts {
     type Answer = UploadPartUrls;
 }
 
-/// Completes a build upload, so that runs can use the build.
+/// Completes a build upload, so that runs can use it.
 ///
-/// Multipart uploads need all four arguments, other uploads only `build_id`.
+/// Multipart uploads need all four arguments, others only `build_id`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CompleteBuildUpload {
+    /// From `initiate_build_upload`.
     pub build_id: String,
+    /// From `initiate_build_upload`.
     pub upload_id: Option<String>,
+    /// From `initiate_build_upload`.
     pub object_key: Option<String>,
-    /// All parts, ascending from 1.
+    /// All parts in order.
     #[schemars(length(min = 1))]
     pub parts: Option<Vec<CompletedPart>>,
 }
@@ -185,9 +193,11 @@ fn parts(arguments: &Fields) -> impl Iterator<Item = &Value> {
 /// Cancels a build upload and frees its storage space immediately.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CancelBuildUpload {
+    /// From `initiate_build_upload`.
     pub build_id: Id,
+    /// From `initiate_build_upload`.
     pub object_key: Id,
-    /// Required for multipart.
+    /// From `initiate_build_upload`. Required for multipart.
     pub upload_id: Option<Id>,
 }
 

@@ -23,7 +23,7 @@ impl JsonSchema for ReadVersion {
         "ReadVersion".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "integer", "minimum": 1, "description": "Default: latest."})
+        json_schema!({"type": "integer", "minimum": 1, "description": "From 1; default: latest."})
     }
 }
 

@@ -10,24 +10,5 @@ pub const KNOWN: &str = "x-known";
 /// Surrounding quotes are removed from the text.
 pub(in crate::service) const UNQUOTED: &str = "x-unquoted";
 
-/// Only the type and the description of the argument are published. Another tool publishes its full schema.
-pub(super) const SHORT: &str = "x-short";
-
-/// The argument is not published. The description of the tool, or of a tool that it refers to, mentions the argument.
-pub const HIDDEN: &str = "x-hidden";
-
-/// Keywords that only the check of arguments reads.
-pub(super) const INTERNAL: [&str; 12] = [
-    OR_TYPE,
-    UNQUOTED,
-    SHORT,
-    "format",
-    "minLength",
-    "maxLength",
-    "minimum",
-    "maximum",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "default",
-];
+/// Keywords that only the check of arguments reads. Some hosts refuse `format` and `uniqueItems`.
+pub(super) const INTERNAL: [&str; 4] = [OR_TYPE, UNQUOTED, "format", "uniqueItems"];

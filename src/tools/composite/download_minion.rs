@@ -27,6 +27,7 @@ pub struct DownloadMinion {
     /// Default: the platform of this machine.
     pub platform: Option<MinionPlatform>,
     /// Replaces an existing file; default false.
+    #[schemars(extend("default" = false))]
     pub overwrite: Option<bool>,
 }
 

@@ -25,12 +25,12 @@ use crate::{
 /// Files of several players are saved in `player-1/`, `player-2/` and so on. Returns `status: downloading` after 45 s:
 /// repeat the same call to continue.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "descriptions cost tokens, and these names need no explanation")]
 pub struct DownloadRunFiles {
-    /// Id of a run, or `<run>-<player>` for one player.
+    /// Run, or `<run>-<player>` for one player; from `list_runs`.
     pub run_id: Id,
+    /// Directory below the files root; created if missing.
     pub destination_dir: String,
-    /// Single files. Excludes `players` and `patterns`.
+    /// Single files. Not with `players` or `patterns`.
     pub files: Option<Vec<FileChoice>>,
     /// Numbers of players, from 1; default: all.
     #[schemars(inner(range(min = 1)))]
@@ -38,16 +38,18 @@ pub struct DownloadRunFiles {
     /// Glob patterns such as `*.png` or `logs/**`.
     pub patterns: Option<Vec<String>>,
     /// Replaces existing files; default false.
+    #[schemars(extend("default" = false))]
     pub overwrite: Option<bool>,
 }
 
 // A selected file.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct FileChoice {
-    /// `<run>-<player>`
+    /// Player `<run>-<player>`; `players[].id` of `get_run`.
     pub run_id: Id,
-    /// `artifact:<path>`
+    /// `artifact:<path>`; paths from `list_run_artifacts`.
     pub file_ref: String,
+    /// Path below `destination_dir`; default: its own.
     pub relative_path: Option<String>,
 }
 

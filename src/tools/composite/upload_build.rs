@@ -1,9 +1,8 @@
 //! `upload_build`: uploads a local file as a build.
 #![expect(missing_docs, reason = "the names of the service are self-explanatory")]
 
-use schemars::{JsonSchema, Schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::CompositeTool;
 use crate::{
@@ -15,7 +14,6 @@ use crate::{
             uploads::{BuildOptions, automatic_deletion_question},
         },
         rule::Rule,
-        schema,
         tool::{ToolInfo, Toolset},
     },
     tools::{
@@ -26,33 +24,35 @@ use crate::{
 
 /// Uploads a build of the game or app from a local file.
 ///
-/// Returns the `build_id` for `start_run`. After 45 s it returns `status: uploading` and continues: to wait, call again
-/// with only its `upload_token`. Interrupted uploads are resumed. Also takes the options of `initiate_build_upload`.
-/// `details` is filled from git and CI unless `fill_details` is false. `checksum: false` skips the SHA-256.
+/// Returns the `build_id`. After 45 s it returns `status: uploading` and continues: call again with only its
+/// `upload_token`.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(transform = hide_options)]
 pub struct UploadBuild {
-    /// File below the files root.
+    /// Below the files root. Pass this or `upload_token`.
     pub path: Option<String>,
-    /// Default: the file name.
+    /// 1-255 characters; default: the file name.
     #[schemars(length(min = 1, max = 255))]
     pub name: Option<String>,
     /// Default: from the file name.
-    #[schemars(extend("x-short" = true))]
     pub platform: Option<BuildPlatform>,
-    /// Default true.
-    #[schemars(extend("x-hidden" = true))]
+    /// Upload in parts; default true.
+    #[schemars(extend("default" = true))]
     pub multipart: Option<bool>,
+    /// Minutes, 1-1440; default: by size, at least 60.
+    #[schemars(range(min = 1, max = 1440))]
+    pub upload_timeout: Option<u16>,
     #[serde(flatten)]
     pub options: BuildOptions,
-    #[schemars(extend("x-hidden" = true))]
+    /// Fills `details` from git and CI; default true.
+    #[schemars(extend("default" = true))]
     pub fill_details: Option<bool>,
-    /// Computes the SHA-256 of the file during the upload; default true.
-    #[schemars(extend("x-hidden" = true))]
+    /// Computes the SHA-256; default true.
+    #[schemars(extend("default" = true))]
     pub checksum: Option<bool>,
-    /// Waits until the upload is finished.
+    /// Waits until the upload ends; default false.
+    #[schemars(extend("default" = false))]
     pub wait: Option<bool>,
-    /// From an earlier call.
+    /// From a reply with `status: uploading`.
     pub upload_token: Option<String>,
 }
 
@@ -107,20 +107,6 @@ impl CompositeTool for UploadBuild {
         };
 
         outcome.map(UploadBuildAnswer::from)
-    }
-}
-
-/// Hides the options of a build, except those that are often used. `initiate_build_upload` publishes all of them.
-fn hide_options(schema: &mut Schema) {
-    const SHOWN: [&str; 1] = ["tags"];
-
-    let options = schema::input::<BuildOptions>().1;
-    let hidden = options.get("properties").and_then(Value::as_object).into_iter().flat_map(Fields::keys);
-
-    for name in hidden.filter(|name| !SHOWN.contains(&name.as_str())) {
-        if let Some(Value::Object(option)) = schema.pointer_mut(&format!("/properties/{name}")) {
-            option.insert(schema::HIDDEN.to_owned(), Value::Bool(true));
-        }
     }
 }
 

@@ -1,5 +1,4 @@
 //! `wait_for_completion`: waits until runs are finished.
-#![expect(missing_docs, reason = "the names of the service are self-explanatory")]
 
 use std::time::Duration;
 
@@ -26,19 +25,22 @@ const TIMEOUT_S: u64 = 40;
 
 /// Waits for jobs, a run or a plan execution to finish, and returns the results.
 ///
-/// Pass exactly one of the four. If `timed_out` is true, repeat the call.
+/// Pass exactly one of the four ids. After `status: timed_out` call again.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct WaitForCompletion {
+    /// From `start_run` or `list_jobs`.
     pub job_id: Option<Uuid>,
-    /// 1-50 ids.
+    /// 1-50 ids; from `start_run` or `list_jobs`.
     #[schemars(length(min = 1, max = 50))]
     pub job_ids: Option<Vec<Uuid>>,
+    /// From `list_runs`.
     pub run_id: Option<Id>,
+    /// From `start_run` or `start_test_plan_run`.
     pub test_plan_execution_id: Option<Id>,
-    /// 1-7200, default 40. Longer waits need a client that receives progress.
+    /// 1-7200; default 40. More needs a host that shows progress.
     #[schemars(range(min = 1, max = 7200), extend("default" = 40))]
     pub timeout_seconds: Option<u64>,
-    /// 1-300; by default increases from 1 to 30.
+    /// 1-300; default: rises from 1 to 30.
     #[schemars(range(min = 1, max = 300))]
     pub poll_interval_seconds: Option<u64>,
 }

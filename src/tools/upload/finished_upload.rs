@@ -11,6 +11,7 @@ pub struct FinishedUpload {
     pub project_id: Option<String>,
     pub name: String,
     pub file_name: String,
+    pub platform: String,
     /// Bytes.
     pub size: u64,
     pub parts: u64,

@@ -89,11 +89,13 @@ impl UploadJob {
             journal.remove();
         }
 
+        let text = |name| self.arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         Ok(FinishedUpload {
             build_id: upload.plan.build_id.clone(),
             project_id: self.session.client.project.clone(),
-            name: self.arguments.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            name: text("name"),
             file_name: self.source.file_name(),
+            platform: text("platform"),
             size: self.source.size(),
             parts: upload.plan.total_parts(),
             parts_resumed,

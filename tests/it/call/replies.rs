@@ -1,7 +1,10 @@
 //! Answers that are longer than a reply may be, or that hold hidden characters.
 
 use serde_json::{Value, json};
-use tas_mcp::{mcp::published_tool, tools::catalog};
+use tas_mcp::{
+    mcp::published_tool,
+    tools::{catalog, selection::Selection},
+};
 
 use crate::support::fixture::{Fixture, Session};
 
@@ -71,7 +74,11 @@ async fn the_hint_of_a_cut_names_only_arguments_of_the_tool() {
     for (tool, arguments, answer) in cases {
         let reply = reply(tool, arguments, answer).await;
         let takes = |name: &str| {
-            let tool = published_tool(catalog::find_tool(tool).expect("a tool").tool(), false);
+            let tool = published_tool(
+                catalog::find_tool(tool).expect("a tool").tool(),
+                false,
+                &Selection::all_tools(),
+            );
             tool.input_schema["properties"].get(name).is_some()
         };
         let hint = reply["truncated"]["hint"].as_str().expect("a hint");

@@ -7,7 +7,7 @@ use tas_mcp::{
     cli,
     service::tool::{Access, Tier},
     settings::{self, SETTINGS},
-    tools::catalog,
+    tools::{catalog, selection::LEAN_TOOLS},
 };
 
 #[cfg(unix)]
@@ -39,7 +39,11 @@ fn settings_table() -> String {
 fn tools_table() -> String {
     let head = "\n| tool | set | tier | annotations | permission of the key |\n|-|-|-|-|-|\n".to_owned();
     catalog::tools().fold(head, |mut rows, entry| {
-        let tier = if entry.tier == Tier::Core { "core" } else { "extra" };
+        let tier = match entry.tier {
+            _ if LEAN_TOOLS.contains(&entry.name) => "core, lean",
+            Tier::Core => "core",
+            Tier::Extra => "extra",
+        };
         let hints = entry.effect;
         let permission = match entry.access {
             Access::Permission(permission) => format!("`{permission}`"),

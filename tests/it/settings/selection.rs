@@ -83,7 +83,7 @@ fn read_only_overrides_every_word() {
 #[tokio::test]
 async fn an_unknown_word_is_named_with_the_valid_ones() {
     let sets = Toolset::ALL.map(Toolset::name).join(", ");
-    let valid = format!("valid words are default, all, the sets {sets} and the names of tools");
+    let valid = format!("valid words are default, lean, all, the sets {sets} and the names of tools");
 
     for (words, problem) in [
         ("runs,bugz", "has the unknown word `bugz` (nearest: `bugs`)"),

@@ -3,7 +3,11 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use serde_json::Value;
-use tas_mcp::{mcp::published_tool, service::catalog::OPERATIONS, tools::catalog};
+use tas_mcp::{
+    mcp::published_tool,
+    service::catalog::OPERATIONS,
+    tools::{catalog, selection::Selection},
+};
 
 const SNAPSHOTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools");
 
@@ -22,7 +26,7 @@ fn every_tool_equals_its_snapshot() {
     for entry in catalog::tools() {
         let path = Path::new(SNAPSHOTS).join(format!("{}.json", entry.name));
         // In global scope a tool has one more argument: `project_id`.
-        let now = snapshot(&published_tool(entry.tool(), true));
+        let now = snapshot(&published_tool(entry.tool(), true, &Selection::all_tools()));
         if update {
             fs::write(&path, &now).expect("the snapshot can be written");
         }
@@ -46,7 +50,8 @@ fn every_snapshot_belongs_to_a_tool() {
 #[test]
 fn every_tool_has_a_title_and_all_four_hints() {
     for entry in catalog::tools() {
-        let tool = serde_json::to_value(published_tool(entry.tool(), true)).expect("a tool is JSON");
+        let tool = serde_json::to_value(published_tool(entry.tool(), true, &Selection::all_tools()))
+            .expect("a tool is JSON");
         assert!(tool["title"].is_string(), "{}", entry.name);
         for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
             assert!(tool["annotations"][hint].is_boolean(), "{}: {hint}", entry.name);
@@ -65,7 +70,8 @@ fn a_tool_that_reads_is_a_get_and_one_that_writes_is_not() {
 fn only_global_scope_shows_the_project() {
     for entry in catalog::tools() {
         let properties = |is_global| {
-            let tool = serde_json::to_value(published_tool(entry.tool(), is_global)).expect("a tool is JSON");
+            let tool = serde_json::to_value(published_tool(entry.tool(), is_global, &Selection::all_tools()))
+                .expect("a tool is JSON");
             tool["inputSchema"]["properties"].clone()
         };
         assert!(properties(true)["project_id"].is_object(), "{}", entry.name);

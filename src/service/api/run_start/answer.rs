@@ -17,7 +17,7 @@ pub struct StartRunResponse {
     pub message: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
-    /// Ids of jobs for `get_job` and `wait_for_completion`.
+    /// Ids of jobs, not of runs.
     pub job_ids: Vec<String>,
     /// For one-off runs: id of the generated test.
     #[serde(skip_serializing_if = "Option::is_none")]

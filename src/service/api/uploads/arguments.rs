@@ -16,18 +16,15 @@ pub struct BuildOptions {
     /// Up to 1000 characters.
     #[schemars(length(max = 1000))]
     pub description: Option<String>,
-    /// Deletes old builds if the storage is full; default false.
+    /// Deletes old builds if storage is full; default false.
     #[schemars(extend("default" = false))]
     pub auto_delete: Option<bool>,
-    /// Which builds are deleted first; default `least_recent`. Needs `auto_delete`.
+    /// First to delete; default `least_recent`. Needs `auto_delete`.
     #[schemars(extend("default" = "least_recent"))]
     pub deletion_policy: Option<DeletionPolicy>,
-    /// Minutes, 1-1440; default 10, or 60 for multipart.
-    #[schemars(range(min = 1, max = 1440))]
-    pub upload_timeout: Option<u16>,
-    /// 1-50 characters each.
+    /// Tags of 1-50 characters.
     pub tags: Option<Vec<Tag>>,
-    /// As in `get_build`.
+    /// Objects `vcs`, `ci`, `app`, `build`, `upload`.
     #[serde(default)]
     #[schemars(schema_with = "passed_through::<NewBuildDetails>")]
     pub details: Option<Open>,
@@ -61,6 +58,7 @@ impl JsonSchema for Tag {
 // A part that storage has received. No doc comment, because it would become part of the descriptions.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CompletedPart {
+    /// From 1.
     #[schemars(range(min = 1))]
     pub part_number: u64,
     /// The `ETag` without quotes.

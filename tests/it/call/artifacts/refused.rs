@@ -10,7 +10,7 @@ use crate::support::fixture::{Fixture, Session};
 async fn the_id_of_a_run_is_refused_where_the_id_of_a_player_is_required() {
     let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
     let rule = "run_id: must be the id of a player, `<run>-<player>` with players numbered from 1: it is `players[].id` of \
-                `get_run`";
+                the run";
     let not_player_ids =
         [seed::RUN_FAILED, seed::JOB_FAILED, "r-", "-1", "r-0", "r-00", "r-+1", "r-x", "r-12345"];
 

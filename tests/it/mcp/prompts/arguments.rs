@@ -57,9 +57,9 @@ async fn all_invalid_arguments_are_reported_at_once() {
         assert!(message.contains("exactly one of `test_plan_execution_id`, `run_id`"), "{message}");
     }
 
-    let alone = refusal("nightly_report", json!({})).await;
+    let neither = refusal("nightly_report", json!({})).await;
 
-    assert_eq!(alone, "nightly_report: `test_plan_execution_id` is required");
+    assert_eq!(neither, "nightly_report: give exactly one of `test_plan_execution_id`, `test_plan_id`");
     assert!(refusal("triage_run", Value::Null).await.contains("`run_id` is required"));
 }
 

@@ -130,11 +130,13 @@ async fn arguments_have_descriptions_and_the_project_in_global_scope_only() {
     let build = ["build_id!", "test_plan_id", "test_id", "deployment_config_id", "project_id"];
 
     assert_eq!(arguments(&[], 1).await, build);
-    assert_eq!(arguments(&[], 2).await, ["test_plan_execution_id!", "compare_with", "project_id"]);
+    let without_plan = [("TAS_TOOLSETS", "-list_test_plan_executions")];
+
+    assert_eq!(arguments(&without_plan, 2).await, ["test_plan_execution_id!", "compare_with", "project_id"]);
 
     let with_plan = ["test_plan_execution_id", "test_plan_id", "compare_with", "project_id"];
 
-    assert_eq!(arguments(&[("TAS_TOOLSETS", "all")], 2).await, with_plan);
+    assert_eq!(arguments(&[], 2).await, with_plan);
     assert_eq!(arguments(&[], 3).await, ["test_plan_execution_id", "run_id", "project_id"]);
 }
 

@@ -88,29 +88,45 @@ async fn an_unknown_tool_is_a_protocol_error_that_names_the_nearest() {
     assert!(answer["error"]["message"].as_str().expect("a message").contains("`get_run`"));
 }
 
+/// Returns the instructions of a server with these settings.
+async fn instructions(variables: &[(&str, &str)]) -> String {
+    let result = Host::connect(&settings(variables)).initialize("2025-11-25").await;
+    result["instructions"].as_str().expect("text").to_owned()
+}
+
 #[tokio::test]
-async fn instructions_are_short_and_name_offered_tools_only() {
-    for (variable, value) in [
-        ("TAS_TOOLSETS", "all"),
-        ("TAS_TOOLSETS", "bugs"),
-        ("TAS_READ_ONLY", "true"),
-        ("TAS_PROJECT_ID", "demo"),
+async fn instructions_are_short_and_name_the_known_projects() {
+    let many =
+        (0..60).map(|number| format!("project-with-a-long-name-{number}")).collect::<Vec<_>>().join(",");
+
+    for (variables, expected) in [
+        (
+            [("TAS_TOOLSETS", "all"), ("TAS_READ_ONLY", "false")],
+            "decide the project; otherwise pass `project_id`",
+        ),
+        ([("TAS_TOOLSETS", "bugs"), ("TAS_PROJECT_ID", "demo")], "All calls go to the project `demo`."),
+        ([("TAS_READ_ONLY", "true"), ("TAS_PROJECTS", "demo,arena")], "Known projects: `demo`, `arena`. Ids"),
+        ([("TAS_TOOLSETS", "all"), ("TAS_PROJECTS", &many)], "`project-with-a-long-name-5` and 54 more. Ids"),
     ] {
-        let settings = settings(&[(variable, value)]);
-        let text = Host::connect(&settings).initialize("2025-11-25").await["instructions"]
-            .as_str()
-            .expect("text")
-            .to_owned();
+        let text = instructions(&variables).await;
 
-        assert!(text.chars().count() < 2_000, "{value}: {}", text.len());
+        assert!(text.contains(expected), "{text}");
+        assert!(text.chars().count() < 2_000, "{}: {text}", text.chars().count());
+        assert_eq!(text.contains("pass `project_id`"), variables[1].0 != "TAS_PROJECT_ID", "{text}");
+    }
+}
 
-        let selection = settings.selection();
+#[tokio::test]
+async fn instructions_say_which_tool_answers_which_question() {
+    let text = instructions(&[]).await;
 
-        for entry in catalog::tools().filter(|entry| !selection.offers(entry)) {
-            assert!(!text.contains(&format!("`{}`", entry.name)), "{value}: {}", entry.name);
-        }
-
-        assert_eq!(text.contains("`project_id`"), variable != "TAS_PROJECT_ID", "{value}");
+    for line in [
+        "What failed, and why: `summarize_results`.",
+        "The newest execution of a plan: `list_test_plan_executions`.",
+        "To stop runs, pass their job ids to `stop_runs`.",
+        "If a person declines a confirmation, that is final",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
     }
 }
 

@@ -2,24 +2,43 @@
 
 use serde_json::Value;
 use tas_mcp::{
+    fields::Fields,
     mcp::published_tool,
     service::{
-        schema::{HIDDEN, OR_TYPE, published},
-        tool::{Tier, Tool},
+        schema::{self, OR_TYPE},
+        tool::Tool,
     },
-    tools::catalog::{self, ToolEntry},
+    tools::{
+        catalog::{self, ToolEntry},
+        selection::Selection,
+    },
 };
 
 /// Keywords that an input schema may use (`design.md` 5).
-const KEYWORDS: [&str; 7] =
-    ["type", "description", "properties", "required", "additionalProperties", "items", "enum"];
+const KEYWORDS: [&str; 14] = [
+    "type",
+    "description",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "enum",
+    "default",
+    "minimum",
+    "maximum",
+    "minItems",
+    "maxItems",
+    "minLength",
+    "maxLength",
+];
 
 /// Bytes per token, times ten.
 const BYTES_PER_TEN_TOKENS: usize = 41;
 
-/// Maximum tokens of the tools together, as a host of one project sees them (`design.md` 5).
-const CORE_TOKENS: usize = 7_000;
-const ALL_TOKENS: usize = 11_000;
+/// Returns the published form of the arguments of a tool.
+fn published(tool: &Tool) -> Fields {
+    schema::published(tool.input_schema(), &str::to_owned)
+}
 
 /// Calls `visit` on the schema and on every schema in it, with the place.
 pub(super) fn walk(place: &str, schema: &Value, visit: &mut dyn FnMut(&str, &Value)) {
@@ -38,7 +57,7 @@ pub(super) fn walk(place: &str, schema: &Value, visit: &mut dyn FnMut(&str, &Val
 /// Visits every schema in the arguments of every tool.
 fn visit_arguments(visit: &mut dyn FnMut(&str, &Value)) {
     for entry in catalog::tools() {
-        walk(entry.name, &Value::Object(published(entry.input_schema())), visit);
+        walk(entry.name, &Value::Object(published(&entry)), visit);
     }
 }
 
@@ -52,7 +71,7 @@ fn is_name(name: &str) -> bool {
 #[test]
 fn input_schemas_are_objects() {
     for entry in catalog::tools() {
-        let schema = published(entry.input_schema());
+        let schema = published(&entry);
         assert_eq!(schema["type"], "object", "{}", entry.name);
         assert!(schema["properties"].is_object(), "{}", entry.name);
         assert!(jsonschema::meta::is_valid(&Value::Object(schema)), "{}", entry.name);
@@ -97,11 +116,7 @@ fn internal_keywords_are_not_published() {
     for entry in catalog::tools() {
         internal += Value::Object(entry.input_schema().clone()).to_string().matches("\"x-").count();
 
-        assert!(
-            !Value::Object(published(entry.input_schema())).to_string().contains("\"x-"),
-            "{}",
-            entry.name
-        );
+        assert!(!Value::Object(published(&entry)).to_string().contains("\"x-"), "{}", entry.name);
         assert!(
             !Value::Object(entry.output_schema().as_ref().clone()).to_string().contains("\"x-"),
             "{}",
@@ -142,44 +157,81 @@ fn descriptions_are_short() {
     });
 }
 
-#[test]
-fn tools_keep_the_token_budget() {
+/// Returns the tokens of the published tools that these words select, as a host of one project sees them.
+fn tokens(words: &str) -> usize {
+    let selection = Selection::parse(words, false).expect("words");
     let cost = |tool: ToolEntry| {
-        let tool = published_tool(tool.tool(), false);
-        let schema = serde_json::to_string(&tool.input_schema).unwrap();
-        (tool.name.len() + tool.description.unwrap().len() + schema.len()) * 10 / BYTES_PER_TEN_TOKENS
+        let tool = published_tool(tool.tool(), false, &selection);
+        let schema = serde_json::to_string(&tool.input_schema).expect("JSON");
+        (tool.name.len() + tool.description.expect("a description").len() + schema.len()) * 10
+            / BYTES_PER_TEN_TOKENS
     };
-    let total = |wanted: &dyn Fn(&Tool) -> bool| {
-        catalog::tools().filter(|tool| wanted(tool)).map(cost).sum::<usize>()
-    };
-    let (core, all) = (total(&|tool| tool.tier == Tier::Core), total(&|_| true));
 
-    assert!(core <= CORE_TOKENS, "core: {core}");
-    assert!(all <= ALL_TOKENS, "all: {all}");
+    selection.tools().map(cost).sum()
 }
 
 #[test]
-fn hidden_arguments_are_mentioned_in_a_description() {
-    for tool in catalog::tools() {
-        for (name, schema) in tool.input_schema()["properties"].as_object().unwrap() {
-            if schema.get(HIDDEN).is_some() {
-                let mentions = |name: &str| {
-                    let forms = [format!("`{name}`"), format!("`{name}: ")];
-                    forms.iter().any(|form| tool.description().contains(form))
-                };
-                let publishes =
-                    |other: &ToolEntry| published(other.input_schema())["properties"].get(name).is_some();
+fn each_selection_keeps_its_budget_of_tools_and_tokens() {
+    for (words, most_tools, most_tokens) in
+        [("lean", 14, 2_500), ("default", 40, 7_000), ("all", usize::MAX, 11_000)]
+    {
+        let count = Selection::parse(words, false).expect("words").tools().count();
 
-                // The description may name another tool instead, which publishes the argument.
-                let mut mentioned_tools = catalog::tools().filter(|other| mentions(other.name));
-                assert!(
-                    mentions(name) || mentioned_tools.any(|other| publishes(&other)),
-                    "{}: {name}",
-                    tool.name
-                );
+        assert!(count <= most_tools, "{words}: {count} tools");
+        assert!(tokens(words) <= most_tokens, "{words}: {} tokens", tokens(words));
+    }
+}
+
+#[test]
+fn every_argument_has_a_description() {
+    for entry in catalog::tools() {
+        let tool = published_tool(entry.tool(), true, &Selection::all_tools());
+        let schema = Value::Object(tool.input_schema.as_ref().clone());
+
+        walk(entry.name, &schema, &mut |place, schema| {
+            for (name, argument) in schema["properties"].as_object().into_iter().flatten() {
+                assert!(argument["description"].is_string(), "{place}.{name}");
+            }
+        });
+    }
+}
+
+#[test]
+fn the_description_of_an_object_lists_the_fields_that_are_checked() {
+    let mut objects = 0;
+    for entry in catalog::tools() {
+        let arguments = entry.input_schema()["properties"].as_object().expect("properties");
+
+        for (name, schema) in arguments.iter().filter(|(_, schema)| schema["type"] == "object") {
+            let text = schema["description"].as_str().unwrap_or_default();
+            let fields = [&schema["properties"], &schema["additionalProperties"]["properties"]];
+
+            for field in fields.into_iter().filter_map(Value::as_object).flat_map(Fields::keys) {
+                assert!(text.contains(field), "{}.{name}: {field}", entry.name);
+                objects += 1;
             }
         }
     }
+
+    assert!(objects >= 12, "{objects}");
+}
+
+#[test]
+fn descriptions_state_limits_and_defaults() {
+    let mut stated = 0;
+    visit_arguments(&mut |place, schema| {
+        let text = schema["description"].as_str().unwrap_or_default();
+        // The description of a list states the limits of its entries.
+        let limits = ["maximum", "maxLength", "maxItems", "default"].map(|keyword| &schema[keyword]);
+
+        for limit in limits.into_iter().filter(|limit| !limit.is_null() && !place.ends_with('*')) {
+            let word = limit.as_str().map_or_else(|| limit.to_string(), str::to_owned);
+            assert!(text.contains(&word), "{place}: {limit}: {text}");
+            stated += 1;
+        }
+    });
+
+    assert!(stated > 50, "{stated}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tas_mcp::{
     mcp::published_tool,
     sandbox::{keys, seed},
-    tools::catalog,
+    tools::{catalog, selection::Selection},
 };
 
 use super::embedded_data;
@@ -27,7 +27,8 @@ fn modern(extensions: &Value) -> Value {
 fn only_get_run_and_summarize_results_have_the_view() {
     let mut with_view = Vec::new();
     for tool in catalog::tools() {
-        let listed = serde_json::to_value(published_tool(tool.tool(), true)).expect("a tool is JSON");
+        let listed = serde_json::to_value(published_tool(tool.tool(), true, &Selection::all_tools()))
+            .expect("a tool is JSON");
         if let Some(meta) = listed.get("_meta") {
             assert_eq!(meta, &json!({"ui": {"resourceUri": ADDRESS}, "ui/resourceUri": ADDRESS}));
             with_view.push(tool.name);

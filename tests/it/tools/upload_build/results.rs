@@ -28,6 +28,7 @@ async fn a_file_becomes_a_build() {
 
     let expected = json!({
         "status": "uploaded", "project_id": "demo", "name": "nightly", "file_name": "emberfall 414.apk",
+        "platform": "android",
         "size": 2_500, "parts": 3, "parts_resumed": 0, "bytes_sent_again": 0, "sha256": sha256(&file),
     });
 
