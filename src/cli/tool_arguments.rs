@@ -11,10 +11,7 @@ use crate::{
     call::common_arguments::ToolArguments,
     failure::{Code, Failure},
     fields::Fields,
-    service::{
-        schema::KNOWN,
-        tool::{FIELDS, PROJECT_ID, Tool},
-    },
+    service::tool::{FIELDS, PROJECT_ID, Tool},
     tools::catalog::ToolEntry,
 };
 
@@ -127,49 +124,7 @@ fn argument_flag(name: &str, help: String) -> Arg {
     flag.long(long).help(help).help_heading("Arguments")
 }
 
-/// Returns the description of an argument; without one, a text that its schema implies.
+/// Returns the description of an argument.
 fn argument_help(schema: &Value) -> String {
-    let text = |name: &str| schema.get(name).and_then(Value::as_str);
-    if let Some(description) = text("description") {
-        return description.to_owned();
-    }
-
-    match (text("type"), text("format")) {
-        (Some("array"), _) => "May be repeated".to_owned(),
-        (Some("object"), _) => object_help(schema),
-        (_, Some("uuid")) => "UUID".to_owned(),
-        _ => String::new(),
-    }
-}
-
-fn object_help(schema: &Value) -> String {
-    let known = schema.get(KNOWN).unwrap_or(schema);
-    match known.get("properties").and_then(Value::as_object) {
-        Some(properties) => {
-            let names: Vec<_> = properties.keys().map(|name| format!("`{name}`")).collect();
-            format!("JSON object of {}", names.join(", "))
-        }
-        None => "JSON object".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn the_help_of_an_argument_without_a_description_follows_from_its_schema() {
-        for (schema, expected) in [
-            (json!({"description": "Any text", "type": "array"}), "Any text"),
-            (json!({"type": "array"}), "May be repeated"),
-            (json!({"type": "object"}), "JSON object"),
-            (json!({"type": "object", "properties": {"a": {}, "b": {}}}), "JSON object of `a`, `b`"),
-            (json!({"type": "string", "format": "uuid"}), "UUID"),
-            (json!({"type": "string"}), ""),
-        ] {
-            assert_eq!(argument_help(&schema), expected, "{schema}");
-        }
-    }
+    schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
