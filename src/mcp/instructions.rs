@@ -12,8 +12,9 @@ Ids by name: `find_by_name`. `start_run` takes the id of a test and of a device.
 `start_run` returns job ids, and the runs appear later. Wait with `wait_for_completion`, and repeat the wait while it returns \
 `timed_out`. A job has one run per attempt, and the latest attempt decides. Only SUCCESS is a pass; ERROR, TIMEOUT and STOPPED \
 are no verdict on the product.
-What failed, and why: `summarize_results`. All steps of a run: `get_run`. Bugs of a run: `list_run_bugs`. Bugs that a person \
-confirmed: `list_bugs`. The newest execution of a plan: `list_test_plan_executions`. Runs by test, tag or state: `list_runs`.
+What failed, and why: `summarize_results`; with `test_plan_id` it finds the latest execution of the plan, and \
+`compare_with: \"previous\"` adds what is new. All steps of a run: `get_run`. Bugs of a run: `list_run_bugs`. Bugs that a person \
+confirmed: `list_bugs`. The newest runs: `list_runs` with `newest`.
 To stop runs, pass their job ids to `stop_runs`. Job ids of current runs: `list_jobs`.
 `export_tmsys_run` creates a new entry on every call, except for an execution with `force_new_run: false`.
 Before `create_test`, read a similar test with `get_test`. `update_test` or `update_shared_step` needs the current `version`. \

@@ -9,7 +9,7 @@ use crate::{
     service::{api::artifacts::GetRunArtifact, operation::Operation as _, tool::Tool},
     tools::{
         composite::{CompositeTool as _, SummarizeResults, WaitForCompletion},
-        offered_text::{offered_hint, with_offered_hint},
+        offered_text::{offered_advice, with_offered_hint},
     },
 };
 
@@ -31,7 +31,7 @@ pub(super) async fn tool_result(
     match outcome {
         Ok(mut reply) => {
             for (_, pointer) in OWN_TEXTS.iter().filter(|(name, _)| *name == tool.name) {
-                reply.edit_text(pointer, |text| offered_hint(text, selection));
+                reply.edit_text(pointer, |text| offered_advice(text, selection));
             }
             success(reply, max_reply_chars, tool).await
         }

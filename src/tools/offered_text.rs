@@ -31,11 +31,8 @@ const SEARCHED_LISTS: [&str; 7] = [
     ListSharedSteps::NAME,
 ];
 
-/// Hint of a failure whose outcome is unknown, if no offered tool shows the outcome.
-const UNCERTAIN_HINT: &str = "ask the person to check what happened before another call";
-
-/// Any other hint that names only tools that are not offered.
-const OTHER_HINT: &str = "no offered tool helps here: tell the person";
+/// Replaces advice in a reply that names only tools which are not offered.
+const OTHER_ADVICE: &str = "no offered tool helps here: tell the person";
 
 /// Separator of the clauses of a sentence.
 const CLAUSE_SEPARATOR: &str = "; ";
@@ -55,20 +52,21 @@ pub fn offered_text(text: &str, selection: &Selection) -> String {
     paragraphs.filter(|paragraph| !paragraph.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Returns a hint that names offered tools only. A hint of which nothing is left is replaced.
-pub fn offered_hint(hint: &str, selection: &Selection) -> String {
-    match offered_text(hint, selection) {
-        nothing if nothing.is_empty() => OTHER_HINT.to_owned(),
+/// Returns the advice of a reply with offered tools only. Advice of which nothing is left is replaced.
+pub fn offered_advice(advice: &str, selection: &Selection) -> String {
+    match offered_text(advice, selection) {
+        nothing if nothing.is_empty() => OTHER_ADVICE.to_owned(),
         offered => offered,
     }
 }
 
-/// Returns `failure` with a hint that names offered tools only. A hint of which nothing is left is replaced.
+/// Returns `failure` with a hint that names offered tools only. A hint of which nothing is left becomes the general hint of
+/// the code.
 #[must_use]
 pub fn with_offered_hint(mut failure: Failure, selection: &Selection) -> Failure {
-    let is_uncertain = failure.facts.is_uncertain || failure.code == Code::OutcomeUnknown;
-    failure.hint = failure.hint.map(|hint| match offered_hint(&hint, selection) {
-        other if other == OTHER_HINT && is_uncertain => UNCERTAIN_HINT.to_owned(),
+    let code = if failure.facts.is_uncertain { Code::OutcomeUnknown } else { failure.code };
+    failure.hint = failure.hint.map(|hint| match offered_text(&hint, selection) {
+        nothing if nothing.is_empty() => code.general_hint().to_owned(),
         offered => offered,
     });
 
@@ -280,13 +278,11 @@ mod tests {
         let failure = |code| Failure::new(code, "no");
 
         for (failure, expected) in [
-            (failure(Code::NotFound), None),
-            (failure(Code::NotFound).hint("see `get_run`"), Some("see `get_run`")),
-            (failure(Code::NotFound).hint("see `get_bug`"), Some(OTHER_HINT)),
-            (failure(Code::OutcomeUnknown).hint("see `get_bug`"), Some(UNCERTAIN_HINT)),
-            (failure(Code::Cancelled).uncertain("see `get_bug`"), Some(UNCERTAIN_HINT)),
+            (failure(Code::NotFound).hint("see `get_run`"), "see `get_run`"),
+            (failure(Code::NotFound).hint("see `get_bug`"), Code::NotFound.general_hint()),
+            (failure(Code::Cancelled).uncertain("see `get_bug`"), Code::OutcomeUnknown.general_hint()),
         ] {
-            assert_eq!(with_offered_hint(failure, &offered).hint.as_deref(), expected);
+            assert_eq!(with_offered_hint(failure, &offered).hint.as_deref(), Some(expected));
         }
     }
 }

@@ -44,8 +44,8 @@ fn is_unpublished(keyword: &str, value: &Value, schema: &Fields) -> bool {
     keyword == KNOWN || INTERNAL.contains(&keyword) || is_obvious(keyword, value, schema)
 }
 
-/// Returns whether a limit is not worth its tokens: that an id or a list is not empty, or that a number without an upper limit is
-/// not negative.
+/// Returns whether a limit is not worth its tokens: that an id or a list is not empty, or that a number without an upper
+/// limit is not negative.
 fn is_obvious(keyword: &str, limit: &Value, schema: &Fields) -> bool {
     match keyword {
         "minItems" => limit == 1 && !schema.contains_key("maxItems"),
