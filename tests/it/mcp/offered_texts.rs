@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tas_mcp::{
+    failure::Code,
     sandbox::{keys, seed},
     service::tool::Toolset,
     settings::Settings,
@@ -173,7 +174,7 @@ async fn hints_of_failures_name_offered_tools_only() {
             hints.push(hint);
         }
 
-        assert_eq!(hints[0], "ask the person to check what happened before another call", "{tool}");
+        assert_eq!(hints[0], Code::OutcomeUnknown.general_hint(), "{tool}");
         assert!(hints[1].contains('`'), "{tool}: {}", hints[1]);
     }
 }

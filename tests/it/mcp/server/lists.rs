@@ -121,8 +121,8 @@ async fn instructions_say_which_tool_answers_which_question() {
     let text = instructions(&[]).await;
 
     for line in [
-        "What failed, and why: `summarize_results`.",
-        "The newest execution of a plan: `list_test_plan_executions`.",
+        "What failed, and why: `summarize_results`;",
+        "The newest runs: `list_runs` with `newest`.",
         "To stop runs, pass their job ids to `stop_runs`.",
         "If a person declines a confirmation, that is final",
     ] {

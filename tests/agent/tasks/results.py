@@ -1,0 +1,94 @@
+"""Results, causes and bugs."""
+
+from task import find, lacks, task
+
+
+@task("Why did run ezhzy9x6eq4 fail?", 1)
+class cause_of_a_failed_run:
+    def solve(call, _):
+        return str(call("summarize_results", run_id="ezhzy9x6eq4")["failures"])
+
+    def judge(sandbox, _, answer):
+        return lacks(answer, "pause", "bug_7h2k9")
+
+
+@task("How did the latest Release smoke go, and what is new since the one before?", 2)
+class latest_result_of_a_plan:
+    def solve(call, _):
+        [plan] = find(call, "Release smoke", kinds=["test_plan"])
+        return str(call("summarize_results", test_plan_id=plan, compare_with="previous"))
+
+    def judge(sandbox, _, answer):
+        latest, previous = "6dce3d19-5134-4267-897c-7636f2b678c5", "4ea293c9-1c5e-4484-9aa0-aaa3664e6f27"
+        return lacks(answer, latest, previous, "comparison")
+
+
+@task("How did the last run of Beat the Cinder Golem end?", 2)
+class latest_result_of_a_test:
+    def solve(call, _):
+        [test] = find(call, "Beat the Cinder Golem", kinds=["test"])
+        return str(call("summarize_results", multiplayer_test_id=test))
+
+    def judge(sandbox, _, answer):
+        return lacks(answer, "s3sank19vdh", "running")
+
+
+@task("What came out of our five newest runs?", 1)
+class newest_runs:
+    def solve(call, _):
+        return str(call("list_runs", newest=5, fields="id,result,test.name")["data"])
+
+    def judge(sandbox, _, answer):
+        runs = sorted(sandbox.list("/runs"), key=lambda run: run["created_at"], reverse=True)
+        return lacks(answer, *[run["multiplayer_run_id"] for run in runs[:5]])
+
+
+@task("Did job 3763d215-b5cd-4614-96cb-8f0f221acea1 need a retry to pass?", 1)
+class flaky_job:
+    def solve(call, _):
+        summary = call("summarize_results", job_id="3763d215-b5cd-4614-96cb-8f0f221acea1")
+        return f"Yes: {summary['flaky']}" if summary["flaky"] else "No."
+
+    def judge(sandbox, _, answer):
+        return lacks(answer, "Yes", "Cinder Golem")
+
+
+@task("Which bugs did the explorer find in run hikt0u031x0?", 1)
+class bugs_of_a_run:
+    def solve(call, _):
+        return str([bug["title"] for bug in call("list_run_bugs", run_id="hikt0u031x0")["data"]])
+
+    def judge(sandbox, _, answer):
+        bugs = sandbox.get("/runs/hikt0u031x0/bugs")["data"]
+        return lacks(answer, *[bug["title"] for bug in bugs])
+
+
+@task("Which of the confirmed bugs are critical?", 1)
+class critical_bugs:
+    def solve(call, _):
+        return str([bug["title"] for bug in call("list_bugs", severity="critical")["data"]])
+
+    def judge(sandbox, _, answer):
+        return lacks(answer, "Player falls through the rope bridge")
+
+
+@task("In which runs did players fall through the rope bridge?", 2)
+class occurrences_of_a_bug:
+    def solve(call, _):
+        [bug] = find(call, "Player falls through the rope bridge", kinds=["bug"])
+        return str([one["multiplayer_run_id"] for one in call("get_bug", bug_id=bug)["occurrences"]])
+
+    def judge(sandbox, _, answer):
+        runs = [one["multiplayer_run_id"] for one in sandbox.get("/bugs/bug_9d3rt")["occurrences"]]
+        return lacks(answer, *runs)
+
+
+@task("What was the last thing the first player of run ezhzy9x6eq4 was asked to do?", 1)
+class last_step_of_a_run:
+    def solve(call, _):
+        run = call("get_run", run_id="ezhzy9x6eq4", fields="players.steps")
+        return str(run["players"][0]["steps"][-1])
+
+    def judge(sandbox, _, answer):
+        steps = sandbox.get("/runs/ezhzy9x6eq4")["players"][0]["steps"]
+        return [] if str(steps[-1]["run_result"]) in answer else ["the answer is not the last step"]
