@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::joining::{is_joining, needs_selector};
+use super::joining::{is_joined_to_next, is_joined_to_previous, needs_selector};
 use crate::fields::Fields;
 
 /// Character that takes the place of one that cannot be shown (U+FFFD).
@@ -97,7 +97,9 @@ fn with_visible_names(fields: Fields) -> Fields {
 fn is_hidden_between(previous: Option<char>, character: char, next: Option<char>) -> bool {
     match character {
         // Zero-width joiners connect the parts of an emoji and the letters of some scripts.
-        '\u{200C}' | '\u{200D}' => !(previous.is_some_and(is_joining) && next.is_some_and(is_joining)),
+        '\u{200C}' | '\u{200D}' => {
+            !(previous.is_some_and(is_joined_to_next) && next.is_some_and(is_joined_to_previous))
+        }
         // These selectors choose between the black and the coloured form of a character.
         '\u{FE0E}' | '\u{FE0F}' => !previous.is_some_and(|previous| needs_selector(previous, next)),
         character => is_suspect(character),
@@ -143,6 +145,7 @@ mod tests {
             ("a\u{200B}b\u{202E}c\u{E0041}d\u{7}\u{1b}[31me", "abcd[31me"),
             ("a\u{34F}b\u{115F}c\u{3164}d\u{2800}e\u{FE0F}f\u{E0100}g\u{2028}h", "abcdefgh"),
             ("two\nlines\tand a \u{200D} joiner", "two\nlines\tand a  joiner"),
+            ("\u{1F469}\u{200D}\u{FE0F}!", "\u{1F469}\u{FE0F}!"),
             (
                 "\u{1F469}\u{200D}\u{1F680} \u{2764}\u{FE0F}\u{200D}\u{1F525}",
                 "\u{1F469}\u{200D}\u{1F680} \u{2764}\u{FE0F}\u{200D}\u{1F525}",

@@ -1,8 +1,13 @@
 //! Characters after which an invisible character belongs to the text: emoji, and letters of joining scripts.
 
-/// Returns whether a zero-width joiner is meaningful beside `character`.
-pub(super) fn is_joining(character: char) -> bool {
+/// Returns whether a zero-width joiner is meaningful after `character`.
+pub(super) fn is_joined_to_next(character: char) -> bool {
     is_emoji(character) || is_emoji_part(character) || is_joining_letter(character)
+}
+
+/// Returns whether a zero-width joiner is meaningful before `character`. No part of an emoji follows a joiner.
+pub(super) fn is_joined_to_previous(character: char) -> bool {
+    is_emoji(character) || is_joining_letter(character)
 }
 
 /// Returns whether a variation selector after `character` changes how it looks. `next` follows the selector.
