@@ -10,6 +10,8 @@ mod json_length;
 mod length_limit;
 mod next_page;
 mod pictures;
+#[cfg(test)]
+mod random_answers;
 mod redirect;
 mod selection;
 

@@ -2,34 +2,13 @@
 
 use crate::{
     failure::{Code, Failure},
-    service::{
-        api::{
-            builds::ListBuilds,
-            configs::{ListAgentConfigs, ListDeploymentConfigs},
-            folders::ListTestFolders,
-            plans::ListTestPlans,
-            shared_steps::ListSharedSteps,
-            tests::ListTests,
-        },
-        operation::Operation as _,
-    },
     tools::{
         catalog::{self, FIND_BY_NAME},
         composite::{CompositeTool as _, FindByName},
+        name_search::RecordKind,
         selection::Selection,
     },
 };
-
-/// The lists that `find_by_name` searches. Texts name `find_by_name` instead of one of them that is not offered.
-const SEARCHED_LISTS: [&str; 7] = [
-    ListTests::NAME,
-    ListTestPlans::NAME,
-    ListTestFolders::NAME,
-    ListDeploymentConfigs::NAME,
-    ListAgentConfigs::NAME,
-    ListBuilds::NAME,
-    ListSharedSteps::NAME,
-];
 
 /// Replaces advice in a reply that names only tools which are not offered.
 const OTHER_ADVICE: &str = "no offered tool helps here: tell the person";
@@ -206,9 +185,16 @@ fn offered_names(names: &[&str], selection: &Selection) -> Option<String> {
 /// Returns `find_by_name` instead of a list that it searches and that is not offered, otherwise `name` itself.
 fn offered_substitute<'a>(name: &'a str, selection: &Selection) -> &'a str {
     let is_offered = || catalog::find_tool(name).is_some_and(|tool| selection.offers(tool.tool()));
-    let is_replaced = SEARCHED_LISTS.contains(&name) && selection.offers(&FIND_BY_NAME) && !is_offered();
+    let is_replaced = is_source_of_ids(name) && selection.offers(&FIND_BY_NAME) && !is_offered();
 
     if is_replaced { FindByName::NAME } else { name }
+}
+
+/// Returns whether texts name the list only as the source of ids that `find_by_name` finds too. The list of bugs also
+/// answers which bugs there are.
+fn is_source_of_ids(list: &str) -> bool {
+    let kinds = RecordKind::ALL.into_iter().filter(|kind| *kind != RecordKind::Bug);
+    kinds.into_iter().any(|kind| (kind.list().operation)().name == list)
 }
 
 #[cfg(test)]

@@ -30,13 +30,13 @@ const CALL: u64 = 1;
 const PROJECT: (&str, &str) = ("TAS_PROJECT_ID", "demo");
 
 /// The binary with a session, as a child process.
-struct Process {
+struct ServerProcess {
     child: Child,
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
 }
 
-impl Process {
+impl ServerProcess {
     /// Starts the binary for the service `peer`, and begins a session.
     async fn start(peer: &Peer, variables: &[(&str, &str)]) -> Self {
         let origin = format!("http://{}", peer.address());

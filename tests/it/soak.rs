@@ -27,32 +27,32 @@ const MAX_GROWTH_KIB: u64 = 1_024;
 
 /// The part of an answer that the test reads.
 #[derive(Deserialize)]
-struct Answer {
+struct AnswerHead {
     id: u64,
     error: Option<Value>,
 }
 
 /// The binary, and the calls that it has not answered yet.
-struct Session {
+struct Caller {
     child: Child,
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
     open: BTreeSet<u64>,
 }
 
-impl Session {
+impl Caller {
     async fn start(base_url: &str) -> Self {
         let variables = [("TAS_BASE_URL", base_url), ("TAS_API_KEY", keys::DEMO), ("TAS_TOOLSETS", "all")];
         let mut child = binary(&[], &variables).spawn().expect("the binary starts");
         let input = child.stdin.take().expect("an input");
         let output = BufReader::new(child.stdout.take().expect("an output")).lines();
-        let mut session = Self { child, input, output, open: BTreeSet::new() };
+        let mut caller = Self { child, input, output, open: BTreeSet::new() };
 
         let client = json!({"name": "soak", "version": "1"});
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
-        session.send(0, "initialize", &params).await;
-        session.receive().await;
-        session
+        caller.send(0, "initialize", &params).await;
+        caller.receive().await;
+        caller
     }
 
     async fn send(&mut self, id: u64, method: &str, params: &Value) {
@@ -64,7 +64,7 @@ impl Session {
     /// Receives the answer to an open call. A failed call is a result, not an error of the protocol.
     async fn receive(&mut self) {
         let line = self.output.next_line().await.expect("a line").expect("the server is there");
-        let answer: Answer = serde_json::from_str(&line).expect("JSON");
+        let answer: AnswerHead = serde_json::from_str(&line).expect("JSON");
         assert!(answer.error.is_none(), "{line}");
         assert!(self.open.remove(&answer.id), "{line}");
     }
@@ -176,19 +176,19 @@ async fn memory_and_descriptors_stay_bounded_over_many_calls_with_faults() {
     let options = Options { speed: 0.0, ..Options::default() };
     let sandbox = sandbox::start(SocketAddr::from(([127, 0, 0, 1], 0)), options, None).await.expect("a port");
     let faults = Faults::new(&sandbox);
-    let mut session = Session::start(&sandbox.base_url()).await;
+    let mut caller = Caller::start(&sandbox.base_url()).await;
 
-    session.make_calls(1..calls / 10, &faults).await;
-    let (memory, descriptors) = (session.resident_kib(), session.descriptors());
-    session.make_calls(calls / 10..calls, &faults).await;
-    let (later_memory, later_descriptors) = (session.resident_kib(), session.descriptors());
+    caller.make_calls(1..calls / 10, &faults).await;
+    let (memory, descriptors) = (caller.resident_kib(), caller.descriptors());
+    caller.make_calls(calls / 10..calls, &faults).await;
+    let (later_memory, later_descriptors) = (caller.resident_kib(), caller.descriptors());
 
     if is_long {
         println!("{calls} calls: resident memory {memory} KiB after a tenth, {later_memory} KiB at the end");
-        println!("descriptors {descriptors} and {later_descriptors}, sockets {}", session.sockets());
+        println!("descriptors {descriptors} and {later_descriptors}, sockets {}", caller.sockets());
     }
     assert_eq!(descriptors, later_descriptors);
-    assert!(session.sockets() <= IN_FLIGHT * 2, "{} sockets", session.sockets());
+    assert!(caller.sockets() <= IN_FLIGHT * 2, "{} sockets", caller.sockets());
     // The allocator needs more calls than a short run makes to reach its final size.
     let limit = if is_long { MAX_GROWTH_KIB } else { 4 * MAX_GROWTH_KIB };
     assert!(later_memory <= memory + limit, "{memory} KiB became {later_memory} KiB");

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     matches::Matches,
-    record_kind::{RecordKind, RecordList},
+    record_kind::{NamedList, RecordKind},
 };
 use crate::{
     call::paging::{self, LONG_LIST_PAGES, MAX_CONCURRENT_REQUESTS, Omission, Page},
@@ -83,7 +83,7 @@ impl ListReader {
     pub(super) async fn read_pages(
         &self,
         kind: RecordKind,
-        list: RecordList,
+        list: NamedList,
         filter: &Fields,
         what: &str,
     ) -> Result<(), Failure> {
@@ -109,7 +109,7 @@ impl ListReader {
     async fn read_page(
         &self,
         kind: RecordKind,
-        list: RecordList,
+        list: NamedList,
         filter: &Fields,
         number: u64,
     ) -> Result<Page, Failure> {

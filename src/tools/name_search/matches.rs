@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     answer::{FoundRecord, NameMatch, NameResult},
     asked_name::AskedName,
-    record_kind::{RecordKind, RecordList},
+    record_kind::{NamedList, RecordKind},
 };
 use crate::fields::Fields;
 
@@ -114,7 +114,7 @@ impl MatchesOfName {
     }
 }
 
-fn found_record(kind: RecordKind, list: RecordList, id: &str, name: &str, record: &Value) -> FoundRecord {
+fn found_record(kind: RecordKind, list: NamedList, id: &str, name: &str, record: &Value) -> FoundRecord {
     let platform = list.platform.map(|field| ("platform", field));
     let fields = platform.into_iter().chain(list.shown.iter().map(|field| (*field, *field)));
     let more: Fields = fields

@@ -33,8 +33,8 @@ pub enum RecordKind {
 
 /// The list that contains the records of one kind.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RecordList {
-    pub(super) operation: fn() -> &'static OperationEntry,
+pub(in crate::tools) struct NamedList {
+    pub(in crate::tools) operation: fn() -> &'static OperationEntry,
     /// Arguments without which the list does not contain every record.
     pub(super) filter: &'static [(&'static str, &'static str)],
     /// Fields by which people know a record. The first one is its name.
@@ -47,7 +47,7 @@ pub(super) struct RecordList {
 
 impl RecordKind {
     /// Every kind, in the order in which records are shown.
-    pub(super) const ALL: [Self; 8] = [
+    pub(in crate::tools) const ALL: [Self; 8] = [
         Self::Test,
         Self::TestPlan,
         Self::TestFolder,
@@ -59,20 +59,20 @@ impl RecordKind {
     ];
 
     /// Returns the list that contains the records of this kind.
-    pub(super) const fn list(self) -> RecordList {
+    pub(in crate::tools) const fn list(self) -> NamedList {
         const fn list(
             operation: fn() -> &'static OperationEntry,
             names: &'static [&'static str],
             shown: &'static [&'static str],
-        ) -> RecordList {
-            RecordList { operation, filter: &[], names, shown, platform: None }
+        ) -> NamedList {
+            NamedList { operation, filter: &[], names, shown, platform: None }
         }
 
         match self {
             Self::Test => list(ListTests::entry, &["name"], &["folder_path", "type"]),
             Self::TestPlan => list(ListTestPlans::entry, &["name"], &["test_count", "created_at"]),
             Self::TestFolder => list(ListTestFolders::entry, &["name", "path"], &["path"]),
-            Self::DeploymentConfig => RecordList {
+            Self::DeploymentConfig => NamedList {
                 // `kind` is the kind of the record in the answer.
                 platform: Some("kind"),
                 ..list(ListDeploymentConfigs::entry, &["name"], &["providerType", "description"])
@@ -83,7 +83,7 @@ impl RecordKind {
                 list(ListBuilds::entry, &["name", "file_name"], shown)
             }
             Self::SharedStep => list(ListSharedSteps::entry, &["name"], &["steps_count", "created_at"]),
-            Self::Bug => RecordList {
+            Self::Bug => NamedList {
                 filter: &[("status", "all")],
                 ..list(ListBugs::entry, &["title"], &["severity", "status", "created_at"])
             },

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{PROJECT, Process, answer, large_png::transparent_square};
+use super::{PROJECT, ServerProcess, answer, large_png::transparent_square};
 use crate::support::peer::{Answers, Peer, Step};
 
 /// Upper bound of the peak, in MiB.
@@ -82,7 +82,7 @@ fn execution_with_lists(content: Content) -> Answers {
 /// Summarizes results of which every list has pages full of `content`. Returns the summary and the number of requests.
 async fn summarize(content: Content) -> (Value, usize) {
     let mut peer = Peer::serving(execution_with_lists(content)).await;
-    let mut process = Process::start(&peer, &[PROJECT]).await;
+    let mut process = ServerProcess::start(&peer, &[PROJECT]).await;
 
     process.call(1, "summarize_results", json!({"test_plan_execution_id": EXECUTION})).await;
     let summary = process.receive().await["result"]["structuredContent"].take();
@@ -92,7 +92,7 @@ async fn summarize(content: Content) -> (Value, usize) {
 }
 
 /// Asserts that the process has had little memory at all times. `what` says what the process did.
-fn assert_peak(process: &Process, what: &str) {
+fn assert_peak(process: &ServerProcess, what: &str) {
     let peak = process.peak_memory();
     assert!(peak < MAX_PEAK, "{what}: {peak} MiB");
 }
@@ -112,7 +112,7 @@ async fn large_images_at_the_same_time_have_bounded_memory() {
 
     let image = transparent_square(8_192, 0);
     let peer = Peer::serving(Arc::new(move |_| ok("image/png", &image))).await;
-    let mut process = Process::start(&peer, &[PROJECT]).await;
+    let mut process = ServerProcess::start(&peer, &[PROJECT]).await;
 
     for id in 1..=CALLS {
         let arguments = json!({"run_id": "r-1", "filename": format!("a{id}.png")});
@@ -130,7 +130,7 @@ async fn large_images_at_the_same_time_have_bounded_memory() {
 async fn a_long_file_of_a_small_image_is_limited_in_bytes() {
     let image = transparent_square(10, 12_000_000);
     let peer = Peer::serving(Arc::new(move |_| ok("image/png", &image))).await;
-    let mut process = Process::start(&peer, &[PROJECT]).await;
+    let mut process = ServerProcess::start(&peer, &[PROJECT]).await;
 
     process.call(1, "get_run_artifact", json!({"run_id": "r-1", "filename": "a.png"})).await;
     let answer = process.receive().await;
@@ -146,7 +146,7 @@ async fn a_long_line_of_small_values_has_bounded_memory() {
     let peer = Peer::answering("").await;
 
     for (item, count) in [("[]", 5_200_000), (r#""y""#, 3_900_000), (r#"{"a":"0123456789"}"#, 95_000)] {
-        let mut process = Process::start(&peer, &[PROJECT]).await;
+        let mut process = ServerProcess::start(&peer, &[PROJECT]).await;
         let items = vec![item; count].join(",");
         let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_run","arguments":"#;
         process.send_line(&format!(r#"{call}{{"run_id":[{items}]}}}}}}"#)).await;

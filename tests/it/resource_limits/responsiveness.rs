@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Value, json};
 use tokio::{process::Command, sync::Semaphore};
 
-use super::{CALL, PROJECT, Process, answer, steps};
+use super::{CALL, PROJECT, ServerProcess, answer, steps};
 use crate::support::peer::{Peer, Step};
 
 /// Pings that are answered while the server works on an answer. Work on the serving thread would let one or two pass.
@@ -52,14 +52,14 @@ async fn start_call(
     long: &LongAnswer,
     variables: &[(&str, &str)],
     arguments: Value,
-) -> (Peer, Process, Arc<Semaphore>) {
+) -> (Peer, ServerProcess, Arc<Semaphore>) {
     let mut bytes = bytes::Bytes::from(answer(long.status, "application/json", long.body.as_bytes()));
     let last = bytes.split_off(bytes.len() - 1);
     let permits = Arc::new(Semaphore::new(0));
     let answers = steps(vec![Step::Send(bytes), Step::Wait(Arc::clone(&permits)), Step::Send(last)]);
 
     let peer = Peer::serving(answers).await;
-    let mut process = Process::start(&peer, variables).await;
+    let mut process = ServerProcess::start(&peer, variables).await;
     process.call(CALL, "get_run", arguments).await;
 
     let mut id = 1_000;
@@ -72,7 +72,7 @@ async fn start_call(
 }
 
 /// Returns the number of bytes that the process has not yet read from its connection to `peer`, if it has one.
-fn unread_bytes(process: &Process, peer: &Peer) -> Option<u64> {
+fn unread_bytes(process: &ServerProcess, peer: &Peer) -> Option<u64> {
     let connections = std::fs::read_to_string(process.system_file("net/tcp")).expect("the process is there");
     let port = format!(":{:04X}", peer.address().port());
 
