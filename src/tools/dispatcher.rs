@@ -18,7 +18,6 @@ use crate::{
         config::ToolsConfig,
         context::ToolContext,
         newest_runs,
-        project_client::ProjectClient,
         summary::Summary,
         upload::{FileServices, FilesConfig},
         waiting::WaitReply,
@@ -76,8 +75,7 @@ impl Dispatcher {
         match tool {
             ToolEntry::Operation(entry) if newest_runs::is_requested(entry, &arguments.own) => {
                 let checked = self.gateway.check(entry, arguments)?;
-                let client = ProjectClient { gateway: self.gateway.clone(), project: None };
-                newest_runs::read(client, checked).await
+                newest_runs::read(self.gateway.clone(), checked, &caller).await
             }
             ToolEntry::Operation(entry) => self.gateway.call_guarded(entry, arguments).await,
             ToolEntry::Composite(entry) => self.call_composite(entry, arguments, caller).await,

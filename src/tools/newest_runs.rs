@@ -1,25 +1,36 @@
 //! The newest runs of a list that the service cannot sort (supplement 2.2).
 
-use std::cmp::Reverse;
+use std::{
+    cmp::Reverse,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     call::{
-        gateway::CheckedArguments,
+        gateway::{CheckedArguments, Gateway},
         paging::{self, LONG_LIST_PAGES, Omission, Page, deduplicate},
         reply::Reply,
     },
-    failure::Failure,
+    failure::{Code, Failure},
     fields::Fields,
     service::{
         api::runs::{ListRuns, NEWEST},
         catalog::OperationEntry,
         operation::Operation as _,
     },
-    tools::project_client::ProjectClient,
+    tools::{
+        caller::CallerContext,
+        project_client::ProjectClient,
+        time_limit::{StoppableReader, run_with_limit},
+    },
 };
 
 /// The newest runs.
@@ -32,6 +43,42 @@ struct NewestRuns {
     unread: Vec<Omission>,
 }
 
+/// Reads the pages of the list of runs.
+struct PageReader {
+    client: ProjectClient,
+    filter: Fields,
+    /// Cancelled when the time limit has passed.
+    stopped: CancellationToken,
+    /// Number of pages that were read.
+    pages: AtomicU64,
+}
+
+impl PageReader {
+    async fn read_page(&self, number: u64) -> Result<Page, Failure> {
+        let reply = tokio::select! {
+            biased;
+            () = self.stopped.cancelled() => {
+                return Err(Failure::new(Code::Timeout, "the time limit of the call has passed"));
+            }
+            reply = self.client.list_page::<ListRuns>(&self.filter, number) => reply?,
+        };
+
+        self.pages.fetch_add(1, Ordering::Relaxed);
+        Page::parse(ListRuns::NAME, reply.into_value())
+    }
+}
+
+impl StoppableReader for PageReader {
+    fn stop(&self) {
+        self.stopped.cancel();
+    }
+
+    fn progress(&self) -> (u64, u64, String) {
+        let pages = self.pages.load(Ordering::Relaxed);
+        (pages, pages, format!("{pages} pages read"))
+    }
+}
+
 /// Returns whether a call asks for the newest records of a list.
 pub(super) fn is_requested(entry: &OperationEntry, arguments: &Fields) -> bool {
     entry.name == ListRuns::NAME && arguments.contains_key(NEWEST)
@@ -40,17 +87,20 @@ pub(super) fn is_requested(entry: &OperationEntry, arguments: &Fields) -> bool {
 /// Reads the pages of the list that the arguments select, and returns the newest runs, the newest first.
 ///
 /// # Errors
-/// The failure of the first page. Other pages that cannot be read are named in the reply.
-pub(super) async fn read(mut client: ProjectClient, checked: CheckedArguments) -> Result<Reply, Failure> {
+/// The failure of the first page. Other pages that cannot be read, or not in time, are named in the reply.
+pub(super) async fn read(
+    gateway: Gateway,
+    checked: CheckedArguments,
+    caller: &CallerContext,
+) -> Result<Reply, Failure> {
     let CheckedArguments { own: mut filter, project_id, selection } = checked;
     let count = filter.shift_remove(NEWEST).and_then(|count| count.as_u64()).unwrap_or_default();
-    client.project = project_id;
 
-    let read = async |number| {
-        let reply = client.list_page::<ListRuns>(&filter, number).await?;
-        Page::parse(ListRuns::NAME, reply.into_value())
-    };
-    let listed = paging::read_all(LONG_LIST_PAGES, read).await?;
+    let clock = Arc::clone(gateway.clock());
+    let client = ProjectClient { gateway, project: project_id };
+    let reader = PageReader { client, filter, stopped: CancellationToken::new(), pages: AtomicU64::new(0) };
+    let pages = paging::read_all(LONG_LIST_PAGES, |number| reader.read_page(number));
+    let listed = run_with_limit(&reader, &*clock, caller, pages).await?;
 
     let mut unread: Vec<_> = listed
         .failed_pages

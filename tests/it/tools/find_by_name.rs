@@ -11,6 +11,7 @@ use tas_mcp::sandbox::{keys, seed};
 use crate::support::{
     fixture::{Fixture, Session},
     stub::Stub,
+    time::SimulatedClock,
 };
 
 const TOOL: &str = "find_by_name";
@@ -167,4 +168,26 @@ async fn one_to_twenty_names_are_searched() {
         let violations = session.host.violations(TOOL, json!({"names": names})).await;
         assert!(violations.len() == 1 && violations[0].starts_with(path), "{violations:?}");
     }
+}
+
+#[tokio::test]
+async fn pages_that_are_not_read_within_the_time_limit_are_reported() {
+    let clock = SimulatedClock::without_service();
+    let expiring = Arc::clone(&clock);
+    let stub = Stub::start(move |target: String| {
+        let clock = Arc::clone(&expiring);
+        async move {
+            if target.contains("page=1&") {
+                clock.set_time_limits_expire(true);
+                std::future::pending::<()>().await;
+            }
+            page(&target, 101, test)
+        }
+    })
+    .await;
+    let mut session = Fixture::new().simulated_time_by(clock).open_with(stub).await;
+    let answer = session.host.succeed(TOOL, json!({"names": ["Level 0"], "kinds": ["test"]})).await;
+
+    assert_eq!(found(&answer)[0].1, [pair("test", "Level 0")]);
+    assert_eq!(answer["unread"][0]["what"], "list_tests, page 1");
 }

@@ -1,8 +1,10 @@
 //! `list_runs` with `newest`.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
-use crate::support::{fixture::Fixture, stub::Stub};
+use crate::support::{fixture::Fixture, stub::Stub, time::SimulatedClock};
 
 /// Returns the values of the field `created_at`.
 fn times(list: &Value) -> Vec<&str> {
@@ -64,4 +66,27 @@ async fn the_newest_runs_have_no_pages() {
         let violations = session.host.violations("list_runs", arguments).await;
         assert_eq!(violations.len(), 1, "{violations:?}");
     }
+}
+
+#[tokio::test]
+async fn pages_that_are_not_read_within_the_time_limit_are_reported() {
+    let clock = SimulatedClock::without_service();
+    let expiring = Arc::clone(&clock);
+    let stub = Stub::start(move |target: String| {
+        let clock = Arc::clone(&expiring);
+        async move {
+            if target.contains("page=1&") {
+                clock.set_time_limits_expire(true);
+                std::future::pending::<()>().await;
+            }
+            let run = json!({"multiplayer_run_id": "r1", "created_at": "2026-01-01T00:00:00Z"});
+            (200, json!({"data": [run], "pagination": {"total_pages": 2}}))
+        }
+    })
+    .await;
+    let mut session = Fixture::new().simulated_time_by(clock).open_with(stub).await;
+    let newest = session.host.succeed("list_runs", json!({"newest": 5})).await;
+
+    assert_eq!(newest["data"][0]["multiplayer_run_id"], "r1");
+    assert_eq!(newest["unread"][0]["what"], "page 1");
 }
