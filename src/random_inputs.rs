@@ -112,6 +112,7 @@ pub(crate) fn text() -> impl Strategy<Value = String> {
         "é",
     ])
     .prop_map(str::to_owned);
+
     let any = collection::vec(any::<char>(), 0..8).prop_map(String::from_iter);
     collection::vec(prop_oneof![special, any], 0..6).prop_map(|parts| parts.concat())
 }
@@ -133,6 +134,7 @@ pub(crate) fn value() -> impl Strategy<Value = Value> {
         text().prop_map(Value::from),
         long,
     ];
+
     leaf.prop_recursive(6, 256, 12, |inner| {
         prop_oneof![
             collection::vec(inner.clone(), 0..12).prop_map(Value::from),

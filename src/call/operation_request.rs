@@ -67,11 +67,4 @@ impl OperationRequest {
             hints: entry.failure_hints,
         }
     }
-
-    /// Returns the operation and what the request is about, as the beginning of a message.
-    pub(super) fn label(&self) -> String {
-        let subject = subject(self.entry, &self.arguments);
-        let separator = if subject.is_empty() { "" } else { ": " };
-        format!("{}{separator}{subject}", self.entry.name)
-    }
 }

@@ -122,6 +122,7 @@ where
             ControlFlow::Continue(false) => {}
         }
     }
+
     Ok(ScanEnd::PageLimit)
 }
 
@@ -133,6 +134,22 @@ pub(crate) struct ListRecords {
     pub(crate) failed_pages: Vec<(u64, Failure)>,
     /// Whether the list has, or may have, more pages than the limit.
     pub(crate) has_more_pages: bool,
+}
+
+impl ListRecords {
+    /// Returns the pages of the list `list` that were not read. `max_pages` is the limit of [`read_all`].
+    pub(crate) fn unread_pages(&self, list: &str, max_pages: u64) -> Vec<Omission> {
+        let failed = self.failed_pages.iter().map(|(page, failure)| Omission {
+            what: format!("{list}, page {page}"),
+            why: failure.message.clone(),
+        });
+        let too_long = self.has_more_pages.then(|| Omission {
+            what: format!("{list}, page {max_pages} and after"),
+            why: "the list is too long to be read completely".to_owned(),
+        });
+
+        failed.chain(too_long).collect()
+    }
 }
 
 /// Reads all pages of a list, at most `max_pages`. `read` requests the page with a number.

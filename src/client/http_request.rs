@@ -34,7 +34,7 @@ pub struct HttpRequest<'a> {
 
 impl HttpRequest<'_> {
     /// Returns the operation and what the request is about, as the beginning of a message.
-    pub(super) fn label(&self) -> String {
+    pub fn label(&self) -> String {
         let separator = if self.subject.is_empty() { "" } else { ": " };
         format!("{}{separator}{}", self.operation, self.subject)
     }

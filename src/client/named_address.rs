@@ -128,6 +128,7 @@ mod tests {
         for address in ["https://storage.example/a?b", "https://10.0.0.1/", "https://[2001:db8::1]:8443/"] {
             assert!(REMOTE.parse(address).is_ok(), "{address}");
         }
+
         for address in [
             "http://storage.example/",
             "http://127.0.0.1/",

@@ -11,7 +11,6 @@ use std::{
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     call::{
@@ -19,7 +18,7 @@ use crate::{
         paging::{self, LONG_LIST_PAGES, Omission, Page, deduplicate},
         reply::Reply,
     },
-    failure::{Code, Failure},
+    failure::Failure,
     fields::Fields,
     service::{
         api::runs::{ListRuns, NEWEST},
@@ -29,7 +28,7 @@ use crate::{
     tools::{
         caller::CallerContext,
         project_client::ProjectClient,
-        time_limit::{StoppableReader, run_with_limit},
+        time_limit::{StopSignal, StoppableReader, run_with_limit},
     },
 };
 
@@ -47,21 +46,15 @@ struct NewestRuns {
 struct PageReader {
     client: ProjectClient,
     filter: Fields,
-    /// Cancelled when the time limit has passed.
-    stopped: CancellationToken,
+    stop: StopSignal,
     /// Number of pages that were read.
     pages: AtomicU64,
 }
 
 impl PageReader {
     async fn read_page(&self, number: u64) -> Result<Page, Failure> {
-        let reply = tokio::select! {
-            biased;
-            () = self.stopped.cancelled() => {
-                return Err(Failure::new(Code::Timeout, "the time limit of the call has passed"));
-            }
-            reply = self.client.list_page::<ListRuns>(&self.filter, number) => reply?,
-        };
+        let request = self.client.list_page::<ListRuns>(&self.filter, number);
+        let reply = self.stop.until_stopped(request).await?;
 
         self.pages.fetch_add(1, Ordering::Relaxed);
         Page::parse(ListRuns::NAME, reply.into_value())
@@ -70,7 +63,7 @@ impl PageReader {
 
 impl StoppableReader for PageReader {
     fn stop(&self) {
-        self.stopped.cancel();
+        self.stop.stop();
     }
 
     fn progress(&self) -> (u64, u64, String) {
@@ -98,20 +91,11 @@ pub(super) async fn read(
 
     let clock = Arc::clone(gateway.clock());
     let client = ProjectClient { gateway, project: project_id };
-    let reader = PageReader { client, filter, stopped: CancellationToken::new(), pages: AtomicU64::new(0) };
+    let reader = PageReader { client, filter, stop: StopSignal::default(), pages: AtomicU64::new(0) };
     let pages = paging::read_all(LONG_LIST_PAGES, |number| reader.read_page(number));
     let listed = run_with_limit(&reader, &*clock, caller, pages).await?;
 
-    let mut unread: Vec<_> = listed
-        .failed_pages
-        .into_iter()
-        .map(|(page, failure)| Omission { what: format!("page {page}"), why: failure.message })
-        .collect();
-    if listed.has_more_pages {
-        let why = "the list is too long to be read completely".to_owned();
-        unread.push(Omission { what: format!("page {LONG_LIST_PAGES} and after"), why });
-    }
-
+    let unread = listed.unread_pages(ListRuns::NAME, LONG_LIST_PAGES);
     let mut runs = deduplicate(listed.records, "multiplayer_run_id");
     let runs_read = runs.len();
     runs.sort_by_cached_key(|run| Reverse(created_at(run)));

@@ -2,13 +2,49 @@
 
 use std::{pin::pin, time::Duration};
 
-use crate::{clock::Clock, tools::caller::CallerContext};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    clock::Clock,
+    failure::{Code, Failure},
+    tools::caller::CallerContext,
+};
 
 /// Time that is kept for the work after the reading.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Time between progress reports.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Ends the requests of a reader.
+#[derive(Debug, Default)]
+pub(super) struct StopSignal(CancellationToken);
+
+impl StopSignal {
+    pub(super) fn stop(&self) {
+        self.0.cancel();
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.0.is_cancelled()
+    }
+
+    /// Waits for the result of a request, at most until the stop.
+    ///
+    /// # Errors
+    /// The failure of the request, or `timeout` after the stop.
+    pub(super) async fn until_stopped<T>(
+        &self,
+        request: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        tokio::select! {
+            // After the stop no further result is used, even if it is ready.
+            biased;
+            () = self.0.cancelled() => Err(Failure::new(Code::Timeout, "the time limit of the call has passed")),
+            result = request => result,
+        }
+    }
+}
 
 /// A reader that can be stopped before it has read everything.
 pub(super) trait StoppableReader {

@@ -3,9 +3,7 @@
 use indexmap::IndexSet;
 use serde_json::Value;
 
-use super::{
-    checking::CheckedCall, configured::ConfiguredGateway, handle::Gateway, refused_change::RefusedChange,
-};
+use super::{checking::CheckedCall, configured::ConfiguredGateway, handle::Gateway};
 use crate::{
     call::{
         common_arguments::{CommonArguments, ToolArguments},
@@ -101,9 +99,9 @@ impl ConfiguredGateway {
             None => match context.send_successfully(&request, project.as_deref()).await {
                 Ok(answer) => answer,
                 Err(failure) => {
-                    let refused =
-                        RefusedChange { request: &request, context: &context, project: project.as_deref() };
-                    return Err(refused.with_current_record(failure, &self.reply_limits()).await);
+                    let with_record =
+                        self.with_current_record(failure, &request, &context, project.as_deref());
+                    return Err(with_record.await);
                 }
             },
         };
@@ -132,7 +130,10 @@ impl ConfiguredGateway {
     }
 
     /// Converts an answer into a reply and the ids in it.
-    async fn convert(&self, conversion: Conversion) -> Result<(Reply, IndexSet<ResultId>), Failure> {
+    pub(super) async fn convert(
+        &self,
+        conversion: Conversion,
+    ) -> Result<(Reply, IndexSet<ResultId>), Failure> {
         let ReplyLimits { max_reply_chars, address_policy, .. } = self.reply_limits();
         let tmsys_name = self.tmsys_name.clone();
 
@@ -144,11 +145,11 @@ impl ConfiguredGateway {
 }
 
 /// What is needed to convert an answer into a reply.
-struct Conversion {
-    request: OperationRequest,
-    answer: HttpResponse,
-    key: ApiKey,
-    selection: Option<FieldSelection>,
+pub(super) struct Conversion {
+    pub(super) request: OperationRequest,
+    pub(super) answer: HttpResponse,
+    pub(super) key: ApiKey,
+    pub(super) selection: Option<FieldSelection>,
 }
 
 impl Conversion {

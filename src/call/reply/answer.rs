@@ -267,7 +267,7 @@ fn rename_tmsys_fields(object: &mut Fields, tmsys_name: &str) {
 /// The failure for an answer that is not what the operation specifies.
 fn bad_response(request: &OperationRequest, answer: &HttpResponse, key: &ApiKey, reason: &str) -> Failure {
     let entry = request.entry;
-    let message = format!("{}: the service's answer {reason}", request.label());
+    let message = format!("{}: the service's answer {reason}", request.to_http(None).label());
     let failure = Failure::new(Code::BadResponse, message).status(answer.status);
     let failure = match entry.failure_hints.recovery {
         Some(advice) => failure.uncertain(format!("the service accepted the request: {advice}")),

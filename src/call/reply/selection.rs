@@ -131,7 +131,7 @@ fn id_field(schema: &Fields, is_list: bool) -> Option<&'static str> {
     fields.into_iter().find(|field| names.contains_key(*field))
 }
 
-/// Returns the valid names of the objects in which the names `missing` were looked for.
+/// Returns the names of the fields that exist in the same objects as `missing`, the names that do not exist.
 fn valid_names(schema: &Fields, missing: &[String]) -> Vec<String> {
     let mut names = BTreeSet::new();
     for name in missing {

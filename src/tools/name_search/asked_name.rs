@@ -1,10 +1,15 @@
 //! A name that is searched for, and how well the names of records match it.
 
+use crate::text::first_characters;
+
 /// Similarity from which on a record is shown if no record has the name; 1 means equal.
 const MIN_SIMILARITY: f64 = 0.8;
 
 /// Similarity of a name that contains the other one.
 const CONTAINED: f64 = 0.95;
+
+/// Longest name whose similarity is computed, in characters. The time grows with the product of both lengths.
+const MAX_COMPARED_CHARACTERS: usize = 100;
 
 /// A name that is searched for.
 #[derive(Clone, Debug)]
@@ -26,18 +31,18 @@ impl AskedName {
 
     /// Returns the similarity of `name`, from 0 to 1; `None` if it is too low.
     pub(super) fn similarity(&self, name: &str) -> Option<f64> {
-        let name = normalize(name);
-        if name.is_empty() || self.normal.is_empty() {
+        let name = normalize(first_characters(name, MAX_COMPARED_CHARACTERS));
+        let asked = first_characters(&self.normal, MAX_COMPARED_CHARACTERS);
+        if name.is_empty() || asked.is_empty() {
             return None;
         }
 
-        let has_words = self.normal.split(' ').all(|word| name.contains(word));
-        let similarity = if has_words || self.normal.contains(&name) {
+        let has_words = asked.split(' ').all(|word| name.contains(word));
+        let similarity = if has_words || asked.contains(&name) {
             // Of several names that contain all words, the shortest comes nearest.
-            CONTAINED + (1.0 - CONTAINED) * strsim::normalized_levenshtein(&self.normal, &name)
+            CONTAINED + (1.0 - CONTAINED) * strsim::normalized_levenshtein(asked, &name)
         } else {
-            strsim::normalized_damerau_levenshtein(&self.normal, &name)
-                .max(strsim::jaro_winkler(&self.normal, &name) - 0.1)
+            strsim::normalized_damerau_levenshtein(asked, &name).max(strsim::jaro_winkler(asked, &name) - 0.1)
         };
 
         (similarity >= MIN_SIMILARITY).then_some(similarity)
@@ -70,6 +75,7 @@ mod tests {
             ("resume pause", "Pause and resume", true),
             ("Puase and resume", "Pause and resume", true),
             ("the Smoke plan", "Smoke", true),
+            ("Login", &format!("Login {}", "y ".repeat(1_000_000)), true),
             ("Login", "Logout of the shop", false),
             ("Nightly", "Smoke", false),
             ("", "Smoke", false),

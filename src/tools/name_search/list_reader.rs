@@ -4,7 +4,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
 
 use super::{
     matches::Matches,
@@ -12,18 +11,23 @@ use super::{
 };
 use crate::{
     call::paging::{self, LONG_LIST_PAGES, MAX_CONCURRENT_REQUESTS, Omission, Page},
-    failure::{Code, Failure},
+    failure::Failure,
     fields::Fields,
-    tools::{project_client::ProjectClient, time_limit::StoppableReader},
+    tools::{
+        project_client::ProjectClient,
+        time_limit::{StopSignal, StoppableReader},
+    },
 };
+
+/// Number of records that are matched before the thread serves other calls.
+const MATCHED_AT_ONCE: usize = 20;
 
 /// Reads the lists of one search, with at most [`MAX_CONCURRENT_REQUESTS`] requests at a time for all of them.
 #[derive(Debug)]
 pub(super) struct ListReader {
     client: ProjectClient,
     requests: Semaphore,
-    /// Cancelled when nothing more is to be read.
-    stopped: CancellationToken,
+    stop: StopSignal,
     state: Mutex<ReaderState>,
 }
 
@@ -59,7 +63,7 @@ impl ListReader {
         Self {
             client,
             requests: Semaphore::new(MAX_CONCURRENT_REQUESTS),
-            stopped: CancellationToken::new(),
+            stop: StopSignal::default(),
             state: Mutex::new(state),
         }
     }
@@ -89,18 +93,11 @@ impl ListReader {
     ) -> Result<(), Failure> {
         let read = |number| self.read_page(kind, list, filter, number);
         let records = paging::read_all(LONG_LIST_PAGES, read).await?;
-        if self.stopped.is_cancelled() && self.state().matches.is_certain() {
+        if self.stop.is_stopped() && self.state().matches.is_certain() {
             return Ok(());
         }
 
-        let unread = &mut self.state().unread;
-        for (page, failure) in records.failed_pages {
-            unread.push(Omission { what: format!("{what}, page {page}"), why: failure.message });
-        }
-        if records.has_more_pages {
-            let why = "the list is too long to be read completely".to_owned();
-            unread.push(Omission { what: format!("{what}, page {LONG_LIST_PAGES} and after"), why });
-        }
+        self.state().unread.extend(records.unread_pages(what, LONG_LIST_PAGES));
 
         Ok(())
     }
@@ -119,35 +116,40 @@ impl ListReader {
             let _permit = self.requests.acquire().await;
             self.client.list_page_of(operation, filter, number).await
         };
-        let reply = tokio::select! {
-            biased;
-            () = self.stopped.cancelled() => {
-                return Err(Failure::new(Code::Timeout, "the time limit of the call has passed"));
-            }
-            reply = request => reply?,
-        };
+        let reply = self.stop.until_stopped(request).await?;
 
         let page = Page::parse(operation.name, reply.into_value())?;
-        self.add_page(kind, number, &page);
+        self.add_page(kind, number, &page).await;
 
         Ok(page)
     }
 
-    fn add_page(&self, kind: RecordKind, number: u64, page: &Page) {
-        let mut state = self.state();
-        state.pages += 1;
-        if number == 0 {
-            state.known_pages += page.total_pages.unwrap_or(1).clamp(1, LONG_LIST_PAGES);
+    async fn add_page(&self, kind: RecordKind, number: u64, page: &Page) {
+        {
+            let mut state = self.state();
+            state.pages += 1;
+            if number == 0 {
+                state.known_pages += page.total_pages.unwrap_or(1).clamp(1, LONG_LIST_PAGES);
+            }
         }
 
-        for record in &page.records {
+        for records in page.records.chunks(MATCHED_AT_ONCE) {
+            self.add_records(kind, records);
+            // A service without pages returns all records at once.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn add_records(&self, kind: RecordKind, records: &[Value]) {
+        let mut state = self.state();
+        for record in records {
             state.matches.add(kind, record);
             state.folders.add(kind, record);
         }
 
         // No further page can change the result.
         if state.matches.is_certain() {
-            self.stopped.cancel();
+            self.stop.stop();
         }
     }
 
@@ -157,7 +159,7 @@ impl ListReader {
 
     /// Returns whether nothing more is to be read.
     pub(super) fn is_stopped(&self) -> bool {
-        self.stopped.is_cancelled()
+        self.stop.is_stopped()
     }
 
     /// Returns what has been read.
@@ -168,7 +170,7 @@ impl ListReader {
 
 impl StoppableReader for ListReader {
     fn stop(&self) {
-        self.stopped.cancel();
+        self.stop.stop();
     }
 
     fn progress(&self) -> (u64, u64, String) {

@@ -6,7 +6,6 @@ use std::sync::{
 };
 
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     call::{
@@ -18,7 +17,11 @@ use crate::{
     failure::{Code, Failure},
     fields::Fields,
     service::{catalog::ListedOperation, result_kind::ResultId},
-    tools::{project_client::ProjectClient, time_limit::StoppableReader, waiting::record::array_field},
+    tools::{
+        project_client::ProjectClient,
+        time_limit::{StopSignal, StoppableReader},
+        waiting::record::array_field,
+    },
 };
 
 /// Sends the requests of one summary.
@@ -28,8 +31,7 @@ pub(super) struct SummaryReader {
     requested_project: Option<String>,
     /// The project of the first answer.
     answering_project: OnceLock<String>,
-    /// Cancelled when the caller does not wait any longer.
-    stopped: CancellationToken,
+    stop: StopSignal,
     /// Number of answers so far.
     answers: AtomicUsize,
     /// Number of failed tests, once it is known.
@@ -45,7 +47,7 @@ impl SummaryReader {
             gateway,
             requested_project,
             answering_project: OnceLock::new(),
-            stopped: CancellationToken::new(),
+            stop: StopSignal::default(),
             answers: AtomicUsize::new(0),
             failure_count: OnceLock::new(),
             read_failures: AtomicUsize::new(0),
@@ -54,7 +56,7 @@ impl SummaryReader {
 
     /// Returns whether the reader was stopped.
     pub(super) fn is_stopped(&self) -> bool {
-        self.stopped.is_cancelled()
+        self.stop.is_stopped()
     }
 
     /// Sets the number of failed tests whose details will be read, for the progress.
@@ -101,14 +103,7 @@ impl SummaryReader {
 
     /// Waits for the reply of a request, and remembers the project that answered.
     async fn receive(&self, reply: impl Future<Output = Result<Reply, Failure>>) -> Result<Value, Failure> {
-        let reply = tokio::select! {
-            // After the stop no further answer is used, even if it is ready.
-            biased;
-            () = self.stopped.cancelled() => {
-                return Err(Failure::new(Code::Timeout, "the time limit of the call has passed"));
-            }
-            reply = reply => reply?,
-        };
+        let reply = self.stop.until_stopped(reply).await?;
 
         self.answers.fetch_add(1, Ordering::Relaxed);
         if let Some(project) = reply.project() {
@@ -132,7 +127,7 @@ impl SummaryReader {
 
 impl StoppableReader for SummaryReader {
     fn stop(&self) {
-        self.stopped.cancel();
+        self.stop.stop();
     }
 
     fn progress(&self) -> (u64, u64, String) {

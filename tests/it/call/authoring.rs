@@ -4,7 +4,10 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;
 
-use crate::support::fixture::{Fixture, Session};
+use crate::support::{
+    fixture::{Fixture, Session},
+    stub::Stub,
+};
 
 /// Asserts that each call is refused with exactly these violations, and that no request is sent.
 async fn assert_refused(cases: &[(&str, Value, &[&str])]) {
@@ -129,6 +132,25 @@ async fn a_stale_version_is_a_conflict_with_both_versions_and_the_current_record
         let fresh = json!({id: id_value, "expected_version": details["current"]["version"], "patch": {"name": "Mine"}});
         assert_eq!(host.succeed(tool, fresh).await["version"], latest + 1);
     }
+}
+
+#[tokio::test]
+async fn a_long_current_record_is_cut() {
+    let stub = Stub::start(async |target: String| {
+        if target.starts_with("PATCH") {
+            return (409, json!({"error": "version conflict", "expected_version": 1, "latest_version": 2}));
+        }
+        let steps = vec!["s".repeat(100); 20_000];
+        (200, json!({"id": "t", "project_id": "demo", "name": "Long", "version": 2, "steps": steps}))
+    })
+    .await;
+    let mut session = Fixture::new().open_with(stub).await;
+    let stale = json!({"test_id": "t", "expected_version": 1, "patch": {"name": "Mine"}});
+    let error = session.host.fail("update_test", stale).await;
+
+    let current = &error["details"]["current"];
+    assert_eq!((&current["version"], &current["truncated"].is_object()), (&json!(2), &true), "{error}");
+    assert!(error.to_string().chars().count() <= 20_000);
 }
 
 #[tokio::test]

@@ -61,7 +61,8 @@ async fn listed_texts(settings: &Settings) -> Vec<(&'static str, Value)> {
     texts
 }
 
-/// Returns the texts of the listed prompts, each with its required arguments and with all that do not exclude each other.
+/// Returns the text of each listed prompt: once with its required arguments, and once with as many arguments as can be
+/// combined.
 async fn prompt_texts(settings: &Settings) -> Vec<String> {
     let mut host = Host::open(settings).await;
     let prompts = host.request("prompts/list", json!({})).await["result"]["prompts"].clone();

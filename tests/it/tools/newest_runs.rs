@@ -55,7 +55,7 @@ async fn a_page_that_cannot_be_read_is_reported() {
     let newest = session.host.succeed("list_runs", json!({"newest": 1})).await;
 
     assert_eq!(newest["data"][0]["multiplayer_run_id"], "r2");
-    assert_eq!(newest["unread"][0]["what"], "page 1");
+    assert_eq!(newest["unread"][0]["what"], "list_runs, page 1");
 }
 
 #[tokio::test]
@@ -88,5 +88,5 @@ async fn pages_that_are_not_read_within_the_time_limit_are_reported() {
     let newest = session.host.succeed("list_runs", json!({"newest": 5})).await;
 
     assert_eq!(newest["data"][0]["multiplayer_run_id"], "r1");
-    assert_eq!(newest["unread"][0]["what"], "page 1");
+    assert_eq!(newest["unread"][0]["what"], "list_runs, page 1");
 }
