@@ -86,16 +86,18 @@ async fn every_page_is_read_with_at_most_eight_requests_at_a_time() {
                 tokio::task::yield_now().await;
             }
             open.fetch_sub(1, Ordering::SeqCst);
-            if target.contains("/tests?") { page(&target, 3_000, test) } else { page(&target, 0, test) }
+            let is_long = target.contains("/tests?") || target.contains("/builds?");
+            page(&target, if is_long { 3_000 } else { 0 }, test)
         }
     })
     .await;
     let mut session = Fixture::new().open_with(stub).await;
     let answer = session.host.succeed(TOOL, json!({"names": ["level 2999"]})).await;
 
-    assert_eq!(found(&answer), [("exact".to_owned(), vec![pair("test", "Level 2999")])]);
-    // 30 pages of tests, and one page of each of the seven other lists.
-    assert_eq!(session.service.requests().len(), 37);
+    let expected = vec![pair("test", "Level 2999"), pair("build", "Level 2999")];
+    assert_eq!(found(&answer), [("exact".to_owned(), expected)]);
+    // 30 pages of tests and of builds, and one page of each of the six other lists.
+    assert_eq!(session.service.requests().len(), 66);
     assert!((2..=8).contains(&most.load(Ordering::SeqCst)), "{most:?} at a time");
 }
 

@@ -32,13 +32,16 @@ async fn the_latest_execution_of_a_plan_is_summarized_and_compared() {
 #[tokio::test]
 async fn the_latest_run_of_a_test_is_summarized() {
     let mut session = Fixture::new().open().await;
-    let filter = json!({"multiplayer_test_id": seed::TEST_FLAKY, "page_size": 100});
-    let runs = session.host.succeed("list_runs", filter).await;
 
-    let summary = session.host.succeed(TOOL, json!({"multiplayer_test_id": seed::TEST_FLAKY})).await;
+    for test in [seed::TEST_PASSES, seed::TEST_FLAKY, seed::TEST_FAILS, seed::TEST_DISCOVERY] {
+        let fields = "created_at,multiplayer_run_id";
+        let filter = json!({"multiplayer_test_id": test, "page_size": 100, "fields": fields});
+        let runs = session.host.succeed("list_runs", filter).await;
+        let summary = session.host.succeed(TOOL, json!({"multiplayer_test_id": test})).await;
 
-    assert_eq!(summary["target_type"], "run");
-    assert_eq!(summary["target_id"], latest(&runs, "created_at")["multiplayer_run_id"]);
+        assert_eq!(summary["target_type"], "run");
+        assert_eq!(summary["target_id"], latest(&runs, "created_at")["multiplayer_run_id"], "{test}");
+    }
 }
 
 #[tokio::test]
