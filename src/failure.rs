@@ -73,30 +73,30 @@ impl Code {
     pub const fn general_hint(self) -> &'static str {
         match self {
             Self::InvalidArguments => "correct the arguments and call again; nothing was sent",
-            Self::NotConfigured => "ask the person to correct the setting and to restart the server",
+            Self::NotConfigured => "the setting must be corrected, and the server restarted",
             Self::ProjectRequired => "pass `project_id`",
             Self::ProjectNotResolved => "check the ids",
             Self::ProjectScopeMismatch => "leave `project_id` out, or pass the project that owns the ids",
-            Self::Unauthenticated => "ask the person to check the API key",
-            Self::PermissionDenied => "ask the person for a key with the permission",
+            Self::Unauthenticated => "the API key must be checked or replaced",
+            Self::PermissionDenied => "a key with the permission is needed",
             Self::FeatureDisabled => "a project administrator can enable the feature",
             Self::NotFound => {
                 "check the id and its kind: run, job, test and plan ids are not interchangeable"
             }
             Self::Conflict => "read the current state, then decide whether to call again",
             Self::QuotaExceeded => {
-                "ask the person to free storage or to raise the quota; until then, the call fails again"
+                "storage must be freed, or the quota raised; until then, the call fails again"
             }
             Self::TooLarge => "send less, or ask for less",
             Self::RateLimited => "wait a minute before the next call, and call less often",
             Self::Rejected => "change what the message names; an equal call fails again",
             Self::ServiceUnavailable => "call again later",
-            Self::OutcomeUnknown => "check what happened, or ask the person to check it, before another call",
+            Self::OutcomeUnknown => "check what happened before another call",
             Self::BadResponse => {
                 "call again later; if the failure persists, report it to the operator of the service"
             }
             Self::FileError => "check the path and the file",
-            Self::ConfirmationRequired => "ask the person, then call again with `confirm: true`",
+            Self::ConfirmationRequired => "a person must agree; then call again with `confirm: true`",
             Self::Cancelled => "call again if the result is still needed",
             Self::Timeout => "call again later, or ask for less",
         }
@@ -138,6 +138,12 @@ pub struct FailureFacts {
     pub bytes_saved: Option<u64>,
     /// Whether the service refused a change because the record has another version.
     pub is_stale: bool,
+    /// The rules that the arguments break, at most 50.
+    pub violations: Vec<Violation>,
+    /// Number of broken rules that are not in [`Self::violations`].
+    pub violations_omitted: usize,
+    /// Lines about the records that a person can choose from, if a name is not unique.
+    pub choices: Vec<String>,
     /// Whether the storage host refused the address of a part of an upload, so that a new address may be accepted.
     pub is_address_refused: bool,
 }
@@ -213,13 +219,15 @@ impl Failure {
             more => format!("; and {more} more"),
         };
 
-        let listed: Vec<_> = violations.iter().take(MAX_LISTED_VIOLATIONS).collect();
-        let failure =
+        let listed = violations.iter().take(MAX_LISTED_VIOLATIONS).cloned().collect::<Vec<_>>();
+        let mut failure =
             Self::new(Code::InvalidArguments, format!("invalid arguments for `{tool}`: {named}{more}"))
                 .hint("correct every violation in `details.violations` and call again; nothing was sent")
                 .detail("violations", json!(listed));
+        failure.facts.violations = listed;
+        failure.facts.violations_omitted = violations.len().saturating_sub(MAX_LISTED_VIOLATIONS);
 
-        match violations.len().saturating_sub(MAX_LISTED_VIOLATIONS) {
+        match failure.facts.violations_omitted {
             0 => failure,
             omitted => failure.detail("violations_omitted", omitted),
         }

@@ -8,15 +8,17 @@
 //! |-|-|-|
 //! | `main.rs` | the process: arguments, settings, logs, subcommand, exit code | every layer |
 //! | [`demo`] | a scripted session against the sandbox | `settings`, `mcp`, `sandbox`, `cli` |
-//! | [`cli`] | the command line for people and CI | `mcp` and every layer below it, except `sandbox` |
+//! | [`http`] | MCP over Streamable HTTP for many callers | `mcp`, `settings` and every layer below them, except `sandbox` |
+//! | [`cli`] | the command line for people and CI | `http`, `mcp` and every layer below them, except `sandbox` |
 //! | [`mcp`] | the MCP protocol, on standard input and output | `settings` and every layer below it, except `sandbox` |
-//! | [`settings`] | flags, environment variables and files; the configuration of each lower layer | `tools` and every layer below it, except `sandbox` |
+//! | [`settings`] | flags, environment variables and files; the configuration of each lower layer | `store`, `tools` and every layer below them, except `sandbox` |
+//! | [`store`] | the store that several HTTP servers share: Redis or Valkey | `call` |
 //! | [`tools`] | the list of all tools, selection, dispatch, composite tools, local files | `call`, `client`, `service` |
 //! | [`call`] | one call of one operation: argument check, project scope, duplicate guard, request, reply | `client`, `service` |
 //! | [`client`] | the HTTP client: key, addresses, limits, retries, TLS | `service` |
 //! | [`sandbox`] | the service in memory | `service` |
 //! | [`service`] | the description of the service: operations, schemas, rules, request layout | foundations only |
-//! | [`backoff`], [`clock`], [`failure`], [`fields`], [`picture`], [`text`], [`violation`] | foundations | other foundations |
+//! | [`backoff`], `bounded_cache`, [`clock`], [`failure`], [`fields`], [`picture`], `sealing`, [`text`], [`violation`] | foundations | other foundations |
 //!
 //! # The path of one call
 //!
@@ -37,6 +39,7 @@
 //! same schemas and rules, and it answers through [`sandbox::Answer`], which the compiler demands for every operation.
 
 pub mod backoff;
+mod bounded_cache;
 pub mod call;
 pub mod cli;
 pub mod client;
@@ -44,13 +47,16 @@ pub mod clock;
 pub mod demo;
 pub mod failure;
 pub mod fields;
+pub mod http;
 pub mod mcp;
 pub mod picture;
 #[cfg(test)]
 mod random_inputs;
 pub mod sandbox;
+mod sealing;
 pub mod service;
 pub mod settings;
+pub mod store;
 pub mod text;
 pub mod tools;
 pub mod violation;

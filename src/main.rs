@@ -23,8 +23,15 @@ const NEEDED_DESCRIPTORS: usize = 8;
 const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 fn main() -> ExitCode {
-    let matches = cli::program().get_matches();
-    let settings = Settings::read(&matches);
+    let (arguments, note) = cli::current_form(std::env::args_os());
+    let matches = cli::program().get_matches_from(arguments);
+    if let Some(note) = note {
+        // If standard error is closed, the command runs without the note.
+        drop(writeln!(std::io::stderr(), "{note}"));
+    }
+    // A command line that a shell completes is completed with its own settings.
+    let completed = cli::completed_matches(&matches, cli::program);
+    let settings = Settings::read(completed.as_ref().unwrap_or(&matches));
     cli::start_logging(&settings);
 
     if let Err(error) = check_descriptors() {
@@ -53,12 +60,17 @@ fn check_descriptors() -> anyhow::Result<()> {
 
 /// Runs the subcommand, or the server if there is none.
 async fn run(matches: &ArgMatches, mut settings: Settings) -> anyhow::Result<ExitStatus> {
+    if matches.subcommand().is_none() && cli::is_started_by_person() {
+        return Ok(cli::explain_program());
+    }
+
     // The sandbox runs until this variable is dropped.
     let _sandbox = if settings.wants_sandbox() { Some(embed_sandbox(&mut settings).await?) } else { None };
 
     match matches.subcommand() {
         None => Box::pin(serve(&settings)).await?,
         Some(("demo", _)) => demo::run().await?,
+        Some(("http", _)) => return serve_http(&settings).await,
         Some(("sandbox", matches)) => serve_sandbox(matches, &settings).await?,
         Some((name, matches)) => return Box::pin(cli::run_subcommand(name, matches, &settings)).await,
     }
@@ -80,6 +92,17 @@ async fn serve(settings: &Settings) -> anyhow::Result<()> {
     Box::pin(mcp::serve_stdio(server, input, output)).await
 }
 
+/// Serves MCP over HTTP. An operator reads why it cannot start.
+async fn serve_http(settings: &Settings) -> anyhow::Result<ExitStatus> {
+    match Box::pin(cli::serve_http(settings)).await {
+        Ok(()) => Ok(ExitStatus::Success),
+        Err(error) => {
+            report_error(&error);
+            Ok(ExitStatus::InvalidInput)
+        }
+    }
+}
+
 /// Starts a sandbox on a free loopback port, and changes the settings so that they use it.
 async fn embed_sandbox(settings: &mut Settings) -> anyhow::Result<Sandbox> {
     let options = Options { tmsys_name: settings.tmsys_name().to_owned(), ..Options::default() };
@@ -98,7 +121,8 @@ async fn serve_sandbox(matches: &ArgMatches, settings: &Settings) -> anyhow::Res
     let sandbox =
         sandbox::start(listen, options, None).await.with_context(|| format!("cannot listen on {listen}"))?;
 
-    writeln!(std::io::stdout(), "{}", sandbox.guide())?;
+    let exports = cli::sandbox_exports(&sandbox.base_url(), &sandbox.knowledge_url(), keys::DEMO);
+    writeln!(std::io::stdout(), "{}\n{}", sandbox.guide(), exports.trim_end())?;
     TerminationSignals::new().next().await;
 
     Ok(())

@@ -7,6 +7,7 @@ use std::io::Cursor;
 
 use bytes::Bytes;
 use image::{DynamicImage, ImageError, ImageFormat, ImageReader, Limits, codecs::jpeg::JpegEncoder};
+use tokio::sync::Semaphore;
 
 /// Longest side of a delivered image, in pixels. Models scale larger images down themselves.
 pub const MAX_SIDE: u32 = 1_568;
@@ -25,6 +26,9 @@ const JPEG_QUALITY: u8 = 80;
 
 /// Maximum length of a stated content type in a message, in characters.
 const MAX_CONTENT_TYPE_CHARACTERS: usize = 40;
+
+/// Permits this process to decode one image at a time, because each needs much memory.
+pub static DECODER: Semaphore = Semaphore::const_new(1);
 
 /// An image that can be delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +51,9 @@ pub enum PictureError {
     /// The file has another format, or is no image.
     #[error("it is neither PNG nor JPEG; the stated content type is `{0}`")]
     Format(String),
+    /// The same for an image whose content type is not known.
+    #[error("it is neither PNG nor JPEG")]
+    UnknownFormat,
     /// Decoding the image would exceed the limits.
     #[error("it is too large to decode (limit: {MAX_DECODED_SIDE} pixels a side, and 33 million pixels)")]
     TooLarge,
@@ -109,6 +116,35 @@ pub fn prepare(data: Bytes, content_type: &str) -> Result<Picture, PictureError>
     })
 }
 
+/// Returns the image in `data` as a JPEG that is at most `max_width` pixels wide and twice as high. The image is always
+/// decoded and written anew, so that damaged and disguised files are refused.
+///
+/// # Errors
+/// The image has another format, is too large to decode, or is damaged.
+pub fn thumbnail(data: &[u8], max_width: u32) -> Result<Picture, PictureError> {
+    let Ok(format @ (ImageFormat::Png | ImageFormat::Jpeg)) = image::guess_format(data) else {
+        return Err(PictureError::UnknownFormat);
+    };
+
+    let decoded = limited_reader(data, format).decode()?;
+    let (width, height) = (decoded.width(), decoded.height());
+    let max_height = max_width.saturating_mul(2);
+    let is_small = width <= max_width && height <= max_height;
+    let scaled = if is_small { decoded } else { decoded.thumbnail(max_width, max_height) };
+
+    // JPEG has no transparency.
+    let opaque = DynamicImage::ImageRgb8(scaled.into_rgb8());
+    let data = encode(&opaque, ImageFormat::Jpeg)?;
+
+    Ok(Picture {
+        data: data.into(),
+        mime_type: ImageFormat::Jpeg.to_mime_type(),
+        width: opaque.width(),
+        height: opaque.height(),
+        original: (!is_small).then_some((width, height)),
+    })
+}
+
 /// Encodes an image. A PNG that is too large becomes a JPEG, which has no transparency.
 fn encode_within_limit(
     image: &DynamicImage,
@@ -151,4 +187,46 @@ fn encode(image: &DynamicImage, format: ImageFormat) -> Result<Vec<u8>, ImageErr
 fn printable(content_type: &str) -> String {
     let visible = content_type.chars().filter(|character| character.is_ascii_graphic() && *character != '`');
     visible.take(MAX_CONTENT_TYPE_CHARACTERS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use image::RgbaImage;
+
+    use super::*;
+
+    fn png(width: u32, height: u32) -> Vec<u8> {
+        encode(&RgbaImage::new(width, height).into(), ImageFormat::Png).expect("a PNG")
+    }
+
+    #[test]
+    fn a_thumbnail_keeps_the_proportions_and_is_never_enlarged() {
+        for (size, expected) in [
+            ((96, 54), (96, 54)),
+            ((1_280, 720), (640, 360)),
+            ((720, 1_280), (640, 1_138)),
+            ((500, 2_560), (250, 1_280)),
+        ] {
+            let thumbnail = thumbnail(&png(size.0, size.1), 640).expect("a picture");
+            let decoded = image::load_from_memory(&thumbnail.data).expect("a JPEG");
+
+            assert_eq!((thumbnail.width, thumbnail.height), expected, "{size:?}");
+            assert_eq!((decoded.width(), decoded.height()), expected, "{size:?}");
+            assert_eq!(thumbnail.mime_type, "image/jpeg");
+            assert_eq!(thumbnail.original, (size != expected).then_some(size));
+        }
+    }
+
+    #[test]
+    fn hostile_bytes_make_no_thumbnail() {
+        let whole = png(64, 64);
+        let (start, _) = whole.split_at(whole.len() / 2);
+        let is_refused = |data: &[u8]| thumbnail(data, 640).expect_err("no picture").to_string();
+
+        assert_eq!(is_refused(start), "it is damaged");
+        assert_eq!(is_refused(b"\x89PNG\r\n\x1a\n<script>"), "it is damaged");
+        assert_eq!(is_refused(b"<svg onload=alert(1)>"), "it is neither PNG nor JPEG");
+        assert_eq!(is_refused(b""), "it is neither PNG nor JPEG");
+        assert!(is_refused(&png(MAX_DECODED_SIDE + 1, 1)).starts_with("it is too large to decode"));
+    }
 }

@@ -8,15 +8,21 @@
 mod configs;
 mod definitions;
 mod flags;
+mod http;
+mod http_definitions;
 mod loaded;
+mod oauth;
 mod parse;
 mod parser;
 mod problem;
 mod setting;
 mod values;
 
-pub use definitions::SETTINGS;
-pub use flags::flags;
+pub use definitions::{SETTINGS, service_variables};
+pub use flags::{flags, http_flags};
+pub use http::{HttpSettings, is_loopback_host};
+pub use http_definitions::HTTP_SETTINGS;
 pub use loaded::{SettingValue, Settings};
+pub use oauth::OauthSettings;
 pub use parse::log_filter;
 pub use setting::Setting;

@@ -7,4 +7,4 @@ mod similarity;
 
 pub use hidden::{REPLACEMENT, has_hidden, remove_hidden, visible};
 pub use shortening::{first_characters, shorten_line, shorten_name, single_line, without_open_joiner};
-pub use similarity::most_similar;
+pub use similarity::{misspelled, most_similar};

@@ -1,5 +1,6 @@
 //! All tools: operations of the service, and composite tools that send several requests, wait, or use local files.
 
+mod artifact_links;
 pub mod caller;
 pub mod catalog;
 pub mod composite;
@@ -9,6 +10,7 @@ pub mod dispatcher;
 pub mod download;
 pub mod files;
 pub mod name_search;
+pub mod newest_records;
 mod newest_runs;
 pub mod offered_text;
 pub mod project_client;

@@ -14,7 +14,9 @@ use crate::{
         paging::{self, PAGE_SIZE, Page, ScanEnd},
         reply,
     },
-    client::{self, ApiKey, DownloadResponse, HttpResponse, OpenError, ResumeFrom, ServiceClient},
+    client::{
+        self, ApiKey, DownloadResponse, HttpResponse, OpenError, PresignedAddress, ResumeFrom, ServiceClient,
+    },
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -131,6 +133,16 @@ impl CallContext<'_> {
         request.part = None;
         request.body = None;
         self.client.open(&request, listed_url, resume_from, &self.key).await
+    }
+
+    /// Returns the presigned address of a file, if the service has one. `listed_url` is the address of the file in an
+    /// earlier answer.
+    pub async fn presigned_address(
+        &self,
+        request: &OperationRequest,
+        listed_url: Option<&str>,
+    ) -> Option<PresignedAddress> {
+        self.client.presigned_address(&request.to_http(None), listed_url, &self.key).await
     }
 
     async fn send_without_fallback(

@@ -6,6 +6,7 @@
 mod answer;
 mod failure_limit;
 mod file;
+mod file_link;
 mod json_length;
 mod length_limit;
 mod next_page;
@@ -20,6 +21,7 @@ pub(in crate::call) use answer::{off_thread, parse_body};
 pub use failure_limit::limit_failure;
 pub(super) use file::file_failure;
 pub use file::full_picture_arguments;
+pub use file_link::FileLink;
 pub use length_limit::ReplySource;
 pub use pictures::base64;
 pub use selection::FieldSelection;

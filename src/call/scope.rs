@@ -9,7 +9,7 @@ mod lookup;
 mod resolution;
 mod session;
 
-pub(crate) use errors::other_project_refused;
+pub(crate) use errors::{other_project_refused, upload_of_other_project};
 pub(crate) use id::find_invalid_ids;
 pub use id::owned_ids;
 pub use resolution::{ResolvedProject, Scope};

@@ -6,15 +6,27 @@ use clap::{ArgMatches, Command};
 use super::{
     command_error::CommandError,
     confirmation::call_with_confirmation,
+    cost_question::{ask_before_cost, may_ask},
     dispatcher::build_dispatcher,
     exit_status::ExitStatus,
-    failure_output::print_failure,
+    failure_output::OutputFormat,
+    help_end::help_end,
     images,
-    output::{print_reply, status_after_output},
-    tool_arguments::{self, read_arguments, wants_json},
+    name_resolution::NameResolver,
+    named_arguments,
+    output::status_after_output,
+    reply_output::ReplyOutput,
+    tool_arguments::{self, read_arguments},
     tool_lookup::find_tool,
 };
 use crate::{settings::Settings, tools::catalog};
+
+/// Commands that the help shows.
+const EXAMPLES: [&str; 3] = [
+    "tas-mcp --sandbox call list_tests --page-size 3",
+    "tas-mcp --sandbox call get_run --run-id RUN_ID",
+    r#"tas-mcp --sandbox call list_runs --args '{"tags": ["nightly"]}'"#,
+];
 
 /// Returns the definition of the command. Its subcommands are built only when the command is used.
 pub(super) fn command() -> Command {
@@ -25,7 +37,7 @@ pub(super) fn command() -> Command {
             .arg_required_else_help(true)
             // An unknown name reaches `find_tool`, which names the most similar tool.
             .allow_external_subcommands(true)
-            .after_help(ExitStatus::HELP)
+            .after_help(help_end(&EXAMPLES, ExitStatus::HELP))
             .subcommands(catalog::tools().map(tool_arguments::command))
     })
 }
@@ -34,16 +46,24 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let (name, matches) = matches.subcommand().context("the tool is missing")?;
     let tool = find_tool(name)?;
-    let arguments = read_arguments(tool.tool(), matches)?;
+    let mut arguments = read_arguments(tool.tool(), matches)?;
     let directory = images::directory(tool.tool(), matches)?;
 
-    let reply = call_with_confirmation(&build_dispatcher(settings), tool, arguments).await?;
+    let dispatcher = build_dispatcher(settings);
+    let project = arguments.common.project_id.clone();
+    let resolver = NameResolver::new(&dispatcher, project.as_deref());
+    named_arguments::resolve(resolver, tool.tool(), &mut arguments.own).await?;
+    named_arguments::resolve_results(resolver, &mut arguments.own).await?;
+    if may_ask(tool.name) {
+        ask_before_cost(tool.name, &arguments.own, matches)?;
+    }
+    let reply = call_with_confirmation(&dispatcher, tool, arguments).await?;
 
-    let printed = print_reply(&reply, wants_json(matches));
+    let printed = ReplyOutput::new(tool.tool(), matches).print(&reply)?;
     // The images are saved even if standard output is closed.
     let saved = directory.map_or(Ok(()), |directory| images::save(reply.pictures(), directory));
     if let Err(failure) = &saved {
-        print_failure(failure);
+        OutputFormat::from_matches(matches).print(failure);
     }
     let status = if saved.is_ok() { ExitStatus::Success } else { ExitStatus::Rejected };
 

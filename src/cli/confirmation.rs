@@ -10,20 +10,51 @@ use crate::{
     tools::{caller::CallerContext, catalog::ToolEntry, dispatcher::Dispatcher},
 };
 
-/// Returns whether `failure` asks for a confirmation and the person at the terminal confirms. Without a terminal
-/// nobody can confirm.
-pub(super) fn is_confirmed(failure: &Failure) -> Result<bool> {
+/// Flag that confirms a costly or irreversible call.
+pub(super) const YES: &str = "yes";
+
+/// Answer to a question at the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ConsentAnswer {
+    Yes,
+    No,
+    /// There is no terminal, so that nobody was asked.
+    NotAsked,
+}
+
+/// Asks the person at the terminal whether to continue.
+pub(super) fn ask(statement: &str) -> Result<ConsentAnswer> {
     // Both streams must be terminals: the question is printed on one and answered on the other.
-    let is_question = failure.code == Code::ConfirmationRequired;
-    if !is_question || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Ok(false);
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(ConsentAnswer::NotAsked);
     }
 
-    write!(anstream::stderr(), "{}. Continue? [y/N] ", single_line(&failure.message))?;
+    write!(anstream::stderr(), "{}. Continue? [y/N] ", single_line(statement))?;
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
 
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    Ok(if matches!(answer.trim(), "y" | "Y" | "yes") { ConsentAnswer::Yes } else { ConsentAnswer::No })
+}
+
+/// Returns whether the person at the terminal confirms the call that `failure` refused.
+///
+/// # Errors
+/// `failure` if it is no question or nobody can be asked; otherwise that the person declined.
+pub(super) fn confirm(failure: Failure) -> std::result::Result<(), CommandError> {
+    if failure.code != Code::ConfirmationRequired {
+        return Err(failure.into());
+    }
+
+    match ask(&failure.message)? {
+        ConsentAnswer::Yes => Ok(()),
+        ConsentAnswer::No => Err(declined().into()),
+        ConsentAnswer::NotAsked => Err(failure.into()),
+    }
+}
+
+/// Returns the failure of a confirmation that the person at the terminal did not give.
+pub(super) fn declined() -> Failure {
+    Failure::new(Code::ConfirmationRequired, "not confirmed").hint("nothing was sent")
 }
 
 /// Calls a tool. If the tool requires a confirmation and the person at the terminal confirms, calls it again.
@@ -34,9 +65,7 @@ pub(super) async fn call_with_confirmation(
 ) -> std::result::Result<Reply, CommandError> {
     let outcome = dispatcher.call_tool(tool, arguments.clone(), CallerContext::silent()).await;
     let Err(failure) = outcome else { return Ok(outcome?) };
-    if !is_confirmed(&failure)? {
-        return Err(failure.into());
-    }
+    confirm(failure)?;
 
     // The first call was refused before any request, so nothing is sent twice.
     Ok(dispatcher.call_tool(tool, arguments.confirmed(), CallerContext::silent()).await?)

@@ -1,7 +1,7 @@
 //! `tas-mcp doctor`: shows the settings and checks the service.
 //!
 //! The command shows which settings are set, which tools are offered, whether the hosts can be reached, and what the
-//! key permits. It changes nothing at the service. The output contains no secret, so it can be copied into a bug report.
+//! key permits. If a setting of the HTTP server is set, it also checks the set-up of that server. It changes nothing at the service. The output contains no secret, so it can be copied into a bug report.
 
 mod hosts;
 mod offered_tools;
@@ -11,13 +11,21 @@ mod text;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use self::{offered_tools::OfferedTools, report::DoctorReport};
+use self::offered_tools::OfferedTools;
+pub(super) use self::report::DoctorReport;
 use super::{
     command_error::CommandError,
     exit_status::ExitStatus,
+    help_end::help_end,
     output::{print_line, print_text, status_after_output},
 };
-use crate::{call::gateway::Gateway, client::KeyKind, settings::Settings};
+use crate::{
+    call::gateway::Gateway, client::KeyKind, http::check_setup, settings::Settings, text::single_line,
+    tools::files::FilesRoot,
+};
+
+/// Commands that the help shows.
+const EXAMPLES: [&str; 2] = ["tas-mcp doctor", "tas-mcp --sandbox doctor --json"];
 
 /// Flag that prints JSON.
 const JSON: &str = "json";
@@ -27,7 +35,7 @@ pub(super) fn command() -> Command {
     let json = Arg::new(JSON).long(JSON).action(ArgAction::SetTrue);
     Command::new("doctor")
         .about("Shows the settings and checks whether the service can be used, without changing anything")
-        .after_help(ExitStatus::HELP)
+        .after_help(help_end(&EXAMPLES, ExitStatus::HELP))
         .arg(json.help("Print JSON"))
 }
 
@@ -44,8 +52,10 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 }
 
 /// Collects the report. Sends requests only if the settings are usable.
-async fn examine(settings: &Settings) -> serde_json::Result<DoctorReport> {
-    let config = settings.tools_config();
+pub(super) async fn examine(settings: &Settings) -> serde_json::Result<DoctorReport> {
+    let is_http = settings.has_http_values();
+    let config =
+        if is_http { settings.http_config().map(|(_, config)| config) } else { settings.tools_config() };
     let urls = config.as_ref().ok().map(|config| {
         (config.call.client.base_url.clone(), config.call.client.knowledge_url.clone().ok().flatten())
     });
@@ -55,10 +65,17 @@ async fn examine(settings: &Settings) -> serde_json::Result<DoctorReport> {
     if let Some((base_url, knowledge_url)) = urls {
         hosts = hosts::reach_all(&gateway, &base_url, knowledge_url.as_ref()).await;
         // Probes of an unreachable host would only repeat its failure.
-        if hosts.first().is_some_and(|main| main.reached.is_some()) {
+        let is_reached = hosts.first().is_some_and(|main| main.reached.is_some());
+        if is_reached && settings.has_key() {
             probes = probes::run_all(&gateway, settings, knowledge_url.is_some()).await;
         }
     }
+
+    // Unusable settings are reported once.
+    let http_setup = match gateway.settings_failure() {
+        None if is_http => check_setup(settings).await.unwrap_or_default(),
+        _ => Vec::new(),
+    };
 
     Ok(DoctorReport {
         version: env!("CARGO_PKG_VERSION"),
@@ -68,9 +85,22 @@ async fn examine(settings: &Settings) -> serde_json::Result<DoctorReport> {
             KeyKind::Project => "key of a project",
             KeyKind::Organization => "key of an organization",
         }),
+        key_source: settings.key_origin(),
+        files_root: files_root(settings),
         tools: OfferedTools::from_settings(settings)?,
         problem: gateway.settings_failure().cloned(),
         hosts,
         probes,
+        http_setup,
     })
+}
+
+/// Returns the files root with its origin, or why there is none.
+fn files_root(settings: &Settings) -> String {
+    let set = settings.shown_values().into_iter().find(|setting| setting.setting == "TAS_FILES_ROOT");
+    match (set, FilesRoot::working_directory()) {
+        (Some(set), _) => format!("{} (from {})", set.value, set.origin),
+        (None, Ok(root)) => format!("{} (the working directory)", root.path().display()),
+        (None, Err(failure)) => format!("none: {}", single_line(&failure.message)),
+    }
 }

@@ -8,9 +8,12 @@ use clap::{ArgMatches, Command};
 
 use super::{
     command_error::CommandError, dispatcher::build_dispatcher, download_progress_bar::DownloadProgressBar,
-    exit_status::ExitStatus,
+    exit_status::ExitStatus, help_end::help_end,
 };
 use crate::settings::Settings;
+
+/// Commands that the help shows.
+const EXAMPLES: [&str; 2] = ["tas-mcp download run latest", "tas-mcp download minion"];
 
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
@@ -19,6 +22,7 @@ pub(super) fn command() -> Command {
         .subcommand_required(true)
         .subcommand_value_name("run|minion")
         .arg_required_else_help(true)
+        .after_help(help_end(&EXAMPLES, ExitStatus::HELP))
         .subcommands([run_files::command(), minion::command()])
 }
 

@@ -1,30 +1,136 @@
-//! Prints failures on standard error.
+//! Prints failures on standard error: as text for people, as JSON for programs.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::{ffi::OsString, io::Write as _};
 
-use super::exit_status::ExitStatus;
-use crate::{failure::Failure, text::single_line};
+use clap::ArgMatches;
 
-/// Prints a failure and returns its exit status. A terminal shows a message; a pipe receives the JSON with which tools
-/// report failures.
-pub(super) fn print_failure(failure: &Failure) -> ExitStatus {
-    let failure = failure.clone().visible();
-    let text = if std::io::stderr().is_terminal() {
-        // A line break in a text of the service must not look like a line of this program.
-        let hint = failure.hint.as_ref().map(|hint| format!("\nhint: {}", single_line(hint)));
-        format!("error: {}{}", single_line(&failure.message), hint.unwrap_or_default())
-    } else {
-        failure.to_json()
-    };
+use super::{
+    command_line_text::{Names, flag, for_command_line},
+    exit_status::ExitStatus,
+    tool_arguments::JSON,
+};
+use crate::{failure::Failure, text::single_line, violation::Violation};
 
-    // If standard error is closed, the exit status is all that can be reported.
-    drop(writeln!(anstream::stderr(), "{text}"));
-
-    failure.code.into()
+/// How results and failures are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OutputFormat {
+    /// For people: tables, and messages with flags and commands.
+    Text,
+    /// The JSON of the tools.
+    Json,
 }
 
-/// Prints a failure that occurred after requests had been sent, and returns its exit status.
-pub(super) fn print_failure_after_requests(failure: &Failure) -> ExitStatus {
-    print_failure(failure);
-    ExitStatus::after_requests(failure.code)
+impl OutputFormat {
+    /// Returns the format that the flags of the command select.
+    pub(super) fn from_matches(matches: &ArgMatches) -> Self {
+        let leaf = std::iter::successors(Some(matches), |matches| Some(matches.subcommand()?.1)).last();
+        let flag = leaf.and_then(|leaf| leaf.try_get_one::<bool>(JSON).ok().flatten());
+
+        // The arguments of an unknown tool are not parsed.
+        let unknown = leaf.and_then(|leaf| leaf.try_get_many::<OsString>("").ok().flatten());
+        let is_named = unknown.into_iter().flatten().any(|argument| argument == "--json");
+
+        if is_named || flag == Some(&true) { Self::Json } else { Self::Text }
+    }
+
+    /// Prints a failure and returns its exit status.
+    pub(super) fn print(self, failure: &Failure) -> ExitStatus {
+        let failure = failure.clone().visible();
+        let text = match self {
+            Self::Text => text(&failure),
+            Self::Json => failure.to_json(),
+        };
+
+        // If standard error is closed, the exit status is all that can be reported.
+        drop(writeln!(anstream::stderr(), "{text}"));
+
+        exit_status(&failure)
+    }
+
+    /// Prints a failure that occurred after requests had been sent, and returns its exit status.
+    pub(super) fn print_after_requests(self, failure: &Failure) -> ExitStatus {
+        self.print(failure);
+        ExitStatus::after_requests(failure.code)
+    }
+}
+
+/// Returns the exit status of a failure. A write that may have happened is an unknown outcome, whatever its code is.
+fn exit_status(failure: &Failure) -> ExitStatus {
+    if failure.facts.is_uncertain { ExitStatus::OutcomeUnknown } else { failure.code.into() }
+}
+
+/// Returns the message, a line for each violation, and what to do next.
+fn text(failure: &Failure) -> String {
+    // A line break in a text of the service must not look like a line of this program.
+    let line = |text: &str| for_command_line(&single_line(text), Names::Mixed);
+    let violations = &failure.facts.violations;
+    if violations.is_empty() {
+        let choices = failure.facts.choices.iter().map(|choice| format!("\n  {}", single_line(choice)));
+        let hint = failure.hint.as_ref().map(|hint| format!("\nhint: {}", line(hint)));
+        let after: String = choices.chain(hint).collect();
+        return format!("error: {}{after}", line(&failure.message));
+    }
+
+    let lines: Vec<_> = violations.iter().map(violation_line).collect();
+    let omitted = match failure.facts.violations_omitted {
+        0 => String::new(),
+        count => format!("\n  and {count} more"),
+    };
+
+    match lines.as_slice() {
+        [only] => format!("error: {only}\nhint: nothing was sent"),
+        _ => format!("error: invalid arguments\n  {}{omitted}\nhint: nothing was sent", lines.join("\n  ")),
+    }
+}
+
+/// Returns a violation as a sentence about a flag.
+fn violation_line(violation: &Violation) -> String {
+    let path = single_line(&violation.path);
+    let rule = |names| for_command_line(&single_line(&violation.rule), names);
+
+    match path.split_once('.') {
+        _ if path.is_empty() => rule(Names::Arguments),
+        None => format!("`{}` {}", flag(&path), rule(Names::Arguments)),
+        // The rule of a field in an argument may name other fields.
+        Some((argument, inner)) => format!("`{}`: `{inner}` {}", flag(argument), rule(Names::Mixed)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::Code;
+
+    #[test]
+    fn a_failure_is_text_with_flags_and_commands() {
+        let violations = [
+            Violation::new("page_size", "must be from 1 to 100, got 0"),
+            Violation::new("patch.nam", "is not a known field; `name` is"),
+            Violation::new("", "exactly one of `run_id`, `job_id` must be provided, got none"),
+        ];
+        let cases = [
+            (
+                Failure::new(Code::NotFound, "get_run: run zzz\nwas not found").hint("see `list_runs`"),
+                "error: get_run: run zzz was not found\nhint: see `tas-mcp runs`",
+            ),
+            (
+                Failure::invalid_arguments("x", &violations[..1]),
+                "error: `--page-size` must be from 1 to 100, got 0\nhint: nothing was sent",
+            ),
+            (
+                Failure::invalid_arguments("x", &violations),
+                "error: invalid arguments\n  `--page-size` must be from 1 to 100, got 0\n  `--patch`: `nam` is not a known field; `name` is\n  exactly one of `--run-id`, `--job-id` must be provided, got none\nhint: nothing was sent",
+            ),
+        ];
+
+        for (failure, expected) in cases {
+            assert_eq!(text(&failure), expected);
+        }
+    }
+
+    #[test]
+    fn an_uncertain_failure_has_an_unknown_outcome() {
+        let failure = Failure::new(Code::ServiceUnavailable, "start_run: 503").uncertain("look");
+        assert_eq!(exit_status(&failure), ExitStatus::OutcomeUnknown);
+    }
 }

@@ -8,6 +8,7 @@ use std::{
 
 use clap::{Arg, ArgMatches, value_parser};
 
+use super::notes::note_written;
 use crate::{
     failure::{Code, Failure},
     picture::Picture,
@@ -65,6 +66,7 @@ pub(super) fn save(pictures: &[Picture], directory: &Path) -> Result<(), Failure
             Failure::new(Code::FileError, format!("`{}` cannot be written: {error}", path.display()))
                 .hint("name another directory with --images and call again")
         })?;
+        note_written(&path);
     }
 
     Ok(())

@@ -10,11 +10,12 @@ use tracing_subscriber::{
 };
 
 use crate::{
+    http::ACCESS_TARGET,
     settings::{self, Settings},
     text::single_line,
 };
 
-/// Target of the events of this program.
+/// Start of the targets of the events of this program, except the access log.
 const OWN_TARGET: &str = "tas_mcp";
 
 /// Starts the logs.
@@ -23,10 +24,13 @@ pub fn start_logging(settings: &Settings) {
     let filter = settings::log_filter(settings.log())
         .unwrap_or_else(|_| Targets::new().with_default(LevelFilter::WARN));
     // Libraries log addresses and arguments, which may hold secrets.
-    let is_own = FilterFn::new(|metadata| metadata.target().starts_with(OWN_TARGET));
+    let is_own = FilterFn::new(|metadata| {
+        metadata.target().starts_with(OWN_TARGET) || metadata.target() == ACCESS_TARGET
+    });
 
     let lines = tracing_subscriber::fmt::layer().with_writer(LogOutput::default).with_ansi(false);
     let lines = lines.log_internal_errors(false);
+    let lines = if settings.logs_json() { lines.json().flatten_event(true).boxed() } else { lines.boxed() };
     tracing_subscriber::registry().with(lines.with_filter(is_own)).with(filter).init();
 }
 

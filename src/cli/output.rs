@@ -3,10 +3,9 @@
 use std::io::{Error, ErrorKind, IsTerminal as _, Result, Write as _};
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::{exit_status::ExitStatus, table::Table};
-use crate::{call::reply::Reply, text::visible};
+use crate::text::visible;
 
 /// Returns whether a result is printed as compact JSON: because `raw` asks for it, or because standard output is not a
 /// terminal.
@@ -42,72 +41,14 @@ pub(super) fn print_text(text: impl std::fmt::Display) -> Result<()> {
     write!(anstream::stdout(), "{}", visible(&text.to_string()).replace('\r', ""))
 }
 
-/// Prints a result: JSON in a pipe, the table on a terminal.
-pub(super) fn print_json_or_table(result: &impl Serialize, table: &Table) -> Result<()> {
-    if prints_json(false) { print_line(serde_json::to_string(result)?) } else { print_text(table) }
+/// Prints a table in the width of the terminal, with colours where the terminal shows them.
+pub(super) fn print_table(table: Table) -> Result<()> {
+    let width = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
+    // The cells contain no control characters.
+    write!(anstream::stdout(), "{}", table.fit(width).with_styles())
 }
 
-/// Prints the reply of a tool. On a terminal a list becomes a table, and any other reply indented JSON.
-pub(super) fn print_reply(reply: &Reply, raw: bool) -> Result<()> {
-    let value = reply.value();
-    if prints_json(raw) {
-        return print_line(value);
-    }
-    let Some(table) = list_table(value) else { return print_line(format_args!("{value:#}")) };
-
-    print_text(table)?;
-    let number = |path: &str| value.pointer(path).and_then(Value::as_u64);
-    match (number("/next/page"), number("/pagination/total_count")) {
-        (Some(next), Some(total)) => {
-            print_line(format_args!("{total} records in total; next: --page {next}"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Returns the records of a list as a table of those fields that are neither objects nor arrays.
-fn list_table(value: &Value) -> Option<Table> {
-    // A reply without `data` is a single record, which indented JSON shows better than a table.
-    let records = value.get("data")?.as_array()?;
-    let first = records.first()?.as_object()?;
-    let is_plain = |value: &Value| !value.is_object() && !value.is_array();
-    let columns: Vec<_> =
-        first.iter().filter(|(_, value)| is_plain(value)).map(|(name, _)| name.as_str()).collect();
-
-    let mut table = Table::new(columns.iter().copied());
-    for record in records {
-        table.add_row(columns.iter().map(|name| cell(record.get(name))));
-    }
-
-    Some(table)
-}
-
-fn cell(value: Option<&Value>) -> String {
-    match value {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::list_table;
-
-    #[test]
-    fn a_list_becomes_a_table_of_its_plain_fields() {
-        for (value, expected) in [
-            (
-                json!({"data": [{"id": "a", "tags": [], "n": 1}, {"id": "b", "n": null}]}),
-                Some("id  n\na   1\nb\n"),
-            ),
-            (json!({"data": []}), None),
-            (json!({"data": ["a"]}), None),
-            (json!({"id": "a"}), None),
-        ] {
-            assert_eq!(list_table(&value).map(|table| table.to_string()).as_deref(), expected, "{value}");
-        }
-    }
+/// Prints a result: JSON for programs, the table on a terminal.
+pub(super) fn print_json_or_table(result: &impl Serialize, table: Table, raw: bool) -> Result<()> {
+    if prints_json(raw) { print_line(serde_json::to_string(result)?) } else { print_table(table) }
 }

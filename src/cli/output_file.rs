@@ -13,6 +13,7 @@ use clap::ArgMatches;
 use tempfile::NamedTempFile;
 
 use self::write_target::{WriteTarget, parent_directory};
+use super::notes::note_written;
 use crate::failure::{Code, Failure};
 
 /// A file that will be written at the end of a command.
@@ -20,6 +21,8 @@ use crate::failure::{Code, Failure};
 pub(super) struct OutputFile {
     /// The flag and its value, for messages.
     argument: String,
+    /// The path as the person wrote it.
+    path: PathBuf,
     target: WriteTarget,
 }
 
@@ -47,7 +50,7 @@ impl OutputFile {
         };
         check.map_err(|error| refusal(&error))?;
 
-        Ok(Some(Self { argument, target }))
+        Ok(Some(Self { argument, path: path.clone(), target }))
     }
 
     /// Writes the document. A regular file is replaced by a complete new file.
@@ -64,6 +67,10 @@ impl OutputFile {
             }
             WriteTarget::File(path) => replace_file(path, bytes),
         };
+
+        if written.is_ok() && matches!(self.target, WriteTarget::File(_)) {
+            note_written(&self.path);
+        }
 
         written.map_err(|error| {
             not_writable(&self.argument, &error)

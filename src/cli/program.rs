@@ -4,19 +4,49 @@ use std::net::SocketAddr;
 
 use clap::{Arg, ArgAction, Command, value_parser};
 
-use super::{call, completions, doctor, download, report, run, tools, upload, wait};
+use super::{
+    call, complete, completions, doctor, download, export, help_end::help_end, http, lists::ListCommand,
+    report, run, settings_help, status, stop, tools, upload, wait,
+};
 use crate::settings;
+
+/// Widest line of a help text, in columns.
+const MAX_HELP_WIDTH: usize = 100;
+
+/// Commands that the help of the program shows.
+const EXAMPLES: [&str; 4] = [
+    "tas-mcp demo",
+    "tas-mcp --sandbox runs --failed",
+    r#"tas-mcp run plan "Release smoke" --device "Windows PC" --wait --junit report.xml"#,
+    r#"tas-mcp report "Release smoke" --html report.html"#,
+];
+
+/// Commands that the help of `tas-mcp demo` shows.
+const DEMO_EXAMPLES: [&str; 1] = ["tas-mcp demo"];
+
+/// Commands that the help of `tas-mcp sandbox` shows.
+const SANDBOX_EXAMPLES: [&str; 2] = ["tas-mcp sandbox", "tas-mcp sandbox --listen 127.0.0.1:0 --speed 600"];
 
 /// Returns the program with its settings and subcommands.
 pub fn program() -> Command {
     Command::new("tas-mcp")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("MCP server for the Test Automation Service. Without a subcommand, serves MCP on standard input and output")
+        .about("MCP server and command line for the Test Automation Service. Without a subcommand, serves MCP on standard input and output")
+        .max_term_width(MAX_HELP_WIDTH)
+        .after_help(help_end(&EXAMPLES, ""))
         .args(settings::flags())
-        .subcommand(Command::new("demo").about("Shows a session of an assistant with an embedded sandbox"))
-        .subcommands([tools::command(), call::command(), run::command(), wait::command()])
-        .subcommands([report::command(), upload::command(), download::command()])
-        .subcommands([doctor::command(), completions::command(), sandbox_command()])
+        .subcommands([demo_command(), settings_help::command()])
+        .subcommands([tools::command(), call::command(), run::command(), wait::command(), stop::command()])
+        .subcommands([report::command(), export::command(), upload::command(), download::command()])
+        .subcommands(ListCommand::all().map(ListCommand::command))
+        .subcommands([status::command(), doctor::command(), completions::command(), complete::command()])
+        .subcommands([http::command(), sandbox_command()])
+}
+
+fn demo_command() -> Command {
+    Command::new("demo")
+        .about("Shows a session of an assistant with an embedded sandbox")
+        .after_help(help_end(&DEMO_EXAMPLES, ""))
 }
 
 fn sandbox_command() -> Command {
@@ -46,6 +76,7 @@ fn sandbox_command() -> Command {
 
     Command::new("sandbox")
         .about("Serves a simulation of the service from memory, with example data, until it is stopped")
+        .after_help(help_end(&SANDBOX_EXAMPLES, ""))
         .args([listen, expose, speed, part_size])
 }
 
@@ -53,4 +84,20 @@ fn sandbox_command() -> Command {
 fn parse_speed(text: &str) -> Result<f64, String> {
     let speed = text.parse().ok().filter(|speed: &f64| speed.is_finite() && *speed >= 0.0);
     speed.ok_or_else(|| "must be a number from 0".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{cli::command_line_text::COMMANDS, tools::catalog};
+
+    #[test]
+    fn texts_name_commands_that_exist() {
+        let mut program = super::program();
+        program.build();
+
+        for (tool, command) in COMMANDS {
+            let found = command.split(' ').try_fold(&program, |parent, word| parent.find_subcommand(word));
+            assert!(found.is_some() && catalog::find_tool(tool).is_some(), "{tool}: {command}");
+        }
+    }
 }

@@ -1,18 +1,24 @@
-//! `tas-mcp report`: summarizes a run, a job or a plan execution; with `--html` as a page.
+//! `tas-mcp report`: summarizes a run, a job or a plan execution, or shows the trend of a plan; with `--html` as a page.
 
-use std::path::{Path, PathBuf};
+mod browser;
+mod page_file;
+
+use std::{io::Write as _, path::PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde_json::json;
 
+use self::page_file::{PageFile, ReportTarget, open};
 use super::{
     command_error::CommandError,
     dispatcher::build_dispatcher,
     exit_status::ExitStatus,
-    failure_output::print_failure,
+    failure_output::OutputFormat,
+    help_end::help_end,
+    name_completion::{NameKind, name_completions},
+    name_resolution::NameResolver,
     output::{print_line, print_text, prints_json, status_after_output},
-    output_file::OutputFile,
-    tool_arguments::{PROJECT_HELP, RAW, RAW_HELP},
+    tool_arguments::{JSON, json_flag, project_flag},
 };
 use crate::{
     failure::Failure,
@@ -20,58 +26,82 @@ use crate::{
     settings::Settings,
     tools::{
         dispatcher::Dispatcher,
-        report::{self, ReportData, ReportSubject, SummaryText},
-        summary::Summary,
+        name_search::RecordKind,
+        report::{self, ReportData, ReportSubject, SummaryText, TrendText},
+        summary::{Summary, Trend},
     },
 };
 
+/// Commands that the help shows.
+const EXAMPLES: [&str; 4] = [
+    "tas-mcp report latest",
+    r#"tas-mcp report "Release smoke" --compare-with previous"#,
+    r#"tas-mcp report "Release smoke" --trend 10"#,
+    r#"tas-mcp report "Pause and resume" --html report.html"#,
+];
+
+const ID_HELP: &str = "Id of a run, a job or an execution; or the name of a test or a plan: its latest result; or `latest`. With --trend the plan, or one of its executions";
+
 const ID: &str = "id";
 const HTML: &str = "html";
+const OPEN: &str = "open";
+const NO_PICTURES: &str = "no-pictures";
 const COMPARE_WITH: &str = "compare-with";
+const TREND: &str = "trend";
 
-/// File name that stands for standard output.
-const STANDARD_OUTPUT: &str = "-";
+/// Smallest and largest number of executions of a trend.
+const TREND_RANGE: std::ops::RangeInclusive<i64> = 2..=20;
 
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let id = Arg::new(ID).value_name("ID").required(true);
     let html = Arg::new(HTML).long(HTML).value_name("FILE").value_parser(value_parser!(PathBuf));
+    let open = Arg::new(OPEN).long(OPEN).action(ArgAction::SetTrue);
+    let no_pictures = Arg::new(NO_PICTURES).long(NO_PICTURES).action(ArgAction::SetTrue);
     let compare_with = Arg::new(COMPARE_WITH).long(COMPARE_WITH).value_name("ID");
-    let project = Arg::new(PROJECT_ID).long("project-id").value_name("ID");
-    let raw = Arg::new(RAW).long(RAW).action(ArgAction::SetTrue);
+    let trend = Arg::new(TREND).long(TREND).value_name("N").conflicts_with(COMPARE_WITH);
 
     Command::new("report")
-        .about("Summarizes a run, a job or a plan execution; with --html as a page")
-        .after_help(ExitStatus::HELP)
-        .arg(id.help("Id of the run, job or execution"))
-        .arg(html.help("Write one HTML file that loads nothing; `-` for standard output"))
+        .about("Summarizes a run, a job or a plan execution, or shows the trend of a plan; with --html as a page")
+        .after_help(help_end(&EXAMPLES, ExitStatus::HELP))
+        .arg(id.help(ID_HELP).add(name_completions(NameKind::AnyResult)))
+        .arg(html.help("Write one HTML file that loads nothing, with screenshots; `-` for standard output"))
+        .arg(open.help("Open the page in the browser; without --html it is a temporary file"))
+        .arg(no_pictures.help("Leave the screenshots out of the page"))
         .arg(
             compare_with.help("Show the changes since `previous`, or since an earlier execution, job or run"),
         )
-        .arg(project.help(PROJECT_HELP))
-        .arg(raw.help(RAW_HELP))
+        .arg(
+            trend
+                .value_parser(value_parser!(u8).range(TREND_RANGE))
+                .help("Show the last N executions of the plan, test by test; 2 to 20"),
+        )
+        .args([project_flag(), json_flag()])
 }
 
-/// Prints the summary, or writes the page.
+/// Prints the summary or the trend, or writes the page.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let to_output = matches.get_one::<PathBuf>(HTML).is_some_and(|path| path == Path::new(STANDARD_OUTPUT));
-    let file = if to_output { None } else { OutputFile::from_flag(matches, HTML)? };
-    let raw = matches.get_flag(RAW);
+    let target = ReportTarget::from_flags(matches)?;
     let request = ReportRequest {
         dispatcher: build_dispatcher(settings),
         project: matches.get_one::<String>(PROJECT_ID).cloned(),
         id: matches.get_one::<String>(ID).cloned().unwrap_or_default(),
         compare_with: matches.get_one::<String>(COMPARE_WITH).cloned(),
+        trend: matches.get_one::<u8>(TREND).copied(),
+        with_pictures: !matches.get_flag(NO_PICTURES),
+        prints_json: prints_json(matches.get_flag(JSON)),
     };
 
-    match file {
-        Some(file) => request.write_page(&file, raw).await,
-        None if to_output => {
+    match target {
+        ReportTarget::File(file) => {
+            request.write_page(&file, matches.get_flag(OPEN), OutputFormat::from_matches(matches)).await
+        }
+        ReportTarget::StandardOutput => {
             let page = report::page_with_data(&json!(request.gather().await?));
             Ok(status_after_output(ExitStatus::Success, print_text(page)))
         }
-        None => {
-            let printed = print_summary(&request.summarize().await?, raw);
+        ReportTarget::Text => {
+            let printed = request.print(&request.read_result().await?);
             Ok(status_after_output(ExitStatus::Success, printed))
         }
     }
@@ -83,48 +113,97 @@ struct ReportRequest {
     project: Option<String>,
     id: String,
     compare_with: Option<String>,
+    /// Number of executions of a trend; `None` for the report of one result.
+    trend: Option<u8>,
+    with_pictures: bool,
+    prints_json: bool,
+}
+
+/// A result that is printed.
+enum PrintedResult {
+    Summary(Box<Summary>),
+    Trend(Trend),
 }
 
 impl ReportRequest {
     async fn subject(&self) -> Result<ReportSubject, Failure> {
-        let subject =
-            ReportSubject::find(self.dispatcher.gateway(), self.project.as_deref(), &self.id).await?;
+        let resolver = NameResolver::new(&self.dispatcher, self.project.as_deref());
+        let subject = resolver.subject(&self.id).await?;
+
         Ok(subject.compared_with(self.compare_with.as_deref()))
     }
 
     /// Returns the data of the page.
     async fn gather(&self) -> Result<ReportData, Failure> {
-        report::gather_data(&self.subject().await?, &self.dispatcher, self.project.as_deref()).await
+        if let Some(count) = self.trend {
+            return Ok(self.read_trend(count).await?.into());
+        }
+
+        let (subject, project) = (self.subject().await?, self.project.as_deref());
+        report::gather_data(&subject, &self.dispatcher, project, self.with_pictures).await
     }
 
-    async fn summarize(&self) -> Result<Summary, Failure> {
-        self.subject().await?.summarize(&self.dispatcher, self.project.as_deref()).await
+    async fn read_trend(&self, count: u8) -> Result<Trend, Failure> {
+        let (gateway, project) = (self.dispatcher.gateway(), self.project.as_deref());
+        // The id of a plan or of an execution is a UUID, and stays as it is.
+        let plan = NameResolver::new(&self.dispatcher, project).id(RecordKind::TestPlan, &self.id).await?;
+
+        report::read_trend(gateway, project, &plan, count.into()).await
     }
 
-    /// Writes the page. If the file cannot be written, prints the summary instead, so that the result is not lost.
-    async fn write_page(&self, file: &OutputFile, raw: bool) -> Result<ExitStatus, CommandError> {
+    /// Returns the summary or the trend.
+    async fn read_result(&self) -> Result<PrintedResult, Failure> {
+        if let Some(count) = self.trend {
+            return Ok(PrintedResult::Trend(self.read_trend(count).await?));
+        }
+
+        let summary = self.subject().await?.summarize(&self.dispatcher, self.project.as_deref()).await?;
+        Ok(PrintedResult::Summary(Box::new(summary)))
+    }
+
+    /// Writes the page. If the file cannot be written, prints the result instead, so that the result is not lost.
+    async fn write_page(
+        &self,
+        file: &PageFile,
+        opens: bool,
+        format: OutputFormat,
+    ) -> Result<ExitStatus, CommandError> {
         let data = self.gather().await?;
-        let page = report::page_with_data(&json!(data));
-        let Err(failure) = file.write(&page) else { return Ok(ExitStatus::Success) };
-
-        let summary = match data.summary {
-            Some(summary) => Ok(summary),
-            None => self.summarize().await,
+        let failure = match file.write(&report::page_with_data(&json!(data))) {
+            Ok(path) => {
+                if opens {
+                    open(&path).await;
+                }
+                return Ok(ExitStatus::Success);
+            }
+            Err(failure) => failure,
         };
-        let printed = match summary {
-            Ok(summary) => print_summary(&summary, raw),
+
+        let result = match (data.summary, data.trend) {
+            (Some(summary), _) => Ok(PrintedResult::Summary(Box::new(summary))),
+            (None, Some(trend)) => Ok(PrintedResult::Trend(trend)),
+            (None, None) => self.read_result().await,
+        };
+        let printed = match result {
+            Ok(result) => self.print(&result),
             Err(failure) => {
-                print_failure(&failure);
+                format.print(&failure);
                 Ok(())
             }
         };
-        print_failure(&failure);
+        format.print(&failure);
 
         Ok(status_after_output(ExitStatus::Rejected, printed))
     }
-}
 
-/// Prints a summary as text on a terminal, otherwise as JSON.
-fn print_summary(summary: &Summary, raw: bool) -> std::io::Result<()> {
-    if prints_json(raw) { print_line(json!(summary)) } else { print_text(SummaryText(summary)) }
+    /// Prints a result as text on a terminal, otherwise as JSON.
+    fn print(&self, result: &PrintedResult) -> std::io::Result<()> {
+        match result {
+            PrintedResult::Summary(summary) if self.prints_json => print_line(json!(summary)),
+            PrintedResult::Summary(summary) => print_text(SummaryText(summary)),
+            PrintedResult::Trend(trend) if self.prints_json => print_line(json!(trend)),
+            // The text contains no characters of the service that could control the terminal, but colours.
+            PrintedResult::Trend(trend) => write!(anstream::stdout(), "{}", TrendText(trend)),
+        }
+    }
 }

@@ -12,19 +12,32 @@ use self::start_reply::StartReply;
 use super::{
     command_error::CommandError,
     confirmation::call_with_confirmation,
+    cost_question::ask_before_cost,
     dispatcher::build_dispatcher,
     exit_status::ExitStatus,
-    output::{print_reply, status_after_output},
+    failure_output::OutputFormat,
+    help_end::help_end,
+    interrupted_wait::WaitSubject,
+    name_resolution::NameResolver,
+    named_arguments,
+    notes::note,
+    output::{print_line, prints_json, status_after_output},
+    output_file::OutputFile,
     tool_arguments::{self, read_arguments, wants_json},
+    value_completion::complete_name,
     wait::MAX_TIMEOUT_S,
     wait_progress::WaitProgress,
     wait_result::{self, JUNIT, WaitResult},
 };
 use crate::{
-    call::reply::Reply,
+    call::{
+        common_arguments::{CommonArguments, ToolArguments},
+        reply::Reply,
+    },
     failure::{Code, Failure},
+    fields::Fields,
     service::{
-        api::{plans::StartTestPlanRun, runs::StartRun},
+        api::{builds::GetBuild, plans::StartTestPlanRun, runs::StartRun},
         catalog::ListedOperation as _,
     },
     settings::Settings,
@@ -33,6 +46,12 @@ use crate::{
 
 const WAIT: &str = "wait";
 const TIMEOUT: &str = "timeout-seconds";
+
+/// Commands that the help shows.
+const EXAMPLES: [&str; 2] = [
+    r#"tas-mcp run test "Pause and resume" --device "Windows PC""#,
+    r#"tas-mcp run plan "Release smoke" --device "Windows PC" --wait --junit report.xml"#,
+];
 
 /// Positional argument: the id of the test or plan.
 const SUBJECT: &str = "subject";
@@ -44,30 +63,60 @@ struct StartCommand {
     tool: ToolEntry,
     /// Argument of the tool that takes the id.
     id_argument: &'static str,
+    /// Commands that the help shows.
+    examples: [&'static str; 2],
 }
 
 impl StartCommand {
     fn all() -> [Self; 2] {
         let (run, plan_run) = (StartRun::entry(), StartTestPlanRun::entry());
         [
-            Self { word: "test", tool: ToolEntry::Operation(run), id_argument: "multiplayer_test_id" },
-            Self { word: "plan", tool: ToolEntry::Operation(plan_run), id_argument: "test_plan_id" },
+            Self {
+                word: "test",
+                tool: ToolEntry::Operation(run),
+                id_argument: "multiplayer_test_id",
+                examples: [
+                    r#"tas-mcp run test "Pause and resume" --device "Windows PC""#,
+                    r#"tas-mcp run test "Pause and resume" --device "Windows PC" --wait --junit report.xml"#,
+                ],
+            },
+            Self {
+                word: "plan",
+                tool: ToolEntry::Operation(plan_run),
+                id_argument: "test_plan_id",
+                examples: [
+                    r#"tas-mcp run plan "Release smoke" --device "Windows PC""#,
+                    r#"tas-mcp run plan "Release smoke" --device "Windows PC" --wait --junit report.xml"#,
+                ],
+            },
         ]
     }
 
     fn command(&self) -> Command {
-        let subject = Arg::new(SUBJECT).value_name(format!("{}_ID", self.word.to_uppercase()));
+        let subject = Arg::new(SUBJECT)
+            .value_name(self.word.to_uppercase())
+            .help(format!("Name or id of the {}", self.word));
+        let subject = complete_name(subject, self.id_argument);
+        let build = "Name, words of the name or id of the build, or `latest`. Default: the service chooses";
+
         tool_arguments::command(self.tool)
             .name(self.word)
-            .after_help(ExitStatus::WAIT_HELP)
-            .arg(subject.help(format!("Id of the {}", self.word)))
+            .after_help(help_end(&self.examples, ExitStatus::WAIT_HELP))
+            .arg(subject)
+            .mut_arg("deployment_config_id", |flag| {
+                flag.visible_alias("device").help("Name or id of the device; `tas-mcp devices` lists them")
+            })
+            .mut_arg("build_id", |flag| flag.visible_alias("build").help(build))
+            .mut_arg("agent_config_id", |flag| {
+                flag.visible_alias("agent").help("Name or id of the AI player")
+            })
     }
 }
 
 /// Returns the definition of the command. Its subcommands are built only when the command is used.
 pub(super) fn command() -> Command {
-    let about = "Starts a test or a plan; with --wait the exit code reports the verdicts";
-    Command::new("run").about(about).after_help(ExitStatus::WAIT_HELP).defer(|command| {
+    let about = "Starts a test or a plan by name; with --wait the exit code reports the verdicts";
+    Command::new("run").about(about).after_help(help_end(&EXAMPLES, ExitStatus::WAIT_HELP)).defer(|command| {
         let wait = Arg::new(WAIT).long(WAIT).action(ArgAction::SetTrue);
         let timeout = Arg::new(TIMEOUT)
             .long(TIMEOUT)
@@ -95,23 +144,128 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let mut arguments = read_arguments(start.tool.tool(), matches)?;
     let junit = wait_result::junit_file(matches)?;
 
-    if let Some(id) = matches.get_one::<String>(SUBJECT) {
-        arguments.own.insert(start.id_argument.to_owned(), Value::from(id.as_str()));
-    }
-    let project = arguments.common.project_id.clone();
     let dispatcher = build_dispatcher(settings);
+    let project = arguments.common.project_id.clone();
+    let resolver = NameResolver::new(&dispatcher, project.as_deref());
+    if let Some(name) = matches.get_one::<String>(SUBJECT) {
+        arguments.own.insert(start.id_argument.to_owned(), Value::from(name.as_str()));
+    }
+    named_arguments::resolve(resolver, start.tool.tool(), &mut arguments.own).await?;
+
+    ask_before_cost(start.tool.name, &arguments.own, matches)?;
+    let names_build = arguments.own.contains_key("build_id");
     let reply = call_with_confirmation(&dispatcher, start.tool, arguments).await?;
 
-    let raw = wants_json(matches);
-    if !matches.get_flag(WAIT) {
-        return Ok(status_after_output(ExitStatus::Success, print_reply(&reply, raw)));
-    }
-    let timeout = Duration::from_secs(*matches.get_one::<u64>(TIMEOUT).unwrap_or(&MAX_TIMEOUT_S));
     // Without a named project, the answer to the start shows the project of the jobs.
     let project = project.or_else(|| reply.project().map(str::to_owned));
-    let result = wait(&dispatcher, &reply, project.clone(), timeout).await?;
+    let started = Started { settings, dispatcher: &dispatcher, reply: &reply, project };
+    if matches.get_flag(WAIT) {
+        return started.wait(matches, junit, !names_build).await;
+    }
 
-    Ok(result.output(dispatcher.gateway(), project.as_deref(), junit, raw).await)
+    let printed =
+        if prints_json(wants_json(matches)) { print_line(reply.value()) } else { started.announce() };
+    if !names_build {
+        started.report_chosen_build().await;
+    }
+
+    Ok(status_after_output(ExitStatus::Success, printed))
+}
+
+/// A start that the service has accepted.
+struct Started<'a> {
+    settings: &'a Settings,
+    dispatcher: &'a Dispatcher,
+    reply: &'a Reply,
+    project: Option<String>,
+}
+
+impl Started<'_> {
+    /// Returns what to wait for.
+    fn subject(&self) -> Result<WaitSubject<'_>, Failure> {
+        let started = self.reply.value();
+        let (target, jobs) = StartReply(started).target().map_err(|failure| {
+            failure
+                .detail("started", started.clone())
+                .hint("`list_jobs` shows the jobs that were started, if any")
+        })?;
+
+        Ok(WaitSubject {
+            settings: self.settings,
+            dispatcher: self.dispatcher,
+            project: self.project.as_deref(),
+            target,
+            jobs,
+        })
+    }
+
+    /// Prints the ids of the jobs, how to wait for them, and what was not started. Prints the whole answer if it names no
+    /// job.
+    fn announce(&self) -> std::io::Result<()> {
+        let Ok(subject) = self.subject() else { return print_line(format_args!("{:#}", self.reply.value())) };
+        subject.announce();
+
+        for run in StartReply(self.reply.value()).not_started() {
+            let device = Some(run.device).filter(|device| !device.is_empty());
+            let device = device.map(|device| format!(" on {device}")).unwrap_or_default();
+            note(&format!("not started{device}: {}", run.reason));
+        }
+
+        Ok(())
+    }
+
+    /// Prints which build the service has chosen. The start is done, so that a failure is only a missing name.
+    async fn report_chosen_build(&self) {
+        let Some(id) = self.reply.value().get("build_id").and_then(Value::as_str) else { return };
+        let own = Fields::from_iter([("build_id".to_owned(), Value::from(id))]);
+        let arguments = ToolArguments::new(own, CommonArguments::in_project(self.project.as_deref()));
+        let build = ToolEntry::Operation(GetBuild::entry());
+
+        let build = self.dispatcher.call_tool(build, arguments, CallerContext::silent()).await.ok();
+        let name = build.and_then(|build| build.value().get("name")?.as_str().map(str::to_owned));
+        let name = name.map(|name| format!("{name} ")).unwrap_or_default();
+        note(&format!("the service chose the build {name}({id})"));
+    }
+
+    /// Waits for the jobs or the execution, and prints the verdicts.
+    async fn wait(
+        &self,
+        matches: &ArgMatches,
+        junit: Option<OutputFile>,
+        reports_build: bool,
+    ) -> Result<ExitStatus, CommandError> {
+        let timeout = Duration::from_secs(*matches.get_one::<u64>(TIMEOUT).unwrap_or(&MAX_TIMEOUT_S));
+        let started = self.reply.value().clone();
+        let subject = self.subject()?;
+        subject.announce();
+
+        let wait = Wait {
+            target: subject.target.clone(),
+            expected_jobs: subject.jobs.clone(),
+            project: self.project.clone(),
+            timeout,
+            interval: None,
+        };
+        let caller = CallerContext { progress: Arc::new(WaitProgress::new()), ..CallerContext::silent() };
+        let completion = async {
+            if reports_build {
+                self.report_chosen_build().await;
+            }
+            wait.run(self.dispatcher.gateway(), &caller).await.map_err(|failure| {
+                let hint = format!("the start succeeded; {}", subject.advice());
+                failure.detail("started", started.clone()).hint(hint)
+            })
+        };
+        let Some(completion) = subject.interruptible(completion).await? else {
+            return Ok(ExitStatus::TimedOut);
+        };
+
+        let not_started = StartReply(&started).not_started();
+        let result = WaitResult { completion, not_started, started: Some(started.clone()) };
+        let format = OutputFormat::from_matches(matches);
+
+        Ok(result.output(&subject, junit, format).await)
+    }
 }
 
 /// Checks that the flags of a wait are used only with `--wait`.
@@ -124,29 +278,4 @@ fn check_wait_flags(matches: &ArgMatches) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
-}
-
-/// Waits for the jobs or the execution that `reply` names.
-async fn wait(
-    dispatcher: &Dispatcher,
-    reply: &Reply,
-    project: Option<String>,
-    timeout: Duration,
-) -> Result<WaitResult, Failure> {
-    let started = reply.value().clone();
-    let start_reply = StartReply(&started);
-    let (target, expected_jobs) = start_reply.target().map_err(|failure| {
-        failure
-            .detail("started", started.clone())
-            .hint("`list_jobs` shows the jobs that were started, if any")
-    })?;
-
-    let wait = Wait { target, expected_jobs, project, timeout, interval: None };
-    let caller = CallerContext { progress: Arc::new(WaitProgress::new()), ..CallerContext::silent() };
-    let completion = wait.run(dispatcher.gateway(), &caller).await.map_err(|failure| {
-        failure.detail("started", started.clone()).hint("the start succeeded: continue with `tas-mcp wait`")
-    })?;
-
-    let not_started = start_reply.not_started();
-    Ok(WaitResult { completion, not_started, started: Some(started) })
 }

@@ -3,13 +3,9 @@
 use clap::ArgMatches;
 
 use super::{
-    call,
-    command_error::CommandError,
-    completions, doctor, download,
-    exit_status::ExitStatus,
-    failure_output::{print_failure, print_failure_after_requests},
-    program::program,
-    report, run, tools, upload, wait,
+    advice::explain_embedded_sandbox, call, command_error::CommandError, complete, completions, doctor,
+    download, exit_status::ExitStatus, export, failure_output::OutputFormat, lists::ListCommand,
+    program::program, report, run, settings_help, status, stop, tools, upload, wait,
 };
 use crate::settings::Settings;
 
@@ -22,27 +18,38 @@ pub async fn run_subcommand(
     matches: &ArgMatches,
     settings: &Settings,
 ) -> anyhow::Result<ExitStatus> {
+    explain_embedded_sandbox(name, matches, settings);
+
     // The futures of the subcommands are large. Boxed, they do not enlarge the future of this function.
     let outcome = match name {
         "tools" => tools::run(matches, settings),
         "call" => Box::pin(call::run(matches, settings)).await,
         "run" => Box::pin(run::run(matches, settings)).await,
         "wait" => Box::pin(wait::run(matches, settings)).await,
+        "stop" => Box::pin(stop::run(matches, settings)).await,
+        "export" => Box::pin(export::run(matches, settings)).await,
+        "status" => Box::pin(status::run(matches, settings)).await,
         "report" => Box::pin(report::run(matches, settings)).await,
         "download" => Box::pin(download::run(matches, settings)).await,
         "upload" => Box::pin(upload::run(matches, settings)).await,
         "doctor" => Box::pin(doctor::run(matches, settings)).await,
-        "completions" => completions::run(matches, program()),
-        _ => Err(anyhow::anyhow!("unknown command `{name}`").into()),
+        "settings" => settings_help::run(program()).map(|()| ExitStatus::Success).map_err(Into::into),
+        "completions" => completions::run(matches),
+        "complete" => complete::run(matches, settings, program()).await,
+        _ => match ListCommand::find(name) {
+            Some(list) => Box::pin(list.run(matches, settings)).await,
+            None => Err(anyhow::anyhow!("unknown command `{name}`").into()),
+        },
     };
 
+    let format = OutputFormat::from_matches(matches);
     match outcome {
         Ok(status) => Ok(status),
         Err(CommandError::Failures(failures)) => {
-            let statuses: Vec<_> = failures.iter().map(print_failure).collect();
+            let statuses: Vec<_> = failures.iter().map(|failure| format.print(failure)).collect();
             Ok(statuses.first().copied().unwrap_or(ExitStatus::InvalidInput))
         }
-        Err(CommandError::AfterRequests(failure)) => Ok(print_failure_after_requests(&failure)),
+        Err(CommandError::AfterRequests(failure)) => Ok(format.print_after_requests(&failure)),
         Err(CommandError::Other(error)) => Err(error),
     }
 }

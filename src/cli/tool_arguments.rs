@@ -1,50 +1,49 @@
 //! The arguments of a tool as flags of a command.
 
-use std::io::Read as _;
-
-use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value};
 
-use super::{command_error::CommandError, exit_status::ExitStatus, images};
+use super::{
+    command_error::CommandError,
+    command_line_text::{Names, for_command_line},
+    confirmation::YES,
+    cost_question,
+    exit_status::ExitStatus,
+    help_end::help_end,
+    images,
+    json_arguments::{self, args_flag},
+    value_completion::complete_argument,
+};
 use crate::{
     call::common_arguments::ToolArguments,
-    failure::{Code, Failure},
     fields::Fields,
     service::tool::{FIELDS, PROJECT_ID, Tool},
     tools::catalog::ToolEntry,
 };
 
-/// Flag with all arguments as JSON.
-const JSON: &str = "json";
-
-/// Flag that confirms a costly or irreversible call.
-pub(super) const YES: &str = "yes";
-
-/// Flag that prints compact JSON on a terminal too.
-pub(super) const RAW: &str = "raw";
+/// Flag that prints results and failures as JSON.
+pub(super) const JSON: &str = "json";
 
 /// Help of a flag for the project.
-pub(super) const PROJECT_HELP: &str = "Project, if no id determines it and no setting names one";
+const PROJECT_HELP: &str = "Project, if no id determines it and no setting names one";
 
-/// Help of [`RAW`].
-pub(super) const RAW_HELP: &str = "Print compact JSON on a terminal too";
+/// Older name of [`JSON`].
+const RAW: &str = "raw";
 
 /// Returns a command whose flags are the arguments of `tool`.
 pub(super) fn command(tool: ToolEntry) -> Command {
     let no_properties = Fields::new();
     let properties = properties(tool.tool()).unwrap_or(&no_properties);
-    let arguments = properties.iter().map(|(name, schema)| argument_flag(name, argument_help(schema)));
+    let arguments = properties
+        .iter()
+        .map(|(name, schema)| complete_argument(argument_flag(name, argument_help(schema)), name, schema));
     let project = argument_flag(PROJECT_ID, PROJECT_HELP.to_owned());
     let fields = tool
         .takes_fields()
         .then(|| argument_flag(FIELDS, "Return only these fields, with dots: `test.name`".to_owned()));
 
-    let json = Arg::new(JSON).long(JSON).value_name("JSON").num_args(0..=1).default_missing_value("").help(
-        "All arguments as a JSON object; `-` reads it from standard input. Without a value, the same as --raw",
-    );
-    let raw = Arg::new(RAW).long(RAW).action(ArgAction::SetTrue).help(RAW_HELP);
-    let yes = tool.confirmation_question.map(|_| {
+    let asks = tool.confirmation_question.is_some() || cost_question::may_ask(tool.name);
+    let yes = asks.then(|| {
         let help = "Do not ask for confirmation; a person has accepted the cost or loss";
         Arg::new(YES).long(YES).action(ArgAction::SetTrue).help(help)
     });
@@ -52,22 +51,36 @@ pub(super) fn command(tool: ToolEntry) -> Command {
     Command::new(tool.name)
         .about(tool.title)
         .long_about(tool.description().to_owned())
-        .after_help(ExitStatus::HELP)
+        .after_help(help_end(&[example(tool.tool())], ExitStatus::HELP))
         .args(arguments)
-        .args([project, json, raw])
+        .args([project, args_flag(), json_flag()])
         .args(fields)
         .args(yes)
         .args(images::flag(tool.tool()))
 }
 
-/// Returns whether the result is to be printed as compact JSON on a terminal too.
-pub(super) fn wants_json(matches: &ArgMatches) -> bool {
-    matches.get_flag(RAW) || matches.get_one::<String>(JSON).is_some_and(String::is_empty)
+/// Returns the flag for the project.
+pub(super) fn project_flag() -> Arg {
+    Arg::new(PROJECT_ID).long("project-id").alias(PROJECT_ID).value_name("ID").help(PROJECT_HELP)
 }
 
-/// Returns the arguments of the call. A flag overrides the same argument in `--json`.
+/// Returns the flag that prints results and failures as JSON.
+pub(super) fn json_flag() -> Arg {
+    Arg::new(JSON)
+        .long(JSON)
+        .alias(RAW)
+        .action(ArgAction::SetTrue)
+        .help("Print results and failures as JSON, on a terminal too")
+}
+
+/// Returns whether results and failures are printed as JSON on a terminal too.
+pub(super) fn wants_json(matches: &ArgMatches) -> bool {
+    matches.get_flag(JSON)
+}
+
+/// Returns the arguments of the call. A flag overrides the same argument in `--args`.
 pub(super) fn read_arguments(tool: &Tool, matches: &ArgMatches) -> Result<ToolArguments, CommandError> {
-    let mut arguments = json_arguments(tool, matches)?;
+    let mut arguments = json_arguments::read(matches)?;
 
     let names = properties(tool).into_iter().flat_map(Map::keys).map(String::as_str);
     let fields = tool.takes_fields().then_some(FIELDS);
@@ -89,26 +102,31 @@ pub(super) fn read_arguments(tool: &Tool, matches: &ArgMatches) -> Result<ToolAr
     Ok(if is_confirmed { arguments.confirmed() } else { arguments })
 }
 
-/// Returns the arguments that `--json` gives.
-fn json_arguments(tool: &Tool, matches: &ArgMatches) -> Result<Fields, CommandError> {
-    let Some(json) = matches.get_one::<String>(JSON).filter(|json| !json.is_empty()) else {
-        return Ok(Fields::new());
-    };
-    let mut text = json.clone();
-    if json == "-" {
-        text.clear();
-        std::io::stdin().read_to_string(&mut text).context("standard input cannot be read")?;
-    }
+/// Returns a call of `tool` with its required arguments.
+fn example(tool: &Tool) -> String {
+    let required = tool.input_schema().get("required").and_then(Value::as_array);
+    let names = required.into_iter().flatten().filter_map(Value::as_str);
+    let flags = names.map(|name| format!("--{} {}", name.replace('_', "-"), example_value(tool, name)));
+    let words: Vec<_> = ["tas-mcp call", tool.name].map(str::to_owned).into_iter().chain(flags).collect();
 
-    if let Ok(Value::Object(arguments)) = serde_json::from_str(&text) {
-        return Ok(arguments);
-    }
-
-    let message = format!("`--{JSON}` of `{}` must be a JSON object", tool.name);
-    Err(Failure::new(Code::InvalidArguments, message).into())
+    words.join(" ")
 }
 
-fn properties(tool: &Tool) -> Option<&Fields> {
+/// Returns a word that stands for a value of the argument `name`.
+fn example_value(tool: &Tool, name: &str) -> String {
+    let schema = properties(tool).and_then(|properties| properties.get(name));
+    let value_type = schema.and_then(|schema| schema.get("type")).and_then(Value::as_str);
+    let word = match value_type {
+        Some("object") => "JSON",
+        Some("integer" | "number") => "N",
+        _ => name.trim_end_matches('s').rsplit('_').next().unwrap_or(name),
+    };
+
+    word.to_uppercase()
+}
+
+/// Returns the schemas of the arguments of `tool`.
+pub(super) fn properties(tool: &Tool) -> Option<&Fields> {
     tool.input_schema().get("properties").and_then(Value::as_object)
 }
 
@@ -124,7 +142,8 @@ fn argument_flag(name: &str, help: String) -> Arg {
     flag.long(long).help(help).help_heading("Arguments")
 }
 
-/// Returns the description of an argument.
+/// Returns the description of an argument in the words of the command line.
 fn argument_help(schema: &Value) -> String {
-    schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned()
+    let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    for_command_line(text, Names::Mixed)
 }

@@ -5,6 +5,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use super::{
     command_error::CommandError,
     exit_status::ExitStatus,
+    help_end::help_end,
     output::{print_line, print_text},
     table::Table,
     token_estimate::estimate_tokens,
@@ -20,6 +21,9 @@ use crate::{
     },
 };
 
+/// Commands that the help shows.
+const EXAMPLES: [&str; 2] = ["tas-mcp tools", "tas-mcp tools start_run"];
+
 /// Name of the tool to show.
 const NAME: &str = "name";
 
@@ -33,6 +37,7 @@ pub(super) fn command() -> Command {
 
     Command::new("tools")
         .about("Lists the tools, or shows one tool with its schemas")
+        .after_help(help_end(&EXAMPLES, ""))
         .arg(name)
         .arg(json.help("Print JSON in the form that hosts receive"))
 }

@@ -19,25 +19,32 @@ use self::{
 };
 use super::{
     command_error::CommandError, dispatcher::build_dispatcher, exit_status::ExitStatus,
-    termination::TerminationSignals,
+    failure_output::OutputFormat, help_end::help_end, termination::TerminationSignals,
 };
 use crate::{
     failure::{Code, Failure},
     settings::Settings,
 };
 
+/// Commands that the help shows.
+const EXAMPLES: [&str; 3] = [
+    "tas-mcp upload game.apk",
+    "tas-mcp upload 'out/*.apk' --tag nightly",
+    "tas-mcp upload game.apk --name 1.4.2 --resume",
+];
+
 /// Maximum number of files that are uploaded at the same time (supplement 16).
 const CONCURRENT_UPLOADS: usize = 4;
 
-/// Returns the definition of the command.
+/// Returns the definition of the command. Its flags are built only when the command is used.
 pub(super) fn command() -> Command {
     let interrupts = "The first interrupt cancels the uploads at the service. A second interrupt ends the command at once; --resume then continues the uploads later.";
     Command::new("upload")
         .about(
             "Uploads files as builds. Prints a table on a terminal, otherwise a JSON object for each build",
         )
-        .after_help(format!("{interrupts}\n{}", ExitStatus::HELP))
-        .args(flags::all())
+        .after_help(help_end(&EXAMPLES, &format!("{interrupts}\n\n{}", ExitStatus::HELP)))
+        .defer(|command| command.args(flags::all()))
 }
 
 /// Uploads the files. Checks all of them before the first request is sent.
@@ -49,8 +56,10 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         uploads.iter().map(|upload| (upload.path.as_str(), Arc::clone(&upload.handle.progress))),
     );
 
+    let outcomes = Outcomes::new(OutputFormat::from_matches(matches));
+
     tokio::select! {
-        status = run_uploads(uploads, &bars, handle_interrupts(&tokens)) => Ok(status),
+        status = run_uploads(uploads, &bars, outcomes, handle_interrupts(&tokens)) => Ok(status),
         () = bars.keep_drawing() => Ok(ExitStatus::Success),
     }
 }
@@ -59,9 +68,9 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 async fn run_uploads(
     uploads: Vec<FileUpload<'_>>,
     bars: &ProgressBars,
+    mut outcomes: Outcomes,
     second_interrupt: impl Future<Output = ()>,
 ) -> ExitStatus {
-    let mut outcomes = Outcomes::new();
     let mut running =
         stream::iter(uploads.into_iter().map(FileUpload::run)).buffer_unordered(CONCURRENT_UPLOADS);
     let mut second_interrupt = std::pin::pin!(second_interrupt);

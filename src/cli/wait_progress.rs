@@ -37,6 +37,10 @@ impl WaitProgress {
 }
 
 impl ProgressSink for WaitProgress {
+    fn shows_steps(&self) -> bool {
+        true
+    }
+
     fn report(&self, done: u64, total: u64, message: &str) {
         match self {
             Self::Bar(bar) => {

@@ -38,7 +38,7 @@ pub struct OpenError {
 
 impl DownloadResponse {
     pub(super) async fn from_final_response(found: FinalResponse) -> Result<Self, TransportError> {
-        let FinalResponse { response, was_redirected, redirect_error } = found;
+        let FinalResponse { response, redirected_to, redirect_error } = found;
         let status = response.status();
         let headers = response.headers().clone();
         let (start, total) = content_range(&headers);
@@ -48,7 +48,7 @@ impl DownloadResponse {
             let url = response.url().clone();
             let body = read_body(response).await?;
             let mut answer = HttpResponse::new(status.as_u16(), &url, &headers, body);
-            answer.file = FileMetadata { total, was_redirected, redirect_error, ..answer.file };
+            answer.file = FileMetadata { total, redirected_to, redirect_error, ..answer.file };
             return Ok(Self::Other(answer));
         }
 

@@ -7,7 +7,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use jiff::Timestamp;
 use reqwest::Url;
 
-use super::http_date::{parse_http_date, retry_after};
+use super::{
+    PresignedAddress,
+    http_date::{parse_http_date, retry_after},
+};
 
 /// A response of the service with its complete body.
 #[derive(Clone, Debug)]
@@ -39,8 +42,8 @@ pub struct FileMetadata {
     pub total: Option<u64>,
     /// Position of the body in the file.
     pub offset: u64,
-    /// Whether the response came from another address, after redirects.
-    pub was_redirected: bool,
+    /// The address that the response came from, if redirects led to it.
+    pub redirected_to: Option<PresignedAddress>,
     /// Why a redirect was not followed, if one was not.
     pub redirect_error: Option<String>,
 }

@@ -14,6 +14,8 @@ pub enum KeySource {
     Fixed(ApiKey),
     /// A file that holds the key and may change.
     File(KeyFile),
+    /// No key: each call brings its own one.
+    EachCall,
 }
 
 impl KeySource {
@@ -44,6 +46,7 @@ impl KeySource {
         match self {
             Self::Fixed(key) => Ok(key.clone()),
             Self::File(file) => file.read_key(),
+            Self::EachCall => Err("is not set".to_owned()),
         }
     }
 }

@@ -5,7 +5,8 @@ use http::{HeaderMap, StatusCode, header};
 use reqwest::{Response, Url};
 
 use super::{
-    AddressPolicy, http_clients::HttpClients, http_response::header_text, transport_error::TransportError,
+    AddressPolicy, PresignedAddress, http_clients::HttpClients, http_response::header_text,
+    transport_error::TransportError,
 };
 
 /// Maximum number of redirects that are followed for one file.
@@ -14,8 +15,8 @@ const MAX_REDIRECTS: usize = 3;
 /// The response at the end of a chain of redirects.
 pub(super) struct FinalResponse {
     pub(super) response: Response,
-    /// Whether the response came from another address than the request was sent to.
-    pub(super) was_redirected: bool,
+    /// The address that the response came from, if it is another one than the request was sent to.
+    pub(super) redirected_to: Option<PresignedAddress>,
     /// Why the last redirect was not followed, if the response is a redirect.
     pub(super) redirect_error: Option<String>,
 }
@@ -47,7 +48,14 @@ pub(super) async fn follow_redirects(
         redirects += 1;
     }
 
-    Ok(FinalResponse { response, was_redirected: redirects > 0, redirect_error })
+    let redirected_to = (redirects > 0).then(|| PresignedAddress::new(response.url().clone()));
+    Ok(FinalResponse { response, redirected_to, redirect_error })
+}
+
+/// Returns the address that a response redirects to, if it is a redirect that is followed.
+pub(super) fn followed_address(response: &Response, policy: AddressPolicy) -> Option<PresignedAddress> {
+    let target = is_redirect(response.status()).then(|| redirect_target(response, policy).ok())??;
+    Some(PresignedAddress::new(target))
 }
 
 fn is_redirect(status: StatusCode) -> bool {

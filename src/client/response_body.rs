@@ -13,14 +13,22 @@ use super::{
 /// # Errors
 /// The body is longer than [`MAX_RESPONSE_BYTES`], or the connection was lost. A body that states a longer length is not
 /// read at all.
-pub(super) async fn read_body(mut response: Response) -> Result<Bytes, TransportError> {
-    if response.content_length().is_some_and(|length| length > MAX_RESPONSE_BYTES as u64) {
+pub(super) async fn read_body(response: Response) -> Result<Bytes, TransportError> {
+    read_body_up_to(response, MAX_RESPONSE_BYTES).await
+}
+
+/// Reads the whole body, which has at most `limit` bytes.
+///
+/// # Errors
+/// As [`read_body`].
+pub(super) async fn read_body_up_to(mut response: Response, limit: usize) -> Result<Bytes, TransportError> {
+    if response.content_length().is_some_and(|length| length > limit as u64) {
         return Err(TransportError::TooLong);
     }
 
     let mut body = BytesMut::new();
     while let Some(chunk) = next_chunk(&mut response).await? {
-        if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
+        if body.len() + chunk.len() > limit {
             return Err(TransportError::TooLong);
         }
         body.extend_from_slice(&chunk);

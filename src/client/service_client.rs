@@ -1,6 +1,12 @@
 //! The client of the service.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use tokio::time::Instant;
 
@@ -20,10 +26,18 @@ const PROBE_LIMIT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct ServiceClient {
     key: KeySource,
+    /// The clients of all keys share the connections.
+    hosts: Arc<Hosts>,
+    retry_policy: RetryPolicy,
+    is_key_accepted: AtomicBool,
+}
+
+/// The hosts of the service.
+#[derive(Debug)]
+struct Hosts {
     main: Transport,
     /// The failure says why the host cannot be used.
     knowledge: Result<Option<Transport>, Failure>,
-    retry_policy: RetryPolicy,
 }
 
 impl ServiceClient {
@@ -33,17 +47,29 @@ impl ServiceClient {
         let policy = AddressPolicy::for_service(&base_url);
         let transport = |url| Transport::new(url, ca_file.clone(), timeout, policy);
 
-        Self {
-            key,
-            main: transport(base_url),
-            knowledge: knowledge_url.map(|url| url.map(transport)),
-            retry_policy: RETRY_POLICY,
-        }
+        let hosts =
+            Hosts { main: transport(base_url), knowledge: knowledge_url.map(|url| url.map(transport)) };
+        Self::with_hosts(key, Arc::new(hosts))
+    }
+
+    fn with_hosts(key: KeySource, hosts: Arc<Hosts>) -> Self {
+        Self { key, hosts, retry_policy: RETRY_POLICY, is_key_accepted: AtomicBool::new(false) }
+    }
+
+    /// Returns a client with another key that shares the connections of this client.
+    #[must_use]
+    pub fn with_key(&self, key: ApiKey) -> Self {
+        Self::with_hosts(KeySource::Fixed(key), Arc::clone(&self.hosts))
+    }
+
+    /// Returns whether the service has answered a request of this client successfully.
+    pub fn is_key_accepted(&self) -> bool {
+        self.is_key_accepted.load(Ordering::Relaxed)
     }
 
     /// Returns the policy for addresses that the service names.
     pub fn address_policy(&self) -> AddressPolicy {
-        self.main.policy()
+        self.hosts.main.policy()
     }
 
     /// Returns the current API key. A key in a file is read anew.
@@ -56,7 +82,7 @@ impl ServiceClient {
                 Code::NotConfigured,
                 format!("the API key cannot be used: TAS_API_KEY_FILE {problem}"),
             )
-            .hint("ask the person to put a valid key into that file; the next call reads it again")
+            .hint("put a valid key into that file; the next call reads it again")
         })
     }
 
@@ -79,7 +105,10 @@ impl ServiceClient {
 
             let Some(pause) = pause else {
                 return match outcome {
-                    Ok(response) => Ok(response.with_attempts(attempt)),
+                    Ok(response) => {
+                        self.is_key_accepted.fetch_or(response.is_success(), Ordering::Relaxed);
+                        Ok(response.with_attempts(attempt))
+                    }
                     Err(error) => Err(error.into_failure(request, Some(key), attempt)),
                 };
             };
@@ -100,22 +129,21 @@ impl ServiceClient {
     /// Returns the transport to the host of a request.
     pub(super) fn transport(&self, request: &HttpRequest<'_>) -> Result<&Transport, Failure> {
         let host = ServiceHost::for_url_base(request.url_base);
-        if let (ServiceHost::Knowledge, Err(failure)) = (host, &self.knowledge) {
+        if let (ServiceHost::Knowledge, Err(failure)) = (host, &self.hosts.knowledge) {
             return Err(failure.clone());
         }
 
         self.transport_to(host).ok_or_else(|| {
             let message = format!("{}: the setting {} is not set", request.operation, host.setting());
-            Failure::new(Code::NotConfigured, message).hint(
-                "ask the person for the address of the knowledge host, and to restart the server with that setting",
-            )
+            Failure::new(Code::NotConfigured, message)
+                .hint("set the address of the knowledge host, and restart the server")
         })
     }
 
     fn transport_to(&self, host: ServiceHost) -> Option<&Transport> {
         match host {
-            ServiceHost::Main => Some(&self.main),
-            ServiceHost::Knowledge => self.knowledge.as_ref().ok()?.as_ref(),
+            ServiceHost::Main => Some(&self.hosts.main),
+            ServiceHost::Knowledge => self.hosts.knowledge.as_ref().ok()?.as_ref(),
         }
     }
 }

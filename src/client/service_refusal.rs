@@ -152,7 +152,7 @@ impl<'a> ServiceRefusal<'a> {
             Code::BadResponse => Some(self.wrong_address_hint()),
             Code::FeatureDisabled => Some(self.feature_hint()),
             Code::PermissionDenied if self.missing_permission().is_some() => {
-                Some(with_access_hint("ask the person for a key with this permission", self.request.hints))
+                Some(with_access_hint("a key with this permission is needed", self.request.hints))
             }
             code => self.fixed_hint(code).map(str::to_owned),
         }
@@ -170,10 +170,10 @@ impl<'a> ServiceRefusal<'a> {
 
         Some(match code {
             Code::Unauthenticated if self.response.status == 403 => {
-                "the key has expired or is disabled: ask the person for another key, or to enable this one"
+                "the key has expired or is disabled: another key is needed, or this one must be enabled"
             }
             Code::Unauthenticated if self.request.url_base == UrlBase::Base && is_organization_key => {
-                "this operation may accept project keys only: ask the person for a project key, or for the file itself"
+                "this operation may accept project keys only: a project key is needed, or the file itself"
             }
             Code::Unauthenticated => {
                 "check TAS_API_KEY; an organization key needs a project (TAS_PROJECT_ID or `project_id`)"

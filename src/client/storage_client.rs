@@ -33,6 +33,14 @@ impl StorageClient {
         Self { http_clients: HttpClients::new(ca_file, CONNECT_LIMIT, policy) }
     }
 
+    /// Checks an address that the service names.
+    ///
+    /// # Errors
+    /// Describes why the address is not used. The description shows no part of the address.
+    pub fn check_address(&self, address: &str) -> Result<(), &'static str> {
+        self.http_clients.policy().parse(address).map(drop)
+    }
+
     /// Stores `body` at `address` and returns the `ETag` of the stored object, without quotes.
     pub async fn put(&self, address: &str, body: Body) -> Result<String, StorageError> {
         let request = self.http_client(address)?.put(address);

@@ -91,7 +91,7 @@ impl Transport {
         key: &ApiKey,
     ) -> Result<HttpResponse, TransportError> {
         let headers = part_headers(part);
-        let FinalResponse { response, was_redirected, redirect_error } =
+        let FinalResponse { response, redirected_to, redirect_error } =
             self.request_file(request, None, &headers, key).await?;
 
         let head = ResponseHead::from_response(&response);
@@ -100,7 +100,7 @@ impl Transport {
         response.file = FileMetadata {
             total: read.total,
             offset: read.offset,
-            was_redirected,
+            redirected_to,
             redirect_error,
             ..response.file
         };
@@ -147,7 +147,7 @@ impl Transport {
     }
 
     /// Sends the request to an address of the host of this transport.
-    async fn request_with_key(
+    pub(super) async fn request_with_key(
         &self,
         request: &HttpRequest<'_>,
         address: &str,

@@ -69,11 +69,12 @@ impl ServerState {
             outcome => return CallResponse::Ended(outcome),
         };
 
-        let call = format!("{}:{}", tool.name, json!(sent));
+        // The answer to a question counts for the same call in the same scope only.
+        let call = json!([self.config().project, tool.name, sent]).to_string();
         let retried = RetriedCall { state: request.request_state, answers: request.input_responses };
-        let now = self.tool_caller.gateway().clock().now();
+        let gateway = self.tool_caller.gateway();
 
-        match self.confirmer.ask(&call, &failure, retried, now, context).await {
+        match self.confirmer.ask(&call, &failure, retried, gateway, context).await {
             ConfirmationOutcome::Confirmed => {
                 CallResponse::Ended(self.tool_caller.call(tool, arguments.confirmed(), context).await)
             }

@@ -20,6 +20,11 @@ pub struct McpConfig {
 }
 
 impl McpConfig {
+    /// Returns whether replies have links to files. Without local files, no tool saves a file for the caller.
+    pub(super) fn gives_links(&self) -> bool {
+        !self.selection.has_local_files()
+    }
+
     /// Returns whether the server works in global scope.
     pub(super) fn is_global(&self) -> bool {
         self.project.is_none()

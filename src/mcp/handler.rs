@@ -16,10 +16,14 @@ use rmcp::{
 use super::{
     call_tool::CallResponse,
     listed_tool::find_offered_tool,
-    prompts, report_view, resources,
+    prompts, report_view,
+    request_extensions::WithoutSession,
+    resources,
     result_metadata::{
         CacheableResult as _, STATIC_LIFETIME_MS, add_server_info, add_server_info_for, server_info,
+        shared_scope,
     },
+    run_pictures,
     server::Server,
     tasks,
     tool_result::tool_result,
@@ -38,6 +42,12 @@ const METHODS: [&str; 9] = [
     "server/discover",
 ];
 
+/// Returns the name of a method that this server has.
+pub fn known_method(name: &str) -> Option<&'static str> {
+    let without_parameters = ["initialize", "ping"].iter();
+    without_parameters.chain(&METHODS).chain(&tasks::METHODS).find(|known| **known == name).copied()
+}
+
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let mut capabilities = ServerCapabilities::builder()
@@ -47,7 +57,7 @@ impl ServerHandler for Server {
             .enable_completions()
             .build();
 
-        report_view::declare(&mut capabilities, &self.state.config.selection);
+        report_view::declare(&mut capabilities, &self.state.config().selection);
         if self.state.tasks.is_offered() {
             tasks::declare(&mut capabilities);
         }
@@ -55,7 +65,7 @@ impl ServerHandler for Server {
         ServerConfig::new(capabilities)
             .with_server_info(server_info())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
-            .with_instructions(self.state.instructions.clone())
+            .with_instructions(self.state.profile.instructions.clone())
     }
 
     async fn initialize(
@@ -63,19 +73,21 @@ impl ServerHandler for Server {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        // The library reads the capabilities of the host from this information.
-        context.peer.set_peer_info(request.clone());
+        // The library reads the capabilities of the host from this information. All requests over HTTP share one peer.
+        if context.extensions.get::<WithoutSession>().is_none() {
+            context.peer.set_peer_info(request.clone());
+        }
         let mut result = self.negotiate_initialize(&request)?;
         // Revisions with `initialize` have no tasks.
         tasks::withdraw(&mut result.capabilities);
         Ok(result)
     }
 
-    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+    async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
         // The instructions name the projects of the settings.
-        let names_projects = !self.state.config.known_projects.is_empty();
-        let scope = if names_projects { CacheScope::Private } else { CacheScope::Public };
+        let names_projects = !self.state.config().known_projects.is_empty();
+        let scope = if names_projects { CacheScope::Private } else { shared_scope(&context) };
 
         Ok(DiscoverResult::from_server_info(versions, self.get_info())
             .with_ttl_ms(STATIC_LIFETIME_MS)
@@ -88,8 +100,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         refuse_cursor(request)?;
-        let list = ListToolsResult::with_all_items(self.state.published_tools().to_vec());
-        Ok(list.for_request(&context, STATIC_LIFETIME_MS, CacheScope::Public))
+        let list = ListToolsResult::with_all_items(self.state.profile.published_tools().to_vec());
+        Ok(list.for_request(&context, STATIC_LIFETIME_MS, shared_scope(&context)))
     }
 
     async fn call_tool(
@@ -97,7 +109,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let config = &self.state.config;
+        let config = self.state.config();
         let tool = find_offered_tool(&config.selection, &request.name)?;
 
         match self.state.call_or_ask(tool, request, &context).await {
@@ -118,7 +130,7 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.state.published_tools().iter().find(|tool| tool.name == name).cloned()
+        self.state.profile.published_tools().iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn get_task(
@@ -153,7 +165,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         refuse_cursor(request)?;
-        let config = &self.state.config;
+        let config = self.state.config();
         let mut resources = resources::list(config);
         resources.extend(report_view::resource(&config.selection));
 
@@ -168,9 +180,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         refuse_cursor(request)?;
-        let templates = resources::list_templates(&self.state.config.selection);
+        let templates = resources::list_templates(&self.state.config().selection);
         let list = ListResourceTemplatesResult::with_all_items(templates);
-        Ok(list.for_request(&context, STATIC_LIFETIME_MS, CacheScope::Public))
+        Ok(list.for_request(&context, STATIC_LIFETIME_MS, shared_scope(&context)))
     }
 
     async fn read_resource(
@@ -178,12 +190,17 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let config = &self.state.config;
+        let config = self.state.config();
         if let Some(page) = report_view::read(&request.uri, &config.selection, &context) {
             return Ok(page.into());
         }
 
-        let record = resources::read(&request.uri, config, &self.state.tool_caller, &context).await?;
+        let caller = &self.state.tool_caller;
+        if let Some(pictures) = run_pictures::read(&request.uri, config, caller, &context).await {
+            return pictures.map(Into::into);
+        }
+
+        let record = resources::read(&request.uri, config, caller, &context).await?;
         Ok(record.into())
     }
 
@@ -193,8 +210,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         refuse_cursor(request)?;
-        let list = ListPromptsResult::with_all_items(prompts::list(&self.state.config));
-        Ok(list.for_request(&context, STATIC_LIFETIME_MS, CacheScope::Public))
+        let list = ListPromptsResult::with_all_items(prompts::list(self.state.config()));
+        Ok(list.for_request(&context, STATIC_LIFETIME_MS, shared_scope(&context)))
     }
 
     async fn get_prompt(
@@ -202,7 +219,7 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let mut result = prompts::get(request, &self.state.config)?;
+        let mut result = prompts::get(request, self.state.config())?;
         add_server_info_for(&context, &mut result.meta);
         Ok(result.into())
     }
@@ -214,7 +231,7 @@ impl ServerHandler for Server {
     ) -> Result<CompleteResult, ErrorData> {
         let state = &self.state;
         let mut result =
-            state.completer.complete(request, &state.config, state.tool_caller.gateway()).await?;
+            state.completer.complete(request, state.config(), state.tool_caller.gateway()).await?;
         add_server_info_for(&context, &mut result.meta);
         Ok(result)
     }

@@ -63,11 +63,9 @@ pub(super) fn is_offered(selection: &Selection, tool: ToolReference) -> bool {
 /// Invalid parameters, with the nearest name, if there is no such tool, or with the setting that excludes the tool.
 pub(super) fn find_offered_tool(selection: &Selection, name: &str) -> Result<ToolEntry, ErrorData> {
     let tool = catalog::find_tool(name).ok_or_else(|| unknown_tool(name))?;
-    if selection.offers(tool.tool()) {
-        Ok(tool)
-    } else {
-        Err(ErrorData::invalid_params(selection.refusal(tool.tool()), None))
-    }
+    // The call of a forbidden tool fails with the permission that is missing.
+    let found = selection.find(name).or_else(|| selection.find_forbidden(name));
+    found.ok_or_else(|| ErrorData::invalid_params(selection.refusal(tool.tool()), None))
 }
 
 fn unknown_tool(name: &str) -> ErrorData {

@@ -89,16 +89,16 @@ fn is_response(text: &[u8]) -> bool {
 
 fn invalid_message(text: &[u8], error: &serde_json::Error) -> InvalidMessage {
     if serde_json::from_slice::<IgnoredAny>(text).is_err() {
-        return InvalidMessage { id: None, error: ErrorData::parse_error("the line is not JSON", None) };
+        return InvalidMessage { id: None, error: ErrorData::parse_error("the message is not JSON", None) };
     }
 
     tracing::debug!(%error, "not a JSON-RPC message");
 
     let id = serde_json::from_slice::<Envelope<'_>>(text).ok().and_then(|envelope| envelope.id);
     let message = if text.starts_with(b"[") {
-        "batches are not supported: send one message per line"
+        "batches are not supported: send one message at a time"
     } else {
-        "the line is not a JSON-RPC 2.0 message"
+        "the message is not JSON-RPC 2.0"
     };
 
     InvalidMessage { id, error: ErrorData::invalid_request(message, None) }

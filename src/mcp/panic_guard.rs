@@ -9,12 +9,11 @@ use rmcp::{
     service::{NotificationContext, RequestContext},
 };
 
-use super::server::Server;
+/// A service that answers every request, even if its handler panics.
+#[derive(Debug)]
+pub struct PanicGuard<S>(pub S);
 
-/// A server that answers every request, even if its handler panics.
-pub(super) struct PanicGuard(pub(super) Server);
-
-impl Service<RoleServer> for PanicGuard {
+impl<S: Service<RoleServer>> Service<RoleServer> for PanicGuard<S> {
     async fn handle_request(
         &self,
         request: ClientRequest,

@@ -2,11 +2,12 @@
 
 use rmcp::{
     Peer, RoleServer,
-    model::{ProgressNotificationParam, ProgressToken},
+    model::{ProgressNotification, ProgressNotificationParam, ProgressToken, ServerNotification},
     service::RequestContext,
 };
 use tokio::sync::mpsc;
 
+use super::request_extensions::RequestNotifications;
 use crate::tools::caller::ProgressSink;
 
 /// Increment of the reported value if a report has the same value as the report before: the protocol requires that
@@ -39,11 +40,18 @@ impl ProgressSink for ProgressSender {
     }
 }
 
+/// Where notifications go.
+#[derive(Debug)]
+enum Destination {
+    Peer(Peer<RoleServer>),
+    Request(RequestNotifications),
+}
+
 /// The receiving end of the channel. It sends the reports to the host.
 #[derive(Debug)]
 pub(super) struct ProgressForwarder {
     reports: mpsc::UnboundedReceiver<ProgressMessage>,
-    peer: Peer<RoleServer>,
+    destination: Destination,
     token: Option<ProgressToken>,
     /// Value of the last notification.
     last: Option<f64>,
@@ -53,10 +61,14 @@ pub(super) struct ProgressForwarder {
 pub(super) fn progress_channel(context: &RequestContext<RoleServer>) -> (ProgressSender, ProgressForwarder) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let token = context.meta.get_progress_token();
+    let destination = match context.extensions.get::<RequestNotifications>() {
+        Some(notifications) => Destination::Request(notifications.clone()),
+        None => Destination::Peer(context.peer.clone()),
+    };
 
     (
         ProgressSender { reports: sender, is_requested: token.is_some() },
-        ProgressForwarder { reports: receiver, peer: context.peer.clone(), token, last: None },
+        ProgressForwarder { reports: receiver, destination, token, last: None },
     )
 }
 
@@ -83,7 +95,18 @@ impl ProgressForwarder {
         notification.total = Some(report.total as f64);
         notification.message = Some(report.message);
 
-        if let Err(error) = self.peer.notify_progress(notification).await {
+        let outcome = match &self.destination {
+            Destination::Peer(peer) => {
+                peer.notify_progress(notification).await.map_err(|error| error.to_string())
+            }
+            // A client that does not read must not delay the call.
+            Destination::Request(RequestNotifications(sender)) => {
+                let notification =
+                    ServerNotification::ProgressNotification(ProgressNotification::new(notification));
+                sender.try_send(notification).map_err(|error| error.to_string())
+            }
+        };
+        if let Err(error) = outcome {
             tracing::debug!("a progress notification was not sent: {error}");
         }
     }

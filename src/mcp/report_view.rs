@@ -4,12 +4,12 @@
 
 use rmcp::{
     RoleServer,
-    model::{CacheScope, MetaObject, ReadResourceResult, Resource, ResourceContents, ServerCapabilities},
+    model::{MetaObject, ReadResourceResult, Resource, ResourceContents, ServerCapabilities},
     service::RequestContext,
 };
 use serde_json::{Value, json};
 
-use super::result_metadata::{CacheableResult as _, STATIC_LIFETIME_MS};
+use super::result_metadata::{CacheableResult as _, STATIC_LIFETIME_MS, shared_scope};
 use crate::tools::{offered_text::offered_text, report, selection::Selection};
 
 /// Name of the extension.
@@ -66,7 +66,7 @@ pub(super) fn read(
         ResourceContents::text(report::view_page(), URI).with_mime_type(MIME_TYPE).with_meta(page_metadata());
     let result = ReadResourceResult::new(vec![contents]);
 
-    Some(result.for_request(context, STATIC_LIFETIME_MS, CacheScope::Public))
+    Some(result.for_request(context, STATIC_LIFETIME_MS, shared_scope(context)))
 }
 
 /// Returns what the page needs from the host: a border, but no network and no permission.

@@ -13,6 +13,6 @@ mod uri;
 
 pub(super) use self::{
     listing::{list, list_templates, offered_templates},
-    reading::read,
+    reading::{read, read_error},
     template::PROJECT_VARIABLE,
 };

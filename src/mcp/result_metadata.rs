@@ -9,7 +9,7 @@ use rmcp::{
     service::RequestContext,
 };
 
-use super::revision::is_stateless;
+use super::{request_extensions::WithoutSession, revision::is_stateless};
 
 /// Cache lifetime, in milliseconds, of results that do not change while the server runs.
 pub(super) const STATIC_LIFETIME_MS: u64 = 3_600_000;
@@ -43,6 +43,15 @@ implement_cacheable_result!(
     ListToolsResult,
     ReadResourceResult,
 );
+
+/// Returns the cache scope of a result that is the same for all callers of one session. Over HTTP, headers and credentials
+/// choose what a result contains.
+pub(super) fn shared_scope(context: &RequestContext<RoleServer>) -> CacheScope {
+    match context.extensions.get::<WithoutSession>() {
+        Some(WithoutSession) => CacheScope::Private,
+        None => CacheScope::Public,
+    }
+}
 
 /// Returns the name and the version of this server.
 pub(super) fn server_info() -> Implementation {

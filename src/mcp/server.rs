@@ -1,15 +1,17 @@
 //! The state of an MCP server.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use rmcp::model::Tool;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    completion::Completer, config::McpConfig, confirmation::Confirmer, instructions,
-    published_tool::published_tool, tasks::TaskService, tool_caller::ToolCaller,
+    completion::Completer, config::McpConfig, confirmation::Confirmer, profile::ServerProfile,
+    tasks::TaskService, tool_caller::ToolCaller,
 };
-use crate::{settings::Settings, tools::dispatcher::Dispatcher};
+use crate::{
+    settings::Settings,
+    tools::{caller::Stopping, dispatcher::Dispatcher},
+};
 
 /// An MCP server. Cheap to clone; the clones share their state.
 #[derive(Clone, Debug)]
@@ -20,24 +22,16 @@ pub struct Server {
 /// The state that the requests of a server share.
 #[derive(Debug)]
 pub(super) struct ServerState {
-    pub(super) config: McpConfig,
-    pub(super) instructions: String,
+    pub(super) profile: Arc<ServerProfile>,
     pub(super) tool_caller: ToolCaller,
     pub(super) confirmer: Confirmer,
     pub(super) completer: Completer,
     pub(super) tasks: TaskService,
-    /// The tools as hosts list them. Filled by the first request, because their schemas are costly.
-    published_tools: OnceLock<Vec<Tool>>,
 }
 
 impl ServerState {
-    /// Returns the offered tools as hosts list them.
-    pub(super) fn published_tools(&self) -> &[Tool] {
-        self.published_tools.get_or_init(|| {
-            let McpConfig { selection, .. } = &self.config;
-            let offered = selection.tools();
-            offered.map(|entry| published_tool(entry.tool(), self.config.is_global(), selection)).collect()
-        })
+    pub(super) fn config(&self) -> &McpConfig {
+        &self.profile.config
     }
 }
 
@@ -54,18 +48,20 @@ impl Server {
             tracing::warn!("{problem}");
         }
 
-        let config = config.into();
-        let tool_caller = ToolCaller::new(dispatcher, config.wait_limit);
+        Self::with_profile(dispatcher, Arc::new(ServerProfile::new(config.into())), Stopping::default())
+    }
+
+    /// Creates a server with this profile that calls tools through `dispatcher`. `stopping` is the end of the process.
+    pub fn with_profile(dispatcher: Dispatcher, profile: Arc<ServerProfile>, stopping: Stopping) -> Self {
+        let tool_caller = ToolCaller::new(dispatcher, &profile.config, stopping);
 
         Self {
             state: Arc::new(ServerState {
-                instructions: instructions::render(&config),
-                confirmer: Confirmer::new(),
+                confirmer: Confirmer::default(),
                 completer: Completer::default(),
-                tasks: TaskService::new(tool_caller.clone(), &config),
-                published_tools: OnceLock::new(),
+                tasks: TaskService::new(tool_caller.clone(), Arc::clone(&profile)),
                 tool_caller,
-                config,
+                profile,
             }),
         }
     }

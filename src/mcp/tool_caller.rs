@@ -8,16 +8,17 @@ use std::{
 use rmcp::{RoleServer, service::RequestContext};
 use tokio_util::sync::CancellationToken;
 
-use super::{listed_tool::ListedTool as _, progress::progress_channel};
+use super::{config::McpConfig, listed_tool::ListedTool as _, progress::progress_channel};
 use crate::{
     call::{common_arguments::ToolArguments, gateway::Gateway, reply::Reply},
     failure::{Code, Failure},
-    service::tool::Tool,
+    service::{api::runs::GetRun, catalog::ListedOperation as _, tool::Tool},
     tools::{
-        caller::{CallerContext, ProgressSink},
+        caller::{CallerContext, ProgressSink, Stopping},
         catalog::ToolEntry,
         composite::WaitForCompletion,
         dispatcher::Dispatcher,
+        report::{PictureAlbum, pictures_for_host},
         waiting::WaitReply,
     },
 };
@@ -27,13 +28,16 @@ use crate::{
 pub(super) struct ToolCaller {
     dispatcher: Dispatcher,
     wait_limit: Duration,
-    /// Cancelled when the process shuts down or the host has disconnected.
-    shutdown: CancellationToken,
+    /// Whether callers get links to files.
+    gives_links: bool,
+    /// The end of the process, or of the session of the host.
+    stopping: Stopping,
 }
 
 impl ToolCaller {
-    pub(super) fn new(dispatcher: Dispatcher, wait_limit: Duration) -> Self {
-        Self { dispatcher, wait_limit, shutdown: CancellationToken::new() }
+    pub(super) fn new(dispatcher: Dispatcher, config: &McpConfig, stopping: Stopping) -> Self {
+        let gives_links = config.gives_links();
+        Self { dispatcher, wait_limit: config.wait_limit, gives_links, stopping }
     }
 
     pub(super) fn dispatcher(&self) -> &Dispatcher {
@@ -51,7 +55,7 @@ impl ToolCaller {
 
     /// Returns the token whose cancellation ends every call in progress.
     pub(super) fn shutdown_token(&self) -> &CancellationToken {
-        &self.shutdown
+        &self.stopping.calls
     }
 
     /// Calls a tool and sends its progress to the host meanwhile.
@@ -87,8 +91,27 @@ impl ToolCaller {
         self.run_until_cancelled(WaitForCompletion::tool_entry(), call, context).await
     }
 
+    /// Reads a run with `get_run` and loads its pictures.
+    ///
+    /// # Errors
+    /// As [`Self::call`].
+    pub(super) async fn load_pictures(
+        &self,
+        project: Option<&str>,
+        run_id: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<PictureAlbum, Failure> {
+        let loading = Box::pin(pictures_for_host(self.gateway(), project, run_id));
+        self.run_until_cancelled(ToolEntry::Operation(GetRun::entry()), loading, context).await
+    }
+
     fn caller_context(&self, progress: Arc<dyn ProgressSink>, wait_limit: Duration) -> CallerContext {
-        CallerContext { progress, wait_limit: Some(wait_limit), shutdown: self.shutdown.clone() }
+        CallerContext {
+            progress,
+            wait_limit: Some(wait_limit),
+            gets_links: self.gives_links,
+            stopping: self.stopping.clone(),
+        }
     }
 
     /// Waits for `call`, until the host cancels the request or the server stops, and logs the outcome.
@@ -103,7 +126,7 @@ impl ToolCaller {
         let outcome = tokio::select! {
             outcome = call => outcome,
             () = context.ct.cancelled() => Err(cancelled(tool.tool(), "cancelled by the caller")),
-            () = self.shutdown.cancelled() => Err(cancelled(tool.tool(), "the server is stopping")),
+            () = self.stopping.calls.cancelled() => Err(cancelled(tool.tool(), "the server is stopping")),
         };
 
         log_outcome(tool.tool(), &outcome, started);

@@ -1,4 +1,4 @@
-//! The list of operations. The tools, their snapshots, the routes of the sandbox and the table of the README are
+//! The list of operations. The tools, their snapshots, the routes of the sandbox and the table of the documentation are
 //! derived from it.
 
 mod entry;

@@ -46,12 +46,12 @@ impl Rule {
             }
             Self::Needs(name, needed) => {
                 if is_given(name) && !is_given(needed) {
-                    add(name, format!("`{name}` requires `{needed}`"));
+                    add(name, format!("requires `{needed}`"));
                 }
             }
             Self::Excludes(one, other) => {
                 if is_given(one) && is_given(other) {
-                    add(one, format!("`{one}` and `{other}` cannot be combined"));
+                    add(one, format!("cannot be combined with `{other}`"));
                 }
             }
             Self::WhenTrue(name, rules) => {
@@ -63,7 +63,7 @@ impl Rule {
             }
             Self::NeedsTrue(name, needed) => {
                 if is_given(name) && arguments.get(needed) != Some(&Value::Bool(true)) {
-                    add(name, format!("`{name}` has an effect only with `{needed}: true`"));
+                    add(name, format!("has an effect only with `{needed}: true`"));
                 }
             }
             Self::Custom(check) => check(arguments, violations),

@@ -4,6 +4,7 @@
 //! properties in a [`ToolInfo`].
 
 mod access;
+mod column;
 mod definition;
 mod effect;
 mod info;
@@ -11,6 +12,7 @@ mod shared_arguments;
 mod toolset;
 
 pub use access::Access;
+pub use column::{Column, ColumnFormat};
 pub use definition::Tool;
 pub use effect::Effect;
 pub use info::{ConfirmationQuestion, FailureHints, ToolInfo};

@@ -7,9 +7,10 @@ use std::{
 
 use super::{
     definitions::{
-        API_KEY_FILE, BASE_URL, CA_FILE, CONFIRM, FILES_ROOT, KNOWLEDGE_URL, LOG, MAX_REPLY_CHARS,
-        PROJECT_ID, PROJECTS, READ_ONLY, STATE_DIR, TIMEOUT_S, TMSYS_NAME, TOOLSETS,
+        API_KEY_FILE, BASE_URL, CA_FILE, CONFIRM, FILES_ROOT, KNOWLEDGE_URL, LOG, LOG_FORMAT,
+        MAX_REPLY_CHARS, PROJECT_ID, PROJECTS, READ_ONLY, STATE_DIR, TIMEOUT_S, TMSYS_NAME, TOOLSETS,
     },
+    http::{HttpSettings, http_settings},
     parse,
     parser::SettingParser,
     problem::SettingProblem,
@@ -35,10 +36,21 @@ pub(super) const DEFAULT_MAX_REPLY_CHARS: usize = 20_000;
 /// Default word for the test-management system.
 pub(super) const DEFAULT_TMSYS_NAME: &str = "tmsys";
 
+/// What the settings are parsed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Calls of one caller, with the key of the settings.
+    OneCaller,
+    /// The HTTP server, to which each client sends its own key.
+    Http,
+}
+
 /// What the values of the settings result in.
 pub(super) struct ParsedSettings {
     /// The configuration; `None` if a problem disables all tools.
     pub(super) config: Option<ToolsConfig>,
+    /// The configuration of the HTTP server, if it is wanted and usable.
+    pub(super) http: Option<HttpSettings>,
     /// Problems that disable all tools.
     pub(super) problems: Vec<SettingProblem>,
     /// Problems that disable only the tools that need the setting.
@@ -50,15 +62,17 @@ pub(super) fn parse_settings(
     values: &Values,
     ci_job: Option<&CiJob>,
     upload_timing: &UploadTiming,
+    purpose: Purpose,
 ) -> ParsedSettings {
     let mut parser = SettingParser::new(values);
-    let key = parser.key_source();
+    let key = parser.key_source(purpose == Purpose::Http);
     let ca_file = parser.optional(&CA_FILE, parse::certificate_file);
 
     let client = client_config(&mut parser, key, ca_file.clone());
     let call = call_config(&mut parser, client);
-    let files = files_config(&mut parser, ca_file, ci_job, upload_timing);
+    let files = files_config(&mut parser, ca_file.clone(), ci_job, upload_timing);
     check_other_settings(&mut parser);
+    let http = if purpose == Purpose::Http { http_settings(&mut parser, ca_file) } else { None };
 
     let config = call.filter(|_| parser.is_ok()).map(|call| {
         let address_policy = AddressPolicy::for_service(&call.client.base_url);
@@ -66,7 +80,7 @@ pub(super) fn parse_settings(
     });
     let (problems, limited_problems) = parser.into_problems();
 
-    ParsedSettings { config, problems, limited_problems }
+    ParsedSettings { config, http, problems, limited_problems }
 }
 
 fn client_config(
@@ -120,6 +134,7 @@ fn files_config(
 /// Parses the values that no configuration contains, so that their problems are reported too.
 fn check_other_settings(parser: &mut SettingParser<'_>) {
     parser.optional(&LOG, |text| parse::log_filter(text).map(drop));
+    parser.optional(&LOG_FORMAT, parse::is_json);
     parser.optional(&TOOLSETS, |words| Selection::parse(words, false).map_err(|error| error.to_string()));
 }
 

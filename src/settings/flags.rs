@@ -1,20 +1,74 @@
 //! The settings as flags of the command line.
 
-use clap::{Arg, ArgAction};
+use std::ffi::OsStr;
 
-use super::{definitions::SETTINGS, setting::Setting};
+use clap::{Arg, ArgAction, ValueHint};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
-/// Returns the flags of all settings that have one. Every subcommand accepts them.
+use super::{
+    definitions::{CONFIRM, LOG, LOG_FORMAT, SETTINGS, TOOLSETS},
+    http_definitions::HTTP_SETTINGS,
+    parse::{CONFIRM_WORDS, LOG_FORMATS},
+    setting::Setting,
+};
+use crate::tools::selection;
+
+/// Returns the flags of all settings that have one. Every subcommand accepts them. The help of a subcommand does not list
+/// them, because `tas-mcp help settings` does.
 pub fn flags() -> impl Iterator<Item = Arg> {
-    SETTINGS.iter().filter(|setting| !setting.flag.is_empty()).map(|setting| flag(setting))
+    SETTINGS
+        .iter()
+        .filter(|setting| !setting.flag.is_empty())
+        .map(|setting| flag(setting).global(true).hide(true))
 }
 
-fn flag(setting: &Setting) -> Arg {
-    let help = match setting.variable {
-        "" => setting.meaning.to_owned(),
-        variable => format!("{} [{variable}]", setting.meaning),
-    };
-    let flag = Arg::new(setting.flag).long(setting.flag).global(true).help(help).help_heading("Settings");
+/// Returns the flags of the settings of `tas-mcp http`.
+pub fn http_flags() -> impl Iterator<Item = Arg> {
+    HTTP_SETTINGS.iter().filter(|setting| !setting.flag.is_empty()).map(|setting| {
+        let default = format!(" [default: {}]", setting.default);
+        let default = if setting.default.is_empty() { String::new() } else { default };
+        flag(setting).help(format!("{}{default}", setting.meaning)).help_heading(None)
+    })
+}
 
-    if setting.is_switch() { flag.action(ArgAction::SetTrue) } else { flag.value_name(setting.value) }
+fn flag(setting: &'static Setting) -> Arg {
+    let flag = Arg::new(setting.flag).long(setting.flag).help(setting.meaning).help_heading("Settings");
+
+    if setting.is_switch() {
+        return flag.action(ArgAction::SetTrue);
+    }
+    let flag = flag.value_name(setting.value).value_hint(value_hint(setting));
+    // A completer would replace the completion of files.
+    if words(setting).is_empty() {
+        return flag;
+    }
+    flag.add(ArgValueCompleter::new(|typed: &OsStr| complete_last_word(setting, typed)))
+}
+
+fn value_hint(setting: &Setting) -> ValueHint {
+    match setting.value {
+        "FILE" => ValueHint::FilePath,
+        "DIR" => ValueHint::DirPath,
+        _ => ValueHint::Other,
+    }
+}
+
+/// Returns the words that are values of `setting`, or parts of a list of values.
+fn words(setting: &Setting) -> Vec<&'static str> {
+    match setting.flag {
+        flag if flag == CONFIRM.flag => CONFIRM_WORDS.map(|(word, _)| word).to_vec(),
+        flag if flag == LOG_FORMAT.flag => LOG_FORMATS.map(|(word, _)| word).to_vec(),
+        flag if flag == TOOLSETS.flag => selection::words().collect(),
+        flag if flag == LOG.flag => vec!["error", "warn", "info", "debug", "trace"],
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the completions of the last word of a list that is separated by commas.
+fn complete_last_word(setting: &Setting, typed: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = typed.to_string_lossy();
+    let (earlier, last) = typed.split_at(typed.rfind(',').map_or(0, |comma| comma + 1));
+
+    let words = words(setting).into_iter().filter(|word| word.starts_with(last));
+    words.map(|word| CompletionCandidate::new(format!("{earlier}{word}"))).collect()
 }

@@ -6,17 +6,19 @@ use clap::ArgMatches;
 use serde::Serialize;
 
 use super::{
-    configs::{self, DEFAULT_MAX_REPLY_CHARS, DEFAULT_TMSYS_NAME},
+    configs::{self, DEFAULT_MAX_REPLY_CHARS, DEFAULT_TMSYS_NAME, ParsedSettings, Purpose},
     definitions::{
-        API_KEY, API_KEY_FILE, BASE_URL, CA_FILE, KNOWLEDGE_URL, LOG, MAX_REPLY_CHARS, PROJECT_ID, PROJECTS,
-        READ_ONLY, SANDBOX, TMSYS_NAME, TOOLSETS,
+        API_KEY, API_KEY_FILE, BASE_URL, CA_FILE, KNOWLEDGE_URL, LOG, LOG_FORMAT, MAX_REPLY_CHARS,
+        PROJECT_ID, PROJECTS, READ_ONLY, SANDBOX, SETTINGS, TMSYS_NAME, TOOLSETS,
     },
+    http::{HttpSettings, exposes_key},
+    http_definitions::HTTP_SETTINGS,
     parse,
-    problem::not_configured,
+    problem::{cannot_start, not_configured},
     values::{Origin, Values},
 };
 use crate::{
-    failure::Failure,
+    failure::{Code, Failure},
     tools::{
         config::ToolsConfig,
         selection::Selection,
@@ -40,7 +42,7 @@ pub struct Settings {
 pub struct SettingValue {
     /// Name of the setting.
     pub setting: &'static str,
-    /// The value; `[set]` for the API key, `[unusable]` for a value that cannot be parsed.
+    /// The value; `[set]` for a secret, `[unusable]` for a value that cannot be parsed.
     pub value: String,
     /// Origin of the value.
     pub origin: String,
@@ -87,18 +89,24 @@ impl Settings {
         self.values.remove(&CA_FILE);
     }
 
-    /// Returns the settings that are set, with their origins. The API key is not shown. A value that cannot be parsed
+    /// Returns the settings that are set, with their origins. Secrets are not shown. A value that cannot be parsed
     /// is not shown either, because it may be a key that was given as the value of another setting.
     pub fn shown_values(&self) -> Vec<SettingValue> {
-        let parsed = configs::parse_settings(&self.values, None, &self.upload_timing);
+        let purpose = if self.has_http_values() { Purpose::Http } else { Purpose::OneCaller };
+        let parsed = configs::parse_settings(&self.values, None, &self.upload_timing, purpose);
         let is_unusable = |name: &str| {
             let mut problems = parsed.problems.iter().chain(&parsed.limited_problems);
             problems.any(|problem| problem.setting == name)
         };
 
+        let is_secret = |name: &str| {
+            let mut secrets = SETTINGS.iter().chain(&HTTP_SETTINGS).filter(|setting| setting.is_secret());
+            secrets.any(|setting| setting.name() == name)
+        };
+
         let values = self.values.iter().map(|(setting, text, origin)| {
             let value = match setting {
-                _ if setting == API_KEY.name() => "[set]",
+                _ if is_secret(setting) => "[set]",
                 _ if is_unusable(setting) => "[unusable]",
                 _ => text,
             };
@@ -106,6 +114,27 @@ impl Settings {
         });
 
         values.collect()
+    }
+
+    /// Returns where the API key comes from.
+    pub fn key_origin(&self) -> Option<String> {
+        let origin = self.values.origin(self.values.key_setting()?)?;
+        Some(origin.to_string())
+    }
+
+    /// Returns the flags of the command line, each followed by its value. A value that is the API key is left out.
+    pub fn given_flags(&self) -> Vec<String> {
+        let key = self.values.text(&API_KEY);
+        let given = SETTINGS.iter().filter(|setting| {
+            let is_flag = matches!(self.values.origin(setting), Some(Origin::Flag(_)));
+            is_flag && self.values.text(setting) != key
+        });
+
+        let words = given.flat_map(|setting| {
+            let value = self.values.text(setting).filter(|_| !setting.is_switch());
+            std::iter::once(format!("--{}", setting.flag)).chain(value.map(str::to_owned))
+        });
+        words.collect()
     }
 
     /// Returns the projects in which ids are looked up with an organization key.
@@ -120,7 +149,12 @@ impl Settings {
 
     /// Returns the log filter.
     pub fn log(&self) -> &str {
-        self.values.text(&LOG).unwrap_or("warn")
+        self.values.text(&LOG).unwrap_or(LOG.default)
+    }
+
+    /// Returns whether the lines of the log are JSON.
+    pub fn logs_json(&self) -> bool {
+        self.values.text(&LOG_FORMAT).is_some_and(|text| parse::is_json(text).unwrap_or_default())
     }
 
     /// Returns the word of the deployment for the test-management system.
@@ -154,7 +188,39 @@ impl Settings {
     /// # Errors
     /// One `not_configured` failure that lists every problem.
     pub fn tools_config(&self) -> Result<ToolsConfig, Failure> {
-        let parsed = configs::parse_settings(&self.values, self.ci_job.as_ref(), &self.upload_timing);
+        let parsed = self.parse(Purpose::OneCaller);
         parsed.config.ok_or_else(|| not_configured(&parsed.problems))
+    }
+
+    /// Returns the configuration of the HTTP server and of the tools that it offers.
+    ///
+    /// # Errors
+    /// One `not_configured` failure that lists every problem.
+    pub fn http_config(&self) -> Result<(HttpSettings, ToolsConfig), Failure> {
+        let parsed = self.parse(Purpose::Http);
+        let (Some(http), Some(config)) = (parsed.http, parsed.config) else {
+            return Err(cannot_start(&parsed.problems));
+        };
+
+        if exposes_key(&self.values, &http) {
+            let message = "the API key of the settings would serve everybody who reaches the server: remove the key, so that each client sends its own, or listen on a loopback address without a public URL";
+            return Err(Failure::new(Code::NotConfigured, message));
+        }
+
+        Ok((http, config))
+    }
+
+    /// Returns whether a setting of the HTTP server is set.
+    pub fn has_http_values(&self) -> bool {
+        HTTP_SETTINGS.iter().any(|setting| self.values.contains(setting))
+    }
+
+    /// Returns whether the settings contain an API key.
+    pub fn has_key(&self) -> bool {
+        self.values.key_setting().is_some()
+    }
+
+    fn parse(&self, purpose: Purpose) -> ParsedSettings {
+        configs::parse_settings(&self.values, self.ci_job.as_ref(), &self.upload_timing, purpose)
     }
 }

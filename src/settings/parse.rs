@@ -9,6 +9,12 @@ use crate::service::request::encoded;
 /// Maximum of the time limit of one request, in seconds. Hosts give up a call after 60 seconds.
 const MAX_TIMEOUT_S: u64 = 45;
 
+/// The values of the setting `TAS_CONFIRM`, and whether a person must confirm calls with each of them.
+pub(super) const CONFIRM_WORDS: [(&str, bool); 2] = [("ask", true), ("never", false)];
+
+/// The values of the setting `TAS_LOG_FORMAT`, and whether the lines are JSON.
+pub(super) const LOG_FORMATS: [(&str, bool); 2] = [("text", false), ("json", true)];
+
 /// Maximum length of a project id in a path, in bytes.
 const MAX_PROJECT_ID_BYTES: usize = 300;
 
@@ -57,11 +63,8 @@ pub(super) fn timeout(text: &str) -> Result<Duration, String> {
 
 /// Parses `ask` or `never`. Returns whether a person must confirm costly or irreversible calls.
 pub(super) fn asks_first(text: &str) -> Result<bool, String> {
-    match text {
-        "ask" => Ok(true),
-        "never" => Ok(false),
-        _ => Err("must be `ask` or `never`".to_owned()),
-    }
+    let word = CONFIRM_WORDS.iter().find(|(word, _)| *word == text);
+    word.map(|(_, asks)| *asks).ok_or_else(|| "must be `ask` or `never`".to_owned())
 }
 
 /// Parses the maximum length of a reply.
@@ -77,6 +80,12 @@ pub(super) fn boolean(text: &str) -> Result<bool, String> {
         "false" | "0" | "no" | "off" => Ok(false),
         _ => Err("must be true or false".to_owned()),
     }
+}
+
+/// Parses the form of the log. Returns whether the lines are JSON.
+pub(super) fn is_json(text: &str) -> Result<bool, String> {
+    let word = LOG_FORMATS.iter().find(|(word, _)| *word == text);
+    word.map(|(_, is_json)| *is_json).ok_or_else(|| "must be `text` or `json`".to_owned())
 }
 
 /// Parses a log filter.

@@ -2,8 +2,9 @@
 
 use super::{
     definitions::{API_KEY, API_KEY_FILE, SETTINGS},
+    http_definitions::HTTP_SETTINGS,
     parse::placeholder,
-    problem::{SettingProblem, not_configured},
+    problem::{NOT_SET, SettingProblem, not_configured},
     setting::Setting,
     values::Values,
 };
@@ -97,8 +98,12 @@ impl<'a> SettingParser<'a> {
         }
     }
 
-    /// Returns the source of the API key. The key itself has precedence over a file with a key.
-    pub(super) fn key_source(&mut self) -> Option<KeySource> {
+    /// Returns the source of the API key, or [`KeySource::EachCall`] if there is none and `is_optional`.
+    pub(super) fn key_source(&mut self, is_optional: bool) -> Option<KeySource> {
+        if is_optional && self.values.key_setting().is_none() {
+            return Some(KeySource::EachCall);
+        }
+
         let source = self.parse_key_source();
         // A key file that cannot be read is no reason to hide the other problems.
         self.key = source.as_ref().and_then(|source| source.key().ok());
@@ -106,11 +111,12 @@ impl<'a> SettingParser<'a> {
     }
 
     fn parse_key_source(&mut self) -> Option<KeySource> {
-        if self.values.contains(&API_KEY) {
-            return self.optional(&API_KEY, KeySource::fixed);
-        }
-        if self.values.contains(&API_KEY_FILE) {
-            return self.optional(&API_KEY_FILE, |path| KeySource::file(path.into()));
+        match self.values.key_setting() {
+            Some(setting) if setting.name() == API_KEY_FILE.name() => {
+                return self.optional(setting, |path| KeySource::file(path.into()));
+            }
+            Some(setting) => return self.optional(setting, KeySource::fixed),
+            None => {}
         }
 
         self.add_problem(&API_KEY, "is not set, and `TAS_API_KEY_FILE` is not set either");
@@ -120,14 +126,16 @@ impl<'a> SettingParser<'a> {
 
     /// Returns the problems that disable all tools in the order of the documentation, and those that disable some.
     pub(super) fn into_problems(mut self) -> (Vec<SettingProblem>, Vec<SettingProblem>) {
-        let position = |name: &str| SETTINGS.iter().position(|setting| setting.name() == name);
+        let position =
+            |name: &str| SETTINGS.iter().chain(&HTTP_SETTINGS).position(|setting| setting.name() == name);
         self.problems.sort_by_key(|problem| position(problem.setting));
 
         (self.problems, self.limited_problems)
     }
 
-    fn add_problem(&mut self, setting: &Setting, reason: impl Into<String>) {
-        let origin = self.values.origin(setting).map_or("not set".to_owned(), |origin| origin.to_string());
+    /// Records a problem with the value of `setting`.
+    pub(super) fn add_problem(&mut self, setting: &Setting, reason: impl Into<String>) {
+        let origin = self.values.origin(setting).map_or(NOT_SET.to_owned(), |origin| origin.to_string());
         let reason = self.key.iter().fold(reason.into(), |reason, key| key.mask_text(reason));
         self.problems.push(SettingProblem { setting: setting.name(), origin, reason });
     }
@@ -137,7 +145,7 @@ impl<'a> SettingParser<'a> {
 /// be secret.
 fn quoting(setting: &Setting, value: &str, reason: String) -> String {
     // A user name in an address may be a key, and the file of the key may be the key itself.
-    let is_secret = setting.flag.is_empty()
+    let is_secret = setting.is_secret()
         || setting.name() == API_KEY_FILE.name()
         || value.contains('@')
         || may_be_key(value);

@@ -5,12 +5,15 @@ use serde_json::json;
 
 use crate::failure::{Code, Failure};
 
+/// Origin of a setting without a value.
+pub(super) const NOT_SET: &str = "not set";
+
 /// A setting that is missing or unusable.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct SettingProblem {
     /// Name of the setting.
     pub(super) setting: &'static str,
-    /// Origin of the value, or `not set`.
+    /// Origin of the value, or [`NOT_SET`].
     pub(super) origin: String,
     /// The reason, as the end of a sentence that begins with the name of the setting.
     #[serde(rename = "problem")]
@@ -19,12 +22,21 @@ pub(super) struct SettingProblem {
 
 /// Returns the failure of every call while these problems exist.
 pub(super) fn not_configured(problems: &[SettingProblem]) -> Failure {
-    let listed = problems
-        .iter()
-        .map(|SettingProblem { setting, origin, reason }| format!("`{setting}` ({origin}) {reason}"));
-    let listed = listed.collect::<Vec<_>>().join("; ");
-
-    Failure::new(Code::NotConfigured, format!("tas-mcp cannot call the service: {listed}"))
-        .hint("ask the user to correct these settings in the configuration of the host and to restart the server; `--sandbox` works without settings")
+    Failure::new(Code::NotConfigured, format!("tas-mcp cannot call the service: {}", list(problems)))
+        .hint("correct these settings in the configuration of the host, and restart the server; `--sandbox` works without settings")
         .detail("problems", json!(problems))
+}
+
+/// Returns the failure of a server that does not start because of these problems.
+pub(super) fn cannot_start(problems: &[SettingProblem]) -> Failure {
+    Failure::new(Code::NotConfigured, format!("the server cannot start: {}", list(problems)))
+        .detail("problems", json!(problems))
+}
+
+fn list(problems: &[SettingProblem]) -> String {
+    let listed = problems.iter().map(|SettingProblem { setting, origin, reason }| match origin.as_str() {
+        NOT_SET => format!("`{setting}` {reason}"),
+        origin => format!("`{setting}` ({origin}) {reason}"),
+    });
+    listed.collect::<Vec<_>>().join("; ")
 }

@@ -1,6 +1,6 @@
 //! The definition of one setting.
 
-/// Definition of a setting: its names, and the texts of the help and the README.
+/// Definition of a setting: its names, and the texts of the help and of the documentation.
 #[derive(Debug)]
 pub struct Setting {
     /// Environment variable; empty if the setting is only a flag.
@@ -11,6 +11,8 @@ pub struct Setting {
     pub value: &'static str,
     /// Description of the setting.
     pub meaning: &'static str,
+    /// What applies without a value; empty if that is nothing.
+    pub default: &'static str,
 }
 
 impl Setting {
@@ -18,6 +20,11 @@ impl Setting {
     /// variable.
     pub(super) const fn name(&self) -> &'static str {
         if self.variable.is_empty() { self.flag } else { self.variable }
+    }
+
+    /// Returns whether the value must not be shown.
+    pub(super) const fn is_secret(&self) -> bool {
+        self.flag.is_empty()
     }
 
     /// Returns whether the setting takes no value on the command line.

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, ffi::OsString, fmt};
 use clap::ArgMatches;
 
 use super::{
-    definitions::{FILES_ROOT, READ_ONLY, SETTINGS},
+    definitions::{API_KEY, API_KEY_FILE, FILES_ROOT, READ_ONLY, SETTINGS},
+    http_definitions::HTTP_SETTINGS,
     setting::Setting,
 };
 
@@ -42,18 +43,35 @@ impl Values {
     pub(super) fn from_sources(matches: &ArgMatches, variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let mut values = Self::default();
         for setting in SETTINGS {
-            let from_flag = || {
-                let value = SourcedText::new(flag_text(setting, matches)?, Origin::Flag(setting.flag));
-                value.counts_for(setting).then_some(value)
-            };
-            let from_variable = || SourcedText::from_variable(setting, variable(setting.variable)?);
+            values.read(setting, Some(matches), &variable);
+        }
 
-            if let Some(value) = from_flag().or_else(from_variable) {
-                values.0.insert(setting.name(), value);
-            }
+        // Only the command `http` has flags for these settings.
+        let http = matches.subcommand().filter(|(name, _)| *name == "http");
+        let matches = http.map(|(_, matches)| matches);
+        for setting in HTTP_SETTINGS {
+            values.read(setting, matches, &variable);
         }
 
         values
+    }
+
+    /// Reads the value of `setting` from its flag, or else from its variable.
+    fn read(
+        &mut self,
+        setting: &'static Setting,
+        matches: Option<&ArgMatches>,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) {
+        let from_flag = || {
+            let value = SourcedText::new(flag_text(setting, matches?)?, Origin::Flag(setting.flag));
+            value.counts_for(setting).then_some(value)
+        };
+        let from_variable = || SourcedText::from_variable(setting, variable(setting.variable)?);
+
+        if let Some(value) = from_flag().or_else(from_variable) {
+            self.0.insert(setting.name(), value);
+        }
     }
 
     /// Sets the value of `setting`, in place of an earlier one.
@@ -79,6 +97,14 @@ impl Values {
     /// Returns the value of `setting` without surrounding spaces.
     pub(super) fn text(&self, setting: &Setting) -> Option<&str> {
         self.0.get(setting.name()).map(SourcedText::text)
+    }
+
+    /// Returns the setting that the API key is taken from: the key itself, or the file with the key if there is no key or a
+    /// flag names the file.
+    pub(super) fn key_setting(&self) -> Option<&'static Setting> {
+        let is_file_chosen = matches!(self.origin(&API_KEY_FILE), Some(Origin::Flag(_)));
+        let order = if is_file_chosen { [&API_KEY_FILE, &API_KEY] } else { [&API_KEY, &API_KEY_FILE] };
+        order.into_iter().find(|setting| self.contains(setting))
     }
 
     /// Returns the origin of the value of `setting`.

@@ -13,6 +13,10 @@ pub const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 
 /// Returns `text` without hidden characters.
 pub fn visible(text: &str) -> Cow<'_, str> {
+    // Most texts are ASCII, which is checked much faster than other characters.
+    if text.bytes().all(is_plain_ascii) {
+        return Cow::Borrowed(text);
+    }
     // Nearly every text is plain, and needs no copy then.
     if !text.chars().any(is_suspect) {
         return Cow::Borrowed(text);
@@ -30,6 +34,11 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
+/// Returns whether a byte is an ASCII character that is not hidden.
+fn is_plain_ascii(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')
+}
+
 /// Returns whether `text` contains hidden characters.
 pub fn has_hidden(text: &str) -> bool {
     visible(text).len() != text.len()
@@ -43,18 +52,21 @@ pub fn remove_hidden(value: &mut Value) {
     match value {
         Value::String(text) => make_visible(text),
         Value::Array(items) => items.iter_mut().for_each(remove_hidden),
-        Value::Object(fields) => {
-            if fields.keys().any(|name| has_hidden(name)) {
-                *fields = with_visible_names(std::mem::take(fields));
-            }
-            for (name, value) in fields {
-                match value {
-                    Value::String(text) if is_identifier(name) => replace_hidden(text),
-                    value => remove_hidden(value),
-                }
-            }
-        }
+        Value::Object(fields) => remove_hidden_from_fields(fields),
         _ => {}
+    }
+}
+
+fn remove_hidden_from_fields(fields: &mut Fields) {
+    if fields.keys().any(|name| has_hidden(name)) {
+        *fields = with_visible_names(std::mem::take(fields));
+    }
+
+    for (name, value) in fields {
+        match value {
+            Value::String(text) if is_identifier(name) => replace_hidden(text),
+            value => remove_hidden(value),
+        }
     }
 }
 
@@ -140,8 +152,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_check_of_ascii_agrees_with_the_check_of_all_characters() {
+        for byte in 0..=u8::MAX {
+            let character = char::from(byte);
+            assert_eq!(is_plain_ascii(byte), character.is_ascii() && !is_suspect(character), "{character:?}");
+        }
+    }
+
+    #[test]
     fn hidden_characters_are_removed_and_the_needed_ones_stay() {
-        for (text, expected) in [
+        let cases = [
             ("a\u{200B}b\u{202E}c\u{E0041}d\u{7}\u{1b}[31me", "abcd[31me"),
             ("a\u{34F}b\u{115F}c\u{3164}d\u{2800}e\u{FE0F}f\u{E0100}g\u{2028}h", "abcdefgh"),
             ("two\nlines\tand a \u{200D} joiner", "two\nlines\tand a  joiner"),
@@ -157,7 +177,9 @@ mod tests {
             ),
             ("\u{915}\u{94D}\u{200D}\u{937}", "\u{915}\u{94D}\u{200D}\u{937}"),
             ("svc\u{200D}_abc", "svc_abc"),
-        ] {
+        ];
+
+        for (text, expected) in cases {
             assert_eq!(visible(text), expected, "{text:?}");
         }
     }

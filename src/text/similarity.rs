@@ -12,6 +12,20 @@ pub fn most_similar<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -
         .map(|(_, candidate)| candidate)
 }
 
+/// Returns the candidate of which `name` is a misspelling: one letter is missing, added, wrong or exchanged, or two in a
+/// long name, or only letter case and separators differ.
+pub fn misspelled<'a>(name: &str, mut candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let letters = |name: &str| name.replace(['_', '-'], "").to_lowercase();
+    let name = letters(name);
+    let most_errors = match name.chars().count() {
+        0..=2 => 0,
+        3..=7 => 1,
+        _ => 2,
+    };
+
+    candidates.find(|candidate| strsim::osa_distance(&name, &letters(candidate)) <= most_errors)
+}
+
 /// Returns the similarity of two names, from 0 to 1.
 fn similarity(one: &str, other: &str) -> f64 {
     // `run_id` stands for `multiplayer_run_id` more likely than for any other name.
@@ -30,6 +44,26 @@ fn ends_in_word(long: &str, short: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_misspelled_name_differs_in_few_letters() {
+        let known = ["name", "test_items", "id"];
+
+        for (name, expected) in [
+            ("nam", Some("name")),
+            ("Name", Some("name")),
+            ("nmae", Some("name")),
+            ("testItems", Some("test_items")),
+            ("test_itms", Some("test_items")),
+            ("ids", Some("id")),
+            ("notes", None),
+            ("test_version", None),
+            ("ix", None),
+            ("", None),
+        ] {
+            assert_eq!(misspelled(name, known.into_iter()), expected, "{name}");
+        }
+    }
 
     #[test]
     fn the_most_similar_name_is_found() {

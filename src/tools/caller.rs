@@ -11,14 +11,30 @@ pub struct CallerContext {
     pub progress: Arc<dyn ProgressSink>,
     /// Maximum duration of a call before it returns an intermediate answer. `None`: no limit. Zero: one poll.
     pub wait_limit: Option<Duration>,
-    /// Cancelled when the process shuts down, not when the client disconnects.
-    pub shutdown: CancellationToken,
+    /// Whether the caller gets links to files, because it shares no files with this process.
+    pub gets_links: bool,
+    /// The end of the process.
+    pub stopping: Stopping,
+}
+
+/// The end of a process, in two stages. Neither happens when only the client disconnects.
+#[derive(Clone, Debug, Default)]
+pub struct Stopping {
+    /// Cancelled when waits shall end with an intermediate answer.
+    pub waits: CancellationToken,
+    /// Cancelled when every call ends.
+    pub calls: CancellationToken,
 }
 
 impl CallerContext {
     /// Creates a caller that receives no progress and waits without limit.
     pub fn silent() -> Self {
-        Self { progress: Arc::new(NoProgress), wait_limit: None, shutdown: CancellationToken::new() }
+        Self {
+            progress: Arc::new(NoProgress),
+            wait_limit: None,
+            gets_links: false,
+            stopping: Stopping::default(),
+        }
     }
 
     /// Returns the wait limit of a call. A caller that receives progress has no limit, because it sees that the call is
@@ -36,6 +52,11 @@ pub trait ProgressSink: std::fmt::Debug + Send + Sync {
 
     /// Reports that the service asked for a pause of this duration.
     fn report_pause(&self, _: Duration) {}
+
+    /// Returns whether the messages of a wait shall contain the steps of the players, which takes further requests.
+    fn shows_steps(&self) -> bool {
+        false
+    }
 
     /// Returns whether anybody receives the progress.
     fn is_observed(&self) -> bool {

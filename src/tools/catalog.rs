@@ -10,12 +10,15 @@ use crate::{
     text::most_similar,
     tools::composite::{
         CompositeEntry, DownloadMinion, DownloadRunFiles, FindByName, SummarizeResults, UploadBuild,
-        WaitForCompletion,
+        UploadRemoteBuild, WaitForCompletion,
     },
 };
 
 /// `upload_build`
 pub static UPLOAD_BUILD: CompositeEntry = CompositeEntry::new::<UploadBuild>();
+
+/// `upload_build` of servers without local files
+static UPLOAD_REMOTE_BUILD: CompositeEntry = CompositeEntry::new::<UploadRemoteBuild>();
 
 /// `wait_for_completion`
 pub static WAIT_FOR_COMPLETION: CompositeEntry = CompositeEntry::new::<WaitForCompletion>();
@@ -42,6 +45,9 @@ static COMPOSITE_TOOLS: [&CompositeEntry; 6] = [
     &DOWNLOAD_MINION,
 ];
 
+/// The tools that servers without local files offer in place of tools of the same name.
+static REMOTE_TOOLS: [&CompositeEntry; 1] = [&UPLOAD_REMOTE_BUILD];
+
 /// A tool of the list, with its implementation. Dereferences to the tool.
 #[derive(Clone, Copy, Debug)]
 pub enum ToolEntry {
@@ -52,6 +58,11 @@ pub enum ToolEntry {
 }
 
 impl ToolEntry {
+    /// Returns the tool that a server without local files offers under the same name; `None` if it offers none.
+    pub fn without_local_files(self) -> Option<Self> {
+        if self.tool().uses_local_files { remote_tool(self.tool().name) } else { Some(self) }
+    }
+
     /// Returns the tool as hosts see it.
     pub fn tool(self) -> &'static Tool {
         match self {
@@ -67,6 +78,11 @@ impl Deref for ToolEntry {
     fn deref(&self) -> &Tool {
         self.tool()
     }
+}
+
+/// Returns the tool that takes the place of the tool `name` on servers without local files.
+pub(super) fn remote_tool(name: &str) -> Option<ToolEntry> {
+    REMOTE_TOOLS.into_iter().find(|entry| entry.tool.name == name).map(ToolEntry::Composite)
 }
 
 /// Returns all tools, in the order in which hosts list them.

@@ -2,23 +2,33 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+
 use crate::{
     call::{
         common_arguments::ToolArguments,
         gateway::{CheckedArguments, Gateway},
+        grant::Grant,
         reply::{FieldSelection, Reply},
+        shared_store::SharedStore,
     },
+    client::ApiKey,
     clock::Clock,
     failure::Failure,
     fields::Fields,
+    service::{catalog::OperationEntry, result_kind::ResultId},
     tools::{
+        artifact_links,
         caller::CallerContext,
         catalog::{SUMMARIZE_RESULTS, ToolEntry, WAIT_FOR_COMPLETION},
         composite::{CompositeEntry, CompositeTool, SummarizeResults, WaitForCompletion, run_typed},
         config::ToolsConfig,
         context::ToolContext,
+        name_search::{NameSearch, NameSearchAnswer},
+        newest_records::{NewestRecords, WantedRecords},
         newest_runs,
-        summary::Summary,
+        project_client::ProjectClient,
+        summary::{Summary, SummaryTarget},
         upload::{FileServices, FilesConfig},
         waiting::WaitReply,
     },
@@ -46,6 +56,32 @@ impl Dispatcher {
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { gateway: self.gateway.with_clock(clock), ..self }
+    }
+
+    /// Returns the same dispatcher with a store that it shares with other processes.
+    #[must_use]
+    pub fn with_shared_store(self, store: Arc<dyn SharedStore>) -> Self {
+        Self { gateway: self.gateway.with_shared_store(store), ..self }
+    }
+
+    /// Returns a dispatcher for calls with another key. The dispatchers share connections, but nothing that they remember
+    /// about calls.
+    #[must_use]
+    pub fn with_key(&self, key: ApiKey) -> Self {
+        Self { gateway: self.gateway.with_key(key), files: Arc::clone(&self.files) }
+    }
+
+    /// Returns a dispatcher for the calls of a signed-in person, which the keys of `grants` serve. The dispatchers share
+    /// connections, but nothing that they remember about calls.
+    #[must_use]
+    pub fn with_grants(&self, principal: &str, grants: &[Grant]) -> Self {
+        Self { gateway: self.gateway.with_grants(principal, grants), files: Arc::clone(&self.files) }
+    }
+
+    /// Returns a dispatcher for the same key and another project scope; `None` is global scope.
+    #[must_use]
+    pub fn with_scope(&self, project: Option<&str>, is_read_only: bool) -> Self {
+        Self { gateway: self.gateway.with_scope(project, is_read_only), files: Arc::clone(&self.files) }
     }
 
     /// Returns the gateway for calls of operations.
@@ -77,9 +113,73 @@ impl Dispatcher {
                 let checked = self.gateway.check(entry, arguments)?;
                 newest_runs::read(self.gateway.clone(), checked, &caller).await
             }
-            ToolEntry::Operation(entry) => self.gateway.call_guarded(entry, arguments).await,
+            ToolEntry::Operation(entry) => self.call_operation(entry, arguments, &caller).await,
             ToolEntry::Composite(entry) => self.call_composite(entry, arguments, caller).await,
         }
+    }
+
+    async fn call_operation(
+        &self,
+        entry: &'static OperationEntry,
+        arguments: ToolArguments,
+        caller: &CallerContext,
+    ) -> Result<Reply, Failure> {
+        let player = artifact_links::requested_player(entry, &arguments, caller);
+        let mut reply = self.gateway.call_guarded(entry, arguments).await?;
+
+        if let Some(player) = player {
+            Box::pin(artifact_links::add_links(&self.gateway, &player, &mut reply)).await;
+        }
+
+        Ok(reply)
+    }
+
+    /// Reads all pages of a list and returns the newest records, as `{data, total_count, unread}`. `arguments` selects
+    /// records, but no page.
+    ///
+    /// # Errors
+    /// The violations of the arguments, and the failure of the first page.
+    pub async fn list_newest(
+        &self,
+        list: &'static OperationEntry,
+        arguments: ToolArguments,
+        wanted: WantedRecords,
+    ) -> Result<Reply, Failure> {
+        let CheckedArguments { own: filter, project_id, selection } = self.gateway.check(list, arguments)?;
+        let client = ProjectClient { gateway: self.gateway.clone(), project: project_id };
+        let sorted = NewestRecords { client, list, filter }.read(&CallerContext::silent()).await?;
+
+        let mut reply = Reply::from_value(json!(sorted.select(wanted)));
+        if let Some(selection) = selection {
+            reply.select(selection);
+        }
+
+        Ok(reply)
+    }
+
+    /// Returns the id of the latest result of a plan or a test.
+    ///
+    /// # Errors
+    /// `not_found` if there is no result, and the failures of the list.
+    pub async fn latest_result(
+        &self,
+        target: &SummaryTarget,
+        project: Option<&str>,
+    ) -> Result<ResultId, Failure> {
+        target.find(&self.gateway, project).await
+    }
+
+    /// Searches for records by their names. The project is `None` if the settings or the key decide it.
+    ///
+    /// # Errors
+    /// The failure of the first list, if no list could be read.
+    pub async fn find_by_name(
+        &self,
+        search: NameSearch,
+        project: Option<&str>,
+    ) -> Result<NameSearchAnswer, Failure> {
+        let client = ProjectClient { gateway: self.gateway.clone(), project: project.map(str::to_owned) };
+        search.run(client, &CallerContext::silent()).await
     }
 
     /// Calls `wait_for_completion` and returns its typed reply.

@@ -9,5 +9,6 @@ mod record_kind;
 mod search;
 
 pub use answer::{FoundRecord, NameMatch, NameResult, NameSearchAnswer};
-pub use record_kind::RecordKind;
+pub use matches::is_named;
+pub use record_kind::{NamedList, RecordKind};
 pub use search::NameSearch;

@@ -3,7 +3,12 @@
 use serde_json::Value;
 
 use crate::{
-    call::{common_arguments::CommonArguments, gateway::Gateway, paging::page_arguments, reply::Reply},
+    call::{
+        common_arguments::{CommonArguments, ToolArguments},
+        gateway::Gateway,
+        paging::page_arguments,
+        reply::Reply,
+    },
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -26,13 +31,17 @@ impl ProjectClient {
     /// # Errors
     /// Every failure of the operation.
     pub(crate) async fn call<O: ListedOperation>(&self, operation: &O) -> Result<Reply, Failure> {
-        match serde_json::to_value(operation) {
-            Ok(Value::Object(arguments)) => self.send(O::entry(), arguments).await,
-            other => Err(Failure::new(
-                Code::InvalidArguments,
-                format!("{}: the arguments are not an object: {other:?}", O::NAME),
-            )),
-        }
+        self.send(O::entry(), arguments_of(operation)?).await
+    }
+
+    /// Does the same as [`Self::call`], but if the call repeats a call of unknown outcome, the service is first asked whether
+    /// the earlier call happened.
+    ///
+    /// # Errors
+    /// As [`Gateway::call_guarded`].
+    pub(super) async fn call_guarded<O: ListedOperation>(&self, operation: &O) -> Result<Reply, Failure> {
+        let arguments = ToolArguments::new(arguments_of(operation)?, self.common_arguments());
+        self.gateway.call_guarded(O::entry(), arguments).await
     }
 
     /// Reads the record of a run, a job or an execution.
@@ -69,8 +78,21 @@ impl ProjectClient {
     }
 
     async fn send(&self, entry: &'static OperationEntry, arguments: Fields) -> Result<Reply, Failure> {
+        self.gateway.call(entry, arguments, self.common_arguments()).await
+    }
+
+    fn common_arguments(&self) -> CommonArguments {
         // The person has been asked about the composite tool that makes this call.
-        let common = CommonArguments::in_project(self.project.as_deref()).confirmed();
-        self.gateway.call(entry, arguments, common).await
+        CommonArguments::in_project(self.project.as_deref()).confirmed()
+    }
+}
+
+fn arguments_of<O: ListedOperation>(operation: &O) -> Result<Fields, Failure> {
+    match serde_json::to_value(operation) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        other => Err(Failure::new(
+            Code::InvalidArguments,
+            format!("{}: the arguments are not an object: {other:?}", O::NAME),
+        )),
     }
 }

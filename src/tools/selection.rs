@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use crate::{
     service::{
         api::{
-            configs::ListDeploymentConfigs,
             exports::ExportTmsysRun,
             runs::{GetRun, ListRuns, StartRun, StopRuns},
         },
@@ -21,9 +20,8 @@ use crate::{
 
 /// The tools of the word `lean`: the fewest that find records, start tests, wait, explain results, upload, export and stop.
 /// At most 14, for hosts that have many servers.
-pub const LEAN_TOOLS: [&str; 10] = [
+pub const LEAN_TOOLS: [&str; 9] = [
     FindByName::NAME,
-    ListDeploymentConfigs::NAME,
     UploadBuild::NAME,
     StartRun::NAME,
     WaitForCompletion::NAME,
@@ -35,10 +33,13 @@ pub const LEAN_TOOLS: [&str; 10] = [
 ];
 
 /// The tools that are offered. The selection does not change while the server runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Selection {
     names: BTreeSet<&'static str>,
     read_only: bool,
+    has_local_files: bool,
+    /// The tools that the caller is not permitted to use.
+    forbidden: BTreeSet<&'static str>,
 }
 
 /// A word of the setting that is neither a set nor a tool.
@@ -54,12 +55,13 @@ impl Selection {
     pub fn default_tools(read_only: bool) -> Self {
         let names =
             catalog::tools().filter(|tool| tool.tier == Tier::Core).map(|tool| tool.tool().name).collect();
-        Self { names, read_only }
+        Self { names, read_only, has_local_files: true, forbidden: BTreeSet::new() }
     }
 
     /// Selects all tools.
     pub fn all_tools() -> Self {
-        Self { names: catalog::tools().map(|tool| tool.tool().name).collect(), read_only: false }
+        let names = catalog::tools().map(|tool| tool.tool().name).collect();
+        Self { names, read_only: false, has_local_files: true, forbidden: BTreeSet::new() }
     }
 
     /// Parses a list of words, which are applied from left to right. A list that starts with an exclusion starts from the
@@ -82,16 +84,82 @@ impl Selection {
             }
         }
 
-        Ok(Self { names, read_only })
+        Ok(Self { names, read_only, has_local_files: true, forbidden: BTreeSet::new() })
     }
 
-    /// Returns whether the tool is offered.
+    /// Returns whether the tool, or a tool in its place, is offered.
     pub fn offers(&self, tool: &Tool) -> bool {
-        self.names.contains(tool.name) && (!self.read_only || tool.effect.is_read_only())
+        self.names.contains(tool.name)
+            && (!self.read_only || tool.effect.is_read_only())
+            && (self.has_local_files || !tool.uses_local_files || catalog::remote_tool(tool.name).is_some())
+            && !self.is_forbidden(tool)
+    }
+
+    /// Returns the offered tool of this name.
+    pub fn find(&self, name: &str) -> Option<ToolEntry> {
+        catalog::find_tool(name).and_then(|tool| self.variant(tool)).filter(|tool| self.offers(tool))
+    }
+
+    /// Returns the tool of this name, if the caller is not permitted to use it.
+    pub fn find_forbidden(&self, name: &str) -> Option<ToolEntry> {
+        catalog::find_tool(name).and_then(|tool| self.variant(tool)).filter(|tool| self.is_forbidden(tool))
+    }
+
+    /// Returns the tool itself, or the tool that takes its place without local files.
+    fn variant(&self, tool: ToolEntry) -> Option<ToolEntry> {
+        if self.has_local_files { Some(tool) } else { tool.without_local_files() }
+    }
+
+    /// Returns whether tools may read and write local files.
+    pub fn has_local_files(&self) -> bool {
+        self.has_local_files
+    }
+
+    /// Returns whether the caller is not permitted to use the tool.
+    fn is_forbidden(&self, tool: &Tool) -> bool {
+        self.forbidden.contains(tool.name)
+    }
+
+    /// Returns the same selection for a caller who may use the tools with `is_permitted`.
+    #[must_use]
+    pub fn permitted_by(self, is_permitted: impl Fn(&Tool) -> bool) -> Self {
+        let forbidden =
+            catalog::tools().filter(|tool| !is_permitted(tool.tool())).map(|tool| tool.tool().name);
+        Self { forbidden: forbidden.collect(), ..self }
+    }
+
+    /// Returns the same selection in read-only mode.
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        Self { read_only: true, ..self }
+    }
+
+    /// Returns the same selection without tools that read or write local files.
+    #[must_use]
+    pub fn without_local_files(self) -> Self {
+        Self { has_local_files: false, ..self }
+    }
+
+    /// Returns the selection of the tools that this selection and all `others` offer.
+    #[must_use]
+    pub fn narrowed_by<'a>(mut self, others: impl IntoIterator<Item = &'a Self>) -> Self {
+        for other in others {
+            self.names.retain(|name| other.names.contains(name));
+            self.read_only |= other.read_only;
+            self.has_local_files &= other.has_local_files;
+        }
+        self
     }
 
     /// Returns the message for a call of a tool that is not offered.
     pub fn refusal(&self, tool: &Tool) -> String {
+        if !self.has_local_files && tool.uses_local_files && catalog::remote_tool(tool.name).is_none() {
+            return format!(
+                "unknown tool: `{}` uses local files, which a server over HTTP does not",
+                tool.name
+            );
+        }
+
         let is_refused_write = self.read_only && !tool.effect.is_read_only();
         let reason = tool.switched_off_by(if is_refused_write { "TAS_READ_ONLY" } else { "TAS_TOOLSETS" });
         // The list of tools does not contain the tool, so the host knows no such tool.
@@ -105,7 +173,7 @@ impl Selection {
 
     /// Returns the offered tools, in the order in which hosts list them.
     pub fn tools(&self) -> impl Iterator<Item = ToolEntry> {
-        catalog::tools().filter(|tool| self.offers(tool))
+        catalog::tools().filter_map(|tool| self.variant(tool)).filter(|tool| self.offers(tool))
     }
 }
 
@@ -127,10 +195,14 @@ fn selected_by(word: &str) -> Result<BTreeSet<&'static str>, UnknownWord> {
 }
 
 fn unknown(word: &str) -> UnknownWord {
-    let names = catalog::tools().map(|tool| tool.tool().name);
-    let known = ["default", "lean", "all"].into_iter().chain(set_names()).chain(names);
     let word: String = word.chars().take(60).collect();
-    UnknownWord { nearest: most_similar(&word, known), word }
+    UnknownWord { nearest: most_similar(&word, words()), word }
+}
+
+/// Returns the words that select tools.
+pub fn words() -> impl Iterator<Item = &'static str> {
+    let names = catalog::tools().map(|tool| tool.tool().name);
+    ["default", "lean", "all"].into_iter().chain(set_names()).chain(names)
 }
 
 fn set_names() -> Vec<&'static str> {

@@ -36,6 +36,8 @@ mod target;
 mod test_result;
 mod text_limits;
 mod timestamps;
+mod trend;
+mod trend_grid;
 
 pub use answer::{
     BaselineName, BugEntry, BuildName, Comparison, FailureEntry, FlakyTest, LeftOut, Omission, StepName,
@@ -43,3 +45,5 @@ pub use answer::{
 };
 pub use request::SummaryRequest;
 pub use target::SummaryTarget;
+pub use trend::{Trend, TrendExecution, TrendRequest};
+pub use trend_grid::{TrendResult, TrendTest};

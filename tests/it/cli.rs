@@ -8,26 +8,37 @@ use tas_mcp::{
 
 use crate::support::{binary::run_binary, service::Service};
 
+mod account;
 #[cfg(unix)]
 mod ci_scripts;
 #[cfg(target_os = "linux")]
 mod closed_streams;
+mod completions;
+mod docs;
 mod doctor;
+mod help;
+mod http;
+mod lists;
 mod logs;
+mod messages;
+mod names;
 #[cfg(target_os = "linux")]
 mod output_files;
 mod read_only;
-mod readme;
 mod sandbox;
+mod waits;
 
 /// Runs `tas-mcp call` with this service. Returns the exit code, the printed result and the error.
 async fn call(service: &Service, arguments: &[&str], input: &[&str]) -> (Option<i32>, Value, Value) {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let arguments: Vec<_> = std::iter::once("call").chain(arguments.iter().copied()).collect();
+    let arguments: Vec<_> =
+        std::iter::once("call").chain(arguments.iter().copied()).chain(["--json"]).collect();
     let output = run_binary(&arguments, &variables, input).await;
     let json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
-    (output.status.code(), json(&output.stdout), json(&output.stderr)["error"].clone())
+    // A note may precede the failure.
+    let error = output.stderr.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty()).unwrap_or_default();
+    (output.status.code(), json(&output.stdout), json(error)["error"].clone())
 }
 
 #[tokio::test]
@@ -57,7 +68,7 @@ async fn flags_override_json_from_an_argument_or_standard_input() {
 
     assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(2)));
     for arguments in
-        [&["list_tests", "--json", "--page-size", "1"][..], &["list_tests", "--page-size", "1", "--json"]]
+        [&["list_tests", "--page-size", "1"][..], &["list_tests", "--args", r#"{"page_size": 1}"#]]
     {
         let (code, page, _) = call(&service, arguments, &[]).await;
         assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(1)), "{arguments:?}");
@@ -94,7 +105,11 @@ async fn the_exit_code_is_the_kind_of_failure() {
 
 #[tokio::test]
 async fn the_hint_for_missing_settings_names_flags_and_variables() {
-    for arguments in [&["call", "list_tests"][..], &["wait", "--run-id", "x"], &["upload", "Cargo.toml"]] {
+    for arguments in [
+        &["call", "list_tests", "--json"][..],
+        &["wait", "--run-id", "x", "--json"],
+        &["upload", "Cargo.toml", "--json"],
+    ] {
         let output = run_binary(arguments, &[], &[]).await;
         let error = serde_json::from_slice::<Value>(&output.stderr).expect("JSON")["error"].clone();
         assert_eq!((output.status.code(), &error["code"]), (Some(2), &json!("not_configured")));
@@ -105,7 +120,7 @@ async fn the_hint_for_missing_settings_names_flags_and_variables() {
 
 #[tokio::test]
 async fn a_tool_that_read_only_mode_excludes_is_refused_by_name() {
-    let output = run_binary(&["--read-only", "--sandbox", "call", "start_run"], &[], &[]).await;
+    let output = run_binary(&["--read-only", "--sandbox", "call", "start_run", "--json"], &[], &[]).await;
     let error = serde_json::from_slice::<Value>(&output.stderr).expect("JSON")["error"].clone();
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(error["message"], "`start_run` is switched off by the setting TAS_READ_ONLY");
@@ -137,15 +152,4 @@ async fn one_tool_is_printed_as_hosts_receive_it() {
     let printed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let snapshot: Value = serde_json::from_str(include_str!("../../tools/get_run.json")).expect("JSON");
     assert_eq!(printed, snapshot);
-}
-
-#[tokio::test]
-async fn completion_scripts_contain_commands_tools_and_arguments() {
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let output = run_binary(&["completions", shell], &[], &[]).await;
-        let script = String::from_utf8(output.stdout).expect("UTF-8");
-        for word in ["sandbox", "get_run", "run-id", "base-url"] {
-            assert!(output.status.success() && script.contains(word), "{shell}: {word}");
-        }
-    }
 }

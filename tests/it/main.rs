@@ -9,7 +9,8 @@
 //! | `tools` | snapshots of all tools, and the composite tools |
 //! | `settings` | flags, environment variables and their problems |
 //! | `mcp` | the server as a host sees it |
-//! | `cli` | the built binary as a command line, and the README |
+//! | `http` | the server over HTTP, request by request |
+//! | `cli` | the built binary as a command line, and the documentation |
 //! | `soak` | many calls to the built binary while the service fails now and then |
 //! | `resource_limits` | time and memory of the built binary (Linux only) |
 //! | `layers` | the imports between the modules of the crate |
@@ -26,6 +27,7 @@ mod support;
 mod call;
 mod cli;
 mod client;
+mod http;
 mod layers;
 mod mcp;
 #[cfg(target_os = "linux")]

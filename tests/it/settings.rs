@@ -249,7 +249,7 @@ async fn the_root_of_the_file_system_and_the_home_directory_are_no_default_files
     let home = tempfile::tempdir().expect("a directory");
     let inside = home.path().join("game");
     std::fs::create_dir(&inside).expect("a directory");
-    let call = ["--sandbox", "call", "upload_build", "--path", "missing.apk"];
+    let call = ["--sandbox", "call", "upload_build", "--path", "missing.apk", "--json"];
 
     for (directory, code) in [
         (std::path::Path::new("/"), "not_configured"),

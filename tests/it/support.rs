@@ -4,9 +4,16 @@ pub(crate) mod binary;
 pub(crate) mod contract;
 pub(crate) mod fixture;
 pub(crate) mod host;
+pub(crate) mod http_client;
+pub(crate) mod issuer;
+pub(crate) mod memory_store;
 pub(crate) mod peer;
+#[cfg(unix)]
+pub(crate) mod redis_server;
 pub(crate) mod service;
 pub(crate) mod stub;
+#[cfg(target_os = "linux")]
+pub(crate) mod terminal;
 pub(crate) mod time;
 pub(crate) mod tls;
 

@@ -1,29 +1,22 @@
 // Tests the page that `tas-mcp report --html` writes.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { EXECUTION, EXECUTION_QUEUED, EXECUTION_UNDER_WAY, RUN_FAILED, RUN_MANY_BUGS, RUN_THREE_PLAYERS, RUN_UNDER_WAY, Service } from './binary.mjs';
-import { assertAccessible, assertQuiet, launch, open } from './browser.mjs';
+import { test } from 'node:test';
+import { EXECUTION, EXECUTION_QUEUED, EXECUTION_UNDER_WAY, RUN_FAILED, RUN_MANY_BUGS, RUN_THREE_PLAYERS, RUN_UNDER_WAY } from './binary.mjs';
+import { assertAccessible, assertQuiet, open } from './browser.mjs';
+import { fixture } from './fixture.mjs';
 import * as hostile from './hostile.mjs';
 
-let service;
-let browser;
-before(async () => {
-  [service, browser] = await Promise.all([Service.start(), launch()]);
-});
-after(async () => {
-  await browser.close();
-  service.stop();
-});
+const { service, browser } = await fixture();
 
 test('a run is shown with its verdict, players, steps, bugs and files', async () => {
   const url = service.page(RUN_THREE_PLAYERS);
   const { page, seen, close } = await open(browser, url);
-  assert.equal(await page.title(), 'Failed: Cross-play: three lanterns');
+  assert.equal(await page.title(), 'FAILED: Cross-play: three lanterns');
   assert.equal(await page.locator('h1').innerText(), 'Cross-play: three lanterns');
-  assert.match(await page.locator('header').innerText(), /Failed/);
+  assert.match(await page.locator('header').innerText(), /FAILED/);
   assert.deepEqual(await page.locator('h2').allInnerTexts(), ['Bugs (1)', 'Player 1', 'Player 2', 'Player 3']);
-  assert.deepEqual(await page.locator('h3').allInnerTexts(), ['Critical (1)', 'Files', 'Files', 'Files']);
+  assert.deepEqual(await page.locator('h3').allInnerTexts(), ['Critical (1)', ...Array(3).fill(['End of the run', 'Files']).flat()]);
   assert.equal(await page.locator('ol > li').count(), 6);
   assert.deepEqual(await page.locator('details[open] > summary .title').allInnerTexts(), ['2. Light the beacon together']);
   assert.equal(await page.getByText('The guest on the phone fell through').count(), 2);
@@ -80,7 +73,7 @@ test('the page of a compared run shows the changes below the run', async () => {
 
 test('an execution without started runs is queued', async () => {
   const { page, close } = await open(browser, service.page(EXECUTION_QUEUED));
-  assert.equal(await page.locator('header .verdict span:last-child').innerText(), 'Queued');
+  assert.equal(await page.locator('header .verdict span:last-child').innerText(), 'QUEUED');
   await close();
 });
 
@@ -98,8 +91,8 @@ test('the bars of the timeline are in proportion to the time', async () => {
 test('an unfinished run and a run with bugs of every severity are shown', async () => {
   const url = service.page(RUN_UNDER_WAY);
   const running = await open(browser, url);
-  assert.match(await running.page.locator('header').innerText(), /Running/);
-  assert.deepEqual(await running.page.locator('ol > li > * > .verdict span:last-child, summary .verdict span:last-child').allInnerTexts(), ['Passed', 'Running', 'Waiting']);
+  assert.match(await running.page.locator('header').innerText(), /RUNNING/);
+  assert.deepEqual(await running.page.locator('ol > li > * > .verdict span:last-child, summary .verdict span:last-child').allInnerTexts(), ['SUCCESS', 'RUNNING', 'INITIALIZING']);
   assertQuiet(running.seen, url);
   await running.close();
   const bugs = await open(browser, service.page(RUN_MANY_BUGS));
@@ -115,9 +108,9 @@ test('an execution is shown with its failures and every run, the worst first', a
   const url = service.page(EXECUTION);
   const { page, seen, close } = await open(browser, url);
   assert.equal(await page.locator('h1').innerText(), 'Release smoke');
-  assert.match(await page.locator('header').innerText(), /Failed/);
+  assert.match(await page.locator('header').innerText(), /FAILED/);
   assert.deepEqual(await page.locator('h2').allInnerTexts(), ['Failures (1)', 'Passed only when repeated', 'Runs (5)']);
-  assert.deepEqual(await page.locator('section:last-of-type .verdict span:last-child').allInnerTexts(), ['Failed', 'Timed out', 'Passed', 'Passed', 'Passed']);
+  assert.deepEqual(await page.locator('section:last-of-type .verdict span:last-child').allInnerTexts(), ['FAILED', 'TIMEOUT', 'SUCCESS', 'SUCCESS', 'SUCCESS']);
   assert.match(await page.locator('.facts').innerText(), /4 of 4/);
   assertQuiet(seen, url);
   await close();
@@ -126,7 +119,7 @@ test('an execution is shown with its failures and every run, the worst first', a
 test('an unfinished execution shows how many runs are not finished', async () => {
   const { page, close } = await open(browser, service.page(EXECUTION_UNDER_WAY));
   const counts = page.getByRole('group', { name: 'Tests by verdict' });
-  assert.deepEqual(await counts.locator('.verdict span:last-child').allInnerTexts(), ['Not finished 3', 'Passed 1']);
+  assert.deepEqual(await counts.locator('.verdict span:last-child').allInnerTexts(), ['unfinished 3', 'SUCCESS 1']);
   const widths = await counts.locator('.share > span').evaluateAll((bars) => bars.map((bar) => bar.getBoundingClientRect().width));
   assert.ok(Math.abs(widths[0] / widths[1] - 3) < 0.1, `${widths}`);
   await close();
@@ -154,7 +147,7 @@ test('records with missing and additional fields are shown', async () => {
     { state: 'running', result: null, players: [{ steps: [{}, null, { test: null, items: [null, 1] }], artifacts: [null, {}] }] },
     { state: 'completed', result: 'success', players: [] }, { result: 'GAVE_UP' },
   ];
-  const words = [[], [], ['7'], ['Running'], ['Passed'], ['GAVE_UP']];
+  const words = [[], [], ['7'], ['RUNNING'], ['SUCCESS'], ['GAVE_UP']];
   for (const [index, record] of odd.entries()) {
     await service.answer('get_run', { multiplayer_run_id: 'odd', ...record });
     const url = service.page(RUN_FAILED, `odd-${index}`);
@@ -167,7 +160,7 @@ test('records with missing and additional fields are shown', async () => {
 });
 
 test('the keyboard reaches every expandable element, and Enter opens it', async () => {
-  const { page, close } = await open(browser, service.page(RUN_FAILED));
+  const { page, close } = await open(browser, service.page(RUN_FAILED, 'keyboard', '--no-pictures'));
   const wanted = await page.locator('summary').count();
   const reached = new Set();
   for (let presses = 0; presses < wanted; presses += 1) {

@@ -1,30 +1,19 @@
 // Tests the view in a host of MCP Apps.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { EXECUTION, RUN_FAILED, Service } from './binary.mjs';
-import { assertAccessible, assertQuiet, launch } from './browser.mjs';
+import { test } from 'node:test';
+import { EXECUTION, RUN_FAILED } from './binary.mjs';
+import { assertAccessible, assertQuiet } from './browser.mjs';
+import { fixture } from './fixture.mjs';
 import { HOST, READ, call, framed } from './host.mjs';
 import * as hostile from './hostile.mjs';
 
-let service;
-let browser;
-let view;
-let run;
-let bugs;
-let summary;
-before(async () => {
-  [service, browser] = await Promise.all([Service.start(), launch()]);
-  [view, run, bugs, summary] = await service.ask(
-    READ,
-    call('get_run', { run_id: RUN_FAILED }), call('list_run_bugs', { run_id: RUN_FAILED }),
-    call('summarize_results', { test_plan_execution_id: EXECUTION }),
-  );
-});
-after(async () => {
-  await browser.close();
-  service.stop();
-});
+const { service, browser } = await fixture();
+const [view, run, bugs, summary] = await service.ask(
+  READ,
+  call('get_run', { run_id: RUN_FAILED }), call('list_run_bugs', { run_id: RUN_FAILED }),
+  call('summarize_results', { test_plan_execution_id: EXECUTION }),
+);
 
 const host = (options) => framed(browser, view, options);
 const ground = (frame) => frame.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -178,7 +167,7 @@ test('results of any form are shown without an error', async () => {
     [{}, 'There is no result.'], [{ content: [{ type: 'text', text: 'plain' }] }, 'plain'], [{ structuredContent: null }, 'There is no result.'], [{ structuredContent: {} }, 'Run'],
     [{ structuredContent: { verdicts: null, failures: [null, 1, {}], flaky: [null], comparison: 'x', unread: ['an odd remark'], left_out: 3 } }, 'Something could not be read: an odd remark'],
     [{ structuredContent: { target_type: 'job', verdicts: { Success: 2, NEW_WORD: 1 }, finished: 3, total: 3 } }, 'NEW_WORD'],
-    [{ structuredContent: { target_type: 'run', comparison: { with: { target_id: 'x' }, newly_failing: [null, 'y', { test: { name: 'z' }, was: 'SUCCESS' }] } } }, 'was: Passed'],
+    [{ structuredContent: { target_type: 'run', comparison: { with: { target_id: 'x' }, newly_failing: [null, 'y', { test: { name: 'z' }, was: 'SUCCESS' }] } } }, 'was: SUCCESS'],
     [{ structuredContent: { target_type: 'constructor', verdicts: { constructor: 1, toString: 2 }, failures: [{ verdict: 'valueOf' }] } }, 'toString'],
     [{ isError: true, content: [{ type: 'text', text: 'not_found' }] }, 'not_found'],
     [{ isError: true, structuredContent: { multiplayer_run_id: 'x' } }, 'There is no result.'],

@@ -1,24 +1,14 @@
 // Tests the view of incomplete results: shortened by the size limit, or narrowed by the caller.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { EXECUTION, EXECUTION_QUEUED, EXECUTION_UNDER_WAY, RUN_FAILED, RUN_MANY_BUGS, Service } from './binary.mjs';
-import { assertQuiet, launch } from './browser.mjs';
+import { test } from 'node:test';
+import { EXECUTION, EXECUTION_QUEUED, EXECUTION_UNDER_WAY, RUN_FAILED, RUN_MANY_BUGS } from './binary.mjs';
+import { assertQuiet } from './browser.mjs';
+import { fixture } from './fixture.mjs';
 import { HOST, READ, call, framed } from './host.mjs';
 
-let service;
-let browser;
-let view;
-let run;
-let bugs;
-before(async () => {
-  [service, browser] = await Promise.all([Service.start(), launch()]);
-  [view, run, bugs] = await service.ask(READ, call('get_run', { run_id: RUN_FAILED }), call('list_run_bugs', { run_id: RUN_FAILED }));
-});
-after(async () => {
-  await browser.close();
-  service.stop();
-});
+const { service, browser } = await fixture();
+const [view, run, bugs] = await service.ask(READ, call('get_run', { run_id: RUN_FAILED }), call('list_run_bugs', { run_id: RUN_FAILED }));
 
 const host = (options) => framed(browser, view, options);
 
@@ -79,7 +69,7 @@ test('the missing parts of a shortened run are reported, and the steps are those
   await notify('ui/notifications/tool-result', result);
   await shown.getByText(`This report was shortened: ${omitted} more of player 1 steps: ${hint}`, { exact: true }).waitFor();
   const counts = shown.getByRole('group', { name: 'Steps by result' });
-  assert.deepEqual(await counts.locator('.verdict span:last-child').allInnerTexts(), ['Failed 1', 'Passed 40']);
+  assert.deepEqual(await counts.locator('.verdict span:last-child').allInnerTexts(), ['FAILED 1', 'SUCCESS 40']);
   await close();
 
   const [player] = result.structuredContent.players;
@@ -115,7 +105,7 @@ test('missing steps of a shortened run are requested if the host lets the view c
   // The steps of the first answer keep all their fields.
   assert.equal(await shown.getByText('Seen as expected.').count(), 41 - omitted);
   const counts = shown.getByRole('group', { name: 'Steps by result' });
-  assert.deepEqual(await counts.locator('.verdict span:last-child').allInnerTexts(), ['Failed 1', 'Passed 40']);
+  assert.deepEqual(await counts.locator('.verdict span:last-child').allInnerTexts(), ['FAILED 1', 'SUCCESS 40']);
   assertQuiet(seen, HOST);
   await close();
 });
@@ -125,7 +115,7 @@ test('a narrowed result is shown as such', async () => {
     call('get_run', { run_id: RUN_FAILED, fields: ['test.name', 'players.steps.step_number'] }),
     ...['failures', 'flaky', 'comparison'].map((field) => call('summarize_results', { test_plan_execution_id: EXECUTION, compare_with: EXECUTION, fields: [field] })),
   );
-  for (const [result, heading, word] of [[named, 'Steps', []], [failures, 'Failures (1)', ['Failed']], [flaky, 'Passed only when repeated', []], [compared, 'Compared', []]]) {
+  for (const [result, heading, word] of [[named, 'Steps', []], [failures, 'Failures (1)', ['FAILED']], [flaky, 'Passed only when repeated', []], [compared, 'Compared', []]]) {
     const { seen, close, notify, start, view: shown } = await host();
     await start();
     await notify('ui/notifications/tool-result', result);
@@ -139,7 +129,7 @@ test('a narrowed result is shown as such', async () => {
 
 test('a run that was not started is not shown as running', async () => {
   const [queued, running] = await service.ask(...[EXECUTION_QUEUED, EXECUTION_UNDER_WAY].map((id) => call('summarize_results', { test_plan_execution_id: id })));
-  for (const [result, word] of [[queued, 'Not finished'], [running, 'Running']]) {
+  for (const [result, word] of [[queued, 'unfinished'], [running, 'RUNNING']]) {
     const { close, notify, start, view: shown } = await host();
     await start();
     await notify('ui/notifications/tool-result', result);

@@ -1,20 +1,13 @@
 // Tests the painted pixels in both themes, because a page can be unreadable with a correct stylesheet.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { PNG } from 'pngjs';
-import { RUN_FAILED, Service } from './binary.mjs';
-import { launch, open } from './browser.mjs';
+import { RUN_FAILED } from './binary.mjs';
+import { open } from './browser.mjs';
+import { fixture } from './fixture.mjs';
 
-let service;
-let browser;
-before(async () => {
-  [service, browser] = await Promise.all([Service.start(), launch()]);
-});
-after(async () => {
-  await browser.close();
-  service.stop();
-});
+const { service, browser } = await fixture();
 
 const picture = async (target) => PNG.sync.read(await target.screenshot());
 const pixels = ({ data }) => Array.from({ length: data.length / 4 }, (_, index) => [...data.subarray(index * 4, index * 4 + 3)]);

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 from botocore.exceptions import ClientError
 
@@ -37,7 +38,7 @@ class Check:
             "TAS_PROJECT_ID": "demo",
             "TAS_STATE_DIR": str(self.state),
         }
-        command = [self.binary, "upload", *flags, str(self.file)]
+        command = [self.binary, "upload", "--json", *flags, str(self.file)]
         return subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def upload(self, *flags):
@@ -96,6 +97,25 @@ class Check:
         assert json.loads(errors)["error"]["details"]["upload"].startswith("cancelled"), errors
         assert self.store.unfinished() == []
 
+    def a_client_over_http_sends_the_parts_itself(self):
+        variables = {"PATH": os.environ["PATH"], "TAS_BASE_URL": self.service.base_url(), "TAS_PROJECT_ID": "demo"}
+        command = [self.binary, "http", "--listen", "127.0.0.1:0", "--admin", "off"]
+        server = subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)
+        try:
+            url = server.stderr.readline().strip().removeprefix("listening on ")
+            reply = first = call(url, file_name=self.file.name, file_size=len(self.bytes))
+            parts = [send_part(part, self.bytes) for part in reply["upload_urls"]]
+            while next_part := reply.get("next_part"):
+                reply = call(url, upload_token=first["upload_token"], from_part=next_part)
+                parts += [send_part(part, self.bytes) for part in reply["upload_urls"]]
+            build = call(url, upload_token=first["upload_token"], parts=parts)
+            assert (build["status"], build["parts"]) == ("uploaded", PARTS), build
+        finally:
+            server.terminate()
+            server.communicate()
+        assert self.store.content(self.service.object_keys[build["build_id"]]) == self.bytes, "the stored object differs"
+        assert self.store.unfinished() == [] and self.store.with_key == []
+
     def a_wrong_tag_is_refused(self):
         """Checks that the server verifies tags; otherwise the other checks would prove little."""
         upload = {"Bucket": BUCKET, "Key": "wrong"}
@@ -110,6 +130,25 @@ class Check:
         raise AssertionError("the server accepts any tag")
 
 
+def call(url, **arguments):
+    """Calls `upload_build` over HTTP. Returns the reply."""
+    params = {"name": "upload_build", "arguments": arguments}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    headers = {"Content-Type": "application/json", "X-Api-Key": KEY}
+    with urlopen(Request(url, json.dumps(message).encode(), headers), timeout=60) as response:
+        result = json.load(response)["result"]
+    assert not result["isError"], result
+    return result["structuredContent"]
+
+
+def send_part(part, file):
+    """Sends a part as a client does. Returns what the completion takes."""
+    body = file[part["offset"] : part["offset"] + part["length"]]
+    request = Request(part["url"], body, {"Content-Type": "application/octet-stream"}, method="PUT")
+    with urlopen(request, timeout=60) as response:
+        return {"part_number": part["part_number"], "etag": response.headers["ETag"]}
+
+
 def main():
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as directory:
@@ -118,6 +157,7 @@ def main():
             check.a_wrong_tag_is_refused,
             check.a_file_is_stored_completely,
             check.a_part_is_repeated_after_a_503,
+            check.a_client_over_http_sends_the_parts_itself,
             check.a_killed_upload_is_resumed,
             check.an_interrupt_leaves_no_parts,
         ):

@@ -3,47 +3,25 @@
 use std::{
     collections::{BTreeSet, VecDeque},
     sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use jiff::Timestamp;
 use serde_json::Value;
+use tokio::{runtime::Handle, task::JoinHandle};
+use uuid::Uuid;
 
 use super::{
-    call_digest::CallDigest, clock_reading::ClockReading, issued_ids::IssuedIds, service_clock::ServiceClock,
+    call_digest::CallDigest,
+    clock_reading::ClockReading,
+    issued_ids::IssuedIds,
+    service_clock::ServiceClock,
+    shared_attempt::{AttemptEnd, SharedAttempt, StartingAttempt},
+    uncertain_attempt::{RETENTION, UncertainAttempt, combined},
 };
-use crate::clock::Clock;
-
-/// How long a call is remembered after its outcome became unknown.
-const RETENTION: Duration = Duration::from_secs(600);
+use crate::{call::shared_store::StorePlace, clock::Clock};
 
 /// Largest number of calls that are remembered. The oldest call that no attempt is repeating is dropped first.
 const MAX_CALLS: usize = 64;
-
-/// When equal calls of unknown outcome were sent.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::call) struct UncertainAttempt {
-    /// When the first of them was sent.
-    pub(in crate::call) first: ClockReading,
-    /// Time of the service when the first of them was sent, if known.
-    pub(in crate::call) service_time: Option<Timestamp>,
-    /// When the last of them was sent.
-    pub(in crate::call) last: ClockReading,
-    /// When the outcome became unknown.
-    uncertain_since: ClockReading,
-}
-
-impl UncertainAttempt {
-    /// Combines two attempts of equal calls.
-    fn and(self, other: Self) -> Self {
-        Self {
-            first: self.first.earlier(other.first),
-            service_time: self.service_time.zip(other.service_time).map(|(one, another)| one.min(another)),
-            last: self.last.later(other.last),
-            uncertain_since: self.uncertain_since.later(other.uncertain_since),
-        }
-    }
-}
 
 #[derive(Debug)]
 struct RememberedCall {
@@ -65,12 +43,11 @@ struct RememberedCalls {
 impl RememberedCalls {
     /// Reserves all entries of `call` for the attempt `id`. Returns them combined.
     fn reserve(&mut self, call: &CallDigest, id: u64) -> Option<UncertainAttempt> {
-        let mut combined: Option<UncertainAttempt> = None;
-        for known in self.calls.iter_mut().filter(|known| known.call == *call) {
+        let equal = self.calls.iter_mut().filter(|known| known.call == *call);
+        equal.fold(None, |earlier, known| {
             known.repeated_by = Some(id);
-            combined = Some(combined.map_or(known.uncertain, |earlier| earlier.and(known.uncertain)));
-        }
-        combined
+            combined(earlier, Some(known.uncertain))
+        })
     }
 
     fn add(&mut self, call: CallDigest, uncertain: UncertainAttempt) {
@@ -92,8 +69,18 @@ impl RememberedCalls {
 }
 
 /// Remembers calls of unknown outcome, for all calls of a gateway.
-#[derive(Debug, Default)]
-pub(in crate::call) struct AttemptMemory(Mutex<RememberedCalls>);
+#[derive(Debug)]
+pub(in crate::call) struct AttemptMemory {
+    /// Tells the entries of this memory in a shared store from those of other memories.
+    id: String,
+    remembered: Mutex<RememberedCalls>,
+}
+
+impl Default for AttemptMemory {
+    fn default() -> Self {
+        Self { id: Uuid::now_v7().to_string(), remembered: Mutex::default() }
+    }
+}
 
 impl AttemptMemory {
     /// Starts an attempt. Returns `None` if another attempt is repeating an equal call.
@@ -115,7 +102,22 @@ impl AttemptMemory {
 
         drop(remembered);
 
-        Some(Attempt { memory: self, clock, id, call, repeated, sent: None, is_settled: false })
+        Some(Attempt {
+            memory: self,
+            clock,
+            id,
+            call,
+            repeated,
+            sent: None,
+            is_settled: false,
+            shared: None,
+            shared_ids: BTreeSet::new(),
+        })
+    }
+
+    /// Returns whether the outcome of any call is unknown.
+    pub(in crate::call) fn has_calls(&self) -> bool {
+        !self.lock().calls.is_empty()
     }
 
     /// Remembers the time that an answer of the service states.
@@ -126,7 +128,7 @@ impl AttemptMemory {
     }
 
     fn lock(&self) -> MutexGuard<'_, RememberedCalls> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -140,9 +142,41 @@ pub(in crate::call) struct Attempt<'a> {
     repeated: Option<UncertainAttempt>,
     sent: Option<UncertainAttempt>,
     is_settled: bool,
+    /// The entry of the attempt in the store that processes share.
+    shared: Option<SharedAttempt>,
+    /// Ids, in lower case, that callers of other processes have received for equal calls.
+    shared_ids: BTreeSet<String>,
 }
 
 impl Attempt<'_> {
+    /// Records the attempt in the store that processes share, and learns from the store whether the attempt repeats a call of
+    /// another process. Returns `false` if another process is repeating an equal call.
+    pub(in crate::call) async fn share(&mut self, place: StorePlace) -> bool {
+        let now = ClockReading::now(self.clock);
+        let starting = StartingAttempt {
+            memory: &self.memory.id,
+            repeated: self.repeated,
+            service_time: self.service_time(),
+            issued_ids: self.issued_before(self.repeated.map_or(now, |repeated| repeated.first)),
+            now,
+        };
+        let Some(started) = SharedAttempt::start(place, starting).await else { return false };
+
+        self.repeated = started.repeated;
+        self.shared_ids = started.issued_ids;
+        self.shared = Some(started.attempt);
+
+        true
+    }
+
+    /// Ends the attempt. Returns when the other processes can see the outcome in the shared store.
+    pub(in crate::call) async fn end(mut self) {
+        if let Some(ending) = self.end_shared() {
+            // The task ends even if the caller disconnects now.
+            drop(ending.await);
+        }
+    }
+
     /// Returns the earlier calls of unknown outcome that this attempt repeats.
     pub(in crate::call) fn repeated(&self) -> Option<UncertainAttempt> {
         self.repeated
@@ -151,13 +185,13 @@ impl Attempt<'_> {
     /// Records that the request is sent now.
     pub(in crate::call) fn mark_sent(&mut self) {
         let now = ClockReading::now(self.clock);
-        let service_time = self.memory.lock().service_clock.map(|clock| clock.at(now));
+        let service_time = self.service_time();
         self.sent = Some(UncertainAttempt { first: now, service_time, last: now, uncertain_since: now });
     }
 
     /// Returns the ids, in lower case, of records that the calls in `uncertain` have not made.
     pub(in crate::call) fn ids_issued_before(&self, uncertain: UncertainAttempt) -> BTreeSet<String> {
-        self.memory.lock().issued_ids.issued_before(&self.call, uncertain.first)
+        self.issued_before(uncertain.first)
     }
 
     /// Records that this attempt has made the records whose ids `answer` contains.
@@ -185,15 +219,39 @@ impl Attempt<'_> {
         let now = ClockReading::now(self.clock);
         let sent = self.sent.map(|sent| UncertainAttempt { uncertain_since: now, ..sent });
 
-        match (self.repeated, sent) {
-            (Some(repeated), Some(sent)) => Some(repeated.and(sent)),
-            (repeated, sent) => repeated.or(sent),
-        }
+        combined(self.repeated, sent)
+    }
+
+    /// Returns the ids, in lower case, of records that no call has made that was sent at `time` or later.
+    fn issued_before(&self, time: ClockReading) -> BTreeSet<String> {
+        let issued = self.memory.lock().issued_ids.issued_before(&self.call, time);
+        issued.union(&self.shared_ids).cloned().collect()
+    }
+
+    /// Returns the time of the service now, if known.
+    fn service_time(&self) -> Option<Timestamp> {
+        let now = ClockReading::now(self.clock);
+        self.memory.lock().service_clock.map(|clock| clock.at(now))
+    }
+
+    /// Starts to record the outcome in the shared store, unless that has been done or there is no store.
+    fn end_shared(&mut self) -> Option<JoinHandle<()>> {
+        let shared = self.shared.take()?;
+        let now = ClockReading::now(self.clock);
+        let uncertain = self.remaining_uncertainty();
+        let issued_ids = self.issued_before(uncertain.map_or(now, |uncertain| uncertain.first));
+        let end = AttemptEnd { uncertain, issued_ids, now };
+        let runtime = Handle::try_current().ok()?;
+
+        Some(runtime.spawn(shared.end(end)))
     }
 }
 
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
+        // A call whose future is dropped cannot wait for the store.
+        drop(self.end_shared());
+
         let mut remembered = self.memory.lock();
         remembered.calls.retain(|known| known.repeated_by != Some(self.id));
         // A call whose future was dropped counts as well: its request may have reached the service.

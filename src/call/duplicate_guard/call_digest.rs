@@ -25,6 +25,10 @@ impl CallDigest {
 
         Self(bytes)
     }
+
+    pub(in crate::call) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 fn lower_case_ids(value: &mut Value) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{attempt::UncertainAttempt, clock_reading::ClockReading};
+use super::{clock_reading::ClockReading, uncertain_attempt::UncertainAttempt};
 use crate::{
     failure::{Code, Failure},
     service::{

@@ -12,7 +12,7 @@ use crate::{
         operation_request::OperationRequest,
     },
     client::{
-        DownloadResponse, DownloadStream, HttpResponse, OpenError, RequestKind, ResumeFrom,
+        DownloadResponse, DownloadStream, HttpResponse, OpenError, PresignedAddress, RequestKind, ResumeFrom,
         reports_expired_address,
     },
     failure::Failure,
@@ -66,18 +66,13 @@ impl Gateway {
         artifact: &Artifact,
         resume_from: &ResumeFrom,
     ) -> Result<DownloadStream, OpenRefusal> {
-        let configured = self.configured()?;
-        let entry = GetRunArtifact::entry();
-        let arguments = Fields::from_iter([
-            ("run_id".to_owned(), json!(artifact.run_id)),
-            ("filename".to_owned(), json!(artifact.filename)),
-        ]);
-        let common = CommonArguments::in_project(artifact.project.as_deref());
-        let checked = configured.check_call(entry, ToolArguments::new(arguments, common))?;
+        let (entry, arguments) = (GetRunArtifact::entry(), artifact.arguments());
+        let configured = Box::pin(self.serving_call(entry, &arguments)).await?;
+        let checked = configured.check_call(entry, arguments)?;
         let CheckedCall { request, project_id, .. } = checked;
 
         let context = configured.begin_call()?;
-        let ids = ids_of_call(&request);
+        let ids = ids_of_call(entry, &request.arguments);
         Box::pin(configured.scope.resolve(&context, entry, project_id.as_deref(), &ids)).await?;
 
         match context.open(&request, artifact.url.as_deref(), resume_from).await? {
@@ -85,11 +80,33 @@ impl Gateway {
             DownloadResponse::Other(answer) => Err(refusal(&context, &request, &answer)),
         }
     }
+
+    /// Returns the presigned address of a file that the service has just listed, if it has one. The owner of the run is
+    /// not confirmed again.
+    pub(crate) async fn presigned_address(&self, artifact: &Artifact) -> Option<PresignedAddress> {
+        let (entry, arguments) = (GetRunArtifact::entry(), artifact.arguments());
+        let configured = Box::pin(self.serving_call(entry, &arguments)).await.ok()?;
+        let CheckedCall { request, .. } = configured.check_call(entry, arguments).ok()?;
+
+        configured.begin_call().ok()?.presigned_address(&request, artifact.url.as_deref()).await
+    }
+}
+
+impl Artifact {
+    /// Returns the arguments of the call that reads the file.
+    fn arguments(&self) -> ToolArguments {
+        let arguments = Fields::from_iter([
+            ("run_id".to_owned(), json!(self.run_id)),
+            ("filename".to_owned(), json!(self.filename)),
+        ]);
+        ToolArguments::new(arguments, CommonArguments::in_project(self.project.as_deref()))
+    }
 }
 
 fn refusal(context: &CallContext<'_>, request: &OperationRequest, answer: &HttpResponse) -> OpenRefusal {
     // An address of the storage host expires. The service redirects the next request to a new address.
-    let has_expired = answer.file.was_redirected && reports_expired_address(answer.status, &answer.body);
+    let has_expired =
+        answer.file.redirected_to.is_some() && reports_expired_address(answer.status, &answer.body);
     let is_transient = has_expired || RequestKind::ServiceFile.is_transient_status(answer.status);
     OpenRefusal {
         failure: context.answer_failure(request, None, answer),

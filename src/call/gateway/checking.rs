@@ -41,7 +41,7 @@ impl Gateway {
     /// # Errors
     /// `invalid_arguments` with every violation, or `confirmation_required`.
     pub fn check(&self, tool: &Tool, mut arguments: ToolArguments) -> Result<CheckedArguments, Failure> {
-        let configured = self.configured()?;
+        let configured = self.first_covering(tool, arguments.common.project_id.as_deref())?;
         configured.check_writable(tool)?;
 
         let violations = find_violations(tool, &mut arguments);
@@ -109,7 +109,7 @@ impl ConfiguredGateway {
         };
         let failure = Failure::new(Code::ConfirmationRequired, format!("{} {effect}", tool.name));
 
-        Err(failure.hint("nothing was sent: ask the person, then call again with `confirm: true`"))
+        Err(failure.hint("nothing was sent: a person must agree; then call again with `confirm: true`"))
     }
 }
 

@@ -38,7 +38,7 @@ impl Gateway {
         entry: &'static OperationEntry,
         arguments: ToolArguments,
     ) -> Result<Reply, Failure> {
-        let configured = self.configured()?;
+        let configured = Box::pin(self.serving_call(entry, &arguments)).await?;
         let clock = &**self.clock();
         let call = Box::pin(configured.prepare(entry, arguments, clock)).await?;
 
@@ -50,30 +50,19 @@ impl Gateway {
             return Err(too_little_time(entry));
         }
 
-        let now = ClockReading::now(clock);
         let digest = CallDigest::new(entry.name, call.project.as_deref(), &call.request.arguments);
+        let shared = self.shared_call(&digest)?;
         let Some(mut attempt) = configured.attempts.begin(digest, clock) else {
             return Err(equal_call_in_flight(entry));
         };
-
-        if let Some(repeated) = attempt.repeated()
-            && let Some(reply) =
-                Box::pin(configured.check_repeated(check, &call, &mut attempt, repeated, now)).await?
+        if let Some(place) = shared
+            && !attempt.share(place).await
         {
-            return Ok(reply);
+            return Err(equal_call_in_flight(entry));
         }
 
-        attempt.mark_sent();
-        let outcome = Box::pin(configured.execute(call)).await;
-
-        if let Ok(reply) = &outcome {
-            attempt.record_result(reply.value());
-        }
-
-        // Every other failure proves that the call had no effect.
-        if !outcome.as_ref().is_err_and(|failure| failure.facts.is_uncertain) {
-            attempt.settle();
-        }
+        let outcome = Box::pin(configured.attempt(check, call, &mut attempt)).await;
+        attempt.end().await;
 
         outcome
     }
@@ -92,6 +81,39 @@ fn duplicate_check(entry: &OperationEntry, arguments: &Fields) -> Option<&'stati
 }
 
 impl ConfiguredGateway {
+    /// Makes an attempt of a call. If the attempt repeats a call of unknown outcome, the service is first asked whether that
+    /// call happened.
+    ///
+    /// # Errors
+    /// As [`Gateway::call_guarded`].
+    async fn attempt(
+        &self,
+        check: &'static DuplicateCheck,
+        call: PreparedCall<'_>,
+        attempt: &mut Attempt<'_>,
+    ) -> Result<Reply, Failure> {
+        let now = ClockReading::now(call.clock);
+        if let Some(repeated) = attempt.repeated()
+            && let Some(reply) = Box::pin(self.check_repeated(check, &call, attempt, repeated, now)).await?
+        {
+            return Ok(reply);
+        }
+
+        attempt.mark_sent();
+        let outcome = Box::pin(self.execute(call)).await;
+
+        if let Ok(reply) = &outcome {
+            attempt.record_result(reply.value());
+        }
+
+        // Every other failure proves that the call had no effect.
+        if !outcome.as_ref().is_err_and(|failure| failure.facts.is_uncertain) {
+            attempt.settle();
+        }
+
+        outcome
+    }
+
     /// Asks the service whether the calls in `repeated` happened. Returns `None` if they did not happen and this call has to
     /// be sent, or the reply if the check itself has performed this call.
     ///

@@ -44,20 +44,33 @@ impl Gateway {
         arguments: Fields,
         common: CommonArguments,
     ) -> Result<Reply, Failure> {
-        let configured = self.configured()?;
         let arguments = ToolArguments::new(arguments, common);
+        let configured = Box::pin(self.serving_call(entry, &arguments)).await?;
 
         // The futures of a call are large. Boxed, they do not enlarge the futures of all callers.
         let call = Box::pin(configured.prepare(entry, arguments, &**self.clock())).await?;
         Box::pin(configured.execute(call)).await
     }
+
+    /// Returns the gateway of the key that serves a call.
+    ///
+    /// # Errors
+    /// `permission_denied` if no key may serve the call, or the failure of a look-up.
+    pub(super) async fn serving_call(
+        &self,
+        entry: &'static OperationEntry,
+        arguments: &ToolArguments,
+    ) -> Result<&ConfiguredGateway, Failure> {
+        let requested = arguments.common.project_id.as_deref();
+        self.serving(entry, requested, || ids_of_call(entry, &arguments.own)).await
+    }
 }
 
 /// Returns the ids in the arguments that identify the project of a call.
-pub(super) fn ids_of_call(request: &OperationRequest) -> Vec<ResultId> {
+pub(super) fn ids_of_call(entry: &OperationEntry, arguments: &Fields) -> Vec<ResultId> {
     // The operations of the knowledge host take the ids of players, which contain the id of the run.
-    let are_players = request.entry.request.url_base == UrlBase::Knowledge;
-    let ids = owned_ids(&request.arguments).into_iter();
+    let are_players = entry.request.url_base == UrlBase::Knowledge;
+    let ids = owned_ids(arguments).into_iter();
     ids.map(|id| if are_players { id.without_player() } else { id }).collect()
 }
 
@@ -74,7 +87,7 @@ impl ConfiguredGateway {
     ) -> Result<PreparedCall<'a>, Failure> {
         let CheckedCall { mut request, project_id, selection } = self.check_call(entry, arguments)?;
         let context = self.begin_call()?;
-        let owned_ids = ids_of_call(&request);
+        let owned_ids = ids_of_call(entry, &request.arguments);
         let resolved = self.scope.resolve(&context, entry, project_id.as_deref(), &owned_ids).await?;
 
         // Some requests carry the project in their path or body. Only these are laid out again.

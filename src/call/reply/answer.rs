@@ -4,7 +4,8 @@ use serde_json::Value;
 use tokio::{sync::Semaphore, time::Instant};
 
 use super::{
-    file,
+    file, file_link,
+    file_link::FileLink,
     length_limit::{self, ReplySource},
     next_page,
     pictures::{self, ExtractedPicture},
@@ -83,6 +84,7 @@ pub struct ReplyLimits<'a> {
 pub struct Reply {
     value: Value,
     pictures: Vec<Picture>,
+    links: Vec<FileLink>,
     /// Pictures that are not decoded yet.
     extracted: Vec<ExtractedPicture>,
     project: Option<String>,
@@ -135,8 +137,10 @@ impl Reply {
             return Err(bad_response(&missing));
         }
 
-        let answer_length = answer.body.len();
-        Ok(Self { value, pictures: Vec::new(), extracted, project: None, answer_length })
+        let link =
+            file_link::link(entry.request.response_kind, answer, &request.arguments, limits.address_policy);
+        let (links, answer_length) = (link.into_iter().collect(), answer.body.len());
+        Ok(Self { value, pictures: Vec::new(), links, extracted, project: None, answer_length })
     }
 
     /// Decodes the pictures that can be delivered by `deadline`.
@@ -151,7 +155,14 @@ impl Reply {
     pub fn from_value(mut value: Value) -> Self {
         // Texts of storage hosts and of failures have not been read as answers.
         remove_hidden(&mut value);
-        Self { value, pictures: Vec::new(), extracted: Vec::new(), project: None, answer_length: 0 }
+        Self {
+            value,
+            pictures: Vec::new(),
+            links: Vec::new(),
+            extracted: Vec::new(),
+            project: None,
+            answer_length: 0,
+        }
     }
 
     /// Sets the project that the call went to.
@@ -210,6 +221,16 @@ impl Reply {
     /// Returns the pictures, in the order in which the fields `image` number them from 1.
     pub fn pictures(&self) -> &[Picture] {
         &self.pictures
+    }
+
+    /// Returns the links to files that the reply is about.
+    pub fn links(&self) -> &[FileLink] {
+        &self.links
+    }
+
+    /// Adds links to files that the reply is about.
+    pub(crate) fn add_links(&mut self, links: Vec<FileLink>) {
+        self.links.extend(links);
     }
 
     /// Returns the JSON object.

@@ -8,19 +8,16 @@ use base64::{
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
-use tokio::{sync::Semaphore, task::spawn_blocking, time::Instant};
+use tokio::{task::spawn_blocking, time::Instant};
 
 use crate::{
     fields::Fields,
-    picture::{self, Picture},
+    picture::{self, DECODER, Picture},
     service::operation::Pictures,
 };
 
 /// Largest number of pictures in one reply. A run has few players, and a picture costs a model as much as a long text.
 const MAX_PICTURES: usize = 16;
-
-/// Permits the calls of this process to decode one picture at a time, because each needs much memory.
-static DECODER: Semaphore = Semaphore::const_new(1);
 
 /// Standard Base64, with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(

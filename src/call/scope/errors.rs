@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
+    call::grant::ASK_OPERATOR,
     failure::{Code, Failure},
     service::result_kind::ResultId,
 };
@@ -52,6 +53,16 @@ pub(crate) fn other_project_refused(requested: &str, bound: &str) -> Failure {
         .detail("id", Value::Null)
 }
 
+/// Returns the failure for an upload that does not belong to the project of the call.
+pub(crate) fn upload_of_other_project(requested: &str, owner: &str, build_id: &str) -> Failure {
+    let message = format!(
+        "the upload of build `{build_id}` belongs to project `{owner}`, not to `{requested}`; nothing was sent"
+    );
+    scope_mismatch(requested, owner, message)
+        .hint(format!("continue the upload where project `{owner}` is served, or start an upload here"))
+        .detail("id", build_id)
+}
+
 fn scope_mismatch(requested: &str, owner: &str, message: String) -> Failure {
     Failure::new(Code::ProjectScopeMismatch, message)
         .status(409)
@@ -86,9 +97,14 @@ pub(super) fn project_required(known: &[String]) -> Failure {
     Failure::new(Code::ProjectRequired, message).hint(hint).detail("known_projects", known)
 }
 
+/// Returns the failure for a project that the caller may not use.
+pub(super) fn project_not_allowed(project: &str) -> Failure {
+    let message = format!("no grant of the person covers project `{project}`");
+    Failure::new(Code::PermissionDenied, message).hint(ASK_OPERATOR)
+}
+
 /// Returns the failure for a project key that can read no record with its project.
 pub(super) fn project_of_key_unknown() -> Failure {
     let message = "the project of the key is unknown: the key can read no record that names it";
-    Failure::new(Code::ProjectRequired, message)
-        .hint("pass `project_id`, or ask the person to set TAS_PROJECT_ID")
+    Failure::new(Code::ProjectRequired, message).hint("pass `project_id`, or set TAS_PROJECT_ID")
 }

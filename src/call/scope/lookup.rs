@@ -167,6 +167,19 @@ impl OwnerLookup<'_> {
         Ok(())
     }
 
+    /// Checks with one request per id that the key can read the record of the id.
+    ///
+    /// # Errors
+    /// `project_not_resolved` for the first id that it cannot read, or the failure of a look-up.
+    pub(super) async fn confirm_readable(self, ids: &[ResultId]) -> Result<(), Failure> {
+        for id in ids {
+            if !matches!(self.look_up(id, None).await?, LookupResult::Found(_)) {
+                return Err(owner_not_found(&[id], &[]));
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the one project that owns all the ids, with the record if there is only one id.
     ///
     /// # Errors

@@ -1,25 +1,29 @@
 //! The choice of the project that a call goes to.
 
+use std::sync::Arc;
+
 use super::{
-    errors::{other_project_refused, project_required, with_nothing_changed},
+    errors::{other_project_refused, project_not_allowed, project_required, with_nothing_changed},
     lookup::{OwnerLookup, OwnerRecord},
     session::Session,
 };
 use crate::{
     call::{context::CallContext, operation_request::OperationRequest},
     client::{HttpResponse, KeyKind},
-    failure::Failure,
+    failure::{Code, Failure},
     service::{catalog::OperationEntry, operation::UrlBase, result_kind::ResultId},
 };
 
 /// The project of a server, or of each call.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Scope {
     /// The project of project scope; `None` for global scope.
     project: Option<String>,
     /// Projects in which an organization key looks for ids.
     configured_projects: Vec<String>,
-    session: Session,
+    /// The only projects that calls may go to; `None` for all.
+    allowed_projects: Option<Arc<[String]>>,
+    session: Arc<Session>,
 }
 
 /// The project of a call.
@@ -46,7 +50,76 @@ impl ResolvedProject {
 impl Scope {
     /// Creates project scope if there is a `project`, otherwise global scope.
     pub fn new(project: Option<String>, configured_projects: Vec<String>) -> Self {
-        Self { project, configured_projects, session: Session::default() }
+        Self { project, configured_projects, allowed_projects: None, session: Arc::default() }
+    }
+
+    /// Returns the same scope, which remembers nothing yet.
+    pub(crate) fn with_new_memory(&self) -> Self {
+        Self { session: Arc::default(), ..self.clone() }
+    }
+
+    /// Returns the scope of `project` that shares the memory of this scope.
+    pub(crate) fn with_project(&self, project: Option<String>) -> Self {
+        Self { project, ..self.clone() }
+    }
+
+    /// Returns the same scope, in which calls go to these projects only; `None` for all.
+    pub(crate) fn restricted_to(self, projects: Option<Arc<[String]>>) -> Self {
+        Self { allowed_projects: projects, ..self }
+    }
+
+    /// Returns the project of project scope; `None` in global scope.
+    pub(crate) fn bound_project(&self) -> Option<&str> {
+        self.project.as_deref()
+    }
+
+    /// Returns the project that all calls go to; `None` if each call decides.
+    pub(crate) fn project(&self) -> Option<&str> {
+        match (&self.project, self.allowed_projects.as_deref()) {
+            (Some(project), _) | (None, Some([project])) => Some(project),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the key can be one of `project`: its own project is another one only if a record shows this.
+    ///
+    /// # Errors
+    /// The failure of a look-up.
+    pub(crate) async fn has_key_of(&self, context: &CallContext<'_>, project: &str) -> Result<bool, Failure> {
+        if context.key.kind() == KeyKind::Organization {
+            return Ok(true);
+        }
+
+        match self.lookup(context).project_of_key().await {
+            Ok(own) => Ok(own == project),
+            Err(failure) if failure.code == Code::ProjectRequired => Ok(true),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Returns whether the key can read the records of all `ids` in this scope.
+    ///
+    /// # Errors
+    /// The failure of a look-up.
+    pub(crate) async fn has_records(
+        &self,
+        context: &CallContext<'_>,
+        ids: &[ResultId],
+    ) -> Result<bool, Failure> {
+        let lookup = self.lookup(context);
+        let outcome = match (self.project(), context.key.kind()) {
+            (Some(project), _) => lookup.confirm_all_inside(project, ids).await,
+            (None, KeyKind::Project) if self.allowed_projects.is_none() => lookup.confirm_readable(ids).await,
+            (None, _) => lookup.common_owner(None, ids, &self.candidates(None)).await.map(drop),
+        };
+
+        match outcome {
+            Ok(()) => Ok(true),
+            Err(failure) if matches!(failure.code, Code::ProjectNotResolved | Code::PermissionDenied) => {
+                Ok(false)
+            }
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Returns the project that a call of `entry` goes to. `ids` are the ids in its arguments.
@@ -60,14 +133,14 @@ impl Scope {
         requested: Option<&str>,
         ids: &[ResultId],
     ) -> Result<ResolvedProject, Failure> {
-        let Some(project) = &self.project else {
+        let Some(project) = self.project() else {
             let resolved = self.resolve_globally(context, entry, requested, ids).await;
             let is_read_only = entry.effect.is_read_only();
             return resolved
                 .map_err(|failure| if is_read_only { failure } else { with_nothing_changed(failure) });
         };
 
-        if let Some(requested) = requested.filter(|requested| requested != project) {
+        if let Some(requested) = requested.filter(|requested| *requested != project) {
             return Err(other_project_refused(requested, project));
         }
 
@@ -76,7 +149,7 @@ impl Scope {
             self.lookup(context).confirm_all_inside(project, ids).await?;
         }
 
-        Ok(ResolvedProject::without_record(Some(project.clone())))
+        Ok(ResolvedProject::without_record(Some(project.to_owned())))
     }
 
     /// Does the same as [`Self::resolve`] in global scope.
@@ -87,6 +160,10 @@ impl Scope {
         requested: Option<&str>,
         ids: &[ResultId],
     ) -> Result<ResolvedProject, Failure> {
+        if let (Some(allowed), None) = (&self.allowed_projects, requested) {
+            return self.resolve_among(allowed, context, entry, ids).await;
+        }
+
         let lookup = self.lookup(context);
         let (project, record) = match (context.key.kind(), requested) {
             // The route has no project, and the caller names none that has to be checked.
@@ -110,6 +187,33 @@ impl Scope {
         Ok(ResolvedProject { project, record })
     }
 
+    /// Does the same if calls may go to the projects `allowed` only, and the caller names none.
+    async fn resolve_among(
+        &self,
+        allowed: &[String],
+        context: &CallContext<'_>,
+        entry: &OperationEntry,
+        ids: &[ResultId],
+    ) -> Result<ResolvedProject, Failure> {
+        let lookup = self.lookup(context);
+        if !ids.is_empty() {
+            let owner = lookup.common_owner(None, ids, allowed).await?;
+            return Ok(ResolvedProject { project: Some(owner.project), record: owner.record });
+        }
+        if !goes_to_project(entry) {
+            return Ok(ResolvedProject::without_record(None));
+        }
+        if context.key.kind() == KeyKind::Organization {
+            return Err(project_required(allowed));
+        }
+
+        let project = lookup.project_of_key().await?;
+        if !allowed.contains(&project) {
+            return Err(project_not_allowed(&project));
+        }
+        Ok(ResolvedProject::without_record(Some(project)))
+    }
+
     fn lookup<'a>(&'a self, context: &'a CallContext<'a>) -> OwnerLookup<'a> {
         OwnerLookup { session: &self.session, context }
     }
@@ -117,14 +221,14 @@ impl Scope {
     /// Remembers that `project` has answered, and owns these ids.
     pub fn remember_owner(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
         // In project scope nothing is looked up.
-        if self.project.is_none() {
+        if self.project().is_none() {
             self.session.remember_owner(project, ids);
         }
     }
 
     /// Returns the known projects that calls may go to.
     pub fn known_projects(&self) -> Vec<String> {
-        self.project.as_ref().map_or_else(|| self.candidates(None), |project| vec![project.clone()])
+        self.project().map_or_else(|| self.candidates(None), |project| vec![project.to_owned()])
     }
 
     /// Returns the project of a call with an organization key and without ids.
@@ -143,8 +247,12 @@ impl Scope {
     /// Returns the projects that may own an id, the most likely ones first.
     fn candidates(&self, requested: Option<&str>) -> Vec<String> {
         let mut candidates: indexmap::IndexSet<String> = requested.map(str::to_owned).into_iter().collect();
-        candidates.extend(self.session.projects());
-        candidates.extend(self.configured_projects.iter().cloned());
+        if let Some(allowed) = &self.allowed_projects {
+            candidates.extend(allowed.iter().cloned());
+        } else {
+            candidates.extend(self.session.projects());
+            candidates.extend(self.configured_projects.iter().cloned());
+        }
         candidates.into_iter().collect()
     }
 }

@@ -6,9 +6,8 @@ use std::{
 };
 
 use indexmap::IndexSet;
-use lru::LruCache;
 
-use crate::{client::ApiKey, service::result_kind::ResultId};
+use crate::{bounded_cache::BoundedCache, client::ApiKey, service::result_kind::ResultId};
 
 /// Largest number of owners that are remembered. An owner never changes; the limit bounds the memory.
 const MAX_OWNERS: NonZeroUsize = NonZeroUsize::new(4_096).unwrap();
@@ -23,14 +22,14 @@ pub(super) struct Session(Mutex<Facts>);
 #[derive(Debug)]
 struct Facts {
     projects: IndexSet<String>,
-    owners: LruCache<ResultId, String>,
+    owners: BoundedCache<ResultId, String>,
     /// A project key and its project. The key may be replaced while the server runs.
     project_of_key: Option<(ApiKey, String)>,
 }
 
 impl Default for Session {
     fn default() -> Self {
-        let (projects, owners) = (IndexSet::new(), LruCache::new(MAX_OWNERS));
+        let (projects, owners) = (IndexSet::new(), BoundedCache::new(MAX_OWNERS));
         Self(Mutex::new(Facts { projects, owners, project_of_key: None }))
     }
 }

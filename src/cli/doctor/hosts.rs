@@ -15,7 +15,7 @@ pub(super) const CLOCK_TOLERANCE_S: i64 = 120;
 
 /// Result of the check of one host.
 #[derive(Serialize)]
-pub(super) struct HostCheck {
+pub(in crate::cli) struct HostCheck {
     pub(super) name: &'static str,
     /// URL of the host; `None` if it is not set.
     pub(super) address: Option<String>,

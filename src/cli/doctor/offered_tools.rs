@@ -9,7 +9,7 @@ use crate::{
 
 /// The tools that hosts are offered.
 #[derive(Serialize)]
-pub(super) struct OfferedTools {
+pub(in crate::cli) struct OfferedTools {
     /// Number of the tools.
     pub(super) offered: usize,
     /// Approximate number of tokens of all tools.
@@ -19,7 +19,7 @@ pub(super) struct OfferedTools {
 
 /// The offered tools of one toolset.
 #[derive(Serialize)]
-pub(super) struct OfferedToolset {
+pub(in crate::cli) struct OfferedToolset {
     pub(super) set: &'static str,
     pub(super) tools: Vec<&'static str>,
     pub(super) tokens: usize,

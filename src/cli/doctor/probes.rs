@@ -22,13 +22,13 @@ use crate::{
 
 /// One call that shows whether the key permits an operation.
 #[derive(Serialize)]
-pub(super) struct PermissionProbe {
+pub(in crate::cli) struct PermissionProbe {
     pub(super) operation: &'static str,
     /// Permission that the operation requires.
-    pub(super) needs: String,
-    pub(super) project: Option<String>,
+    pub(in crate::cli) needs: String,
+    pub(in crate::cli) project: Option<String>,
     pub(super) milliseconds: u128,
-    pub(super) failure: Option<Failure>,
+    pub(in crate::cli) failure: Option<Failure>,
 }
 
 /// Returns the operations to call, each with an argument that keeps the answer small.

@@ -6,33 +6,49 @@ use super::{hosts::HostCheck, offered_tools::OfferedTools, probes::PermissionPro
 use crate::{
     cli::exit_status::ExitStatus,
     failure::{Code, Failure},
+    http::SetupCheck,
     settings::SettingValue,
 };
 
 /// The settings and the results of all checks.
 #[derive(Serialize)]
-pub(super) struct DoctorReport {
+pub(in crate::cli) struct DoctorReport {
     pub(super) version: &'static str,
-    pub(super) settings: Vec<SettingValue>,
+    pub(in crate::cli) settings: Vec<SettingValue>,
     /// Project of project scope; `None` in global scope.
     pub(super) project: Option<String>,
-    pub(super) key: Option<&'static str>,
+    pub(in crate::cli) key: Option<&'static str>,
+    /// Where the key comes from.
+    pub(in crate::cli) key_source: Option<String>,
+    /// Directory of the files that tools read and save, or why there is none.
+    pub(in crate::cli) files_root: String,
     pub(super) tools: OfferedTools,
     /// Failure that lists the problems of the settings.
-    pub(super) problem: Option<Failure>,
+    pub(in crate::cli) problem: Option<Failure>,
     pub(super) hosts: Vec<HostCheck>,
-    pub(super) probes: Vec<PermissionProbe>,
+    pub(in crate::cli) probes: Vec<PermissionProbe>,
+    /// Checks of the HTTP server, if one of its settings is set.
+    pub(super) http_setup: Vec<SetupCheck>,
 }
 
 impl DoctorReport {
     /// Returns success if at least one operation could be called, otherwise the status of the first failure.
-    pub(super) fn exit_status(&self) -> ExitStatus {
-        if self.probes.iter().any(|probe| probe.failure.is_none()) {
+    pub(in crate::cli) fn exit_status(&self) -> ExitStatus {
+        if self.http_setup.iter().any(|check| check.is_problem) {
+            return Code::NotConfigured.into();
+        }
+        if self.has_usable_operation() {
             return ExitStatus::Success;
         }
 
         let failure = self.problem.iter().chain(self.check_failures()).next();
         failure.map_or(Code::NotConfigured, |failure| failure.code).into()
+    }
+
+    /// Returns whether an operation can be called, with the key of the settings or with those of the clients.
+    fn has_usable_operation(&self) -> bool {
+        let is_served = !self.http_setup.is_empty() && self.check_failures().next().is_none();
+        is_served || self.probes.iter().any(|probe| probe.failure.is_none())
     }
 
     /// Returns the failures of the hosts and of the probes.

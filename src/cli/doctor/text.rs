@@ -8,7 +8,9 @@ use super::{
     probes::PermissionProbe,
     report::DoctorReport,
 };
-use crate::{cli::table::Table, failure::Failure, settings::SettingValue, text::single_line};
+use crate::{
+    cli::table::Table, failure::Failure, http::SetupCheck, settings::SettingValue, text::single_line,
+};
 
 /// Note about the permissions that only writing operations require.
 const UNCHECKED_PERMISSIONS: &str =
@@ -21,9 +23,11 @@ pub(super) fn render(report: &DoctorReport) -> String {
     let mut sections = vec![
         format!("tas-mcp {}\n", report.version),
         format!(
-            "{}\nscope: {scope}\nkey:   {}\ntools: {} offered, about {} tokens in every conversation\n",
+            "{}\nscope: {scope}\nkey:   {}{}\nfiles: {}\ntools: {} offered, about {} tokens in every conversation\n",
             settings_table(&report.settings),
             report.key.unwrap_or("none"),
+            report.key_source.as_ref().map(|source| format!(" (from {source})")).unwrap_or_default(),
+            report.files_root,
             tools.offered,
             tools.tokens,
         ),
@@ -38,6 +42,9 @@ pub(super) fn render(report: &DoctorReport) -> String {
     sections.push(host_table(&report.hosts).to_string());
     if !report.probes.is_empty() {
         sections.push(format!("{}{UNCHECKED_PERMISSIONS}\n", probe_table(&report.probes)));
+    }
+    if !report.http_setup.is_empty() {
+        sections.push(setup_table(&report.http_setup).to_string());
     }
     sections.extend(report.hosts.iter().filter(|host| host.has_wrong_clock()).map(clock_message));
     sections.extend(report.check_failures().map(failure_message));
@@ -72,6 +79,16 @@ fn probe_table(probes: &[PermissionProbe]) -> Table {
         };
         let project = probe.project.as_deref().unwrap_or_default();
         table.add_row([probe.operation, &probe.needs, project, &probe.milliseconds.to_string(), &outcome]);
+    }
+
+    table
+}
+
+fn setup_table(checks: &[SetupCheck]) -> Table {
+    let mut table = Table::new(["HTTP server", "outcome", "found"]);
+    for check in checks {
+        let outcome = if check.is_problem { "problem" } else { "ok" };
+        table.add_row([check.checked.as_str(), outcome, &single_line(&check.found)]);
     }
 
     table

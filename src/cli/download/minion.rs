@@ -11,8 +11,11 @@ use crate::{
         command_error::CommandError,
         download_progress_bar::DownloadProgressBar,
         exit_status::ExitStatus,
+        help_end::help_end,
         output::{print_json_or_table, status_after_output},
         table::Table,
+        tool_arguments::{json_flag, wants_json},
+        value_completion::complete_choices,
     },
     failure::Failure,
     service::api::minions::MinionPlatform,
@@ -26,6 +29,9 @@ use crate::{
     violation::Violation,
 };
 
+/// Commands that the help shows.
+const EXAMPLES: [&str; 1] = ["tas-mcp download minion --platform linux-x86_64 --to installers"];
+
 const PLATFORM: &str = "platform";
 
 /// Returns the definition of the command.
@@ -33,8 +39,12 @@ pub(super) fn command() -> Command {
     let platform = Arg::new(PLATFORM).long(PLATFORM).value_name("P");
     Command::new("minion")
         .about("Saves the latest installer of a Minion, the helper agent of a test machine")
-        .after_help(ExitStatus::HELP)
-        .arg(platform.help(platform_help()))
+        .after_help(help_end(&EXAMPLES, ExitStatus::HELP))
+        .arg(json_flag())
+        .arg(complete_choices(
+            platform.help(platform_help()),
+            MinionPlatform::ALL.map(MinionPlatform::name).to_vec(),
+        ))
         .arg(to_flag("Directory, created if missing. Default: the working directory"))
         .arg(overwrite_flag("Replace another file of the same name"))
 }
@@ -63,7 +73,7 @@ pub(super) async fn run(
     progress.clear();
 
     let installer = outcome.map_err(CommandError::AfterRequests)?;
-    let printed = print_json_or_table(&installer, &table(&installer));
+    let printed = print_json_or_table(&installer, table(&installer), wants_json(matches));
 
     Ok(status_after_output(ExitStatus::Success, printed))
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     call::gateway::CheckedArguments,
-    cli::{command_error::CommandError, confirmation::is_confirmed},
+    cli::{command_error::CommandError, confirmation::confirm},
     failure::{Code, Failure},
     fields::Fields,
     tools::{
@@ -109,14 +109,14 @@ fn check_options(
 ) -> Result<(Fields, Option<String>), CommandError> {
     let gateway = dispatcher.gateway();
     let arguments = tool_arguments(matches, paths);
-    let mut outcome = gateway.check(&UPLOAD_BUILD, arguments.clone());
+    let checked = match gateway.check(&UPLOAD_BUILD, arguments.clone()) {
+        Ok(checked) => checked,
+        Err(failure) => {
+            confirm(failure)?;
+            gateway.check(&UPLOAD_BUILD, arguments.confirmed())?
+        }
+    };
 
-    if let Err(failure) = &outcome
-        && is_confirmed(failure)?
-    {
-        outcome = gateway.check(&UPLOAD_BUILD, arguments.confirmed());
-    }
-
-    let CheckedArguments { own, project_id, .. } = outcome?;
+    let CheckedArguments { own, project_id, .. } = checked;
     Ok((UploadBuild::options(own), project_id))
 }

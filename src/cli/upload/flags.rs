@@ -1,13 +1,18 @@
 //! The flags of the command, and the arguments of the tool that they give.
 
-use clap::{Arg, ArgAction, ArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 use serde_json::{Value, json};
 
 use crate::{
     call::common_arguments::{CommonArguments, ToolArguments},
-    cli::tool_arguments::YES,
+    cli::{
+        confirmation::YES,
+        tool_arguments::{json_flag, properties},
+        value_completion::complete_argument,
+    },
     fields::Fields,
     service::tool::PROJECT_ID,
+    tools::catalog::UPLOAD_BUILD,
 };
 
 /// Positional argument: the files.
@@ -57,12 +62,18 @@ pub(super) fn all() -> Vec<Arg> {
     let files = Arg::new(FILES).value_name("FILE").num_args(1..).required(true);
     let tag = Arg::new(TAG).long(TAG).value_name("TAG").action(ArgAction::Append);
     let values = VALUE_FLAGS.map(|(name, placeholder, help)| {
-        Arg::new(name).long(name.replace('_', "-")).value_name(placeholder).help(help)
+        let flag = Arg::new(name).long(name.replace('_', "-")).value_name(placeholder).help(help);
+        match properties(&UPLOAD_BUILD.tool).and_then(|schemas| schemas.get(name)) {
+            Some(schema) => complete_argument(flag, name, schema),
+            None => flag,
+        }
     });
 
-    let mut flags = vec![files.help("Files to upload, or patterns such as `out/*.apk`")];
+    let mut flags =
+        vec![files.help("Files to upload, or patterns such as `out/*.apk`").value_hint(ValueHint::FilePath)];
     flags.extend(values);
     flags.extend([
+        json_flag(),
         tag.help("Tag of 1 to 50 characters; may be repeated"),
         switch(AUTO_DELETE, "Delete old builds permanently when the storage is full"),
         switch(YES, "Do not ask for confirmation; a person has accepted --auto-delete"),

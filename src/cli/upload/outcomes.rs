@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use crate::{
     cli::{
         exit_status::ExitStatus,
-        failure_output::{print_failure, print_failure_after_requests},
-        output::{print_line, print_text, prints_json, status_after_output},
+        failure_output::OutputFormat,
+        output::{print_line, print_table, prints_json, status_after_output},
         table::Table,
     },
     failure::Failure,
@@ -17,6 +17,7 @@ use crate::{
 /// The outcomes of the uploads that have ended.
 pub(super) struct Outcomes {
     prints_json: bool,
+    format: OutputFormat,
     /// The builds, for a terminal.
     table: Table,
     status: ExitStatus,
@@ -25,28 +26,29 @@ pub(super) struct Outcomes {
 
 impl Outcomes {
     /// Returns an empty collection.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(format: OutputFormat) -> Self {
         let table = Table::new(["FILE", "BUILD", "BYTES", "SECONDS"]);
-        Self { prints_json: prints_json(false), table, status: ExitStatus::Success, printed: Ok(()) }
+        let prints_json = prints_json(format == OutputFormat::Json);
+        Self { prints_json, format, table, status: ExitStatus::Success, printed: Ok(()) }
     }
 
     /// Adds the outcome of an upload. The first failure determines the exit status.
     pub(super) fn add(&mut self, path: String, outcome: Result<FinishedUpload, Failure>) {
         match outcome {
-            Ok(build) if self.prints_json => {
+            Ok(finished) if self.prints_json => {
                 // If standard output is closed, the other uploads continue.
-                if let Err(error) = print_build(&path, build) {
+                if let Err(error) = print_build(&path, finished) {
                     self.printed = Err(error);
                 }
             }
 
-            Ok(build) => {
-                let (size, seconds) = (build.size.to_string(), format!("{:.1}", build.seconds));
-                self.table.add_row([path, build.build_id, size, seconds]);
+            Ok(finished) => {
+                let (size, seconds) = (finished.build.size.to_string(), format!("{:.1}", finished.seconds));
+                self.table.add_row([path, finished.build.build_id, size, seconds]);
             }
 
             Err(failure) => {
-                let status = print_failure_after_requests(&failure.detail("path", path));
+                let status = self.format.print_after_requests(&failure.detail("path", path));
                 if self.status == ExitStatus::Success {
                     self.status = status;
                 }
@@ -56,7 +58,7 @@ impl Outcomes {
 
     /// Records the failure that ended the command before all uploads had ended.
     pub(super) fn stop(&mut self, failure: &Failure) {
-        self.status = print_failure(failure);
+        self.status = self.format.print(failure);
     }
 
     /// Prints the table on a terminal, and returns the exit status.
@@ -66,7 +68,7 @@ impl Outcomes {
             return status;
         }
 
-        status_after_output(status, print_text(&self.table))
+        status_after_output(status, print_table(self.table))
     }
 }
 

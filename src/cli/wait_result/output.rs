@@ -5,48 +5,52 @@ use std::io::{Result as IoResult, Write as _};
 use serde_json::{Value, json};
 
 use super::{junit_document, result::WaitResult, verdict_table};
-use crate::{
-    call::gateway::Gateway,
-    cli::{
-        exit_status::ExitStatus,
-        failure_output::print_failure,
-        output::{print_line, print_text, prints_json, status_after_output},
-        output_file::OutputFile,
-    },
+use crate::cli::{
+    exit_status::ExitStatus,
+    failure_output::OutputFormat,
+    interrupted_wait::WaitSubject,
+    notes::note,
+    output::{print_line, print_table, print_text, prints_json, status_after_output},
+    output_file::OutputFile,
 };
+use crate::settings::Settings;
 
 impl WaitResult {
     /// Prints the verdicts and writes the JUnit file. Returns the exit status that the verdicts determine. An output that
     /// cannot be written replaces only the status of success.
     pub(in crate::cli) async fn output(
         self,
-        gateway: &Gateway,
-        project: Option<&str>,
+        subject: &WaitSubject<'_>,
         junit: Option<OutputFile>,
-        raw: bool,
+        format: OutputFormat,
     ) -> ExitStatus {
-        let printed = self.print(raw);
+        let printed = self.print(subject.settings, format == OutputFormat::Json);
         let status = status_after_output(self.exit_status(), printed);
+        if status == ExitStatus::TimedOut {
+            note(&subject.advice());
+        }
 
         // The file is written even if standard output is closed.
         let Some(file) = junit else { return status };
-        let document = match junit_document::build(&self, gateway, project).await {
+        let document = match junit_document::build(&self, subject.dispatcher.gateway(), subject.project).await
+        {
             Ok(document) => document,
             Err(error) => return status_after_output(status, Err(error)),
         };
         match file.write(&document) {
             Ok(()) => status,
             Err(failure) => {
-                print_failure(&failure);
+                format.print(&failure);
                 if status == ExitStatus::Success { ExitStatus::Rejected } else { status }
             }
         }
     }
 
-    fn print(&self, raw: bool) -> IoResult<()> {
-        let table = verdict_table::render(self);
+    fn print(&self, settings: &Settings, raw: bool) -> IoResult<()> {
+        let table = verdict_table::table(self);
+        let summary = verdict_table::summary_line(self, settings);
         if !prints_json(raw) {
-            return print_text(table);
+            return print_table(table).and_then(|()| print_text(summary));
         }
 
         let mut value = json!(self.completion);
@@ -56,7 +60,7 @@ impl WaitResult {
         let printed = print_line(value);
 
         // The log of a CI job usually contains only standard error, so the table is printed there.
-        let logged = write!(anstream::stderr(), "{table}");
+        let logged = write!(anstream::stderr(), "{}{summary}", table.with_styles());
         printed.and(logged)
     }
 }

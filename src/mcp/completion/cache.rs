@@ -6,10 +6,8 @@ use std::{
     time::Duration,
 };
 
-use lru::LruCache;
-
 use super::candidate::Candidates;
-use crate::mcp::value_source::ValueSource;
+use crate::{bounded_cache::BoundedCache, mcp::value_source::ValueSource};
 
 /// How long a list is reused. A person usually completes the input within this time.
 const FRESH_FOR: Duration = Duration::from_secs(10);
@@ -20,7 +18,7 @@ const MAX_LISTS: NonZeroUsize = NonZeroUsize::new(32).unwrap();
 /// The lists, by source and project.
 #[derive(Debug)]
 pub(super) struct CandidateCache {
-    lists: Mutex<LruCache<(ValueSource, Option<String>), Slot>>,
+    lists: Mutex<BoundedCache<(ValueSource, Option<String>), Slot>>,
 }
 
 /// The slot of one list. It is locked while the list is read, so that simultaneous requests for one list share one
@@ -36,7 +34,7 @@ pub(super) struct CachedList {
 
 impl Default for CandidateCache {
     fn default() -> Self {
-        Self { lists: Mutex::new(LruCache::new(MAX_LISTS)) }
+        Self { lists: Mutex::new(BoundedCache::new(MAX_LISTS)) }
     }
 }
 
@@ -44,7 +42,7 @@ impl CandidateCache {
     /// Returns the slot of a list.
     pub(super) fn slot(&self, source: ValueSource, project: Option<String>) -> Slot {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(lists.get_or_insert((source, project), Slot::default))
+        lists.get_or_insert((source, project), Slot::default)
     }
 }
 

@@ -3,29 +3,33 @@
 use std::{
     num::NonZeroUsize,
     sync::{Mutex, PoisonError},
-    time::Duration,
 };
 
-use lru::LruCache;
+use jiff::{SignedDuration, Timestamp};
 use rmcp::{
     RoleServer,
     model::{
         ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationSchema, InputRequest,
-        InputRequiredResult, InputResponses, RequestStateCodec, SealOptions,
+        InputRequiredResult, InputResponses,
     },
     service::RequestContext,
 };
-use serde_json::json;
 use uuid::Uuid;
 
 use super::{
     answer::ConfirmationOutcome,
     error::{ANSWER_LIMIT, ConfirmationError},
 };
-use crate::{failure::Failure, mcp::revision::is_stateless, service::tool::CONFIRM, text::single_line};
+use crate::{
+    bounded_cache::BoundedCache, call::gateway::Gateway, failure::Failure, mcp::revision::is_stateless,
+    sealing, service::tool::CONFIRM, text::single_line,
+};
 
-/// Largest number of questions that wait for an answer. The answer to a question that was dropped does not count.
-const MAX_PENDING: NonZeroUsize = NonZeroUsize::new(1_000).expect("not zero");
+/// Purpose of the derived key that seals the state of a question.
+const KEY_PURPOSE: &[u8] = b"tas-mcp confirmations 1";
+
+/// Largest number of answered questions that are remembered.
+const MAX_ANSWERED: NonZeroUsize = NonZeroUsize::new(1_000).expect("not zero");
 
 /// What a host adds when it repeats a call after `input_required`.
 #[derive(Debug, Default)]
@@ -34,37 +38,34 @@ pub(in crate::mcp) struct RetriedCall {
     pub(in crate::mcp) answers: Option<InputResponses>,
 }
 
-/// Asks persons to confirm calls.
+/// Asks persons to confirm calls. The state of a question is sealed with a key that is derived from the API key, so that
+/// every process with the same API key accepts the answer.
 #[derive(Debug)]
 pub(in crate::mcp) struct Confirmer {
-    /// Seals the request state; `None` if the system provides no random key.
-    codec: Option<RequestStateCodec>,
-    /// Questions without an answer. Each answer counts once.
-    pending: Mutex<LruCache<String, ()>>,
+    /// Ids of the questions that were answered. Each answer counts once in this process, and
+    /// once in all processes that share a store.
+    answered: Mutex<BoundedCache<String, ()>>,
+}
+
+impl Default for Confirmer {
+    fn default() -> Self {
+        Self { answered: Mutex::new(BoundedCache::new(MAX_ANSWERED)) }
+    }
 }
 
 impl Confirmer {
-    /// Creates a confirmer with a random key, so that only this confirmer accepts the answers to its questions.
-    pub(in crate::mcp) fn new() -> Self {
-        let mut key = [0; 32];
-        let random = rustls::crypto::ring::default_provider().secure_random.fill(&mut key);
-        let codec = random.ok().and_then(|()| RequestStateCodec::try_new(key.to_vec()).ok());
-
-        Self { codec, pending: Mutex::new(LruCache::new(MAX_PENDING)) }
-    }
-
-    /// Asks whether the call that was refused with `required` is to be made. `call` is the tool and its arguments as
-    /// text, `now` the time of the server's clock.
+    /// Asks whether the call that was refused with `required` is to be made. `call` is the scope, the tool and its
+    /// arguments as text. `gateway` provides the key and the clock.
     pub(in crate::mcp) async fn ask(
         &self,
         call: &str,
         required: &Failure,
         retried: RetriedCall,
-        now: Duration,
+        gateway: &Gateway,
         context: &RequestContext<RoleServer>,
     ) -> ConfirmationOutcome {
         if let Some(state) = retried.state {
-            return self.check_answer(call, &state, retried.answers, now);
+            return self.check_answer(call, &state, retried.answers, gateway).await;
         }
 
         if !can_ask(context) {
@@ -73,7 +74,7 @@ impl Confirmer {
         let Some(question) = question(required) else { return ConfirmationOutcome::Unsupported };
 
         if is_stateless(context) {
-            let response = self.require_input(call, question, now);
+            let response = require_input(call, question, gateway);
             return response.map_or(ConfirmationOutcome::Unsupported, |response| {
                 ConfirmationOutcome::InputRequired(Box::new(response))
             });
@@ -85,43 +86,25 @@ impl Confirmer {
         }
     }
 
-    /// Returns the response that makes the host ask. Its sealed state holds the time and the id of the question, and is
-    /// bound to `call`.
-    fn require_input(
-        &self,
-        call: &str,
-        question: ElicitRequestParams,
-        now: Duration,
-    ) -> Option<InputRequiredResult> {
-        let options = SealOptions::new().associated_data(call.as_bytes());
-        let id = Uuid::now_v7().to_string();
-        let state = self.codec.as_ref()?.seal_json_with(&json!((now.as_secs(), &id)), &options).ok()?;
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner).put(id, ());
-
-        let question = InputRequest::Elicitation(ElicitRequest::new(question));
-        let questions = [(CONFIRM.to_owned(), question)].into_iter().collect();
-
-        Some(InputRequiredResult::new(Some(questions), Some(state)))
-    }
-
     /// Checks the answer to an earlier question. The answer counts once, only for the same call, and until
     /// [`ANSWER_LIMIT`].
-    fn check_answer(
+    async fn check_answer(
         &self,
         call: &str,
         state: &str,
         answers: Option<InputResponses>,
-        now: Duration,
+        gateway: &Gateway,
     ) -> ConfirmationOutcome {
-        let opened = self.codec.as_ref().and_then(|codec| codec.open_json_with(state, call.as_bytes()).ok());
-        let Some((asked_at, id)): Option<(u64, String)> = opened else {
+        let key = gateway.derived_key(KEY_PURPOSE).ok();
+        let opened = key.and_then(|key| sealing::open(&key, call.as_bytes(), state));
+        let Some((asked_at, id)): Option<(i64, String)> = opened else {
             return ConfirmationOutcome::NotConfirmed(ConfirmationError::OtherCall);
         };
-        if self.pending.lock().unwrap_or_else(PoisonError::into_inner).pop(&id).is_none() {
-            return ConfirmationOutcome::NotConfirmed(ConfirmationError::AlreadyAnswered);
-        }
-        if now.saturating_sub(Duration::from_secs(asked_at)) > ANSWER_LIMIT {
+        if !is_recent(asked_at, gateway.clock().timestamp()) {
             return ConfirmationOutcome::NotConfirmed(ConfirmationError::Late);
+        }
+        if self.is_answered(id, gateway).await {
+            return ConfirmationOutcome::NotConfirmed(ConfirmationError::AlreadyAnswered);
         }
 
         let answer = answers.and_then(|mut answers| answers.remove(CONFIRM));
@@ -130,6 +113,36 @@ impl Confirmer {
             None => ConfirmationOutcome::NotConfirmed(ConfirmationError::Unanswered),
         }
     }
+
+    /// Returns whether the question `id` was answered before, and records that it is answered.
+    async fn is_answered(&self, id: String, gateway: &Gateway) -> bool {
+        let earlier =
+            self.answered.lock().unwrap_or_else(PoisonError::into_inner).put(id.clone(), ()).is_some();
+        earlier || gateway.is_used_elsewhere(&id, ANSWER_LIMIT).await
+    }
+}
+
+/// Returns the response that makes the host ask. Its sealed state holds the time and the id of the question, and is
+/// bound to `call`.
+fn require_input(
+    call: &str,
+    question: ElicitRequestParams,
+    gateway: &Gateway,
+) -> Option<InputRequiredResult> {
+    let content = (gateway.clock().timestamp().as_second(), Uuid::now_v7().to_string());
+    let state = sealing::seal(&gateway.derived_key(KEY_PURPOSE).ok()?, call.as_bytes(), &content)?;
+
+    let question = InputRequest::Elicitation(ElicitRequest::new(question));
+    let questions = [(CONFIRM.to_owned(), question)].into_iter().collect();
+
+    Some(InputRequiredResult::new(Some(questions), Some(state)))
+}
+
+/// Returns whether a question of the time `asked_at`, in seconds since 1970, can still be answered. The clocks of two
+/// processes may differ, so that the question may seem to be of the future.
+fn is_recent(asked_at: i64, now: Timestamp) -> bool {
+    let asked_at = Timestamp::from_second(asked_at).unwrap_or_default();
+    now.duration_since(asked_at) <= SignedDuration::try_from(ANSWER_LIMIT).unwrap_or_default()
 }
 
 /// Returns whether the host can show a form. A host that names no mode can show forms.

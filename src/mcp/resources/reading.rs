@@ -33,15 +33,7 @@ pub(in crate::mcp) async fn read(
 
     let common = CommonArguments::in_project(Some(&record.project));
     let reply = caller.call(tool, ToolArguments::new(record.arguments, common), context).await;
-    let reply = reply.map_err(|failure| {
-        protocol_error(
-            uri,
-            &reply::limit_failure(
-                with_offered_hint(with_uri_hint(failure), &config.selection),
-                config.max_reply_chars,
-            ),
-        )
-    })?;
+    let reply = reply.map_err(|failure| read_error(uri, failure, config))?;
 
     let source = reply::ReplySource::Resource(tool.tool());
     let (_, text) = reply.into_limited(config.max_reply_chars, source).await;
@@ -50,6 +42,12 @@ pub(in crate::mcp) async fn read(
 
     // Records change, and only the owner of the key may read them.
     Ok(result.for_request(context, 0, CacheScope::Private))
+}
+
+/// Returns the protocol error for a resource that could not be read.
+pub(in crate::mcp) fn read_error(uri: &str, failure: Failure, config: &McpConfig) -> ErrorData {
+    let failure = with_offered_hint(with_uri_hint(failure), &config.selection);
+    protocol_error(uri, &reply::limit_failure(failure, config.max_reply_chars))
 }
 
 /// Replaces a hint about arguments by a hint about the URI.

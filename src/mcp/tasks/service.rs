@@ -1,6 +1,6 @@
 //! The requests about tasks.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use rmcp::{
     ErrorData, RoleServer,
@@ -21,8 +21,8 @@ use crate::{
     failure::Failure,
     fields::Fields,
     mcp::{
-        config::McpConfig,
         listed_tool::{ListedTool as _, is_offered},
+        profile::ServerProfile,
         revision::is_stateless,
         tool_caller::ToolCaller,
         tool_result::tool_result,
@@ -47,17 +47,17 @@ pub(in crate::mcp) enum TaskStart {
 pub(in crate::mcp) struct TaskService {
     caller: ToolCaller,
     store: TaskStore,
-    config: McpConfig,
+    profile: Arc<ServerProfile>,
 }
 
 impl TaskService {
-    pub(in crate::mcp) fn new(caller: ToolCaller, config: &McpConfig) -> Self {
-        Self { caller, store: TaskStore::default(), config: config.clone() }
+    pub(in crate::mcp) fn new(caller: ToolCaller, profile: Arc<ServerProfile>) -> Self {
+        Self { caller, store: TaskStore::default(), profile }
     }
 
     /// Returns whether a call can become a task.
     pub(in crate::mcp) fn is_offered(&self) -> bool {
-        is_offered(&self.config.selection, WaitForCompletion::tool_entry)
+        is_offered(&self.profile.config.selection, WaitForCompletion::tool_entry)
     }
 
     /// Creates a task for a long wait if the host supports tasks. Returns `None` if the call is to be answered.
@@ -174,7 +174,7 @@ impl TaskService {
 
     /// Returns the result of a task: the result of the call, even if the tool failed (SEP-2663).
     async fn payload(&self, outcome: Result<Reply, Failure>) -> TaskPayload {
-        let result = tool_result(outcome, &self.config, &WAIT_FOR_COMPLETION).await;
+        let result = tool_result(outcome, &self.profile.config, &WAIT_FOR_COMPLETION).await;
         match serde_json::to_value(result) {
             Ok(Value::Object(result)) => TaskPayload::Completed { result },
             _ => TaskPayload::Completed { result: Fields::new() },

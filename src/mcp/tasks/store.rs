@@ -8,10 +8,10 @@ use std::{
 };
 
 use jiff::Timestamp;
-use lru::LruCache;
 use tokio_util::sync::CancellationToken;
 
 use super::state::TaskState;
+use crate::bounded_cache::BoundedCache;
 
 /// Maximum number of tasks whose state is remembered.
 const MAX_TASKS: NonZeroUsize = NonZeroUsize::new(64).unwrap();
@@ -35,7 +35,7 @@ struct CancelledTask {
 
 #[derive(Debug)]
 struct Tasks {
-    recent: LruCache<String, Arc<TaskEntry>>,
+    recent: BoundedCache<String, Arc<TaskEntry>>,
     /// A cancelled task is kept until its id expires. Otherwise a request with the id would resume the task.
     cancelled: BTreeMap<String, CancelledTask>,
 }
@@ -46,7 +46,7 @@ pub(super) struct TaskStore(Mutex<Tasks>);
 
 impl Default for TaskStore {
     fn default() -> Self {
-        Self(Mutex::new(Tasks { recent: LruCache::new(MAX_TASKS), cancelled: BTreeMap::new() }))
+        Self(Mutex::new(Tasks { recent: BoundedCache::new(MAX_TASKS), cancelled: BTreeMap::new() }))
     }
 }
 
@@ -64,7 +64,7 @@ impl TaskStore {
             })
         };
 
-        Arc::clone(recent.get_or_insert_mut(id.to_owned(), new_entry))
+        recent.get_or_insert(id.to_owned(), new_entry)
     }
 
     /// Remembers until `expires` that a task was cancelled at `now`. Forgets cancelled tasks whose ids have expired.

@@ -1,15 +1,15 @@
-//! The id of a task: a sealed token with the arguments and the time of the call. The token is authentic, not secret.
+//! The id of a task: a sealed token with the arguments and the time of the call.
 
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use rmcp::model::{RequestStateCodec, SealOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::{
     fields::Fields,
+    sealing,
     tools::composite::{CompositeTool as _, WaitForCompletion},
 };
 
@@ -17,7 +17,7 @@ use crate::{
 pub(super) const KEY_PURPOSE: &[u8] = b"tas-mcp task ids 1";
 
 /// Data that the seal is bound to besides the key.
-const ASSOCIATED_DATA: &[u8] = WaitForCompletion::NAME.as_bytes();
+const CONTEXT: &[u8] = WaitForCompletion::NAME.as_bytes();
 
 /// How long a host can ask for a task after the end of its wait. The span includes the day after an overnight wait.
 const RETENTION: Duration = Duration::from_secs(36 * 60 * 60);
@@ -63,13 +63,12 @@ impl TaskToken {
 
     /// Returns the task id, sealed with `key`.
     pub(super) fn seal(&self, key: &[u8]) -> Option<String> {
-        let options = SealOptions::new().associated_data(ASSOCIATED_DATA);
-        RequestStateCodec::try_new(key).ok()?.seal_json_with(self, &options).ok()
+        sealing::seal(key, CONTEXT, self)
     }
 
     /// Opens a task id. Returns `None` unless the id was sealed with `key`.
     pub(super) fn open(id: &str, key: &[u8]) -> Option<Self> {
-        RequestStateCodec::try_new(key).ok()?.open_json_with(id, ASSOCIATED_DATA).ok()
+        sealing::open(key, CONTEXT, id)
     }
 
     pub(super) fn arguments(&self) -> &Fields {

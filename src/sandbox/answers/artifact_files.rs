@@ -16,6 +16,7 @@ use crate::{
         model::{
             ids::{etag, hash},
             moment::Millis,
+            outcome::RunResult,
             project::Project,
             saved_test::ScriptedStep,
             step_span::StepSpan,
@@ -30,6 +31,16 @@ const TURN: Millis = 200;
 
 /// Content type of the files for which the knowledge host redirects to the storage host.
 pub(super) const STORAGE_TYPE: &str = "video/mp4";
+
+/// Names of the screenshots of failed steps. No seeded test has more steps.
+const STEP_SCREENSHOTS: [&str; 6] = [
+    "screenshots/step-1.png",
+    "screenshots/step-2.png",
+    "screenshots/step-3.png",
+    "screenshots/step-4.png",
+    "screenshots/step-5.png",
+    "screenshots/step-6.png",
+];
 
 impl RunView<'_> {
     /// Returns the files of a player. There are none before the run is completed.
@@ -48,8 +59,10 @@ impl RunView<'_> {
         let recording = FileContent::Generated { seed, size: 300_000 + seed % 100_000 };
         let log = self.log(player, steps, spans).into_bytes();
         let report = format!("{report:#}\n").into_bytes();
-        let picture = picture::plain_colour(96, 54, [red, green, blue]);
+        let picture = picture::game_end([red, green, blue]);
 
+        let of_failed_step = step_screenshot(spans)
+            .map(|name| (name, "image/png", FileContent::InMemory(picture::game_at_failed_step())));
         let files = [
             ("recording.mp4", STORAGE_TYPE, recording),
             ("agent.log", "text/plain; charset=utf-8", in_memory(log)),
@@ -61,7 +74,7 @@ impl RunView<'_> {
             ArtifactFile { name, content_type, etag, content }
         };
 
-        files.map(with_etag).into()
+        files.into_iter().chain(of_failed_step).map(with_etag).collect()
     }
 
     /// Returns the log of a player: each step with its turns, and the result.
@@ -110,6 +123,14 @@ impl RunView<'_> {
 
         self.files(player, steps, spans).into_iter().map(reference).collect()
     }
+}
+
+/// Returns the name of the screenshot of the step that did not pass, if there is one.
+fn step_screenshot(spans: &[StepSpan]) -> Option<&'static str> {
+    let has_failed = |span: &StepSpan| {
+        span.result.is_some_and(|result| !matches!(result, RunResult::Success | RunResult::Skipped))
+    };
+    STEP_SCREENSHOTS.get(spans.iter().position(has_failed)?).copied()
 }
 
 /// Returns the URL of a file on the knowledge host.

@@ -40,8 +40,10 @@ impl Answer<InitiateBuildUpload> for World {
         caller: &Caller,
     ) -> Result<Answered<InitiatedUpload>, ApiError> {
         check_project(request.project_id.as_deref(), caller)?;
-        let is_multipart = request.multipart.unwrap_or(request.file_size >= MIN_MULTIPART_SIZE);
-        if request.file_size > MAX_FILE_SIZE || (!is_multipart && request.file_size >= MIN_MULTIPART_SIZE) {
+        let is_multipart = request.multipart.unwrap_or(request.file.file_size >= MIN_MULTIPART_SIZE);
+        if request.file.file_size > MAX_FILE_SIZE
+            || (!is_multipart && request.file.file_size >= MIN_MULTIPART_SIZE)
+        {
             return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "File too large"));
         }
 
@@ -50,10 +52,10 @@ impl Answer<InitiateBuildUpload> for World {
 
         // Old builds are deleted before the quota is checked, because their space counts.
         if request.options.auto_delete == Some(true) {
-            project.make_room(request.file_size, policy);
+            project.make_room(request.file.file_size, policy);
         }
 
-        check_quota(project, request.file_size)?;
+        check_quota(project, request.file.file_size)?;
         let upload = self.new_upload(request, caller, is_multipart);
         let record = self.upload_record(&upload, caller)?;
 
@@ -92,10 +94,10 @@ impl World {
         is_multipart: bool,
     ) -> PendingUpload {
         let id = self.ids.uuid();
-        let object_key = format!("{}/builds/{id}/{}", caller.project, request.file_name);
+        let object_key = format!("{}/builds/{id}/{}", caller.project, request.file.file_name);
         let multipart = is_multipart.then(|| {
-            let part_size = self.part_size.max(request.file_size.div_ceil(MAX_PARTS));
-            let total_parts = request.file_size.div_ceil(part_size);
+            let part_size = self.part_size.max(request.file.file_size.div_ceil(MAX_PARTS));
+            let total_parts = request.file.file_size.div_ceil(part_size);
             MultipartLayout { upload_id: format!("upl_{}", self.ids.run()), part_size, total_parts }
         });
         let minutes = request.upload_timeout.unwrap_or(if is_multipart { 60 } else { 10 });
@@ -141,8 +143,8 @@ fn build(request: InitiateBuildUpload, id: String, now: Moment) -> StoredBuild {
         id,
         name: request.name,
         platform: wire_name(request.platform),
-        file_name: request.file_name,
-        file_size: request.file_size,
+        file_name: request.file.file_name,
+        file_size: request.file.file_size,
         status: "uploading".to_owned(),
         pinned: false,
         sdk: false,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::service::{
     api::{Id, ListPage, Open, PageNumber, PageSize, SortOrder},
     operation::{Operation, RequestInfo},
-    tool::{ToolInfo, Toolset},
+    tool::{Column, ToolInfo, Toolset},
 };
 
 /// Lists the bugs detected in one run, reviewed or not.
@@ -36,7 +36,7 @@ pub struct ListBugs {
     pub status: Option<BugStatusFilter>,
     /// Text in title, description or reproduction steps.
     pub search: Option<String>,
-    /// Only this severity.
+    /// Default: all.
     pub severity: Option<Severity>,
     /// Such as ui, gameplay or crash.
     pub category: Option<String>,
@@ -74,6 +74,14 @@ impl Operation for ListBugs {
         .core()
         .access_hint(ONE_RUN)
         .needs("project:read-runs")
+        .columns(&[
+            Column::text("severity", &["severity"]),
+            Column::text("bug", &["title"]),
+            Column::text("status", &["status"]),
+            Column::text("seen", &["occurrence_count"]),
+            Column::time("created", &["created_at"]),
+            Column::id("id", &["id"]),
+        ])
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/bugs");
     type Answer = ListPage<Bug>;

@@ -10,7 +10,7 @@ use crate::{
     service::{
         api::{ListPage, Open, PageNumber, PageSize, Uuid},
         operation::{Operation, RequestInfo},
-        tool::{ToolInfo, Toolset},
+        tool::{Column, ToolInfo, Toolset},
     },
 };
 
@@ -23,7 +23,7 @@ pub struct ListBuilds {
     pub pinned: Option<bool>,
     /// With the service SDK.
     pub sdk: Option<bool>,
-    /// Only this platform.
+    /// Default: all.
     pub platform: Option<BuildPlatform>,
     /// Builds with all of these tags.
     pub tags: Option<Vec<String>>,
@@ -48,8 +48,18 @@ pub enum BuildPlatform {
 impl Operation for ListBuilds {
     const TOOL: ToolInfo = ToolInfo::reads("list_builds", "List builds", Toolset::Builds)
         .core()
-        .access_hint("a start still works with a `build_id` that the person knows, or without one: the service then chooses the build")
+        .access_hint(
+            "a start still works with a known `build_id`, or without one: the service then chooses the build",
+        )
         .needs("project:manage-build-storage")
+        .columns(&[
+            Column::text("build", &["name"]),
+            Column::text("platform", &["platform"]),
+            Column::text("status", &["status"]),
+            Column::size(&["file_size"]),
+            Column::time("uploaded", &["created_at"]),
+            Column::id("id", &["id"]),
+        ])
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/builds");
     type Answer = ListPage<Build>;

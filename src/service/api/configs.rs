@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::service::{
     api::{ListPage, PageNumber, PageSize},
     operation::{Operation, RequestInfo},
-    tool::{ToolInfo, Toolset},
+    tool::{Column, ToolInfo, Toolset},
 };
 
 /// Lists the deployment configs: the devices and platforms for tests.
@@ -23,8 +23,15 @@ impl Operation for ListDeploymentConfigs {
     const TOOL: ToolInfo =
         ToolInfo::reads("list_deployment_configs", "List deployment configs", Toolset::Configs)
             .core()
-            .access_hint("a start still works with a `deployment_config_id` that the person knows")
+            .access_hint("a start still works with a known `deployment_config_id`")
             .needs("project:view-configs")
+            .columns(&[
+                Column::text("device", &["name"]),
+                Column::text("platform", &["kind"]),
+                Column::text("build source", &["providerType"]),
+                Column::text("description", &["description"]),
+                Column::id("id", &["id"]),
+            ])
             .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/deployment-configs");
     type Answer = ListPage<DeploymentConfig>;

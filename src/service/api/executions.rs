@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::service::{
     api::{Id, ListPage, PageNumber, PageSize, SortOrder, Uuid, values::anything},
     operation::{Fallback, Operation, RequestInfo},
-    tool::{ToolInfo, Toolset},
+    tool::{Column, ToolInfo, Toolset},
 };
 
 /// Lists executions of test plans with counts of passed, failed and running tests, newest first.
@@ -18,7 +18,7 @@ pub struct ListTestPlanExecutions {
     pub test_plan_id: Option<Uuid>,
     /// From `list_builds`.
     pub build_id: Option<Uuid>,
-    /// Only this status.
+    /// Default: all.
     pub status: Option<ExecutionStatus>,
     /// Default `start_time`.
     #[schemars(extend("default" = "start_time"))]
@@ -51,6 +51,15 @@ impl Operation for ListTestPlanExecutions {
         ToolInfo::reads("list_test_plan_executions", "List plan executions", Toolset::Plans)
             .core()
             .needs("project:read-runs")
+            .columns(&[
+                Column::verdict(&["status"]),
+                Column::text("plan", &["test_plan_name"]),
+                Column::text("build", &["build_name"]),
+                Column::text("passed", &["test_status.passed"]),
+                Column::text("failed", &["test_status.failed"]),
+                Column::time("started", &["started_at"]),
+                Column::id("execution", &["id"]),
+            ])
             .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/test-plan-executions");
     type Answer = ListPage<TestPlanExecution>;

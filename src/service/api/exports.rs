@@ -70,7 +70,7 @@ impl Operation for ExportTmsysRun {
             DuplicateCheck {
                 when_given: None,
                 probe: Probe::Unavailable("an export of runs"),
-                advice: "ask the person to look in the test-management system",
+                advice: "look in the test-management system",
             },
         ])
         .repeatable_if(|arguments| {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::service::{
     api::{ListPage, Open, PageNumber, PageSize, Uuid},
     operation::{Operation, RequestInfo},
-    tool::{ToolInfo, Toolset},
+    tool::{Column, ToolInfo, Toolset},
 };
 
 /// Lists jobs, also queued ones, with their runs: one per attempt.
@@ -40,6 +40,13 @@ impl Operation for ListJobs {
     const TOOL: ToolInfo = ToolInfo::reads("list_jobs", "List jobs", Toolset::Runs)
         .core()
         .needs("project:read-runs")
+        .columns(&[
+            Column::verdict(&["status"]),
+            Column::text("test", &["test_name"]),
+            Column::text("platform", &["platform"]),
+            Column::time("created", &["created_at"]),
+            Column::id("job", &["job_id"]),
+        ])
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/jobs");
     type Answer = ListPage<Job>;

@@ -25,7 +25,7 @@ use crate::{
         operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo},
         rule::Rule,
         schema::passed_through,
-        tool::{ToolInfo, Toolset},
+        tool::{Column, ToolInfo, Toolset},
     },
     violation::Violation,
 };
@@ -58,6 +58,12 @@ impl Operation for ListTestPlans {
     const TOOL: ToolInfo = ToolInfo::reads("list_test_plans", "List test plans", Toolset::Plans)
         .core()
         .needs("project:read-runs")
+        .columns(&[
+            Column::text("plan", &["name"]),
+            Column::text("tests", &["test_count"]),
+            Column::time("changed", &["modified_at", "created_at"]),
+            Column::id("id", &["id"]),
+        ])
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/test-plans");
     type Answer = ListPage<TestPlanSummary>;

@@ -28,7 +28,7 @@ use crate::service::{
     },
     operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Pictures, Probe, RequestInfo},
     rule::Rule,
-    tool::{ToolInfo, Toolset},
+    tool::{Column, ToolInfo, Toolset},
 };
 
 /// Starts a run of exactly one of: a saved test, a test plan, or free-text instructions.
@@ -58,7 +58,7 @@ pub struct StartRun {
     /// 0-10; default 0. Needs `multiplayer_test_id`. Only after ERROR, TIMEOUT or STOPPED.
     #[schemars(range(min = 0, max = 10), extend("default" = 0))]
     pub retries: Option<u8>,
-    /// Number of runs, 1-10; default 1. Needs `multiplayer_test_id`.
+    /// Runs, 1-10; default 1. Needs `multiplayer_test_id`.
     #[schemars(range(min = 1, max = 10), extend("default" = 1))]
     pub instances: Option<u8>,
     /// One run per device of a mobile config; default false. Not with `player_deployment_configs`.
@@ -163,7 +163,7 @@ pub struct ListRuns {
     pub test_type: Option<String>,
     /// Runs with all of these tags.
     pub tags: Option<Vec<String>>,
-    /// True: only runs with bugs.
+    /// Only runs with bugs.
     pub bugs: Option<bool>,
     /// 1-50 newest runs, sorted by `created_at`. Not with `page` or `page_size`.
     #[schemars(range(min = 1, max = 50))]
@@ -189,6 +189,14 @@ impl Operation for ListRuns {
         .core()
         .needs("project:read-runs")
         .own_rules(&[Rule::Excludes(NEWEST, "page"), Rule::Excludes(NEWEST, "page_size")])
+        .columns(&[
+            Column::verdict(&["result", "state"]),
+            Column::text("test", &["test.name"]),
+            Column::text("device", &["players.0.platform.config.device.name", "players.0.platform.kind"]),
+            Column::text("build", &["build.name"]),
+            Column::time("started", &["created_at"]),
+            Column::id("run", &["multiplayer_run_id"]),
+        ])
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/runs").own_arguments(&[NEWEST]);
     type Answer = ListPage<Run>;
@@ -232,7 +240,7 @@ impl Operation for GetLiveRun {
 
 /// Stops queued or running jobs and their runs immediately.
 ///
-/// A stopped job is not retried. `Job already completed`: the job had ended before the call.
+/// A stopped job is not retried. `Job already completed`: the job had ended.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StopRuns {
     /// 1 or more; from `start_run` or `list_jobs`. Not run ids.

@@ -24,7 +24,7 @@ use crate::{
         operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo},
         rule::Rule,
         schema::passed_through,
-        tool::{ToolInfo, Toolset},
+        tool::{Column, ToolInfo, Toolset},
     },
     violation::Violation,
 };
@@ -46,6 +46,12 @@ impl Operation for ListTests {
     const TOOL: ToolInfo = ToolInfo::reads("list_tests", "List tests", Toolset::Tests)
         .core()
         .rules(&[Rule::Excludes("folder_path", "folder_id")])
+        .columns(&[
+            Column::text("test", &["name"]),
+            Column::text("folder", &["folder_path"]),
+            Column::text("type", &["type"]),
+            Column::id("id", &["id"]),
+        ])
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/tests");
     type Answer = ListPage<TestSummary>;
@@ -88,7 +94,7 @@ pub struct CreateTest {
     /// Returns steps of collections; default true.
     #[schemars(extend("default" = true))]
     pub include_shared_collection_steps: Option<bool>,
-    /// For unknown collections; default error. drop omits them.
+    /// Unknown collections: default error; drop omits them.
     #[schemars(extend("default" = "error"))]
     pub shared_collection_steps_mode: Option<UnknownCollections>,
 }
@@ -176,7 +182,7 @@ pub struct UpdateTest {
     /// Returns steps of collections; default true.
     #[schemars(extend("default" = true))]
     pub include_shared_collection_steps: Option<bool>,
-    /// For unknown collections; default error. drop omits them.
+    /// Unknown collections: default error; drop omits them.
     #[schemars(extend("default" = "error"))]
     pub shared_collection_steps_mode: Option<UnknownCollections>,
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use answers::{CancelledUpload, CompletedUpload, InitiatedUpload, PartUrl, UploadPartUrls};
-pub use arguments::{BuildOptions, CompletedPart, DeletionPolicy, Tag};
+pub use arguments::{BuildOptions, CompletedPart, DeletionPolicy, Tag, UploadedFile};
 
 use crate::{
     fields::Fields,
@@ -30,7 +30,7 @@ use crate::{
 
 /// Starts the upload of a build and reserves storage space.
 ///
-/// `upload_build` does all steps. Otherwise PUT parts of `part_size` bytes to the addresses from
+/// Prefer `upload_build`. Otherwise PUT parts of `part_size` bytes to the addresses from
 /// `get_build_upload_parts`; without an `upload_id`, PUT the file to `upload_url`. Then call `complete_build_upload`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct InitiateBuildUpload {
@@ -41,12 +41,8 @@ pub struct InitiateBuildUpload {
     /// 1-255 characters.
     #[schemars(length(min = 1, max = 255))]
     pub name: String,
-    /// 1-255 characters.
-    #[schemars(length(min = 1, max = 255))]
-    pub file_name: String,
-    /// Bytes, from 1.
-    #[schemars(range(min = 1))]
-    pub file_size: u64,
+    #[serde(flatten)]
+    pub file: UploadedFile,
     /// Platform of the build.
     pub platform: BuildPlatform,
     /// Default: true for 3 GB or more.
@@ -64,7 +60,6 @@ impl Operation for InitiateBuildUpload {
         "Begin a build upload",
         Toolset::Builds,
     )
-    .core()
     .needs("project:manage-build-storage")
     // The service ignores the policy without `auto_delete`.
     .own_rules(&[Rule::NeedsTrue("deletion_policy", "auto_delete")])
@@ -118,7 +113,6 @@ pub struct GetBuildUploadParts {
 impl Operation for GetBuildUploadParts {
     const TOOL: ToolInfo =
         ToolInfo::reads("get_build_upload_parts", "Get addresses of upload parts", Toolset::Builds)
-            .core()
             // The upload id is the credential (specification, Multipart build upload).
             .without_key()
             .requires_fields(&["upload_urls"]);
@@ -145,7 +139,6 @@ pub struct CompleteBuildUpload {
 impl Operation for CompleteBuildUpload {
     const TOOL: ToolInfo =
         ToolInfo::creates("complete_build_upload", "Complete a build upload", Toolset::Builds)
-            .core()
             .needs("project:manage-build-storage")
             .rules(&[
                 Rule::Needs("upload_id", "parts"),
@@ -164,7 +157,7 @@ impl Operation for CompleteBuildUpload {
 }
 
 /// Checks that the part numbers start at 1 and ascend without gaps.
-fn check_part_numbers(arguments: &Fields, violations: &mut Vec<Violation>) {
+pub fn check_part_numbers(arguments: &Fields, violations: &mut Vec<Violation>) {
     let numbers = parts(arguments).map(|part| part.get("part_number").and_then(Value::as_u64));
     let wrong = (1_u64..).zip(numbers).find(|(expected, number)| number.is_some_and(|is| is != *expected));
 
@@ -176,7 +169,7 @@ fn check_part_numbers(arguments: &Fields, violations: &mut Vec<Violation>) {
 }
 
 /// Checks that no `ETag` contains a quote. The schema check has already removed surrounding quotes.
-fn check_etags(arguments: &Fields, violations: &mut Vec<Violation>) {
+pub fn check_etags(arguments: &Fields, violations: &mut Vec<Violation>) {
     for (index, part) in parts(arguments).enumerate() {
         if part.get("etag").and_then(Value::as_str).is_some_and(|etag| etag.contains('"')) {
             let rule = "must be the value of the header `ETag` without quotes";
@@ -190,14 +183,14 @@ fn parts(arguments: &Fields) -> impl Iterator<Item = &Value> {
     arguments.get("parts").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Cancels a build upload and frees its storage space immediately.
+/// Cancels a build upload and frees its storage space.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CancelBuildUpload {
-    /// From `initiate_build_upload`.
+    /// From `upload_build` or `initiate_build_upload`.
     pub build_id: Id,
-    /// From `initiate_build_upload`.
+    /// From `upload_build` or `initiate_build_upload`.
     pub object_key: Id,
-    /// From `initiate_build_upload`. Required for multipart.
+    /// From `upload_build` or `initiate_build_upload`. Required for multipart.
     pub upload_id: Option<Id>,
 }
 

@@ -1,6 +1,7 @@
 //! The check of values against a schema.
 
 use indexmap::IndexSet;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
         },
         schema::{KNOWN, OR_TYPE},
     },
-    text::{most_similar, shorten_name},
+    text::{misspelled, most_similar, shorten_name},
     violation::Violation,
 };
 
@@ -52,8 +53,14 @@ impl SchemaCheck<'_> {
                 self.value(property, value, &value_path);
             } else if let Some(Value::Object(any)) = additional {
                 self.value(any, value, &value_path);
-            } else if self.mode.denies_unknown_names() && !properties.is_empty() {
+            } else if properties.is_empty() {
+                // Any field is known.
+            } else if self.mode.denies_unknown_names() {
                 self.broken(&value_path, unknown_name(name, properties));
+            } else if self.mode == Mode::PassedThrough
+                && let Some(meant) = misspelled(&shorten_name(name), properties.keys().map(String::as_str))
+            {
+                self.broken(&value_path, format!("is not a known field; `{meant}` is"));
             }
         }
 
@@ -79,7 +86,7 @@ impl SchemaCheck<'_> {
             return;
         }
         if !has_type(kind, value) {
-            return self.broken(path, format!("must be {}, got {}", with_article(kind), type_name(value)));
+            return self.broken(path, wrong_type(kind, value));
         }
 
         match value {
@@ -87,9 +94,10 @@ impl SchemaCheck<'_> {
             Value::Number(number) => self.number(schema, number, path),
             Value::Array(items) => self.array(schema, items, path),
             Value::Object(object) => match schema.get(KNOWN) {
-                // The object is sent unchanged: nothing in it is coerced, and unknown fields are left to the service.
+                // The object is sent unchanged.
                 Some(Value::Object(known)) => {
-                    SchemaCheck { mode: Mode::Body, violations: self.violations }.object(known, object, path);
+                    SchemaCheck { mode: Mode::PassedThrough, violations: self.violations }
+                        .object(known, object, path);
                 }
                 _ => self.object(schema, object, path),
             },
@@ -153,6 +161,22 @@ impl SchemaCheck<'_> {
                 self.broken(&join(path, &index.to_string()), "must not repeat an earlier entry");
             }
         }
+    }
+}
+
+/// Returns the rule that a value of another type than `kind` breaks.
+fn wrong_type(kind: &str, value: &Value) -> String {
+    let expected = with_article(kind);
+    let json_error = match value {
+        Value::String(text) if matches!(kind, "object" | "array") => {
+            serde_json::from_str::<IgnoredAny>(text).err()
+        }
+        _ => None,
+    };
+
+    match json_error {
+        Some(error) => format!("must be {expected}, but the text is not valid JSON: {error}"),
+        None => format!("must be {expected}, got {}", type_name(value)),
     }
 }
 

@@ -7,6 +7,9 @@ pub enum Mode {
     Arguments,
     /// Text of a query. Values are coerced, unknown names are ignored.
     Query,
+    /// An object in the arguments of a caller that is sent unchanged. Nothing is coerced. An unknown name is left to the
+    /// service, unless it nearly is a known name: the service would ignore the misspelled field.
+    PassedThrough,
     /// A JSON body as the service reads it. Nothing is coerced, unknown names are ignored.
     Body,
     /// A JSON body of an operation that refuses unknown names. Nothing is coerced.

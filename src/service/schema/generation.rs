@@ -26,6 +26,7 @@ pub fn input<T: JsonSchema>() -> (String, Fields) {
             values.retain(|value| !value.is_null());
         }
         object.retain(|key, value| key != "default" || !value.is_null());
+        state_choices(object);
     });
 
     let mut schema = into_object(schema);
@@ -117,6 +118,21 @@ fn merge_nullable(object: &mut Fields) {
     object.shift_remove("anyOf");
     for (key, value) in merged {
         object.entry(key).or_insert(value);
+    }
+}
+
+/// Puts the values of an enumeration, or of a list of them, before its description, because some hosts drop `enum`.
+fn state_choices(object: &mut Fields) {
+    let enumeration = object.get("enum").or_else(|| object.get("items")?.get("enum"));
+    let Some(Value::Array(values)) = enumeration else { return };
+    let Some((last, others)) = values.split_last() else { return };
+
+    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let others: Vec<_> = others.iter().map(word).collect();
+    let choices = format!("{} or {}.", others.join(", "), word(last));
+
+    if let Some(Value::String(text)) = object.get_mut("description") {
+        *text = format!("{choices} {text}");
     }
 }
 

@@ -4,7 +4,7 @@ use crate::{
     fields::Fields,
     service::{
         rule::Rule,
-        tool::{Access, Effect, Tier, Toolset},
+        tool::{Access, Column, Effect, Tier, Toolset},
     },
 };
 
@@ -35,12 +35,16 @@ pub struct ToolInfo {
     pub own_rules: &'static [Rule],
     /// Fields that every answer has. An answer without one of them is reported as a bad response.
     pub required_fields: &'static [&'static str],
+    /// Columns in which people see the records of a list. Without columns, they see every plain field.
+    pub columns: &'static [Column],
     /// What a caller does after some failures.
     pub failure_hints: FailureHints,
     /// The question that a person must answer before an irreversible or costly call.
     pub confirmation_question: Option<ConfirmationQuestion>,
     /// Whether hosts that display HTML have a page for the answer.
     pub has_view: bool,
+    /// Whether the tool reads or writes files of the machine on which this program runs.
+    pub uses_local_files: bool,
 }
 
 /// What a caller does after a failure of a tool, where the kind of the failure alone does not say it.
@@ -67,10 +71,18 @@ impl ToolInfo {
             rules: &[],
             own_rules: &[],
             required_fields: &[],
+            columns: &[],
             failure_hints: FailureHints { recovery: None, access: None, not_found: None },
             confirmation_question: None,
             has_view: false,
+            uses_local_files: false,
         }
+    }
+
+    /// Marks a tool that reads or writes files of the machine on which this program runs.
+    #[must_use]
+    pub const fn uses_local_files(self) -> Self {
+        Self { uses_local_files: true, ..self }
     }
 
     /// A tool that changes nothing.
@@ -132,6 +144,12 @@ impl ToolInfo {
     #[must_use]
     pub const fn requires_fields(self, required_fields: &'static [&'static str]) -> Self {
         Self { required_fields, ..self }
+    }
+
+    /// Sets the columns in which people see the records of a list.
+    #[must_use]
+    pub const fn columns(self, columns: &'static [Column]) -> Self {
+        Self { columns, ..self }
     }
 
     /// Sets what a caller does if the outcome of a call is unknown.

@@ -4,7 +4,7 @@
 pub const PROJECT_ID: &str = "project_id";
 
 /// Description of [`PROJECT_ID`].
-pub const PROJECT_ID_DESCRIPTION: &str = "Project, unless an id decides it.";
+pub const PROJECT_ID_DESCRIPTION: &str = "Project, if no id decides it.";
 
 /// Argument of tools whose calls may be irreversible or costly: a person has agreed to the call.
 pub const CONFIRM: &str = "confirm";
@@ -16,4 +16,4 @@ pub const CONFIRM_DESCRIPTION: &str = "True if a person agreed.";
 pub const FIELDS: &str = "fields";
 
 /// Description of [`FIELDS`].
-pub const FIELDS_DESCRIPTION: &str = "Wanted fields, like `id,test.name`.";
+pub const FIELDS_DESCRIPTION: &str = "Such as `id,test.name`.";

@@ -35,6 +35,7 @@ impl CompositeTool for DownloadMinion {
     const TOOL: ToolInfo =
         ToolInfo::replaces("download_minion", "Download the Minion installer", Toolset::Minions)
             .needs("project:manage-minions")
+            .uses_local_files()
             .requires_fields(&["status"])
             .recovery_hint("check whether the file exists");
     type Answer = SavedInstaller;

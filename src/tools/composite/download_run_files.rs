@@ -62,6 +62,7 @@ impl CompositeTool for DownloadRunFiles {
                 Rule::Excludes("files", "patterns"),
                 Rule::Custom(files_are_of_the_run),
             ])
+            .uses_local_files()
             .requires_fields(&["status"])
             .recovery_hint("call again: files that exist are not downloaded again");
     type Answer = DownloadReport;

@@ -16,14 +16,14 @@ use crate::{
 
 /// Finds tests, plans, devices, builds and other records by name, in all folders and pages. Use this to get ids.
 ///
-/// Returns all records with the name; if there are none, the nearest ones, marked `similar`. The `id` of a test is the
+/// Returns all records with the name, or else the nearest ones, marked `similar`. The `id` of a test is the
 /// `multiplayer_test_id` of other tools.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct FindByName {
-    /// 1-20 names or ids. Letter case does not matter.
+    /// 1-20 names or ids.
     #[schemars(length(min = 1, max = 20), inner(length(min = 1, max = 200)))]
     pub names: Vec<String>,
-    /// Kinds of records to search; default all.
+    /// Default: all.
     pub kinds: Option<Vec<RecordKind>>,
 }
 

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Summarizes results: verdicts, failure causes, bugs, flaky tests, changes. Use this for "what failed?" and "what is new?".
+/// Summarizes results: verdicts, failure causes, bugs, flaky tests, changes. For "what failed?" and "what is new?".
 ///
 /// Pass exactly one id: of a run, a job or a plan execution, or of a plan or a test for its latest result.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -30,6 +30,25 @@ use crate::{
 pub struct UploadBuild {
     /// Below the files root. Pass this or `upload_token`.
     pub path: Option<String>,
+    #[serde(flatten)]
+    pub build: BuildArguments,
+    /// Fills `details` from git and CI; default true.
+    #[schemars(extend("default" = true))]
+    pub fill_details: Option<bool>,
+    /// Computes the SHA-256; default true.
+    #[schemars(extend("default" = true))]
+    pub checksum: Option<bool>,
+    /// Waits until the upload ends; default false.
+    #[schemars(extend("default" = false))]
+    pub wait: Option<bool>,
+    /// From a reply with `status: uploading`.
+    pub upload_token: Option<String>,
+}
+
+// The arguments of a build that do not depend on where the file is. No doc comment, because it would become part of the
+// descriptions.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct BuildArguments {
     /// 1-255 characters; default: the file name.
     #[schemars(length(min = 1, max = 255))]
     pub name: Option<String>,
@@ -43,17 +62,6 @@ pub struct UploadBuild {
     pub upload_timeout: Option<u16>,
     #[serde(flatten)]
     pub options: BuildOptions,
-    /// Fills `details` from git and CI; default true.
-    #[schemars(extend("default" = true))]
-    pub fill_details: Option<bool>,
-    /// Computes the SHA-256; default true.
-    #[schemars(extend("default" = true))]
-    pub checksum: Option<bool>,
-    /// Waits until the upload ends; default false.
-    #[schemars(extend("default" = false))]
-    pub wait: Option<bool>,
-    /// From a reply with `status: uploading`.
-    pub upload_token: Option<String>,
 }
 
 /// An upload, finished or not (supplement 15).
@@ -79,17 +87,22 @@ impl From<FinishedUpload> for UploadBuildAnswer {
     }
 }
 
-impl CompositeTool for UploadBuild {
-    const TOOL: ToolInfo = ToolInfo::creates("upload_build", "Upload a build", Toolset::Builds)
+/// What both variants of the tool have in common.
+pub(super) const UPLOAD_BUILD: ToolInfo =
+    ToolInfo::creates("upload_build", "Upload a build", Toolset::Builds)
         .core()
         .needs("project:manage-build-storage")
+        .requires_fields(&["status"])
+        .recovery_hint("check with `list_builds` before another upload")
+        .asks_confirmation(automatic_deletion_question);
+
+impl CompositeTool for UploadBuild {
+    const TOOL: ToolInfo = UPLOAD_BUILD
         .rules(&[
             Rule::ExactlyOne(&["path", "upload_token"]),
             Rule::NeedsTrue("deletion_policy", "auto_delete"),
         ])
-        .requires_fields(&["status"])
-        .recovery_hint("check with `list_builds` before another upload")
-        .asks_confirmation(automatic_deletion_question);
+        .uses_local_files();
     type Answer = UploadBuildAnswer;
 
     async fn run(self, context: ToolContext) -> Result<UploadBuildAnswer, Failure> {

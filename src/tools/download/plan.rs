@@ -186,5 +186,5 @@ fn not_listed(name: &str) -> Failure {
 
 fn nameless() -> Failure {
     let message = "get_run: an artifact is listed without a `filename`";
-    Failure::new(Code::BadResponse, message).hint("it cannot be downloaded; tell the person")
+    Failure::new(Code::BadResponse, message).hint("it cannot be downloaded")
 }

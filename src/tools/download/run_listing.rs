@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::{
-    call::{gateway::Gateway, reply::Reply},
+    call::gateway::Gateway,
     failure::Failure,
     service::api::{Id, runs::GetRun},
     tools::project_client::ProjectClient,
@@ -14,31 +14,31 @@ use crate::{
 
 /// The files of a run.
 #[derive(Clone, Debug)]
-pub(super) struct RunListing {
-    pub(super) run_id: String,
-    pub(super) state: String,
-    pub(super) players: Vec<ListedPlayer>,
+pub(crate) struct RunListing {
+    pub(crate) run_id: String,
+    pub(crate) state: String,
+    pub(crate) players: Vec<ListedPlayer>,
 }
 
 /// A player of the run.
 #[derive(Clone, Debug)]
-pub(super) struct ListedPlayer {
+pub(crate) struct ListedPlayer {
     /// `<run>-<player>`
-    pub(super) id: String,
+    pub(crate) id: String,
     /// Number of the player, from 1.
-    pub(super) number: u64,
-    pub(super) files: Vec<ListedFile>,
+    pub(crate) number: u64,
+    pub(crate) files: Vec<ListedFile>,
     /// Number of files that are listed without a name.
-    pub(super) nameless: usize,
+    pub(crate) nameless: usize,
 }
 
 /// A file of a player. The service does not guarantee that any of the fields is correct.
 #[derive(Clone, Debug)]
-pub(super) struct ListedFile {
-    pub(super) filename: String,
-    pub(super) url: Option<String>,
-    pub(super) size: Option<u64>,
-    pub(super) uploaded: Option<SystemTime>,
+pub(crate) struct ListedFile {
+    pub(crate) filename: String,
+    pub(crate) url: Option<String>,
+    pub(crate) size: Option<u64>,
+    pub(crate) uploaded: Option<SystemTime>,
 }
 
 impl RunListing {
@@ -52,17 +52,23 @@ impl RunListing {
         run_id: &str,
     ) -> Result<Self, Failure> {
         let client = ProjectClient { gateway: gateway.clone(), project: project.map(str::to_owned) };
-        let run = client.call(&GetRun { run_id: Id(run_id.to_owned()) }).await.map(Reply::into_value)?;
+        let run = client.call(&GetRun { run_id: Id(run_id.to_owned()) }).await?;
+
+        Ok(Self::from_record(run_id, run.value()))
+    }
+
+    /// Creates the list from the full record of a run.
+    pub(crate) fn from_record(run_id: &str, run: &Value) -> Self {
         let players = run.get("players").and_then(Value::as_array).into_iter().flatten();
 
-        Ok(Self {
+        Self {
             run_id: run_id.to_owned(),
-            state: text(&run, "state").unwrap_or_default(),
+            state: text(run, "state").unwrap_or_default(),
             players: (1..)
                 .zip(players)
                 .map(|(position, player)| ListedPlayer::from_record(run_id, position, player))
                 .collect(),
-        })
+        }
     }
 }
 

@@ -137,7 +137,7 @@ impl FilesRoot {
     fn outside_error(&self, name: &str) -> Failure {
         let root = self.path.display();
         file_error(name, &format!("is outside the files root `{root}`"))
-            .hint("name a file inside it, or ask the person to set TAS_FILES_ROOT")
+            .hint("name a file inside it, or set TAS_FILES_ROOT")
     }
 }
 
@@ -156,5 +156,5 @@ fn relative_name<'a>(root: &Path, name: &'a str) -> Option<&'a Path> {
 
 fn unusable_working_directory(problem: &str) -> Failure {
     Failure::new(Code::NotConfigured, format!("the working directory {problem}"))
-        .hint("ask the person to set TAS_FILES_ROOT to the directory of the files, and to restart the server")
+        .hint("set TAS_FILES_ROOT to the directory of the files, and restart the server")
 }

@@ -3,6 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::record_kind::RecordKind;
 use crate::{call::paging::Omission, fields::Fields};
@@ -46,4 +47,27 @@ pub struct FoundRecord {
     /// Fields that tell records with the same name apart.
     #[serde(flatten)]
     pub more: Fields,
+}
+
+impl FoundRecord {
+    /// Returns the record `record` of the list of `kind`; `None` if it has no id.
+    pub fn from_record(kind: RecordKind, record: &Value) -> Option<Self> {
+        let text = |field: &str| record.get(field).and_then(Value::as_str);
+        let name = kind.list().names.iter().find_map(|field| text(field)).unwrap_or_default();
+
+        Some(Self::new(kind, text("id")?, name, record))
+    }
+
+    /// Creates the record with this id and name, and with the fields of `record` that tell records apart.
+    pub(super) fn new(kind: RecordKind, id: &str, name: &str, record: &Value) -> Self {
+        let list = kind.list();
+        let platform = list.platform.map(|field| ("platform", field));
+        let fields = platform.into_iter().chain(list.shown.iter().map(|field| (*field, *field)));
+        let more: Fields = fields
+            .filter_map(|(name, field)| Some((name.to_owned(), record.get(field)?.clone())))
+            .filter(|(_, value)| !value.is_null())
+            .collect();
+
+        Self { kind, id: id.to_owned(), name: name.to_owned(), more }
+    }
 }

@@ -7,10 +7,8 @@ use serde_json::Value;
 use super::{
     answer::{FoundRecord, NameMatch, NameResult},
     asked_name::AskedName,
-    record_kind::{NamedList, RecordKind},
+    record_kind::RecordKind,
 };
-use crate::fields::Fields;
-
 /// Largest number of similar records for a name.
 const MAX_SIMILAR: usize = 5;
 
@@ -54,7 +52,7 @@ impl Matches {
         let Some(id) = record.get("id").and_then(Value::as_str) else { return };
         let names: Vec<_> =
             list.names.iter().filter_map(|name| record.get(name).and_then(Value::as_str)).collect();
-        let found = || found_record(kind, list, id, names.first().copied().unwrap_or_default(), record);
+        let found = || FoundRecord::new(kind, id, names.first().copied().unwrap_or_default(), record);
 
         for (index, matches) in self.names.iter_mut().enumerate() {
             let is_id = matches.asked.equals(id);
@@ -114,15 +112,12 @@ impl MatchesOfName {
     }
 }
 
-fn found_record(kind: RecordKind, list: NamedList, id: &str, name: &str, record: &Value) -> FoundRecord {
-    let platform = list.platform.map(|field| ("platform", field));
-    let fields = platform.into_iter().chain(list.shown.iter().map(|field| (*field, *field)));
-    let more: Fields = fields
-        .filter_map(|(name, field)| Some((name.to_owned(), record.get(field)?.clone())))
-        .filter(|(_, value)| !value.is_null())
-        .collect();
+/// Returns whether a record of the list of `kind` has this name. Letter case and the amount of white space do not matter.
+pub fn is_named(kind: RecordKind, record: &Value, name: &str) -> bool {
+    let asked = AskedName::new(name.to_owned());
+    let names = kind.list().names.iter().filter_map(|field| record.get(field).and_then(Value::as_str));
 
-    FoundRecord { kind, id: id.to_owned(), name: name.to_owned(), more }
+    names.into_iter().any(|name| asked.equals(name))
 }
 
 #[cfg(test)]

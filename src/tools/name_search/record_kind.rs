@@ -33,12 +33,13 @@ pub enum RecordKind {
 
 /// The list that contains the records of one kind.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::tools) struct NamedList {
-    pub(in crate::tools) operation: fn() -> &'static OperationEntry,
+pub struct NamedList {
+    /// The operation that lists the records.
+    pub operation: fn() -> &'static OperationEntry,
     /// Arguments without which the list does not contain every record.
     pub(super) filter: &'static [(&'static str, &'static str)],
     /// Fields by which people know a record. The first one is its name.
-    pub(super) names: &'static [&'static str],
+    pub names: &'static [&'static str],
     /// Fields that tell records with the same name apart.
     pub(super) shown: &'static [&'static str],
     /// Field with the platform, if it is not called `platform`.
@@ -59,7 +60,7 @@ impl RecordKind {
     ];
 
     /// Returns the list that contains the records of this kind.
-    pub(in crate::tools) const fn list(self) -> NamedList {
+    pub const fn list(self) -> NamedList {
         const fn list(
             operation: fn() -> &'static OperationEntry,
             names: &'static [&'static str],

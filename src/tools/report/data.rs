@@ -4,9 +4,13 @@
 use std::ops::ControlFlow;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::subject::ReportSubject;
+use super::{
+    page::page_with_data,
+    pictures::{PictureAlbum, album_of_run, album_of_runs},
+    subject::ReportSubject,
+};
 use crate::{
     call::paging::{self, MAX_PAGES, Omission, Page, ScanEnd},
     failure::{Code, Failure},
@@ -16,9 +20,18 @@ use crate::{
         result_kind::ResultKind,
     },
     tools::{
-        dispatcher::Dispatcher, project_client::ProjectClient, summary::Summary, waiting::record::array_field,
+        dispatcher::Dispatcher,
+        project_client::ProjectClient,
+        summary::{Summary, Trend},
+        waiting::record::array_field,
     },
 };
+
+/// Largest size of a page with pictures, in bytes. Mail servers and chats refuse larger files.
+const MAX_PAGE_BYTES: usize = 6_000_000;
+
+/// Size of what the list of pictures contains beside the pictures, in bytes.
+const PICTURE_LIST_BYTES: usize = 10_000;
 
 /// The data of a report page, with the field names that the script of the page reads.
 #[derive(Debug, Default, Serialize)]
@@ -40,10 +53,23 @@ pub struct ReportData {
     /// The summary; `None` for a run that is not compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
+    /// Absent if no pictures are requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pictures: Option<PictureAlbum>,
+    /// The executions of a plan. The page has no other data then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trend: Option<Trend>,
     unread: Vec<Omission>,
 }
 
-/// Reads the data of the page of `subject`. The page lists what could not be read.
+impl From<Trend> for ReportData {
+    fn from(trend: Trend) -> Self {
+        Self { trend: Some(trend), ..Self::default() }
+    }
+}
+
+/// Reads the data of the page of `subject`, and the pictures if `with_pictures` is set. The page lists what could not be
+/// read.
 ///
 /// # Errors
 /// Failures of the summary.
@@ -51,6 +77,7 @@ pub async fn gather_data(
     subject: &ReportSubject,
     dispatcher: &Dispatcher,
     project: Option<&str>,
+    with_pictures: bool,
 ) -> Result<ReportData, Failure> {
     let client = ProjectClient { gateway: dispatcher.gateway().clone(), project: project.map(str::to_owned) };
     let mut data = ReportData::default();
@@ -73,7 +100,24 @@ pub async fn gather_data(
         data.summary = Some(subject.summarize(dispatcher, project).await?);
     }
 
+    if with_pictures {
+        data.pictures = Some(load_pictures(&data, &client, subject).await);
+    }
+
     Ok(data)
+}
+
+/// Loads the pictures that fit into the page beside its other data.
+async fn load_pictures(data: &ReportData, client: &ProjectClient, subject: &ReportSubject) -> PictureAlbum {
+    let page_bytes = page_with_data(&json!(data)).len();
+    let max_bytes = MAX_PAGE_BYTES.saturating_sub(page_bytes + PICTURE_LIST_BYTES);
+    let bugs = data.bugs.as_deref().unwrap_or_default();
+
+    match (&data.run, &data.runs) {
+        (Some(run), _) => album_of_run(client, &subject.target.id, run, bugs, max_bytes).await,
+        (None, Some(runs)) => album_of_runs(client, runs, max_bytes).await,
+        (None, None) => PictureAlbum::default(),
+    }
 }
 
 /// Adds the record of a run and its bugs.

@@ -13,8 +13,10 @@ const SCRIPT: &str = concat!(
     include_str!("page/verdicts.js"),
     include_str!("page/figures.js"),
     include_str!("page/missing.js"),
+    include_str!("page/pictures.js"),
     include_str!("page/run.js"),
     include_str!("page/summary.js"),
+    include_str!("page/trend.js"),
     include_str!("page/host.js"),
     include_str!("page/start.js"),
 );

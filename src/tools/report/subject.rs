@@ -44,6 +44,27 @@ impl ReportSubject {
         Err(unknown_id(id, &refusals))
     }
 
+    /// Reads the record with the id `target`.
+    ///
+    /// # Errors
+    /// The failure of the operation that reads the record.
+    pub async fn read(gateway: &Gateway, project: Option<&str>, target: ResultId) -> Result<Self, Failure> {
+        let client = ProjectClient { gateway: gateway.clone(), project: project.map(str::to_owned) };
+        let record = client.read_result(&target).await?.into_value();
+
+        Ok(Self { target, record, compare_with: None })
+    }
+
+    /// Returns the id of the record, and its kind.
+    pub fn into_id(self) -> ResultId {
+        self.target
+    }
+
+    /// Returns the id of the job that the record belongs to.
+    pub fn job_id(&self) -> Option<String> {
+        Some(self.record.get(ResultKind::Job.id_field())?.as_str()?.to_owned())
+    }
+
     /// Returns the subject with the earlier result to compare it with.
     #[must_use]
     pub fn compared_with(self, earlier: Option<&str>) -> Self {
@@ -71,7 +92,7 @@ impl ReportSubject {
 
 /// Returns whether a failed look-up means that the id may be of another kind. Ids of runs have another form than the
 /// other ids, so that the arguments may be invalid.
-fn is_other_kind(failure: &Failure) -> bool {
+pub(super) fn is_other_kind(failure: &Failure) -> bool {
     matches!(failure.code, Code::NotFound | Code::ProjectNotResolved | Code::InvalidArguments)
 }
 
@@ -84,6 +105,6 @@ fn unknown_id(id: &str, refusals: &[Failure]) -> Failure {
 
     match refusals.iter().find(explains).cloned() {
         Some(refusal) => Failure { message: format!("{message}: {refusal}"), ..refusal },
-        None => Failure::new(Code::NotFound, message).hint("`tas-mcp call list_runs` lists runs"),
+        None => Failure::new(Code::NotFound, message).hint("`list_runs` lists runs"),
     }
 }

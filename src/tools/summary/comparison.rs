@@ -15,7 +15,7 @@ use crate::text::shorten_line;
 
 /// How a test ended. Of several jobs of one test, the lowest value counts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum TestEnd {
+pub(super) enum TestEnd {
     /// The rank of the verdict, and the verdict.
     Failed(usize, String),
     /// The reason why there is no verdict.
@@ -34,7 +34,7 @@ impl TestEnd {
     }
 
     /// Returns the word for the answer.
-    fn word(&self) -> String {
+    pub(super) fn word(&self) -> String {
         match self {
             Self::Failed(_, word) | Self::Passed(word) => shorten_line(word, LONGEST_WORD),
             Self::WithoutVerdict(word) => (*word).to_owned(),
@@ -43,7 +43,7 @@ impl TestEnd {
 }
 
 /// A test with its end.
-type EndedTest<'a> = (TestEnd, &'a TestResult);
+pub(super) type EndedTest<'a> = (TestEnd, &'a TestResult);
 
 /// Compares `subject` with `baseline`. The omissions of the baseline are added to those of `subject`.
 pub(super) fn compare(subject: &mut Subject, baseline: Baseline) -> Comparison {
@@ -122,7 +122,7 @@ fn baseline_name(earlier: &Subject) -> BaselineName {
 }
 
 /// Returns the tests that have a key. Of several jobs of one test, the worst counts.
-fn tests_by_key(tests: &[TestResult]) -> BTreeMap<String, EndedTest<'_>> {
+pub(super) fn tests_by_key(tests: &[TestResult]) -> BTreeMap<String, EndedTest<'_>> {
     let mut by_key: BTreeMap<String, EndedTest<'_>> = BTreeMap::new();
     for test in tests {
         let Some(key) = test.key() else { continue };

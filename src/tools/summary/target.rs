@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 
 use super::reader::SummaryReader;
 use crate::{
-    call::paging::{self, MAX_PAGES, ScanEnd},
+    call::{
+        gateway::Gateway,
+        paging::{self, MAX_PAGES, ScanEnd},
+    },
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -28,6 +31,18 @@ pub enum SummaryTarget {
 }
 
 impl SummaryTarget {
+    /// Returns the id of the record, without a summary.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`].
+    pub(in crate::tools) async fn find(
+        &self,
+        gateway: &Gateway,
+        project: Option<&str>,
+    ) -> Result<ResultId, Failure> {
+        self.resolve(&SummaryReader::new(gateway.clone(), project.map(str::to_owned))).await
+    }
+
     /// Returns the id of the record to summarize.
     ///
     /// # Errors
@@ -45,7 +60,7 @@ impl SummaryTarget {
 
         let id = latest.as_ref().and_then(|record| string_field(record, kind.id_field()));
         id.map(|id| ResultId::new(kind, id)).ok_or_else(|| {
-            let message = format!("summarize_results: the {owner} has no {}", kind.noun());
+            let message = format!("the {owner} has no {}", kind.noun());
             Failure::new(Code::NotFound, message)
                 .hint("check the id and the project; the plan or the test may never have been started")
         })
@@ -93,7 +108,7 @@ async fn latest_run(reader: &SummaryReader, test: &str) -> Result<Option<Value>,
         return Err(failure);
     }
     if listed.has_more_pages {
-        let message = format!("summarize_results: the test {test} has too many runs to find the latest one");
+        let message = format!("the test {test} has too many runs to find the latest one");
         return Err(Failure::new(Code::TooLarge, message).hint("pass the `run_id` of a run"));
     }
 

@@ -108,7 +108,7 @@ impl BackgroundUpload {
         caller: &CallerContext,
         wait_limit: Option<Duration>,
     ) -> Option<UploadOutcome> {
-        let mut guard = WaiterGuard::new(self, &caller.shutdown);
+        let mut guard = WaiterGuard::new(self, &caller.stopping.calls);
         let deadline = wait_limit.map(|limit| Instant::now() + limit);
 
         let outcome = tokio::select! {

@@ -6,6 +6,7 @@ use super::{
     job::UploadJob,
     open_upload::{OpenUpload, UploadStage},
     plan::{UploadMode, UploadPlan},
+    session::UploadSession,
 };
 use crate::{
     failure::{Code, Failure},
@@ -17,11 +18,11 @@ const RESUME_HINT: &str = "the parts that were sent are kept: upload the same fi
                            `--resume`) to resume the upload";
 
 /// Hint for an upload that the service does not have any more.
-const UNKNOWN_UPLOAD_HINT: &str = "the upload was cancelled elsewhere, or took longer than its `upload_timeout`: upload \
+pub(super) const UNKNOWN_UPLOAD_HINT: &str = "the upload was cancelled elsewhere, or took longer than its `upload_timeout`: upload \
                                    the file again, with more minutes (at most 1440) if the line is slow";
 
 /// Outcome of a cancellation.
-enum CancelOutcome {
+pub(super) enum CancelOutcome {
     /// The service has freed the space.
     Cancelled,
     /// The service does not have the upload any more.
@@ -40,7 +41,7 @@ impl UploadJob {
             return failure;
         }
 
-        let outcome = self.cancel_at_service(&upload.plan).await;
+        let outcome = self.session.cancel_at_service(&upload.plan).await;
         let keeps_journal = matches!(outcome, CancelOutcome::Failed(_));
         let has_journal = upload.journal.is_some();
 
@@ -53,12 +54,23 @@ impl UploadJob {
         let failure = describe_cancellation(&upload.plan, outcome, failure);
         if is_resumable { append_hint(failure, RESUME_HINT) } else { failure }
     }
+}
+
+impl UploadSession {
+    /// Returns the plan in the answer to the initiation of an upload of `size` bytes. The upload is cancelled if the answer is
+    /// unusable.
+    pub(super) async fn plan_of(&self, answer: &Value, size: u64) -> Result<UploadPlan, Failure> {
+        match UploadPlan::from_answer(answer, size) {
+            Ok(plan) => Ok(plan),
+            Err(failure) => Err(self.cancel_unusable(answer, failure).await),
+        }
+    }
 
     /// Cancels an upload whose initiation returned an unusable answer, if the answer has the ids for it.
-    pub(super) async fn cancel_unusable(&self, answer: &Value, failure: Failure) -> Failure {
+    async fn cancel_unusable(&self, answer: &Value, failure: Failure) -> Failure {
         let text = |name: &str| answer.get(name).and_then(Value::as_str).map(str::to_owned);
         let (Some(build_id), Some(object_key)) = (text("build_id"), text("object_key")) else {
-            return failure.hint("storage space may be reserved until the upload times out; tell the person");
+            return failure.hint("storage space may be reserved until the upload times out");
         };
         let mode = match text("upload_id") {
             // The cancellation uses only the ids. No part is sent.
@@ -67,7 +79,12 @@ impl UploadJob {
         };
         let plan = UploadPlan { build_id, object_key, mode };
 
-        describe_cancellation(&plan, self.cancel_at_service(&plan).await, failure)
+        self.cancel_failed(&plan, failure).await
+    }
+
+    /// Cancels an upload that failed with `failure`, and adds to `failure` what remains at the service.
+    pub(super) async fn cancel_failed(&self, plan: &UploadPlan, failure: Failure) -> Failure {
+        describe_cancellation(plan, self.cancel_at_service(plan).await, failure)
     }
 
     /// Cancels an upload of an earlier process. Another process may have finished or cancelled it already.
@@ -81,7 +98,8 @@ impl UploadJob {
         }
     }
 
-    async fn cancel_at_service(&self, plan: &UploadPlan) -> CancelOutcome {
+    /// Cancels an upload, within a short time.
+    pub(super) async fn cancel_at_service(&self, plan: &UploadPlan) -> CancelOutcome {
         let upload_id = match &plan.mode {
             UploadMode::Multipart { upload_id, .. } => Some(Id(upload_id.clone())),
             UploadMode::SinglePart { .. } => None,
@@ -89,7 +107,7 @@ impl UploadJob {
         let (build_id, object_key) = (Id(plan.build_id.clone()), Id(plan.object_key.clone()));
         let operation = CancelBuildUpload { build_id, object_key, upload_id };
 
-        let (session, limit) = (self.session.for_cancellation(), self.session.timing.cancel_limit);
+        let (session, limit) = (self.for_cancellation(), self.timing.cancel_limit);
         match tokio::time::timeout(limit, session.call_with_retries(&operation)).await {
             Ok(Ok(_)) => CancelOutcome::Cancelled,
             // The service refuses an unknown upload with 404 or 400.

@@ -3,10 +3,9 @@
 use serde_json::Value;
 
 use super::{
-    job::UploadJob,
     journal::PartEtags,
     plan::{UploadMode, UploadPlan},
-    session::{cancelled_failure, may_be_repeated},
+    session::{UploadSession, cancelled_failure, may_be_repeated},
 };
 use crate::{
     failure::{Code, Failure},
@@ -20,14 +19,14 @@ use crate::{
 /// Statuses of a complete build (supplement 10.1). The set is open: a build with another status may be incomplete.
 const COMPLETE_STATUSES: [&str; 3] = ["OK", "UNHEALTHY", "ready"];
 
-impl UploadJob {
+impl UploadSession {
     /// Completes the upload.
     ///
     /// If the answer gets lost or the upload is cancelled at the same time, the upload may have become a build all the
     /// same. The build is therefore read before a failure is reported.
     pub(super) async fn complete(&self, plan: &UploadPlan, etags: &PartEtags) -> Result<(), Failure> {
         let operation = complete_operation(plan, etags);
-        let completion = self.session.call_with_retries(&operation);
+        let completion = self.call_with_retries(&operation);
         let Err(failure) = self.within_grace_period(completion).await else { return Ok(()) };
 
         // If an earlier answer was lost, a repeated completion does not find the upload any more.
@@ -45,8 +44,8 @@ impl UploadJob {
         call: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
         let grace_period = async {
-            self.session.cancelled.cancelled().await;
-            tokio::time::sleep(self.session.timing.cancel_limit).await;
+            self.cancelled.cancelled().await;
+            tokio::time::sleep(self.timing.cancel_limit).await;
         };
 
         tokio::select! {
@@ -61,7 +60,7 @@ impl UploadJob {
     /// The build cannot be read.
     pub(super) async fn is_built(&self, plan: &UploadPlan) -> Result<bool, Failure> {
         let operation = GetBuild { build_id: Uuid(plan.build_id.clone()) };
-        match self.session.call_with_retries(&operation).await {
+        match self.call_with_retries(&operation).await {
             Ok(build) => {
                 let status = build.get("status").and_then(Value::as_str).unwrap_or_default();
                 Ok(COMPLETE_STATUSES.iter().any(|complete| complete.eq_ignore_ascii_case(status)))

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    FinishedUpload, UploadIds, UploadProgress,
+    FinishedUpload, UploadIds, UploadProgress, UploadedBuild,
     journal::{PartEtags, UploadJournal},
     open_upload::{OpenUpload, UploadStage},
     part_uploader::PartUploader,
@@ -91,13 +91,15 @@ impl UploadJob {
 
         let text = |name| self.arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         Ok(FinishedUpload {
-            build_id: upload.plan.build_id.clone(),
-            project_id: self.session.client.project.clone(),
-            name: text("name"),
-            file_name: self.source.file_name(),
-            platform: text("platform"),
-            size: self.source.size(),
-            parts: upload.plan.total_parts(),
+            build: UploadedBuild {
+                build_id: upload.plan.build_id.clone(),
+                project_id: self.session.client.project.clone(),
+                name: text("name"),
+                file_name: self.source.file_name(),
+                platform: text("platform"),
+                size: self.source.size(),
+                parts: upload.plan.total_parts(),
+            },
             parts_resumed,
             seconds: self.progress.seconds(),
             bytes_sent_again: self.progress.bytes_sent_again(),
@@ -113,7 +115,7 @@ impl UploadJob {
         // The address of a single-part upload cannot be renewed: another address needs another upload (supplement 10.6).
         if let (Err(failure), UploadMode::SinglePart { .. }) = (&sent, &upload.plan.mode)
             && failure.facts.is_address_refused
-            && self.cancel_leftover(&upload.plan).await.is_ok()
+            && self.session.cancel_leftover(&upload.plan).await.is_ok()
         {
             upload.stage = UploadStage::Cancelled;
             upload.plan = self.initiate().await?;
@@ -127,7 +129,7 @@ impl UploadJob {
         self.source.check_unchanged()?;
 
         if upload.stage != UploadStage::Built {
-            self.complete(&upload.plan, &upload.etags).await?;
+            self.session.complete(&upload.plan, &upload.etags).await?;
         }
 
         Ok(sha256)

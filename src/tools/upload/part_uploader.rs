@@ -3,7 +3,6 @@
 use std::{sync::Arc, time::Duration};
 
 use reqwest::Body;
-use serde_json::Value;
 
 use super::{
     part_body::{PartRange, start_part},
@@ -15,7 +14,6 @@ use super::{
 use crate::{
     client::{StorageClient, StorageError},
     failure::{Code, Failure},
-    service::api::{Id, uploads::GetBuildUploadParts},
 };
 
 /// How often a part gets another address after its address was refused.
@@ -41,20 +39,7 @@ impl PartUploader {
 
     /// Returns the addresses of the parts `numbers`, each with its number, in this order.
     pub(super) async fn addresses(&self, numbers: Vec<u64>) -> Result<Vec<(u64, String)>, Failure> {
-        let upload_id = match &self.plan.mode {
-            UploadMode::Multipart { upload_id, .. } => upload_id,
-            UploadMode::SinglePart { upload_url } => return Ok(vec![(1, upload_url.clone())]),
-        };
-        let operation = GetBuildUploadParts {
-            upload_id: Id(upload_id.clone()),
-            object_key: Id(self.plan.object_key.clone()),
-            part_numbers: numbers.clone(),
-        };
-
-        let answer = self.session.call_with_retries(&operation).await?;
-        let listed = answer.get("upload_urls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-
-        numbers.into_iter().map(|number| Ok((number, find_address(number, listed)?))).collect()
+        self.session.part_addresses(&self.plan, &numbers).await
     }
 
     /// Returns whether the upload exists at the service, which then returns addresses for its parts.
@@ -117,26 +102,6 @@ impl PartUploader {
 
         Ok(outcome)
     }
-}
-
-/// Returns the address of part `number` from the answer of the service, which must list it exactly once.
-fn find_address(number: u64, listed: &[Value]) -> Result<String, Failure> {
-    let is_of_part = |entry: &&Value| entry.get("part_number").and_then(Value::as_u64) == Some(number);
-    let mut found = listed.iter().filter(is_of_part);
-    let address = found.next().and_then(|entry| entry.get("url")?.as_str());
-
-    let count = match (address, found.next()) {
-        (Some(address), None) => return Ok(address.to_owned()),
-        (None, _) => "none",
-        (Some(_), Some(_)) => "several",
-    };
-
-    Err(Failure::new(
-        Code::BadResponse,
-        format!(
-            "get_build_upload_parts: one address of part {number} was requested, but the answer contains {count}"
-        ),
-    ))
 }
 
 /// Waits until `sent` does not change during a period of `limit`.

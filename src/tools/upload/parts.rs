@@ -10,19 +10,13 @@ use tokio::task::{JoinError, JoinSet};
 use super::{
     file_digest::FileDigest,
     journal::{PartEtags, UploadJournal},
+    part_addresses::batch_size,
     part_uploader::PartUploader,
 };
 use crate::failure::{Code, Failure};
 
 /// Number of parts that are sent at the same time (specification, Multipart build upload: 3 to 5).
 const PARALLEL_PARTS: usize = 4;
-
-/// Usual number of addresses of one request (specification: 3 to 10).
-const BATCH_SIZE: u64 = 8;
-
-/// Maximum number of addresses of one request. The last batch may be larger than the others, so that it never has fewer
-/// than three addresses.
-const MAX_BATCH_SIZE: u64 = 10;
 
 /// Result of a finished task.
 enum PartEvent {
@@ -114,7 +108,7 @@ impl PendingParts {
 
     /// Returns the numbers of the next batch.
     fn next_batch(&mut self) -> Vec<u64> {
-        let size = if self.count > MAX_BATCH_SIZE { BATCH_SIZE } else { self.count };
+        let size = batch_size(self.count);
         self.count -= size;
 
         let mut numbers = Vec::new();

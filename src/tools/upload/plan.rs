@@ -82,7 +82,7 @@ pub(super) fn is_part_count(size: u64, part_size: u64, total_parts: u64) -> bool
 
 fn unusable_answer(problem: &str) -> Failure {
     Failure::new(Code::BadResponse, format!("initiate_build_upload: the service's answer {problem}"))
-        .hint("nothing was uploaded; tell the person, and try again later")
+        .hint("nothing was uploaded; try again later")
 }
 
 #[cfg(test)]

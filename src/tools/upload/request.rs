@@ -2,21 +2,21 @@
 
 use std::{
     collections::BTreeMap,
-    ops::RangeInclusive,
     path::Path,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
 use ring::digest::{SHA256, digest};
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     FileServices, UploadProgress,
+    initiation::{
+        UploadMethod, add_details, choose_time_limit, fill_from_file_name, require_platform, upload_details,
+    },
     job::UploadJob,
-    platform_from_file_name,
     provenance::{self, Checkout},
     session::UploadSession,
     source_file::SourceFile,
@@ -29,29 +29,10 @@ use crate::{
         files::{FilesRoot, hexadecimal},
         project_client::ProjectClient,
     },
-    violation::Violation,
 };
-
-/// Lowest rate that the time limit of an upload allows for, in bytes a minute: 256 KiB/s, a slow line at home.
-const SLOWEST_RATE: u64 = 60 * 256 * 1024;
-
-/// Default and maximum time limit of a multipart upload, in minutes (supplement 10.4). The default for a single-part
-/// upload is 10.
-const TIME_LIMIT_MINUTES: RangeInclusive<u64> = 60..=1_440;
 
 /// Time limit of reading the git checkout: a slow disk must not hold up an upload.
 const CHECKOUT_TIME_LIMIT: Duration = Duration::from_secs(5);
-
-/// How an upload was requested: the value of `details.upload.method`.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) enum UploadMethod {
-    /// With the subcommand `upload`.
-    #[serde(rename = "cli")]
-    CommandLine,
-    /// With the tool `upload_build`.
-    #[serde(rename = "mcp")]
-    Tool,
-}
 
 /// A request to upload a file.
 #[derive(Debug)]
@@ -96,7 +77,7 @@ impl UploadRequest<'_> {
     pub(crate) fn check_file(&self, root: &FilesRoot) -> Result<UploadHandle, Failure> {
         let source = SourceFile::open(root, self.path)?;
         if !self.options.contains_key("platform") {
-            platform(&source.file_name())?;
+            require_platform(&source.file_name())?;
         }
         Ok(UploadHandle::new(&source))
     }
@@ -176,41 +157,6 @@ impl UploadRequest<'_> {
     }
 }
 
-/// Fills in the arguments that follow from the file name, and the default of `multipart`.
-fn fill_from_file_name(arguments: &mut Fields, file_name: &str) -> Result<(), Failure> {
-    if !arguments.contains_key("platform") {
-        arguments.insert("platform".to_owned(), platform(file_name)?);
-    }
-
-    arguments.entry("name").or_insert_with(|| json!(file_name));
-    arguments.insert("file_name".to_owned(), json!(file_name));
-    arguments.entry("multipart").or_insert(Value::Bool(true));
-
-    Ok(())
-}
-
-/// Returns how long the upload may take. Sets `upload_timeout` if the caller did not set it and a slow line needs more
-/// time than the service gives by default.
-fn choose_time_limit(arguments: &mut Fields, size: u64) -> Duration {
-    let (default, longest) = (*TIME_LIMIT_MINUTES.start(), *TIME_LIMIT_MINUTES.end());
-    let needed = size.div_ceil(SLOWEST_RATE).clamp(default, longest);
-    let is_single_part = arguments.get("multipart") == Some(&Value::Bool(false));
-
-    if is_single_part || needed > default {
-        arguments.entry("upload_timeout").or_insert_with(|| json!(needed));
-    }
-
-    let minutes = arguments.get("upload_timeout").and_then(Value::as_u64).unwrap_or(needed);
-    Duration::from_secs(60 * minutes)
-}
-
-fn platform(file_name: &str) -> Result<Value, Failure> {
-    platform_from_file_name(file_name).map(|platform| json!(platform)).ok_or_else(|| {
-        let rule = format!("is required: it cannot be derived from the file name `{file_name}`");
-        Failure::invalid_arguments("upload_build", &[Violation::new("platform", rule)])
-    })
-}
-
 /// Returns a digest of the arguments that does not depend on their order.
 fn request_digest(arguments: &Fields) -> String {
     let sorted: BTreeMap<_, _> = arguments.iter().collect();
@@ -227,16 +173,7 @@ async fn fill_details(
     let job = files.ci_job.as_ref();
     let vcs = provenance::vcs_details(find_checkout(source).await, job);
     let ci = job.map(|job| job.ci.clone());
-    let upload = json!({"method": method, "cli_version": env!("CARGO_PKG_VERSION")});
-
-    let details = arguments.entry("details").or_insert_with(|| json!({}));
-    let Value::Object(details) = details else { return };
-
-    for (part, value) in [("vcs", vcs), ("ci", ci), ("upload", Some(upload))] {
-        if let Some(value) = value {
-            details.entry(part).or_insert(value);
-        }
-    }
+    add_details(arguments, [("vcs", vcs), ("ci", ci), ("upload", Some(upload_details(method)))]);
 }
 
 /// Returns the git checkout that contains the file. A checkout on a slow disk is left out.
@@ -251,25 +188,6 @@ async fn find_checkout(source: &SourceFile) -> Option<Checkout> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_time_limit_follows_from_the_size() {
-        const GIB: u64 = 1 << 30;
-
-        let cases = [
-            (json!({"multipart": true}), 1, 60, Value::Null),
-            (json!({"multipart": false}), 1, 60, json!(60)),
-            (json!({"multipart": true}), 10 * GIB, 683, json!(683)),
-            (json!({"multipart": true}), 100 * GIB, 1_440, json!(1_440)),
-            (json!({"multipart": true, "upload_timeout": 5}), 10 * GIB, 5, json!(5)),
-        ];
-        for (given, size, minutes, timeout) in cases {
-            let mut arguments = given.as_object().expect("an object").clone();
-            let limit = choose_time_limit(&mut arguments, size);
-            assert_eq!(limit, Duration::from_secs(60 * minutes), "{given} {size}");
-            assert_eq!(arguments.get("upload_timeout").unwrap_or(&Value::Null), &timeout, "{given} {size}");
-        }
-    }
 
     #[test]
     fn the_digest_of_a_request_does_not_depend_on_the_order() {

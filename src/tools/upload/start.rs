@@ -2,19 +2,15 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use serde_json::{Value, json};
-
 use super::{
+    initiation::initiation,
     job::UploadJob,
     journal::{JournalError, JournalHeader, PartEtags, RecordedUpload, UploadJournal},
     open_upload::{OpenUpload, UploadStage},
     plan::{UploadMode, UploadPlan},
     session::cancelled_failure,
 };
-use crate::{
-    failure::{Code, Failure},
-    service::api::uploads::InitiateBuildUpload,
-};
+use crate::{failure::Failure, service::api::uploads::InitiateBuildUpload};
 
 impl UploadJob {
     /// Resumes the unfinished upload of the same file and request, or initiates a new one.
@@ -79,7 +75,7 @@ impl UploadJob {
     ) -> Result<Option<UploadStage>, Failure> {
         let plan = header.plan();
         if !(self.resumes && self.is_recorded_in(header)) {
-            self.cancel_leftover(&plan).await?;
+            self.session.cancel_leftover(&plan).await?;
             return Ok(None);
         }
 
@@ -91,7 +87,7 @@ impl UploadJob {
 
         // The process may have been killed while it waited for the answer to the completion.
         let has_all_parts = etags.len() as u64 == header.total_parts;
-        if has_all_parts && self.is_built(&plan).await? {
+        if has_all_parts && self.session.is_built(&plan).await? {
             return Ok(Some(UploadStage::Built));
         }
 
@@ -108,19 +104,10 @@ impl UploadJob {
     /// Initiates the upload and returns the plan that the service chose.
     pub(super) async fn initiate(&self) -> Result<UploadPlan, Failure> {
         let size = self.source.size();
-        let mut arguments = self.arguments.clone();
-        arguments.insert("file_size".to_owned(), json!(size));
-        let operation: InitiateBuildUpload =
-            serde_json::from_value(Value::Object(arguments)).map_err(|error| {
-                Failure::new(Code::InvalidArguments, format!("upload_build: {error}"))
-                    .hint("nothing was sent")
-            })?;
-
+        let operation = initiation(self.arguments.clone(), size)?;
         let answer = self.session.call(&operation).await?;
-        match UploadPlan::from_answer(&answer, size) {
-            Ok(plan) => Ok(plan),
-            Err(failure) => Err(self.cancel_unusable(&answer, failure).await),
-        }
+
+        self.session.plan_of(&answer, size).await
     }
 
     /// Writes the header of the journal of a new upload. A single-part upload has no journal.

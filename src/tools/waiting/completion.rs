@@ -5,11 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{item::ResultItem, poll_state::PollState};
+use super::{item::ResultItem, limits::MOST_NAMES, poll_state::PollState};
 use crate::{call::paging::Omission, service::api::Open};
-
-/// Number of running tests that a progress message names.
-const MOST_NAMES: usize = 3;
 
 /// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,12 +125,12 @@ impl Completion {
     pub(super) fn progress_message(&self) -> String {
         let unfinished: Vec<_> = self.items.iter().filter(|item| !item.is_finished()).collect();
         let running: Vec<_> =
-            unfinished.iter().filter(|item| item.is_running()).map(|item| item.name()).collect();
+            unfinished.iter().filter(|item| item.is_running()).map(|item| item.progress()).collect();
         let queued = unfinished.len() - running.len();
         let mut parts = vec![format!("{} of {} finished", self.finished, self.total)];
 
         if !running.is_empty() {
-            let named = running.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
+            let named = running.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
             let more = match running.len().saturating_sub(MOST_NAMES) {
                 0 => String::new(),
                 more => format!(" and {more} more"),

@@ -10,6 +10,9 @@ use crate::text::shorten_line;
 /// Longest name of a test, in characters. Fifty items fit into one reply.
 pub(crate) const LONGEST_NAME: usize = 80;
 
+/// Largest number of players whose progress is shown.
+const MOST_PLAYERS: usize = 8;
+
 /// A job, or a run if the target is a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names of the service are self-explanatory")]
@@ -34,6 +37,16 @@ pub struct ResultItem {
     /// Why nothing was run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The players of a run, with the number of completed steps and of all steps, for people.
+    #[serde(skip)]
+    pub(super) players: Vec<PlayerProgress>,
+}
+
+/// How far a player is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PlayerProgress {
+    completed_steps: u64,
+    steps: u64,
 }
 
 impl ResultItem {
@@ -53,6 +66,7 @@ impl ResultItem {
             result: attempt.filter(|_| is_finished).and_then(|run| string_field(run, "result")),
             attempts: Some(runs.len()).filter(|attempts| *attempts > 1),
             reason: string_field(job, "queue_rejection_reason"),
+            players: attempt.map(player_progress).unwrap_or_default(),
             status,
         }
     }
@@ -68,6 +82,7 @@ impl ResultItem {
             run_id: string_field(run, "multiplayer_run_id"),
             test_name: name.map(|name| shorten_line(name, LONGEST_NAME)),
             result: string_field(run, "result").filter(|_| is_finished),
+            players: player_progress(run),
             status,
             ..Self::default()
         }
@@ -117,10 +132,36 @@ impl ResultItem {
         self.job_id.as_deref().or(self.run_id.as_deref())
     }
 
+    /// Returns the name of the test, and how far each player is if the service says so.
+    pub(super) fn progress(&self) -> String {
+        let progress = |player: &PlayerProgress| format!("{} of {}", player.completed_steps, player.steps);
+        let steps: Vec<_> = self.players.iter().map(progress).collect();
+
+        match steps.as_slice() {
+            [] => self.name().to_owned(),
+            [only] => format!("{} (step {only})", self.name()),
+            several => format!("{} (steps of the players: {})", self.name(), several.join(", ")),
+        }
+    }
+
     /// Returns the name of the test, else the id.
     pub fn name(&self) -> &str {
         self.test_name.as_deref().or_else(|| self.id()).unwrap_or("a job")
     }
+}
+
+/// Returns the progress of the players of a run (supplement 2.2).
+fn player_progress(run: &Value) -> Vec<PlayerProgress> {
+    let count = |player: &Value, name: &str| player.get(name).and_then(Value::as_u64);
+    let players = array_field(run, "players").iter().take(MOST_PLAYERS);
+    let progress = players.map(|player| {
+        Some(PlayerProgress {
+            completed_steps: count(player, "completed_step_count")?,
+            steps: count(player, "step_count")?,
+        })
+    });
+
+    progress.collect::<Option<_>>().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// Number of running tests that a progress message names.
+pub(super) const MOST_NAMES: usize = 3;
+
 /// Longest time without a progress report. The target is five seconds; one second is left for a busy machine.
 pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_secs(4);
 

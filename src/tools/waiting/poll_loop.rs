@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     completion::{Completion, WaitStatus},
@@ -27,6 +28,8 @@ pub(super) struct PollLoop {
     limit: Duration,
     /// Time for the last poll after the limit.
     grace: Duration,
+    /// Its cancellation ends the wait before the limit.
+    end: CancellationToken,
     polls: u32,
     /// Failures of the polls since the last successful one.
     failures: Vec<Failure>,
@@ -68,11 +71,17 @@ impl PollLoop {
             progress,
             limit,
             grace,
+            end: CancellationToken::new(),
             polls: 0,
             failures: Vec::new(),
             failing_since: None,
             last_report,
         }
+    }
+
+    /// Returns the same loop, which also ends when `end` is cancelled, as if the time limit had passed.
+    pub(super) fn ended_by(self, end: CancellationToken) -> Self {
+        Self { end, ..self }
     }
 
     /// Polls until the target is completed, the time limit has passed, or the polls fail for too long.
@@ -88,11 +97,15 @@ impl PollLoop {
                 None => self.record_missing_answer(),
             }
 
+            if self.progress.shows_steps() {
+                self.read_steps().await;
+            }
             let completion = self.completion();
             self.report_progress(&completion);
 
             let left = self.limit.saturating_sub(self.elapsed());
-            if completion.status == WaitStatus::Completed || left.is_zero() || !is_in_time {
+            let is_over = left.is_zero() || !is_in_time || self.end.is_cancelled();
+            if completion.status == WaitStatus::Completed || is_over {
                 return self.finish(completion);
             }
 
@@ -121,6 +134,15 @@ impl PollLoop {
             }
 
             self.last_report.send(&*self.progress);
+        }
+    }
+
+    /// Reads the steps of the players for the progress report, at most until the limit and the grace period have passed.
+    async fn read_steps(&mut self) {
+        let left = (self.limit + self.grace).saturating_sub(self.elapsed());
+        tokio::select! {
+            () = self.state.read_steps() => {}
+            () = self.clock.timeout(left) => {}
         }
     }
 
@@ -203,7 +225,9 @@ impl PollLoop {
         let mut left = span;
         while !left.is_zero() {
             let slice = left.min(PROGRESS_INTERVAL);
-            self.clock.sleep(slice).await;
+            if self.end.run_until_cancelled(self.clock.sleep(slice)).await.is_none() {
+                return;
+            }
             left -= slice;
             self.last_report.send(&*self.progress);
         }

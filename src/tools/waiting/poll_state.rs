@@ -1,13 +1,17 @@
 //! The target of a wait, as it was last read.
 
+use std::collections::BTreeMap;
+
+use futures_util::future::join_all;
 use serde_json::Value;
 
 use super::{
     execution_counts,
     expected_jobs::ExpectedJobs,
-    item::ResultItem,
+    item::{PlayerProgress, ResultItem},
     job_list::list_execution_jobs,
     job_poller::JobPoller,
+    limits::MOST_NAMES,
     record::{is_completed, string_field},
     target::WaitTarget,
 };
@@ -18,7 +22,10 @@ use crate::{
     },
     failure::Failure,
     fields::Fields,
-    service::result_kind::{ResultId, ResultKind},
+    service::{
+        api::{Id, runs::GetRun},
+        result_kind::{ResultId, ResultKind},
+    },
     tools::project_client::ProjectClient,
 };
 
@@ -40,6 +47,8 @@ pub(super) struct PollState {
     is_list_longer: bool,
     /// The jobs that the start of the execution named.
     expected_jobs: ExpectedJobs,
+    /// The progress of the players of running runs, by the id of the run.
+    steps: BTreeMap<String, Vec<PlayerProgress>>,
 }
 
 impl PollState {
@@ -64,6 +73,7 @@ impl PollState {
             execution_jobs: Vec::new(),
             is_list_longer: false,
             expected_jobs: ExpectedJobs::new(expected_jobs),
+            steps: BTreeMap::new(),
         }
     }
 
@@ -92,6 +102,20 @@ impl PollState {
         if self.is_record_completed() { self.expected_jobs.poll_once(&self.client).await } else { Ok(()) }
     }
 
+    /// Reads the progress of the players of a few running runs. A run that cannot be read is shown without it.
+    pub(super) async fn read_steps(&mut self) {
+        let running = self.items().into_iter().filter(|item| item.is_running() && item.players.is_empty());
+        let ids: Vec<_> = running.filter_map(|item| item.run_id).take(MOST_NAMES).collect();
+        let client = &self.client;
+        let reads = ids.into_iter().map(|id| async move {
+            let run = client.call(&GetRun { run_id: Id(id.clone()) }).await.ok()?;
+            Some((id, ResultItem::from_run(run.value()).players))
+        });
+
+        let steps = join_all(reads).await;
+        self.steps = steps.into_iter().flatten().collect();
+    }
+
     /// Returns the listed jobs of the execution. If they do not fit into one reply, those that have not passed come first,
     /// because a long reply is cut at its end.
     fn listed_items(&self) -> Vec<ResultItem> {
@@ -113,6 +137,18 @@ impl PollState {
 
     /// Returns the jobs, or the run.
     pub(super) fn items(&self) -> Vec<ResultItem> {
+        let mut items = self.read_items();
+        for item in &mut items {
+            let steps = item.run_id.as_ref().and_then(|run| self.steps.get(run));
+            if let Some(steps) = steps.filter(|_| item.players.is_empty()) {
+                item.players.clone_from(steps);
+            }
+        }
+
+        items
+    }
+
+    fn read_items(&self) -> Vec<ResultItem> {
         match (self.target.kind(), &self.record) {
             (None | Some(ResultKind::Job), _) => self.jobs.items(),
             (Some(ResultKind::Run), Some(record)) => vec![ResultItem::from_run(record)],

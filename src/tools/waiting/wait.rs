@@ -39,6 +39,7 @@ impl Wait {
         let state = PollState::new(self.target, self.expected_jobs, gateway.clone(), self.project);
         let progress = Arc::clone(&caller.progress);
 
-        PollLoop::new(state, Arc::clone(gateway.clock()), progress, (limit, grace)).run(self.interval).await
+        let waiting = PollLoop::new(state, Arc::clone(gateway.clock()), progress, (limit, grace));
+        waiting.ended_by(caller.stopping.waits.clone()).run(self.interval).await
     }
 }

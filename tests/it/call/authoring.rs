@@ -79,11 +79,7 @@ async fn folders_have_one_parent_and_a_plain_name() {
     });
 
     assert_refused(&[
-        (
-            "create_test_folder",
-            parents,
-            &["parent_path: `parent_path` and `parent_folder_id` cannot be combined"],
-        ),
+        ("create_test_folder", parents, &["parent_path: cannot be combined with `parent_folder_id`"]),
         (
             "create_test_folder",
             json!({"name": "A/B"}),
@@ -96,7 +92,7 @@ async fn folders_have_one_parent_and_a_plain_name() {
             json!({
                 "test_id": "a", "expected_version": 0, "patch": {}, "folder_path": "/", "folder_id": "b",
             }),
-            &["folder_path: `folder_path` and `folder_id` cannot be combined"],
+            &["folder_path: cannot be combined with `folder_id`"],
         ),
     ])
     .await;

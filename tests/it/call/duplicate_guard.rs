@@ -15,6 +15,7 @@ mod failed_look_ups;
 mod found;
 mod pages;
 mod record_matching;
+mod shared;
 mod time_limit;
 mod uncertain_answers;
 

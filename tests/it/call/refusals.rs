@@ -90,7 +90,7 @@ async fn contradictory_arguments_are_refused() {
     let Session { service, mut host, .. } = fixture().open().await;
     let both = json!({"folder_path": "Levels", "folder_id": seed::FOLDER_LEVELS});
     let found = host.violations("list_tests", both).await;
-    assert_eq!(found, ["folder_path: `folder_path` and `folder_id` cannot be combined"]);
+    assert_eq!(found, ["folder_path: cannot be combined with `folder_id`"]);
     assert_eq!(service.requests().await, [""; 0]);
 }
 

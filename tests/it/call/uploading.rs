@@ -21,7 +21,7 @@ const PART: usize = 1_000;
 
 /// A sandbox with small parts, so that a short file has several of them.
 fn fixture() -> Fixture {
-    Fixture::new().part_size(PART as u64)
+    Fixture::new().all_tools().part_size(PART as u64)
 }
 
 /// Bytes of a file. Their period of 251 is no divisor of the part size, so that exchanged parts are detected.

@@ -39,7 +39,8 @@ fn run(script: &str, commands: &[&str], ci: &str) -> (bool, String) {
 
 #[test]
 fn a_check_without_its_tools_is_skipped_but_fails_in_ci() {
-    let cases: [(&str, &[&str]); 6] = [
+    let cases: [(&str, &[&str]); 7] = [
+        ("completions", &[]),
         ("pages", &[]),
         ("pages", &["node"]),
         ("pages", &["npm"]),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
 
-use crate::support::{binary::run_binary, service::Service};
+use crate::support::{binary::run_binary, issuer::Issuer, service::Service};
 
 #[tokio::test]
 async fn the_report_shows_settings_and_permissions() {
@@ -41,6 +41,14 @@ async fn a_key_given_as_another_setting_is_not_shown() {
         let text = String::from_utf8(output.stdout).expect("UTF-8");
         assert!(text.contains("[unusable]") && !text.contains("svc_misplaced"), "{text}");
     }
+}
+
+#[tokio::test]
+async fn the_address_of_a_shared_store_is_not_shown() {
+    let output =
+        run_binary(&["doctor"], &[("TAS_SHARED_URL", "redis://user:planted@127.0.0.1:1")], &[]).await;
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(text.contains("TAS_SHARED_URL") && !text.contains("planted"), "{text}");
 }
 
 #[tokio::test]
@@ -85,4 +93,51 @@ async fn the_report_shows_clocks_and_the_permissions_that_were_not_checked() {
     assert!(row("main").is_some_and(|row| row.contains("loopback") && row.ends_with(" s")), "{text}");
     assert!(row("list_builds").is_some_and(|row| row.contains("permission_denied")), "{text}");
     assert!(text.contains("project:edit-tests") && text.contains("only a change"), "{text}");
+}
+
+#[tokio::test]
+async fn the_report_checks_the_set_up_of_the_http_server() {
+    let (service, issuer) = (Service::start().await, Issuer::start().await);
+    let directory = tempfile::tempdir().expect("a directory");
+    let grants = directory.path().join("grants.toml");
+    let grant =
+        |key: &str| format!("[[grant]]\nclaim = \"groups\"\nvalue = \"{key}\"\nkey_file = \"{key}\"\n");
+    std::fs::write(directory.path().join("demo"), keys::DEMO).expect("a file");
+    std::fs::write(directory.path().join("expired"), keys::EXPIRED).expect("a file");
+
+    let base_url = service.base_url();
+    let variables = [
+        ("TAS_BASE_URL", base_url.as_str()),
+        ("TAS_OAUTH_ISSUER", &issuer.url),
+        ("TAS_GRANTS_FILE", grants.to_str().expect("a path")),
+    ];
+    let unreachable = [&variables[..], &[("TAS_HTTP_PUBLIC_URL", "http://127.0.0.1:1")]].concat();
+    let cases = [
+        (grant("demo"), &variables[..], 0, [("issuer", false), ("grant 1: groups = demo", false)]),
+        (
+            [grant("demo"), grant("expired")].concat(),
+            &unreachable[..],
+            2,
+            [("public URL", true), ("grant 2: groups = expired", true)],
+        ),
+    ];
+
+    for (text, variables, code, expected) in cases {
+        std::fs::write(&grants, text).expect("a file");
+        let output = run_binary(&["doctor", "--json"], variables, &[]).await;
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(output.status.code(), Some(code), "{report}");
+
+        let checks = report["http_setup"].as_array().expect("checks");
+        for (checked, is_problem) in expected {
+            let check = checks.iter().find(|check| check["checked"] == checked);
+            assert_eq!(check.expect("a check")["is_problem"], is_problem, "{report}");
+        }
+        assert!(!report.to_string().contains(keys::EXPIRED), "{report}");
+    }
+
+    issuer.set_down(true);
+    let output = run_binary(&["doctor"], &variables, &[]).await;
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(text.contains("the status is 502"), "{text}");
 }

@@ -1,11 +1,15 @@
 //! `tas-mcp sandbox` and `--sandbox`.
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::keys;
-use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tas_mcp::sandbox::{keys, seed};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::Child,
+};
 
 use crate::support::{
     binary::{binary, run_binary},
+    service::Service,
     stub::Stub,
 };
 
@@ -41,6 +45,79 @@ async fn the_embedded_sandbox_uses_nothing_of_the_configured_service() {
     let page: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert!(page["data"].as_array().is_some_and(|tests| !tests.is_empty()), "{page}");
     assert_eq!(stub.requests(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_command_with_an_embedded_sandbox_says_once_how_to_keep_one() {
+    for (arguments, notes) in [
+        (&["--sandbox", "call", "list_tests"][..], 1),
+        (&["--sandbox", "report", seed::RUN_FAILED], 1),
+        (&["--sandbox", "call", "get_run", "--run-id", "x"], 1),
+        (&["--sandbox", "call", "list_tests", "--json"], 0),
+        (&["--sandbox", "doctor"], 0),
+        (&["--sandbox", "tools"], 0),
+    ] {
+        let output = run_binary(arguments, &[], &[]).await;
+        let errors = String::from_utf8(output.stderr).expect("UTF-8");
+
+        assert_eq!(errors.matches("starts a new sandbox").count(), notes, "{arguments:?}: {errors}");
+        assert_eq!(errors.matches("run `tas-mcp sandbox`").count(), notes, "{arguments:?}: {errors}");
+    }
+}
+
+#[tokio::test]
+async fn advice_after_an_interrupted_wait_is_a_command_that_works() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    service.fault(json!({"operation": "get_job", "status": 401, "times": 100})).await;
+    service.fault(json!({"operation": "list_jobs", "status": 401, "times": 100})).await;
+    let run = [
+        "--base-url",
+        &base_url,
+        "run",
+        "test",
+        seed::TEST_PASSES,
+        "--deployment-config-id",
+        seed::CONFIG_PHONES,
+        "--wait",
+    ];
+
+    let output = run_binary(&run, &[("TAS_API_KEY", keys::DEMO)], &[]).await;
+    let errors = String::from_utf8(output.stderr).expect("UTF-8");
+
+    let advice = format!("continue with: tas-mcp --base-url {base_url} wait ");
+    assert!(errors.contains(&advice) && !errors.contains(keys::DEMO), "{errors}");
+}
+
+/// Starts `tas-mcp sandbox`. Returns the process and the lines of its guide, up to the last one.
+async fn start_sandbox(variables: &[(&str, &str)]) -> (Child, Vec<String>) {
+    let mut sandbox =
+        binary(&["sandbox", "--listen", "127.0.0.1:0"], variables).spawn().expect("the binary starts");
+    let mut output = BufReader::new(sandbox.stdout.take().expect("an output")).lines();
+    let mut lines = Vec::new();
+    while lines.last().is_none_or(|line: &String| !line.contains("$env:TAS_API_KEY")) {
+        lines.push(output.next_line().await.expect("a line").expect("the guide has more lines"));
+    }
+
+    (sandbox, lines)
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_lines_of_a_sandbox_configure_another_terminal() {
+    let secret = [("TAS_API_KEY", "svc_of_the_service")];
+    let (_sandbox, guide) = start_sandbox(&secret).await;
+    let exports: Vec<_> =
+        guide.iter().filter(|line| line.trim_start().starts_with("export ")).map(String::as_str).collect();
+    let assignments = guide.iter().filter(|line| line.trim_start().starts_with("$env:")).count();
+
+    let shell = format!("{}\n'{}' call list_tests --json", exports.join("\n"), env!("CARGO_BIN_EXE_tas-mcp"));
+    let output = tokio::process::Command::new("sh").args(["-c", &shell]).output().await.expect("a shell");
+
+    let page: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(page["data"].as_array().is_some_and(|tests| !tests.is_empty()), "{page}");
+    assert_eq!((exports.len(), assignments), (3, 3), "{guide:#?}");
+    assert!(!guide.concat().contains("svc_of_the_service"));
 }
 
 #[cfg(unix)]

@@ -173,6 +173,24 @@ async fn the_newest_revision_asks_with_a_repeated_call() {
 }
 
 #[tokio::test]
+async fn a_server_with_the_same_key_and_scope_accepts_the_answer() {
+    let service = Service::start().await;
+    let mut asking = Host::connect(&service.settings(keys::DEMO, &[]));
+    let question = modern_call(&mut asking, &costly_start(), json!({})).await;
+    let yes = json!({"confirm": {"action": "accept", "content": {"confirm": true}}});
+    let retry = json!({"requestState": question["requestState"], "inputResponses": yes});
+
+    let other_scope = [("TAS_PROJECT_ID", seed::DEMO_PROJECT)];
+    for (key, variables, is_accepted) in
+        [(keys::ORGANIZATION, &[][..], false), (keys::DEMO, &other_scope, false), (keys::DEMO, &[], true)]
+    {
+        let mut replica = Host::connect(&service.settings(key, variables));
+        let result = modern_call(&mut replica, &costly_start(), retry.clone()).await;
+        assert_eq!(result["isError"] != true, is_accepted, "{key} {variables:?}: {result}");
+    }
+}
+
+#[tokio::test]
 async fn an_answer_that_does_not_agree_is_final() {
     let service = Service::start().await;
     let mut host = Host::connect(&service.settings(keys::DEMO, &[]));

@@ -111,15 +111,15 @@ async fn prompts_name_offered_tools_only() {
     assert!(texts > 20, "{texts}");
 }
 
-/// Visits every description in a schema, with the name of its argument.
-fn visit_descriptions(schema: &Value, visit: &mut dyn FnMut(&str, &str)) {
+/// Visits the schema of every argument, with the name of the argument.
+fn visit_arguments(schema: &Value, visit: &mut dyn FnMut(&str, &Value)) {
     for (name, argument) in schema["properties"].as_object().into_iter().flatten() {
-        visit(name, argument["description"].as_str().unwrap_or_default());
-        visit_descriptions(argument, visit);
+        visit(name, argument);
+        visit_arguments(argument, visit);
     }
     for inner in ["items", "additionalProperties"] {
         if schema[inner].is_object() {
-            visit_descriptions(&schema[inner], visit);
+            visit_arguments(&schema[inner], visit);
         }
     }
 }
@@ -131,15 +131,18 @@ async fn what_is_left_of_a_text_is_complete() {
         let tools = host.request("tools/list", json!({})).await["result"]["tools"].clone();
 
         for tool in tools.as_array().expect("tools") {
-            let check = |text: &str| {
-                // A sentence begins with a capital letter, a digit or a name in backticks.
-                let begins = !text.starts_with(|first: char| first.is_lowercase());
+            let check = |text: &str, first_choice: &Value| {
+                // A text begins with a capital letter, a digit, a name in backticks or the first choice.
+                let begins = !text.starts_with(|first: char| first.is_lowercase())
+                    || first_choice.as_str().is_some_and(|choice| text.starts_with(choice));
                 assert!(begins && text.ends_with('.'), "{name}: {}: {text}", tool["name"]);
             };
-            check(tool["description"].as_str().expect("a description"));
+            check(tool["description"].as_str().expect("a description"), &Value::Null);
 
-            visit_descriptions(&tool["inputSchema"], &mut |argument, text| {
-                check(text);
+            visit_arguments(&tool["inputSchema"], &mut |argument, schema| {
+                let text = schema["description"].as_str().unwrap_or_default();
+                let choices = schema.get("enum").unwrap_or(&schema["items"]["enum"]);
+                check(text, &choices[0]);
                 // Only the source of an id may be missing as a whole.
                 let is_id = ["_id", "_ids", "_key", "version"].iter().any(|end| argument.ends_with(end));
                 assert!(is_id || text != "Ask the person for it.", "{name}: {}: {argument}", tool["name"]);

@@ -27,7 +27,7 @@ async fn listed_files_match_the_served_files() {
         let client = Client::demo().await.key(key);
         let listing = client.read(&list(run)).await;
 
-        assert_eq!((&listing["runId"], &listing["count"]), (&json!(format!("{run}-1")), &json!(4)));
+        assert_eq!((&listing["runId"], &listing["count"]), (&json!(format!("{run}-1")), &json!(5)));
         for one in listing["artifacts"].as_array().unwrap() {
             let url = one["url"].as_str().unwrap();
             let response = client.get_with(url.split_at(url.find("/runs/").unwrap()).1, &[]).await;

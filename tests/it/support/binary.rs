@@ -5,18 +5,28 @@ use std::{
     time::Duration,
 };
 
-use tas_mcp::settings::SETTINGS;
+use tas_mcp::settings::{HTTP_SETTINGS, SETTINGS};
 use tokio::{io::AsyncWriteExt, process::Command};
 
 /// Longest run of the binary. After this a test fails instead of hanging.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
+/// Variables that decide the colours and the width of the output.
+const TERMINAL_VARIABLES: [&str; 6] = ["CI", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "NO_COLOR"];
+
 /// Returns the binary with these arguments and variables.
 pub(crate) fn binary(arguments: &[&str], variables: &[(&str, &str)]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tas-mcp"));
-    // The environment of the tests may contain settings of the developer.
-    for setting in SETTINGS {
-        command.env_remove(setting.variable);
+    program(env!("CARGO_BIN_EXE_tas-mcp"), arguments, variables)
+}
+
+/// Returns another program with these arguments and variables. Its settings of the binary are only those that a test gives.
+pub(crate) fn program(name: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(name);
+    // The environment of the tests may contain settings of the developer, of a terminal and of a CI system.
+    for variable in
+        SETTINGS.iter().chain(&HTTP_SETTINGS).map(|setting| setting.variable).chain(TERMINAL_VARIABLES)
+    {
+        command.env_remove(variable);
     }
 
     command.args(arguments).envs(variables.iter().copied()).kill_on_drop(true);
@@ -37,4 +47,11 @@ pub(crate) async fn run_binary(arguments: &[&str], variables: &[(&str, &str)], l
     drop(input);
 
     tokio::time::timeout(TIME_LIMIT, child.wait_with_output()).await.expect("an end").expect("an output")
+}
+
+/// Splits a command line into words as a shell does.
+pub(crate) async fn shell_words(command_line: &str) -> Vec<String> {
+    let shell = format!("printf '%s\\n' {command_line}");
+    let output = Command::new("sh").args(["-c", &shell]).output().await.expect("a shell");
+    String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
 }

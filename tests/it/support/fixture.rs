@@ -20,7 +20,7 @@ use tas_mcp::{
 use tempfile::TempDir;
 
 pub(crate) use self::backend::Backend;
-use super::{host::Host, service::Service, time::SimulatedClock};
+use super::{host::Host, memory_store::MemoryStore, service::Service, time::SimulatedClock};
 
 /// Builds a [`Session`]. Without further calls: a fresh sandbox, the key of the project `demo`, the default tools and
 /// real time.
@@ -225,6 +225,16 @@ impl<S: Backend> Session<S> {
     pub(crate) fn another_server(&self, key: &str, variables: &[(&str, &str)]) -> Server {
         let settings = self.fixture.settings(&self.service, key, variables);
         Server::new(self.fixture.dispatcher(&settings, &self.clock), &settings)
+    }
+
+    /// Starts another server for the service of this session, which shares `store` with other servers, and initializes a
+    /// session of another host.
+    pub(crate) async fn sharing_host(&self, store: &Arc<MemoryStore>) -> Host {
+        let settings = self.fixture.settings(&self.service, &self.fixture.key, &[]);
+        let dispatcher = self.fixture.dispatcher(&settings, &self.clock).with_shared_store(store.clone());
+        let mut host = Host::to(Server::new(dispatcher, &settings));
+        host.initialize("2025-11-25").await;
+        host
     }
 
     /// Starts [another server](Self::another_server), and initializes a session of another host.

@@ -10,6 +10,9 @@ use tas_mcp::{
     mcp::{self, Server},
     settings::Settings,
 };
+mod over_http;
+
+use self::over_http::HostOverHttp;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
 /// Longest wait for a message. After this a test fails instead of hanging. It leaves room for a busy machine.
@@ -18,11 +21,22 @@ const MESSAGE_LIMIT: Duration = Duration::from_secs(120);
 /// Size of the pipe in bytes.
 const PIPE_SIZE: usize = 1 << 20;
 
-/// A host connected to a server in this process, over the same transport as standard input and output.
+/// Variable that lets the hosts of this test binary use HTTP instead of a pipe, if its value is `http`.
+pub(crate) const TRANSPORT: &str = "TAS_TEST_TRANSPORT";
+
+/// A host connected to a server in this process.
 pub(crate) struct Host {
-    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
-    input: WriteHalf<DuplexStream>,
+    connection: Connection,
     next_id: AtomicU64,
+}
+
+enum Connection {
+    /// The transport on standard input and output.
+    Pipe {
+        lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
+        input: WriteHalf<DuplexStream>,
+    },
+    Http(Box<HostOverHttp>),
 }
 
 impl Host {
@@ -33,11 +47,15 @@ impl Host {
 
     /// Connects to this server. The host has sent nothing yet.
     pub(crate) fn to(server: Server) -> Self {
-        let (host_end, server_end) = tokio::io::duplex(PIPE_SIZE);
-        let (server_input, server_output) = tokio::io::split(server_end);
-        tokio::spawn(mcp::serve_stdio(server, server_input, server_output));
-        let (output, input) = tokio::io::split(host_end);
-        Self { lines: BufReader::new(output).lines(), input, next_id: AtomicU64::new(1) }
+        #[expect(clippy::disallowed_methods, reason = "a switch of the tests, not a setting")]
+        let uses_http = std::env::var_os(TRANSPORT).is_some_and(|transport| transport == "http");
+        let connection = if uses_http {
+            Connection::Http(Box::new(HostOverHttp::to(server)))
+        } else {
+            Connection::over_pipe(server)
+        };
+
+        Self { connection, next_id: AtomicU64::new(1) }
     }
 
     /// Starts a server with these settings and initializes the session.
@@ -60,16 +78,27 @@ impl Host {
     }
 
     pub(crate) async fn send_line(&mut self, line: &str) {
-        self.input.write_all(line.as_bytes()).await.expect("the server reads");
-        self.input.write_all(b"\n").await.expect("the server reads");
+        match &mut self.connection {
+            Connection::Pipe { input, .. } => {
+                input.write_all(line.as_bytes()).await.expect("the server reads");
+                input.write_all(b"\n").await.expect("the server reads");
+            }
+            Connection::Http(host) => host.send(line),
+        }
     }
 
     /// Returns the next message of the server.
     pub(crate) async fn receive(&mut self) -> Value {
-        let line =
-            tokio::time::timeout(MESSAGE_LIMIT, self.lines.next_line()).await.expect("a message in time");
-        let line = line.expect("a line").expect("the server is there");
-        serde_json::from_str(&line).expect("JSON")
+        let message = async {
+            match &mut self.connection {
+                Connection::Pipe { lines, .. } => {
+                    lines.next_line().await.expect("a line").expect("the server is there")
+                }
+                Connection::Http(host) => host.receive().await,
+            }
+        };
+        let message = tokio::time::timeout(MESSAGE_LIMIT, message).await.expect("a message in time");
+        serde_json::from_str(&message).expect("JSON")
     }
 
     /// Sends a request and returns the answer. Other messages before it are dropped.
@@ -130,5 +159,15 @@ impl Host {
             |one: &Value| [&one["path"], &one["rule"]].map(|text| text.as_str().expect("a text").to_owned());
         let listed = error["details"]["violations"].as_array().expect("a list");
         listed.iter().map(fields).map(|[path, rule]| format!("{path}: {rule}")).collect()
+    }
+}
+
+impl Connection {
+    fn over_pipe(server: Server) -> Self {
+        let (host_end, server_end) = tokio::io::duplex(PIPE_SIZE);
+        let (server_input, server_output) = tokio::io::split(server_end);
+        tokio::spawn(mcp::serve_stdio(server, server_input, server_output));
+        let (output, input) = tokio::io::split(host_end);
+        Self::Pipe { lines: BufReader::new(output).lines(), input }
     }
 }

@@ -41,7 +41,13 @@ mod terminal;
 const TOOL: &str = "download_run_files";
 
 /// Files of every player in the sandbox.
-const NAMES: [&str; 4] = ["agent.log", "deliverables/report.json", "recording.mp4", "screenshots/end.png"];
+const NAMES: [&str; 5] = [
+    "agent.log",
+    "deliverables/report.json",
+    "recording.mp4",
+    "screenshots/end.png",
+    "screenshots/step-2.png",
+];
 
 /// Returns a fixture with all tools and an empty files root.
 fn fixture() -> Fixture {

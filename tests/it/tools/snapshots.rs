@@ -6,10 +6,24 @@ use serde_json::Value;
 use tas_mcp::{
     mcp::published_tool,
     service::catalog::OPERATIONS,
-    tools::{catalog, selection::Selection},
+    tools::{
+        catalog::{self, ToolEntry},
+        selection::Selection,
+    },
 };
 
 const SNAPSHOTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools");
+
+/// Folder of the tools that servers without local files offer in place of others.
+const REMOTE: &str = "http/";
+
+/// Returns the files of all snapshots, each with its tool.
+fn files() -> Vec<(String, ToolEntry)> {
+    let tools = catalog::tools().map(|entry| (format!("{}.json", entry.name), entry));
+    let remote = catalog::tools().filter(|entry| entry.uses_local_files);
+    let remote = remote.filter_map(ToolEntry::without_local_files);
+    tools.chain(remote.map(|entry| (format!("{REMOTE}{}.json", entry.name), entry))).collect()
+}
 
 /// Returns the text of a snapshot.
 fn snapshot(tool: &rmcp::model::Tool) -> String {
@@ -23,15 +37,15 @@ fn every_tool_equals_its_snapshot() {
     let update = crate::support::updates_snapshots();
     let mut stale = Vec::new();
 
-    for entry in catalog::tools() {
-        let path = Path::new(SNAPSHOTS).join(format!("{}.json", entry.name));
+    for (file, entry) in files() {
+        let path = Path::new(SNAPSHOTS).join(&file);
         // In global scope a tool has one more argument: `project_id`.
         let now = snapshot(&published_tool(entry.tool(), true, &Selection::all_tools()));
         if update {
             fs::write(&path, &now).expect("the snapshot can be written");
         }
         if fs::read_to_string(&path).unwrap_or_default() != now {
-            stale.push(entry.name);
+            stale.push(file);
         }
     }
 
@@ -40,11 +54,15 @@ fn every_tool_equals_its_snapshot() {
 
 #[test]
 fn every_snapshot_belongs_to_a_tool() {
-    let names: BTreeSet<_> = catalog::tools().map(|entry| format!("{}.json", entry.name)).collect();
-    let files = fs::read_dir(SNAPSHOTS).expect("tools/ is there");
-    let files: BTreeSet<_> =
-        files.map(|file| file.expect("an entry").file_name().into_string().expect("UTF-8")).collect();
-    assert_eq!(files, names);
+    let expected: BTreeSet<_> = files().into_iter().map(|(file, _)| file).collect();
+    let listed = |folder: &str| {
+        let entries = fs::read_dir(Path::new(SNAPSHOTS).join(folder)).expect("a folder");
+        let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
+        names.map(|name| format!("{folder}{name}")).collect::<Vec<_>>()
+    };
+    let found = listed("").into_iter().filter(|name| *name != REMOTE.trim_end_matches('/'));
+
+    assert_eq!(found.chain(listed(REMOTE)).collect::<BTreeSet<_>>(), expected);
 }
 
 #[test]

@@ -35,7 +35,12 @@ const PART: usize = 1_000;
 
 /// Returns a fixture with small parts, a files root, a state directory, and uploads with short pauses.
 fn fixture() -> Fixture {
-    Fixture::new().part_size(PART as u64).files_root().state_directory().upload_timing(short_pauses())
+    Fixture::new()
+        .all_tools()
+        .part_size(PART as u64)
+        .files_root()
+        .state_directory()
+        .upload_timing(short_pauses())
 }
 
 impl<S> Session<S> {

@@ -59,7 +59,7 @@ pub(in crate::call) fn file_failure(entry: &OperationEntry, answer: &HttpRespons
         return Some(Failure::new(Code::BadResponse, message).status(answer.status));
     }
 
-    answer.file.was_redirected.then(|| storage_failure(operation, answer))
+    answer.file.redirected_to.as_ref().map(|_| storage_failure(operation, answer))
 }
 
 /// Returns the failure for an answer of the storage host.

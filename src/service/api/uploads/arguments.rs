@@ -10,6 +10,17 @@ use crate::service::{
     schema::passed_through,
 };
 
+// The file of an upload. No doc comment, because it would become part of the description of each tool with these arguments.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+pub struct UploadedFile {
+    /// 1-255 characters.
+    #[schemars(length(min = 1, max = 255))]
+    pub file_name: String,
+    /// Bytes, from 1.
+    #[schemars(range(min = 1))]
+    pub file_size: u64,
+}
+
 // Optional arguments. No doc comment, because it would become part of the description of each tool with these arguments.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct BuildOptions {
@@ -61,7 +72,7 @@ pub struct CompletedPart {
     /// From 1.
     #[schemars(range(min = 1))]
     pub part_number: u64,
-    /// The `ETag` without quotes.
+    /// `ETag` without quotes.
     #[schemars(length(min = 1), extend("x-unquoted" = true))]
     pub etag: String,
 }

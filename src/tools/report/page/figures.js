@@ -23,10 +23,9 @@ const reader = { locale: undefined, timeZone: undefined };
 
 const time = (value) => (text(value) === '' ? NaN : Date.parse(text(value)));
 
-function moment(value) {
+function moment(value, style = { dateStyle: 'medium', timeStyle: 'medium' }) {
   const at = new Date(text(value));
   if (text(value) === '' || Number.isNaN(at.getTime())) return text(value);
-  const style = { dateStyle: 'medium', timeStyle: 'medium' };
   let shown;
   try {
     shown = at.toLocaleString(reader.locale, { ...style, timeZone: reader.timeZone });

@@ -55,6 +55,30 @@ function complete(report, host) {
   if (lacksSteps(run)) ask('More steps', 'get_run', (bare) => bare.players && { run: completed(run, bare) }, { fields: BARE });
 }
 
+/** The largest number of runs whose pictures a view requests. */
+const MOST_RUNS = 5;
+
+/** Requests the pictures of the failed runs, one run after the other, if the host lets the view read resources. */
+async function loadPictures(report, host) {
+  if (!object(host.hostCapabilities).serverResources) return;
+  const { run, summary } = report;
+  const failed = list(object(summary).failures).flatMap((one) => list(object(one).run_ids));
+  const own = text(object(run).multiplayer_run_id) || text(input.run_id);
+  const ids = own ? [own] : [...new Set(failed.map(text).filter(Boolean))];
+  const project = text(object(run).project_id) || text(input.project_id);
+  const album = { items: [], unread: [], left_out: 0, left_out_runs: Math.max(ids.length - MOST_RUNS, 0) };
+  for (const id of ids.slice(0, MOST_RUNS)) {
+    const uri = `tas://${project && `projects/${encodeURIComponent(project)}/`}runs/${encodeURIComponent(id)}/pictures`;
+    const found = await request('resources/read', { uri }).then(({ contents }) => object(JSON.parse(object(list(contents)[0]).text)))
+      .catch((error) => ({ unread: [{ what: `Pictures of ${id}`, why: error.message }] }));
+    if (latest !== report) return;
+    album.items.push(...list(found.items));
+    album.unread.push(...list(found.unread));
+    album.left_out += number(found.left_out) ?? 0;
+  }
+  if (album.items.length + album.unread.length + album.left_out > 0) show(Object.assign(report, { pictures: album }));
+}
+
 /** Returns the bugs and their total number: a page of the list may contain fewer, and may have been cut. */
 function foundBugs({ data, pagination, truncated }) {
   const cut = list(object(truncated).cuts).map(object).find((one) => one.path === '/data');
@@ -72,6 +96,7 @@ function receive(result, host) {
   latest = report;
   show(report);
   complete(report, host);
+  loadPictures(report, host);
 }
 
 function measure() {

@@ -43,7 +43,7 @@ function expectation(value) {
 const placeOf = (player, step) => `step-${player}-${step}`;
 const labelOf = (step, index) => text(object(step).step_number) || String(index + 1);
 
-function stepRow(value, index, range) {
+function stepRow(value, index, range, pictures) {
   const step = object(value);
   const test = object(step.test);
   const word = outcome(step, 'run_result', 'run_state');
@@ -57,6 +57,7 @@ function stepRow(value, index, range) {
       ['Report', text(step.report)],
       ['Started', moment(step.start_time)],
     ], 'parts'),
+    thumbnails(pictures),
   ];
   return folded(isBad(word), head, inside);
 }
@@ -70,18 +71,24 @@ function filesPart(player, run) {
   return rows.length > 0 && [make('h3', {}, 'Files'), command, items('ul', 'lines', rows)];
 }
 
-function playerPart(player, index, run) {
+function playerPart(player, index, run, report) {
   const range = rangeOf(run);
   const isAlone = list(run.players).length === 1;
   const shown = text(player.player_number) || String(index + 1);
   const where = device(player.platform);
   const id = `player-${index}`;
   const steps = list(player.steps);
-  const rows = steps.map((step, at) => Object.assign(stepRow(step, at, range), { id: placeOf(index, at) }));
+  const pictures = (matches) => picturesOf(report, text(run.multiplayer_run_id), matches);
+  const rows = steps.map((step, at) => {
+    const shot = pictures(shows(shown, number(object(step).step_number) ?? at + 1));
+    return Object.assign(stepRow(step, at, range, shot), { id: placeOf(index, at) });
+  });
+  const end = thumbnails(pictures(showsEnd(shown)));
   return make('section', { 'aria-labelledby': id },
     make('div', { class: 'player' },
       make('h2', { id, dir: 'auto' }, isAlone ? 'Steps' : `Player ${shown}`), verdict(outcome(player)), where && span('muted', where)),
     items('ol', 'cards', rows) ?? (text(player.step_count) && words(plural(player.step_count, 'step'), 'muted')),
+    end && [make('h3', {}, 'End of the run'), end],
     filesPart(player, run));
 }
 
@@ -155,9 +162,9 @@ function runPage(run, report) {
       ['Tags', list(run.tags).map(text).join(', ')],
     ]),
     counted(stepCounts(run), 'Steps by result'),
-    ...missing(report), ...missing(run), ...missing(summary),
+    ...missing(report), ...missing(run), ...missing(summary), ...missingPictures(report),
     bugsPart(report.bugs, report.bugs_found, run),
-    ...players.map((player, index) => playerPart(player, index, run)),
+    ...players.map((player, index) => playerPart(player, index, run, report)),
     summary.comparison && changed(object(summary.comparison)),
   ];
 }

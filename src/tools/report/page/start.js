@@ -7,7 +7,8 @@ const say = (words) => { document.getElementById('status').textContent = words; 
 function show(report) {
   let parts;
   try {
-    parts = report.run ? runPage(report.run, report) : summaryPage(object(report.summary), report);
+    if (report.trend) parts = trendPage(object(report.trend), report);
+    else parts = report.run ? runPage(report.run, report) : summaryPage(object(report.summary), report);
   } catch (error) {
     parts = [words('This report has a form that the page does not know.', 'note'), make('pre', {}, JSON.stringify(report, null, 2))];
     console.error(error);
@@ -43,5 +44,5 @@ function reportOf(result) {
 }
 
 const held = JSON.parse(document.getElementById('data').textContent);
-if (held.run || held.summary) show(held);
+if (held.run || held.summary || held.trend) show(held);
 else if (window.parent !== window) connect().catch((error) => tell(`The host did not begin: ${text(error.message)}`));

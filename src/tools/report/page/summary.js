@@ -14,7 +14,8 @@ function codes(ids, runs) {
   return shown.length > 0 ? make('span', {}, shown) : '';
 }
 
-function failureRow(value, index, runs) {
+function failureRow(value, index, report) {
+  const { runs } = report;
   const failure = object(value);
   const step = object(failure.step);
   const where = [text(step.player) && `Player ${text(step.player)}`, text(step.number) && `step ${text(step.number)}`].filter(Boolean).join(', ');
@@ -31,6 +32,7 @@ function failureRow(value, index, runs) {
       ['Runs', codes(failure.run_ids, runs)],
       ['Jobs', codes(failure.job_ids)],
     ], 'parts'),
+    thumbnails(list(failure.run_ids).flatMap((id) => picturesOf(report, id, (one) => number(one.step) !== null))),
   ]);
 }
 
@@ -60,7 +62,7 @@ function flakyRow(value) {
     earlier.length > 0 && make('span', { class: 'more' }, span('muted', 'Earlier attempts: '), earlier));
 }
 
-function runRow(value) {
+function runRow(value, report) {
   const run = object(value);
   const parts = [
     duration(run.duration_ms),
@@ -68,13 +70,14 @@ function runRow(value) {
     number(object(run.bug_info).bug_count) > 0 ? plural(run.bug_info.bug_count, 'bug') : '',
     text(run.multiplayer_run_id),
   ];
-  return make('div', { class: 'row', id: placeOfRun(run.multiplayer_run_id), tabindex: -1 }, titled(named(run.test)), verdict(outcome(run)),
-    below(parts.filter(Boolean).join(' · ')));
+  const head = [titled(named(run.test)), verdict(outcome(run)), below(parts.filter(Boolean).join(' · '))];
+  const shots = thumbnails(picturesOf(report, run.multiplayer_run_id, (one) => one.end));
+  return Object.assign(folded(false, head, [shots]), { id: placeOfRun(run.multiplayer_run_id) });
 }
 
-function runsPart(runs) {
-  const sorted = list(runs).map(object).sort((one, other) => rank(outcome(one)) - rank(outcome(other)));
-  return section(`Runs (${sorted.length})`, items('ul', 'cards', sorted.map(runRow)));
+function runsPart(report) {
+  const sorted = list(report.runs).map(object).sort((one, other) => rank(outcome(one)) - rank(outcome(other)));
+  return section(`Runs (${sorted.length})`, items('ul', 'cards', sorted.map((run) => runRow(run, report))));
 }
 
 function severities(counts) {
@@ -111,10 +114,10 @@ function summaryPage(summary, report) {
       ['Bugs', severities(summary.bugs)],
     ]),
     counted({ ...object(summary.verdicts), unfinished: total - finished }, 'Tests by verdict'),
-    ...missing(report), ...missing(summary),
-    section(`Failures (${list(summary.failures).length})`, items('ul', 'cards', list(summary.failures).map((one, index) => failureRow(one, index, report.runs)))),
+    ...missing(report), ...missing(summary), ...missingPictures(report),
+    section(`Failures (${list(summary.failures).length})`, items('ul', 'cards', list(summary.failures).map((one, index) => failureRow(one, index, report)))),
     Object.keys(object(summary.comparison)).length > 0 && changed(summary.comparison),
     section('Passed only when repeated', items('ul', 'cards', list(summary.flaky).map(flakyRow))),
-    runsPart(report.runs),
+    runsPart(report),
   ];
 }

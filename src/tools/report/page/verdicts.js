@@ -1,21 +1,25 @@
 // The words of the service and their appearance.
 
-/** Class, sign and label of each word. Unknown words are shown unchanged. */
+/** Class and sign of each word of the service. Unknown words are shown unchanged. */
 const VERDICTS = {
-  success: ['pass', '✓', 'Passed'], passed: ['pass', '✓', 'Passed'],
-  failed: ['fail', '✕', 'Failed'], error: ['fail', '!', 'Error'],
-  timeout: ['warn', '!', 'Timed out'], max_steps: ['warn', '!', 'Timed out'],
-  blocked: ['warn', '!', 'Blocked'], stopped: ['warn', '!', 'Stopped'],
-  no_run: ['warn', '!', 'Not run'], no_result: ['warn', '?', 'No result'],
-  skipped: ['', '–', 'Skipped'], pending: ['', '…', 'Pending'],
-  running: ['run', '…', 'Running'], unfinished: ['run', '…', 'Not finished'], in_progress: ['run', '…', 'Running'],
-  initializing: ['', '…', 'Waiting'], queued: ['', '…', 'Queued'],
-  completed: ['', '', 'Completed'],
+  success: ['pass', '✓'], passed: ['pass', '✓'], failed: ['fail', '✕'], error: ['fail', '!'],
+  timeout: ['warn', '!'], max_steps: ['warn', '!'], blocked: ['warn', '!'], stopped: ['warn', '!'],
+  no_run: ['warn', '!'], no_result: ['warn', '?'], skipped: ['', '–'], pending: ['', '…'],
+  running: ['run', '…'], unfinished: ['run', '…'], in_progress: ['run', '…'],
+  initializing: ['', '…'], queued: ['', '…'], completed: ['', ''],
 };
+/** Words that this program adds to those of the service. The others are in capitals everywhere. */
+const ADDED = ['no_run', 'no_result', 'unfinished'];
 const WORST = ['error', 'failed', 'blocked', 'timeout', 'max_steps', 'stopped', 'no_run', 'no_result'];
 /** Looks up a foreign word in a table. The word may be the name of any object property, such as `constructor`. */
-const told = (table, word) => Object.entries(table).find(([key]) => same(text(word), key))?.[1];
-const known = (word) => told(VERDICTS, word) ?? ['', '?', text(word)];
+const entry = (table, word) => Object.entries(table).find(([key]) => same(text(word), key)) ?? [];
+const told = (table, word) => entry(table, word)[1];
+/** Returns the class, the sign and the label of a word. */
+function known(word) {
+  const [key, appearance] = entry(VERDICTS, word);
+  if (key === undefined) return ['', '?', text(word)];
+  return [...appearance, ADDED.includes(key) ? key : key.toUpperCase()];
+}
 const isBad = (word) => ['fail', 'warn'].includes(known(word)[0]);
 const passed = (word) => known(word)[0] === 'pass';
 

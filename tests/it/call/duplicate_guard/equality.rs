@@ -7,14 +7,14 @@ use super::{Session, fixture, reset_after_write, reset_before_write, start_argum
 
 impl Session {
     /// Waits until the service has received a request that begins with `line`.
-    async fn wait_for_request(&self, line: &str) {
+    pub(super) async fn wait_for_request(&self, line: &str) {
         while !self.service.requests().await.iter().any(|known| known.starts_with(line)) {
             tokio::task::yield_now().await;
         }
     }
 
     /// Cancels a call, and waits until the server has read the notification.
-    async fn cancel_call(&mut self, id: u64) {
+    pub(super) async fn cancel_call(&mut self, id: u64) {
         let params = json!({"requestId": id});
         self.host
             .send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))

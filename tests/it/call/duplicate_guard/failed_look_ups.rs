@@ -77,7 +77,7 @@ async fn an_export_of_runs_is_held_back_once() {
         text(&error["message"]).ends_with("no operation of the service shows an export of runs"),
         "{error}"
     );
-    assert!(text(&error["hint"]).starts_with("ask the person"), "{error}");
+    assert!(text(&error["hint"]).starts_with("look in the test-management system"), "{error}");
     assert_eq!(session.service.requests().await.len(), requests);
 
     session.host.succeed("export_tmsys_run", arguments).await;

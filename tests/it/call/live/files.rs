@@ -11,7 +11,7 @@ use crate::support::{binary::run_binary, service::Service};
 async fn call(service: &Service, flags: &[&str]) -> (Option<i32>, Value, Value) {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let arguments = [&["call", "get_live_run", "--run-id", RUN_RUNNING], flags].concat();
+    let arguments = [&["call", "get_live_run", "--run-id", RUN_RUNNING, "--json"], flags].concat();
     let output = run_binary(&arguments, &variables, &[]).await;
     let json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
     (output.status.code(), json(&output.stdout), json(&output.stderr)["error"].clone())

@@ -35,7 +35,7 @@ fn record() -> Value {
 
 #[tokio::test]
 async fn the_project_of_the_key_is_looked_up_once() {
-    let Session { service, mut host, .. } = Fixture::new().key(keys::ARENA).open().await;
+    let Session { service, mut host, .. } = Fixture::new().all_tools().key(keys::ARENA).open().await;
     let upload = host.succeed(TOOL, build()).await;
     assert!(upload["object_key"].as_str().is_some_and(|key| key.starts_with("arena/")), "{upload}");
     host.succeed(TOOL, build()).await;
@@ -45,7 +45,7 @@ async fn the_project_of_the_key_is_looked_up_once() {
 
 #[tokio::test]
 async fn the_project_is_taken_from_shared_steps_if_the_key_cannot_read_runs() {
-    let Session { service, mut host, .. } = Fixture::new().key(keys::POWERLESS).open().await;
+    let Session { service, mut host, .. } = Fixture::new().all_tools().key(keys::POWERLESS).open().await;
     for _ in 0..2 {
         assert_eq!(host.fail(TOOL, build()).await["code"], "permission_denied");
     }
@@ -59,7 +59,7 @@ async fn the_project_is_taken_from_shared_steps_if_the_key_cannot_read_runs() {
 #[tokio::test]
 async fn the_project_is_taken_from_shared_steps_if_it_has_no_runs() {
     let stub = stub_of_demo((200, json!({"data": []})), (200, record())).await;
-    let mut host = Host::open(&stub.settings(keys::DEMO, &[])).await;
+    let mut host = Host::open(&stub.settings(keys::DEMO, &[("TAS_TOOLSETS", "builds")])).await;
     host.succeed(TOOL, build()).await;
     assert_eq!(stub.requests().last().map(String::as_str), Some("POST /project/demo/builds/upload"));
 }
@@ -71,7 +71,7 @@ async fn a_key_that_can_read_no_record_requires_a_project() {
         [(forbidden.clone(), forbidden), ((200, json!({"data": []})), (200, json!({"data": []})))]
     {
         let stub = stub_of_demo(runs, steps).await;
-        let mut host = Host::open(&stub.settings(keys::DEMO, &[])).await;
+        let mut host = Host::open(&stub.settings(keys::DEMO, &[("TAS_TOOLSETS", "builds")])).await;
         let error = host.fail(TOOL, build()).await;
         assert_eq!(error["code"], "project_required");
         assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("project_id")), "{error}");
@@ -83,7 +83,7 @@ async fn a_key_that_can_read_no_record_requires_a_project() {
 #[tokio::test]
 async fn the_error_of_a_failed_look_up_is_reported() {
     let stub = stub_of_demo((500, json!({"error": "out of order"})), (200, record())).await;
-    let mut host = Host::open(&stub.settings(keys::DEMO, &[])).await;
+    let mut host = Host::open(&stub.settings(keys::DEMO, &[("TAS_TOOLSETS", "builds")])).await;
     let error = host.fail(TOOL, build()).await;
     assert_eq!((&error["code"], &error["status"]), (&json!("service_unavailable"), &json!(500)));
     assert_eq!(stub.requests(), ["GET /runs?page_size=1"]);
@@ -92,7 +92,7 @@ async fn the_error_of_a_failed_look_up_is_reported() {
 #[tokio::test]
 async fn an_organization_key_requires_a_project() {
     let Session { service, mut host, .. } =
-        Fixture::new().key(keys::ORGANIZATION).variables(&[BOTH]).open().await;
+        Fixture::new().all_tools().key(keys::ORGANIZATION).variables(&[BOTH]).open().await;
     let error = host.fail(TOOL, build()).await;
 
     assert_eq!(error["code"], "project_required");
@@ -106,7 +106,7 @@ async fn an_organization_key_requires_a_project() {
 
 #[tokio::test]
 async fn a_named_project_is_not_looked_up() {
-    let Session { service, mut host, .. } = Fixture::new().open().await;
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
     host.succeed(TOOL, within("demo", build())).await;
     assert_eq!(host.fail(TOOL, within("arena", build())).await["code"], "permission_denied");
     let posted = ["demo/builds/upload 200", "arena/builds/upload 403"];
@@ -116,7 +116,7 @@ async fn a_named_project_is_not_looked_up() {
 #[tokio::test]
 async fn project_scope_needs_no_look_up() {
     let Session { service, mut host, .. } =
-        Fixture::new().variables(&[("TAS_PROJECT_ID", "demo")]).open().await;
+        Fixture::new().all_tools().variables(&[("TAS_PROJECT_ID", "demo")]).open().await;
     host.succeed(TOOL, build()).await;
     assert_eq!(service.requests().await, ["POST /project/demo/builds/upload 200"]);
 }
@@ -130,7 +130,7 @@ async fn the_project_of_a_changed_key_is_looked_up_again() {
     // The server reads the key from the file before every call.
     write(keys::DEMO);
     let Session { service, mut host, .. } =
-        Fixture::new().key("").variables(&[("TAS_API_KEY_FILE", path)]).open().await;
+        Fixture::new().all_tools().key("").variables(&[("TAS_API_KEY_FILE", path)]).open().await;
 
     for key in [keys::DEMO, keys::ARENA, keys::ARENA] {
         write(key);
@@ -145,7 +145,7 @@ async fn the_project_of_a_changed_key_is_looked_up_again() {
 
 #[tokio::test]
 async fn addresses_of_parts_require_the_project() {
-    let Session { service, mut host, .. } = Fixture::new().open().await;
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
     let parts = json!({"upload_id": "u", "object_key": "o", "part_numbers": [1]});
     assert_eq!(host.fail("get_build_upload_parts", parts).await["code"], "rejected");
     let parts_request = "GET /project/demo/builds/upload/parts?upload_id=u&object_key=o&part_numbers=1 400";

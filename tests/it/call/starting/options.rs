@@ -94,7 +94,7 @@ async fn a_position_is_auto_or_an_object_of_strings() {
 
 #[tokio::test]
 async fn template_data_requires_render_templates() {
-    let expected = ["template_data: `template_data` has an effect only with `render_templates: true`"];
+    let expected = ["template_data: has an effect only with `render_templates: true`"];
     for more in [json!({}), json!({"render_templates": false})] {
         let arguments = start_with(merged(json!({"template_data": {"item": "key"}}), more));
         assert_refused("start_run", &[(arguments, &expected)]).await;

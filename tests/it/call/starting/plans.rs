@@ -20,7 +20,7 @@ async fn the_default_slot_or_a_list_of_slots_is_required() {
             (json!({"test_plan_id": plan, "slot_deployment_configs": {}}), &["slot_deployment_configs: must not be empty"]),
             (
                 json!({"test_plan_id": plan, "slot_deployment_configs": slots, "build_id": seed::BUILD_WINDOWS}),
-                &["build_id: `build_id` requires `deployment_config_id`"],
+                &["build_id: requires `deployment_config_id`"],
             ),
         ],
     )
@@ -50,8 +50,8 @@ async fn all_devices_exclude_slots() {
         "test_plan_id": seed::PLAN_CROSS_PLATFORM, "slot_deployment_configs": slots, "run_on_all_configured_devices": true,
     });
     let expected = [
-        "run_on_all_configured_devices: `run_on_all_configured_devices` requires `deployment_config_id`",
-        "run_on_all_configured_devices: `run_on_all_configured_devices` and `slot_deployment_configs` cannot be combined",
+        "run_on_all_configured_devices: requires `deployment_config_id`",
+        "run_on_all_configured_devices: cannot be combined with `slot_deployment_configs`",
     ];
 
     assert_refused(TOOL, &[(arguments, &expected)]).await;

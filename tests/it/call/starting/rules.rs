@@ -32,7 +32,7 @@ async fn exactly_one_source_is_given() {
 #[tokio::test]
 async fn a_deployment_config_is_required() {
     let rule = ": at least one of `deployment_config_id`, `player_deployment_configs` must be provided";
-    let build = "build_id: `build_id` requires `deployment_config_id`";
+    let build = "build_id: requires `deployment_config_id`";
 
     assert_refused(
         "start_run",
@@ -55,9 +55,9 @@ async fn some_arguments_require_a_saved_test() {
         });
         arguments[source] = json!(seed::PLAN_SMOKE);
         let expected = [
-            "player_deployment_configs: `player_deployment_configs` requires `multiplayer_test_id`",
-            "retries: `retries` requires `multiplayer_test_id`",
-            "instances: `instances` requires `multiplayer_test_id`",
+            "player_deployment_configs: requires `multiplayer_test_id`",
+            "retries: requires `multiplayer_test_id`",
+            "instances: requires `multiplayer_test_id`",
         ];
 
         assert_refused("start_run", &[(arguments, &expected)]).await;
@@ -68,7 +68,7 @@ async fn some_arguments_require_a_saved_test() {
 async fn a_name_requires_instructions() {
     assert_refused(
         "start_run",
-        &[(start_with(json!({"name": "Nightly"})), &["name: `name` requires `instructions`"])],
+        &[(start_with(json!({"name": "Nightly"})), &["name: requires `instructions`"])],
     )
     .await;
 }
@@ -110,13 +110,13 @@ async fn all_devices_require_a_config_and_exclude_configs_of_players() {
             (
                 json!({"multiplayer_test_id": seed::TEST_PASSES, "player_deployment_configs": players, all: true}),
                 &[
-                    "run_on_all_configured_devices: `run_on_all_configured_devices` requires `deployment_config_id`",
-                    "run_on_all_configured_devices: `run_on_all_configured_devices` and `player_deployment_configs` cannot be combined",
+                    "run_on_all_configured_devices: requires `deployment_config_id`",
+                    "run_on_all_configured_devices: cannot be combined with `player_deployment_configs`",
                 ],
             ),
             (
                 start_with(json!({"player_deployment_configs": players, all: true})),
-                &["run_on_all_configured_devices: `run_on_all_configured_devices` and `player_deployment_configs` cannot be combined"],
+                &["run_on_all_configured_devices: cannot be combined with `player_deployment_configs`"],
             ),
         ],
     )
@@ -179,10 +179,10 @@ async fn every_violation_is_reported_at_once() {
         "additional_tag: is not an argument of this tool; the nearest is `additional_tags`".to_owned(),
         format!("{SOURCES}`test_plan_id`, `instructions`"),
         ": at least one of `deployment_config_id`, `player_deployment_configs` must be provided".to_owned(),
-        "build_id: `build_id` requires `deployment_config_id`".to_owned(),
-        "retries: `retries` requires `multiplayer_test_id`".to_owned(),
+        "build_id: requires `deployment_config_id`".to_owned(),
+        "retries: requires `multiplayer_test_id`".to_owned(),
         "options.mobile_gpslocation: `auto` needs `mobile_geolocation`".to_owned(),
-        "template_data: `template_data` has an effect only with `render_templates: true`".to_owned(),
+        "template_data: has an effect only with `render_templates: true`".to_owned(),
     ];
 
     let expected: Vec<_> = expected.iter().map(String::as_str).collect();

@@ -9,7 +9,9 @@ use crate::support::{host::Host, stub::Stub};
 /// A service that answers every request like this, and a server in front of it.
 async fn answering(status: u16, body: Value) -> (Stub, Host) {
     let stub = Stub::start(move |_| std::future::ready((status, body.clone()))).await;
-    let host = Host::open(&stub.settings(keys::DEMO, &[("TAS_PROJECT_ID", "demo")])).await;
+    let host =
+        Host::open(&stub.settings(keys::DEMO, &[("TAS_PROJECT_ID", "demo"), ("TAS_TOOLSETS", "builds")]))
+            .await;
     (stub, host)
 }
 

@@ -157,11 +157,10 @@ fn descriptions_are_short() {
     });
 }
 
-/// Returns the tokens of the published tools that these words select, as a host of one project sees them.
-fn tokens(words: &str) -> usize {
-    let selection = Selection::parse(words, false).expect("words");
+/// Returns the tokens of the published tools of a selection.
+fn tokens(selection: &Selection, is_global: bool) -> usize {
     let cost = |tool: ToolEntry| {
-        let tool = published_tool(tool.tool(), false, &selection);
+        let tool = published_tool(tool.tool(), is_global, selection);
         let schema = serde_json::to_string(&tool.input_schema).expect("JSON");
         (tool.name.len() + tool.description.expect("a description").len() + schema.len()) * 10
             / BYTES_PER_TEN_TOKENS
@@ -171,14 +170,19 @@ fn tokens(words: &str) -> usize {
 }
 
 #[test]
-fn each_selection_keeps_its_budget_of_tools_and_tokens() {
+fn each_selection_keeps_its_budget_of_tools_and_tokens_in_both_scopes() {
     for (words, most_tools, most_tokens) in
         [("lean", 14, 2_500), ("default", 40, 7_000), ("all", usize::MAX, 11_000)]
     {
         let count = Selection::parse(words, false).expect("words").tools().count();
-
         assert!(count <= most_tools, "{words}: {count} tools");
-        assert!(tokens(words) <= most_tokens, "{words}: {} tokens", tokens(words));
+
+        let local = Selection::parse(words, false).expect("words");
+        let remote = local.clone().without_local_files();
+        for (selection, is_global) in [(&local, false), (&local, true), (&remote, false), (&remote, true)] {
+            let tokens = tokens(selection, is_global);
+            assert!(tokens <= most_tokens, "{words}, global scope {is_global}: {tokens} tokens");
+        }
     }
 }
 
@@ -227,6 +231,24 @@ fn descriptions_state_limits_and_defaults() {
         for limit in limits.into_iter().filter(|limit| !limit.is_null() && !place.ends_with('*')) {
             let word = limit.as_str().map_or_else(|| limit.to_string(), str::to_owned);
             assert!(text.contains(&word), "{place}: {limit}: {text}");
+            stated += 1;
+        }
+    });
+
+    assert!(stated > 50, "{stated}");
+}
+
+#[test]
+fn descriptions_state_all_choices() {
+    let mut stated = 0;
+    visit_arguments(&mut |place, schema| {
+        let choices = schema.get("enum").or_else(|| schema.get("items")?.get("enum"));
+        let text = schema["description"].as_str().unwrap_or_default();
+        // The description of a list states the choices of its entries.
+        let choices = choices.and_then(Value::as_array).filter(|_| !place.ends_with('*'));
+
+        for choice in choices.into_iter().flatten() {
+            assert!(text.contains(choice.as_str().expect("a word")), "{place}: {choice}: {text}");
             stated += 1;
         }
     });

@@ -16,10 +16,10 @@ fn with(run: &str, more: Value) -> Value {
 #[tokio::test]
 async fn patterns_select_files_by_name() {
     let cases: [(&[&str], &[&str]); 9] = [
-        (&["*.png"], &["screenshots/end.png"]),
+        (&["*.png"], &["screenshots/end.png", "screenshots/step-2.png"]),
         (&["agent.log", "*.mp4"], &["agent.log", "recording.mp4"]),
         (&["deliverables/*"], &["deliverables/report.json"]),
-        (&["**/*"], &["agent.log", "deliverables/report.json", "recording.mp4", "screenshots/end.png"]),
+        (&["**/*"], &super::NAMES),
         (&["**/*.json"], &["deliverables/report.json"]),
         (&["**.json"], &["deliverables/report.json"]),
         (&["?gent.lo?"], &["agent.log"]),
@@ -43,7 +43,7 @@ async fn patterns_select_files_by_name() {
 async fn a_pattern_without_matches_is_reported() {
     let mut session = fixture().open().await;
     let report = session.host.succeed(TOOL, with(seed::RUN_FAILED, json!({"patterns": ["*.wav"]}))).await;
-    assert_eq!(report["hint"], "none of the run's 4 files matches: list them with `list_run_artifacts`");
+    assert_eq!(report["hint"], "none of the run's 5 files matches: list them with `list_run_artifacts`");
 }
 
 #[tokio::test]

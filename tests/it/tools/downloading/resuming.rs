@@ -197,12 +197,15 @@ async fn only_the_file_that_the_service_has_deleted_fails() {
     let request = DownloadRequest { run_id: seed::RUN_FAILED.to_owned(), ..DownloadRequest::default() };
     let report = download.run(request).await.expect("a report");
 
-    assert_eq!((report.status, report.file_count, report.failed.len()), ("incomplete", 3, 1));
+    assert_eq!((report.status, report.file_count, report.failed.len()), ("incomplete", 4, 1));
     assert_eq!(
         (report.failed[0].code, report.failed[0].file_ref.as_str()),
         (Code::NotFound, "artifact:recording.mp4")
     );
-    assert_eq!(names_below(&download.out()), [LOG, "deliverables/report.json", "screenshots/end.png"]);
+    assert_eq!(
+        names_below(&download.out()),
+        [LOG, "deliverables/report.json", "screenshots/end.png", "screenshots/step-2.png"]
+    );
 }
 
 #[tokio::test]

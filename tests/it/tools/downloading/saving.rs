@@ -26,7 +26,7 @@ async fn every_file_of_a_run_is_saved_byte_by_byte() {
 
     assert_eq!(
         (&report["status"], &report["file_count"], &report["total_bytes"]),
-        (&json!("downloaded"), &json!(4), &json!(total))
+        (&json!("downloaded"), &json!(NAMES.len()), &json!(total))
     );
 
     let destination = out.canonicalize().expect("a directory");
@@ -51,7 +51,8 @@ async fn several_players_get_folders() {
 
     let saved = files_below(&session.root().join("out"));
     for number in [1, 2] {
-        for name in NAMES {
+        // The run passed, so that it has no screenshot of a failed step.
+        for name in NAMES.into_iter().filter(|name| !name.contains("step")) {
             let served = served(&session.service, &player(seed::RUN_TWO_PLAYERS, number), name).await;
             assert!(saved[&format!("player-{number}/{name}")] == served, "{number} {name}");
         }

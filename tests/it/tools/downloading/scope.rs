@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
-use super::{TOOL, all_of, fixture, names_below};
+use super::{NAMES, TOOL, all_of, fixture, names_below};
 
 const PROJECT_SCOPE: (&str, &str) = ("TAS_PROJECT_ID", "demo");
 const BOTH_PROJECTS: (&str, &str) = ("TAS_PROJECTS", "demo,arena");
@@ -21,7 +21,7 @@ async fn in_project_scope_the_run_is_confirmed_before_an_organization_key_reads_
         requests[..first].len() >= 2 && requests[..first].iter().all(|line| *line == confirmation),
         "{requests:?}"
     );
-    assert_eq!(names_below(session.root()).len(), 4);
+    assert_eq!(names_below(session.root()).len(), NAMES.len());
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ async fn the_storage_host_gets_no_key() {
     let (storage, own): (Vec<_>, Vec<_>) =
         seen.iter().partition(|one| one["path"].as_str().expect("a path").starts_with("/storage/"));
 
-    assert!(storage.len() == 1 && own.len() == 5, "{seen:#?}");
+    assert!(storage.len() == 1 && own.len() == 6, "{seen:#?}");
     assert!(storage.iter().all(|one| one["key"] == Value::Null), "{storage:#?}");
     assert!(own.iter().all(|one| one["key"] == "key_demo"), "{own:#?}");
 }
@@ -96,7 +96,7 @@ async fn a_failing_address_is_replaced_by_the_operation_itself() {
 async fn a_refused_redirect_is_reported_without_its_query() {
     let mut session = fixture().open().await;
     let headers = json!({"location": "http://storage.example/a?signature=abc"});
-    let fault = json!({"operation": "get_run_artifact", "status": 302, "headers": headers, "times": 4});
+    let fault = json!({"operation": "get_run_artifact", "status": 302, "headers": headers, "times": 5});
 
     session.service.fault(fault).await;
     let error = session.host.fail(TOOL, all_of(seed::RUN_FAILED)).await;

@@ -26,7 +26,9 @@ async fn an_execution_shows_verdicts_failures_flaky_tests_and_bugs() {
             "observed": "Three taps on the pause button had no effect; the game went on and the lantern burnt out.",
             "count": 1, "run_ids": [RUN_FAILED],
             "bugs": [{"id": "bug_7h2k9", "title": "Pause button does not react", "severity": "high"}],
-            "artifacts": ["agent.log", "deliverables/report.json", "recording.mp4", "screenshots/end.png"],
+            "artifacts": [
+                "agent.log", "deliverables/report.json", "recording.mp4", "screenshots/end.png", "screenshots/step-2.png",
+            ],
         }],
         "flaky": [{
             "test": {"id": TEST_FLAKY, "name": "Beat the Cinder Golem"}, "run_id": summary["flaky"][0]["run_id"],

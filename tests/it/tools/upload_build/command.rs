@@ -16,7 +16,7 @@ use crate::support::{binary::binary, fixture::Session};
 pub(super) fn command(session: &Session, arguments: &[&str]) -> Command {
     let variables = session.binary_variables();
     let variables: Vec<_> = variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let mut command = binary(&[&["upload"], arguments].concat(), &variables);
+    let mut command = binary(&[&["upload", "--json"], arguments].concat(), &variables);
     // A CI job would add its details to the builds.
     command.current_dir(session.root()).env_remove("CI").env_remove("GITHUB_ACTIONS");
     command

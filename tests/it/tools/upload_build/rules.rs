@@ -27,7 +27,7 @@ async fn violations_of_rules_are_reported_before_any_request() {
         (json!({"path": "game.apk", "upload_timeout": 1_441}), "must be from 1 to 1440, got 1441"),
         (
             json!({"path": "game.apk", "deletion_policy": "oldest"}),
-            "`deletion_policy` has an effect only with `auto_delete: true`",
+            "has an effect only with `auto_delete: true`",
         ),
         (
             json!({"path": "game.apk", "details": {"vcs": {"type": "cvs"}}}),

@@ -96,8 +96,9 @@ async fn usage_and_service_errors_have_other_exit_codes() {
     ];
 
     for (arguments, expected, error) in cases {
-        let (code, printed, said) = command(&service, arguments).await;
-        let said: Value = serde_json::from_str(&said).expect("an error");
+        let (code, printed, said) = command(&service, &[arguments, &["--json"]].concat()).await;
+        // Notes about the wait precede the failure.
+        let said: Value = serde_json::from_str(said.lines().last().expect("a line")).expect("an error");
         assert_eq!(
             (code, &said["error"]["code"], printed),
             (Some(expected), &json!(error), Value::Null),
@@ -117,9 +118,9 @@ async fn standard_output_gets_json_and_standard_error_the_table() {
 
     let lines: Vec<_> = said.lines().collect();
 
-    assert_eq!(lines[0], "1 of 1 finished");
-    assert!(lines[1].starts_with("verdict") && lines[2].starts_with("FAILED"), "{said}");
-    assert_eq!(lines[3..], ["0 of 1 passed", &format!("details: tas-mcp report {JOB_FAILED}")]);
+    assert_eq!(lines[..2], [&format!("continue with: tas-mcp wait {JOB_FAILED}"), "1 of 1 finished"]);
+    assert!(lines[2].starts_with("verdict") && lines[3].starts_with("FAILED"), "{said}");
+    assert_eq!(lines[4..], ["0 of 1 passed", &format!("details: tas-mcp report {JOB_FAILED}")]);
 }
 
 #[tokio::test]
@@ -189,7 +190,8 @@ async fn run_without_wait_only_starts() {
     let arguments = ["run", "test", TEST_PASSES, "--deployment-config-id", CONFIG_PHONES];
     let (exit, started, _) = command(&service, &arguments).await;
     assert_eq!((exit, started["job_ids"].as_array().map(Vec::len)), (Some(0), Some(1)));
-    assert_eq!(service.requests().await, ["POST /runs 201"]);
+    let build = started["build_id"].as_str().expect("a build");
+    assert_eq!(service.requests().await, ["POST /runs 201".to_owned(), format!("GET /builds/{build} 200")]);
 }
 
 #[tokio::test]

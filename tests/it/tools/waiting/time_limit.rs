@@ -12,6 +12,11 @@ use serde_json::json;
 use tas_mcp::{
     clock::Clock,
     sandbox::seed::{JOB_PASSED, JOB_QUEUED, JOB_RUNNING, TEST_ERRORS},
+    service::result_kind::{ResultId, ResultKind},
+    tools::{
+        caller::CallerContext,
+        waiting::{Wait, WaitTarget},
+    },
 };
 
 use super::TOOL;
@@ -35,6 +40,27 @@ async fn a_timed_out_wait_is_a_result_and_the_next_call_continues() {
         calls += 1;
         assert!(calls < 20);
     }
+}
+
+/// Another process can continue the wait.
+#[tokio::test]
+async fn a_process_that_stops_ends_its_waits_as_if_their_time_had_passed() {
+    let session = Fixture::new().simulated_time().open().await;
+    let wait = Wait {
+        target: WaitTarget::Single(ResultId::new(ResultKind::Job, JOB_QUEUED)),
+        expected_jobs: Vec::new(),
+        project: None,
+        timeout: Duration::from_secs(7_200),
+        interval: None,
+    };
+    let caller = CallerContext::silent();
+    caller.stopping.waits.cancel();
+
+    let end = wait.run(session.dispatcher().gateway(), &caller).await.expect("a result");
+    let end = serde_json::to_value(end).expect("JSON");
+
+    assert_eq!((&end["status"], &end["polls"]), (&json!("timed_out"), &json!(1)), "{end}");
+    assert!(end["next"].as_str().is_some_and(|next| next.contains("same arguments")), "{end}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! The README and the example configuration match the program.
+//! The README, the pages in `docs/` and the example configuration match the program.
 
 use std::{fmt::Write, fs, path::Path};
 
@@ -6,32 +6,36 @@ use serde_json::Value;
 use tas_mcp::{
     cli,
     service::tool::{Access, Tier},
-    settings::{self, SETTINGS},
+    settings::{self, HTTP_SETTINGS, SETTINGS, Setting},
     tools::{catalog, selection::LEAN_TOOLS},
 };
 
 #[cfg(unix)]
 mod ci_script;
+#[cfg(unix)]
+mod commands;
+mod pages;
 
 fn root(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// Returns the README with the table between the markers of this name replaced.
-fn with_table(readme: &str, name: &str, rows: &str) -> String {
+/// Returns the page with the table between the markers of this name replaced.
+fn with_table(page: &str, name: &str, rows: &str) -> String {
     let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
-    let (before, rest) = readme.split_once(&open).expect("the opening marker");
+    let (before, rest) = page.split_once(&open).expect("the opening marker");
     let (_, after) = rest.split_once(&close).expect("the closing marker");
     format!("{before}{open}{rows}\n{close}{after}")
 }
 
-fn settings_table() -> String {
+fn settings_table(settings: &[&Setting]) -> String {
     let code = |text: &str| if text.is_empty() { "-".to_owned() } else { format!("`{text}`") };
-    let head = "\n| variable | flag | meaning |\n|-|-|-|\n".to_owned();
-    SETTINGS.iter().fold(head, |mut rows, setting| {
+    let head = "\n| variable | flag | default | meaning |\n|-|-|-|-|\n".to_owned();
+    settings.iter().fold(head, |mut rows, setting| {
         let flag = if setting.flag.is_empty() { String::new() } else { format!("--{}", setting.flag) };
-        writeln!(rows, "| {} | {} | {} |", code(setting.variable), code(&flag), setting.meaning)
-            .expect("a string");
+        let default = if setting.default.is_empty() { "-" } else { setting.default };
+        let (variable, flag) = (code(setting.variable), code(&flag));
+        writeln!(rows, "| {variable} | {flag} | {default} | {} |", setting.meaning).expect("a string");
         rows
     })
 }
@@ -66,11 +70,11 @@ fn commands_table() -> String {
     };
     add("tas-mcp".to_owned(), program.get_about().expect("a description").to_string());
 
-    let is_help = |command: &&clap::Command| command.get_name() == "help";
+    let is_shown = |command: &&clap::Command| command.get_name() != "help" && !command.is_hide_set();
     // The subcommands of `call` are the tools, which have a table of their own.
     let has_commands = |command: &clap::Command| command.get_subcommand_value_name() != Some("TOOL");
-    let below = program.get_subcommands().filter(|command| !is_help(command)).flat_map(|command| {
-        let deeper = command.get_subcommands().filter(|one| !is_help(one) && has_commands(command));
+    let below = program.get_subcommands().filter(is_shown).flat_map(|command| {
+        let deeper = command.get_subcommands().filter(|one| is_shown(one) && has_commands(command));
         let path = |name: &str| format!("tas-mcp {name}");
         let own = std::iter::once((path(command.get_name()), command));
         own.chain(deeper.map(|one| (format!("{} {}", path(command.get_name()), one.get_name()), one)))
@@ -107,19 +111,41 @@ fn commands_table() -> String {
 
 #[test]
 fn the_tables_are_generated_from_the_code() {
-    let path = root("README.md");
-    let readme = fs::read_to_string(&path).expect("README.md");
-    let tables = [("settings", settings_table()), ("tools", tools_table()), ("commands", commands_table())];
-    let now = tables.iter().fold(readme.clone(), |text, (name, rows)| with_table(&text, name, rows));
+    let tables = [
+        ("settings", settings_table(&SETTINGS)),
+        ("http", settings_table(&HTTP_SETTINGS)),
+        ("tools", tools_table()),
+        ("commands", commands_table()),
+    ];
 
-    if crate::support::updates_snapshots() {
-        fs::write(&path, &now).expect("README.md can be written");
+    for (name, rows) in tables {
+        let path = root(&format!("docs/{name}.md"));
+        let now = with_table(&fs::read_to_string(&path).expect("the page"), name, &rows);
+        if crate::support::updates_snapshots() {
+            fs::write(&path, &now).expect("the page can be written");
+        }
+
+        let page = fs::read_to_string(&path).expect("the page");
+        assert!(page == now, "{name}: TAS_UPDATE_SNAPSHOTS=1 cargo test --test it docs");
+    }
+}
+
+/// Checks that an entry of a host's configuration has only flags and variables that exist.
+fn check_server(name: &str, server: &Value) {
+    if let Some(url) = server["url"].as_str() {
+        assert!(url.ends_with("/mcp") && server["headers"]["X-Api-Key"].is_string(), "{name}: {server}");
+        return;
     }
 
-    assert!(
-        fs::read_to_string(&path).expect("README.md") == now,
-        "TAS_UPDATE_SNAPSHOTS=1 cargo test --test it readme"
-    );
+    assert!(server["command"].as_str().is_some_and(|command| command.ends_with("tas-mcp")), "{name}");
+    let arguments = server["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let command = clap::Command::new("tas-mcp").args(settings::flags());
+    let matches = command.try_get_matches_from(std::iter::once("tas-mcp").chain(arguments));
+
+    assert!(matches.is_ok(), "{name}: {matches:?}");
+    for variable in server["env"].as_object().into_iter().flat_map(|env| env.keys()) {
+        assert!(SETTINGS.iter().any(|setting| setting.variable == variable), "{name}: {variable}");
+    }
 }
 
 #[test]
@@ -128,50 +154,8 @@ fn the_example_configuration_has_only_settings_that_exist() {
     let example: Value = serde_json::from_str(&text).expect("JSON");
     let servers = example["mcpServers"].as_object().expect("servers");
 
-    assert_eq!(servers.keys().collect::<Vec<_>>(), ["tas-project", "tas-global", "tas-sandbox"]);
+    assert_eq!(servers.keys().collect::<Vec<_>>(), ["tas-project", "tas-global", "tas-sandbox", "tas-team"]);
     for (name, server) in servers {
-        let arguments = server["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let command = clap::Command::new("tas-mcp").args(settings::flags());
-        let matches = command.try_get_matches_from(std::iter::once("tas-mcp").chain(arguments));
-        assert!(matches.is_ok(), "{name}: {matches:?}");
-        for variable in server["env"].as_object().into_iter().flat_map(|env| env.keys()) {
-            assert!(SETTINGS.iter().any(|setting| setting.variable == variable), "{name}: {variable}");
-        }
+        check_server(name, server);
     }
-}
-
-/// Returns the commands of the shell blocks, without comments.
-fn commands() -> Vec<String> {
-    let readme = fs::read_to_string(root("README.md")).expect("README.md");
-    let blocks =
-        readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect::<Vec<_>>();
-    let lines = blocks.iter().flat_map(|block| block.lines());
-    lines.map(|line| line.split(" #").next().unwrap_or_default().trim().to_owned()).collect()
-}
-
-#[tokio::test]
-async fn the_commands_succeed() {
-    let binary = Path::new(env!("CARGO_BIN_EXE_tas-mcp"));
-    let mut tried = 0;
-
-    for command in commands() {
-        let Some(arguments) = command.strip_prefix("tas-mcp ").or(command.strip_prefix("cargo run -- "))
-        else {
-            assert!(matches!(command.as_str(), "cargo test" | "cargo install --path ."), "{command}");
-            continue;
-        };
-        // This command runs until it is stopped, and its fixed port may be in use. Other tests start the sandbox.
-        if arguments.starts_with("sandbox ") {
-            continue;
-        }
-
-        let shell = format!("'{}' {arguments}", binary.display());
-        let output = tokio::process::Command::new("sh").args(["-c", &shell]).output().await.expect("a shell");
-
-        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
-
-        tried += 1;
-    }
-
-    assert!(tried > 5, "only {tried} commands were run");
 }

@@ -1,0 +1,79 @@
+//! A map of limited size that grows with its content.
+
+use std::{hash::Hash, num::NonZeroUsize};
+
+use lru::LruCache;
+
+/// A map that forgets the entry that was unused for the longest time when it holds more than its limit. An empty map
+/// takes no memory, unlike [`LruCache::new`], which reserves the memory of all entries.
+#[derive(Debug)]
+pub(crate) struct BoundedCache<K: Hash + Eq, V> {
+    entries: LruCache<K, V>,
+    limit: usize,
+}
+
+impl<K: Hash + Eq, V> BoundedCache<K, V> {
+    /// Creates an empty map with at most `limit` entries.
+    pub(crate) fn new(limit: NonZeroUsize) -> Self {
+        Self { entries: LruCache::unbounded(), limit: limit.get() }
+    }
+
+    /// Returns the value of `key` and marks it as used.
+    pub(crate) fn get(&mut self, key: &K) -> Option<&V> {
+        self.entries.get(key)
+    }
+
+    /// Sets the value of `key`. Returns the earlier value.
+    pub(crate) fn put(&mut self, key: K, value: V) -> Option<V> {
+        let earlier = self.entries.put(key, value);
+        if self.entries.len() > self.limit {
+            self.entries.pop_lru();
+        }
+        earlier
+    }
+
+    /// Returns the number of entries.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Removes the entries that were unused for the longest time, as long as `is_old` holds for them.
+    pub(crate) fn remove_oldest_while(&mut self, is_old: impl Fn(&V) -> bool) {
+        while self.entries.peek_lru().is_some_and(|(_, value)| is_old(value)) {
+            self.entries.pop_lru();
+        }
+    }
+
+    /// Returns the value of `key`, which `create` provides if there is none.
+    pub(crate) fn get_or_insert(&mut self, key: K, create: impl FnOnce() -> V) -> V
+    where
+        K: Clone,
+        V: Clone,
+    {
+        if let Some(value) = self.get(&key) {
+            return value.clone();
+        }
+
+        let value = create();
+        self.put(key, value.clone());
+        value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_entry_that_was_unused_for_the_longest_time_is_forgotten() {
+        let mut cache = BoundedCache::new(NonZeroUsize::MIN.saturating_add(1));
+        cache.put("a", 1);
+        cache.put("b", 2);
+        cache.get(&"a");
+        cache.put("c", 3);
+
+        let values = ["a", "b", "c"].map(|key| cache.get(&key).copied());
+        assert_eq!(values, [Some(1), None, Some(3)]);
+        assert_eq!(cache.get_or_insert("a", || 9), 1);
+    }
+}

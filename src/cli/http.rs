@@ -1,0 +1,63 @@
+//! `tas-mcp http`: serves MCP over Streamable HTTP.
+
+use std::io::Write as _;
+
+use clap::Command;
+
+use super::{help_end::help_end, termination::TerminationSignals};
+use crate::{
+    http::{Application, HttpServer},
+    settings::{self, Settings},
+};
+
+/// Commands that the help shows.
+const EXAMPLES: [&str; 3] = [
+    "tas-mcp http --sandbox",
+    "tas-mcp http --listen 0.0.0.0:8900 --public-url https://tas.example.com",
+    "tas-mcp http --toolsets lean --read-only",
+];
+
+/// What the help says about credentials.
+const NOTES: &str = "Each client sends its own API key, in the header X-Api-Key or as a bearer token; with an issuer, bearer tokens are user tokens. A key in the settings serves requests without a key, and only on a loopback address. The endpoint is /mcp, or /mcp/PROJECT for one project.";
+
+/// Returns the definition of the command.
+pub(super) fn command() -> Command {
+    Command::new("http")
+        .about("Serves MCP over Streamable HTTP, for many clients at once, until it is stopped")
+        .after_help(help_end(&EXAMPLES, NOTES))
+        .args(settings::http_flags())
+}
+
+/// Serves MCP over HTTP until a signal arrives and the calls under way have ended. A second signal ends the server at once.
+///
+/// # Errors
+/// The settings that cannot be used, or the address that cannot be listened on.
+pub async fn serve_http(settings: &Settings) -> anyhow::Result<()> {
+    let application = Application::from_settings(settings)?;
+    let server = HttpServer::bind(application)?;
+
+    // If standard error is closed, the server runs without these lines.
+    let mut output = std::io::stderr();
+    drop(writeln!(output, "listening on http://{}/mcp", server.address()?));
+    if let Some(address) = server.admin_address()? {
+        drop(writeln!(output, "admin on http://{address}"));
+    }
+
+    let mut signals = TerminationSignals::new();
+    let (stop, stopped) = tokio::sync::oneshot::channel();
+    let serving = server.serve(async { drop(stopped.await) });
+    let second_signal = async {
+        signals.next().await;
+        drop(writeln!(output, "stopping: calls under way may end; a second signal ends the process at once"));
+        // The server has already ended if nothing receives.
+        let _: Result<(), ()> = stop.send(());
+        signals.next().await;
+    };
+
+    tokio::select! {
+        () = serving => {}
+        () = second_signal => {}
+    }
+
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! A wait that a person can interrupt and continue later.
+
+use serde_json::json;
+
+use super::{
+    advice::{continue_with, quoted},
+    command_error::CommandError,
+    confirmation::{ConsentAnswer, ask},
+    name_resolution::jobs_of,
+    notes::note,
+    termination::TerminationSignals,
+};
+use crate::{
+    call::common_arguments::{CommonArguments, ToolArguments},
+    failure::Failure,
+    fields::Fields,
+    service::{api::runs::StopRuns, catalog::ListedOperation as _},
+    settings::Settings,
+    tools::{caller::CallerContext, catalog::ToolEntry, dispatcher::Dispatcher, waiting::WaitTarget},
+};
+
+/// What is waited for, so that the wait can be continued.
+pub(super) struct WaitSubject<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) dispatcher: &'a Dispatcher,
+    pub(super) project: Option<&'a str>,
+    pub(super) target: WaitTarget,
+    /// Ids of the jobs that are known already.
+    pub(super) jobs: Vec<String>,
+}
+
+impl WaitSubject<'_> {
+    /// Returns the command that continues the wait, without the name of the program.
+    fn continue_command(&self) -> String {
+        let ids = match &self.target {
+            WaitTarget::Single(result) => result.id.clone(),
+            WaitTarget::Jobs(ids) => ids.join(" "),
+        };
+        let project =
+            self.project.map(|project| format!(" --project-id {}", quoted(project))).unwrap_or_default();
+
+        format!("wait {ids}{project}")
+    }
+
+    /// Returns the advice to continue the wait.
+    pub(super) fn advice(&self) -> String {
+        continue_with(self.settings, &self.continue_command())
+    }
+
+    /// Prints the ids of the jobs, and the command that continues the wait.
+    pub(super) fn announce(&self) {
+        let jobs = match &self.target {
+            WaitTarget::Jobs(ids) => ids,
+            WaitTarget::Single(_) => &self.jobs,
+        };
+        if !jobs.is_empty() {
+            note(&format!("jobs: {}", jobs.join(" ")));
+        }
+        note(&self.advice());
+    }
+
+    /// Waits for the end of `wait` or for a signal. After a signal a person at the terminal is asked whether to stop the
+    /// runs. Returns the output of `wait`, or `None` after a signal.
+    pub(super) async fn interruptible<T>(
+        &self,
+        wait: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<Option<T>, CommandError> {
+        let mut signals = TerminationSignals::new();
+        tokio::select! {
+            output = wait => return Ok(Some(output?)),
+            () = signals.next() => {}
+        }
+
+        tokio::select! {
+            ended = self.end_early() => ended.map(|()| None),
+            // A second signal is not discussed.
+            () = signals.next() => Ok(None),
+        }
+    }
+
+    /// Says how to continue, and stops the runs if the person wants it.
+    async fn end_early(&self) -> Result<(), CommandError> {
+        note("interrupted; the runs continue");
+        note(&self.advice());
+
+        let question =
+            tokio::task::spawn_blocking(|| ask("The runs can be stopped now; stopped runs have no verdict"));
+        // A thread that panics has not asked.
+        if question.await.map_or(Ok(ConsentAnswer::NotAsked), |answer| answer)? != ConsentAnswer::Yes {
+            return Ok(());
+        }
+
+        let jobs = jobs_of(self.dispatcher, self.project, &self.target, &self.jobs).await?;
+        let own = Fields::from_iter([("job_ids".to_owned(), json!(jobs))]);
+        let arguments = ToolArguments::new(own, CommonArguments::in_project(self.project));
+        let stop = ToolEntry::Operation(StopRuns::entry());
+        self.dispatcher.call_tool(stop, arguments, CallerContext::silent()).await?;
+        note(&format!("stopped jobs: {}", jobs.join(" ")));
+
+        Ok(())
+    }
+}

@@ -1,0 +1,245 @@
+//! Completion of names and ids of records, which are read from the service while a person types.
+
+use std::{collections::BTreeSet, ffi::OsStr, time::Duration};
+
+use clap::{Command, builder::ArgExt};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use futures_util::future::join_all;
+use serde_json::Value;
+use tokio::runtime::Handle;
+
+use super::named_arguments::record_kind;
+use crate::{
+    call::common_arguments::{CommonArguments, ToolArguments},
+    fields::field_at,
+    service::{
+        api::{
+            executions::ListTestPlanExecutions,
+            jobs::ListJobs,
+            runs::{ListRuns, NEWEST},
+        },
+        catalog::{ListedOperation as _, OperationEntry},
+        result_kind::ResultKind,
+    },
+    text::{single_line, visible},
+    tools::{
+        caller::CallerContext,
+        catalog::ToolEntry,
+        dispatcher::Dispatcher,
+        name_search::{NamedList, RecordKind},
+    },
+};
+
+/// Time limit of reading the records. A person does not wait longer for candidates.
+const READ_LIMIT: Duration = Duration::from_secs(1);
+
+/// Largest number of candidates.
+const MAX_CANDIDATES: usize = 100;
+
+/// Kind of the records whose names or ids complete an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NameKind {
+    /// Records with names.
+    Named(RecordKind),
+    /// Runs, jobs or executions, which are completed by their ids.
+    Result(ResultKind),
+    /// Runs and executions: what `tas-mcp report` shows.
+    AnyResult,
+}
+
+impl NameKind {
+    /// Returns the kind of the records that the argument `name` of a tool refers to.
+    pub(super) fn of_argument(name: &str) -> Option<Self> {
+        let result = || ResultKind::ALL.into_iter().find(|kind| kind.reference_fields().contains(&name));
+        record_kind(name).map(Self::Named).or_else(|| result().map(Self::Result))
+    }
+}
+
+/// Completion of an argument. Attach it with `Arg::add`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NameCompletion(NameKind);
+
+impl ArgExt for NameCompletion {}
+
+/// Returns the completion of an argument that takes a name or an id.
+pub(super) fn name_completions(kind: NameKind) -> NameCompletion {
+    NameCompletion(kind)
+}
+
+/// Returns `command`, whose arguments and subcommands are completed with names that `reader` reads.
+pub(super) fn with_names(command: Command, reader: &NameReader) -> Command {
+    let command = command.mut_args(|argument| match argument.get::<NameCompletion>().copied() {
+        Some(completion) => {
+            let reader = reader.clone();
+            argument.add(ArgValueCompleter::new(move |typed: &OsStr| reader.candidates(completion, typed)))
+        }
+        None => argument,
+    });
+    command.mut_subcommands(|below| with_names(below, reader))
+}
+
+/// Reads names from the service.
+#[derive(Clone, Debug)]
+pub(super) struct NameReader {
+    dispatcher: Dispatcher,
+    runtime: Handle,
+}
+
+/// A list of the service.
+struct CompletedList {
+    operation: fn() -> &'static OperationEntry,
+    /// Arguments that select the newest records, if the service can.
+    newest: &'static [(&'static str, &'static str)],
+    /// Field with the id.
+    id: &'static str,
+    /// Path of the field with the name.
+    name: &'static str,
+}
+
+/// A record of a list.
+#[derive(Debug)]
+struct NamedRecord {
+    id: String,
+    name: String,
+}
+
+impl NameReader {
+    /// Creates a reader. `runtime` must be driven by another thread than the one that asks for candidates.
+    pub(super) fn new(dispatcher: Dispatcher, runtime: Handle) -> Self {
+        Self { dispatcher, runtime }
+    }
+
+    /// Returns the candidates that begin with `typed`. Without an answer in time, there are none.
+    fn candidates(&self, completion: NameCompletion, typed: &OsStr) -> Vec<CompletionCandidate> {
+        let reading = async { tokio::time::timeout(READ_LIMIT, self.read(completion.0)).await };
+        let records = self.runtime.block_on(reading).unwrap_or_default();
+
+        matching(&records, matches!(completion.0, NameKind::Named(_)), &typed.to_string_lossy())
+    }
+
+    async fn read(&self, kind: NameKind) -> Vec<NamedRecord> {
+        let lists = lists(kind);
+        join_all(lists.iter().map(|list| self.read_list(list))).await.into_iter().flatten().collect()
+    }
+
+    /// Returns the records of the first page of a list. A failure gives no records.
+    async fn read_list(&self, list: &CompletedList) -> Vec<NamedRecord> {
+        let arguments = list.newest.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value)));
+        let arguments = ToolArguments::new(arguments.collect(), CommonArguments::default());
+        let tool = ToolEntry::Operation((list.operation)());
+        let reply = self.dispatcher.call_tool(tool, arguments, CallerContext::silent()).await;
+
+        let records = reply.ok().and_then(|reply| reply.value().get("data")?.as_array().cloned());
+        records.unwrap_or_default().iter().filter_map(|record| list.parse(record)).collect()
+    }
+}
+
+impl CompletedList {
+    fn parse(&self, record: &Value) -> Option<NamedRecord> {
+        let id = record.get(self.id)?.as_str()?.to_owned();
+        let name = field_at(record, self.name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        Some(NamedRecord { id, name })
+    }
+}
+
+/// Returns the lists that contain the records of `kind`.
+fn lists(kind: NameKind) -> Vec<CompletedList> {
+    let page: &[_] = &[("page_size", "100")];
+    let newest_executions: &[_] = &[("sort_by", "start_time"), ("sort_order", "desc"), ("page_size", "100")];
+    let results = |operation, newest, kind: ResultKind, name| {
+        vec![CompletedList { operation, newest, id: kind.id_field(), name }]
+    };
+
+    match kind {
+        NameKind::Named(kind) => {
+            let NamedList { operation, names, .. } = kind.list();
+            vec![CompletedList {
+                operation,
+                newest: page,
+                id: "id",
+                name: names.first().copied().unwrap_or_default(),
+            }]
+        }
+        NameKind::Result(kind @ ResultKind::Run) => {
+            results(ListRuns::entry, &[(NEWEST, "50")], kind, "test.name")
+        }
+        NameKind::Result(kind @ ResultKind::Job) => results(ListJobs::entry, page, kind, "test_name"),
+        NameKind::Result(kind @ ResultKind::Execution) => {
+            results(ListTestPlanExecutions::entry, newest_executions, kind, "test_plan_name")
+        }
+        NameKind::AnyResult => {
+            let kinds = [ResultKind::Run, ResultKind::Execution].map(NameKind::Result);
+            kinds.into_iter().flat_map(lists).collect()
+        }
+    }
+}
+
+/// Returns the candidates that begin with `typed`. An id stands for a record whose name cannot be typed, and for one of
+/// several records with the same name.
+fn matching(records: &[NamedRecord], accepts_names: bool, typed: &str) -> Vec<CompletionCandidate> {
+    let mut names = BTreeSet::new();
+    let ambiguous: BTreeSet<_> =
+        records.iter().map(|record| &record.name).filter(|name| !names.insert(*name)).collect();
+
+    let values = records.iter().map(|record| {
+        let has_usable_name =
+            accepts_names && can_be_typed(&record.name) && !ambiguous.contains(&record.name);
+        let begins_with_id = !typed.is_empty() && record.id.starts_with(typed);
+        if has_usable_name && !begins_with_id {
+            (record.name.as_str(), record.id.as_str())
+        } else {
+            (record.id.as_str(), record.name.as_str())
+        }
+    });
+
+    let candidates = values.filter(|(value, _)| can_be_typed(value) && value.starts_with(typed)).map(
+        |(value, meaning)| {
+            let meaning = single_line(&visible(meaning)).clone();
+            CompletionCandidate::new(value).help(Some(meaning.into()))
+        },
+    );
+    candidates.take(MAX_CANDIDATES).collect()
+}
+
+/// Returns whether a person sees all of `text`, and it cannot be taken for a flag.
+fn can_be_typed(text: &str) -> bool {
+    !text.trim().is_empty()
+        && !text.starts_with('-')
+        && *visible(text) == *text
+        && !text.contains(['\n', '\t'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(accepts_names: bool, typed: &str) -> Vec<String> {
+        let records = [
+            ("1a", "Pause and resume"),
+            ("1b", "Smoke"),
+            ("2a", "Smoke"),
+            ("2b", "-x"),
+            ("2c", "hid\u{202e}den"),
+            ("2d", "two\nlines"),
+        ];
+        let records = records.map(|(id, name)| NamedRecord { id: id.to_owned(), name: name.to_owned() });
+        let candidates = matching(&records, accepts_names, typed);
+        candidates.iter().map(|candidate| candidate.get_value().to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_name_that_is_unique_and_visible_is_a_candidate_and_otherwise_the_id() {
+        assert_eq!(values(true, ""), ["Pause and resume", "1b", "2a", "2b", "2c", "2d"]);
+        assert_eq!(values(true, "Pau"), ["Pause and resume"]);
+        assert_eq!(values(true, "1"), ["1a", "1b"]);
+        assert_eq!(values(false, ""), ["1a", "1b", "2a", "2b", "2c", "2d"]);
+        assert_eq!(values(false, "Pau"), [""; 0]);
+    }
+
+    #[test]
+    fn candidates_are_limited() {
+        let record = |id: usize| NamedRecord { id: id.to_string(), name: String::new() };
+        let records: Vec<_> = (0..=MAX_CANDIDATES).map(record).collect();
+        assert_eq!(matching(&records, true, "").len(), MAX_CANDIDATES);
+    }
+}

@@ -1,0 +1,108 @@
+//! `tas-mcp stop`: stops runs, by any id or name.
+
+use clap::{Arg, ArgMatches, Command};
+use serde_json::{Value, json};
+
+use super::{
+    command_error::CommandError,
+    dispatcher::build_dispatcher,
+    exit_status::ExitStatus,
+    help_end::help_end,
+    name_completion::{NameKind, name_completions},
+    name_resolution::{Latest, NameResolver, jobs_of},
+    output::{print_line, print_table, prints_json, status_after_output},
+    record_table::plain_text,
+    table::Table,
+    tool_arguments::{json_flag, project_flag, wants_json},
+};
+use crate::{
+    call::common_arguments::{CommonArguments, ToolArguments},
+    failure::{Code, Failure},
+    fields::Fields,
+    service::{api::runs::StopRuns, catalog::ListedOperation as _, tool::PROJECT_ID},
+    settings::Settings,
+    tools::{caller::CallerContext, catalog::ToolEntry, dispatcher::Dispatcher, waiting::WaitTarget},
+};
+
+const IDS: &str = "ids";
+
+/// Returns the definition of the command.
+pub(super) fn command() -> Command {
+    let ids = Arg::new(IDS)
+        .value_name("ID")
+        .num_args(1..)
+        .required(true)
+        .add(name_completions(NameKind::AnyResult));
+    let ids = ids.help(
+        "Id of a run, a job or an execution; or the name of a test or a plan: its latest start; or `latest`",
+    );
+    Command::new("stop")
+        .about("Stops queued and running jobs with their runs")
+        .after_help(help_end(&["tas-mcp stop JOB_ID"], ExitStatus::HELP))
+        .args([ids, project_flag(), json_flag()])
+}
+
+/// Stops the jobs and prints the outcome of each.
+pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
+    let project = matches.get_one::<String>(PROJECT_ID).map(String::as_str);
+    let dispatcher = build_dispatcher(settings);
+    let jobs = jobs(&dispatcher, project, matches).await?;
+
+    let own = Fields::from_iter([("job_ids".to_owned(), json!(jobs))]);
+    let arguments = ToolArguments::new(own, CommonArguments::in_project(project));
+    let stop = ToolEntry::Operation(StopRuns::entry());
+    let reply = dispatcher.call_tool(stop, arguments, CallerContext::silent()).await?;
+
+    let printed = if prints_json(wants_json(matches)) {
+        print_line(reply.value())
+    } else {
+        print_table(table(reply.value()))
+    };
+    let is_complete = reply.value().get("ok") != Some(&Value::Bool(false));
+    let status = if is_complete { ExitStatus::Success } else { ExitStatus::Rejected };
+
+    Ok(status_after_output(status, printed))
+}
+
+/// Returns the ids of the jobs of all named results, each once.
+async fn jobs(
+    dispatcher: &Dispatcher,
+    project: Option<&str>,
+    matches: &ArgMatches,
+) -> Result<Vec<String>, Failure> {
+    let resolver = NameResolver::new(dispatcher, project);
+    let mut jobs = Vec::new();
+    for name in matches.get_many::<String>(IDS).into_iter().flatten() {
+        let target = WaitTarget::Single(resolver.result(name, Latest::Start).await?);
+        for job in jobs_of(dispatcher, project, &target, &[]).await? {
+            if !jobs.contains(&job) {
+                jobs.push(job);
+            }
+        }
+    }
+
+    if jobs.is_empty() {
+        let message = "nothing of this is queued or running";
+        return Err(Failure::new(Code::Conflict, message).hint("`tas-mcp jobs` shows the state of jobs"));
+    }
+
+    Ok(jobs)
+}
+
+/// Returns a row for each job.
+fn table(reply: &Value) -> Table {
+    let mut table = Table::new(["job", "outcome"]);
+    table.keep_whole(0);
+    table.keep_whole(1);
+
+    for row in reply.get("results").and_then(Value::as_array).into_iter().flatten() {
+        let text = |name: &str| row.get(name).map(plain_text).filter(|text| !text.is_empty());
+        let is_stopped = row.get("ok") != Some(&Value::Bool(false));
+        let reason = text("message").or_else(|| text("error"));
+        let outcome =
+            if is_stopped { "stopped".to_owned() } else { reason.unwrap_or("not stopped".to_owned()) };
+        table.add_row([text("job_id").unwrap_or_default(), outcome]);
+    }
+
+    table
+}

@@ -1,0 +1,94 @@
+//! Small JSON documents of hosts other than the service: the metadata and the keys of an issuer.
+
+use std::{path::PathBuf, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderMap, header};
+use jiff::Timestamp;
+use reqwest::{Response, Url};
+
+use super::{
+    AddressPolicy, HostUrl,
+    host_url::ConnectionKind,
+    http_clients::HttpClients,
+    http_date::parse_http_date,
+    http_response::header_text,
+    response_body::read_body_up_to,
+    transport_error::{TransportError, error_chain},
+};
+
+/// Time limit of reading one document.
+const READ_LIMIT: Duration = Duration::from_secs(5);
+
+/// Longest document, in bytes.
+const MAX_DOCUMENT_BYTES: usize = 256 * 1024;
+
+/// A document with the facts that its response states.
+#[derive(Debug)]
+pub struct Document {
+    /// The content.
+    pub body: Bytes,
+    /// How long the content is valid, if the response states it.
+    pub max_age: Option<Duration>,
+    /// The date and time of the host.
+    pub date: Option<Timestamp>,
+}
+
+/// Reads documents of one host and of the addresses that it names. No redirect is followed.
+#[derive(Debug)]
+pub struct DocumentClient {
+    http_clients: HttpClients,
+}
+
+impl DocumentClient {
+    /// Creates a client that trusts the certificates of `ca_file` in addition to the system's. Only a `host` on this machine
+    /// may name addresses of this machine.
+    pub fn new(host: &HostUrl, ca_file: Option<PathBuf>) -> Self {
+        let policy = AddressPolicy::for_service(host);
+        Self { http_clients: HttpClients::new(ca_file, READ_LIMIT, policy) }
+    }
+
+    /// Reads the document at `address`; `None` if the host does not have it.
+    ///
+    /// # Errors
+    /// Describes why the document cannot be read.
+    pub async fn read(&self, address: &str) -> Result<Option<Document>, String> {
+        let url = self.http_clients.policy().parse(address)?;
+        let reading = async {
+            let client = self.http_clients.get(ConnectionKind::from_url(&url));
+            let client = client.map_err(|error| error.to_string())?;
+            let request = client.get(Url::clone(&url)).header(header::ACCEPT, "application/json");
+            let response = request.send().await.map_err(|error| TransportError::from(error).to_string())?;
+            read_response(response).await
+        };
+
+        let outcome = tokio::time::timeout(READ_LIMIT, reading).await;
+        outcome.unwrap_or_else(|_| Err(format!("no response came within {} s", READ_LIMIT.as_secs())))
+    }
+}
+
+async fn read_response(response: Response) -> Result<Option<Document>, String> {
+    let status = response.status();
+    if matches!(status.as_u16(), 404 | 405 | 410) {
+        return Ok(None);
+    }
+    if !status.is_success() {
+        return Err(format!("the status is {}", status.as_u16()));
+    }
+
+    let (max_age, date) = (max_age(response.headers()), header_text(response.headers(), header::DATE));
+    let date = date.and_then(parse_http_date);
+    let body = read_body_up_to(response, MAX_DOCUMENT_BYTES).await.map_err(|error| match error {
+        TransportError::TooLong => format!("the document is longer than {} KiB", MAX_DOCUMENT_BYTES / 1024),
+        error => error_chain(&error),
+    })?;
+
+    Ok(Some(Document { body, max_age, date }))
+}
+
+/// Reads `max-age` of the header `Cache-Control`.
+fn max_age(headers: &HeaderMap) -> Option<Duration> {
+    let directives = header_text(headers, header::CACHE_CONTROL)?.split(',');
+    let seconds = directives.filter_map(|directive| directive.trim().strip_prefix("max-age="));
+    seconds.filter_map(|seconds| seconds.parse().ok()).map(Duration::from_secs).next()
+}

@@ -1,0 +1,171 @@
+//! The credential of a request.
+
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
+
+use super::refusal::Refusal;
+use crate::client::ApiKey;
+
+/// Header with an API key, as the service has it.
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+
+/// Parameters of a query that would contain a credential. Queries appear in the logs of proxies.
+const SECRET_PARAMETERS: [&str; 5] = ["access_token", "api_key", "apikey", "key", "token"];
+
+/// The credential of a request.
+pub(super) enum Credential {
+    /// An API key of the service.
+    Key(ApiKey),
+    /// A token that identifies a person. It is never sent to the service.
+    UserToken(UserToken),
+}
+
+/// A token that identifies a person. No output shows it.
+#[derive(PartialEq, Eq)]
+pub(super) struct UserToken(String);
+
+impl UserToken {
+    /// Returns the token itself, for its verification.
+    pub(super) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Reads the credential of a request: the header `X-Api-Key`, or a bearer token. A bearer token is an API key unless
+/// `has_issuer`.
+///
+/// # Errors
+/// Status 400 if the request has two different credentials, an unusable one, or one in its address.
+pub(super) fn read(uri: &Uri, headers: &HeaderMap, has_issuer: bool) -> Result<Option<Credential>, Refusal> {
+    refuse_query(uri)?;
+    let keys = texts(headers.get_all(API_KEY).iter(), |text| Some(text))?;
+    // A proxy may add credentials of another scheme, which are not meant for this server.
+    let tokens = texts(headers.get_all(header::AUTHORIZATION).iter(), bearer_token)?;
+
+    if has_issuer {
+        return match (only(&keys)?, only(&tokens)?) {
+            (Some(key), None) => Ok(Some(Credential::Key(parse_key(key)?))),
+            (None, Some(token)) => Ok(Some(Credential::UserToken(UserToken(token.to_owned())))),
+            (None, None) => Ok(None),
+            (Some(_), Some(_)) => Err(two_credentials()),
+        };
+    }
+
+    let key = only(&[keys, tokens].concat())?.map(parse_key).transpose()?;
+    Ok(key.map(Credential::Key))
+}
+
+/// Returns the texts of header values from which `select` selects a credential.
+fn texts<'a>(
+    values: impl Iterator<Item = &'a HeaderValue>,
+    select: fn(&str) -> Option<&str>,
+) -> Result<Vec<&'a str>, Refusal> {
+    let texts: Result<Vec<_>, _> = values.map(HeaderValue::to_str).collect();
+    let texts = texts.map_err(|_| bad("the credential has characters that no credential has"))?;
+    Ok(texts.into_iter().filter_map(select).map(str::trim).collect())
+}
+
+/// Returns the only credential; `None` if there is none.
+fn only<'a>(texts: &[&'a str]) -> Result<Option<&'a str>, Refusal> {
+    match texts {
+        [] => Ok(None),
+        [first, rest @ ..] if rest.iter().all(|text| text == first) => Ok(Some(first)),
+        _ => Err(two_credentials()),
+    }
+}
+
+fn parse_key(text: &str) -> Result<ApiKey, Refusal> {
+    ApiKey::parse(text).map_err(|problem| bad(&format!("the API key {problem}")))
+}
+
+fn two_credentials() -> Refusal {
+    bad("the request has two different credentials: send one")
+}
+
+/// Returns the token of an `Authorization` header with the scheme `Bearer`.
+fn bearer_token(text: &str) -> Option<&str> {
+    let (scheme, token) = text.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("Bearer").then_some(token)
+}
+
+fn refuse_query(uri: &Uri) -> Result<(), Refusal> {
+    let query = uri.query().unwrap_or_default();
+    let has_secret = form_urlencoded::parse(query.as_bytes())
+        .any(|(name, _)| SECRET_PARAMETERS.contains(&name.to_ascii_lowercase().as_str()));
+    if has_secret {
+        return Err(bad("credentials in the address are refused: send them in a header"));
+    }
+    Ok(())
+}
+
+fn bad(message: &str) -> Refusal {
+    Refusal::new(StatusCode::BAD_REQUEST, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the status of a refusal, or the text of the credential: a token in angle brackets.
+    fn read_text(
+        uri: &str,
+        headers: &[(&'static str, &'static str)],
+        has_issuer: bool,
+    ) -> Result<Option<String>, u16> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, HeaderValue::from_static(value));
+        }
+
+        let credential = read(&uri.parse().expect("an address"), &map, has_issuer);
+        let credential = credential.map_err(|refusal| refusal.status.as_u16())?;
+        Ok(credential.map(|credential| match credential {
+            Credential::Key(key) => key.header().to_str().expect("text").to_owned(),
+            Credential::UserToken(token) => format!("<{}>", token.expose()),
+        }))
+    }
+
+    #[test]
+    fn a_key_comes_from_one_of_two_headers() {
+        let key = |text: &str| Ok(Some(text.to_owned()));
+        let cases: [(&[_], _); 9] = [
+            (&[], Ok(None)),
+            (&[("x-api-key", "svc_abc1")], key("svc_abc1")),
+            (&[("authorization", "Bearer svc_abc1")], key("svc_abc1")),
+            (&[("authorization", "bEARER svc_abc1")], key("svc_abc1")),
+            (&[("authorization", "Basic dXNlcjpwYXNz")], Ok(None)),
+            (&[("authorization", "Basic dXNlcjpwYXNz"), ("x-api-key", "svc_abc1")], key("svc_abc1")),
+            (&[("authorization", "Bearer svc_abc1"), ("x-api-key", "svc_abc1")], key("svc_abc1")),
+            (&[("authorization", "Bearer svc_abc1"), ("x-api-key", "svc_abc2")], Err(400)),
+            (&[("x-api-key", "no key")], Err(400)),
+        ];
+
+        for (headers, expected) in cases {
+            assert_eq!(read_text("/mcp", headers, false), expected, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn with_an_issuer_a_bearer_token_is_never_a_key() {
+        let text = |text: &str| Ok(Some(text.to_owned()));
+        let cases: [(&[_], _); 5] = [
+            (&[], Ok(None)),
+            (&[("authorization", "Bearer svc_abc1")], text("<svc_abc1>")),
+            (&[("x-api-key", "svc_abc1")], text("svc_abc1")),
+            (&[("authorization", "Bearer svc_abc1"), ("x-api-key", "svc_abc1")], Err(400)),
+            (&[("authorization", "Bearer a"), ("authorization", "Bearer b")], Err(400)),
+        ];
+
+        for (headers, expected) in cases {
+            assert_eq!(read_text("/mcp", headers, true), expected, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn a_credential_in_the_address_is_refused() {
+        for (uri, expected) in
+            [("/mcp?access_token=x", Err(400)), ("/mcp?a=b&API_KEY=x", Err(400)), ("/mcp?a=b", Ok(None))]
+        {
+            assert_eq!(read_text(uri, &[], false), expected, "{uri}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The project and the tools that the address and the headers of a request choose.
+//!
+//! Address and headers only narrow what the settings of the server offer. If both name a project, the address decides. If
+//! both name sets of tools, only the tools of both sets are offered.
+
+use http::{HeaderMap, StatusCode};
+use percent_encoding::percent_decode_str;
+
+use super::refusal::Refusal;
+use crate::tools::selection::Selection;
+
+/// First segment of the path of every endpoint.
+const ROOT: &str = "mcp";
+
+/// Segment before a list of sets of tools.
+const SETS: &str = "x";
+
+/// Segment for read-only mode.
+const READ_ONLY: &str = "readonly";
+
+/// Longest project that an address or a header may name, in bytes.
+const MAX_PROJECT_BYTES: usize = 300;
+
+/// What the address and the headers of a request choose.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Endpoint {
+    /// The project of every call; `None` for global scope.
+    pub(super) project: Option<String>,
+    /// The offered tools.
+    pub(super) selection: Selection,
+}
+
+impl Endpoint {
+    /// Reads what a request chooses from what the operator offers.
+    ///
+    /// # Errors
+    /// Status 404 if the path is none of an endpoint, and 400 if a word is unknown or the project is another one than the
+    /// operator's.
+    pub(super) fn read(path: &str, headers: &HeaderMap, offered: &Self) -> Result<Self, Refusal> {
+        let address = Address::parse(path)?;
+        let header = |name| header_text(headers, name);
+
+        let project = address.project.or(header("x-tas-project")?.map(str::to_owned));
+        let mut narrowing = Vec::new();
+        for words in [
+            address.sets.as_deref(),
+            listed_tools(header("x-mcp-toolsets")?, header("x-mcp-tools")?).as_deref(),
+        ] {
+            narrowing.extend(words.map(parse_words).transpose()?);
+        }
+        if let Some(excluded) = header("x-mcp-exclude-tools")? {
+            narrowing.push(parse_words(&exclusion(excluded))?);
+        }
+        if address.is_read_only || is_true(header("x-mcp-readonly")?)? {
+            narrowing.push(Selection::all_tools().read_only());
+        }
+
+        Ok(Self {
+            project: narrow_project(project, offered.project.as_deref())?,
+            selection: offered.selection.clone().narrowed_by(&narrowing),
+        })
+    }
+}
+
+/// The parts of a path.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Address {
+    project: Option<String>,
+    sets: Option<String>,
+    is_read_only: bool,
+}
+
+impl Address {
+    /// Parses `/mcp[/PROJECT][/x/SETS][/readonly]`. A slash at the end has no meaning.
+    fn parse(path: &str) -> Result<Self, Refusal> {
+        let unknown = || {
+            let message = "no such path: the endpoint is /mcp or /mcp/PROJECT, each followed by /x/SETS and /readonly if wanted";
+            Refusal::new(StatusCode::NOT_FOUND, message)
+        };
+        let path = path.strip_suffix('/').unwrap_or(path);
+        let mut segments = path.split('/').skip(1).peekable();
+        if segments.next() != Some(ROOT) {
+            return Err(unknown());
+        }
+
+        let mut address = Self::default();
+        let project = segments.next_if(|segment| !matches!(*segment, SETS | READ_ONLY));
+        address.project = project.map(|project| decode(project).ok_or_else(unknown)).transpose()?;
+        if segments.next_if_eq(&SETS).is_some() {
+            let sets = segments.next().and_then(decode);
+            address.sets = Some(sets.ok_or_else(unknown)?);
+        }
+        address.is_read_only = segments.next_if_eq(&READ_ONLY).is_some();
+
+        if segments.next().is_some() { Err(unknown()) } else { Ok(address) }
+    }
+}
+
+/// Returns the text of a segment; `None` if the segment is empty or no text.
+fn decode(segment: &str) -> Option<String> {
+    let text = percent_decode_str(segment).decode_utf8().ok()?;
+    (!text.is_empty()).then(|| text.into_owned())
+}
+
+/// Returns the value of a header that may appear once.
+fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Refusal> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next();
+    if values.any(|value| Some(value) != first) {
+        return Err(bad_header(name, "has two different values"));
+    }
+
+    let text = first.map(|value| value.to_str().map_err(|_| bad_header(name, "is not ASCII text")));
+    Ok(text.transpose()?.map(str::trim).filter(|text| !text.is_empty()))
+}
+
+/// Returns the words of two headers as one list: the tools add to the sets.
+fn listed_tools(sets: Option<&str>, tools: Option<&str>) -> Option<String> {
+    let lists: Vec<_> = [sets, tools].into_iter().flatten().collect();
+    (!lists.is_empty()).then(|| lists.join(","))
+}
+
+/// Returns the words that select all tools but `excluded`.
+fn exclusion(excluded: &str) -> String {
+    let words = excluded.split(',').map(str::trim).filter(|word| !word.is_empty());
+    words.fold("all".to_owned(), |words, word| format!("{words},-{word}"))
+}
+
+fn parse_words(words: &str) -> Result<Selection, Refusal> {
+    Selection::parse(words, false)
+        .map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, format!("the list of tools {error}")))
+}
+
+fn is_true(text: Option<&str>) -> Result<bool, Refusal> {
+    match text.map(str::to_ascii_lowercase).as_deref() {
+        None | Some("false" | "0") => Ok(false),
+        Some("true" | "1") => Ok(true),
+        Some(_) => Err(bad_header("x-mcp-readonly", "must be true or false")),
+    }
+}
+
+/// Returns the project of a request within the scope of the operator.
+fn narrow_project(requested: Option<String>, offered: Option<&str>) -> Result<Option<String>, Refusal> {
+    let refuse = |message: String| Err(Refusal::new(StatusCode::BAD_REQUEST, message));
+    match (requested, offered) {
+        (Some(requested), _)
+            if requested.len() > MAX_PROJECT_BYTES || matches!(requested.as_str(), "." | "..") =>
+        {
+            refuse("the address or the header X-TAS-Project names no project id".to_owned())
+        }
+        (Some(requested), Some(offered)) if requested != offered => {
+            refuse(format!("this server is for the project `{offered}` only"))
+        }
+        (Some(requested), _) => Ok(Some(requested)),
+        (None, offered) => Ok(offered.map(str::to_owned)),
+    }
+}
+
+fn bad_header(name: &str, problem: &str) -> Refusal {
+    Refusal::new(StatusCode::BAD_REQUEST, format!("the header {name} {problem}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    #[test]
+    fn a_path_has_a_project_sets_and_read_only_mode() {
+        let address = |project: Option<&str>, sets: Option<&str>, is_read_only| {
+            let (project, sets) = (project.map(str::to_owned), sets.map(str::to_owned));
+            Some(Address { project, sets, is_read_only })
+        };
+        let cases = [
+            ("/mcp", address(None, None, false)),
+            ("/mcp/", address(None, None, false)),
+            ("/mcp/demo", address(Some("demo"), None, false)),
+            ("/mcp/a%2Fb%20c/", address(Some("a/b c"), None, false)),
+            ("/mcp/x/lean,bugs", address(None, Some("lean,bugs"), false)),
+            ("/mcp/demo/x/lean/readonly", address(Some("demo"), Some("lean"), true)),
+            ("/mcp/readonly", address(None, None, true)),
+            ("/mcp/x", None),
+            ("/mcp/demo/other", None),
+            ("/mcp/readonly/demo", None),
+            ("/mcp//x/lean", None),
+            ("/mcp/%FF", None),
+            ("/mcpx", None),
+            ("/", None),
+        ];
+
+        for (path, expected) in cases {
+            assert_eq!(Address::parse(path).ok(), expected, "{path}");
+        }
+    }
+
+    /// Reads an endpoint; the first header is the path.
+    fn read(path: &str, headers: &[(&'static str, &'static str)]) -> Result<Endpoint, String> {
+        let names = headers
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        let offered =
+            Endpoint { project: None, selection: Selection::default_tools(false).without_local_files() };
+        Endpoint::read(path, &names.collect(), &offered).map_err(|refusal| format!("{refusal:?}"))
+    }
+
+    fn names(endpoint: &Endpoint) -> Vec<&'static str> {
+        endpoint.selection.tools().map(|tool| tool.tool().name).collect()
+    }
+
+    #[test]
+    fn headers_and_address_narrow_the_tools() {
+        let lean = read("/mcp/x/lean", &[]).expect("an endpoint");
+        assert_eq!(names(&lean).len(), 9);
+        assert_eq!(lean, read("/mcp", &[("x-mcp-toolsets", "lean")]).expect("an endpoint"));
+
+        let both = read("/mcp/x/lean", &[("x-mcp-tools", "get_run, list_bugs")]).expect("an endpoint");
+        assert_eq!(names(&both), ["get_run"]);
+
+        let more = read("/mcp", &[("x-mcp-tools", "delete_test")]).expect("an endpoint");
+        assert!(names(&more).is_empty(), "a header offers nothing that the operator does not");
+
+        let excluded =
+            read("/mcp/x/lean", &[("x-mcp-exclude-tools", "start_run,stop_runs")]).expect("an endpoint");
+        assert_eq!(names(&excluded).len(), 7);
+
+        for headers in [&[("x-mcp-readonly", "true")][..], &[("x-mcp-readonly", "1")]] {
+            assert_eq!(read("/mcp/readonly", &[]), read("/mcp", headers));
+        }
+    }
+
+    #[test]
+    fn the_project_of_the_address_decides() {
+        let project = |path: &str| read(path, &[("x-tas-project", "arena")]).expect("an endpoint").project;
+        assert_eq!(project("/mcp").as_deref(), Some("arena"));
+        assert_eq!(project("/mcp/demo").as_deref(), Some("demo"));
+    }
+
+    #[test]
+    fn an_unknown_word_or_project_is_refused() {
+        let refused = read("/mcp/x/leen", &[]).expect_err("an unknown word");
+        assert!(refused.contains("nearest: `lean`") && refused.contains("400"), "{refused}");
+
+        let offered = Endpoint { project: Some("demo".to_owned()), selection: Selection::all_tools() };
+        let refused = Endpoint::read("/mcp/arena", &HeaderMap::new(), &offered).expect_err("another project");
+        assert!(format!("{refused:?}").contains("`demo` only"));
+    }
+}

@@ -1,0 +1,142 @@
+//! The connection to the store.
+
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use redis::{Client, FromRedisValue, Pipeline, RedisError, aio::MultiplexedConnection};
+use tokio::time::Instant;
+
+use super::{health::StoreHealth, url::StoreUrl};
+use crate::call::shared_store::StoreUnavailable;
+
+/// Time limit of one operation, including the connection.
+const OPERATION_LIMIT: Duration = Duration::from_millis(250);
+
+/// Pause after a failure. Operations fail at once meanwhile, so that calls do not wait for a store that is not available.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// One connection for all operations, opened when it is needed.
+#[derive(Debug)]
+pub(super) struct StoreConnection {
+    client: Client,
+    state: Mutex<ConnectionState>,
+    /// Held while a connection is opened, so that only one is.
+    opening: tokio::sync::Mutex<()>,
+    health: StoreHealth,
+}
+
+#[derive(Debug, Default)]
+struct ConnectionState {
+    open: Option<MultiplexedConnection>,
+    /// When the next operation may be tried after a failure.
+    paused_until: Option<Instant>,
+}
+
+/// Why an operation failed.
+enum OperationError {
+    /// An earlier operation failed a short time ago.
+    Paused,
+    Failed(RedisError),
+}
+
+impl StoreConnection {
+    pub(super) fn new(url: StoreUrl) -> Self {
+        Self {
+            client: url.into_client(),
+            state: Mutex::default(),
+            opening: tokio::sync::Mutex::default(),
+            health: StoreHealth::default(),
+        }
+    }
+
+    pub(super) fn health(&self) -> &StoreHealth {
+        &self.health
+    }
+
+    /// Runs commands within [`OPERATION_LIMIT`], and returns their results. The commands may be sent twice.
+    pub(super) async fn run<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, StoreUnavailable> {
+        match tokio::time::timeout(OPERATION_LIMIT, self.try_run(commands)).await {
+            Ok(Ok(result)) => {
+                self.health.record_success();
+                return Ok(result);
+            }
+            Ok(Err(OperationError::Paused)) => self.health.record_failure("it failed a short time ago"),
+            Ok(Err(OperationError::Failed(error))) => self.fail(&reason(&error)),
+            Err(_) => self.fail(&format!("no answer within {} ms", OPERATION_LIMIT.as_millis())),
+        }
+
+        Err(StoreUnavailable)
+    }
+
+    /// Runs commands. If the open connection turns out to be closed, they run again on a new one: the store may have been
+    /// restarted since the last operation.
+    async fn try_run<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, OperationError> {
+        if let Some(mut open) = self.current()? {
+            match commands.query_async(&mut open).await {
+                Err(error) if error.is_io_error() => self.lock().open = None,
+                result => return result.map_err(OperationError::Failed),
+            }
+        }
+
+        let mut opened = self.open().await?;
+        commands.query_async(&mut opened).await.map_err(OperationError::Failed)
+    }
+
+    async fn open(&self) -> Result<MultiplexedConnection, OperationError> {
+        let _opening = self.opening.lock().await;
+        // Another operation may have opened a connection, or failed to.
+        if let Some(open) = self.current()? {
+            return Ok(open);
+        }
+
+        let opened = self.client.get_multiplexed_async_connection().await.map_err(OperationError::Failed)?;
+        self.lock().open = Some(opened.clone());
+
+        Ok(opened)
+    }
+
+    /// Returns the open connection, if there is one.
+    fn current(&self) -> Result<Option<MultiplexedConnection>, OperationError> {
+        let state = self.lock();
+        if state.paused_until.is_some_and(|end| Instant::now() < end) {
+            return Err(OperationError::Paused);
+        }
+
+        Ok(state.open.clone())
+    }
+
+    /// Closes the connection after a failure: the answers of a slow store are of no use.
+    fn fail(&self, reason: &str) {
+        *self.lock() = ConnectionState { open: None, paused_until: Some(Instant::now() + PAUSE) };
+        self.health.record_failure(reason);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ConnectionState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns the reason of a failure without the message of the store, which may quote a command with the password.
+fn reason(error: &RedisError) -> String {
+    match error.code() {
+        Some(code) => format!("{} ({code})", error.category()),
+        None => error.category().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_does_not_quote_the_store() {
+        let quoting =
+            |code: &str| redis::make_extension_error(code.to_owned(), Some("'AUTH' 'planted'".to_owned()));
+
+        let reason = reason(&quoting("NOPE"));
+
+        assert!(reason.contains("NOPE") && !reason.contains("planted"), "{reason}");
+    }
+}

@@ -1,0 +1,166 @@
+//! What a person reads after a command that cannot be carried out: the message, and the exit code.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{keys, seed};
+
+use crate::support::{binary::run_binary, service::Service};
+
+/// Runs a command with this service. Returns the exit code, standard output and standard error.
+async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+    let output = run_binary(arguments, &variables, &[]).await;
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[tokio::test]
+async fn a_refused_command_says_what_is_wrong_in_the_words_of_the_command_line() {
+    let service = Service::start().await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let missing = format!("@{}", directory.path().join("missing.json").display());
+    let not_a_file = format!("@{}", directory.path().display());
+    let patch = |json| {
+        ["call", "update_test", "--test-id", seed::TEST_PASSES, "--expected-version", "1", "--patch", json]
+    };
+
+    let cases: [(&[&str], i32, &str); 21] = [
+        (&["call", "list_runs", "--page-size", "0"], 2, "`--page-size` must be from 1 to 100, got 0"),
+        (&["call", "list_runs", "--page-siz", "1"], 2, "unexpected argument '--page-siz'"),
+        (&["call", "get_rum"], 2, "did you mean `tas-mcp call get_run`?"),
+        (&["call", "get_run"], 2, "`--run-id` is required"),
+        (&["call", "start_run", "--name", "x"], 2, "`--name` requires `--instructions`"),
+        (&["call", "list_runs", "--args", "{"], 2, "must be a JSON object: EOF while parsing"),
+        (&["call", "list_runs", "--args", "[]"], 2, "must be a JSON object: it is another JSON value"),
+        (&["call", "list_runs", "--args", &missing], 2, "cannot be read: No such file"),
+        (&["call", "list_runs", "--args", &not_a_file], 2, "cannot be read: it is a directory"),
+        (&patch(r#"{"nam": "x"}"#), 2, "`--patch`: `nam` is not a known field; `name` is"),
+        (
+            &patch("{name"),
+            2,
+            "`--patch` must be an object, but the text is not valid JSON: key must be a string",
+        ),
+        (&["call", "delete_build", "--build-id", seed::TEST_PASSES], 2, "then call again with `--yes`"),
+        (&["runs", "--limit", "0"], 2, "invalid value '0' for '--limit <N>'"),
+        (
+            &["runs", "--fields", "test.nam"],
+            2,
+            "records have no field test.nam\nhint: valid fields: test.id, test.name",
+        ),
+        (
+            &["runs", "--test", "Pause an resume"],
+            2,
+            "no test has the name `Pause an resume`; the nearest are\n  test Pause and resume (Menus",
+        ),
+        (
+            &["run", "test", "Nowhere at all"],
+            2,
+            "no test has the name `Nowhere at all`\nhint: nothing was sent; `tas-mcp tests`",
+        ),
+        (&["wait", "nowhere"], 1, "no run, job or plan execution has the id `nowhere`"),
+        (&["stop", "nowhere"], 1, "no run, job or plan execution has the id `nowhere`"),
+        (&["export", "nowhere"], 1, "no run, job or plan execution has the id `nowhere`"),
+        (&["download", "run", "nowhere1"], 1, "nowhere1"),
+        (&["frobnicate"], 2, "unrecognized subcommand 'frobnicate'"),
+    ];
+    for (arguments, code, message) in cases {
+        let (found, printed, error) = run(&service, arguments).await;
+
+        assert_eq!((found, printed.as_str()), (Some(code), ""), "{arguments:?}: {error}");
+        assert!(error.contains(message), "{arguments:?}: {error}");
+        let words = ["details.", "confirm: true", "`project_id`", "ask the person", "{\"error\""];
+        assert!(!words.iter().any(|word| error.contains(word)), "{arguments:?}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn several_violations_are_a_line_each() {
+    let service = Service::start().await;
+    let arguments = ["call", "list_runs", "--page-size", "0", "--state", "lost", "--newest", "99"];
+
+    let (_, _, error) = run(&service, &arguments).await;
+
+    let lines: Vec<_> = error.lines().filter(|line| line.starts_with("  `--")).collect();
+    assert!(lines.len() >= 3, "{error}");
+    assert!(error.ends_with("hint: nothing was sent\n"), "{error}");
+}
+
+#[tokio::test]
+async fn a_failure_is_json_only_with_the_flag() {
+    let service = Service::start().await;
+    for flag in ["--json", "--raw"] {
+        let (code, _, error) = run(&service, &["call", "get_run", "--run-id", "nowhere", flag]).await;
+        let error: Value = serde_json::from_str(&error).expect("JSON");
+
+        assert_eq!((code, &error["error"]["code"]), (Some(1), &Value::from("not_found")));
+    }
+}
+
+#[tokio::test]
+async fn arguments_are_read_from_a_file_with_any_line_ends() {
+    let service = Service::start().await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("arguments.json");
+
+    for text in ["{\r\n  \"page_size\": 1\r\n}\r\n", "\u{feff}{\"page_size\": 1}"] {
+        fs::write(&path, text).expect("it can be written");
+        let file = format!("@{}", path.display());
+        let (code, printed, error) = run(&service, &["call", "list_runs", "--args", &file]).await;
+
+        assert_eq!(code, Some(0), "{error}");
+        let page: Value = serde_json::from_str(&printed).expect("JSON");
+        assert_eq!(page["data"].as_array().map(Vec::len), Some(1));
+    }
+}
+
+#[tokio::test]
+async fn the_older_form_of_the_arguments_works_with_a_note() {
+    let service = Service::start().await;
+    let (code, printed, error) =
+        run(&service, &["call", "list_tests", "--json", r#"{"page_size": 2}"#]).await;
+
+    let page: Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(2)));
+    assert!(error.starts_with("note: `--args` takes the arguments now"), "{error}");
+}
+
+#[tokio::test]
+async fn a_start_that_may_have_happened_has_an_exit_code_of_its_own() {
+    let service = Service::start().await;
+    service.fault(json!({"operation": "start_run", "status": 503})).await;
+    let start = ["run", "test", "Pause and resume", "--device", "Windows PC"];
+
+    let (code, printed, error) = run(&service, &start).await;
+
+    assert_eq!((code, printed.as_str()), (Some(4), ""), "{error}");
+}
+
+#[tokio::test]
+async fn a_stop_of_which_a_part_fails_is_no_success() {
+    let service = Service::start().await;
+    let stopped =
+        json!({"ok": false, "results": [{"job_id": seed::JOB_RUNNING, "ok": false, "message": "busy"}]});
+    service.fault(json!({"operation": "stop_runs", "status": 207, "body": stopped})).await;
+
+    let (code, printed, error) = run(&service, &["stop", seed::JOB_RUNNING]).await;
+
+    assert_eq!(code, Some(1), "{error}");
+    assert!(printed.contains("busy"), "{printed}");
+}
+
+#[tokio::test]
+async fn a_reader_that_closes_the_output_is_no_failure() {
+    let service = Service::start().await;
+    let binary = env!("CARGO_BIN_EXE_tas-mcp");
+    for command in ["runs", "devices", "status", "tools", "help settings"] {
+        let mut shell = tokio::process::Command::new("bash");
+        shell.args(["-c", &format!("'{binary}' {command} | true; exit ${{PIPESTATUS[0]}}")]);
+        shell.env("TAS_BASE_URL", service.base_url()).env("TAS_API_KEY", keys::DEMO);
+        let output = shell.output().await.expect("a shell");
+
+        assert_eq!(output.status.code(), Some(0), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}

@@ -1,0 +1,94 @@
+//! Waits that end before the runs do, and questions at the terminal.
+
+use tas_mcp::sandbox::{keys, seed};
+
+use crate::support::{binary::run_binary, service::Service, terminal::run_in_terminal};
+
+/// Runs a command in a terminal with this service, and types each text after the text before it.
+async fn run(service: &Service, arguments: &[&str], typed: &[(&str, &str)]) -> (Option<i32>, String) {
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO), ("TERM", "xterm")];
+    run_in_terminal(120, arguments, &variables, typed).await
+}
+
+#[tokio::test]
+async fn a_wait_that_takes_too_long_says_how_to_continue() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+    let start =
+        ["run", "test", "Pause and resume", "--device", "Windows PC", "--wait", "--timeout-seconds", "1"];
+    let output = run_binary(&start, &variables, &[]).await;
+
+    let notes = String::from_utf8(output.stderr).expect("UTF-8");
+    let advice: Vec<_> =
+        notes.lines().filter_map(|line| line.strip_prefix("continue with: tas-mcp ")).collect();
+
+    assert_eq!(output.status.code(), Some(11), "{notes}");
+    // The advice is printed at the start and at the end.
+    assert!(advice.len() == 2 && advice[0] == advice[1], "{notes}");
+
+    let continued: Vec<_> = advice[0].split(' ').chain(["--timeout-seconds", "1"]).collect();
+    let output = run_binary(&continued, &variables, &[]).await;
+    assert_eq!(output.status.code(), Some(11));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_interrupted_wait_stops_the_runs_if_the_person_wants_it() {
+    for (answer, is_stopped) in [("y\n", true), ("n\n", false)] {
+        let service = Service::start().await;
+        // The terminal sends an interrupt for the typed Ctrl-C.
+        let typed = [("finished", "\u{3}"), ("[y/N]", answer)];
+        let (code, text) = run(&service, &["wait", seed::JOB_RUNNING], &typed).await;
+
+        assert_eq!(code, Some(11), "{text}");
+        assert!(text.contains(&format!("continue with: tas-mcp wait {}", seed::JOB_RUNNING)), "{text}");
+        assert_eq!(text.contains(&format!("stopped jobs: {}", seed::JOB_RUNNING)), is_stopped, "{text}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn nothing_is_deleted_or_started_without_a_yes() {
+    let service = Service::start().await;
+    let delete = ["call", "delete_build", "--build-id", seed::BUILD_ANDROID];
+    let start = ["run", "test", "Pause and resume", "--device", "Windows PC", "--instances", "3"];
+
+    let call = ["call", "start_run", "--args", r#"{"instances": 3}"#];
+    let export = ["export", seed::RUN_FAILED];
+    let call_export = ["call", "export_tmsys_run", "--multiplayer-run-id", seed::RUN_FAILED];
+
+    for (arguments, question) in [
+        (&delete[..], "delete"),
+        (&start[..], "This starts 3 runs"),
+        (&call[..], "This starts 3 runs"),
+        (&export[..], "This creates a new entry"),
+        (&call_export[..], "This creates a new entry"),
+    ] {
+        let (code, text) = run(&service, arguments, &[("[y/N]", "n\n")]).await;
+        assert_eq!(code, Some(2), "{text}");
+        assert!(text.contains(question) && text.contains("Continue? [y/N]"), "{text}");
+        assert!(text.contains("error: not confirmed\nhint: nothing was sent"), "{text}");
+    }
+    assert_eq!(service.writes().await, [""; 0]);
+
+    let (code, text) = run(&service, &start, &[("[y/N]", "y\n")]).await;
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("jobs: ") && text.contains("continue with: tas-mcp wait "), "{text}");
+
+    let (code, text) = run(&service, &[&export[..], &["--yes"]].concat(), &[]).await;
+    assert_eq!(code, Some(0), "{text}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_start_on_some_devices_names_the_others() {
+    let service = Service::start().await;
+    let start = ["run", "test", "Pause and resume", "--device", "Android phones, lab B", "--yes"];
+    let all_devices = [&start[..], &["--run-on-all-configured-devices", "true"]].concat();
+
+    let (_, text) = run(&service, &all_devices, &[]).await;
+
+    assert!(text.contains("not started on "), "{text}");
+}

@@ -1,0 +1,19 @@
+//! The server over HTTP, request by request.
+
+mod bytes;
+mod callers;
+mod ending;
+mod endpoints;
+mod limits;
+mod links;
+mod other_services;
+mod parity;
+mod refusals;
+mod replicas;
+mod revisions;
+#[cfg(unix)]
+mod shared_store;
+mod streams;
+mod tenants;
+mod uploads;
+mod users;

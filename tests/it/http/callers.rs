@@ -1,0 +1,187 @@
+//! The credentials of callers, and the project and tools that they choose.
+
+use serde_json::{Value, json};
+use tas_mcp::{
+    http::Application,
+    sandbox::{keys, seed},
+    service::tool::Toolset,
+    tools::{
+        catalog::{self, ToolEntry},
+        selection::Selection,
+    },
+};
+
+use crate::support::{
+    http_client::{FREE_PORTS, HttpUnderTest, json_of},
+    service::Service,
+};
+
+/// Starts a server whose settings have no key, and which allows many requests at once.
+async fn start() -> (Service, HttpUnderTest) {
+    let service = Service::start().await;
+    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1000")]].concat();
+    let server = HttpUnderTest::start(&service.settings("", &variables));
+    (service, server)
+}
+
+fn error(result: &Value) -> Value {
+    serde_json::from_str(result["content"][0]["text"].as_str().expect("a text")).expect("JSON")
+}
+
+#[tokio::test]
+async fn a_call_without_a_key_is_a_tool_error_and_lists_are_open() {
+    let (service, server) = start().await;
+    let listed = json_of(server.modern("/mcp", &[], "tools/list", json!({})).await).await;
+    assert!(listed["result"]["tools"].as_array().expect("a list").len() > 30);
+
+    let result = server.call("/mcp", &[], "list_runs", json!({})).await;
+    let error = error(&result);
+    assert_eq!(error["error"]["code"], "unauthenticated", "{error}");
+    assert!(error["error"]["hint"].as_str().expect("a hint").contains("X-Api-Key"), "{error}");
+    assert!(service.requests().await.is_empty());
+}
+
+/// Headers and credentials choose what a list contains, so that no cache may pass it to another caller.
+#[tokio::test]
+async fn no_result_may_be_shared_between_callers() {
+    let (_service, server) = start().await;
+    for method in
+        ["server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list"]
+    {
+        let response = server.modern("/mcp", &[], method, json!({})).await;
+        assert_eq!(response.headers()["cache-control"], "no-store", "{method}");
+        assert_eq!(json_of(response).await["result"]["cacheScope"], "private", "{method}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_sent_in_either_header() {
+    let (_service, server) = start().await;
+    let bearer = format!("Bearer {}", keys::DEMO);
+    for header in [("x-api-key", keys::DEMO), ("authorization", bearer.as_str())] {
+        let result = server.call("/mcp", &[header], "list_runs", json!({"page_size": 1})).await;
+        assert_eq!(result["isError"], false, "{result}");
+    }
+
+    let unknown = server.call("/mcp", &[("x-api-key", "svc_unknown_key")], "list_runs", json!({})).await;
+    assert_eq!(error(&unknown)["error"]["code"], "unauthenticated", "{unknown}");
+    assert!(!unknown.to_string().contains("svc_unknown_key"), "{unknown}");
+}
+
+#[tokio::test]
+async fn callers_see_their_own_project_only() {
+    let (_service, server) = start().await;
+    let run_ids = |result: &Value| -> Vec<String> {
+        let runs = result["structuredContent"]["data"].as_array().expect("runs");
+        runs.iter().map(|run| run["multiplayer_run_id"].as_str().expect("an id").to_owned()).collect()
+    };
+    let list = json!({"page_size": 5});
+    let demo = run_ids(&server.call("/mcp", &[("x-api-key", keys::DEMO)], "list_runs", list.clone()).await);
+    let arena = run_ids(&server.call("/mcp", &[("x-api-key", keys::ARENA)], "list_runs", list.clone()).await);
+    assert!(demo.iter().all(|id| !arena.contains(id)));
+
+    // The keys alternate, so that anything that one of them leaves behind would show.
+    for round in 0..50 {
+        let (key, own, foreign) = [(keys::DEMO, &demo, &arena), (keys::ARENA, &arena, &demo)][round % 2];
+        let headers = [("x-api-key", key)];
+        let listed = server.call("/mcp", &headers, "list_runs", list.clone()).await;
+        assert_eq!(&run_ids(&listed), own, "round {round}");
+
+        let get = |id: &str| json!({"run_id": id, "fields": "result"});
+        let read = server.call("/mcp", &headers, "get_run", get(&own[0])).await;
+        assert_eq!(read["isError"], false, "round {round}: {read}");
+        let refused = server.call("/mcp", &headers, "get_run", get(&foreign[0])).await;
+        assert_eq!(refused["isError"], true, "round {round}: {refused}");
+    }
+}
+
+#[tokio::test]
+async fn the_address_decides_project_and_tools() {
+    let (service, server) = start().await;
+    let headers = [("x-api-key", keys::ORGANIZATION)];
+    let list = json!({"page_size": 1});
+
+    let global = server.call("/mcp", &headers, "list_runs", list.clone()).await;
+    assert_eq!(error(&global)["error"]["code"], "project_required", "{global}");
+    let scoped =
+        server.call(&format!("/mcp/{}/", seed::DEMO_PROJECT), &headers, "list_runs", list.clone()).await;
+    assert_eq!(scoped["isError"], false, "{scoped}");
+    let by_header = [headers[0], ("x-tas-project", seed::DEMO_PROJECT)];
+    let scoped = server.call("/mcp", &by_header, "list_runs", list).await;
+    assert_eq!(scoped["isError"], false, "{scoped}");
+
+    let stop = json!({"name": "stop_runs", "arguments": {"job_ids": [seed::TEST_PASSES]}});
+    let refused = json_of(server.modern("/mcp/demo/readonly", &headers, "tools/call", stop).await).await;
+    assert!(refused["error"]["message"].as_str().expect("a message").contains("TAS_READ_ONLY"), "{refused}");
+    assert!(service.writes().await.is_empty());
+}
+
+#[tokio::test]
+async fn tools_that_save_local_files_are_not_offered() {
+    let service = Service::start().await;
+    let variables = [&FREE_PORTS[..], &[("TAS_TOOLSETS", "all")]].concat();
+    let server = HttpUnderTest::start(&service.settings("", &variables));
+    let listed = json_of(server.modern("/mcp", &[], "tools/list", json!({})).await).await;
+    let text = listed.to_string();
+
+    for tool in ["download_run_files", "download_minion"] {
+        assert!(!text.contains(tool), "{tool}");
+        let answer = server.modern("/mcp", &[], "tools/call", json!({"name": tool, "arguments": {}})).await;
+        assert_eq!(json_of(answer).await["error"]["code"], -32602, "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn listed_texts_name_offered_tools_only() {
+    let service = Service::start().await;
+    let variables = [&FREE_PORTS[..], &[("TAS_TOOLSETS", "all"), ("TAS_HTTP_RATE", "1000")]].concat();
+    let server = HttpUnderTest::start(&service.settings("", &variables));
+    let words = ["lean", "default", "all"].into_iter().chain(Toolset::ALL.map(Toolset::name));
+
+    for words in words {
+        let selection = Selection::parse(words, false).expect("words").without_local_files();
+        let path = format!("/mcp/x/{words}");
+        for method in ["server/discover", "tools/list", "prompts/list"] {
+            let text = json_of(server.modern(&path, &[], method, json!({})).await).await.to_string();
+            let names = text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+            let tools = names.filter_map(catalog::find_tool).map(ToolEntry::tool);
+            let unoffered: Vec<_> =
+                tools.filter(|tool| !selection.offers(tool)).map(|tool| tool.name).collect();
+            assert!(unoffered.is_empty(), "{path} {method}: {unoffered:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_of_the_settings_serves_clients_of_this_machine_only() {
+    let service = Service::start().await;
+    let server = HttpUnderTest::start(&service.settings(keys::DEMO, &FREE_PORTS));
+    let result = server.call("/mcp", &[], "list_runs", json!({"page_size": 1})).await;
+    assert_eq!(result["isError"], false, "{result}");
+
+    for exposing in [("TAS_HTTP_LISTEN", "0.0.0.0:0"), ("TAS_HTTP_PUBLIC_URL", "https://tas.example.com")] {
+        let refused =
+            Application::from_settings(&service.settings(keys::DEMO, &[exposing])).expect_err("a refusal");
+        assert!(refused.message.contains("would serve everybody"), "{refused}");
+        assert!(Application::from_settings(&service.settings("", &[exposing])).is_ok(), "{exposing:?}");
+    }
+}
+
+#[tokio::test]
+async fn every_unusable_setting_is_named() {
+    let service = Service::start().await;
+    let variables = [
+        ("TAS_HTTP_LISTEN", "everywhere"),
+        ("TAS_HTTP_PUBLIC_URL", "http://tas.example.com"),
+        ("TAS_HTTP_RATE", "0"),
+        ("TAS_HTTP_TRUSTED_PROXIES", "10.0.0.0/99"),
+        ("TAS_SHARED_URL", "http://store.example/?password=planted"),
+        ("TAS_TOOLSETS", "leen"),
+    ];
+    let refused = Application::from_settings(&service.settings("", &variables)).expect_err("a refusal");
+    assert!(!refused.message.contains("planted"), "{refused}");
+
+    for (name, _) in variables {
+        assert!(refused.message.contains(name), "{name}: {refused}");
+    }
+}

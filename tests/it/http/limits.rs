@@ -1,0 +1,107 @@
+//! The limits of the number of requests.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::keys;
+use tokio::sync::Semaphore;
+
+use crate::support::{
+    http_client::{FREE_PORTS, HttpUnderTest, json_of},
+    service::Service,
+    stub::Stub,
+};
+
+#[tokio::test]
+async fn a_client_that_calls_too_often_is_told_when_to_call_again() {
+    let service = Service::start().await;
+    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1")]].concat();
+    let server = HttpUnderTest::start(&service.settings("", &variables));
+
+    // The burst of a client without an accepted key is that of its address, whatever keys it sends.
+    for key in ["svc_guess_1", "svc_guess_2", "svc_guess_3"] {
+        server.call("/mcp", &[("x-api-key", key)], "list_runs", json!({})).await;
+    }
+    let requests = service.requests().await.len();
+    let result = server.call("/mcp", &[("x-api-key", "svc_guess_4")], "list_runs", json!({})).await;
+    let error: Value =
+        serde_json::from_str(result["content"][0]["text"].as_str().expect("a text")).expect("JSON");
+
+    assert_eq!(error["error"]["code"], "rate_limited", "{error}");
+    assert_eq!(error["error"]["details"]["retry_after_s"], 1, "{error}");
+    assert_eq!(service.requests().await.len(), requests, "nothing was sent");
+
+    let listed = server.modern("/mcp", &[], "tools/list", json!({})).await;
+    assert_eq!(listed.status().as_u16(), 429);
+    assert_eq!(listed.headers()["retry-after"], "1");
+    assert_eq!(json_of(listed).await["id"], 1);
+}
+
+/// Starts a service that answers a list of runs only when a permit is added. Other lists are answered at once.
+async fn start_gated_service() -> (Stub, Arc<Semaphore>) {
+    let gate = Arc::new(Semaphore::new(0));
+    let permits = Arc::clone(&gate);
+    let service = Stub::start(move |target| {
+        let permits = Arc::clone(&permits);
+        async move {
+            if target.starts_with("GET /runs") {
+                permits.acquire().await.expect("an open gate").forget();
+            }
+            let pagination = json!({"page": 0, "page_size": 1, "total_count": 0, "total_pages": 0});
+            (200, json!({"data": [], "pagination": pagination}))
+        }
+    });
+
+    (service.await, gate)
+}
+
+/// Waits until the service has received this number of requests.
+async fn wait_for_requests(service: &Stub, count: usize) {
+    while service.requests().len() < count {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_with_too_many_requests_does_not_stop_another_one() {
+    let (service, gate) = start_gated_service().await;
+    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_CONCURRENCY", "1")]].concat();
+    let server = HttpUnderTest::start(&service.settings("", &variables));
+    let (demo, arena) = ([("x-api-key", keys::DEMO)], [("x-api-key", keys::ARENA)]);
+    // The service has accepted both keys.
+    for headers in [demo, arena] {
+        server.call("/mcp", &headers, "list_builds", json!({})).await;
+    }
+
+    let slow = server.call("/mcp", &demo, "list_runs", json!({}));
+    let others = async {
+        wait_for_requests(&service, 3).await;
+        let refused = server.call("/mcp", &demo, "list_builds", json!({})).await;
+        let allowed = server.call("/mcp", &arena, "list_builds", json!({})).await;
+        gate.add_permits(1);
+        (refused, allowed)
+    };
+    let (slow, (refused, allowed)) = tokio::join!(slow, others);
+
+    assert!(refused.to_string().contains("too many simultaneous requests with this credential"), "{refused}");
+    assert_eq!((&allowed["isError"], &slow["isError"]), (&json!(false), &json!(false)));
+}
+
+#[tokio::test]
+async fn the_server_refuses_more_requests_than_its_limit() {
+    let (service, gate) = start_gated_service().await;
+    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_MAX_CALLS", "1")]].concat();
+    let server = HttpUnderTest::start(&service.settings("", &variables));
+
+    let slow = server.call("/mcp", &[("x-api-key", keys::DEMO)], "list_runs", json!({}));
+    let others = async {
+        wait_for_requests(&service, 1).await;
+        let listed = server.modern("/mcp", &[("x-api-key", keys::ARENA)], "tools/list", json!({})).await;
+        gate.add_permits(1);
+        listed
+    };
+    let (_, listed) = tokio::join!(slow, others);
+
+    assert_eq!(listed.status().as_u16(), 503);
+    assert_eq!(listed.headers()["retry-after"], "1");
+}

@@ -1,0 +1,66 @@
+//! Several servers for the same clients.
+
+use serde_json::json;
+use tas_mcp::sandbox::{keys, seed};
+
+use crate::support::{
+    http_client::{FREE_PORTS, HttpUnderTest, json_of},
+    service::Service,
+};
+
+#[tokio::test]
+async fn any_replica_accepts_the_answer_to_a_question() {
+    let service = Service::start().await;
+    let settings = service.settings("", &FREE_PORTS);
+    let (asking, other) = (HttpUnderTest::start(&settings), HttpUnderTest::start(&settings));
+    let costly = json!({
+        "multiplayer_test_id": seed::TEST_PASSES,
+        "deployment_config_id": seed::CONFIG_PHONES,
+        "run_on_all_configured_devices": true,
+    });
+    let key = [("x-api-key", keys::DEMO)];
+    let params = json!({"name": "start_run", "arguments": costly});
+    let question = json_of(asking.modern("/mcp", &key, "tools/call", params.clone()).await).await;
+    assert_eq!(question["result"]["resultType"], "input_required", "{question}");
+
+    let mut retry = params;
+    retry["requestState"] = question["result"]["requestState"].clone();
+    retry["inputResponses"] = json!({"confirm": {"action": "accept", "content": {"confirm": true}}});
+    let cases =
+        [(keys::ORGANIZATION, "/mcp", true), (keys::DEMO, "/mcp/demo", true), (keys::DEMO, "/mcp", false)];
+    for (key, path, is_error) in cases {
+        let answer =
+            json_of(other.modern(path, &[("x-api-key", key)], "tools/call", retry.clone()).await).await;
+        assert_eq!(answer["result"]["isError"], is_error, "{key} {path}: {answer}");
+    }
+
+    let again = json_of(other.modern("/mcp", &key, "tools/call", retry).await).await;
+    assert!(again.to_string().contains("was used before"), "{again}");
+    assert_eq!(service.writes().await.len(), 1);
+}
+
+#[tokio::test]
+async fn any_replica_continues_a_task() {
+    let service = Service::start().await;
+    let settings = service.settings("", &FREE_PORTS);
+    let (creating, other) = (HttpUnderTest::start(&settings), HttpUnderTest::start(&settings));
+    let key = [("x-api-key", keys::DEMO)];
+    let mut capabilities = crate::support::http_client::modern_metadata();
+    capabilities["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let arguments = json!({"job_ids": [seed::JOB_RUNNING], "timeout_seconds": 3_000});
+    let params = json!({"name": "wait_for_completion", "arguments": arguments, "_meta": capabilities});
+
+    let created = json_of(creating.modern("/mcp", &key, "tools/call", params).await).await;
+    assert_eq!(created["result"]["resultType"], "task", "{created}");
+    let id = &created["result"]["taskId"];
+    let read = |server: HttpUnderTest, key: &'static str| {
+        let params = json!({"taskId": id, "_meta": capabilities});
+        async move { json_of(server.modern("/mcp", &[("x-api-key", key)], "tasks/get", params).await).await }
+    };
+
+    let found = read(other, keys::DEMO).await;
+    assert_eq!(found["result"]["status"], "working", "{found}");
+    let refused = read(creating, keys::ARENA).await;
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+}
