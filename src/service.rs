@@ -5,6 +5,7 @@
 pub mod api;
 pub mod arguments;
 pub mod catalog;
+pub mod embedded;
 pub mod operation;
 pub mod request;
 pub mod result_kind;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{mcp::published_tool, service::tool::Tool, tools::selection::Selection};
+use crate::{mcp::published_json, service::tool::Tool, tools::selection::Selection};
 
 /// Average number of bytes per token. An estimate is enough, so no tokenizer is needed.
 const BYTES_PER_TOKEN: usize = 4;
@@ -14,7 +14,7 @@ pub(super) fn estimate_tokens(
     is_global: bool,
     selection: &Selection,
 ) -> serde_json::Result<usize> {
-    let tool = serde_json::to_value(published_tool(tool, is_global, selection))?;
+    let tool: Value = serde_json::from_str(&published_json(tool, is_global, selection))?;
     let size = |field: &str| tool.get(field).map_or(0, |value: &Value| value.to_string().len());
 
     Ok((size("name") + size("description") + size("inputSchema")).div_ceil(BYTES_PER_TOKEN))

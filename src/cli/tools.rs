@@ -1,6 +1,7 @@
 //! `tas-mcp tools`: lists the tools, or shows one of them.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::Value;
 
 use super::{
     command_error::CommandError,
@@ -12,7 +13,7 @@ use super::{
     tool_lookup::find_tool,
 };
 use crate::{
-    mcp::published_tool,
+    mcp::published_json,
     service::tool::{Tier, Tool},
     settings::Settings,
     tools::{
@@ -47,12 +48,12 @@ pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatu
     let (is_global, selection) = (settings.project().is_none(), settings.selection());
 
     if let Some(name) = matches.get_one::<String>(NAME) {
-        let tool = published_tool(find_tool(name)?.tool(), is_global, &selection);
-        print_line(format_args!("{:#}", serde_json::to_value(tool)?))?;
+        let tool = published_json(find_tool(name)?.tool(), is_global, &selection);
+        print_line(format_args!("{:#}", serde_json::from_str::<Value>(&tool)?))?;
     } else if matches.get_flag(JSON) {
-        let published = |tool: ToolEntry| published_tool(tool.tool(), is_global, &selection);
+        let published = |tool: ToolEntry| published_json(tool.tool(), is_global, &selection);
         let tools: Vec<_> = catalog::tools().map(published).collect();
-        print_line(format_args!("{:#}", serde_json::to_value(tools)?))?;
+        print_line(format_args!("{:#}", serde_json::from_str::<Value>(&format!("[{}]", tools.join(",")))?))?;
     } else {
         print_text(overview(is_global, &selection)?)?;
     }

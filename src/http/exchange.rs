@@ -19,7 +19,7 @@ use super::{
     revision_headers,
     tenants::Tenant,
 };
-use crate::mcp::message::decode;
+use crate::mcp::{MessageEncoder, message::decode};
 
 /// Answers a request of the client at `address`.
 pub(super) async fn respond(app: &Application, address: IpAddr, request: Request<Body>) -> Response<Body> {
@@ -146,8 +146,13 @@ async fn finish(app: &Application, entry: AccessEntry, step: Result<Step, Refusa
 
     let peer = app.0.peer.peer();
     match service {
-        OpenedService::Server(server) => answer::answer(server, request, peer, on_end).await,
-        OpenedService::Other(service) => answer::answer(service, request, peer, on_end).await,
+        OpenedService::Server(server) => {
+            let encoder = server.message_encoder();
+            answer::answer(server, encoder, request, peer, on_end).await
+        }
+        OpenedService::Other(service) => {
+            answer::answer(service, MessageEncoder::default(), request, peer, on_end).await
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use rmcp::{
         GetPromptResponse, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult,
         ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
         PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-        ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
+        ServerCapabilities, ServerConfig, UpdateTaskParams,
     },
     service::RequestContext,
 };
@@ -100,7 +100,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         refuse_cursor(request)?;
-        let list = ListToolsResult::with_all_items(self.state.profile.published_tools().to_vec());
+        // The encoder of messages inserts the tools.
+        let list = ListToolsResult::with_all_items(Vec::new());
         Ok(list.for_request(&context, STATIC_LIFETIME_MS, shared_scope(&context)))
     }
 
@@ -127,10 +128,6 @@ impl ServerHandler for Server {
                 Ok(result.into())
             }
         }
-    }
-
-    fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.state.profile.published_tools().iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn get_task(

@@ -9,6 +9,7 @@ use super::report_view;
 use crate::{
     fields::Fields,
     service::{
+        embedded::Segment,
         schema,
         tool::{
             self, CONFIRM, CONFIRM_DESCRIPTION, FIELDS, FIELDS_DESCRIPTION, PROJECT_ID,
@@ -21,9 +22,41 @@ use crate::{
 /// Description of an argument whose value only tools that are not offered return.
 const NO_SOURCE: &str = "Ask the person for it.";
 
-/// Returns `tool` as hosts list it. In global scope the tool also takes `project_id`. The descriptions name only the tools
-/// that `selection` offers.
-pub fn published_tool(tool: &tool::Tool, is_global: bool, selection: &Selection) -> Tool {
+/// Returns the JSON of `tool` as hosts list it. In global scope the tool also takes `project_id`. The descriptions name only
+/// the tools that `selection` offers.
+pub fn published_json(tool: &tool::Tool, is_global: bool, selection: &Selection) -> String {
+    let Some(embedded) = tool.embedded() else {
+        return json!(generated_tool(tool, is_global, selection)).to_string();
+    };
+
+    let mut json = String::new();
+    for segment in embedded.published {
+        match segment {
+            Segment::Fixed(fixed) => json.push_str(fixed),
+            Segment::Description(text) => push_text(&mut json, offered_text(text, selection)),
+            Segment::ArgumentDescription(text) => push_text(&mut json, argument_description(text, selection)),
+            Segment::ProjectArgument(argument) if is_global => json.push_str(argument),
+            Segment::ProjectArgument(_) => {}
+        }
+    }
+
+    json
+}
+
+fn push_text(json: &mut String, text: String) {
+    json.push_str(&Value::from(text).to_string());
+}
+
+fn argument_description(text: &str, selection: &Selection) -> String {
+    match offered_text(text, selection) {
+        nothing if nothing.is_empty() => NO_SOURCE.to_owned(),
+        offered => offered,
+    }
+}
+
+/// Returns what [`published_json`] returns, made of the types of the tool instead of the files in `tools/`.
+pub fn generated_tool(tool: &tool::Tool, is_global: bool, selection: &Selection) -> Tool {
+    let generated = tool.generated();
     let effect = tool.effect;
     let annotations = ToolAnnotations::with_title(tool.title)
         .read_only(effect.is_read_only())
@@ -31,10 +64,10 @@ pub fn published_tool(tool: &tool::Tool, is_global: bool, selection: &Selection)
         .idempotent(effect.is_idempotent())
         // Every tool depends on the service, which other people change, too.
         .open_world(true);
-    let description = offered_text(tool.description(), selection);
+    let description = offered_text(&generated.description, selection);
     let published = Tool::new(tool.name, description, Arc::new(input_schema(tool, is_global, selection)))
         .with_title(tool.title)
-        .with_raw_output_schema(Arc::clone(tool.output_schema()))
+        .with_raw_output_schema(Arc::clone(&generated.output))
         .with_annotations(annotations);
 
     if tool.has_view { published.with_meta(report_view::tool_metadata()) } else { published }
@@ -42,11 +75,8 @@ pub fn published_tool(tool: &tool::Tool, is_global: bool, selection: &Selection)
 
 /// Returns the schema of the arguments, with the arguments that several tools share.
 fn input_schema(tool: &tool::Tool, is_global: bool, selection: &Selection) -> Fields {
-    let describe = |text: &str| match offered_text(text, selection) {
-        nothing if nothing.is_empty() => NO_SOURCE.to_owned(),
-        offered => offered,
-    };
-    let mut schema = schema::published(tool.input_schema(), &describe);
+    let describe = |text: &str| argument_description(text, selection);
+    let mut schema = schema::published(&tool.generated().input, &describe);
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
 
     if let Value::Object(properties) = properties {

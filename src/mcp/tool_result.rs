@@ -70,20 +70,17 @@ fn link_blocks(links: &[FileLink], max_chars: usize) -> Vec<ContentBlock> {
     blocks.collect()
 }
 
-/// Returns a result with the reply both as text and as structure, because hosts show only one of them. The images
-/// follow the text and do not count towards the limit.
+/// Returns a result with the reply as text, which the encoder of messages repeats as structure, because hosts show only one
+/// of them. The images follow the text and do not count towards the limit.
 async fn success(reply: Reply, config: &McpConfig, tool: &'static Tool) -> CallToolResult {
     let max_reply_chars = config.max_reply_chars;
     let image_block = |picture| ContentBlock::image(reply::base64(picture), picture.mime_type);
     let images: Vec<_> = reply.pictures().iter().map(image_block).collect();
     let links = if config.gives_links() { reply.links().to_vec() } else { Vec::new() };
     // Both forms have the same limit, because it is unknown which of them a host shows.
-    let (value, text) = reply.into_limited(max_reply_chars, reply::ReplySource::Call(tool)).await;
+    let (_, text) = reply.into_limited(max_reply_chars, reply::ReplySource::Call(tool)).await;
     let links = link_blocks(&links, max_reply_chars.saturating_sub(text.chars().count()));
     let content = std::iter::once(ContentBlock::text(text)).chain(images).chain(links).collect();
 
-    let mut result = CallToolResult::success(content);
-    result.structured_content = Some(value);
-
-    result
+    CallToolResult::success(content)
 }

@@ -29,7 +29,7 @@ where
         tokio::time::sleep(SHUTDOWN_LIMIT).await;
     };
 
-    let transport = StdioTransport::new(input, output, shutdown.clone());
+    let transport = StdioTransport::new(input, output, server.message_encoder(), shutdown.clone());
     let writer = transport.writer();
 
     let outcome = tokio::select! {

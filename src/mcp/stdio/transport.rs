@@ -19,7 +19,10 @@ use super::{
     open_requests::OpenRequests,
     writer::MessageWriter,
 };
-use crate::mcp::message::{InvalidMessage, decode};
+use crate::mcp::{
+    message::{InvalidMessage, decode},
+    message_encoder::MessageEncoder,
+};
 
 /// How long calls may continue after the end of the input. A script such as `printf ... | tas-mcp` ends its input at
 /// once and still expects answers.
@@ -44,12 +47,12 @@ pub(super) struct StdioTransport<R, W> {
 }
 
 impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTransport<R, W> {
-    pub(super) fn new(input: R, output: W, shutdown: CancellationToken) -> Self {
+    pub(super) fn new(input: R, output: W, encoder: MessageEncoder, shutdown: CancellationToken) -> Self {
         Self {
             reader: BufReader::with_capacity(INPUT_CAPACITY, input),
             buffer: LineBuffer::default(),
             is_session_open: false,
-            writer: MessageWriter::new(output),
+            writer: MessageWriter::new(output, encoder),
             open_requests: OpenRequests::default(),
             error_answer: None,
             shutdown,

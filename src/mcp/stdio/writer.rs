@@ -12,9 +12,12 @@ use tokio::{
     sync::{Mutex, watch},
 };
 
+use crate::mcp::message_encoder::MessageEncoder;
+
 /// Writes one complete message after the other. The clones share the output.
 pub(super) struct MessageWriter<W> {
     output: Arc<Mutex<Option<W>>>,
+    encoder: MessageEncoder,
     /// Number of bytes that the host has not read yet.
     unread_bytes: watch::Sender<usize>,
     max_unread_bytes: usize,
@@ -24,6 +27,7 @@ impl<W> Clone for MessageWriter<W> {
     fn clone(&self) -> Self {
         Self {
             output: Arc::clone(&self.output),
+            encoder: self.encoder.clone(),
             unread_bytes: self.unread_bytes.clone(),
             max_unread_bytes: self.max_unread_bytes,
         }
@@ -37,13 +41,13 @@ const MAX_UNREAD_BYTES: usize = 64 << 20;
 const LATE_READER_LIMIT: Duration = Duration::from_secs(10);
 
 impl<W: AsyncWrite + Send + Unpin + 'static> MessageWriter<W> {
-    pub(super) fn new(output: W) -> Self {
-        Self::with_limit(output, MAX_UNREAD_BYTES)
+    pub(super) fn new(output: W, encoder: MessageEncoder) -> Self {
+        Self::with_limit(output, encoder, MAX_UNREAD_BYTES)
     }
 
-    fn with_limit(output: W, max_unread_bytes: usize) -> Self {
+    fn with_limit(output: W, encoder: MessageEncoder, max_unread_bytes: usize) -> Self {
         let output = Arc::new(Mutex::new(Some(output)));
-        Self { output, unread_bytes: watch::Sender::new(0), max_unread_bytes }
+        Self { output, encoder, unread_bytes: watch::Sender::new(0), max_unread_bytes }
     }
 
     /// Waits until at most [`MAX_UNREAD_BYTES`] are unread. A host that sends requests and reads no answers must not
@@ -58,7 +62,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> MessageWriter<W> {
     /// # Errors
     /// Every error of the output, and `NotConnected` after [`Self::close`].
     pub(super) async fn write(&self, message: &TxJsonRpcMessage<RoleServer>) -> Result<(), Error> {
-        let mut line = serde_json::to_vec(message)?;
+        let mut line = self.encoder.encode(message)?;
         line.push(b'\n');
 
         let output = Arc::clone(&self.output);
@@ -105,7 +109,7 @@ mod tests {
     async fn further_input_waits_until_the_host_has_read_the_answers() {
         const LIMIT: usize = 1_000;
         let (output, mut host) = tokio::io::duplex(16);
-        let writer = MessageWriter::with_limit(output, LIMIT);
+        let writer = MessageWriter::with_limit(output, MessageEncoder::default(), LIMIT);
         let error = ErrorData::invalid_request("x".repeat(LIMIT), None);
         let message = TxJsonRpcMessage::<RoleServer>::error(error, None);
         writer.wait_for_host().await;
@@ -130,7 +134,7 @@ mod tests {
     #[tokio::test]
     async fn a_line_that_was_begun_is_completed_for_a_host_that_reads_late() {
         let (output, mut host) = tokio::io::duplex(16);
-        let writer = MessageWriter::new(output);
+        let writer = MessageWriter::new(output, MessageEncoder::default());
         let error = ErrorData::invalid_request("x".repeat(1_000), None);
         let message = TxJsonRpcMessage::<RoleServer>::error(error, None);
 

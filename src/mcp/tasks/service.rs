@@ -22,6 +22,7 @@ use crate::{
     fields::Fields,
     mcp::{
         listed_tool::{ListedTool as _, is_offered},
+        message_encoder::with_structure,
         profile::ServerProfile,
         revision::is_stateless,
         tool_caller::ToolCaller,
@@ -175,7 +176,7 @@ impl TaskService {
     /// Returns the result of a task: the result of the call, even if the tool failed (SEP-2663).
     async fn payload(&self, outcome: Result<Reply, Failure>) -> TaskPayload {
         let result = tool_result(outcome, &self.profile.config, &WAIT_FOR_COMPLETION).await;
-        match serde_json::to_value(result) {
+        match with_structure(&result).and_then(serde_json::to_value) {
             Ok(Value::Object(result)) => TaskPayload::Completed { result },
             _ => TaskPayload::Completed { result: Fields::new() },
         }

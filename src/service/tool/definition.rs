@@ -1,4 +1,4 @@
-//! A tool with its generated schemas.
+//! A tool with its schemas.
 
 use std::{
     fmt::{Debug, Formatter},
@@ -11,7 +11,11 @@ use serde_json::Value;
 
 use crate::{
     fields::Fields,
-    service::{schema, tool::ToolInfo},
+    service::{
+        embedded::{self, EmbeddedTool},
+        schema,
+        tool::ToolInfo,
+    },
 };
 
 /// A tool as it is listed and checked. Dereferences to its properties.
@@ -20,45 +24,90 @@ pub struct Tool {
     info: ToolInfo,
     /// Whether an answer may hold pictures.
     pub has_pictures: bool,
-    input: fn() -> (String, Fields),
-    output: fn(&[&str]) -> Fields,
+    embedded: Option<&'static EmbeddedTool>,
+    generate_input: fn() -> (String, Fields),
+    generate_output: fn(&[&str]) -> Fields,
+    input: OnceLock<Fields>,
+    output: OnceLock<Arc<Fields>>,
     // `Tool::new` runs at compile time, where schemas cannot be generated.
-    generated: OnceLock<GeneratedSchemas>,
+    generated: OnceLock<GeneratedTool>,
 }
 
-/// The texts of a tool that are generated from its types, on first use.
+/// The texts of a tool that are generated from its types.
 #[derive(Debug)]
-struct GeneratedSchemas {
-    description: String,
-    input: Fields,
-    output: Arc<Fields>,
+pub struct GeneratedTool {
+    /// The description that a model reads: the doc comment of the arguments type.
+    pub description: String,
+    /// The schema of the arguments, without the arguments that tools have in common.
+    pub input: Fields,
+    /// The schema of the answer.
+    pub output: Arc<Fields>,
 }
+
+/// Folder in `tools/` of the tools that servers without local files offer in place of others.
+const REMOTE: &str = "http/";
 
 impl Tool {
     /// A tool with the properties `info` that takes `Arguments` and answers with `Answer`.
     pub const fn new<Arguments: JsonSchema, Answer: JsonSchema>(info: ToolInfo, has_pictures: bool) -> Self {
+        Self::with_files_in::<Arguments, Answer>("", info, has_pictures)
+    }
+
+    /// A tool that servers without local files offer in place of another one of the same name.
+    pub const fn remote<Arguments: JsonSchema, Answer: JsonSchema>(info: ToolInfo) -> Self {
+        Self::with_files_in::<Arguments, Answer>(REMOTE, info, false)
+    }
+
+    const fn with_files_in<Arguments: JsonSchema, Answer: JsonSchema>(
+        folder: &str,
+        info: ToolInfo,
+        has_pictures: bool,
+    ) -> Self {
         Self {
+            embedded: embedded::find(folder, info.name),
             info,
             has_pictures,
-            input: schema::input::<Arguments>,
-            output: schema::output::<Answer>,
+            generate_input: schema::input::<Arguments>,
+            generate_output: schema::output::<Answer>,
+            input: OnceLock::new(),
+            output: OnceLock::new(),
             generated: OnceLock::new(),
         }
     }
 
-    /// Returns the description that a model reads: the doc comment of the arguments type.
+    /// Returns the files of the tool in `tools/`. A new tool has none yet: its texts are generated.
+    pub fn embedded(&self) -> Option<&'static EmbeddedTool> {
+        self.embedded
+    }
+
+    /// Returns the description that a model reads, with the names of all tools.
     pub fn description(&self) -> &str {
-        &self.generated().description
+        self.embedded.map_or_else(|| self.generated().description.as_str(), |tool| tool.description)
     }
 
     /// Returns the schema of the arguments, without the arguments that tools have in common.
     pub fn input_schema(&self) -> &Fields {
-        &self.generated().input
+        self.input.get_or_init(|| {
+            let embedded = self.embedded.and_then(|tool| serde_json::from_str(tool.arguments).ok());
+            embedded.unwrap_or_else(|| self.generated().input.clone())
+        })
     }
 
     /// Returns the schema of the answer.
     pub fn output_schema(&self) -> &Arc<Fields> {
-        &self.generated().output
+        self.output.get_or_init(|| {
+            let embedded = self.embedded.and_then(|tool| serde_json::from_str(tool.output).ok());
+            embedded.map_or_else(|| Arc::clone(&self.generated().output), Arc::new)
+        })
+    }
+
+    /// Returns the texts that the types of the tool generate. The files in `tools/` contain them.
+    pub fn generated(&self) -> &GeneratedTool {
+        self.generated.get_or_init(|| {
+            let (description, input) = (self.generate_input)();
+            let output = Arc::new((self.generate_output)(self.info.required_fields));
+            GeneratedTool { description, input, output }
+        })
     }
 
     /// Returns whether a caller can select a page of the list, and its size.
@@ -70,14 +119,6 @@ impl Tool {
     pub fn answers_with(&self, list: &str) -> bool {
         let field = property(self.output_schema(), list);
         field.is_some_and(|field| field.get("type") == Some(&Value::from("array")))
-    }
-
-    fn generated(&self) -> &GeneratedSchemas {
-        self.generated.get_or_init(|| {
-            let (description, input) = (self.input)();
-            let output = Arc::new((self.output)(self.info.required_fields));
-            GeneratedSchemas { description, input, output }
-        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    mcp::published_tool,
+    mcp::generated_tool,
     tools::{catalog, selection::Selection},
 };
 
@@ -74,7 +74,7 @@ async fn the_hint_of_a_cut_names_only_arguments_of_the_tool() {
     for (tool, arguments, answer) in cases {
         let reply = reply(tool, arguments, answer).await;
         let takes = |name: &str| {
-            let tool = published_tool(
+            let tool = generated_tool(
                 catalog::find_tool(tool).expect("a tool").tool(),
                 false,
                 &Selection::all_tools(),

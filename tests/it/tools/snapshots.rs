@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, json};
 use tas_mcp::{
-    mcp::published_tool,
+    mcp::{generated_tool, published_json},
     service::catalog::OPERATIONS,
     tools::{
         catalog::{self, ToolEntry},
@@ -17,6 +18,9 @@ const SNAPSHOTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools");
 /// Folder of the tools that servers without local files offer in place of others.
 const REMOTE: &str = "http/";
 
+/// Folder of the schemas that arguments are checked against.
+const ARGUMENTS: &str = "arguments/";
+
 /// Returns the files of all snapshots, each with its tool.
 fn files() -> Vec<(String, ToolEntry)> {
     let tools = catalog::tools().map(|entry| (format!("{}.json", entry.name), entry));
@@ -26,8 +30,8 @@ fn files() -> Vec<(String, ToolEntry)> {
 }
 
 /// Returns the text of a snapshot.
-fn snapshot(tool: &rmcp::model::Tool) -> String {
-    let mut text = serde_json::to_string_pretty(tool).expect("a tool is JSON");
+fn snapshot(content: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(content).expect("JSON");
     text.push('\n');
     text
 }
@@ -38,14 +42,18 @@ fn every_tool_equals_its_snapshot() {
     let mut stale = Vec::new();
 
     for (file, entry) in files() {
-        let path = Path::new(SNAPSHOTS).join(&file);
         // In global scope a tool has one more argument: `project_id`.
-        let now = snapshot(&published_tool(entry.tool(), true, &Selection::all_tools()));
-        if update {
-            fs::write(&path, &now).expect("the snapshot can be written");
-        }
-        if fs::read_to_string(&path).unwrap_or_default() != now {
-            stale.push(file);
+        let tool = snapshot(&generated_tool(entry.tool(), true, &Selection::all_tools()));
+        let arguments = snapshot(&entry.generated().input);
+
+        for (file, now) in [(format!("{ARGUMENTS}{file}"), arguments), (file, tool)] {
+            let path = Path::new(SNAPSHOTS).join(&file);
+            if update {
+                fs::write(&path, &now).expect("the snapshot can be written");
+            }
+            if fs::read_to_string(&path).unwrap_or_default() != now {
+                stale.push(file);
+            }
         }
     }
 
@@ -53,22 +61,50 @@ fn every_tool_equals_its_snapshot() {
 }
 
 #[test]
+fn the_embedded_tools_are_those_of_the_types_in_every_selection_and_scope() {
+    let names = catalog::tools().map(|entry| entry.name.to_owned());
+    let words = ["default", "lean", "all", "builds", "find_by_name"].map(str::to_owned);
+
+    for word in names.chain(words) {
+        let selection = Selection::parse(&word, false).expect("a selection");
+        for (file, entry) in files() {
+            for is_global in [true, false] {
+                let embedded = published_json(entry.tool(), is_global, &selection);
+                let generated = generated_tool(entry.tool(), is_global, &selection);
+
+                assert_eq!(embedded, json!(generated).to_string(), "{file} of `{word}`, global: {is_global}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_tool_is_embedded() {
+    for (file, entry) in files() {
+        assert!(entry.embedded().is_some(), "{file}");
+    }
+}
+
+#[test]
 fn every_snapshot_belongs_to_a_tool() {
-    let expected: BTreeSet<_> = files().into_iter().map(|(file, _)| file).collect();
+    let published: Vec<_> = files().into_iter().map(|(file, _)| file).collect();
+    let arguments: Vec<_> = published.iter().map(|file| format!("{ARGUMENTS}{file}")).collect();
+    let expected: BTreeSet<_> = published.into_iter().chain(arguments).collect();
     let listed = |folder: &str| {
         let entries = fs::read_dir(Path::new(SNAPSHOTS).join(folder)).expect("a folder");
         let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
         names.map(|name| format!("{folder}{name}")).collect::<Vec<_>>()
     };
-    let found = listed("").into_iter().filter(|name| *name != REMOTE.trim_end_matches('/'));
+    let folders = ["", REMOTE, ARGUMENTS, &format!("{ARGUMENTS}{REMOTE}")].map(listed).concat();
+    let found = folders.into_iter().filter(|name| name.contains('.'));
 
-    assert_eq!(found.chain(listed(REMOTE)).collect::<BTreeSet<_>>(), expected);
+    assert_eq!(found.collect::<BTreeSet<_>>(), expected);
 }
 
 #[test]
 fn every_tool_has_a_title_and_all_four_hints() {
     for entry in catalog::tools() {
-        let tool = serde_json::to_value(published_tool(entry.tool(), true, &Selection::all_tools()))
+        let tool = serde_json::to_value(generated_tool(entry.tool(), true, &Selection::all_tools()))
             .expect("a tool is JSON");
         assert!(tool["title"].is_string(), "{}", entry.name);
         for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
@@ -88,7 +124,7 @@ fn a_tool_that_reads_is_a_get_and_one_that_writes_is_not() {
 fn only_global_scope_shows_the_project() {
     for entry in catalog::tools() {
         let properties = |is_global| {
-            let tool = serde_json::to_value(published_tool(entry.tool(), is_global, &Selection::all_tools()))
+            let tool = serde_json::to_value(generated_tool(entry.tool(), is_global, &Selection::all_tools()))
                 .expect("a tool is JSON");
             tool["inputSchema"]["properties"].clone()
         };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::{
     call::reply::FieldSelection,
-    mcp::published_tool,
+    mcp::generated_tool,
     sandbox::seed,
     tools::{catalog, selection::Selection},
 };
@@ -13,7 +13,7 @@ use crate::support::fixture::{Fixture, Session};
 #[test]
 fn every_tool_that_reads_takes_fields_and_no_other_does() {
     for entry in catalog::tools() {
-        let tool = serde_json::to_value(published_tool(entry.tool(), true, &Selection::all_tools()))
+        let tool = serde_json::to_value(generated_tool(entry.tool(), true, &Selection::all_tools()))
             .expect("a tool is JSON");
         let offered = tool["inputSchema"]["properties"]["fields"].is_object();
         assert_eq!(offered, entry.effect.is_read_only(), "{}", entry.name);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tas_mcp::{
     fields::Fields,
-    mcp::published_tool,
+    mcp::generated_tool,
     service::{
         schema::{self, OR_TYPE},
         tool::Tool,
@@ -160,7 +160,7 @@ fn descriptions_are_short() {
 /// Returns the tokens of the published tools of a selection.
 fn tokens(selection: &Selection, is_global: bool) -> usize {
     let cost = |tool: ToolEntry| {
-        let tool = published_tool(tool.tool(), is_global, selection);
+        let tool = generated_tool(tool.tool(), is_global, selection);
         let schema = serde_json::to_string(&tool.input_schema).expect("JSON");
         (tool.name.len() + tool.description.expect("a description").len() + schema.len()) * 10
             / BYTES_PER_TEN_TOKENS
@@ -189,7 +189,7 @@ fn each_selection_keeps_its_budget_of_tools_and_tokens_in_both_scopes() {
 #[test]
 fn every_argument_has_a_description() {
     for entry in catalog::tools() {
-        let tool = published_tool(entry.tool(), true, &Selection::all_tools());
+        let tool = generated_tool(entry.tool(), true, &Selection::all_tools());
         let schema = Value::Object(tool.input_schema.as_ref().clone());
 
         walk(entry.name, &schema, &mut |place, schema| {

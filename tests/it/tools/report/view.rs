@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    mcp::published_tool,
+    mcp::generated_tool,
     sandbox::{keys, seed},
     tools::{catalog, selection::Selection},
 };
@@ -27,7 +27,7 @@ fn modern(extensions: &Value) -> Value {
 fn only_get_run_and_summarize_results_have_the_view() {
     let mut with_view = Vec::new();
     for tool in catalog::tools() {
-        let listed = serde_json::to_value(published_tool(tool.tool(), true, &Selection::all_tools()))
+        let listed = serde_json::to_value(generated_tool(tool.tool(), true, &Selection::all_tools()))
             .expect("a tool is JSON");
         if let Some(meta) = listed.get("_meta") {
             assert_eq!(meta, &json!({"ui": {"resourceUri": ADDRESS}, "ui/resourceUri": ADDRESS}));

@@ -1,0 +1,154 @@
+//! Embeds the files in `tools/`: as compact JSON, cut where the text depends on what a server offers.
+
+use std::{
+    collections::BTreeSet,
+    env,
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Map, Value};
+
+/// Folder with one file for each tool, as hosts receive the tool in global scope from a server that offers every tool.
+const TOOLS: &str = "tools";
+
+/// Folder in [`TOOLS`] with the schemas that the arguments of the tools are checked against, in files of the same names.
+const ARGUMENTS: &str = "arguments";
+
+/// The argument that tools have in global scope only, the last one of each tool.
+const PROJECT_ID: &str = "project_id";
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+#[expect(clippy::disallowed_methods, reason = "Cargo passes the folder of the output in the environment")]
+fn main() -> Outcome<()> {
+    println!("cargo::rerun-if-changed={TOOLS}");
+
+    let files = [json_files("")?, json_files("http/")?].concat();
+    let names: BTreeSet<_> = files.iter().filter_map(|file| Path::new(file).file_stem()?.to_str()).collect();
+    let entries = files.iter().map(|file| entry(file, &names)).collect::<Outcome<Vec<_>>>()?;
+
+    let table = format!("pub(super) const EMBEDDED_TOOLS: &[EmbeddedTool] = &[{}];\n", entries.concat());
+    Ok(fs::write(PathBuf::from(env::var("OUT_DIR")?).join("embedded_tools.rs"), table)?)
+}
+
+/// Returns the paths of the JSON files of a folder, relative to [`TOOLS`], in alphabetical order.
+fn json_files(folder: &str) -> Outcome<Vec<String>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(Path::new(TOOLS).join(folder))? {
+        let path = entry?.path();
+        if let (Some(name), Some("json")) = (path.file_name(), path.extension().and_then(OsStr::to_str)) {
+            files.push(format!("{folder}{}", name.to_string_lossy()));
+        }
+    }
+
+    files.sort();
+
+    Ok(files)
+}
+
+/// Returns the Rust expression of one tool. A tool without a schema of its arguments is left out: the program generates
+/// what it needs, until the files are written.
+fn entry(file: &str, names: &BTreeSet<&str>) -> Outcome<String> {
+    let arguments = Path::new(TOOLS).join(ARGUMENTS).join(file);
+    if !arguments.exists() {
+        return Ok(String::new());
+    }
+
+    let tool = object(&Path::new(TOOLS).join(file))?;
+    let path = file.trim_end_matches(".json");
+    let description = tool.get("description").and_then(Value::as_str).unwrap_or_default();
+    let arguments = Value::Object(object(&arguments)?).to_string();
+    let output = tool.get("outputSchema").unwrap_or(&Value::Null).to_string();
+
+    let mut published = Cutter { names, fixed: String::new(), segments: Vec::new() };
+    published.add_tool(&tool);
+    let segments = published.finish();
+
+    Ok(format!(
+        "EmbeddedTool {{ path: {path:?}, description: {description:?}, arguments: {arguments:?}, output: {output:?}, \
+         published: &[{segments}] }},\n"
+    ))
+}
+
+fn object(file: &Path) -> Outcome<Map<String, Value>> {
+    Ok(serde_json::from_slice(&fs::read(file)?)?)
+}
+
+/// Cuts the JSON of a tool into the segments of `src/service/embedded.rs`.
+struct Cutter<'a> {
+    /// The names of all tools.
+    names: &'a BTreeSet<&'a str>,
+    /// The text since the last cut.
+    fixed: String,
+    /// The Rust expressions of the segments.
+    segments: Vec<String>,
+}
+
+impl Cutter<'_> {
+    fn add_tool(&mut self, tool: &Map<String, Value>) {
+        self.add_members(tool, |cutter, name, value| match (name, value) {
+            ("description", Value::String(text)) => cutter.add_text("Description", text),
+            ("inputSchema", schema) => cutter.add_schema(schema),
+            _ => cutter.fixed.push_str(&value.to_string()),
+        });
+    }
+
+    /// Adds a part of the schema of the arguments.
+    fn add_schema(&mut self, schema: &Value) {
+        let Value::Object(members) = schema else {
+            self.fixed.push_str(&schema.to_string());
+            return;
+        };
+
+        self.add_members(members, |cutter, name, value| match (name, value) {
+            ("description", Value::String(text)) => cutter.add_text("ArgumentDescription", text),
+            _ => cutter.add_schema(value),
+        });
+    }
+
+    fn add_members(&mut self, members: &Map<String, Value>, add_value: impl Fn(&mut Self, &str, &Value)) {
+        self.fixed.push('{');
+        for (index, (name, value)) in members.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "," };
+            let start = format!("{separator}{}:", Value::from(name.as_str()));
+
+            if name == PROJECT_ID {
+                self.cut();
+                self.add_segment("ProjectArgument", &format!("{start}{value}"));
+            } else {
+                self.fixed.push_str(&start);
+                add_value(self, name, value);
+            }
+        }
+        self.fixed.push('}');
+    }
+
+    /// Adds a description. Only one that names a tool in backticks depends on what a server offers.
+    fn add_text(&mut self, kind: &str, text: &str) {
+        let is_name_character = |character: char| character.is_ascii_lowercase() || character == '_';
+        let mut quoted = text.split('`').filter_map(|part| part.split(|one| !is_name_character(one)).next());
+
+        if quoted.any(|word| self.names.contains(word)) {
+            self.cut();
+            self.add_segment(kind, text);
+        } else {
+            self.fixed.push_str(&Value::from(text).to_string());
+        }
+    }
+
+    fn cut(&mut self) {
+        let fixed = std::mem::take(&mut self.fixed);
+        self.add_segment("Fixed", &fixed);
+    }
+
+    fn add_segment(&mut self, kind: &str, text: &str) {
+        self.segments.push(format!("Segment::{kind}({text:?}), "));
+    }
+
+    fn finish(mut self) -> String {
+        self.cut();
+        self.segments.concat()
+    }
+}
