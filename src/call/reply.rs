@@ -4,6 +4,8 @@
 //! the pointer to the next page and the limit of size.
 
 mod answer;
+mod compact;
+mod content;
 mod failure_limit;
 mod file;
 mod file_link;
@@ -15,6 +17,7 @@ mod pictures;
 mod random_answers;
 mod redirect;
 mod selection;
+mod unchanged;
 
 pub use answer::{Reply, ReplyLimits, is_success};
 pub(in crate::call) use answer::{off_thread, parse_body};

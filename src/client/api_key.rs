@@ -113,6 +113,13 @@ impl ApiKey {
         if text.contains(key) { text.replace(key, MASK) } else { text }
     }
 
+    /// Returns whether a JSON text whose strings have no escaped letters or digits may contain the key.
+    pub fn may_be_in(&self, json: &str) -> bool {
+        let key = self.secret.expose();
+        // JSON writes these characters of a key in another way.
+        key.contains(['"', '\\']) || json.contains(key)
+    }
+
     /// Masks the key in every string and field name of a parsed JSON value. In JSON text, escape sequences could hide the
     /// key.
     pub fn mask_value(&self, value: &mut Value) {

@@ -27,7 +27,7 @@ use super::{
 use crate::{
     call::shared_store::SharedStore,
     failure::{Code, Failure},
-    mcp::McpConfig,
+    mcp::{McpConfig, MessageEncoder},
     settings::{HttpSettings, Settings},
     store::RedisStore,
     tools::{caller::Stopping, config::ToolsConfig, dispatcher::Dispatcher},
@@ -75,17 +75,18 @@ impl Application {
         Self::new(http, tools, settings, None)
     }
 
-    /// Creates an application that serves another MCP service than [`Server`](crate::mcp::Server). `open` returns the service
-    /// of each request. Origins, credentials, limits and messages are handled as for the server.
+    /// Creates an application that serves another MCP service than the servers of credentials. `open` returns the service of
+    /// each request, whose messages `encoder` encodes. Origins, credentials, limits and messages are handled as for the server.
     ///
     /// # Errors
     /// `not_configured` with every unusable setting.
     pub fn for_service<S: Service<RoleServer>>(
         settings: &Settings,
+        encoder: MessageEncoder,
         open: impl Fn() -> S + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
         let (http, tools) = settings.http_config()?;
-        Self::new(http, tools, settings, Some(ServiceFactory::new(open)))
+        Self::new(http, tools, settings, Some(ServiceFactory::new(encoder, open)))
     }
 
     fn new(
@@ -141,7 +142,7 @@ impl Application {
     /// Returns the service that answers the requests of `tenant` to an endpoint.
     pub(super) fn open_service(&self, tenant: &Tenant, endpoint: &Endpoint) -> OpenedService {
         match &self.0.other_service {
-            Some(factory) => OpenedService::Other(factory.open()),
+            Some(factory) => factory.open(),
             None => OpenedService::Server(self.0.tenants.server(tenant, endpoint)),
         }
     }

@@ -19,7 +19,7 @@ use super::{
     revision_headers,
     tenants::Tenant,
 };
-use crate::mcp::{MessageEncoder, message::decode};
+use crate::mcp::message::decode;
 
 /// Answers a request of the client at `address`.
 pub(super) async fn respond(app: &Application, address: IpAddr, request: Request<Body>) -> Response<Body> {
@@ -150,8 +150,8 @@ async fn finish(app: &Application, entry: AccessEntry, step: Result<Step, Refusa
             let encoder = server.message_encoder();
             answer::answer(server, encoder, request, peer, on_end).await
         }
-        OpenedService::Other(service) => {
-            answer::answer(service, MessageEncoder::default(), request, peer, on_end).await
+        OpenedService::Other(service, encoder) => {
+            answer::answer(service, encoder, request, peer, on_end).await
         }
     }
 }

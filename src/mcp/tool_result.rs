@@ -78,7 +78,7 @@ async fn success(reply: Reply, config: &McpConfig, tool: &'static Tool) -> CallT
     let images: Vec<_> = reply.pictures().iter().map(image_block).collect();
     let links = if config.gives_links() { reply.links().to_vec() } else { Vec::new() };
     // Both forms have the same limit, because it is unknown which of them a host shows.
-    let (_, text) = reply.into_limited(max_reply_chars, reply::ReplySource::Call(tool)).await;
+    let text = reply.into_limited(max_reply_chars, reply::ReplySource::Call(tool)).await;
     let links = link_blocks(&links, max_reply_chars.saturating_sub(text.chars().count()));
     let content = std::iter::once(ContentBlock::text(text)).chain(images).chain(links).collect();
 

@@ -49,8 +49,7 @@ impl ConfiguredGateway {
         let (reply, _) = self.convert(conversion).await.ok()?;
 
         // A long record is cut off the serving thread. The failure is then cut on it.
-        let (record, _) =
-            reply.into_limited(self.reply_limits().max_reply_chars, ReplySource::Call(entry)).await;
-        Some(record)
+        let text = reply.into_limited(self.reply_limits().max_reply_chars, ReplySource::Call(entry)).await;
+        serde_json::from_str(&text).ok()
     }
 }

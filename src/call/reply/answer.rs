@@ -4,13 +4,14 @@ use serde_json::Value;
 use tokio::{sync::Semaphore, time::Instant};
 
 use super::{
+    content::{Content, UnchangedText},
     file, file_link,
     file_link::FileLink,
     length_limit::{self, ReplySource},
-    next_page,
     pictures::{self, ExtractedPicture},
     redirect,
     selection::FieldSelection,
+    unchanged::unchanged,
 };
 use crate::{
     call::operation_request::OperationRequest,
@@ -82,7 +83,7 @@ pub struct ReplyLimits<'a> {
 /// The JSON object of the service with the field names of the specification, and its pictures beside it.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    value: Value,
+    content: Content,
     pictures: Vec<Picture>,
     links: Vec<FileLink>,
     /// Pictures that are not decoded yet.
@@ -98,6 +99,30 @@ impl Reply {
     /// # Errors
     /// `bad_response` if the answer is not what the operation specifies.
     pub fn new(
+        request: &OperationRequest,
+        answer: &HttpResponse,
+        key: &ApiKey,
+        limits: &ReplyLimits<'_>,
+    ) -> Result<Self, Failure> {
+        match unchanged(request, answer, key, limits) {
+            Some(unchanged) => Ok(Self::from_unchanged(unchanged, answer.body.len())),
+            None => Self::converted(request, answer, key, limits),
+        }
+    }
+
+    pub(super) fn from_unchanged(unchanged: UnchangedText, answer_length: usize) -> Self {
+        Self {
+            content: Content::Unchanged(Box::new(unchanged)),
+            answer_length,
+            ..Self::from_value(Value::Null)
+        }
+    }
+
+    /// Converts an answer that is not passed on unchanged.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`].
+    pub(super) fn converted(
         request: &OperationRequest,
         answer: &HttpResponse,
         key: &ApiKey,
@@ -133,21 +158,27 @@ impl Reply {
             fill_defaults(object, &request.arguments);
         }
 
-        if let Some(missing) = missing_field(entry, object) {
+        if let Some(missing) = missing_field(entry, object.keys().map(String::as_str)) {
             return Err(bad_response(&missing));
         }
 
         let link =
             file_link::link(entry.request.response_kind, answer, &request.arguments, limits.address_policy);
         let (links, answer_length) = (link.into_iter().collect(), answer.body.len());
-        Ok(Self { value, pictures: Vec::new(), links, extracted, project: None, answer_length })
+        let content = Content::Converted(value);
+        Ok(Self { content, pictures: Vec::new(), links, extracted, project: None, answer_length })
     }
 
     /// Decodes the pictures that can be delivered by `deadline`.
     #[must_use]
     pub(crate) async fn with_decoded_pictures(mut self, deadline: Instant) -> Self {
         let extracted = std::mem::take(&mut self.extracted);
-        self.pictures = pictures::decode_all(&mut self.value, extracted, deadline).await;
+        if !extracted.is_empty() {
+            let mut value = self.content.into_value();
+            self.pictures = pictures::decode_all(&mut value, extracted, deadline).await;
+            self.content = Content::Converted(value);
+        }
+
         self
     }
 
@@ -156,7 +187,7 @@ impl Reply {
         // Texts of storage hosts and of failures have not been read as answers.
         remove_hidden(&mut value);
         Self {
-            value,
+            content: Content::Converted(value),
             pictures: Vec::new(),
             links: Vec::new(),
             extracted: Vec::new(),
@@ -178,44 +209,33 @@ impl Reply {
 
     /// Removes all fields that the caller did not select.
     pub fn select(&mut self, selection: FieldSelection) {
-        selection.apply(&mut self.value);
+        self.content.edit(|value| selection.apply(value));
     }
 
     /// Replaces the text at the JSON pointer `pointer`, if there is one.
     pub fn edit_text(&mut self, pointer: &str, edit: impl FnOnce(&str) -> String) {
-        let Some(value) = self.value.pointer_mut(pointer) else { return };
-        if let Some(edited) = value.as_str().map(edit) {
-            *value = Value::from(edited);
-        }
+        self.content.edit(|value| {
+            let Some(value) = value.pointer_mut(pointer) else { return };
+            if let Some(edited) = value.as_str().map(edit) {
+                *value = Value::from(edited);
+            }
+        });
     }
 
     /// Adds how to request the next page, if there is one.
     pub(crate) fn add_next_page(&mut self) {
-        if let Value::Object(object) = &mut self.value {
-            next_page::add(object);
-        }
+        self.content.add_next_page();
     }
 
-    /// Returns the reply and its compact JSON, cut to at most `max_chars` characters. The field `truncated` of a cut
-    /// reply says what is missing and how to get it.
-    pub async fn into_limited(self, max_chars: usize, source: ReplySource) -> (Value, String) {
+    /// Returns the compact JSON of the reply, cut to at most `max_chars` characters. The field `truncated` of a cut reply
+    /// says what is missing and how to get it.
+    pub async fn into_limited(mut self, max_chars: usize, source: ReplySource) -> String {
+        if let Some(text) = self.content.take_short_text(max_chars) {
+            return text;
+        }
+
         // Even to release the memory of what was cut takes long.
-        off_thread(self.answer_length, move || self.cut(max_chars, source)).await
-    }
-
-    fn cut(mut self, max_chars: usize, source: ReplySource) -> (Value, String) {
-        if length_limit::fits(&self.value, max_chars) {
-            let text = self.value.to_string();
-            return (self.value, text);
-        }
-
-        if let Value::Object(object) = &mut self.value {
-            length_limit::cut(object, max_chars, source);
-        }
-
-        let text = self.value.to_string();
-
-        (self.value, text)
+        off_thread(self.answer_length, move || limited(self.content.into_value(), max_chars, source)).await
     }
 
     /// Returns the pictures, in the order in which the fields `image` number them from 1.
@@ -235,18 +255,29 @@ impl Reply {
 
     /// Returns the JSON object.
     pub fn value(&self) -> &Value {
-        &self.value
+        self.content.value()
     }
 
     /// Returns the JSON object without the pictures.
     pub fn into_value(self) -> Value {
-        self.value
+        self.content.into_value()
     }
 
-    /// Returns the fields of the JSON object.
-    pub fn fields(&self) -> Option<&Fields> {
-        self.value.as_object()
+    /// Returns the fields of the JSON object that hold ids, and perhaps others.
+    pub fn id_fields(&self) -> Option<&Fields> {
+        self.content.head()
     }
+}
+
+/// Returns the compact JSON of a value, cut to at most `max_chars` characters.
+fn limited(mut value: Value, max_chars: usize, source: ReplySource) -> String {
+    if !length_limit::fits(&value, max_chars)
+        && let Value::Object(object) = &mut value
+    {
+        length_limit::cut(object, max_chars, source);
+    }
+
+    value.to_string()
 }
 
 /// Returns the body if it is an object, otherwise an empty object: the status alone is the answer.
@@ -255,9 +286,13 @@ fn object_or_empty(answer: &HttpResponse) -> Value {
     body.unwrap_or_else(|| Value::Object(Fields::new()))
 }
 
-/// Returns why an object cannot be the answer of the operation: a required field is missing, or no field is known.
-fn missing_field(entry: &OperationEntry, object: &Fields) -> Option<String> {
-    if let Some(missing) = entry.required_fields.iter().find(|name| !object.contains_key(**name)) {
+/// Returns why an object with fields of these names cannot be the answer of the operation: a required field is missing, or no field is known.
+pub(super) fn missing_field<'a>(
+    entry: &OperationEntry,
+    mut names: impl Iterator<Item = &'a str> + Clone,
+) -> Option<String> {
+    let lacks = |required: &&&str| !names.clone().any(|name| name == **required);
+    if let Some(missing) = entry.required_fields.iter().find(lacks) {
         return Some(format!("lacks `{missing}`"));
     }
 
@@ -267,14 +302,19 @@ fn missing_field(entry: &OperationEntry, object: &Fields) -> Option<String> {
     }
 
     let known = entry.output_schema().get("properties").and_then(Value::as_object)?;
-    let has_known_field = object.keys().any(|name| known.contains_key(name));
+    let has_known_field = names.any(|name| known.contains_key(name));
 
     (!has_known_field).then(|| "has none of the fields of this operation".to_owned())
 }
 
+/// Returns whether a field could be named after the test-management system of the deployment.
+pub(super) fn may_be_renamed(name: &str, tmsys_name: &str) -> bool {
+    tmsys_name != "tmsys" && name.starts_with(tmsys_name)
+}
+
 /// Gives the fields that are named after the test-management system of the deployment the names of the specification.
 fn rename_tmsys_fields(object: &mut Fields, tmsys_name: &str) {
-    if tmsys_name == "tmsys" || !object.keys().any(|name| name.starts_with(tmsys_name)) {
+    if !object.keys().any(|name| may_be_renamed(name, tmsys_name)) {
         return;
     }
 

@@ -7,16 +7,17 @@ use crate::fields::Fields;
 /// Field with the arguments of the next page.
 pub(super) const NEXT: &str = "next";
 
-/// Adds [`NEXT`] to a page that is not the last one.
-pub(super) fn add(page: &mut Fields) {
-    let Some(pagination) = page.get("pagination") else { return };
+/// Field that says which page of how many a page is.
+pub(super) const PAGINATION: &str = "pagination";
+
+/// Returns the value of [`NEXT`] for a page that is not the last one.
+pub(super) fn next_page(page: &Fields) -> Option<Value> {
+    let pagination = page.get(PAGINATION)?;
     let number = |name: &str| pagination.get(name).and_then(Value::as_u64);
-    let (Some(current), Some(total)) = (number("page"), number("total_pages")) else { return };
+    let (current, total) = (number("page")?, number("total_pages")?);
     let next = current.saturating_add(1);
 
-    if next < total {
-        page.insert(NEXT.to_owned(), json!({"page": next, "remaining_pages": total - next}));
-    }
+    (next < total).then(|| json!({"page": next, "remaining_pages": total - next}))
 }
 
 #[cfg(test)]
@@ -32,9 +33,8 @@ mod tests {
             (json!({"page": 0}), None),
             (json!(null), None),
         ] {
-            let mut page = Fields::from_iter([("pagination".to_owned(), pagination)]);
-            add(&mut page);
-            assert_eq!(page.get(NEXT).cloned(), expected, "{page:?}");
+            let page = Fields::from_iter([(PAGINATION.to_owned(), pagination)]);
+            assert_eq!(next_page(&page), expected, "{page:?}");
         }
     }
 }
