@@ -45,7 +45,7 @@ pub use download_response::{DownloadResponse, OpenError};
 pub use download_stream::{DownloadStream, ResumeFrom, StreamError};
 pub use host_probe::{HostProbe, proxy_for};
 pub use host_url::HostUrl;
-pub use http_clients::read_certificates;
+pub use http_clients::{client_builder, read_certificates};
 pub use http_request::HttpRequest;
 pub use http_response::{FileMetadata, HttpResponse};
 pub use json::{count_values, parse_json};

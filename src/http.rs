@@ -11,7 +11,8 @@
 //! 5. `tenants` finds the server of the credential, `limits` admits the request;
 //! 6. `answer` runs the request and sends the result as JSON, or as a stream of events if there is progress.
 //!
-//! `admin` serves health and metrics on an address of its own. `setup_check` checks the settings for `tas-mcp doctor`. [`Application::for_service`] serves another MCP service in the
+//! `access_log` writes a line about each request, and counts it in `metrics`; with the feature `otlp`, `traces` sends a span of
+//! it to a collector. `admin` serves health and metrics on an address of its own. `setup_check` checks the settings for `tas-mcp doctor`. [`Application::for_service`] serves another MCP service in the
 //! same way.
 
 mod access_log;
@@ -40,6 +41,8 @@ mod request_body;
 mod revision_headers;
 mod setup_check;
 mod tenants;
+#[cfg(feature = "otlp")]
+mod traces;
 
 pub use access_log::ACCESS_TARGET;
 pub use application::Application;

@@ -37,6 +37,7 @@ pub use handler::known_method;
 pub use message_encoder::MessageEncoder;
 pub use panic_guard::PanicGuard;
 pub use profile::ServerProfile;
+pub use prompts::known_prompt;
 pub use published_tool::{generated_tool, published_json};
 pub use request_extensions::{RequestNotifications, WithoutSession};
 pub use server::Server;

@@ -16,6 +16,7 @@ mod parse;
 mod parser;
 mod problem;
 mod setting;
+mod traces;
 mod values;
 
 pub use definitions::{SETTINGS, service_variables};
@@ -26,3 +27,4 @@ pub use loaded::{SettingValue, Settings};
 pub use oauth::OauthSettings;
 pub use parse::log_filter;
 pub use setting::Setting;
+pub use traces::TraceSettings;

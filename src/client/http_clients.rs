@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use reqwest::{Certificate, Client, Url, redirect};
+use reqwest::{Certificate, Client, ClientBuilder, Url, redirect};
 
 use super::{
     AddressPolicy,
@@ -86,16 +86,7 @@ impl HttpClients {
     }
 
     fn build(&self, kind: ConnectionKind) -> Result<Client, TransportError> {
-        // The installation fails only if a provider is installed already, which serves as well.
-        drop(rustls::crypto::ring::default_provider().install_default());
-
-        // The library would send the API key along with a redirect. `redirect` follows redirects without the key.
-        let mut builder = Client::builder()
-            .user_agent(concat!("tas-mcp/", env!("CARGO_PKG_VERSION")))
-            .redirect(redirect::Policy::none())
-            .connect_timeout(CONNECT_TIMEOUT.min(self.timeout.mul_f64(CONNECT_SHARE)))
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .tcp_nodelay(true);
+        let mut builder = client_builder(self.timeout);
 
         builder = match kind {
             // Plain HTTP verifies no certificate: the system's certificates are not read.
@@ -112,15 +103,26 @@ impl HttpClients {
         builder.build().map_err(|error| TransportError::Setup(error_chain(&error)))
     }
 
-    fn trust_ca_file(
-        &self,
-        builder: reqwest::ClientBuilder,
-    ) -> Result<reqwest::ClientBuilder, TransportError> {
+    fn trust_ca_file(&self, builder: ClientBuilder) -> Result<ClientBuilder, TransportError> {
         let Some(path) = &self.ca_file else { return Ok(builder) };
         let certificates = read_certificates(path).map_err(TransportError::Setup)?;
 
         Ok(builder.tls_certs_merge(certificates))
     }
+}
+
+/// Returns the builder of all HTTP clients. `timeout` is the time limit of one request, which the caller sets.
+pub fn client_builder(timeout: Duration) -> ClientBuilder {
+    // The installation fails only if a provider is installed already, which serves as well.
+    drop(rustls::crypto::ring::default_provider().install_default());
+
+    // The library would send credentials along with a redirect. `redirect` follows redirects without the key.
+    Client::builder()
+        .user_agent(concat!("tas-mcp/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .connect_timeout(CONNECT_TIMEOUT.min(timeout.mul_f64(CONNECT_SHARE)))
+        .pool_idle_timeout(IDLE_TIMEOUT)
+        .tcp_nodelay(true)
 }
 
 /// Reads the certificates of a PEM file.

@@ -1,11 +1,15 @@
-//! One log line for each request, and its numbers in the metrics.
+//! One log line for each request, its numbers in the metrics, and its span if spans are sent.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use http::StatusCode;
+#[cfg(feature = "otlp")]
+use rmcp::model::JsonRpcRequest;
 use rmcp::model::{CallToolResult, ClientRequest, ErrorData, ServerResult};
 use tokio::time::Instant;
 
+#[cfg(feature = "otlp")]
+use super::traces::{RequestSpan, Traces};
 use super::{
     metrics::{Metrics, OperationLabels},
     tenants::Tenant,
@@ -27,12 +31,26 @@ pub(super) struct AccessEntry {
     project: String,
     method: &'static str,
     tool: &'static str,
+    /// The span of the request, if spans are sent.
+    #[cfg(feature = "otlp")]
+    span: Option<RequestSpan>,
 }
 
 impl AccessEntry {
     pub(super) fn new(metrics: Arc<Metrics>, client: IpAddr) -> Self {
         let (credential, subject, project) = Default::default();
-        Self { metrics, started: Instant::now(), client, credential, subject, project, method: "", tool: "" }
+        Self {
+            metrics,
+            started: Instant::now(),
+            client,
+            credential,
+            subject,
+            project,
+            method: "",
+            tool: "",
+            #[cfg(feature = "otlp")]
+            span: None,
+        }
     }
 
     /// Adds the credential, and the project of the endpoint.
@@ -50,6 +68,17 @@ impl AccessEntry {
         }
     }
 
+    /// Begins the span of the message.
+    #[cfg(feature = "otlp")]
+    pub(super) fn begin_span(
+        &mut self,
+        traces: Option<&Traces>,
+        parts: &http::request::Parts,
+        request: &JsonRpcRequest<ClientRequest>,
+    ) {
+        self.span = traces.map(|traces| traces.begin(parts, request));
+    }
+
     /// Logs a request that a method has answered.
     pub(super) fn log_end(self, outcome: &Result<ServerResult, ErrorData>) {
         let error = error_type(outcome);
@@ -61,6 +90,11 @@ impl AccessEntry {
         };
         self.metrics.record(&labels, duration);
         self.log(200, &error, duration);
+
+        #[cfg(feature = "otlp")]
+        if let Some(span) = self.span {
+            span.end(&labels, self.client, duration);
+        }
     }
 
     /// Logs a request that no method has answered.

@@ -12,6 +12,8 @@ use http::HeaderMap;
 use rmcp::{RoleServer, Service};
 use tokio::sync::Semaphore;
 
+#[cfg(feature = "otlp")]
+use super::traces::Traces;
 use super::{
     authorization::Authorization,
     client_address::client_address,
@@ -55,6 +57,9 @@ pub(super) struct Shared {
     /// The places of open connections.
     pub(super) connections: Arc<Semaphore>,
     pub(super) metrics: Arc<Metrics>,
+    /// Sends spans, if there is a collector.
+    #[cfg(feature = "otlp")]
+    pub(super) traces: Option<Traces>,
     /// The store that several processes share, if there is one.
     store: Option<Arc<RedisStore>>,
     pub(super) peer: DetachedPeer,
@@ -125,6 +130,8 @@ impl Application {
             places: semaphore(http.max_calls),
             connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
             metrics: Arc::new(Metrics::new(store.as_deref().map(RedisStore::health))),
+            #[cfg(feature = "otlp")]
+            traces: http.traces.as_ref().map(Traces::new).transpose()?,
             store,
             peer: DetachedPeer::new(),
             other_service,

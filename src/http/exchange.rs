@@ -97,6 +97,8 @@ async fn prepare(
         }
     };
     entry.describe(&request.request);
+    #[cfg(feature = "otlp")]
+    entry.begin_span(app.0.traces.as_ref(), &parts, &request);
     let request = check_headers(&parts.headers, request)?;
 
     let limits = app.0.tenants.limits(&tenant, entry.client);

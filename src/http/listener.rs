@@ -90,6 +90,10 @@ impl HttpServer {
         }
 
         drain(listener, &application, connections).await;
+        #[cfg(feature = "otlp")]
+        if let Some(traces) = &application.0.traces {
+            traces.flush().await;
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod script;
 mod scripts;
 mod table;
 
+pub use self::listing::known_prompt;
 pub(super) use self::{
     listing::{find_offered, get, list},
     scripts::EXECUTION as EXECUTION_ARGUMENT,

@@ -13,6 +13,7 @@ use super::{
     oauth::{OauthSettings, oauth_settings},
     parser::SettingParser,
     setting::Setting,
+    traces::{TraceSettings, trace_settings},
     values::Values,
 };
 use crate::store::StoreUrl;
@@ -52,6 +53,8 @@ pub struct HttpSettings {
     pub oauth: Option<OauthSettings>,
     /// The store that several processes share, if there is one.
     pub shared_store: Option<StoreUrl>,
+    /// Where spans are sent, if there is a collector and the program was built with the feature `otlp`.
+    pub traces: Option<TraceSettings>,
 }
 
 /// Parses the settings of the HTTP server. Problems are recorded in `parser`.
@@ -68,6 +71,7 @@ pub(super) fn http_settings(
     let allowed_hosts = parser.optional(&ALLOWED_HOSTS, list).unwrap_or_default();
     let allowed_origins = parser.optional(&ALLOWED_ORIGINS, origins).unwrap_or_default();
     let trusted_proxies = parser.optional(&TRUSTED_PROXIES, networks).unwrap_or_default();
+    let traces = trace_settings(parser, ca_file.clone());
     let oauth = oauth_settings(parser, ca_file);
     let is_reachable = listen.is_some_and(|address| !address.ip().is_loopback());
     if oauth.is_some() && is_reachable && public_url.is_none() {
@@ -90,6 +94,7 @@ pub(super) fn http_settings(
         drain: drain?,
         oauth,
         shared_store,
+        traces,
     })
 }
 

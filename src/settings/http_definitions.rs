@@ -116,8 +116,37 @@ pub(super) const SHARED_URL: Setting = Setting {
     default: "",
 };
 
+pub(super) const OTLP_ENDPOINT: Setting = Setting {
+    variable: "OTEL_EXPORTER_OTLP_ENDPOINT",
+    flag: "",
+    value: "URL",
+    meaning: "Collector of traces, such as `http://127.0.0.1:4318`: spans are sent to `/v1/traces` below it. Needs a program that was built with the feature `otlp`",
+    default: "",
+};
+pub(super) const OTLP_TRACES_ENDPOINT: Setting = Setting {
+    variable: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    flag: "",
+    value: "URL",
+    meaning: "Complete address to which spans are sent, in place of the one below the collector",
+    default: "",
+};
+pub(super) const TRACES_EXPORTER: Setting = Setting {
+    variable: "OTEL_TRACES_EXPORTER",
+    flag: "",
+    value: "WORD",
+    meaning: "`none`: no spans are sent",
+    default: "otlp",
+};
+pub(super) const SDK_DISABLED: Setting = Setting {
+    variable: "OTEL_SDK_DISABLED",
+    flag: "",
+    value: "BOOLEAN",
+    meaning: "`true`: no spans are sent",
+    default: "false",
+};
+
 /// The settings of `tas-mcp http`, in the order of the documentation.
-pub const HTTP_SETTINGS: [&Setting; 16] = [
+pub const HTTP_SETTINGS: [&Setting; 20] = [
     &LISTEN,
     &ADMIN,
     &PUBLIC_URL,
@@ -134,4 +163,8 @@ pub const HTTP_SETTINGS: [&Setting; 16] = [
     &OAUTH_SCOPES,
     &GRANTS_FILE,
     &SHARED_URL,
+    &OTLP_ENDPOINT,
+    &OTLP_TRACES_ENDPOINT,
+    &TRACES_EXPORTER,
+    &SDK_DISABLED,
 ];

@@ -15,6 +15,8 @@ use super::{
     http_definitions::HTTP_SETTINGS,
     parse,
     problem::{cannot_start, not_configured},
+    setting::Setting,
+    traces::collector_setting,
     values::{Origin, Values},
 };
 use crate::{
@@ -210,9 +212,17 @@ impl Settings {
         Ok((http, config))
     }
 
-    /// Returns whether a setting of the HTTP server is set.
+    /// Returns whether a setting of the HTTP server is set. The variables of OpenTelemetry are for all programs of a machine,
+    /// and do not count.
     pub fn has_http_values(&self) -> bool {
-        HTTP_SETTINGS.iter().any(|setting| self.values.contains(setting))
+        let mut own = HTTP_SETTINGS.iter().filter(|setting| setting.variable.starts_with("TAS_"));
+        own.any(|setting| self.values.contains(setting))
+    }
+
+    /// Returns the variable that names a collector of traces. It has no effect if the program was built without the feature
+    /// `otlp`.
+    pub fn collector_variable(&self) -> Option<&'static str> {
+        collector_setting(&self.values).map(Setting::name)
     }
 
     /// Returns whether the settings contain an API key.

@@ -36,6 +36,11 @@ impl<'a> SettingParser<'a> {
         Self { values, key: None, problems: Vec::new(), limited_problems: Vec::new() }
     }
 
+    /// Returns the values.
+    pub(super) fn values(&self) -> &'a Values {
+        self.values
+    }
+
     /// Returns whether no problem has been recorded.
     pub(super) fn is_ok(&self) -> bool {
         self.problems.is_empty()

@@ -15,5 +15,7 @@ mod revisions;
 mod shared_store;
 mod streams;
 mod tenants;
+#[cfg(feature = "otlp")]
+mod traces;
 mod uploads;
 mod users;

@@ -1,13 +1,19 @@
 //! Fixtures and doubles that the tests share.
 
 pub(crate) mod binary;
+#[cfg(feature = "otlp")]
+pub(crate) mod collector;
 pub(crate) mod contract;
 pub(crate) mod fixture;
 pub(crate) mod host;
 pub(crate) mod http_client;
+#[cfg(unix)]
+pub(crate) mod http_process;
 pub(crate) mod issuer;
 pub(crate) mod memory_store;
 pub(crate) mod peer;
+#[cfg(feature = "otlp")]
+pub(crate) mod protocol_buffer;
 #[cfg(unix)]
 pub(crate) mod redis_server;
 pub(crate) mod service;

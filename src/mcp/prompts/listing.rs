@@ -27,6 +27,11 @@ pub(in crate::mcp) fn find_offered(name: &str, config: &McpConfig) -> Option<&'s
     offered(config).find(|prompt| prompt.name == name)
 }
 
+/// Returns the name of the prompt with this name, offered or not.
+pub fn known_prompt(name: &str) -> Option<&'static str> {
+    PROMPTS.iter().map(|prompt| prompt.name).find(|known| *known == name)
+}
+
 /// Returns the text of a prompt.
 ///
 /// # Errors

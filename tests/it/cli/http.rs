@@ -1,77 +1,16 @@
 //! `tas-mcp http` as a process.
 
-use serde_json::{Value, json};
+#[cfg(unix)]
+use serde_json::Value;
+use serde_json::json;
 use tas_mcp::sandbox::keys;
 #[cfg(unix)]
 use tas_mcp::sandbox::seed;
 use tokio::net::TcpListener;
-#[cfg(unix)]
-use tokio::{
-    io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader},
-    process::{Child, ChildStderr},
-};
 
 use crate::support::binary::run_binary;
 #[cfg(unix)]
-use crate::support::{binary::binary, http_client::json_of, issuer::Issuer, service::Service};
-
-/// Flags that let a server listen on free ports and end without a pause.
-const FLAGS: [&str; 7] = ["http", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--drain-s", "0"];
-
-/// A server as a process.
-#[cfg(unix)]
-struct HttpProcess {
-    child: Child,
-    errors: BufReader<ChildStderr>,
-    /// Address of the endpoint.
-    url: String,
-    client: reqwest::Client,
-}
-
-#[cfg(unix)]
-impl HttpProcess {
-    /// Starts a server with a log in JSON.
-    async fn start(variables: &[(&str, &str)]) -> Self {
-        let arguments = [&FLAGS[..], &["--log-format", "json"]].concat();
-        let mut child = binary(&arguments, variables).spawn().expect("the binary starts");
-        let mut errors = BufReader::new(child.stderr.take().expect("an output"));
-        let mut line = String::new();
-        while !line.starts_with("listening on ") {
-            line.clear();
-            let length = errors.read_line(&mut line).await.expect("UTF-8");
-            assert!(length > 0, "the server has ended");
-        }
-        let url = line.trim().trim_start_matches("listening on ").to_owned();
-
-        let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
-        Self { child, errors, url, client }
-    }
-
-    /// Calls a tool at a path below the endpoint, with one header. Returns the status.
-    async fn call(&self, path: &str, header: (&str, &str), params: &Value) -> u16 {
-        self.send(path, header, params).await.status().as_u16()
-    }
-
-    async fn send(&self, path: &str, header: (&str, &str), params: &Value) -> reqwest::Response {
-        let message = json!({"jsonrpc": "2.0", "id": "planted-id", "method": "tools/call", "params": params});
-        let request = self.client.post(format!("{}{path}", self.url)).header(header.0, header.1);
-        let request = request.header("content-type", "application/json").body(message.to_string());
-        request.send().await.expect("a response")
-    }
-
-    /// Ends the server. Returns the text of the log, and its access lines.
-    async fn stop(mut self) -> (String, Vec<Value>) {
-        let process = self.child.id().expect("a process");
-        std::process::Command::new("kill").arg(process.to_string()).status().expect("kill");
-        let mut log = String::new();
-        self.errors.read_to_string(&mut log).await.expect("UTF-8");
-        assert_eq!(self.child.wait().await.expect("an end").code(), Some(0), "{log}");
-
-        let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let access = lines.filter(|line| line["target"] == "access").collect();
-        (log, access)
-    }
-}
+use crate::support::{http_client::json_of, http_process::HttpProcess, issuer::Issuer, service::Service};
 
 #[cfg(unix)]
 #[tokio::test]
@@ -201,5 +140,26 @@ async fn no_log_has_a_presigned_address_or_a_token() {
     for secret in ["X-Amz-Signature", token.as_str(), keys::DEMO] {
         let line = log.lines().find(|line| line.contains(secret));
         assert!(line.is_none(), "{secret}: {line:?}");
+    }
+}
+
+#[cfg(not(feature = "otlp"))]
+#[tokio::test]
+async fn a_collector_is_reported_as_unused_without_the_feature_for_traces() {
+    let collector = ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317");
+    for (variables, expected) in [
+        (&[collector][..], true),
+        (&[("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://127.0.0.1:4318/v1/traces")], true),
+        (&[collector, ("OTEL_SDK_DISABLED", "True")], false),
+        (&[collector, ("OTEL_TRACES_EXPORTER", "none")], false),
+        (&[], false),
+    ] {
+        // The server does not start, because the service has no address.
+        let output = run_binary(&["http"], variables, &[]).await;
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let warnings = errors.matches("was built without the feature `otlp`").count();
+
+        assert_eq!(warnings, usize::from(expected), "{variables:?}: {errors}");
+        assert!(errors.contains("TAS_BASE_URL") && !errors.contains("4317"), "{variables:?}: {errors}");
     }
 }

@@ -1,0 +1,65 @@
+//! `tas-mcp http` as a process.
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader},
+    process::{Child, ChildStderr},
+};
+
+use super::binary::binary;
+
+/// Flags that let a server listen on free ports and end without a pause.
+const FLAGS: [&str; 7] = ["http", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--drain-s", "0"];
+
+/// A server as a process.
+pub(crate) struct HttpProcess {
+    child: Child,
+    errors: BufReader<ChildStderr>,
+    /// Address of the endpoint.
+    pub(crate) url: String,
+    pub(crate) client: reqwest::Client,
+}
+
+impl HttpProcess {
+    /// Starts a server with a log in JSON.
+    pub(crate) async fn start(variables: &[(&str, &str)]) -> Self {
+        let arguments = [&FLAGS[..], &["--log-format", "json"]].concat();
+        let mut child = binary(&arguments, variables).spawn().expect("the binary starts");
+        let mut errors = BufReader::new(child.stderr.take().expect("an output"));
+        let mut line = String::new();
+        while !line.starts_with("listening on ") {
+            line.clear();
+            let length = errors.read_line(&mut line).await.expect("UTF-8");
+            assert!(length > 0, "the server has ended");
+        }
+        let url = line.trim().trim_start_matches("listening on ").to_owned();
+
+        let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
+        Self { child, errors, url, client }
+    }
+
+    /// Calls a tool at a path below the endpoint, with one header. Returns the status.
+    pub(crate) async fn call(&self, path: &str, header: (&str, &str), params: &Value) -> u16 {
+        self.send(path, header, params).await.status().as_u16()
+    }
+
+    pub(crate) async fn send(&self, path: &str, header: (&str, &str), params: &Value) -> reqwest::Response {
+        let message = json!({"jsonrpc": "2.0", "id": "planted-id", "method": "tools/call", "params": params});
+        let request = self.client.post(format!("{}{path}", self.url)).header(header.0, header.1);
+        let request = request.header("content-type", "application/json").body(message.to_string());
+        request.send().await.expect("a response")
+    }
+
+    /// Ends the server. Returns the text of the log, and its access lines.
+    pub(crate) async fn stop(mut self) -> (String, Vec<Value>) {
+        let process = self.child.id().expect("a process");
+        std::process::Command::new("kill").arg(process.to_string()).status().expect("kill");
+        let mut log = String::new();
+        self.errors.read_to_string(&mut log).await.expect("UTF-8");
+        assert_eq!(self.child.wait().await.expect("an end").code(), Some(0), "{log}");
+
+        let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let access = lines.filter(|line| line["target"] == "access").collect();
+        (log, access)
+    }
+}
