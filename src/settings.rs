@@ -15,8 +15,10 @@ mod oauth;
 mod parse;
 mod parser;
 mod problem;
+mod server_flags;
 mod setting;
 mod traces;
+mod user_directories;
 mod values;
 
 pub use definitions::{SETTINGS, service_variables};
@@ -28,3 +30,4 @@ pub use oauth::OauthSettings;
 pub use parse::log_filter;
 pub use setting::Setting;
 pub use traces::TraceSettings;
+pub use user_directories::{OperatingSystem, UserDirectories};

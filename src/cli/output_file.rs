@@ -1,7 +1,5 @@
 //! A file that a flag names. The file is written completely or not at all.
 
-mod write_target;
-
 use std::{
     fmt::Display,
     fs::OpenOptions,
@@ -12,8 +10,10 @@ use std::{
 use clap::ArgMatches;
 use tempfile::NamedTempFile;
 
-use self::write_target::{WriteTarget, parent_directory};
-use super::notes::note_written;
+use super::{
+    notes::note_written,
+    write_target::{WriteTarget, parent_directory},
+};
 use crate::failure::{Code, Failure};
 
 /// A file that will be written at the end of a command.

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use clap::{Arg, ArgAction, Command, value_parser};
 
 use super::{
-    call, complete, completions, doctor, download, export, help_end::help_end, http, lists::ListCommand,
-    report, run, settings_help, status, stop, tools, upload, wait,
+    call, complete, completions, doctor, download, export, help_end::help_end, http, install,
+    lists::ListCommand, report, run, settings_help, status, stop, tools, uninstall, upload, wait,
 };
 use crate::settings;
 
@@ -40,7 +40,7 @@ pub fn program() -> Command {
         .subcommands([report::command(), export::command(), upload::command(), download::command()])
         .subcommands(ListCommand::all().map(ListCommand::command))
         .subcommands([status::command(), doctor::command(), completions::command(), complete::command()])
-        .subcommands([http::command(), sandbox_command()])
+        .subcommands([install::command(), uninstall::command(), http::command(), sandbox_command()])
 }
 
 fn demo_command() -> Command {

@@ -34,7 +34,7 @@ use crate::{
 /// The settings as they were given. A value is parsed when it is used.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    values: Values,
+    pub(super) values: Values,
     ci_job: Option<CiJob>,
     upload_timing: UploadTiming,
 }
@@ -190,7 +190,7 @@ impl Settings {
     /// # Errors
     /// One `not_configured` failure that lists every problem.
     pub fn tools_config(&self) -> Result<ToolsConfig, Failure> {
-        let parsed = self.parse(Purpose::OneCaller);
+        let parsed = self.parse_for_one_caller();
         parsed.config.ok_or_else(|| not_configured(&parsed.problems))
     }
 
@@ -228,6 +228,11 @@ impl Settings {
     /// Returns whether the settings contain an API key.
     pub fn has_key(&self) -> bool {
         self.values.key_setting().is_some()
+    }
+
+    /// Returns what the values result in for the calls of one caller.
+    pub(super) fn parse_for_one_caller(&self) -> ParsedSettings {
+        self.parse(Purpose::OneCaller)
     }
 
     fn parse(&self, purpose: Purpose) -> ParsedSettings {

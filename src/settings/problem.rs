@@ -33,6 +33,12 @@ pub(super) fn cannot_start(problems: &[SettingProblem]) -> Failure {
         .detail("problems", json!(problems))
 }
 
+/// Returns the failure of a command that would pass these settings on to another process.
+pub(super) fn cannot_be_passed_on(problems: &[SettingProblem]) -> Failure {
+    Failure::new(Code::NotConfigured, format!("a server could not use these settings: {}", list(problems)))
+        .detail("problems", json!(problems))
+}
+
 fn list(problems: &[SettingProblem]) -> String {
     let listed = problems.iter().map(|SettingProblem { setting, origin, reason }| match origin.as_str() {
         NOT_SET => format!("`{setting}` {reason}"),

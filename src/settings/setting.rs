@@ -27,6 +27,11 @@ impl Setting {
         self.flag.is_empty()
     }
 
+    /// Returns whether the value is the path of a file or directory.
+    pub(super) fn is_path(&self) -> bool {
+        matches!(self.value, "FILE" | "DIR")
+    }
+
     /// Returns whether the setting takes no value on the command line.
     pub(super) const fn is_switch(&self) -> bool {
         self.value.is_empty()

@@ -18,6 +18,8 @@ mod docs;
 mod doctor;
 mod help;
 mod http;
+#[cfg(target_os = "linux")]
+mod install;
 mod lists;
 mod logs;
 mod messages;

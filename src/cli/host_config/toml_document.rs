@@ -1,0 +1,148 @@
+//! A configuration text in TOML.
+
+use std::fmt;
+
+use serde::Serialize as _;
+use serde_json::Value;
+use toml_edit::{DocumentMut, Item, RawString, Table, TableLike, de, ser::ValueSerializer};
+
+use super::{document::Document, document_error::DocumentError, entry::ENTRY};
+use crate::fields::Fields;
+
+/// A parsed text.
+pub(super) struct TomlDocument {
+    document: DocumentMut,
+    container: &'static str,
+    /// Whether every line ends as in Windows. The library writes plain line feeds.
+    has_carriage_returns: bool,
+}
+
+impl TomlDocument {
+    fn servers(&mut self) -> Result<Option<&mut dyn TableLike>, DocumentError> {
+        let not_an_object = DocumentError::NotAnObject(self.container.to_owned());
+        match self.document.get_mut(self.container) {
+            None => Ok(None),
+            Some(item) => item.as_table_like_mut().map(Some).ok_or(not_an_object),
+        }
+    }
+}
+
+impl Document for TomlDocument {
+    fn parse(text: &str, container: &'static str) -> Result<Self, DocumentError> {
+        let pairs = text.matches("\r\n").count();
+        if pairs > 0 && pairs < text.matches('\n').count() {
+            return Err(DocumentError::MixedLineEnds);
+        }
+
+        let document = text.replace("\r\n", "\n").parse();
+        let document = document.map_err(|error: toml_edit::TomlError| {
+            // The message quotes the line, which may contain a secret.
+            let line =
+                error.span().and_then(|span| text.get(..span.start)).map(|before| before.lines().count());
+            let place = line.map(|line| format!(" near line {}", line.max(1))).unwrap_or_default();
+            DocumentError::Syntax(format!("{}{place}", error.message()))
+        })?;
+
+        Ok(Self { document, container, has_carriage_returns: pairs > 0 })
+    }
+
+    fn entry(&self) -> Result<Option<Value>, DocumentError> {
+        let Some(servers) = self.document.get(self.container) else { return Ok(None) };
+        if !servers.is_table_like() {
+            return Err(DocumentError::NotAnObject(self.container.to_owned()));
+        }
+
+        let text = self.document.to_string();
+        let document: Value = de::from_str(&text).map_err(|_| DocumentError::Unsupported)?;
+        Ok(document.get(self.container).and_then(|servers| servers.get(ENTRY)).cloned())
+    }
+
+    fn put(&mut self, entry: &Fields) -> Result<(), DocumentError> {
+        let mut table = Table::new();
+        for (name, value) in entry {
+            table.insert(name, item(value)?);
+        }
+
+        self.document.entry(self.container).or_insert_with(|| {
+            let mut servers = Table::new();
+            servers.set_implicit(true);
+            Item::Table(servers)
+        });
+        let is_inline = self.document.get(self.container).is_some_and(Item::is_inline_table);
+        let entry =
+            if is_inline { Item::Value(table.into_inline_table().into()) } else { Item::Table(table) };
+        self.servers()?.ok_or(DocumentError::Unsupported)?.insert(ENTRY, entry);
+
+        Ok(())
+    }
+
+    fn set_field(&mut self, name: &str, value: &Value) -> Result<(), DocumentError> {
+        let entry = self.servers()?.and_then(|servers| servers.get_mut(ENTRY)?.as_table_like_mut());
+        entry.ok_or(DocumentError::Unsupported)?.insert(name, item(value)?);
+
+        Ok(())
+    }
+
+    fn remove(&mut self) -> Result<(), DocumentError> {
+        let removed = self.servers()?.and_then(|servers| servers.remove(ENTRY));
+        if let Some(Item::Table(table)) = removed {
+            keep_comments(&mut self.document, &table);
+        }
+
+        Ok(())
+    }
+}
+
+impl fmt::Display for TomlDocument {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.document.to_string();
+        if self.has_carriage_returns {
+            return formatter.write_str(&text.replace('\n', "\r\n"));
+        }
+        formatter.write_str(&text)
+    }
+}
+
+/// Moves the comments above the removed table to the table below it, or to the end of the text.
+fn keep_comments(document: &mut DocumentMut, removed: &Table) {
+    let comments = removed.decor().prefix().and_then(RawString::as_str).unwrap_or_default();
+    if !comments.contains('#') {
+        return;
+    }
+
+    let mut below: Option<isize> = None;
+    visit_tables(document.as_table_mut(), &mut |table| {
+        let position = table.position().filter(|position| Some(*position) > removed.position());
+        below = below.into_iter().chain(position).min();
+    });
+
+    if below.is_none() {
+        let trailing = document.trailing().as_str().unwrap_or_default().to_owned();
+        document.set_trailing(format!("{comments}{trailing}"));
+    }
+    visit_tables(document.as_table_mut(), &mut |table| {
+        if below.is_some() && table.position() == below {
+            let prefix = table.decor().prefix().and_then(RawString::as_str).unwrap_or_default();
+            let prefix = format!("{comments}{prefix}");
+            table.decor_mut().set_prefix(prefix);
+        }
+    });
+}
+
+/// Passes a table and all tables in it to `act`.
+fn visit_tables(table: &mut Table, act: &mut dyn FnMut(&mut Table)) {
+    act(table);
+    for (_, item) in table.iter_mut() {
+        match item {
+            Item::Table(table) => visit_tables(table, act),
+            Item::ArrayOfTables(tables) => tables.iter_mut().for_each(|table| visit_tables(table, act)),
+            Item::None | Item::Value(_) => {}
+        }
+    }
+}
+
+/// Returns a value in the form that the library inserts.
+fn item(value: &Value) -> Result<Item, DocumentError> {
+    let value = value.serialize(ValueSerializer::new());
+    value.map(Item::Value).map_err(|_| DocumentError::Unsupported)
+}

@@ -1,0 +1,130 @@
+//! `tas-mcp install`: adds the server to the configuration of hosts.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgMatches, Command};
+use serde_json::Value;
+
+use super::{
+    command_error::CommandError,
+    exit_status::ExitStatus,
+    help_end::help_end,
+    host_change::{EXIT_CODES, change_hosts, flags, named_hosts, selected_hosts},
+    host_config::{Change, Host, ServerEntry, ServerStart, deep_link, snippet},
+    notes::note,
+    output::print_text,
+};
+use crate::{
+    failure::{Code, Failure},
+    fields::Fields,
+    settings::{SETTINGS, Settings},
+};
+
+/// Commands that the help shows.
+const EXAMPLES: [&str; 4] = [
+    "tas-mcp install",
+    "tas-mcp install claude-code cursor --sandbox",
+    "tas-mcp install codex --project demo-project --api-key-file ~/.config/tas/key",
+    "tas-mcp install vscode --http https://tas.example.com/mcp --print",
+];
+
+/// What the help says about settings.
+const NOTES: &str = "The entry starts this program with the settings of this command, from flags and variables, such as --project, --sandbox, --toolsets and --read-only. An API key is never written: the entry refers to the file of --api-key-file, or to the variable TAS_API_KEY where the client expands variables. The earlier content of each file is kept in a backup beside it.";
+
+const HTTP: &str = "http";
+const PRINT: &str = "print";
+
+/// Words of `--print`.
+const PRINTED: [&str; 2] = ["snippet", "link"];
+
+/// Settings that an address can select.
+const ADDRESS_SETTINGS: [&str; 3] = ["project", "toolsets", "read-only"];
+
+/// Returns the definition of the command.
+pub(super) fn command() -> Command {
+    let of_command = SETTINGS.iter().map(|setting| setting.flag);
+    let of_command = of_command.filter(|flag| !flag.is_empty() && !ADDRESS_SETTINGS.contains(flag));
+    let http = Arg::new(HTTP).long(HTTP).value_name("URL").conflicts_with_all(of_command);
+    let print = Arg::new(PRINT)
+        .long(PRINT)
+        .value_name("FORM")
+        .num_args(0..=1)
+        .require_equals(true)
+        .default_missing_value(PRINTED[0])
+        .value_parser(PRINTED);
+
+    Command::new("install")
+        .about("Adds this server to the configuration of MCP clients, after showing the change")
+        .after_help(help_end(&EXAMPLES, &format!("{NOTES}\n\n{EXIT_CODES}")))
+        .args(flags())
+        .args([
+            http.help("Connect to the server over HTTP at this address, instead of starting this program"),
+            print.help("Print the entry of one client, or with `=link` the address that opens the client with it; change nothing"),
+        ])
+}
+
+/// Changes the files, or prints the entry.
+pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
+    let server = server_entry(matches, settings)?;
+    if let Some(form) = matches.get_one::<String>(PRINT) {
+        return print_entry(matches, form, &server);
+    }
+
+    let (hosts, directories) = selected_hosts(matches)?;
+    let is_command = matches!(server.start, ServerStart::Command { .. });
+    for host in hosts.iter().filter(|host| is_command && !host.passes_variables()) {
+        if let Some(variable) = server.key_variable {
+            note(&format!(
+                "note: {} may not pass {variable} to the server: name the file of the key with --api-key-file",
+                host.name()
+            ));
+        }
+    }
+
+    change_hosts(matches, &hosts, &directories, |host| host.entry(&server).map(Change::Set))
+}
+
+/// Returns what the hosts need to know about the server.
+fn server_entry(matches: &ArgMatches, settings: &Settings) -> Result<ServerEntry, CommandError> {
+    let start = match matches.get_one::<String>(HTTP) {
+        Some(address) => ServerStart::Address(settings.server_address(address)?),
+        None => ServerStart::Command {
+            program: text(std::env::current_exe()?)?,
+            arguments: settings.server_flags(&std::env::current_dir()?)?,
+        },
+    };
+
+    Ok(ServerEntry { start, key_variable: settings.key_variable() })
+}
+
+/// Returns the path as text, which is all that a configuration file can contain.
+fn text(path: PathBuf) -> Result<String, Failure> {
+    path.into_os_string().into_string().map_err(|path| {
+        let message = format!("the path of this program is not Unicode: {}", path.display());
+        Failure::new(Code::FileError, message).hint("move the program to another directory")
+    })
+}
+
+/// Prints the entry of the only host.
+fn print_entry(matches: &ArgMatches, form: &str, server: &ServerEntry) -> Result<ExitStatus, CommandError> {
+    let named = named_hosts(matches);
+    let [host] = named.as_slice() else {
+        return Err(Failure::new(Code::InvalidArguments, "`--print` needs the name of one client").into());
+    };
+
+    let entry = host.entry(server)?;
+    let printed =
+        if form == PRINTED[1] { link(*host, &entry)? } else { snippet(*host, &Value::Object(entry)) };
+    print_text(printed)?;
+
+    Ok(ExitStatus::Success)
+}
+
+/// Returns the line with the address that opens the host with the entry.
+fn link(host: Host, entry: &Fields) -> Result<String, Failure> {
+    let link = deep_link(host, entry).map(|link| format!("{link}\n"));
+    link.ok_or_else(|| {
+        Failure::new(Code::InvalidArguments, format!("{} has no addresses that add a server", host.name()))
+            .hint("`--print` prints the entry")
+    })
+}

@@ -1,0 +1,28 @@
+//! `tas-mcp uninstall`: removes the server from the configuration of hosts.
+
+use clap::{ArgMatches, Command};
+
+use super::{
+    command_error::CommandError,
+    exit_status::ExitStatus,
+    help_end::help_end,
+    host_change::{EXIT_CODES, change_hosts, flags, selected_hosts},
+    host_config::Change,
+};
+
+/// Commands that the help shows.
+const EXAMPLES: [&str; 2] = ["tas-mcp uninstall", "tas-mcp uninstall cursor --yes"];
+
+/// Returns the definition of the command.
+pub(super) fn command() -> Command {
+    Command::new("uninstall")
+        .about("Removes this server from the configuration of MCP clients, after showing the change")
+        .after_help(help_end(&EXAMPLES, EXIT_CODES))
+        .args(flags())
+}
+
+/// Changes the files.
+pub(super) fn run(matches: &ArgMatches) -> Result<ExitStatus, CommandError> {
+    let (hosts, directories) = selected_hosts(matches)?;
+    change_hosts(matches, &hosts, &directories, |_| Ok(Change::Remove))
+}

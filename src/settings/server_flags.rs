@@ -1,0 +1,224 @@
+//! The settings for a server that another program starts later, in another directory and with other variables.
+
+use std::path::Path;
+
+use super::{
+    definitions::{API_KEY, FILES_ROOT, PROJECT_ID, READ_ONLY, SETTINGS, TOOLSETS},
+    loaded::Settings,
+    parse,
+    problem::{NOT_SET, cannot_be_passed_on},
+    setting::Setting,
+    values::Origin,
+};
+use crate::{
+    client::HostUrl,
+    failure::{Code, Failure},
+    service::request::encoded,
+};
+
+/// End of the address of a server of which one project can be selected.
+const ENDPOINT: &str = "/mcp";
+
+impl Settings {
+    /// Returns all settings that are set, as flags, each followed by its value. Paths are absolute. Without a files root,
+    /// the directory of this process is the files root. The API key is left out.
+    ///
+    /// # Errors
+    /// The values that cannot be used, a value that contains the API key, and a path that is not Unicode.
+    pub fn server_flags(&self, directory: &Path) -> Result<Vec<String>, Failure> {
+        self.check_values()?;
+
+        let mut flags = Vec::new();
+        for setting in SETTINGS.iter().filter(|setting| !setting.is_secret()) {
+            let Some(value) = self.value_for_server(setting) else { continue };
+            if setting.is_switch() && !parse::boolean(value).unwrap_or(true) {
+                continue;
+            }
+
+            flags.push(format!("--{}", setting.flag));
+            if setting.is_path() {
+                flags.push(absolute(directory, value)?);
+            } else if !setting.is_switch() {
+                flags.push(value.to_owned());
+            }
+        }
+
+        Ok(flags)
+    }
+
+    /// Returns the address at which the server `text` offers what these settings select: a project, tools, or only tools
+    /// that change nothing.
+    ///
+    /// # Errors
+    /// An address that a key must not be sent to, or that does not end in `/mcp` although a project is selected.
+    pub fn server_address(&self, text: &str) -> Result<String, Failure> {
+        self.check_values()?;
+        let refusal = |reason: &str| Failure::new(Code::InvalidArguments, format!("`--http` {reason}"));
+        let host = HostUrl::parse(text).map_err(|reason| refusal(&reason))?;
+
+        let mut address = host.as_str().to_owned();
+        if let Some(project) = self.value_for_server(&PROJECT_ID) {
+            if !address.ends_with(ENDPOINT) {
+                return Err(refusal("must end in /mcp if a project is set"));
+            }
+            address = format!("{address}/{}", encoded(project));
+        }
+        if let Some(sets) = self.value_for_server(&TOOLSETS) {
+            address = format!("{address}/x/{}", encoded(sets));
+        }
+        if self.value_for_server(&READ_ONLY).is_some_and(|value| parse::boolean(value).unwrap_or(true)) {
+            address.push_str("/readonly");
+        }
+
+        Ok(address)
+    }
+
+    /// Returns the variable that the API key comes from, if it comes from one.
+    pub fn key_variable(&self) -> Option<&'static str> {
+        match self.values.origin(&API_KEY)? {
+            Origin::Variable(variable) => Some(variable),
+            Origin::Flag(_) | Origin::Sandbox => None,
+        }
+    }
+
+    /// Returns the value of `setting`, except a value of the sandbox of this process.
+    fn value_for_server(&self, setting: &Setting) -> Option<&str> {
+        let default = (setting.name() == FILES_ROOT.name()).then_some(".");
+        let given =
+            self.values.text(setting).filter(|_| self.values.origin(setting) != Some(Origin::Sandbox));
+        given.or(default)
+    }
+
+    /// Checks that every value can be used, and that none of them is the API key.
+    fn check_values(&self) -> Result<(), Failure> {
+        let parsed = self.parse_for_one_caller();
+        let mut problems: Vec<_> = parsed.problems.into_iter().chain(parsed.limited_problems).collect();
+        problems.retain(|problem| problem.origin != NOT_SET && problem.setting != API_KEY.name());
+        if !problems.is_empty() {
+            return Err(cannot_be_passed_on(&problems));
+        }
+
+        let key = self.values.text(&API_KEY).filter(|key| !key.is_empty());
+        let has_key = |setting: &&&Setting| {
+            let value = self.value_for_server(setting).filter(|_| !setting.is_secret());
+            key.is_some_and(|key| value.is_some_and(|value| value.contains(key)))
+        };
+        match SETTINGS.iter().find(has_key) {
+            Some(setting) => {
+                let message = format!("`{}` contains the API key", setting.name());
+                Err(Failure::new(Code::InvalidArguments, message)
+                    .hint("a key is never written into the configuration of a host"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the absolute form of `path`, which is relative to `directory`.
+fn absolute(directory: &Path, path: &str) -> Result<String, Failure> {
+    let path = directory.join(path);
+    let path = std::path::absolute(&path).unwrap_or(path);
+    let text = path.to_str().map(str::to_owned);
+
+    text.ok_or_else(|| {
+        let message = format!("the path {} is not Unicode", path.display());
+        Failure::new(Code::FileError, message).hint("name a directory with `--files-root`")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::flags;
+
+    type Variables<'a> = &'a [(&'a str, &'a str)];
+
+    fn settings(arguments: &[&str], variables: Variables<'_>) -> Settings {
+        let command = clap::Command::new("tas-mcp").args(flags());
+        let matches = command.get_matches_from([&["tas-mcp"], arguments].concat());
+        let variable = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string())
+        };
+        Settings::from_sources(&matches, variable)
+    }
+
+    #[test]
+    fn flags_and_variables_become_flags_without_the_key() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = directory.path().to_str().expect("Unicode");
+        let address = ("TAS_BASE_URL", "https://tas.example/api/v1");
+        let key = ("TAS_API_KEY", "svc_0123456789abcdef0123456789abcdef");
+        let cases: [(&[&str], Variables<'_>, Vec<&str>); 4] = [
+            (&[], &[], vec!["--files-root", root]),
+            (&["--sandbox", "--read-only"], &[], vec!["--read-only", "--files-root", root, "--sandbox"]),
+            (
+                &["--project", "p"],
+                &[address, key, ("TAS_READ_ONLY", "no")],
+                vec!["--base-url", address.1, "--project", "p", "--files-root", root],
+            ),
+            (
+                &["--files-root", root],
+                &[("TAS_TOOLSETS", "lean")],
+                vec!["--toolsets", "lean", "--files-root", root],
+            ),
+        ];
+
+        for (arguments, variables, expected) in cases {
+            let flags = settings(arguments, variables).server_flags(directory.path());
+            assert_eq!(flags.expect("flags"), expected, "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn a_relative_path_becomes_absolute() {
+        let directory = tempfile::tempdir().expect("a directory");
+        std::fs::write(directory.path().join("key"), "svc_0123456789abcdef0123456789abcdef")
+            .expect("written");
+        let flags = settings(&["--state-dir", "state"], &[]).server_flags(directory.path()).expect("flags");
+        let state = directory.path().join("state");
+
+        assert_eq!(flags[flags.len() - 1], state.to_str().expect("Unicode"));
+    }
+
+    #[test]
+    fn unusable_values_and_the_key_are_refused() {
+        let key = ("TAS_API_KEY", "svc_0123456789abcdef0123456789abcdef");
+        let cases: [(&[&str], &str); 4] = [
+            (&["--toolsets", "nonsense"], "TAS_TOOLSETS"),
+            (&["--api-key-file", "nowhere"], "TAS_API_KEY_FILE"),
+            (&["--files-root", "nowhere"], "TAS_FILES_ROOT"),
+            (&["--project", key.1], "`TAS_PROJECT_ID` contains the API key"),
+        ];
+
+        for (arguments, expected) in cases {
+            let failure = settings(arguments, &[key]).server_flags(Path::new("/")).expect_err("a failure");
+            assert!(failure.message.contains(expected), "{arguments:?}: {}", failure.message);
+            assert!(!failure.to_json().contains(key.1), "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_selects_the_project_and_the_tools() {
+        let cases: [(&[&str], &str, Result<&str, &str>); 5] = [
+            (&[], "https://tas.example/mcp/", Ok("https://tas.example/mcp")),
+            (&["--project", "a b"], "https://tas.example/mcp", Ok("https://tas.example/mcp/a%20b")),
+            (
+                &["--toolsets", "lean", "--read-only"],
+                "http://localhost:8900/mcp",
+                Ok("http://localhost:8900/mcp/x/lean/readonly"),
+            ),
+            (&["--project", "p"], "https://tas.example/mcp/q", Err("must end in /mcp")),
+            (&[], "http://tas.example/mcp", Err("https")),
+        ];
+
+        for (arguments, address, expected) in cases {
+            match (settings(arguments, &[]).server_address(address), expected) {
+                (Ok(address), Ok(expected)) => assert_eq!(address, expected),
+                (Err(failure), Err(expected)) => {
+                    assert!(failure.message.contains(expected), "{}", failure.message);
+                }
+                (other, _) => panic!("{arguments:?}: {other:?}"),
+            }
+        }
+    }
+}
