@@ -20,7 +20,10 @@ impl Host {
         let file = self.config_file(directories);
         match self {
             // The file is in the home directory, which exists in any case.
-            Self::ClaudeCode => file.is_file() || directories.in_home(".claude").is_dir(),
+            Self::ClaudeCode => {
+                let moved = directories.claude_code.clone();
+                file.is_file() || moved.unwrap_or_else(|| directories.in_home(".claude")).is_dir()
+            }
             _ => file.parent().is_some_and(Path::is_dir),
         }
     }
