@@ -135,7 +135,7 @@ impl ConfigFile {
 pub(in crate::cli) fn unusable(path: &Path, reason: &dyn Display) -> Failure {
     let message = format!("{} cannot be changed: {reason}", path.display());
     Failure::new(Code::FileError, message)
-        .hint("the file was left as it is; `--print` shows the entry to add by hand")
+        .hint("the file was left as it is: correct it, or change it by hand")
 }
 
 fn read_content(path: &Path) -> io::Result<Option<Content>> {
