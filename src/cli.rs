@@ -70,6 +70,6 @@ pub use http::serve_http;
 pub use introduction::{explain_program, is_started_by_person};
 pub use log_output::start_logging;
 pub use older_forms::current_form;
-pub use program::program;
+pub use program::{parse_arguments, program};
 pub use subcommands::run_subcommand;
 pub use termination::TerminationSignals;

@@ -38,6 +38,9 @@
 //! The sandbox reads the same description: the list of operations is its list of routes, it checks requests with the
 //! same schemas and rules, and it answers through [`sandbox::Answer`], which the compiler demands for every operation.
 
+// The compiler checks the nested types of the futures of a call, which are deeper than its usual limit.
+#![recursion_limit = "256"]
+
 pub mod backoff;
 mod bounded_cache;
 pub mod call;

@@ -24,7 +24,7 @@ const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 fn main() -> ExitCode {
     let (arguments, note) = cli::current_form(std::env::args_os());
-    let matches = cli::program().get_matches_from(arguments);
+    let matches = cli::parse_arguments(arguments);
     if let Some(note) = note {
         // If standard error is closed, the command runs without the note.
         drop(writeln!(std::io::stderr(), "{note}"));

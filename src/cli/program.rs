@@ -1,8 +1,8 @@
 //! The definition of the whole command line.
 
-use std::net::SocketAddr;
+use std::{ffi::OsString, net::SocketAddr};
 
-use clap::{Arg, ArgAction, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
 use super::{
     call, complete, completions, doctor, download, export, help_end::help_end, http, install,
@@ -27,20 +27,31 @@ const DEMO_EXAMPLES: [&str; 1] = ["tas-mcp demo"];
 /// Commands that the help of `tas-mcp sandbox` shows.
 const SANDBOX_EXAMPLES: [&str; 2] = ["tas-mcp sandbox", "tas-mcp sandbox --listen 127.0.0.1:0 --speed 600"];
 
+/// Parses the arguments of the process. Ends the process if they ask for help or are invalid.
+pub fn parse_arguments(arguments: Vec<OsString>) -> ArgMatches {
+    // Hosts wait for the start of a server, which needs none of the many subcommands.
+    let server = without_subcommands().try_get_matches_from(&arguments);
+    server.unwrap_or_else(|_| program().get_matches_from(arguments))
+}
+
 /// Returns the program with its settings and subcommands.
 pub fn program() -> Command {
-    Command::new("tas-mcp")
-        .version(env!("CARGO_PKG_VERSION"))
-        .about("MCP server and command line for the Test Automation Service. Without a subcommand, serves MCP on standard input and output")
-        .max_term_width(MAX_HELP_WIDTH)
-        .after_help(help_end(&EXAMPLES, ""))
-        .args(settings::flags())
+    without_subcommands()
         .subcommands([demo_command(), settings_help::command()])
         .subcommands([tools::command(), call::command(), run::command(), wait::command(), stop::command()])
         .subcommands([report::command(), export::command(), upload::command(), download::command()])
         .subcommands(ListCommand::all().map(ListCommand::command))
         .subcommands([status::command(), doctor::command(), completions::command(), complete::command()])
         .subcommands([install::command(), uninstall::command(), http::command(), sandbox_command()])
+}
+
+fn without_subcommands() -> Command {
+    Command::new("tas-mcp")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("MCP server and command line for the Test Automation Service. Without a subcommand, serves MCP on standard input and output")
+        .max_term_width(MAX_HELP_WIDTH)
+        .after_help(help_end(&EXAMPLES, ""))
+        .args(settings::flags())
 }
 
 fn demo_command() -> Command {

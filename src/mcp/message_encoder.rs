@@ -5,16 +5,13 @@
 
 use std::sync::Arc;
 
-use rmcp::{
-    RoleServer,
-    model::{CallToolResult, JsonRpcMessage, ListToolsResult, RequestId, ServerResult},
-    service::TxJsonRpcMessage,
-};
-use serde::Serialize;
-use serde_json::value::RawValue;
-
 use super::profile::ServerProfile;
 use crate::fields::Fields;
+use rmcp::{
+    RoleServer,
+    model::{CallToolResult, JsonRpcMessage, ListToolsResult, ServerResult},
+    service::TxJsonRpcMessage,
+};
 
 /// Encodes the messages of a server.
 ///
@@ -23,32 +20,6 @@ use crate::fields::Fields;
 #[derive(Clone, Debug, Default)]
 pub struct MessageEncoder {
     profile: Option<Arc<ServerProfile>>,
-}
-
-/// A successful response.
-#[derive(Serialize)]
-struct Response<'a, R> {
-    jsonrpc: &'static str,
-    id: &'a RequestId,
-    result: R,
-}
-
-/// The result of `tools/list`.
-#[derive(Serialize)]
-struct ToolList<'a> {
-    tools: &'a RawValue,
-    #[serde(flatten)]
-    others: Fields,
-}
-
-/// The result of `tools/call`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ToolResult<'a> {
-    #[serde(flatten)]
-    text: &'a CallToolResult,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    structured_content: Option<&'a RawValue>,
 }
 
 impl MessageEncoder {
@@ -66,40 +37,47 @@ impl MessageEncoder {
             return serde_json::to_vec(message);
         };
 
-        match &response.result {
-            ServerResult::ListToolsResult(list) => {
-                encode_response(&response.id, tool_list(list, profile.tool_list()?)?)
-            }
-            ServerResult::CallToolResult(result) => encode_response(&response.id, with_structure(result)?),
-            _ => serde_json::to_vec(message),
-        }
+        let result = match &response.result {
+            ServerResult::ListToolsResult(list) => with_tools(list, profile.tool_list())?,
+            ServerResult::CallToolResult(result) => with_structure(result)?,
+            _ => return serde_json::to_vec(message),
+        };
+        let id = serde_json::to_string(&response.id)?;
+
+        Ok([r#"{"jsonrpc":"2.0","id":"#, &id, r#","result":"#, &result, "}"].concat().into_bytes())
     }
 }
 
-fn encode_response(id: &RequestId, result: impl Serialize) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&Response { jsonrpc: "2.0", id, result })
-}
-
-fn tool_list<'a>(list: &ListToolsResult, tools: &'a RawValue) -> serde_json::Result<ToolList<'a>> {
+/// Returns the JSON of a result of `tools/list` with these tools, which are a JSON array.
+fn with_tools(list: &ListToolsResult, tools: &str) -> serde_json::Result<String> {
     let mut others: Fields = serde_json::from_value(serde_json::to_value(list)?)?;
     others.shift_remove("tools");
 
-    Ok(ToolList { tools, others })
+    Ok(with_member(&serde_json::to_string(&others)?, "tools", tools))
 }
 
-/// Adds the reply as structure. The text of a failure has no structure, because hosts compare a structure with the schema
-/// of the tool.
-pub(super) fn with_structure(text: &CallToolResult) -> serde_json::Result<ToolResult<'_>> {
-    let reply = text.content.first().and_then(|block| block.as_text());
-    let reply = reply.filter(|_| text.is_error != Some(true));
-    let structured_content = reply.map(|block| serde_json::from_str(&block.text)).transpose()?;
+/// Returns the JSON of a result of `tools/call`, with the reply as structure. The text of a failure has no structure, because
+/// hosts compare a structure with the schema of the tool.
+pub(super) fn with_structure(result: &CallToolResult) -> serde_json::Result<String> {
+    let json = serde_json::to_string(result)?;
+    let reply = result.content.first().and_then(|block| block.as_text());
 
-    Ok(ToolResult { text, structured_content })
+    Ok(match reply.filter(|_| result.is_error != Some(true)) {
+        Some(reply) => with_member(&json, "structuredContent", &reply.text),
+        None => json,
+    })
+}
+
+/// Adds a member to the JSON of an object.
+fn with_member(object: &str, name: &str, value: &str) -> String {
+    let others = object.strip_suffix('}').unwrap_or(object);
+    let separator = if others == "{" { "" } else { "," };
+    [others, separator, "\"", name, "\":", value, "}"].concat()
 }
 
 #[cfg(test)]
 mod tests {
-    use rmcp::model::ContentBlock;
+    use rmcp::model::{ContentBlock, RequestId};
     use serde_json::{Value, json};
 
     use super::*;
@@ -108,7 +86,7 @@ mod tests {
     fn a_reply_is_written_as_text_and_as_structure() {
         let reply = r#"{"id":"1","size":123456789012345678901234567890,"text":"a\n\"b\""}"#;
         let result = CallToolResult::success(vec![ContentBlock::text(reply)]);
-        let written = json!(with_structure(&result).expect("JSON"));
+        let written: Value = serde_json::from_str(&with_structure(&result).expect("JSON")).expect("JSON");
 
         assert_eq!(written["content"][0]["text"], reply);
         assert_eq!(written["structuredContent"].to_string(), reply);
@@ -118,17 +96,27 @@ mod tests {
     #[test]
     fn a_failure_is_written_as_text_only() {
         let result = CallToolResult::error(vec![ContentBlock::text("{}")]);
-        assert_eq!(json!(with_structure(&result).expect("JSON")), json!(result));
+        assert_eq!(with_structure(&result).expect("JSON"), json!(result).to_string());
     }
 
     #[test]
     fn the_list_of_tools_keeps_its_other_members() {
-        let list = ListToolsResult::with_all_items(Vec::new()).with_ttl_ms(7);
-        let tools: &RawValue = serde_json::from_str(r#"[{"name":"a"}]"#).expect("JSON");
-        let mut expected = json!(list);
-        expected["tools"] = json!([{"name": "a"}]);
+        let mut list = ListToolsResult::with_all_items(Vec::new()).with_ttl_ms(7);
 
-        assert_eq!(json!(tool_list(&list, tools).expect("JSON")), expected);
+        for result_type in [list.result_type.clone(), None] {
+            list.result_type = result_type;
+            let written = with_tools(&list, r#"[{"name":"a"}]"#).expect("JSON");
+            let mut expected = json!(list);
+            expected["tools"] = json!([{"name": "a"}]);
+
+            assert_eq!(serde_json::from_str::<Value>(&written).expect("JSON"), expected);
+        }
+    }
+
+    #[test]
+    fn a_member_is_added_to_every_object() {
+        assert_eq!(with_member("{}", "a", "1"), r#"{"a":1}"#);
+        assert_eq!(with_member(r#"{"b":2}"#, "a", "1"), r#"{"b":2,"a":1}"#);
     }
 
     #[test]

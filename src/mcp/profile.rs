@@ -2,8 +2,6 @@
 
 use std::sync::OnceLock;
 
-use serde_json::value::RawValue;
-
 use super::{config::McpConfig, instructions, published_tool::published_json};
 use crate::tools::catalog::ToolEntry;
 
@@ -14,7 +12,7 @@ pub struct ServerProfile {
     pub(super) config: McpConfig,
     pub(super) instructions: String,
     /// JSON of the offered tools as hosts list them. Filled by the first request that needs it.
-    tool_list: OnceLock<Box<RawValue>>,
+    tool_list: OnceLock<String>,
 }
 
 impl ServerProfile {
@@ -24,19 +22,13 @@ impl ServerProfile {
     }
 
     /// Returns the JSON of the offered tools as hosts list them.
-    ///
-    /// # Errors
-    /// The text of a tool is not JSON, which the tests of `tools/` exclude.
-    pub(super) fn tool_list(&self) -> serde_json::Result<&RawValue> {
-        if let Some(list) = self.tool_list.get() {
-            return Ok(list);
-        }
+    pub(super) fn tool_list(&self) -> &str {
+        self.tool_list.get_or_init(|| {
+            let McpConfig { selection, .. } = &self.config;
+            let publish = |entry: ToolEntry| published_json(entry.tool(), self.config.is_global(), selection);
+            let tools: Vec<_> = selection.tools().map(publish).collect();
 
-        let McpConfig { selection, .. } = &self.config;
-        let publish = |entry: ToolEntry| published_json(entry.tool(), self.config.is_global(), selection);
-        let tools: Vec<_> = selection.tools().map(publish).collect();
-        let list = RawValue::from_string(format!("[{}]", tools.join(",")))?;
-
-        Ok(self.tool_list.get_or_init(|| list))
+            format!("[{}]", tools.join(","))
+        })
     }
 }

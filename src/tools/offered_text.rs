@@ -23,12 +23,28 @@ const CLAUSE_SEPARATOR: &str = "; ";
 /// alternatives, such as `a`, `b` or `c`, only the tools that are not offered are left out. The text must be one of this
 /// program: texts of the service may contain the names of tools as data.
 pub fn offered_text(text: &str, selection: &Selection) -> String {
+    if !names_other_tools(text, selection) {
+        return text.to_owned();
+    }
+
     let paragraphs = text.split("\n\n").map(|paragraph| {
         let lines = paragraph.split('\n').map(|line| offered_line(line, selection));
         lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
     });
 
     paragraphs.filter(|paragraph| !paragraph.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Returns whether a text names a tool that is not offered.
+fn names_other_tools(text: &str, selection: &Selection) -> bool {
+    // The parts at odd indexes are in backticks.
+    text.split('`').skip(1).step_by(2).any(|name| !is_offered_word(name, selection))
+}
+
+/// Returns whether the text in backticks names no tool, or an offered one.
+fn is_offered_word(quoted: &str, selection: &Selection) -> bool {
+    let word = quoted.split(|character: char| !character.is_ascii_lowercase() && character != '_').next();
+    word.and_then(catalog::find_tool).is_none_or(|tool| selection.offers(tool.tool()))
 }
 
 /// Returns the advice of a reply with offered tools only. Advice of which nothing is left is replaced.
@@ -160,12 +176,13 @@ fn offered_clause(clause: &str, selection: &Selection) -> Option<String> {
 /// a name that is not offered is no alternative to an offered one.
 fn offered_names(names: &[&str], selection: &Selection) -> Option<String> {
     let names: Vec<_> = names.iter().map(|name| offered_substitute(name, selection)).collect();
-    let is_offered = |name: &&&str| {
-        let word = name.split(|character: char| !character.is_ascii_lowercase() && character != '_').next();
-        word.and_then(catalog::find_tool).is_none_or(|tool| selection.offers(tool.tool()))
-    };
     let all: Vec<_> = names.iter().step_by(2).collect();
-    let kept: Vec<_> = all.iter().copied().filter(is_offered).map(|name| format!("`{name}`")).collect();
+    let kept: Vec<_> = all
+        .iter()
+        .copied()
+        .filter(|name| is_offered_word(name, selection))
+        .map(|name| format!("`{name}`"))
+        .collect();
     let are_alternatives = names.contains(&" or ");
 
     if kept.len() == all.len() {
@@ -224,7 +241,7 @@ mod tests {
             ("For \"1\", \"2\", ... See `get_bug`. Done.", "For \"1\", \"2\", ... Done."),
             ("In `a. B; c` nothing ends. `get_bug {}` is a call.", "In `a. B; c` nothing ends."),
             ("Up to 4. 5 are too many; see `get_bug`.", "Up to 4. 5 are too many."),
-            ("An open `quote", "An open `quote`"),
+            ("An open `quote", "An open `quote"),
         ] {
             assert_eq!(offered_text(text, &offered), expected, "{text}");
         }

@@ -176,7 +176,7 @@ impl TaskService {
     /// Returns the result of a task: the result of the call, even if the tool failed (SEP-2663).
     async fn payload(&self, outcome: Result<Reply, Failure>) -> TaskPayload {
         let result = tool_result(outcome, &self.profile.config, &WAIT_FOR_COMPLETION).await;
-        match with_structure(&result).and_then(serde_json::to_value) {
+        match with_structure(&result).and_then(|json| serde_json::from_str(&json)) {
             Ok(Value::Object(result)) => TaskPayload::Completed { result },
             _ => TaskPayload::Completed { result: Fields::new() },
         }
