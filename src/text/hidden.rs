@@ -13,8 +13,9 @@ pub const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 
 /// Returns `text` without hidden characters.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    // Most texts are ASCII, which is checked much faster than other characters.
-    if text.bytes().all(is_plain_ascii) {
+    // Most texts are ASCII, which is checked much faster than other characters: many bytes at a time, without branches.
+    let is_plain = |bytes: &[u8]| bytes.iter().fold(true, |plain, byte| plain & is_plain_ascii(*byte));
+    if text.as_bytes().chunks(64).all(is_plain) {
         return Cow::Borrowed(text);
     }
     // Nearly every text is plain, and needs no copy then.
