@@ -10,6 +10,6 @@ mod resolution;
 mod session;
 
 pub(crate) use errors::{other_project_refused, upload_of_other_project};
+pub(crate) use id::find_invalid_ids;
 pub use id::owned_ids;
-pub(crate) use id::{find_invalid_ids, is_id_field};
 pub use resolution::{ResolvedProject, Scope};

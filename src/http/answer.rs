@@ -33,8 +33,8 @@ pub(super) struct PendingRequest {
     pub(super) accepts_events: bool,
 }
 
-/// Answers a request through `service`, whose messages `encoder` encodes. `on_end` is called with the outcome when the request has ended, even if the client
-/// has closed the response.
+/// Answers a request through `service`, whose messages `encoder` encodes. `on_end` is called with the outcome when the request
+/// has ended, even if the client has closed the response.
 pub(super) async fn answer<S: Service<RoleServer>>(
     service: S,
     encoder: MessageEncoder,

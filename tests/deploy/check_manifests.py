@@ -1,7 +1,8 @@
-"""Checks compose.yaml with its specification, and what no schema can: names and ports that manifests refer to, and
-addresses that files share. Usage: check_manifests.py"""
+"""Checks compose.yaml with its specification, and what no schema can: names and ports that manifests refer to,
+addresses that files share, and files that the image is built from. Usage: check_manifests.py"""
 
 import re
+import tomllib
 from pathlib import Path
 
 import yaml
@@ -79,6 +80,17 @@ def check_compose():
         assert service["healthcheck"]["test"][-1].endswith(":8901/healthz")
 
 
+def check_image():
+    # A crate is built from the files of its package. The others are texts for people.
+    package = tomllib.loads((DEPLOY.parent / "Cargo.toml").read_text())["package"]
+    sources = {entry.split("/")[0] for entry in package["include"]} - {"CHANGELOG.md", "LICENSE", "mcp.json.example"}
+    copies = re.findall(r"^COPY (?!--)(.*) \S+$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
+    copied = {name for line in copies for name in line.split()}
+    assert sources | {"Cargo.toml", "Cargo.lock"} <= copied, sources - copied
+
+
+check_image()
+print("ok      Containerfile: the image is built from every file of the package")
 check_kubernetes()
 print("ok      Kubernetes: names, ports and selectors match")
 check_compose()

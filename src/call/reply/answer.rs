@@ -286,7 +286,8 @@ fn object_or_empty(answer: &HttpResponse) -> Value {
     body.unwrap_or_else(|| Value::Object(Fields::new()))
 }
 
-/// Returns why an object with fields of these names cannot be the answer of the operation: a required field is missing, or no field is known.
+/// Returns why an object with fields of these names cannot be the answer of the operation: a required field is missing, or
+/// no field is known.
 pub(super) fn missing_field<'a>(
     entry: &OperationEntry,
     mut names: impl Iterator<Item = &'a str> + Clone,

@@ -10,8 +10,9 @@ const MAX_VALUES: usize = 100_000;
 
 /// Returns JSON without white space between its tokens. Strings and numbers keep their characters.
 ///
-/// Returns `None` for every text that parsing and serialising would change in another way, such as one with escaped
-/// characters that need no escape. The result is not checked otherwise: it is JSON only if `json` is.
+/// Returns `None` for texts that parsing and serialising would change in another way, such as one with escaped characters
+/// that need no escape. Only fields of the same name in one object stay. The result is not checked otherwise: it is JSON only
+/// if `json` is.
 pub(super) fn compact(json: &str) -> Option<String> {
     let bytes = json.as_bytes();
     let mut compact = String::with_capacity(json.len());
@@ -29,6 +30,10 @@ pub(super) fn compact(json: &str) -> Option<String> {
             b' ' | b'\n' | b'\r' | b'\t' => {
                 compact.push_str(json.get(start..position)?);
                 start = position + 1;
+            }
+            // Without the space between them, two words would become one.
+            byte if start == position && is_word(Some(byte)) && is_word(compact.as_bytes().last()) => {
+                return None;
             }
             b'{' | b'[' => depth += 1,
             b'}' | b']' => depth -= usize::from(depth > 0),
@@ -64,6 +69,11 @@ fn string_end(bytes: &[u8], mut position: usize) -> Option<usize> {
     }
 }
 
+/// Returns whether a byte can be a part of a number or of a literal.
+fn is_word(byte: Option<&u8>) -> bool {
+    byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.'))
+}
+
 fn follows_digit(bytes: &[u8], position: usize) -> bool {
     let previous = position.checked_sub(1).and_then(|previous| bytes.get(previous));
     previous.is_some_and(u8::is_ascii_digit)
@@ -94,9 +104,20 @@ mod tests {
         let deep = ["[".repeat(MAX_DEPTH + 1), "]".repeat(MAX_DEPTH + 1)].concat();
         let long = format!("[{}1]", "1,".repeat(MAX_VALUES));
 
-        for json in
-            [r#"["\u0041"]"#, r#"["\/"]"#, r#"["\b"]"#, "[1e5]", "[1.5E-3]", "\"open", "\"\\", &deep, &long]
-        {
+        for json in [
+            "[1 2]",
+            "[1 \n.5]",
+            "[tr ue]",
+            r#"["\u0041"]"#,
+            r#"["\/"]"#,
+            r#"["\b"]"#,
+            "[1e5]",
+            "[1.5E-3]",
+            "\"open",
+            "\"\\",
+            &deep,
+            &long,
+        ] {
             assert_eq!(compact(json), None, "{json:.40}");
         }
     }
@@ -118,7 +139,7 @@ mod tests {
         check_texts(&texts, |text| {
             let parsed = serde_json::from_str::<Value>(&text).ok();
             let of_compact = compact(&text).and_then(|text| serde_json::from_str::<Value>(&text).ok());
-            if let (Some(parsed), Some(of_compact)) = (&parsed, &of_compact) {
+            if of_compact.is_some() {
                 assert_eq!(parsed, of_compact, "{text}");
             }
         });

@@ -12,7 +12,7 @@ use crate::fields::Fields;
 pub(super) enum Content {
     /// The object of the service, unchanged.
     Unchanged(Box<UnchangedText>),
-    /// A converted or an own object.
+    /// An object that was converted, or that this program made.
     Converted(Value),
 }
 
@@ -82,6 +82,8 @@ impl Content {
             Self::Unchanged(unchanged) if !unchanged.head.contains_key(NEXT) => {
                 unchanged.text.pop();
                 unchanged.text.extend([",\"", NEXT, "\":", &next.to_string(), "}"]);
+                // A value that was parsed before lacks the new field.
+                unchanged.value.take();
             }
             _ => self.edit(|value| {
                 if let Value::Object(fields) = value {
@@ -98,5 +100,23 @@ impl Content {
         let is_short = text.len() <= max_chars || text.chars().count() <= max_chars;
 
         is_short.then(|| std::mem::take(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_value_that_was_read_before_gets_the_next_page_too() {
+        let head = Fields::from_iter([("pagination".to_owned(), json!({"page": 0, "total_pages": 2}))]);
+        let text = Value::Object(head.clone()).to_string();
+        let mut content = Content::Unchanged(Box::new(UnchangedText::new(text, head)));
+
+        assert_eq!(content.value()["next"], Value::Null);
+        content.add_next_page();
+        assert_eq!(content.into_value()["next"], json!({"page": 1, "remaining_pages": 1}));
     }
 }

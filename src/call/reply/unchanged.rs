@@ -1,8 +1,12 @@
 //! Finds answers that a reply contains unchanged. Most answers of the service are such answers, so that no values are built.
 
-use std::borrow::Cow;
+use std::fmt::Formatter;
 
 use indexmap::IndexMap;
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, MapAccess, Visitor},
+};
 use serde_json::value::RawValue;
 
 use super::{
@@ -12,15 +16,43 @@ use super::{
     next_page::{NEXT, PAGINATION},
 };
 use crate::{
-    call::{operation_request::OperationRequest, scope::is_id_field},
+    call::operation_request::OperationRequest,
     client::{ApiKey, HttpResponse},
     fields::Fields,
-    service::operation::ResponseKind,
+    service::{operation::ResponseKind, result_kind::ResultKind},
     text::has_hidden,
 };
 
-/// The fields of an object, with their JSON.
-type RawFields<'a> = IndexMap<Cow<'a, str>, &'a RawValue>;
+/// The fields of an object, each with its JSON. Two fields of the same name are refused, because only one of them counts.
+struct RawFields<'a>(IndexMap<String, &'a RawValue>);
+
+impl<'de> Deserialize<'de> for RawFields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(FieldVisitor)
+    }
+}
+
+/// Collects the fields of an object.
+struct FieldVisitor;
+
+impl<'de> Visitor<'de> for FieldVisitor {
+    type Value = RawFields<'de>;
+
+    fn expecting(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut fields = IndexMap::new();
+        while let Some((name, value)) = map.next_entry()? {
+            if fields.insert(name, value).is_some() {
+                return Err(A::Error::custom("two fields have the same name"));
+            }
+        }
+
+        Ok(RawFields(fields))
+    }
+}
 
 /// Returns the object of an answer that a reply contains unchanged. Returns `None` if the answer must be converted, or is
 /// not what the operation specifies.
@@ -42,7 +74,7 @@ pub(super) fn unchanged(
     }
 
     let fields: RawFields<'_> = serde_json::from_str(&text).ok()?;
-    let names = || fields.keys().map(Cow::as_ref);
+    let names = || fields.0.keys().map(String::as_str);
     if names().any(|name| may_be_renamed(name, limits.tmsys_name)) || missing_field(entry, names()).is_some()
     {
         return None;
@@ -55,9 +87,9 @@ pub(super) fn unchanged(
 
 /// Returns the fields that the call itself reads.
 fn head(fields: &RawFields<'_>) -> Option<Fields> {
-    let is_read = |name: &str| is_id_field(name) || [PAGINATION, NEXT].contains(&name);
-    let read = fields.iter().filter(|(name, _)| is_read(name));
-    let parsed = read.map(|(name, json)| Some((name.to_string(), serde_json::from_str(json.get()).ok()?)));
+    let is_read = |name: &str| ResultKind::is_reference_field(name) || [PAGINATION, NEXT].contains(&name);
+    let read = fields.0.iter().filter(|(name, _)| is_read(name));
+    let parsed = read.map(|(name, json)| Some((name.clone(), serde_json::from_str(json.get()).ok()?)));
 
     parsed.collect()
 }
@@ -125,6 +157,8 @@ mod tests {
             format!(r#"{{"multiplayer_run_id": "r1", "state": "{KEY}"}}"#),
             r#"{"multiplayer_run_id": "r1", "state": "completed", "qms_id": 1}"#.to_owned(),
             r#"{"no_field_of_a_run": 1}"#.to_owned(),
+            r#"{"multiplayer_run_id": "r1", "state": 1, "state": 2}"#.to_owned(),
+            r#"{"multiplayer_run_id": "r1", "state": 1 2}"#.to_owned(),
             r#"["multiplayer_run_id", "state"]"#.to_owned(),
             r#"{"multiplayer_run_id": "r1", "state": "completed""#.to_owned(),
             r#"{"multiplayer_run_id": "r1", "state": "completed"} {}"#.to_owned(),

@@ -31,11 +31,6 @@ fn id_fields() -> impl Iterator<Item = (ResultKind, &'static str)> {
     ResultKind::ALL.into_iter().flat_map(|kind| kind.reference_fields().iter().map(move |name| (kind, *name)))
 }
 
-/// Returns whether a field of an answer holds ids.
-pub(crate) fn is_id_field(name: &str) -> bool {
-    id_fields().any(|(_, field)| field == name)
-}
-
 /// Returns the texts of a field that holds one text or a list of texts, each with its path.
 fn texts<'a>(fields: &'a Fields, name: &'a str) -> impl Iterator<Item = (String, &'a str)> {
     let (single, list) = match fields.get(name) {

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Time limit of one request.
-const REQUEST_LIMIT: Duration = Duration::from_secs(10);
+const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 
 /// Sends requests on the runtime of the server. The thread of the exporter has none.
 #[derive(Debug)]
