@@ -3,6 +3,7 @@
 use std::{
     io::{Error, ErrorKind},
     sync::Arc,
+    task::Poll,
     time::Duration,
 };
 
@@ -69,13 +70,17 @@ impl<W: AsyncWrite + Send + Unpin + 'static> MessageWriter<W> {
         let unread_bytes = self.unread_bytes.clone();
         unread_bytes.send_modify(|unread| *unread += line.len());
 
-        let writing = tokio::spawn(async move {
+        let mut writing = Box::pin(async move {
             let outcome = write_line(&output, &line).await;
             unread_bytes.send_modify(|unread| *unread -= line.len());
             outcome
         });
 
-        writing.await.unwrap_or_else(|stopped| Err(Error::other(stopped)))
+        // Most lines are written at once. Only a line that has to wait needs a task, which completes it.
+        match futures_util::poll!(&mut writing) {
+            Poll::Ready(outcome) => outcome,
+            Poll::Pending => tokio::spawn(writing).await.unwrap_or_else(|stopped| Err(Error::other(stopped))),
+        }
     }
 
     /// Closes the output. A line that was begun is completed, if the host reads it within [`LATE_READER_LIMIT`].
