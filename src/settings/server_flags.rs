@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    definitions::{API_KEY, FILES_ROOT, PROJECT_ID, READ_ONLY, SETTINGS, TOOLSETS},
+    definitions::{API_KEY, API_KEY_FILE, FILES_ROOT, PROJECT_ID, READ_ONLY, SETTINGS, TOOLSETS},
     loaded::Settings,
     parse,
     problem::{NOT_SET, cannot_be_passed_on},
@@ -73,16 +73,22 @@ impl Settings {
         Ok(address)
     }
 
-    /// Returns the variable that the API key comes from, if it comes from one.
+    /// Returns the variable that contains the API key, if the key comes from one.
     pub fn key_variable(&self) -> Option<&'static str> {
-        match self.values.origin(&API_KEY)? {
+        let setting = self.values.key_setting().filter(|setting| setting.name() == API_KEY.name())?;
+        match self.values.origin(setting)? {
             Origin::Variable(variable) => Some(variable),
             Origin::Flag(_) | Origin::Sandbox => None,
         }
     }
 
-    /// Returns the value of `setting`, except a value of the sandbox of this process.
+    /// Returns the value of `setting`, except a value of the sandbox of this process, and a file of the key that is not used.
     fn value_for_server(&self, setting: &Setting) -> Option<&str> {
+        let is_key_file = setting.name() == API_KEY_FILE.name();
+        if is_key_file && self.values.key_setting().is_none_or(|used| used.name() != setting.name()) {
+            return None;
+        }
+
         let default = (setting.name() == FILES_ROOT.name()).then_some(".");
         let given =
             self.values.text(setting).filter(|_| self.values.origin(setting) != Some(Origin::Sandbox));
@@ -170,10 +176,30 @@ mod tests {
     }
 
     #[test]
+    fn the_server_uses_the_same_key_as_this_process() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("key");
+        std::fs::write(&file, "svc_0123456789abcdef0123456789abcdef").expect("written");
+        let file = file.to_str().expect("Unicode");
+        let key = ("TAS_API_KEY", "svc_fedcba9876543210fedcba9876543210");
+        let cases: [(&[&str], Variables<'_>, bool, Option<&str>); 4] = [
+            (&["--api-key-file", file], &[key], true, None),
+            (&[], &[("TAS_API_KEY_FILE", file)], true, None),
+            (&[], &[key, ("TAS_API_KEY_FILE", file)], false, Some("TAS_API_KEY")),
+            (&[], &[key], false, Some("TAS_API_KEY")),
+        ];
+
+        for (arguments, variables, has_file, variable) in cases {
+            let settings = settings(arguments, variables);
+            let flags = settings.server_flags(directory.path()).expect("flags");
+            let found = (flags.iter().any(|flag| flag == "--api-key-file"), settings.key_variable());
+            assert_eq!(found, (has_file, variable), "{arguments:?}");
+        }
+    }
+
+    #[test]
     fn a_relative_path_becomes_absolute() {
         let directory = tempfile::tempdir().expect("a directory");
-        std::fs::write(directory.path().join("key"), "svc_0123456789abcdef0123456789abcdef")
-            .expect("written");
         let flags = settings(&["--state-dir", "state"], &[]).server_flags(directory.path()).expect("flags");
         let state = directory.path().join("state");
 

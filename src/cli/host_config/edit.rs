@@ -14,8 +14,11 @@ use crate::fields::Fields;
 /// Mark at the beginning of some files of Windows programs.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// Fields of an entry that say how the host comes to the server.
+/// Fields of an entry that say how the host reaches the server.
 const START_FIELDS: [&str; 4] = ["command", "url", "httpUrl", "serverUrl"];
+
+/// Field with a list of the variables that a host passes to the server.
+const PASSED_VARIABLES: &str = "env_vars";
 
 /// A change of the entry.
 #[derive(Clone, Debug)]
@@ -87,8 +90,12 @@ fn merged(before: Option<&Value>, fields: &Fields) -> Value {
     let mut entry = earlier.cloned().unwrap_or_default();
 
     for (name, value) in fields {
-        match (entry.get_mut(name).and_then(Value::as_object_mut), value.as_object()) {
-            (Some(inner), Some(added)) => inner.extend(added.clone()),
+        match (entry.get_mut(name), value) {
+            (Some(Value::Object(inner)), Value::Object(added)) => inner.extend(added.clone()),
+            (Some(Value::Array(inner)), Value::Array(added)) if name == PASSED_VARIABLES => {
+                let missing: Vec<_> = added.iter().filter(|name| !inner.contains(name)).cloned().collect();
+                inner.extend(missing);
+            }
             _ => drop(entry.insert(name.clone(), value.clone())),
         }
     }
@@ -200,27 +207,50 @@ mod tests {
     #[test]
     fn fields_that_a_person_has_added_stay_with_their_comments() {
         let json = "{\"mcpServers\": {\"tas\": {\n  // ours\n  \"command\": \"/old\",\n  \"timeout\": 60, // slow\n  \"args\": [\"--sandbox\"]\n}}}";
-        let toml = "[mcp_servers.tas]\ncommand = \"/old\" # ours\nstartup_timeout_sec = 60 # slow\nargs = [\"--sandbox\"]\n\n[mcp_servers.tas.env]\nA = \"b\"\n";
+        let toml = "[mcp_servers.tas]\n# start\ncommand = \"/old\" # ours\nstartup_timeout_sec = 60 # slow\nargs = [\"--sandbox\"]\n\n[mcp_servers.tas.env]\nA = \"b\"\n";
 
         for (host, text) in [(Host::Cursor, json), (Host::Codex, toml)] {
             let now = changed(host, text, &command());
-            // The comment of a changed value in TOML belongs to the value.
-            assert_eq!(
-                now.replace(" # ours", ""),
-                text.replace("/old", "/tas").replace(" # ours", ""),
-                "{host:?}"
-            );
+            assert_eq!(now, text.replace("/old", "/tas"), "{host:?}");
         }
     }
 
     #[test]
     fn variables_of_a_person_stay_beside_the_reference_to_the_key() {
-        let text = r#"{"mcpServers": {"tas": {"command": "/tas", "env": {"A": "b"}}}}"#;
-        let entry = json!({"command": "/tas", "env": {"TAS_API_KEY": "$TAS_API_KEY"}});
-        let edited = edit(Host::Gemini, text, &set(&entry)).expect("valid").expect("a change");
+        let json = r#"{"mcpServers": {"tas": {"command": "/tas", "env": {"A": "b"}}}}"#;
+        let toml = "[mcp_servers.tas]\ncommand = \"/tas\"\nenv_vars = [\"A\"]\n";
+        let reference = json!({"TAS_API_KEY": "$TAS_API_KEY"});
+        let both = json!({"A": "b", "TAS_API_KEY": "$TAS_API_KEY"});
+        for (host, text, field, value, expected) in [
+            (Host::Gemini, json, "env", reference, both),
+            (Host::Codex, toml, "env_vars", json!(["TAS_API_KEY"]), json!(["A", "TAS_API_KEY"])),
+        ] {
+            let change = set(&json!({"command": "/tas", field: value}));
+            let edited = edit(host, text, &change).expect("valid").expect("a change");
 
-        let env = json!({"A": "b", "TAS_API_KEY": "$TAS_API_KEY"});
-        assert_eq!(edited.after.expect("an entry")["env"], env);
+            assert_eq!(edited.after.expect("an entry")[field], expected, "{host:?}");
+            assert!(edit(host, &edited.text, &change).expect("valid").is_none(), "{host:?}: again");
+        }
+    }
+
+    #[test]
+    fn a_replaced_table_keeps_its_place_and_the_comments_above_it() {
+        let text = "# ours\n[mcp_servers.tas]\nurl = \"https://tas.example/mcp\"\n\n[tools]\nweb = true\n";
+        let expected =
+            "# ours\n[mcp_servers.tas]\ncommand = \"/tas\"\nargs = [\"--sandbox\"]\n\n[tools]\nweb = true\n";
+        assert_eq!(changed(Host::Codex, text, &command()), expected);
+
+        let text = "[mcp_servers]\n# ours\ntas = { url = \"https://tas.example/mcp\" } # mine\n";
+        let expected = "[mcp_servers]\n# ours\ntas = { command = \"/tas\", args = [\"--sandbox\"] } # mine\n";
+        assert_eq!(changed(Host::Codex, text, &command()), expected);
+    }
+
+    #[test]
+    fn comments_in_a_changed_table_stay() {
+        let text = "[mcp_servers.tas]\nurl = \"/mcp\"\n\n# mine\n[mcp_servers.tas.env_http_headers]\nA = \"B\" # b\n";
+        let address = set(&json!({"url": "/mcp", "env_http_headers": {"X-Api-Key": "TAS_API_KEY"}}));
+
+        assert_eq!(changed(Host::Codex, text, &address), format!("{text}X-Api-Key = \"TAS_API_KEY\"\n"));
     }
 
     #[test]
@@ -291,6 +321,8 @@ mod tests {
         for (host, text, line) in [
             (Host::Cursor, "{\n  \"key\": secret\n}", "line 2"),
             (Host::Codex, "a = 1\nkey = secret secret\n", "line 2"),
+            (Host::Codex, "a = 1\nb = 2\na = 'secret'\n", "line 3"),
+            (Host::Codex, "a = 1\r\nb = 2\r\na = 'secret'\r\n", "line 3"),
         ] {
             let error = edit(host, text, &command()).expect_err("invalid").to_string();
             assert!(error.contains(line) && !error.contains("secret"), "{error}");

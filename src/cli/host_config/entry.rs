@@ -22,7 +22,7 @@ pub(in crate::cli) struct ServerEntry {
     pub(in crate::cli) key_variable: Option<&'static str>,
 }
 
-/// How the host comes to a server.
+/// How the host reaches the server.
 #[derive(Clone, Debug)]
 pub(in crate::cli) enum ServerStart {
     /// The host starts a process.

@@ -34,12 +34,12 @@ impl Document for TomlDocument {
             return Err(DocumentError::MixedLineEnds);
         }
 
-        let document = text.replace("\r\n", "\n").parse();
-        let document = document.map_err(|error: toml_edit::TomlError| {
+        let plain = text.replace("\r\n", "\n");
+        let document = plain.parse().map_err(|error: toml_edit::TomlError| {
             // The message quotes the line, which may contain a secret.
-            let line =
-                error.span().and_then(|span| text.get(..span.start)).map(|before| before.lines().count());
-            let place = line.map(|line| format!(" near line {}", line.max(1))).unwrap_or_default();
+            let before = error.span().and_then(|span| plain.get(..span.start));
+            let line = before.map(|before| before.matches('\n').count() + 1);
+            let place = line.map(|line| format!(" near line {line}")).unwrap_or_default();
             DocumentError::Syntax(format!("{}{place}", error.message()))
         })?;
 
@@ -69,18 +69,22 @@ impl Document for TomlDocument {
             Item::Table(servers)
         });
         let is_inline = self.document.get(self.container).is_some_and(Item::is_inline_table);
+        let servers = self.servers()?.ok_or(DocumentError::Unsupported)?;
+        if let Some(earlier) = servers.get(ENTRY).and_then(Item::as_table) {
+            *table.decor_mut() = earlier.decor().clone();
+            table.set_position(earlier.position());
+        }
+        let is_inline = is_inline || servers.get(ENTRY).is_some_and(Item::is_value);
         let entry =
             if is_inline { Item::Value(table.into_inline_table().into()) } else { Item::Table(table) };
-        self.servers()?.ok_or(DocumentError::Unsupported)?.insert(ENTRY, entry);
+        assign(servers, ENTRY, entry);
 
         Ok(())
     }
 
     fn set_field(&mut self, name: &str, value: &Value) -> Result<(), DocumentError> {
         let entry = self.servers()?.and_then(|servers| servers.get_mut(ENTRY)?.as_table_like_mut());
-        entry.ok_or(DocumentError::Unsupported)?.insert(name, item(value)?);
-
-        Ok(())
+        set(entry.ok_or(DocumentError::Unsupported)?, name, value)
     }
 
     fn remove(&mut self) -> Result<(), DocumentError> {
@@ -139,6 +143,38 @@ fn visit_tables(table: &mut Table, act: &mut dyn FnMut(&mut Table)) {
             Item::None | Item::Value(_) => {}
         }
     }
+}
+
+/// Sets a field of `table`. The comments in an earlier table stay.
+fn set(table: &mut dyn TableLike, name: &str, value: &Value) -> Result<(), DocumentError> {
+    let earlier = table.get_mut(name).and_then(Item::as_table_like_mut);
+    let (Some(earlier), Some(fields)) = (earlier, value.as_object()) else {
+        assign(table, name, item(value)?);
+        return Ok(());
+    };
+
+    let names: Vec<_> = earlier.iter().map(|(name, _)| name.to_owned()).collect();
+    for removed in names.iter().filter(|name| !fields.contains_key(*name)) {
+        earlier.remove(removed);
+    }
+    for (name, value) in fields {
+        set(earlier, name, value)?;
+    }
+
+    Ok(())
+}
+
+/// Puts `changed` in the place of an earlier value. The comments above and beside that value stay.
+fn assign(table: &mut dyn TableLike, name: &str, mut changed: Item) {
+    let Some(earlier) = table.get_mut(name) else {
+        table.insert(name, changed);
+        return;
+    };
+
+    if let (Some(earlier), Some(changed)) = (earlier.as_value(), changed.as_value_mut()) {
+        *changed.decor_mut() = earlier.decor().clone();
+    }
+    *earlier = changed;
 }
 
 /// Returns a value in the form that the library inserts.
