@@ -1,9 +1,6 @@
 //! What `tas-mcp install` and `tas-mcp uninstall` do with each host: read the file, show the change, ask, write.
 
-use std::{
-    io::Write as _,
-    path::{Path, PathBuf},
-};
+use std::{io::Write as _, path::Path};
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use serde::Serialize;
@@ -28,15 +25,16 @@ pub(super) const EXIT_CODES: &str = "Exit codes: 0 success, 1 no client is insta
 
 const CLIENTS: &str = "clients";
 
-/// What became of the configuration of a host.
+/// The result for the configuration of a host.
 #[derive(Debug, Serialize)]
 struct HostChange {
     client: &'static str,
     outcome: &'static str,
-    file: PathBuf,
-    /// File with the earlier content.
+    /// Path of the file. A part that is not Unicode is replaced, so that the output cannot fail after the change.
+    file: String,
+    /// Path of the file with the earlier content.
     #[serde(skip_serializing_if = "Option::is_none")]
-    backup: Option<PathBuf>,
+    backup: Option<String>,
 }
 
 /// Returns the arguments of both commands.
@@ -98,7 +96,7 @@ pub(super) fn change_hosts(
     for host in hosts {
         let file = host.config_file(directories);
         let outcome =
-            change(*host).and_then(|change| change_host(*host, file, &change, matches.get_flag(YES)));
+            change(*host).and_then(|change| change_host(*host, &file, &change, matches.get_flag(YES)));
         match outcome {
             Ok(change) => changes.push(change),
             Err(failure) => failures.push(failure),
@@ -123,30 +121,26 @@ fn table(changes: &[HostChange]) -> Table {
     (0..header.len()).for_each(|column| table.keep_whole(column));
 
     for HostChange { client, outcome, file, backup } in changes {
-        let backup = backup.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-        table.add_row([(*client).to_owned(), (*outcome).to_owned(), file.display().to_string(), backup]);
+        let backup = backup.clone().unwrap_or_default();
+        table.add_row([(*client).to_owned(), (*outcome).to_owned(), file.clone(), backup]);
     }
 
     table
 }
 
 /// Changes the configuration of one host in `file`, after the person at the terminal has confirmed the change.
-fn change_host(
-    host: Host,
-    file: PathBuf,
-    change: &Change,
-    is_confirmed: bool,
-) -> Result<HostChange, Failure> {
-    let config = ConfigFile::read(&file)?;
-    let edited = edit(host, config.text(), change).map_err(|error| unusable(&file, &error))?;
+fn change_host(host: Host, file: &Path, change: &Change, is_confirmed: bool) -> Result<HostChange, Failure> {
+    let config = ConfigFile::read(file)?;
+    let edited = edit(host, config.text(), change).map_err(|error| unusable(file, &error))?;
+    let shown = file.display().to_string();
     let Some(edited) = edited else {
         let outcome = if matches!(change, Change::Remove) { "not installed" } else { "unchanged" };
-        return Ok(HostChange { client: host.name(), outcome, file, backup: None });
+        return Ok(HostChange { client: host.name(), outcome, file: shown, backup: None });
     };
 
-    show(host, &file, &edited);
+    show(host, file, &edited);
     if !is_confirmed {
-        confirm(host, &file)?;
+        confirm(host, file)?;
     }
     let backup = config.replace(&edited.text)?;
     let outcome = match (&edited.before, &edited.after) {
@@ -155,13 +149,14 @@ fn change_host(
         (Some(_), Some(_)) => "updated",
     };
 
-    Ok(HostChange { client: host.name(), outcome, file, backup })
+    let backup = backup.map(|path| path.display().to_string());
+    Ok(HostChange { client: host.name(), outcome, file: shown, backup })
 }
 
 /// Shows the change on standard error.
 fn show(host: Host, file: &Path, edited: &Edited) {
     let text = format!("{}: {}\n{}", host.name(), file.display(), difference(host, edited));
-    // If standard error is closed, the question that follows is not asked either.
+    // If standard error is closed, nobody is asked; `--yes` has confirmed the change already.
     drop(write!(anstream::stderr(), "{}", visible(&text)));
 }
 

@@ -7,11 +7,13 @@ mod deep_link;
 mod difference;
 mod document;
 mod document_error;
+mod earlier_key;
 mod edit;
 mod entry;
 mod host;
 mod json_document;
 mod location;
+mod merge;
 mod snippet;
 mod toml_document;
 

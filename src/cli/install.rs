@@ -71,14 +71,8 @@ pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatu
     }
 
     let (hosts, directories) = selected_hosts(matches)?;
-    let is_command = matches!(server.start, ServerStart::Command { .. });
-    for host in hosts.iter().filter(|host| is_command && !host.passes_variables()) {
-        if let Some(variable) = server.key_variable {
-            note(&format!(
-                "note: {} may not pass {variable} to the server: name the file of the key with --api-key-file",
-                host.name()
-            ));
-        }
+    for text in hosts.iter().filter_map(|host| key_note(*host, &server)) {
+        note(&text);
     }
 
     change_hosts(matches, &hosts, &directories, |host| host.entry(&server).map(Change::Set))
@@ -86,15 +80,34 @@ pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatu
 
 /// Returns what the hosts need to know about the server.
 fn server_entry(matches: &ArgMatches, settings: &Settings) -> Result<ServerEntry, CommandError> {
-    let start = match matches.get_one::<String>(HTTP) {
-        Some(address) => ServerStart::Address(settings.server_address(address)?),
-        None => ServerStart::Command {
-            program: text(std::env::current_exe()?)?,
-            arguments: settings.server_flags(&std::env::current_dir()?)?,
-        },
+    let start = if let Some(address) = matches.get_one::<String>(HTTP) {
+        ServerStart::Address(settings.server_address(address)?)
+    } else {
+        let directory = std::env::current_dir()?;
+        let arguments = settings.server_flags(&directory)?;
+        if let Some(text) = settings.files_note(&directory) {
+            note(&text);
+        }
+
+        ServerStart::Command { program: text(std::env::current_exe()?)?, arguments }
     };
 
     Ok(ServerEntry { start, key_variable: settings.key_variable() })
+}
+
+/// Returns what a person has to do so that the server gets the API key; `None` if the entry is sufficient.
+fn key_note(host: Host, server: &ServerEntry) -> Option<String> {
+    let name = host.name();
+    match (&server.start, server.key_variable) {
+        (_, Some(_)) if host.passes_variables() => None,
+        (ServerStart::Address(_), _) => host.entry(server).is_ok().then(|| {
+            format!("note: the entry of {name} has no API key: add the header X-Api-Key, or sign in")
+        }),
+        (ServerStart::Command { .. }, Some(variable)) => Some(format!(
+            "note: {name} may not pass {variable} to the server: name the file of the key with --api-key-file"
+        )),
+        (ServerStart::Command { .. }, None) => None,
+    }
 }
 
 /// Returns the path as text, which is all that a configuration file can contain.
@@ -113,6 +126,9 @@ fn print_entry(matches: &ArgMatches, form: &str, server: &ServerEntry) -> Result
     };
 
     let entry = host.entry(server)?;
+    if let Some(text) = key_note(*host, server) {
+        note(&text);
+    }
     let printed =
         if form == PRINTED[1] { link(*host, &entry)? } else { snippet(*host, &Value::Object(entry)) };
     print_text(printed)?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    definitions::{API_KEY, API_KEY_FILE, FILES_ROOT, PROJECT_ID, READ_ONLY, SETTINGS, TOOLSETS},
+    definitions::{API_KEY, API_KEY_FILE, FILES_ROOT, PROJECT_ID, READ_ONLY, SANDBOX, SETTINGS, TOOLSETS},
     loaded::Settings,
     parse,
     problem::{NOT_SET, cannot_be_passed_on},
@@ -14,14 +14,24 @@ use crate::{
     client::HostUrl,
     failure::{Code, Failure},
     service::request::encoded,
+    tools::files::FilesRoot,
 };
 
-/// End of the address of a server of which one project can be selected.
+/// Path of the endpoint, to which the address of a project is appended.
 const ENDPOINT: &str = "/mcp";
 
+/// Segments of a path that select tools, and are never projects.
+const SELECTING: [&str; 2] = ["x", "readonly"];
+
 impl Settings {
+    /// Variable of the API key.
+    pub const KEY_VARIABLE: &str = API_KEY.name();
+
+    /// Flags of a server that takes its key from elsewhere: a file, or the sandbox.
+    pub const KEY_SOURCE_FLAGS: [&str; 2] = [API_KEY_FILE.flag, SANDBOX.flag];
+
     /// Returns all settings that are set, as flags, each followed by its value. Paths are absolute. Without a files root,
-    /// the directory of this process is the files root. The API key is left out.
+    /// `directory` is the files root, unless it is too wide. The API key is left out.
     ///
     /// # Errors
     /// The values that cannot be used, a value that contains the API key, and a path that is not Unicode.
@@ -30,7 +40,8 @@ impl Settings {
 
         let mut flags = Vec::new();
         for setting in SETTINGS.iter().filter(|setting| !setting.is_secret()) {
-            let Some(value) = self.value_for_server(setting) else { continue };
+            let chosen = self.value_for_server(setting);
+            let Some(value) = chosen.or(default_value(setting, directory)) else { continue };
             if setting.is_switch() && !parse::boolean(value).unwrap_or(true) {
                 continue;
             }
@@ -46,20 +57,44 @@ impl Settings {
         Ok(flags)
     }
 
+    /// Returns what a person should know about the files of a server with the flags for `directory`, if no setting names
+    /// their directory.
+    pub fn files_note(&self, directory: &Path) -> Option<String> {
+        if self.values.contains(&FILES_ROOT) {
+            return None;
+        }
+
+        let shown = directory.display();
+        Some(match default_value(&FILES_ROOT, directory) {
+            Some(_) => format!(
+                "note: the server uploads and saves files in {shown}: name another directory with --files-root"
+            ),
+            None => format!(
+                "note: the server has no directory for files, because {shown} is too wide: name one with --files-root"
+            ),
+        })
+    }
+
     /// Returns the address at which the server `text` offers what these settings select: a project, tools, or only tools
     /// that change nothing.
     ///
     /// # Errors
-    /// An address that a key must not be sent to, or that does not end in `/mcp` although a project is selected.
+    /// An address that a key must not be sent to, or whose path is not `/mcp` or `/mcp/PROJECT`; a second project, and a project
+    /// that a path cannot contain.
     pub fn server_address(&self, text: &str) -> Result<String, Failure> {
         self.check_values()?;
         let refusal = |reason: &str| Failure::new(Code::InvalidArguments, format!("`--http` {reason}"));
         let host = HostUrl::parse(text).map_err(|reason| refusal(&reason))?;
 
         let mut address = host.as_str().to_owned();
-        if let Some(project) = self.value_for_server(&PROJECT_ID) {
-            if !address.ends_with(ENDPOINT) {
-                return Err(refusal("must end in /mcp if a project is set"));
+        let project = self.value_for_server(&PROJECT_ID);
+        if !is_endpoint(&address, project.is_some()) {
+            let forms = if project.is_some() { "/mcp if a project is set" } else { "/mcp or /mcp/PROJECT" };
+            return Err(refusal(&format!("must have the path {forms}")));
+        }
+        if let Some(project) = project {
+            if SELECTING.contains(&project) {
+                return Err(refusal(&format!("cannot select the project `{project}`")));
             }
             address = format!("{address}/{}", encoded(project));
         }
@@ -89,10 +124,7 @@ impl Settings {
             return None;
         }
 
-        let default = (setting.name() == FILES_ROOT.name()).then_some(".");
-        let given =
-            self.values.text(setting).filter(|_| self.values.origin(setting) != Some(Origin::Sandbox));
-        given.or(default)
+        self.values.text(setting).filter(|_| self.values.origin(setting) != Some(Origin::Sandbox))
     }
 
     /// Checks that every value can be used, and that none of them is the API key.
@@ -118,6 +150,23 @@ impl Settings {
             None => Ok(()),
         }
     }
+}
+
+/// Returns whether the path of `address` is the endpoint, or selects a project there, unless another one is selected.
+fn is_endpoint(address: &str, selects_project: bool) -> bool {
+    let after_scheme = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let path = after_scheme.find('/').and_then(|start| after_scheme.get(start..)).unwrap_or_default();
+    match path.strip_prefix(ENDPOINT).map(|rest| rest.strip_prefix('/').ok_or(rest)) {
+        Some(Err("")) => true,
+        Some(Ok(project)) => !selects_project && !project.contains('/') && !SELECTING.contains(&project),
+        Some(Err(_)) | None => false,
+    }
+}
+
+/// Returns the value of a setting that is not set: the directory is the files root, unless it is too wide for one.
+fn default_value(setting: &Setting, directory: &Path) -> Option<&'static str> {
+    let is_root = setting.name() == FILES_ROOT.name() && FilesRoot::working_directory_at(directory).is_ok();
+    is_root.then_some(".")
 }
 
 /// Returns the absolute form of `path`, which is relative to `directory`.
@@ -176,6 +225,22 @@ mod tests {
     }
 
     #[test]
+    fn a_directory_that_is_too_wide_is_no_files_root() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let given = settings(&["--files-root", directory.path().to_str().expect("Unicode")], &[]);
+        let top = directory.path().ancestors().last().expect("a root");
+
+        let note = settings(&[], &[]).files_note(directory.path()).expect("a note");
+        assert!(note.contains("saves files in") && note.contains("--files-root"), "{note}");
+        let note = settings(&[], &[]).files_note(top).expect("a note");
+        assert!(note.contains("too wide") && note.contains("--files-root"), "{note}");
+        assert_eq!(given.files_note(top), None);
+
+        let flags = settings(&["--sandbox"], &[]).server_flags(top).expect("flags");
+        assert_eq!(flags, ["--sandbox"]);
+    }
+
+    #[test]
     fn the_server_uses_the_same_key_as_this_process() {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("key");
@@ -225,7 +290,7 @@ mod tests {
 
     #[test]
     fn an_address_selects_the_project_and_the_tools() {
-        let cases: [(&[&str], &str, Result<&str, &str>); 5] = [
+        let cases: [(&[&str], &str, Result<&str, &str>); 12] = [
             (&[], "https://tas.example/mcp/", Ok("https://tas.example/mcp")),
             (&["--project", "a b"], "https://tas.example/mcp", Ok("https://tas.example/mcp/a%20b")),
             (
@@ -233,7 +298,14 @@ mod tests {
                 "http://localhost:8900/mcp",
                 Ok("http://localhost:8900/mcp/x/lean/readonly"),
             ),
-            (&["--project", "p"], "https://tas.example/mcp/q", Err("must end in /mcp")),
+            (&["--toolsets", "lean"], "https://tas.example/mcp/q", Ok("https://tas.example/mcp/q/x/lean")),
+            (&["--project", "p"], "https://tas.example/mcp/q", Err("must have the path /mcp if")),
+            (&["--toolsets", "lean"], "https://tas.example", Err("/mcp or /mcp/PROJECT")),
+            (&[], "https://tas.example/mcpx", Err("/mcp or /mcp/PROJECT")),
+            (&[], "https://tas.example/mcp/x/lean", Err("/mcp or /mcp/PROJECT")),
+            (&[], "https://tas.example/mcp/readonly", Err("/mcp or /mcp/PROJECT")),
+            (&["--project", "x"], "https://tas.example/mcp", Err("the project `x`")),
+            (&["--project", "readonly"], "https://tas.example/mcp", Err("the project `readonly`")),
             (&[], "http://tas.example/mcp", Err("https")),
         ];
 

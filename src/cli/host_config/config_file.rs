@@ -25,7 +25,7 @@ const MAX_BACKUPS: usize = 1_000;
 pub(in crate::cli) struct ConfigFile {
     /// Where the host looks for the file.
     path: PathBuf,
-    /// The file behind links.
+    /// The file that the symbolic links lead to.
     target: PathBuf,
     /// `None` if the file does not exist.
     content: Option<Content>,

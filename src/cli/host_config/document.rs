@@ -12,6 +12,9 @@ pub(super) trait Document: Sized + Display {
     /// Parses a text, in which the entries of all servers are in the field `container`.
     fn parse(text: &str, container: &'static str) -> Result<Self, DocumentError>;
 
+    /// Returns the value of the whole text. `None` if it has no form as JSON.
+    fn value(&self) -> Option<Value>;
+
     /// Returns the entry, if there is one.
     fn entry(&self) -> Result<Option<Value>, DocumentError>;
 

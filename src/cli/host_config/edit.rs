@@ -5,20 +5,16 @@ use serde_json::Value;
 use super::{
     document::Document,
     document_error::DocumentError,
+    entry::ENTRY,
     host::{Format, Host},
     json_document::JsonDocument,
+    merge::merged,
     toml_document::TomlDocument,
 };
 use crate::fields::Fields;
 
 /// Mark at the beginning of some files of Windows programs.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
-
-/// Fields of an entry that say how the host reaches the server.
-const START_FIELDS: [&str; 4] = ["command", "url", "httpUrl", "serverUrl"];
-
-/// Field with a list of the variables that a host passes to the server.
-const PASSED_VARIABLES: &str = "env_vars";
 
 /// A change of the entry.
 #[derive(Clone, Debug)]
@@ -69,38 +65,32 @@ fn edit_document<D: Document>(
         return Ok(None);
     }
 
+    let others = document.value().map(|value| without_entry(value, container));
     apply(&mut document, before.as_ref(), after.as_ref())?;
-    let text = document.to_string();
+
     // A library that edits a rare form wrongly must not damage a file.
-    let result = D::parse(&text, container).and_then(|document| document.entry());
-    if result.ok().as_ref() != Some(&after) {
+    let text = document.to_string();
+    let changed = D::parse(&text, container)?;
+    let others_after = changed.value().map(|value| without_entry(value, container));
+    if changed.entry()? != after || others_after != others {
         return Err(DocumentError::Unsupported);
     }
 
     Ok(Some(Edited { text, before, after }))
 }
 
-/// Returns the entry with these fields. Other fields of the same kind of entry stay, because a person has added them.
-fn merged(before: Option<&Value>, fields: &Fields) -> Value {
-    let start = START_FIELDS.iter().find(|name| fields.contains_key(**name));
-    let earlier = before.and_then(Value::as_object).filter(|earlier| {
-        // What belongs to a command makes an entry with an address invalid for some hosts.
-        start.is_some_and(|start| earlier.contains_key(*start))
+/// Returns the value of a whole text without the entry, and without a field for entries that would be empty.
+fn without_entry(mut document: Value, container: &str) -> Value {
+    let servers = document.get_mut(container).and_then(Value::as_object_mut);
+    let is_empty = servers.is_some_and(|servers| {
+        servers.remove(ENTRY);
+        servers.is_empty()
     });
-    let mut entry = earlier.cloned().unwrap_or_default();
-
-    for (name, value) in fields {
-        match (entry.get_mut(name), value) {
-            (Some(Value::Object(inner)), Value::Object(added)) => inner.extend(added.clone()),
-            (Some(Value::Array(inner)), Value::Array(added)) if name == PASSED_VARIABLES => {
-                let missing: Vec<_> = added.iter().filter(|name| !inner.contains(name)).cloned().collect();
-                inner.extend(missing);
-            }
-            _ => drop(entry.insert(name.clone(), value.clone())),
-        }
+    if let Some(fields) = document.as_object_mut().filter(|_| is_empty) {
+        fields.remove(container);
     }
 
-    Value::Object(entry)
+    document
 }
 
 /// Changes `before` to `after`: field by field if all fields of `before` stay.
@@ -259,6 +249,10 @@ mod tests {
         for (host, text) in [
             (Host::Cursor, r#"{"mcpServers": {"tas": {"command": "/old", "env": {"A": "b"}}}}"#),
             (Host::Cursor, r#"{"mcpServers": {"tas": "disabled"}}"#),
+            (
+                Host::Cursor,
+                r#"{"mcpServers": {"tas": {"url": "/old", "args": ["svc_x"], "httpUrl": "?key=svc_x"}}}"#,
+            ),
             (Host::Codex, "[mcp_servers.tas]\ncommand = \"/old\"\nenv = { A = \"b\" }\n"),
         ] {
             let edited = edit(host, text, &set(&address)).expect("valid").expect("a change");
@@ -277,6 +271,52 @@ mod tests {
             changed(Host::Codex, &format!("{text}{below}"), &Change::Remove),
             format!("model = \"x\"\n# a note\n{below}")
         );
+    }
+
+    /// A document that loses the other entries when the entry is set.
+    struct Lossy(JsonDocument);
+
+    impl Document for Lossy {
+        fn parse(text: &str, container: &'static str) -> Result<Self, DocumentError> {
+            JsonDocument::parse(text, container).map(Self)
+        }
+
+        fn value(&self) -> Option<Value> {
+            self.0.value()
+        }
+
+        fn entry(&self) -> Result<Option<Value>, DocumentError> {
+            self.0.entry()
+        }
+
+        fn put(&mut self, entry: &Fields) -> Result<(), DocumentError> {
+            self.0 = JsonDocument::parse("", "mcpServers")?;
+            self.0.put(entry)
+        }
+
+        fn set_field(&mut self, name: &str, value: &Value) -> Result<(), DocumentError> {
+            self.0.set_field(name, value)
+        }
+
+        fn remove(&mut self) -> Result<(), DocumentError> {
+            self.0.remove()
+        }
+    }
+
+    impl std::fmt::Display for Lossy {
+        fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            self.0.fmt(formatter)
+        }
+    }
+
+    #[test]
+    fn a_change_that_damages_other_entries_is_refused() {
+        let edit = |text| edit_document::<Lossy>(text, "mcpServers", &command());
+
+        assert!(edit("{\"mcpServers\": {}}").expect("valid").is_some());
+        for text in ["{\"mcpServers\": {\"a\": {}}}", "{\"theme\": 1}"] {
+            assert_eq!(edit(text).expect_err("damage"), DocumentError::Unsupported, "{text}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::{
 pub(super) const ENTRY: &str = "tas";
 
 /// Header with which a host sends the API key to a server over HTTP.
-const KEY_HEADER: &str = "X-Api-Key";
+pub(super) const KEY_HEADER: &str = "X-Api-Key";
 
 /// What a host needs to know about the server.
 #[derive(Clone, Debug)]

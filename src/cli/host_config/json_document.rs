@@ -60,6 +60,10 @@ impl Document for JsonDocument {
         Ok(Self { root, container })
     }
 
+    fn value(&self) -> Option<Value> {
+        self.root.to_serde_value()
+    }
+
     fn entry(&self) -> Result<Option<Value>, DocumentError> {
         let Some(field) = self.field()? else { return Ok(None) };
         let value = field.value().and_then(|value| value.to_serde_value());

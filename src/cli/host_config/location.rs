@@ -15,7 +15,7 @@ impl Host {
         if preferred.parent().is_some_and(Path::is_dir) { preferred } else { usual }
     }
 
-    /// Returns whether the host has left traces on this machine.
+    /// Returns whether a file or directory of the host exists on this machine.
     pub(in crate::cli) fn is_installed(self, directories: &UserDirectories) -> bool {
         let file = self.config_file(directories);
         match self {
@@ -171,8 +171,8 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_installed_if_it_has_left_traces() {
-        for (host, trace) in
+    fn a_host_is_installed_if_its_directory_exists() {
+        for (host, directory) in
             [(Host::ClaudeCode, ".claude"), (Host::Cursor, ".cursor"), (Host::Gemini, ".gemini")]
         {
             let home = tempfile::tempdir().expect("a directory");
@@ -180,7 +180,7 @@ mod tests {
             let directories = directories(OperatingSystem::Linux, &home_variable);
             assert!(!host.is_installed(&directories), "{host:?}");
 
-            fs::create_dir(home.path().join(trace)).expect("a directory");
+            fs::create_dir(home.path().join(directory)).expect("a directory");
             assert!(host.is_installed(&directories), "{host:?}");
         }
     }

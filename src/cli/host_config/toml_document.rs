@@ -46,14 +46,17 @@ impl Document for TomlDocument {
         Ok(Self { document, container, has_carriage_returns: pairs > 0 })
     }
 
+    fn value(&self) -> Option<Value> {
+        de::from_str(&self.document.to_string()).ok()
+    }
+
     fn entry(&self) -> Result<Option<Value>, DocumentError> {
         let Some(servers) = self.document.get(self.container) else { return Ok(None) };
         if !servers.is_table_like() {
             return Err(DocumentError::NotAnObject(self.container.to_owned()));
         }
 
-        let text = self.document.to_string();
-        let document: Value = de::from_str(&text).map_err(|_| DocumentError::Unsupported)?;
+        let document = self.value().ok_or(DocumentError::Unsupported)?;
         Ok(document.get(self.container).and_then(|servers| servers.get(ENTRY)).cloned())
     }
 

@@ -42,7 +42,12 @@ impl FilesRoot {
     /// `not_configured` if the working directory cannot be opened, or if it is a root of the file system or the home
     /// directory. Hosts start servers there, and most files there are none of the tools' business.
     pub(crate) fn working_directory() -> Result<Self, Failure> {
-        let root = Self::new(Path::new(".")).map_err(|problem| unusable_working_directory(&problem))?;
+        Self::working_directory_at(Path::new("."))
+    }
+
+    /// Returns what [`Self::working_directory`] returns to a process with the working directory `path`.
+    pub(crate) fn working_directory_at(path: &Path) -> Result<Self, Failure> {
+        let root = Self::new(path).map_err(|problem| unusable_working_directory(&problem))?;
         let home = dirs::home_dir().and_then(|home| home.canonicalize().ok());
         if root.path.parent().is_none() || Some(&root.path) == home.as_ref() {
             let place =

@@ -33,7 +33,8 @@ struct Home(tempfile::TempDir);
 /// The end of a command.
 struct Outcome {
     code: Option<i32>,
-    /// What the command has printed, as JSON.
+    output: String,
+    /// The output, if it is JSON.
     printed: Value,
     errors: String,
 }
@@ -71,6 +72,7 @@ impl Home {
         Outcome {
             code: output.status.code(),
             printed: serde_json::from_slice(&output.stdout).unwrap_or_default(),
+            output: String::from_utf8(output.stdout).expect("UTF-8"),
             errors: String::from_utf8(output.stderr).expect("UTF-8"),
         }
     }
@@ -210,7 +212,16 @@ async fn no_key_is_written_or_shown() {
     assert_eq!(entry["env"], json!({"TAS_API_KEY": "${env:TAS_API_KEY}"}));
     let arguments = entry["args"].as_array().expect("a list");
     assert_eq!(arguments[..2], ["--base-url", "https://tas.example/api/v1"]);
-    assert!(!home.text(".config/Claude/claude_desktop_config.json").contains(KEY));
+    for file in [".config/Claude/claude_desktop_config.json", ".codex/config.toml", ".cursor/mcp.json"] {
+        assert!(!home.text(file).contains(KEY), "{file}");
+    }
+    assert!(!end.output.contains(KEY), "{}", end.output);
+
+    for client in ["claude-desktop", "codex", "cursor"] {
+        let end = home.run(&["install", client, "--print"], &key).await;
+        assert!(end.output.contains("base-url") && !end.output.contains(KEY), "{}", end.output);
+        assert!(!end.errors.contains(KEY), "{}", end.errors);
+    }
 }
 
 #[tokio::test]
@@ -234,6 +245,22 @@ async fn an_address_takes_the_place_of_the_command() {
 
     let end = home.run(&["install", "zed", "--http", "https://tas.example/mcp", "--sandbox"], &[]).await;
     assert!(end.code == Some(2) && end.errors.contains("cannot be used with"), "{}", end.errors);
+}
+
+#[tokio::test]
+async fn notes_say_what_the_entry_does_not_contain() {
+    let home = Home::with(&[(".cursor/mcp.json", "")]);
+    let address = ["install", "--yes", "--http", "https://tas.example/mcp"];
+    let no_key = "the entry of cursor has no API key: add the header X-Api-Key, or sign in";
+    let end = home.run(&address, &[("TAS_API_KEY", "")]).await;
+    assert!(end.errors.contains(no_key), "{}", end.errors);
+    let end = home.run(&address, &[("TAS_API_KEY", KEY)]).await;
+    assert!(!end.errors.contains(no_key), "{}", end.errors);
+
+    let end = home.run(&["install", "--yes", "--sandbox"], &[]).await;
+    assert!(end.errors.contains("name another directory with --files-root"), "{}", end.errors);
+    let end = home.run(&["install", "--yes", "--sandbox", "--files-root", "."], &[]).await;
+    assert!(!end.errors.contains("note:"), "{}", end.errors);
 }
 
 #[tokio::test]
