@@ -4,6 +4,7 @@
 //! the pointer to the next page and the limit of size.
 
 mod answer;
+mod answer_fields;
 mod compact;
 mod content;
 mod failure_limit;
@@ -18,9 +19,12 @@ mod random_answers;
 mod redirect;
 mod selection;
 mod unchanged;
+#[cfg(test)]
+mod unchanged_replies;
 
-pub use answer::{Reply, ReplyLimits, is_success};
+pub use answer::{Reply, is_success};
 pub(in crate::call) use answer::{off_thread, parse_body};
+pub use answer_fields::ReplyLimits;
 pub use failure_limit::limit_failure;
 pub(super) use file::file_failure;
 pub use file::full_picture_arguments;

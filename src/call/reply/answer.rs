@@ -4,6 +4,7 @@ use serde_json::Value;
 use tokio::{sync::Semaphore, time::Instant};
 
 use super::{
+    answer_fields::{ReplyLimits, missing_field, rename_tmsys_fields},
     content::{Content, UnchangedText},
     file, file_link,
     file_link::FileLink,
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::{
     call::operation_request::OperationRequest,
-    client::{AddressPolicy, ApiKey, HttpResponse, ServiceHost, parse_json},
+    client::{ApiKey, HttpResponse, ServiceHost, parse_json},
     failure::{Code, Failure, quote},
     fields::Fields,
     picture::Picture,
@@ -67,17 +68,6 @@ pub(in crate::call) async fn off_thread<T: Send + 'static>(
 pub(in crate::call) async fn parse_body(answer: &HttpResponse) -> Result<Value, String> {
     let body = answer.body.clone();
     off_thread(body.len(), move || parse_json(&body)).await
-}
-
-/// Settings that affect replies.
-#[derive(Clone, Copy, Debug)]
-pub struct ReplyLimits<'a> {
-    /// The name that the deployment uses for the test-management system.
-    pub tmsys_name: &'a str,
-    /// Longest reply, in characters.
-    pub max_reply_chars: usize,
-    /// Which addresses that the service names may be passed on.
-    pub address_policy: AddressPolicy,
 }
 
 /// The JSON object of the service with the field names of the specification, and its pictures beside it.
@@ -286,46 +276,6 @@ fn object_or_empty(answer: &HttpResponse) -> Value {
     body.unwrap_or_else(|| Value::Object(Fields::new()))
 }
 
-/// Returns why an object with fields of these names cannot be the answer of the operation: a required field is missing, or
-/// no field is known.
-pub(super) fn missing_field<'a>(
-    entry: &OperationEntry,
-    mut names: impl Iterator<Item = &'a str> + Clone,
-) -> Option<String> {
-    let lacks = |required: &&&str| !names.clone().any(|name| name == **required);
-    if let Some(missing) = entry.required_fields.iter().find(lacks) {
-        return Some(format!("lacks `{missing}`"));
-    }
-
-    // The status alone is the answer, so that the body may have any fields.
-    if entry.request.response_kind == ResponseKind::Status {
-        return None;
-    }
-
-    let known = entry.output_schema().get("properties").and_then(Value::as_object)?;
-    let has_known_field = names.any(|name| known.contains_key(name));
-
-    (!has_known_field).then(|| "has none of the fields of this operation".to_owned())
-}
-
-/// Returns whether a field could be named after the test-management system of the deployment.
-pub(super) fn may_be_renamed(name: &str, tmsys_name: &str) -> bool {
-    tmsys_name != "tmsys" && name.starts_with(tmsys_name)
-}
-
-/// Gives the fields that are named after the test-management system of the deployment the names of the specification.
-fn rename_tmsys_fields(object: &mut Fields, tmsys_name: &str) {
-    if !object.keys().any(|name| may_be_renamed(name, tmsys_name)) {
-        return;
-    }
-
-    let renamed = std::mem::take(object).into_iter().map(|(name, value)| {
-        let rest = name.strip_prefix(tmsys_name).filter(|rest| rest.is_empty() || rest.starts_with('_'));
-        (rest.map_or(name.clone(), |rest| format!("tmsys{rest}")), value)
-    });
-    *object = renamed.collect();
-}
-
 /// The failure for an answer that is not what the operation specifies.
 fn bad_response(request: &OperationRequest, answer: &HttpResponse, key: &ApiKey, reason: &str) -> Failure {
     let entry = request.entry;
@@ -345,19 +295,4 @@ fn bad_response(request: &OperationRequest, answer: &HttpResponse, key: &ApiKey,
     let text = quote(&key.mask_text(text));
 
     if text.is_empty() { failure } else { failure.detail("service_error", text) }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn only_fields_that_begin_with_the_name_of_the_system_are_renamed() {
-        let mut object: Fields =
-            serde_json::from_value(json!({"qms": 1, "qms_id": 2, "qmsx": 3, "id": 4})).expect("an object");
-        rename_tmsys_fields(&mut object, "qms");
-        assert_eq!(Value::from(object), json!({"tmsys": 1, "tmsys_id": 2, "qmsx": 3, "id": 4}));
-    }
 }
