@@ -82,7 +82,7 @@ struct Cutter<'a> {
     names: &'a BTreeSet<&'a str>,
     /// The text since the last cut.
     fixed: String,
-    /// The Rust expressions of the segments.
+    /// The segments before the last cut, each as a Rust expression.
     segments: Vec<String>,
 }
 

@@ -115,7 +115,7 @@ fn open_listener(address: SocketAddr) -> io::Result<TcpListener> {
 async fn accept(listener: &TcpListener, application: &Application, connections: &GracefulShutdown) {
     let mut is_failing = false;
     loop {
-        // Further clients wait until a connection ends. The semaphore is never closed.
+        // Further clients wait until a connection ends. No code closes the semaphore, so that the wait cannot fail.
         let Ok(place) = Arc::clone(&application.0.connections).acquire_owned().await else { return };
 
         match listener.accept().await {

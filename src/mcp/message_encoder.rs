@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
-use super::profile::ServerProfile;
-use crate::fields::Fields;
 use rmcp::{
     RoleServer,
     model::{CallToolResult, JsonRpcMessage, ListToolsResult, ServerResult},
     service::TxJsonRpcMessage,
 };
+
+use super::profile::ServerProfile;
+use crate::fields::Fields;
 
 /// Encodes the messages of a server.
 ///

@@ -109,7 +109,7 @@ impl SharedEntry {
     }
 }
 
-/// Returns how long ago an entry was stored.
+/// Returns the time that has passed since an entry was stored.
 pub(super) fn age(stored: &StoredValue) -> Duration {
     RETENTION.saturating_sub(stored.remaining)
 }

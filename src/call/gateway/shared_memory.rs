@@ -1,4 +1,4 @@
-//! What several processes remember together.
+//! Calls of unknown outcome and answered questions, which several processes remember together.
 
 use std::{sync::Arc, time::Duration};
 

@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_test_is_flaky_if_its_results_change_without_a_clear_reason() {
-        for (results, expected) in [
+        let cases = [
             ("+a +b +c", None),
             ("+a -b -c", None),
             ("-a -b +c", None),
@@ -162,7 +162,9 @@ mod tests {
             ("+a rb +c", Some("passed only when repeated")),
             (".a .a", None),
             ("", None),
-        ] {
+        ];
+
+        for (results, expected) in cases {
             assert_eq!(flaky_reason(&evidence(results)).as_deref(), expected, "{results}");
         }
     }

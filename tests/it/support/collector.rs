@@ -42,7 +42,7 @@ pub(crate) struct Span {
 }
 
 impl Collector {
-    /// Starts a collector. `answer` returns the status of each response.
+    /// Starts a collector, which answers each request with the status that `answer` returns.
     pub(crate) async fn start<A, F>(answer: A) -> Self
     where
         A: Fn() -> F + Clone + Send + Sync + 'static,
@@ -110,7 +110,7 @@ fn span(message: Message<'_>, resource: BTreeMap<String, String>) -> Span {
     }
 }
 
-/// Returns the attributes in the fields with this number. Only texts occur.
+/// Returns the attributes in the fields with this number. The server sends attributes with texts only.
 fn attributes(message: Message<'_>, field: u64) -> BTreeMap<String, String> {
     let pair = |pair: Message<'_>| {
         (pair.text(1), pair.messages(2).next().map(|value| value.text(1)).unwrap_or_default())

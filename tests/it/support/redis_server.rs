@@ -162,7 +162,7 @@ impl Link {
         Self { port, is_open }
     }
 
-    /// Closes all connections, or lets new ones through again.
+    /// Closes all connections and refuses new ones, or passes new ones on to the store again.
     pub(crate) fn set_open(&self, is_open: bool) {
         self.is_open.send_replace(is_open);
     }
