@@ -27,7 +27,7 @@ pub(in crate::call) use answer::{off_thread, parse_body};
 pub use answer_fields::ReplyLimits;
 pub use failure_limit::limit_failure;
 pub(super) use file::file_failure;
-pub use file::full_picture_arguments;
+pub(crate) use file::full_picture_arguments;
 pub use file_link::FileLink;
 pub use length_limit::ReplySource;
 pub use pictures::base64;

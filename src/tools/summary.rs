@@ -43,7 +43,8 @@ pub use answer::{
     BaselineName, BugEntry, BuildName, Comparison, FailureEntry, FlakyTest, LeftOut, Omission, StepName,
     Summary, TestChange, TestName,
 };
-pub use request::SummaryRequest;
+pub(crate) use request::SummaryRequest;
 pub use target::SummaryTarget;
-pub use trend::{Trend, TrendExecution, TrendRequest};
+pub(crate) use trend::TrendRequest;
+pub use trend::{Trend, TrendExecution};
 pub use trend_grid::{TrendResult, TrendTest};

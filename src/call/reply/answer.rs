@@ -254,7 +254,7 @@ impl Reply {
     }
 
     /// Returns the fields of the JSON object that hold ids, and perhaps others.
-    pub fn id_fields(&self) -> Option<&Fields> {
+    pub(crate) fn id_fields(&self) -> Option<&Fields> {
         self.content.head()
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn result(
 
 /// Returns the arguments of a second request if `answer` is a part of a picture, which can only be shown as a whole.
 /// Returns `None` if no second request is needed.
-pub fn full_picture_arguments(
+pub(crate) fn full_picture_arguments(
     entry: &OperationEntry,
     arguments: &Fields,
     answer: &HttpResponse,

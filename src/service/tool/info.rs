@@ -160,13 +160,13 @@ impl ToolInfo {
 
     /// Sets what still works without the permission or the feature.
     #[must_use]
-    pub const fn access_hint(self, hint: &'static str) -> Self {
+    pub(crate) const fn access_hint(self, hint: &'static str) -> Self {
         Self { failure_hints: FailureHints { access: Some(hint), ..self.failure_hints }, ..self }
     }
 
     /// Sets what a caller does if a record that the call names does not exist.
     #[must_use]
-    pub const fn not_found_hint(self, hint: &'static str) -> Self {
+    pub(crate) const fn not_found_hint(self, hint: &'static str) -> Self {
         Self { failure_hints: FailureHints { not_found: Some(hint), ..self.failure_hints }, ..self }
     }
 

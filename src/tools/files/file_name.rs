@@ -25,7 +25,7 @@ pub fn path_problem(name: &str) -> Option<&'static str> {
 }
 
 /// Returns why `name` cannot be the name of a remote file, or `None` if it can. The file may need another local name.
-pub fn shape_problem(name: &str) -> Option<&'static str> {
+pub(crate) fn shape_problem(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         return Some("is empty");
     }

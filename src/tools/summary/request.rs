@@ -12,7 +12,7 @@ use crate::{
 
 /// A request for a summary.
 #[derive(Clone, Debug)]
-pub struct SummaryRequest {
+pub(crate) struct SummaryRequest {
     /// What to summarize.
     pub target: SummaryTarget,
     /// The project, if the caller names one.
@@ -27,7 +27,7 @@ impl SummaryRequest {
     /// # Errors
     /// Failures of the operations that read, if nothing at all could be read; `project_scope_mismatch` if
     /// `compare_with` belongs to another project.
-    pub async fn run(self, gateway: &Gateway, caller: &CallerContext) -> Result<Summary, Failure> {
+    pub(crate) async fn run(self, gateway: &Gateway, caller: &CallerContext) -> Result<Summary, Failure> {
         let reader = SummaryReader::new(gateway.clone(), self.project.clone());
         // The future is boxed because it is too large for the stack of the caller.
         let summary = Box::pin(self.summarize(&reader));

@@ -36,7 +36,7 @@ const CONCURRENT_EXECUTIONS: usize = 4;
 
 /// A request for the trend of a plan.
 #[derive(Clone, Debug)]
-pub struct TrendRequest {
+pub(crate) struct TrendRequest {
     /// Id of the test plan.
     pub test_plan_id: String,
     /// The project, if the caller names one.
@@ -80,7 +80,7 @@ impl TrendRequest {
     ///
     /// # Errors
     /// Failures of the list of executions, and `not_found` if no execution was started.
-    pub async fn run(&self, gateway: &Gateway) -> Result<Trend, Failure> {
+    pub(crate) async fn run(&self, gateway: &Gateway) -> Result<Trend, Failure> {
         let reader = SummaryReader::new(gateway.clone(), self.project.clone());
         let records = self.list_executions(&reader).await?;
         let name = records.iter().rev().find_map(|record| string_field(record, "test_plan_name"));

@@ -11,6 +11,7 @@ mod git_directory;
 mod remote_address;
 mod vcs;
 
-pub use checkout::{Checkout, find_checkout};
+pub use checkout::Checkout;
+pub(crate) use checkout::find_checkout;
 pub use ci_job::{CiJob, detect_ci_job};
-pub use vcs::vcs_details;
+pub(crate) use vcs::vcs_details;

@@ -20,7 +20,7 @@ pub struct Checkout {
 /// Returns the checkout that contains `directory`, or `None` if there is none or it cannot be read. Nothing outside of
 /// `boundary` is read. Without a boundary, nothing outside of the checkout is read.
 #[must_use]
-pub fn find_checkout(boundary: Option<&Path>, directory: &Path) -> Option<Checkout> {
+pub(crate) fn find_checkout(boundary: Option<&Path>, directory: &Path) -> Option<Checkout> {
     let is_inside = |ancestor: &&Path| boundary.is_none_or(|boundary| ancestor.starts_with(boundary));
     let has_git = |ancestor: &&Path| ancestor.join(".git").symlink_metadata().is_ok();
     let checkout = directory.ancestors().take_while(is_inside).find(has_git)?;

@@ -10,7 +10,7 @@ const SHORT_HASH_CHARS: usize = 7;
 
 /// Returns the part `vcs` of a build's details, or `None` if neither the checkout nor the CI job names a commit.
 #[must_use]
-pub fn vcs_details(checkout: Option<Checkout>, job: Option<&CiJob>) -> Option<Value> {
+pub(crate) fn vcs_details(checkout: Option<Checkout>, job: Option<&CiJob>) -> Option<Value> {
     let job_checkout = job.map(|job| job.checkout.clone()).unwrap_or_default();
     let checkout = checkout.unwrap_or_else(|| job_checkout.clone());
     if checkout.commit.is_empty() {
