@@ -10,6 +10,7 @@ use crate::{
     fields::Fields,
     service::{api::shared_steps::ListSharedSteps, catalog::ListedOperation as _},
     settings::{HttpSettings, Settings, is_loopback_host},
+    store::RedisStore,
     tools::dispatcher::Dispatcher,
 };
 
@@ -37,7 +38,8 @@ impl SetupCheck {
     }
 }
 
-/// Checks the settings of the HTTP server, and what they name: the public URL, the issuer, the grants and the proxies.
+/// Checks the settings of the HTTP server, and what they name: the public URL, the shared store, the issuer, the
+/// grants and the proxies.
 ///
 /// # Errors
 /// `not_configured` with every unusable setting.
@@ -48,6 +50,9 @@ pub async fn check_setup(settings: &Settings) -> Result<Vec<SetupCheck>, Failure
 
     let mut checks = vec![check_listener(&http), check_proxies(&http)];
     checks.extend(check_public_url(&http, ca_file).await);
+    if let Some(store) = http.shared_store.clone().map(RedisStore::new) {
+        checks.push(check_store(&store).await);
+    }
     match authorization {
         Err(error) => checks.push(SetupCheck::problem("grants", error.to_string())),
         Ok(None) => checks.push(SetupCheck::ok("sign-in", "no issuer: every credential is an API key")),
@@ -107,6 +112,13 @@ async fn check_public_url(http: &HttpSettings, ca_file: Option<std::path::PathBu
         }
         Ok(_) => SetupCheck::problem(checked, format!("{address} is not the answer of this server")),
     })
+}
+
+async fn check_store(store: &RedisStore) -> SetupCheck {
+    match store.examine().await {
+        Ok(()) => SetupCheck::ok("shared store", "it answers"),
+        Err(reason) => SetupCheck::problem("shared store", format!("it is not available: {reason}")),
+    }
 }
 
 fn check_issuer(examined: Result<IssuerReport, String>) -> Vec<SetupCheck> {

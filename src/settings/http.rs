@@ -72,12 +72,12 @@ pub(super) fn http_settings(
     let allowed_origins = parser.optional(&ALLOWED_ORIGINS, origins).unwrap_or_default();
     let trusted_proxies = parser.optional(&TRUSTED_PROXIES, networks).unwrap_or_default();
     let traces = trace_settings(parser, ca_file.clone());
-    let oauth = oauth_settings(parser, ca_file);
+    let oauth = oauth_settings(parser, ca_file.clone());
     let is_reachable = listen.is_some_and(|address| !address.ip().is_loopback());
     if oauth.is_some() && is_reachable && public_url.is_none() {
         parser.add_problem(&PUBLIC_URL, "must be set, because user tokens are issued for it");
     }
-    let shared_store = parser.optional(&SHARED_URL, StoreUrl::parse);
+    let shared_store = parser.optional(&SHARED_URL, |text| StoreUrl::parse(text, ca_file.as_deref()));
 
     // Every value is parsed before the first missing one ends the function, so that all problems are found.
     Some(HttpSettings {

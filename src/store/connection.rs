@@ -34,10 +34,15 @@ struct ConnectionState {
     paused_until: Option<Instant>,
 }
 
-/// Why an operation failed.
-enum OperationError {
-    /// An earlier operation failed a short time ago.
+/// Why an operation failed, without the message of the store, which may quote a command with the password.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OperationError {
+    /// An earlier operation failed within [`PAUSE`].
+    #[error("it failed a short time ago")]
     Paused,
+    #[error("no answer within {} ms", OPERATION_LIMIT.as_millis())]
+    Late,
+    #[error("{}", reason(.0))]
     Failed(RedisError),
 }
 
@@ -55,19 +60,30 @@ impl StoreConnection {
         &self.health
     }
 
-    /// Runs commands within [`OPERATION_LIMIT`], and returns their results. The commands may be sent twice.
+    /// Runs commands within [`OPERATION_LIMIT`], and returns their results. The commands may be sent twice. The result counts for
+    /// the log and the metrics.
     pub(super) async fn run<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, StoreUnavailable> {
-        match tokio::time::timeout(OPERATION_LIMIT, self.try_run(commands)).await {
-            Ok(Ok(result)) => {
+        match self.attempt(commands).await {
+            Ok(result) => {
                 self.health.record_success();
-                return Ok(result);
+                Ok(result)
             }
-            Ok(Err(OperationError::Paused)) => self.health.record_failure("it failed a short time ago"),
-            Ok(Err(OperationError::Failed(error))) => self.fail(&reason(&error)),
-            Err(_) => self.fail(&format!("no answer within {} ms", OPERATION_LIMIT.as_millis())),
+            Err(error) => {
+                self.health.record_failure(&error.to_string());
+                Err(StoreUnavailable)
+            }
         }
+    }
 
-        Err(StoreUnavailable)
+    /// Runs commands as [`Self::run`] does, without a record of the result.
+    pub(super) async fn attempt<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, OperationError> {
+        let tried = tokio::time::timeout(OPERATION_LIMIT, self.try_run(commands)).await;
+        let result = tried.unwrap_or(Err(OperationError::Late));
+
+        if matches!(result, Err(OperationError::Late | OperationError::Failed(_))) {
+            self.pause();
+        }
+        result
     }
 
     /// Runs commands. If the open connection turns out to be closed, they run again on a new one: the store may have been
@@ -108,9 +124,8 @@ impl StoreConnection {
     }
 
     /// Closes the connection after a failure: the answers of a slow store are of no use.
-    fn fail(&self, reason: &str) {
+    fn pause(&self) {
         *self.lock() = ConnectionState { open: None, paused_until: Some(Instant::now() + PAUSE) };
-        self.health.record_failure(reason);
     }
 
     fn lock(&self) -> MutexGuard<'_, ConnectionState> {
@@ -118,7 +133,6 @@ impl StoreConnection {
     }
 }
 
-/// Returns the reason of a failure without the message of the store, which may quote a command with the password.
 fn reason(error: &RedisError) -> String {
     match error.code() {
         Some(code) => format!("{} ({code})", error.category()),

@@ -40,7 +40,15 @@ impl RedisStore {
 
     /// Checks whether the store is available, and reports a failure in the log.
     pub async fn check(&self) {
-        drop(self.connection.run::<()>(pipe().cmd("PING").ignore()).await);
+        drop(self.connection.run::<()>(&ping()).await);
+    }
+
+    /// Checks whether the store is available.
+    ///
+    /// # Errors
+    /// The reason why it is not, without its password.
+    pub async fn examine(&self) -> Result<(), String> {
+        self.connection.attempt(&ping()).await.map_err(|error| error.to_string())
     }
 
     /// Returns the numbers about the store.
@@ -134,6 +142,12 @@ impl SharedStore for RedisStore {
             }
         })
     }
+}
+
+fn ping() -> Pipeline {
+    let mut commands = pipe();
+    commands.cmd("PING").ignore();
+    commands
 }
 
 fn remove_command(key: &StoreKey, current: &str) -> Cmd {

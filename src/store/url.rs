@@ -1,25 +1,37 @@
 //! The address of the store.
 
-use std::fmt;
+use std::{fmt, path::Path};
 
-use redis::Client;
+use redis::{Client, TlsCertificates};
 
-/// Schemes of the address: without and with TLS.
-const SCHEMES: [&str; 2] = ["redis://", "rediss://"];
+use super::certificates::trusted_certificates;
+
+/// Scheme of an address without TLS.
+const PLAIN: &str = "redis://";
+
+/// Scheme of an address with TLS.
+const ENCRYPTED: &str = "rediss://";
 
 /// The address of the store. It may contain a password, so that no output shows it.
 #[derive(Clone)]
 pub struct StoreUrl(Client);
 
 impl StoreUrl {
-    /// Parses an address.
+    /// Parses an address. The certificates in `ca_file` are trusted in addition to those of the system.
     ///
     /// # Errors
     /// The reason, which does not quote the address.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let has_scheme = SCHEMES.iter().any(|scheme| text.starts_with(scheme));
-        let client = Client::open(text).ok().filter(|_| has_scheme);
-        client.map(Self).ok_or_else(|| {
+    pub fn parse(text: &str, ca_file: Option<&Path>) -> Result<Self, String> {
+        let client = match ca_file {
+            Some(ca_file) if text.starts_with(ENCRYPTED) => {
+                let root_cert = Some(trusted_certificates(ca_file)?);
+                Client::build_with_tls(text, TlsCertificates { client_tls: None, root_cert })
+            }
+            _ => Client::open(text),
+        };
+
+        let has_scheme = [PLAIN, ENCRYPTED].iter().any(|scheme| text.starts_with(scheme));
+        client.ok().filter(|_| has_scheme).map(Self).ok_or_else(|| {
             "must be an address such as redis://HOST:6379 or rediss://USER:PASSWORD@HOST:6379/0".to_owned()
         })
     }
@@ -55,7 +67,7 @@ mod tests {
         ];
 
         for (text, is_usable) in cases {
-            let parsed = StoreUrl::parse(text);
+            let parsed = StoreUrl::parse(text, None);
             assert_eq!(parsed.is_ok(), is_usable, "{text}");
             assert!(!format!("{parsed:?}").contains("planted"), "{parsed:?}");
         }

@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use crate::support::{
-    binary::binary,
+    binary::{binary, run_binary},
     http_client::{FREE_PORTS, HttpUnderTest, json_of},
     redis_server::{Link, PASSWORD, RedisServer},
     service::Service,
@@ -281,9 +281,9 @@ async fn the_connection_to_the_store_can_be_encrypted() {
     let Some(redis) = RedisServer::start_with_tls().await else { return };
     let service = Service::start().await;
     let (url, certificate) = (redis.url(), redis.certificate());
-    let trusting = [("TAS_SHARED_URL", &*url), ("SSL_CERT_FILE", &certificate), ("TAS_LOG", "debug")];
-    let (first, second) =
-        (Replica::start(&service, &trusting).await, Replica::start(&service, &trusting).await);
+    let trusting = |variable| [("TAS_SHARED_URL", &*url), (variable, &certificate), ("TAS_LOG", "debug")];
+    let first = Replica::start(&service, &trusting("SSL_CERT_FILE")).await;
+    let second = Replica::start(&service, &trusting("TAS_CA_FILE")).await;
     service.fault(json!({"operation": "start_run", "reset": true, "after": true})).await;
     first.start_run().await.expect("an answer");
 
@@ -294,6 +294,30 @@ async fn the_connection_to_the_store_can_be_encrypted() {
     distrustful.start_run().await.expect("an answer");
     let log = distrustful.end().await;
     assert!(log.contains("the shared store is not available"), "{log}");
+}
+
+#[tokio::test]
+async fn doctor_reports_whether_the_store_answers() {
+    let Some(mut redis) = RedisServer::start().await else { return };
+    let service = Service::start().await;
+    let (base_url, url) = (service.base_url(), redis.url());
+    let wrong = url.replace(PASSWORD, "wrong-password");
+    let examine = async |url: &str| {
+        let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_SHARED_URL", url)];
+        let output = run_binary(&["doctor"], &variables, &[]).await;
+        (output.status.code(), String::from_utf8(output.stdout).expect("UTF-8"), output.stderr)
+    };
+
+    let (code, text, _) = examine(&url).await;
+    assert!(code == Some(0) && text.contains("it answers"), "{code:?} {text}");
+
+    for (url, reason) in [(&wrong, "authentication failed"), (&url, "it is not available")] {
+        let (code, text, errors) = examine(url).await;
+        assert_eq!(code, Some(2), "{text}");
+        assert!(text.contains(reason) && !text.contains("password"), "{text}");
+        assert_eq!(String::from_utf8_lossy(&errors), "", "the failure is reported once");
+        redis.stop().await;
+    }
 }
 
 #[tokio::test]
