@@ -151,12 +151,13 @@ fn serve_connection(
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let application = application.clone();
         let open = phase.begin_request();
-        async move {
+        // The library reserves the memory of this future for each connection, also between two requests.
+        Box::pin(async move {
             let response = respond(&application, peer.ip(), request.map(Body::new)).await;
             // The request lasts until its response is sent.
             let response = response.map(|body| CountedBody { body, _open: open });
             Ok::<_, std::convert::Infallible>(response)
-        }
+        })
     });
 
     let mut builder = http1::Builder::new();
