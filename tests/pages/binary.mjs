@@ -34,12 +34,25 @@ export class Service {
 
   constructor(child) {
     this.child = child;
+    this.servers = [];
     this.variables = { TAS_API_KEY: 'svc_sandbox_demo' };
     this.directory = mkdtempSync(join(tmpdir(), 'pages-'));
   }
 
   get environment() {
     return { ...process.env, ...this.variables };
+  }
+
+  /** Starts `tas-mcp http` with these settings and without a key. Returns the URL of its endpoint. */
+  async http(settings) {
+    const { TAS_API_KEY, ...environment } = { ...this.environment, ...settings };
+    const server = spawn(binary, ['http', '--listen', '127.0.0.1:0', '--admin', 'off'], { env: environment, stdio: ['ignore', 'ignore', 'pipe'] });
+    this.servers.push(server);
+    for await (const line of createInterface({ input: server.stderr })) {
+      const url = line.match(/^listening on (\S+)$/)?.[1];
+      if (url) return url;
+    }
+    throw new Error('the server has not started');
   }
 
   /** Sets the next answer of an operation. */
@@ -78,7 +91,7 @@ export class Service {
   }
 
   stop() {
-    this.child.kill();
+    for (const child of [this.child, ...this.servers]) child.kill('SIGKILL');
     rmSync(this.directory, { recursive: true });
   }
 }
