@@ -1,19 +1,22 @@
 """Runs every step of the files in `examples/ci/` with a sandbox. Usage: check_ci_examples.py ARCHIVE BINARY"""
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from urllib.request import urlopen
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "deploy"))
 
 from processes import ROOT, Sandbox
 from ci_examples import EXAMPLES, SECRETS
 
-# A plan of the sandbox, one of whose tests fails, and its devices.
+# Records of the sandbox: a plan one of whose tests fails, a test that passes, and devices.
 PLAN = "8329bf5f-2912-4f3e-8b06-a97011e21eac"
+PASSING_TEST = "424b1fee-9709-4315-85d9-5954058b4714"
 CONFIG = "26826e3d-682b-4c41-92ec-333c534526d9"
 BUILD = b"PK"
 
@@ -85,7 +88,16 @@ def plan_with_a_failure(name, values):
         assert example.written() == example.artifacts, f"{example.written()}: {example.output}"
         assert "<testsuite" in (example.work / "report.xml").read_text()
         assert "<html" in (example.work / "report.html").read_text()
-        assert "FAILED" in (example.work / "verdicts.json").read_text()
+        verdicts = json.loads((example.work / "verdicts.json").read_text())
+        assert verdicts["verdicts"]["FAILED"] >= 1, verdicts
+        sandbox = values["TAS_KNOWLEDGE_URL"]
+        with urlopen(f"{sandbox}/_sandbox/builds/{verdicts['started']['build_id']}/content", timeout=10) as content:
+            assert content.read() == BUILD, "another build was played"
+
+
+def plan_that_passes(name, values):
+    with Example(name, {**values, "PLAN_ID": values["PASSING_PLAN_ID"]}) as example:
+        assert example.code == 0 and example.written() == example.artifacts, f"{example.code}: {example.output}"
 
 
 def wrong_key(name, values):
@@ -100,6 +112,14 @@ def changed_archive(name, values):
         assert not (example.work / "tas-mcp").exists() and not example.written(), example.output
 
 
+def create_passing_plan(binary, settings):
+    """Returns the id of a new plan."""
+    tests = json.dumps({"multiplayer_test_id": PASSING_TEST})
+    command = [binary, "call", "create_test_plan", "--name", "Passing", "--test-items", tests]
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, timeout=STEP_SECONDS, check=True)
+    return json.loads(done.stdout)["id"]
+
+
 def main(archive, binary):
     archive = Path(archive).resolve()
     with Sandbox(binary, SPEED) as sandbox:
@@ -111,8 +131,9 @@ def main(archive, binary):
             "PLAN_ID": PLAN,
             "CONFIG_ID": CONFIG,
         }
+        values["PASSING_PLAN_ID"] = create_passing_plan(binary, values)
         for name in EXAMPLES:
-            for check in (plan_with_a_failure, wrong_key, changed_archive):
+            for check in (plan_with_a_failure, plan_that_passes, wrong_key, changed_archive):
                 check(name, values)
                 print(f"ok      {name}: {check.__name__.replace('_', ' ')}")
 
