@@ -2,7 +2,6 @@
 addresses that files share, and files that the image is built from. Usage: check_manifests.py"""
 
 import re
-import tomllib
 from pathlib import Path
 
 import yaml
@@ -81,16 +80,19 @@ def check_compose():
 
 
 def check_image():
-    # A crate is built from the files of its package. The others are texts for people.
-    package = tomllib.loads((DEPLOY.parent / "Cargo.toml").read_text())["package"]
-    sources = {entry.split("/")[0] for entry in package["include"]} - {"CHANGELOG.md", "LICENSE", "mcp.json.example"}
+    sources = {"Cargo.toml", "Cargo.lock", "build.rs", "src", "tools"}
     copies = re.findall(r"^COPY (?!--)(.*) \S+$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
-    copied = {name for line in copies for name in line.split()}
-    assert sources | {"Cargo.toml", "Cargo.lock"} <= copied, sources - copied
+    # The files of `FILES=prepared` are in the same build context.
+    copied = {name.rstrip("/") for line in copies for name in line.split()}
+    assert sources <= copied, sources - copied
+
+    context = (DEPLOY / "Containerfile.dockerignore").read_text()
+    admitted = set(re.findall(r"^!(\S+)$", context, re.MULTILINE))
+    assert copied <= admitted, f"the build context is without {copied - admitted}"
 
 
 check_image()
-print("ok      Containerfile: the image is built from every file of the package")
+print("ok      Containerfile: the build context has every file of the source")
 check_kubernetes()
 print("ok      Kubernetes: names, ports and selectors match")
 check_compose()

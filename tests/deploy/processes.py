@@ -67,10 +67,11 @@ class Process:
 
 
 class Sandbox(Process):
-    """The simulated service. Its clock stands, so that a run that is running stays so."""
+    """The simulated service. If its clock stands, a run that is running stays so."""
 
-    def __init__(self, binary):
-        super().__init__([binary, "sandbox", "--listen", "127.0.0.1:0", "--speed", "0"])
+    def __init__(self, binary, speed=0):
+        super().__init__([binary, "sandbox", "--listen", "127.0.0.1:0", "--speed", speed])
+        self.key = self.find(r"export TAS_API_KEY=(\S+)")[1]
         self.base_url = self.find(r"(http://\S+/api/v1)")[1]
         self.settings = {"TAS_BASE_URL": self.base_url, "TAS_KNOWLEDGE_URL": self.base_url.removesuffix("/api/v1")}
 

@@ -26,6 +26,7 @@ mod messages;
 mod names;
 #[cfg(target_os = "linux")]
 mod output_files;
+mod packages;
 mod read_only;
 mod sandbox;
 mod waits;
