@@ -5,42 +5,47 @@ use std::{hash::Hash, num::NonZeroUsize};
 use lru::LruCache;
 
 /// A map that forgets the entry that was unused for the longest time when it holds more than its limit. An empty map
-/// takes no memory, unlike [`LruCache::new`], which reserves the memory of all entries.
+/// takes no memory, unlike an empty [`LruCache`]: each caller of an HTTP server has several maps that stay empty.
 #[derive(Debug)]
 pub(crate) struct BoundedCache<K: Hash + Eq, V> {
-    entries: LruCache<K, V>,
+    /// `None` until the first entry.
+    entries: Option<LruCache<K, V>>,
     limit: usize,
 }
 
 impl<K: Hash + Eq, V> BoundedCache<K, V> {
     /// Creates an empty map with at most `limit` entries.
     pub(crate) fn new(limit: NonZeroUsize) -> Self {
-        Self { entries: LruCache::unbounded(), limit: limit.get() }
+        Self { entries: None, limit: limit.get() }
     }
 
     /// Returns the value of `key` and marks it as used.
     pub(crate) fn get(&mut self, key: &K) -> Option<&V> {
-        self.entries.get(key)
+        self.entries.as_mut()?.get(key)
     }
 
     /// Sets the value of `key`. Returns the earlier value.
     pub(crate) fn put(&mut self, key: K, value: V) -> Option<V> {
-        let earlier = self.entries.put(key, value);
-        if self.entries.len() > self.limit {
-            self.entries.pop_lru();
+        // A map with a limit would reserve the memory of all entries.
+        let entries = self.entries.get_or_insert_with(LruCache::unbounded);
+        let earlier = entries.put(key, value);
+        if entries.len() > self.limit {
+            entries.pop_lru();
         }
         earlier
     }
 
     /// Returns the number of entries.
     pub(crate) fn len(&self) -> usize {
-        self.entries.len()
+        self.entries.as_ref().map_or(0, LruCache::len)
     }
 
     /// Removes the entries that were unused for the longest time, as long as `is_old` holds for them.
     pub(crate) fn remove_oldest_while(&mut self, is_old: impl Fn(&V) -> bool) {
-        while self.entries.peek_lru().is_some_and(|(_, value)| is_old(value)) {
-            self.entries.pop_lru();
+        let Some(entries) = &mut self.entries else { return };
+
+        while entries.peek_lru().is_some_and(|(_, value)| is_old(value)) {
+            entries.pop_lru();
         }
     }
 

@@ -72,7 +72,7 @@ pub(super) fn parse_settings(
     let call = call_config(&mut parser, client);
     let files = files_config(&mut parser, ca_file.clone(), ci_job, upload_timing);
     check_other_settings(&mut parser);
-    let http = if purpose == Purpose::Http { http_settings(&mut parser, ca_file) } else { None };
+    let http = if purpose == Purpose::Http { http_settings(&mut parser, ca_file.as_ref()) } else { None };
 
     let config = call.filter(|_| parser.is_ok()).map(|call| {
         let address_policy = AddressPolicy::for_service(&call.client.base_url);

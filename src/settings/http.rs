@@ -60,7 +60,7 @@ pub struct HttpSettings {
 /// Parses the settings of the HTTP server. Problems are recorded in `parser`.
 pub(super) fn http_settings(
     parser: &mut SettingParser<'_>,
-    ca_file: Option<PathBuf>,
+    ca_file: Option<&PathBuf>,
 ) -> Option<HttpSettings> {
     let (listen, admin) =
         (or_default(parser, &LISTEN, address), or_default(parser, &ADMIN, optional_address));
@@ -71,13 +71,14 @@ pub(super) fn http_settings(
     let allowed_hosts = parser.optional(&ALLOWED_HOSTS, list).unwrap_or_default();
     let allowed_origins = parser.optional(&ALLOWED_ORIGINS, origins).unwrap_or_default();
     let trusted_proxies = parser.optional(&TRUSTED_PROXIES, networks).unwrap_or_default();
-    let traces = trace_settings(parser, ca_file.clone());
-    let oauth = oauth_settings(parser, ca_file.clone());
+    let traces = trace_settings(parser, ca_file.cloned());
+    let oauth = oauth_settings(parser, ca_file.cloned());
     let is_reachable = listen.is_some_and(|address| !address.ip().is_loopback());
     if oauth.is_some() && is_reachable && public_url.is_none() {
         parser.add_problem(&PUBLIC_URL, "must be set, because user tokens are issued for it");
     }
-    let shared_store = parser.optional(&SHARED_URL, |text| StoreUrl::parse(text, ca_file.as_deref()));
+    let shared_store =
+        parser.optional(&SHARED_URL, |text| StoreUrl::parse(text, ca_file.map(PathBuf::as_path)));
 
     // Every value is parsed before the first missing one ends the function, so that all problems are found.
     Some(HttpSettings {
