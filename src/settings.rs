@@ -5,7 +5,9 @@
 //! An unusable setting does not stop the server, because hosts show a server that does not start only as "failed to
 //! connect". The values stay text until [`Settings::tools_config`] parses them and reports all problems at once.
 
+mod absolute_path;
 mod configs;
+mod configuration_file;
 mod definitions;
 mod flags;
 mod http;
@@ -15,12 +17,16 @@ mod oauth;
 mod parse;
 mod parser;
 mod problem;
+mod profile_settings;
+mod profile_value;
 mod server_flags;
 mod setting;
 mod traces;
+mod unusable_file;
 mod user_directories;
 mod values;
 
+pub use configuration_file::{Configuration, ConfigurationFile, Profile};
 pub use definitions::{SETTINGS, service_variables};
 pub use flags::{flags, http_flags};
 pub use http::{HttpSettings, is_loopback_host};
@@ -28,6 +34,9 @@ pub use http_definitions::HTTP_SETTINGS;
 pub use loaded::{SettingValue, Settings};
 pub use oauth::OauthSettings;
 pub use parse::log_filter;
+pub use profile_settings::{profile_setting, profile_settings};
+pub use profile_value::ProfileValue;
 pub use setting::Setting;
 pub use traces::TraceSettings;
+pub use unusable_file::{FileProblem, UnusableFile};
 pub use user_directories::{OperatingSystem, UserDirectories};

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{
+    absolute_path::absolute,
     definitions::{API_KEY, API_KEY_FILE, FILES_ROOT, PROJECT_ID, READ_ONLY, SANDBOX, SETTINGS, TOOLSETS},
     loaded::Settings,
     parse,
@@ -167,18 +168,6 @@ fn is_endpoint(address: &str, selects_project: bool) -> bool {
 fn default_value(setting: &Setting, directory: &Path) -> Option<&'static str> {
     let is_root = setting.name() == FILES_ROOT.name() && FilesRoot::working_directory_at(directory).is_ok();
     is_root.then_some(".")
-}
-
-/// Returns the absolute form of `path`, which is relative to `directory`.
-fn absolute(directory: &Path, path: &str) -> Result<String, Failure> {
-    let path = directory.join(path);
-    let path = std::path::absolute(&path).unwrap_or(path);
-    let text = path.to_str().map(str::to_owned);
-
-    text.ok_or_else(|| {
-        let message = format!("the path {} is not Unicode", path.display());
-        Failure::new(Code::FileError, message).hint("name a directory with `--files-root`")
-    })
 }
 
 #[cfg(test)]

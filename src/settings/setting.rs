@@ -22,6 +22,11 @@ impl Setting {
         if self.variable.is_empty() { self.flag } else { self.variable }
     }
 
+    /// Returns the name of the setting in a file.
+    pub fn word(&self) -> String {
+        self.flag.replace('-', "_")
+    }
+
     /// Returns whether the value must not be shown.
     pub(super) const fn is_secret(&self) -> bool {
         self.flag.is_empty()
@@ -30,6 +35,11 @@ impl Setting {
     /// Returns whether the value is the path of a file or directory.
     pub(super) fn is_path(&self) -> bool {
         matches!(self.value, "FILE" | "DIR")
+    }
+
+    /// Returns whether the value is a whole number.
+    pub(super) fn is_number(&self) -> bool {
+        matches!(self.value, "NUMBER" | "SECONDS")
     }
 
     /// Returns whether the setting takes no value on the command line.
