@@ -1,7 +1,7 @@
 //! A text file that is replaced completely or not at all.
 
 use std::{
-    fs::{self, File, Permissions},
+    fs::{self, File, OpenOptions, Permissions},
     io::{self, ErrorKind, Read as _, Write as _},
     path::{Path, PathBuf},
 };
@@ -170,6 +170,21 @@ fn read_content(path: &Path, max_bytes: u64) -> Result<Option<Content>, TextFile
     let text = String::from_utf8(bytes).map_err(|_| TextFileError::NotText)?;
 
     Ok(Some(Content { text, permissions: metadata.permissions() }))
+}
+
+/// Locks a file beside `path`, with the extension `lock`: the file at `path` is replaced, and can therefore not be locked
+/// itself. Creates the directory if it does not exist. Waits for other processes; the lock ends with the returned value.
+///
+/// # Errors
+/// The directory cannot be written.
+pub fn lock_beside(path: &Path) -> io::Result<File> {
+    let path = path.with_extension("lock");
+    fs::create_dir_all(path.parent().unwrap_or(&path))?;
+    let lock = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+    // Some file systems do not support locks. The file is then compared before it is replaced.
+    drop(lock.lock());
+
+    Ok(lock)
 }
 
 #[cfg(test)]

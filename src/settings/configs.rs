@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     call::config::CallConfig,
-    client::{AddressPolicy, ClientConfig, HostUrl, KeySource},
+    client::{AddressPolicy, ClientConfig, HostUrl, KeySource, KeyStore, StoredKey},
     tools::{
         config::ToolsConfig,
         files::FilesRoot,
@@ -36,6 +36,9 @@ pub(super) const DEFAULT_MAX_REPLY_CHARS: usize = 20_000;
 /// Default word for the test-management system.
 pub(super) const DEFAULT_TMSYS_NAME: &str = "tmsys";
 
+/// The account whose stored key is used.
+pub(super) const ACCOUNT: &str = "default";
+
 /// What the settings are parsed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
@@ -43,6 +46,13 @@ pub(super) enum Purpose {
     OneCaller,
     /// The HTTP server, to which each client sends its own key.
     Http,
+}
+
+/// Where the key of the settings comes from.
+enum KeyChoice {
+    Source(KeySource),
+    /// The key that is stored for the account.
+    Account(KeyStore),
 }
 
 /// What the values of the settings result in.
@@ -63,9 +73,11 @@ pub(super) fn parse_settings(
     ci_job: Option<&CiJob>,
     upload_timing: &UploadTiming,
     purpose: Purpose,
+    accounts: Option<&KeyStore>,
 ) -> ParsedSettings {
     let mut parser = SettingParser::new(values);
-    let key = parser.key_source(purpose == Purpose::Http);
+    // The key comes first, because it is masked in the texts of the problems.
+    let key = key_choice(&mut parser, purpose, accounts);
     let ca_file = parser.optional(&CA_FILE, parse::certificate_file);
 
     let client = client_config(&mut parser, key, ca_file.clone());
@@ -83,16 +95,42 @@ pub(super) fn parse_settings(
     ParsedSettings { config, http, problems, limited_problems }
 }
 
+/// Returns where the key comes from.
+fn key_choice(
+    parser: &mut SettingParser<'_>,
+    purpose: Purpose,
+    accounts: Option<&KeyStore>,
+) -> Option<KeyChoice> {
+    match (parser.values().key_setting(), purpose, accounts) {
+        (Some(setting), _, _) => parser.key_source(setting).map(KeyChoice::Source),
+        (None, Purpose::Http, _) => Some(KeyChoice::Source(KeySource::EachCall)),
+        (None, Purpose::OneCaller, Some(store)) => Some(KeyChoice::Account(store.clone())),
+        (None, Purpose::OneCaller, None) => {
+            parser.add_missing_key();
+            None
+        }
+    }
+}
+
 fn client_config(
     parser: &mut SettingParser<'_>,
-    key: Option<KeySource>,
+    key: Option<KeyChoice>,
     ca_file: Option<PathBuf>,
 ) -> Option<ClientConfig> {
     let base_url = parser.required(&BASE_URL, HostUrl::main);
     let knowledge_url = parser.for_some_tools(&KNOWLEDGE_URL, HostUrl::parse);
     let timeout = parser.optional(&TIMEOUT_S, parse::timeout).unwrap_or(DEFAULT_TIMEOUT);
 
-    Some(ClientConfig { base_url: base_url?, knowledge_url, key: key?, ca_file, timeout })
+    let base_url = base_url?;
+    let key = match key? {
+        KeyChoice::Source(source) => source,
+        KeyChoice::Account(store) => {
+            let hosts = [&base_url].into_iter().chain(knowledge_url.iter().flatten());
+            KeySource::stored(StoredKey::new(store, ACCOUNT.to_owned(), hosts))
+        }
+    };
+
+    Some(ClientConfig { base_url, knowledge_url, key, ca_file, timeout })
 }
 
 /// Returns the configuration of calls around the configuration `client`. Parses every value even if `client` is

@@ -23,7 +23,7 @@ pub struct ConfigurationFile {
 impl ConfigurationFile {
     /// Returns the file of the user with these directories. The file may not exist.
     pub fn of_user(directories: &UserDirectories) -> Self {
-        Self { path: directories.configuration.join("tas-mcp").join("config.toml") }
+        Self { path: directories.own().join("config.toml") }
     }
 
     /// Returns the path of the file.

@@ -30,6 +30,13 @@ pub(super) const API_KEY_FILE: Setting = Setting {
     meaning: "File that contains the API key. The file is read again when it changes, so a new key needs no restart",
     default: "",
 };
+pub(super) const API_KEY_COMMAND: Setting = Setting {
+    variable: "TAS_API_KEY_COMMAND",
+    flag: "",
+    value: "COMMAND",
+    meaning: "Command that prints the API key, such as the client of a password manager. It runs without a shell when a call first needs the key, and again after 5 minutes or when the service refuses the key",
+    default: "",
+};
 pub(super) const PROJECT_ID: Setting = Setting {
     variable: "TAS_PROJECT_ID",
     flag: "project",
@@ -130,11 +137,12 @@ pub(super) const SANDBOX: Setting = Setting {
 };
 
 /// All settings, in the order of the documentation.
-pub const SETTINGS: [&Setting; 18] = [
+pub const SETTINGS: [&Setting; 19] = [
     &BASE_URL,
     &KNOWLEDGE_URL,
     &API_KEY,
     &API_KEY_FILE,
+    &API_KEY_COMMAND,
     &PROJECT_ID,
     &PROJECTS,
     &TOOLSETS,

@@ -6,10 +6,10 @@ use clap::ArgMatches;
 use serde::Serialize;
 
 use super::{
-    configs::{self, DEFAULT_MAX_REPLY_CHARS, DEFAULT_TMSYS_NAME, ParsedSettings, Purpose},
+    configs::{self, ACCOUNT, DEFAULT_MAX_REPLY_CHARS, DEFAULT_TMSYS_NAME, ParsedSettings, Purpose},
     definitions::{
-        API_KEY, API_KEY_FILE, BASE_URL, CA_FILE, KNOWLEDGE_URL, LOG, LOG_FORMAT, MAX_REPLY_CHARS,
-        PROJECT_ID, PROJECTS, READ_ONLY, SANDBOX, SETTINGS, TMSYS_NAME, TOOLSETS,
+        API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, CA_FILE, KNOWLEDGE_URL, LOG, LOG_FORMAT,
+        MAX_REPLY_CHARS, PROJECT_ID, PROJECTS, READ_ONLY, SANDBOX, SETTINGS, TMSYS_NAME, TOOLSETS,
     },
     http::{HttpSettings, exposes_key},
     http_definitions::HTTP_SETTINGS,
@@ -17,9 +17,11 @@ use super::{
     problem::{cannot_start, not_configured},
     setting::Setting,
     traces::collector_setting,
+    user_directories::UserDirectories,
     values::{Origin, Values},
 };
 use crate::{
+    client::KeyStore,
     failure::{Code, Failure},
     tools::{
         config::ToolsConfig,
@@ -37,6 +39,8 @@ pub struct Settings {
     pub(super) values: Values,
     ci_job: Option<CiJob>,
     upload_timing: UploadTiming,
+    /// The keys that `tas-mcp login` has stored. They serve if no setting names a key.
+    accounts: Option<KeyStore>,
 }
 
 /// A setting that is set, as `doctor` shows it.
@@ -51,10 +55,14 @@ pub struct SettingValue {
 }
 
 impl Settings {
-    /// Reads the settings from the command line and the environment. A flag overrides a variable.
+    /// Reads the settings from the command line and the environment. A flag overrides a variable. If neither names a key, the
+    /// stored key of the user serves.
     pub fn read(matches: &ArgMatches) -> Self {
         #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
-        Self::from_sources(matches, |variable| std::env::var_os(variable))
+        let settings = Self::from_sources(matches, |variable| std::env::var_os(variable));
+        let accounts = UserDirectories::read().map(|directories| KeyStore::in_directory(&directories.own()));
+
+        Self { accounts, ..settings }
     }
 
     /// Reads the settings from the command line and from `variable`, which returns the value of an environment
@@ -68,6 +76,7 @@ impl Settings {
             ci_job: provenance::detect_ci_job(|name| variable(name)?.into_string().ok()),
             values: Values::from_sources(matches, variable),
             upload_timing: UploadTiming::default(),
+            accounts: None,
         }
     }
 
@@ -95,7 +104,7 @@ impl Settings {
     /// is not shown either, because it may be a key that was given as the value of another setting.
     pub fn shown_values(&self) -> Vec<SettingValue> {
         let purpose = if self.has_http_values() { Purpose::Http } else { Purpose::OneCaller };
-        let parsed = configs::parse_settings(&self.values, None, &self.upload_timing, purpose);
+        let parsed = self.parse(purpose);
         let is_unusable = |name: &str| {
             let mut problems = parsed.problems.iter().chain(&parsed.limited_problems);
             problems.any(|problem| problem.setting == name)
@@ -110,6 +119,7 @@ impl Settings {
             let value = match setting {
                 _ if is_secret(setting) => "[set]",
                 _ if is_unusable(setting) => "[unusable]",
+                _ if setting == API_KEY_COMMAND.name() => return shown_command(text, origin),
                 _ => text,
             };
             SettingValue { setting, value: value.to_owned(), origin: origin.to_string() }
@@ -120,8 +130,10 @@ impl Settings {
 
     /// Returns where the API key comes from.
     pub fn key_origin(&self) -> Option<String> {
-        let origin = self.values.origin(self.values.key_setting()?)?;
-        Some(origin.to_string())
+        match self.values.key_setting() {
+            Some(setting) => self.values.origin(setting).map(|origin| origin.to_string()),
+            None => self.accounts.as_ref().map(|_| format!("the account {ACCOUNT}")),
+        }
     }
 
     /// Returns the flags of the command line, each followed by its value. A value that is the API key is left out.
@@ -236,6 +248,14 @@ impl Settings {
     }
 
     fn parse(&self, purpose: Purpose) -> ParsedSettings {
-        configs::parse_settings(&self.values, self.ci_job.as_ref(), &self.upload_timing, purpose)
+        let accounts = self.accounts.as_ref();
+        configs::parse_settings(&self.values, self.ci_job.as_ref(), &self.upload_timing, purpose, accounts)
     }
+}
+
+/// Returns the program of the command that prints the key. Its arguments could be secret, and so could a single word.
+fn shown_command(text: &str, origin: Origin) -> SettingValue {
+    let program = text.split_once(char::is_whitespace).map(|(program, _)| format!("{program} …"));
+    let value = program.unwrap_or("[set]".to_owned());
+    SettingValue { setting: API_KEY_COMMAND.name(), value, origin: origin.to_string() }
 }

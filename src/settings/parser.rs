@@ -1,7 +1,7 @@
 //! Parses values and collects every problem.
 
 use super::{
-    definitions::{API_KEY, API_KEY_FILE, SETTINGS},
+    definitions::{API_KEY, API_KEY_COMMAND, API_KEY_FILE, SETTINGS},
     http_definitions::HTTP_SETTINGS,
     parse::placeholder,
     problem::{NOT_SET, SettingProblem, not_configured},
@@ -103,30 +103,24 @@ impl<'a> SettingParser<'a> {
         }
     }
 
-    /// Returns the source of the API key, or [`KeySource::EachCall`] if there is none and `is_optional`.
-    pub(super) fn key_source(&mut self, is_optional: bool) -> Option<KeySource> {
-        if is_optional && self.values.key_setting().is_none() {
-            return Some(KeySource::EachCall);
-        }
-
-        let source = self.parse_key_source();
+    /// Returns the source of the API key that `setting` names.
+    pub(super) fn key_source(&mut self, setting: &Setting) -> Option<KeySource> {
+        let source = match setting.name() {
+            name if name == API_KEY_FILE.name() => {
+                self.optional(setting, |path| KeySource::file(path.into()))
+            }
+            name if name == API_KEY_COMMAND.name() => self.optional(setting, KeySource::command),
+            _ => self.optional(setting, KeySource::fixed),
+        };
         // A key file that cannot be read is no reason to hide the other problems.
-        self.key = source.as_ref().and_then(|source| source.key().ok());
+        self.key = source.as_ref().and_then(|source| source.known_key().ok());
+
         source
     }
 
-    fn parse_key_source(&mut self) -> Option<KeySource> {
-        match self.values.key_setting() {
-            Some(setting) if setting.name() == API_KEY_FILE.name() => {
-                return self.optional(setting, |path| KeySource::file(path.into()));
-            }
-            Some(setting) => return self.optional(setting, KeySource::fixed),
-            None => {}
-        }
-
-        self.add_problem(&API_KEY, "is not set, and `TAS_API_KEY_FILE` is not set either");
-
-        None
+    /// Records that no setting names a key.
+    pub(super) fn add_missing_key(&mut self) {
+        self.add_problem(&API_KEY, "is not set, and neither is `TAS_API_KEY_FILE` or `TAS_API_KEY_COMMAND`");
     }
 
     /// Returns the problems that disable all tools in the order of the documentation, and those that disable some.
@@ -151,6 +145,7 @@ impl<'a> SettingParser<'a> {
 fn quoting(setting: &Setting, value: &str, reason: String) -> String {
     // A user name in an address may be a key, and the file of the key may be the key itself.
     let is_secret = setting.is_secret()
+        || setting.is_command()
         || setting.name() == API_KEY_FILE.name()
         || value.contains('@')
         || may_be_key(value);

@@ -51,7 +51,7 @@ impl ProfileValue {
 fn problem(setting: &Setting, text: &str) -> Option<String> {
     let mut values = Values::default();
     values.set(setting, text, Origin::Flag(setting.flag));
-    let parsed = parse_settings(&values, None, &UploadTiming::default(), Purpose::OneCaller);
+    let parsed = parse_settings(&values, None, &UploadTiming::default(), Purpose::OneCaller, None);
 
     let mut problems = parsed.problems.into_iter().chain(parsed.limited_problems);
     problems.find(|problem| problem.setting == setting.name()).map(|problem| problem.reason)

@@ -40,7 +40,7 @@ impl Settings {
         self.check_values()?;
 
         let mut flags = Vec::new();
-        for setting in SETTINGS.iter().filter(|setting| !setting.is_secret()) {
+        for setting in SETTINGS.iter().filter(|setting| !setting.flag.is_empty()) {
             let chosen = self.value_for_server(setting);
             let Some(value) = chosen.or(default_value(setting, directory)) else { continue };
             if setting.is_switch() && !parse::boolean(value).unwrap_or(true) {
@@ -109,9 +109,9 @@ impl Settings {
         Ok(address)
     }
 
-    /// Returns the variable that contains the API key, if the key comes from one.
+    /// Returns the variable that contains the API key or the command that prints it, if the key comes from one of them.
     pub fn key_variable(&self) -> Option<&'static str> {
-        let setting = self.values.key_setting().filter(|setting| setting.name() == API_KEY.name())?;
+        let setting = self.values.key_setting().filter(|setting| setting.flag.is_empty())?;
         match self.values.origin(setting)? {
             Origin::Variable(variable) => Some(variable),
             Origin::Flag(_) | Origin::Sandbox => None,
@@ -139,7 +139,7 @@ impl Settings {
 
         let key = self.values.text(&API_KEY).filter(|key| !key.is_empty());
         let has_key = |setting: &&&Setting| {
-            let value = self.value_for_server(setting).filter(|_| !setting.is_secret());
+            let value = self.value_for_server(setting).filter(|_| !setting.flag.is_empty());
             key.is_some_and(|key| value.is_some_and(|value| value.contains(key)))
         };
         match SETTINGS.iter().find(has_key) {

@@ -91,6 +91,11 @@ impl UserDirectories {
         })
     }
 
+    /// Returns the directory of this program in the configuration of the user.
+    pub fn own(&self) -> PathBuf {
+        self.configuration.join("tas-mcp")
+    }
+
     /// Returns the path below the home directory.
     pub fn in_home(&self, path: impl AsRef<Path>) -> PathBuf {
         self.home.join(path)

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString, fmt};
 use clap::ArgMatches;
 
 use super::{
-    definitions::{API_KEY, API_KEY_FILE, FILES_ROOT, READ_ONLY, SETTINGS},
+    definitions::{API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, READ_ONLY, SETTINGS},
     http_definitions::HTTP_SETTINGS,
     setting::Setting,
 };
@@ -99,11 +99,12 @@ impl Values {
         self.0.get(setting.name()).map(SourcedText::text)
     }
 
-    /// Returns the setting that the API key is taken from: the key itself, or the file with the key if there is no key or a
-    /// flag names the file.
+    /// Returns the setting that the API key is taken from: the key itself, the file with the key, or else the command that
+    /// prints it. The file comes first if a flag names it.
     pub(super) fn key_setting(&self) -> Option<&'static Setting> {
         let is_file_chosen = matches!(self.origin(&API_KEY_FILE), Some(Origin::Flag(_)));
-        let order = if is_file_chosen { [&API_KEY_FILE, &API_KEY] } else { [&API_KEY, &API_KEY_FILE] };
+        let first = is_file_chosen.then_some(&API_KEY_FILE);
+        let order = first.into_iter().chain([&API_KEY, &API_KEY_FILE, &API_KEY_COMMAND]);
         order.into_iter().find(|setting| self.contains(setting))
     }
 

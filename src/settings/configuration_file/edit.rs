@@ -1,7 +1,5 @@
 //! Changes of the configuration file. Comments, order and line ends stay.
 
-use std::fs::{self, File, OpenOptions};
-
 use toml_edit::{Item, Table, TableLike, value};
 
 use super::{
@@ -15,7 +13,7 @@ use crate::{
         profile_value::ProfileValue,
         unusable_file::{FileProblem, UnusableFile},
     },
-    text_file::{TextFile, TextFileError},
+    text_file::{TextFile, TextFileError, lock_beside},
     toml_text::{TomlText, assign},
 };
 
@@ -69,7 +67,7 @@ impl ConfigurationFile {
     }
 
     fn try_edit(&self, change: impl FnOnce(&mut TomlText)) -> Result<(), FileProblem> {
-        let _lock = self.lock()?;
+        let _lock = lock_beside(&self.path)?;
         let file = TextFile::read(&self.path, MAX_BYTES)?;
         Configuration::parse(file.text())?;
         let mut text = TomlText::parse(file.text())?;
@@ -86,18 +84,6 @@ impl ConfigurationFile {
         }
 
         Ok(file.replace(&changed)?)
-    }
-
-    /// Locks a file beside the configuration file, which is replaced and can therefore not be locked itself. The lock ends with
-    /// the returned value.
-    fn lock(&self) -> Result<File, FileProblem> {
-        let path = self.path.with_extension("lock");
-        fs::create_dir_all(path.parent().unwrap_or(&path))?;
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
-        // Some file systems do not support locks. The file is then compared before it is replaced.
-        drop(lock.lock());
-
-        Ok(lock)
     }
 }
 
@@ -119,7 +105,7 @@ fn profile_table<'a>(text: &'a mut TomlText, profile: &str) -> Option<&'a mut dy
 
 #[cfg(test)]
 mod tests {
-    use std::{path::Path, thread};
+    use std::{fs, path::Path, thread};
 
     use super::*;
 

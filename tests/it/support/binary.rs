@@ -14,6 +14,10 @@ const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// Variables that decide the colours and the width of the output.
 const TERMINAL_VARIABLES: [&str; 6] = ["CI", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "NO_COLOR"];
 
+/// Variables that hide the keychain and the stored keys of the developer.
+const WITHOUT_KEYS: [(&str, &str); 2] =
+    [("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere/bus"), ("XDG_CONFIG_HOME", "/nowhere/config")];
+
 /// Returns the binary with these arguments and variables.
 pub(crate) fn binary(arguments: &[&str], variables: &[(&str, &str)]) -> Command {
     program(env!("CARGO_BIN_EXE_tas-mcp"), arguments, variables)
@@ -29,7 +33,7 @@ pub(crate) fn program(name: &str, arguments: &[&str], variables: &[(&str, &str)]
         command.env_remove(variable);
     }
 
-    command.args(arguments).envs(variables.iter().copied()).kill_on_drop(true);
+    command.args(arguments).envs(WITHOUT_KEYS).envs(variables.iter().copied()).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
 
     command
