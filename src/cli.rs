@@ -4,6 +4,7 @@
 //! `run` executes it. A module of an unsuccessful subcommand returns a `CommandError`; [`run_subcommand`] prints it and
 //! derives the exit status.
 
+mod accounts;
 mod advice;
 mod build_choice;
 mod command_error;
@@ -54,6 +55,8 @@ mod export;
 mod http;
 mod images;
 mod install;
+mod login;
+mod logout;
 mod report;
 mod run;
 mod status;

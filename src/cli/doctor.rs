@@ -12,7 +12,7 @@ mod text;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use self::offered_tools::OfferedTools;
-pub(super) use self::report::DoctorReport;
+pub(super) use self::{probes::PermissionProbe, report::DoctorReport};
 use super::{
     command_error::CommandError,
     exit_status::ExitStatus,

@@ -50,6 +50,20 @@ impl KeyStore {
         self.file.path()
     }
 
+    /// Does `work` on a thread that may block.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub async fn in_background<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, KeyStoreError> + Send + 'static,
+    ) -> Result<T, KeyStoreError> {
+        let store = self.clone();
+        let done = tokio::task::spawn_blocking(move || work(&store)).await;
+        // A thread that panics has a keychain that this program does not understand.
+        done.unwrap_or_else(|error| Err(KeyStoreError::Keychain(error.to_string())))
+    }
+
     /// Returns the key of `account`. A key in the file is found without the keychain.
     ///
     /// # Errors

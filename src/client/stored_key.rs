@@ -22,11 +22,8 @@ impl StoredKey {
 
     /// Looks for the key.
     pub(super) async fn find(&self) -> Result<ApiKey, LookupFailure> {
-        let (store, account) = (self.store.clone(), self.account.clone());
-        let found = tokio::task::spawn_blocking(move || store.find(&account)).await;
-        let found = found.unwrap_or_else(|error| Err(KeyStoreError::Keychain(error.to_string())));
-
-        match found {
+        let account = self.account.clone();
+        match self.store.in_background(move |store| store.find(&account)).await {
             Ok(FoundKey::Found(record, _)) => self.bound_key(record),
             Ok(FoundKey::Missing(error)) => Err(self.missing(error.as_ref())),
             Err(error) => Err(unreadable(&error)),

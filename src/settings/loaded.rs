@@ -15,6 +15,7 @@ use super::{
     http_definitions::HTTP_SETTINGS,
     parse,
     problem::{cannot_start, not_configured},
+    profile_settings::profile_settings,
     setting::Setting,
     traces::collector_setting,
     user_directories::UserDirectories,
@@ -91,6 +92,51 @@ impl Settings {
         &self.upload_timing
     }
 
+    /// Returns the same settings with the address and the key of an account, in place of any other key.
+    #[must_use]
+    pub fn with_account(&self, base_url: &str, key: &str) -> Self {
+        let mut settings = self.clone();
+        settings.values.set(&BASE_URL, base_url, Origin::Login);
+        settings.values.set(&API_KEY, key, Origin::Login);
+        settings.values.remove(&API_KEY_FILE);
+        settings.values.remove(&API_KEY_COMMAND);
+
+        settings
+    }
+
+    /// Returns what the profile of an account contains: the address, the project, and the settings of the flags of this
+    /// process. Each has its word and its text.
+    pub fn account_values(&self, project: Option<&str>) -> Vec<(String, String)> {
+        let mut values = Vec::new();
+        for setting in profile_settings() {
+            let is_given = matches!(self.values.origin(setting), Some(Origin::Flag(_) | Origin::Login));
+            let text = match setting.name() {
+                name if name == PROJECT_ID.name() => project,
+                _ => self.values.text(setting).filter(|_| is_given),
+            };
+            values.extend(text.map(|text| (setting.word(), text.to_owned())));
+        }
+
+        values
+    }
+
+    /// Returns the account that a command concerns: the one of the flag, or the default one.
+    pub fn account(&self, matches: &ArgMatches) -> String {
+        let flag = matches.try_get_one::<String>("profile").ok().flatten();
+        flag.cloned().unwrap_or_else(|| ACCOUNT.to_owned())
+    }
+
+    /// Returns the address of the main API as text, if it is set.
+    pub fn base_url(&self) -> Option<&str> {
+        self.values.text(&BASE_URL)
+    }
+
+    /// Returns the origin of a key that is used in place of the stored key of the account.
+    pub fn key_origin_before_account(&self) -> Option<String> {
+        let origin = self.values.origin(self.values.key_setting()?)?;
+        Some(origin.to_string())
+    }
+
     /// Replaces the URLs and the key by those of an embedded sandbox. Nothing of the real service is used.
     pub fn use_sandbox(&mut self, base_url: &str, knowledge_url: &str, key: &str) {
         self.values.set(&BASE_URL, base_url, Origin::Sandbox);
@@ -130,10 +176,8 @@ impl Settings {
 
     /// Returns where the API key comes from.
     pub fn key_origin(&self) -> Option<String> {
-        match self.values.key_setting() {
-            Some(setting) => self.values.origin(setting).map(|origin| origin.to_string()),
-            None => self.accounts.as_ref().map(|_| format!("the account {ACCOUNT}")),
-        }
+        let account = || self.accounts.as_ref().map(|_| format!("the account {ACCOUNT}"));
+        self.key_origin_before_account().or_else(account)
     }
 
     /// Returns the flags of the command line, each followed by its value. A value that is the API key is left out.

@@ -114,7 +114,7 @@ impl Settings {
         let setting = self.values.key_setting().filter(|setting| setting.flag.is_empty())?;
         match self.values.origin(setting)? {
             Origin::Variable(variable) => Some(variable),
-            Origin::Flag(_) | Origin::Sandbox => None,
+            Origin::Flag(_) | Origin::Login | Origin::Sandbox => None,
         }
     }
 

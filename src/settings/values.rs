@@ -34,6 +34,8 @@ pub(super) enum Origin {
     Flag(&'static str),
     /// The environment.
     Variable(&'static str),
+    /// The person or program that signs in.
+    Login,
     /// The embedded sandbox, which provides its addresses and a key.
     Sandbox,
 }
@@ -163,6 +165,7 @@ impl fmt::Display for Origin {
         match self {
             Self::Flag(flag) => write!(formatter, "flag --{flag}"),
             Self::Variable(variable) => write!(formatter, "variable {variable}"),
+            Self::Login => formatter.write_str("tas-mcp login"),
             Self::Sandbox => formatter.write_str("the embedded sandbox"),
         }
     }

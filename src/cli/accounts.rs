@@ -1,0 +1,158 @@
+//! The accounts of the user: profiles of the configuration file, and the keys that are stored for them.
+
+use std::time::Duration;
+
+use clap::Arg;
+use serde::Serialize;
+
+use super::command_error::CommandError;
+use crate::{
+    client::{FoundKey, KeyPlace, KeyStore, KeyStoreError},
+    failure::{Code, Failure},
+    settings::{Configuration, ConfigurationFile, UserDirectories},
+    text::single_line,
+};
+
+/// How long a command waits for the keychain, which may ask the person.
+const KEYCHAIN_LIMIT: Duration = Duration::from_secs(120);
+
+/// How long `tas-mcp status` waits for the keychain.
+const LIST_LIMIT: Duration = Duration::from_secs(20);
+
+/// The files and the keychain in which accounts are kept.
+pub(super) struct Accounts {
+    pub(super) configuration: ConfigurationFile,
+    pub(super) keys: KeyStore,
+}
+
+/// An account, as `tas-mcp status` lists it.
+#[derive(Debug, Serialize)]
+pub(super) struct Account {
+    pub(super) name: String,
+    /// Whether the commands use this account.
+    pub(super) is_active: bool,
+    pub(super) address: Option<String>,
+    /// Where the key is stored; `None` if there is none or if that is not known.
+    pub(super) key_in: Option<KeyPlace>,
+    /// Why it is not known whether there is a key.
+    pub(super) problem: Option<String>,
+}
+
+impl Accounts {
+    /// Returns the accounts of the user of this process.
+    ///
+    /// # Errors
+    /// The user has no home directory.
+    pub(super) fn of_user() -> Result<Self, Failure> {
+        let directories = UserDirectories::read().ok_or_else(|| {
+            let message = "this user has no home directory, in which accounts are kept";
+            Failure::new(Code::FileError, message).hint("set HOME")
+        })?;
+
+        Ok(Self {
+            configuration: ConfigurationFile::of_user(&directories),
+            keys: KeyStore::in_directory(&directories.own()),
+        })
+    }
+
+    /// Reads the configuration file.
+    ///
+    /// # Errors
+    /// `file_error`: the file has an error.
+    pub(super) fn read(&self) -> Result<Configuration, Failure> {
+        self.configuration.read().map_err(|error| error.into_failure())
+    }
+
+    /// Does something with the stored keys that may ask the person.
+    ///
+    /// # Errors
+    /// Those of `work`, and no end of it in time.
+    pub(super) async fn with_keys<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&KeyStore) -> Result<T, KeyStoreError> + Send + 'static,
+    ) -> Result<T, KeyStoreError> {
+        within(KEYCHAIN_LIMIT, self.keys.in_background(work)).await
+    }
+
+    /// Lists the accounts that have a profile or are active.
+    ///
+    /// # Errors
+    /// `file_error`: the configuration file has an error.
+    pub(super) async fn list(&self, active: &str) -> Result<Vec<Account>, Failure> {
+        let configuration = self.read()?;
+        let mut names: Vec<_> = configuration.profiles.keys().cloned().collect();
+        if !names.iter().any(|name| name == active) {
+            names.push(active.to_owned());
+        }
+
+        let places = self.places(names.clone()).await;
+        let accounts = names.into_iter().zip(places).map(|(name, place)| {
+            let profile = configuration.profiles.get(&name);
+            Account {
+                is_active: name == active,
+                address: profile.and_then(|profile| profile.text("base_url")).map(str::to_owned),
+                key_in: place.as_ref().ok().copied().flatten(),
+                problem: place.err(),
+                name,
+            }
+        });
+
+        // An active account without settings and key does not exist.
+        let is_known = |account: &Account| configuration.profiles.contains_key(&account.name);
+        Ok(accounts.filter(|account| account.key_in.is_some() || is_known(account)).collect())
+    }
+
+    /// Returns where the key of each account is stored.
+    async fn places(&self, names: Vec<String>) -> Vec<Result<Option<KeyPlace>, String>> {
+        let count = names.len();
+        let find = move |keys: &KeyStore| Ok(names.iter().map(|name| place(keys, name)).collect());
+        let places = within(LIST_LIMIT, self.keys.in_background(find)).await;
+
+        places.unwrap_or_else(|error| vec![Err(error.to_string()); count])
+    }
+}
+
+impl Account {
+    /// Returns the account as a line.
+    pub(super) fn line(&self) -> String {
+        let active = if self.is_active { " (active)" } else { "" };
+        let address = self.address.as_deref().unwrap_or("no address");
+        let key = match (self.key_in, &self.problem) {
+            (Some(KeyPlace::Keychain), _) => "key in the keychain".to_owned(),
+            (Some(KeyPlace::File), _) => "key in a file".to_owned(),
+            (None, Some(problem)) => single_line(problem),
+            (None, None) => "no key".to_owned(),
+        };
+
+        format!("{}{active}: {address}, {key}", self.name)
+    }
+}
+
+/// Returns the flag that names an account.
+pub(super) fn profile_flag() -> Arg {
+    Arg::new("profile")
+        .long("profile")
+        .value_name("NAME")
+        .help("Name of the account, which is the name of its profile")
+}
+
+/// Returns the failure of a command that uses the stored keys.
+pub(super) fn key_failure(error: &KeyStoreError) -> CommandError {
+    Failure::new(Code::FileError, error.to_string()).hint(error.hint()).into()
+}
+
+fn place(keys: &KeyStore, account: &str) -> Result<Option<KeyPlace>, String> {
+    match keys.find(account) {
+        Ok(FoundKey::Found(_, place)) => Ok(Some(place)),
+        Ok(FoundKey::Missing(_)) => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, KeyStoreError>>,
+) -> Result<T, KeyStoreError> {
+    let late = || KeyStoreError::NoAccess(format!("no answer within {} s", limit.as_secs()));
+    tokio::time::timeout(limit, work).await.unwrap_or_else(|_| Err(late()))
+}
