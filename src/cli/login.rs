@@ -26,7 +26,7 @@ use crate::{
     client::StoredRecord,
     failure::{Code, Failure},
     service::{api::uploads::InitiateBuildUpload, catalog::ListedOperation as _},
-    settings::Settings,
+    settings::{ConfigurationFile, Settings},
 };
 
 /// Commands that the help shows.
@@ -55,6 +55,7 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let accounts = Accounts::of_user()?;
     let name = settings.account(matches);
+    ConfigurationFile::check_name(&name)?;
     let configuration = accounts.read()?;
 
     let address = read_address(settings, configuration.profiles.get(&name))?;
@@ -62,7 +63,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let checked = settings.with_account(address.as_str(), &key);
     let report = doctor::examine(&checked).await?;
     if report.exit_status() != ExitStatus::Success {
-        return Err(refused(&report).into());
+        return Err(refused(&report, address.as_str()).into());
     }
 
     let record = stored_record(&checked)?;
@@ -84,12 +85,12 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 }
 
 /// Returns the first failure of the checks. Nothing is stored then.
-fn refused(report: &DoctorReport) -> Failure {
+fn refused(report: &DoctorReport, address: &str) -> Failure {
     let failure = report.first_failure().cloned();
     let failure = failure.unwrap_or_else(|| Failure::new(Code::Rejected, "the key permits no operation"));
-    let hint = failure.hint.clone().map(|hint| format!("; {hint}")).unwrap_or_default();
 
-    failure.hint(format!("nothing was stored{hint}"))
+    let message = format!("{address} cannot be used with this key: {}", failure.message);
+    Failure { message, ..failure }.hint("nothing was stored: check the address and the key; an organization key needs a project (`--project` or `--projects`)")
 }
 
 /// Returns the key with the addresses that it may be sent to.

@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 
 pub use self::content::{Configuration, Profile};
 use super::{unusable_file::UnusableFile, user_directories::UserDirectories};
-use crate::text_file::TextFile;
+use crate::{
+    failure::{Code, Failure},
+    text_file::TextFile,
+};
 
 /// Largest file that is read, in bytes.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -29,6 +32,15 @@ impl ConfigurationFile {
     /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Checks that a text can be the name of a profile.
+    ///
+    /// # Errors
+    /// `invalid_arguments`, with the characters that a name may have.
+    pub fn check_name(profile: &str) -> Result<(), Failure> {
+        content::check_profile_name(profile)
+            .map_err(|reason| Failure::new(Code::InvalidArguments, format!("`{profile}` {reason}")))
     }
 
     /// Reads the file. A file that does not exist is empty.

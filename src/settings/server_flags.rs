@@ -109,13 +109,23 @@ impl Settings {
         Ok(address)
     }
 
-    /// Returns the variable that contains the API key or the command that prints it, if the key comes from one of them.
+    /// Returns the variable that contains the API key, if the key comes from one.
     pub fn key_variable(&self) -> Option<&'static str> {
-        let setting = self.values.key_setting().filter(|setting| setting.flag.is_empty())?;
+        let setting = self.values.key_setting().filter(|setting| setting.name() == API_KEY.name())?;
         match self.values.origin(setting)? {
             Origin::Variable(variable) => Some(variable),
             Origin::Flag(_) | Origin::Login | Origin::Sandbox => None,
         }
+    }
+
+    /// Returns what a person has to do so that a server can run the command that prints the key, if the key comes from one.
+    pub fn key_command_note(&self) -> Option<String> {
+        let setting = self.values.key_setting().filter(|setting| setting.is_command())?;
+        let variable = setting.variable;
+
+        Some(format!(
+            "note: the entry does not contain {variable}: store the key with `tas-mcp login`, or add the variable to the entry"
+        ))
     }
 
     /// Returns the value of `setting`, except a value of the sandbox of this process, and a file of the key that is not used.

@@ -21,6 +21,8 @@ mod http;
 #[cfg(target_os = "linux")]
 mod install;
 mod lists;
+#[cfg(target_os = "linux")]
+mod login;
 mod logs;
 mod messages;
 mod names;

@@ -4,10 +4,10 @@ use toml_edit::{Item, Table, TableLike, value};
 
 use super::{
     ConfigurationFile, MAX_BYTES,
-    content::{Configuration, DEFAULT_PROFILE, PROFILES, check_profile_name},
+    content::{Configuration, DEFAULT_PROFILE, PROFILES},
 };
 use crate::{
-    failure::{Code, Failure},
+    failure::Failure,
     settings::{
         profile_settings::item_of,
         profile_value::ProfileValue,
@@ -24,8 +24,7 @@ impl ConfigurationFile {
     /// `invalid_arguments`: the text cannot be the name of a profile. `file_error`: the file has an error, or cannot be written.
     /// `conflict`: another program changes the file at the same time.
     pub fn set_values(&self, profile: &str, values: &[ProfileValue]) -> Result<(), Failure> {
-        check_profile_name(profile)
-            .map_err(|reason| Failure::new(Code::InvalidArguments, format!("`{profile}` {reason}")))?;
+        Self::check_name(profile)?;
 
         self.edit(|text| {
             let Some(table) = profile_table(text, profile) else { return };
@@ -108,6 +107,7 @@ mod tests {
     use std::{fs, path::Path, thread};
 
     use super::*;
+    use crate::failure::Code;
 
     /// A change of the file.
     type Change<'a> = &'a dyn Fn(&ConfigurationFile);
