@@ -9,7 +9,7 @@ use super::command_error::CommandError;
 use crate::{
     client::{FoundKey, KeyPlace, KeyStore, KeyStoreError},
     failure::{Code, Failure},
-    settings::{Configuration, ConfigurationFile, UserDirectories},
+    settings::{Configuration, ConfigurationFile, UnusableFile, UserDirectories},
     text::single_line,
 };
 
@@ -60,7 +60,7 @@ impl Accounts {
     /// # Errors
     /// `file_error`: the file has an error.
     pub(super) fn read(&self) -> Result<Configuration, Failure> {
-        self.configuration.read().map_err(|error| error.into_failure())
+        self.configuration.read().map_err(UnusableFile::into_failure)
     }
 
     /// Does something with the stored keys that may ask the person.

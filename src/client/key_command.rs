@@ -74,7 +74,7 @@ impl KeyCommand {
         // Standard error is not shown, because it may contain secrets.
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
 
-        let mut child = command.spawn().map_err(not_started)?;
+        let mut child = command.spawn().map_err(|error| not_started(&error))?;
         let printed = read_output(child.stdout.take()).await?;
         let status = child.wait().await.map_err(|error| format!("cannot be waited for: {error}"))?;
 
@@ -100,7 +100,7 @@ async fn read_output(output: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, 
     Ok(printed)
 }
 
-fn not_started(error: io::Error) -> String {
+fn not_started(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "names a program that does not exist".to_owned(),
         _ => format!("names a program that cannot be started: {error}"),
