@@ -5,8 +5,8 @@ use std::{ffi::OsString, net::SocketAddr};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
 use super::{
-    call, complete, completions, doctor, download, export, help_end::help_end, http, install,
-    lists::ListCommand, report, run, settings_help, status, stop, tools, uninstall, upload, wait,
+    call, complete, completions, config, doctor, download, export, help_end::help_end, http, install,
+    lists::ListCommand, profile, report, run, settings_help, status, stop, tools, uninstall, upload, wait,
 };
 use crate::settings;
 
@@ -42,6 +42,7 @@ pub fn program() -> Command {
         .subcommands([report::command(), export::command(), upload::command(), download::command()])
         .subcommands(ListCommand::all().map(ListCommand::command))
         .subcommands([status::command(), doctor::command(), completions::command(), complete::command()])
+        .subcommands([profile::command(), config::command()])
         .subcommands([install::command(), uninstall::command(), http::command(), sandbox_command()])
 }
 

@@ -8,7 +8,8 @@ use std::{
 use super::{
     definitions::{
         API_KEY_FILE, BASE_URL, CA_FILE, CONFIRM, FILES_ROOT, KNOWLEDGE_URL, LOG, LOG_FORMAT,
-        MAX_REPLY_CHARS, PROJECT_ID, PROJECTS, READ_ONLY, STATE_DIR, TIMEOUT_S, TMSYS_NAME, TOOLSETS,
+        MAX_REPLY_CHARS, PROFILE, PROJECT_ID, PROJECTS, READ_ONLY, STATE_DIR, TIMEOUT_S, TMSYS_NAME,
+        TOOLSETS,
     },
     http::{HttpSettings, http_settings},
     parse,
@@ -133,6 +134,7 @@ fn files_config(
 
 /// Parses the values that no configuration contains, so that their problems are reported too.
 fn check_other_settings(parser: &mut SettingParser<'_>) {
+    parser.optional(&PROFILE, |_| Ok(()));
     parser.optional(&LOG, |text| parse::log_filter(text).map(drop));
     parser.optional(&LOG_FORMAT, parse::is_json);
     parser.optional(&TOOLSETS, |words| Selection::parse(words, false).map_err(|error| error.to_string()));

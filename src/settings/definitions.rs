@@ -2,6 +2,13 @@
 
 use super::setting::Setting;
 
+pub(super) const PROFILE: Setting = Setting {
+    variable: "TAS_PROFILE",
+    flag: "profile",
+    value: "NAME",
+    meaning: "Profile of the configuration file that provides the settings that are not set otherwise. With the flag, the profile overrides variables",
+    default: "the default profile",
+};
 pub(super) const BASE_URL: Setting = Setting {
     variable: "TAS_BASE_URL",
     flag: "base-url",
@@ -130,7 +137,8 @@ pub(super) const SANDBOX: Setting = Setting {
 };
 
 /// All settings, in the order of the documentation.
-pub const SETTINGS: [&Setting; 18] = [
+pub const SETTINGS: [&Setting; 19] = [
+    &PROFILE,
     &BASE_URL,
     &KNOWLEDGE_URL,
     &API_KEY,

@@ -1,6 +1,9 @@
 //! The settings of this process.
 
-use std::ffi::OsString;
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use clap::ArgMatches;
 use serde::Serialize;
@@ -8,14 +11,17 @@ use serde::Serialize;
 use super::{
     configs::{self, DEFAULT_MAX_REPLY_CHARS, DEFAULT_TMSYS_NAME, ParsedSettings, Purpose},
     definitions::{
-        API_KEY, API_KEY_FILE, BASE_URL, CA_FILE, KNOWLEDGE_URL, LOG, LOG_FORMAT, MAX_REPLY_CHARS,
+        API_KEY, API_KEY_FILE, BASE_URL, CA_FILE, KNOWLEDGE_URL, LOG, LOG_FORMAT, MAX_REPLY_CHARS, PROFILE,
         PROJECT_ID, PROJECTS, READ_ONLY, SANDBOX, SETTINGS, TMSYS_NAME, TOOLSETS,
     },
+    file_values::add_file_values,
     http::{HttpSettings, exposes_key},
     http_definitions::HTTP_SETTINGS,
     parse,
     problem::{cannot_start, not_configured},
+    project_file::RunDefaults,
     setting::Setting,
+    setting_files::SettingFiles,
     traces::collector_setting,
     values::{Origin, Values},
 };
@@ -37,6 +43,7 @@ pub struct Settings {
     pub(super) values: Values,
     ci_job: Option<CiJob>,
     upload_timing: UploadTiming,
+    run_defaults: Option<(RunDefaults, PathBuf)>,
 }
 
 /// A setting that is set, as `doctor` shows it.
@@ -51,14 +58,16 @@ pub struct SettingValue {
 }
 
 impl Settings {
-    /// Reads the settings from the command line and the environment. A flag overrides a variable.
+    /// Reads the settings from the command line, the environment and the files of settings. A flag overrides a variable, and a
+    /// variable overrides a file.
     pub fn read(matches: &ArgMatches) -> Self {
         #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
-        Self::from_sources(matches, |variable| std::env::var_os(variable))
+        let settings = Self::from_sources(matches, |variable| std::env::var_os(variable));
+        settings.with_files(&SettingFiles::of_process())
     }
 
     /// Reads the settings from the command line and from `variable`, which returns the value of an environment
-    /// variable.
+    /// variable. Reads no file.
     pub fn from_sources<T: Into<OsString>>(
         matches: &ArgMatches,
         variable: impl Fn(&str) -> Option<T>,
@@ -68,7 +77,22 @@ impl Settings {
             ci_job: provenance::detect_ci_job(|name| variable(name)?.into_string().ok()),
             values: Values::from_sources(matches, variable),
             upload_timing: UploadTiming::default(),
+            run_defaults: None,
         }
+    }
+
+    /// Adds the values of these files. The sandbox uses none of them.
+    #[must_use]
+    pub fn with_files(mut self, files: &SettingFiles) -> Self {
+        if self.wants_sandbox() {
+            return self;
+        }
+
+        let files = files.read();
+        add_file_values(&mut self.values, &files);
+        self.run_defaults = Some((files.project.run, files.project_path));
+
+        self
     }
 
     /// Replaces the pauses and time limits of uploads.
@@ -116,6 +140,21 @@ impl Settings {
         });
 
         values.collect()
+    }
+
+    /// Returns the name of the profile that is used or wanted. The profile may not exist.
+    pub fn profile(&self) -> Option<&str> {
+        self.values.text(&PROFILE)
+    }
+
+    /// Returns whether a flag or a variable names the profile.
+    pub fn profile_is_given(&self) -> bool {
+        matches!(self.values.origin(&PROFILE), Some(Origin::Flag(_) | Origin::Variable(_)))
+    }
+
+    /// Returns the defaults of `tas-mcp run`, with the path of the project file that contains them.
+    pub fn run_defaults(&self) -> Option<(&RunDefaults, &Path)> {
+        self.run_defaults.as_ref().map(|(defaults, path)| (defaults, path.as_path()))
     }
 
     /// Returns where the API key comes from.
@@ -239,3 +278,6 @@ impl Settings {
         configs::parse_settings(&self.values, self.ci_job.as_ref(), &self.upload_timing, purpose)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,7 +23,7 @@ pub(super) struct SettingProblem {
 /// Returns the failure of every call while these problems exist.
 pub(super) fn not_configured(problems: &[SettingProblem]) -> Failure {
     Failure::new(Code::NotConfigured, format!("tas-mcp cannot call the service: {}", list(problems)))
-        .hint("correct these settings in the configuration of the host, and restart the server; `--sandbox` works without settings")
+        .hint("correct these settings where they come from, such as the configuration of the host, and restart the server; `--sandbox` works without settings")
         .detail("problems", json!(problems))
 }
 
