@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use clap::Arg;
 use serde::Serialize;
 
-use super::command_error::CommandError;
+use super::{
+    command_error::CommandError,
+    user_configuration::{UserConfiguration, user_directories},
+};
 use crate::{
     client::{FoundKey, KeyPlace, KeyStore, KeyStoreError},
     failure::{Code, Failure},
-    settings::{Configuration, ConfigurationFile, UnusableFile, UserDirectories},
     text::single_line,
 };
 
@@ -21,7 +22,7 @@ const LIST_LIMIT: Duration = Duration::from_secs(20);
 
 /// The files and the keychain in which accounts are kept.
 pub(super) struct Accounts {
-    pub(super) configuration: ConfigurationFile,
+    pub(super) configuration: UserConfiguration,
     pub(super) keys: KeyStore,
 }
 
@@ -39,28 +40,15 @@ pub(super) struct Account {
 }
 
 impl Accounts {
-    /// Returns the accounts of the user of this process.
+    /// Reads the accounts of the user of this process.
     ///
     /// # Errors
-    /// The user has no home directory.
-    pub(super) fn of_user() -> Result<Self, Failure> {
-        let directories = UserDirectories::read().ok_or_else(|| {
-            let message = "this user has no home directory, in which accounts are kept";
-            Failure::new(Code::FileError, message).hint("set HOME")
-        })?;
-
+    /// The user has no home directory, or the configuration file cannot be used.
+    pub(super) fn read() -> Result<Self, Failure> {
         Ok(Self {
-            configuration: ConfigurationFile::of_user(&directories),
-            keys: KeyStore::in_directory(&directories.own()),
+            configuration: UserConfiguration::read()?,
+            keys: KeyStore::in_directory(&user_directories()?.own()),
         })
-    }
-
-    /// Reads the configuration file.
-    ///
-    /// # Errors
-    /// `file_error`: the file has an error.
-    pub(super) fn read(&self) -> Result<Configuration, Failure> {
-        self.configuration.read().map_err(UnusableFile::into_failure)
     }
 
     /// Does something with the stored keys that may ask the person.
@@ -75,19 +63,16 @@ impl Accounts {
     }
 
     /// Lists the accounts that have a profile or are active.
-    ///
-    /// # Errors
-    /// `file_error`: the configuration file has an error.
-    pub(super) async fn list(&self, active: &str) -> Result<Vec<Account>, Failure> {
-        let configuration = self.read()?;
-        let mut names: Vec<_> = configuration.profiles.keys().cloned().collect();
+    pub(super) async fn list(&self, active: &str) -> Vec<Account> {
+        let profiles = &self.configuration.content.profiles;
+        let mut names: Vec<_> = profiles.keys().cloned().collect();
         if !names.iter().any(|name| name == active) {
             names.push(active.to_owned());
         }
 
         let places = self.places(names.clone()).await;
         let accounts = names.into_iter().zip(places).map(|(name, place)| {
-            let profile = configuration.profiles.get(&name);
+            let profile = profiles.get(&name);
             Account {
                 is_active: name == active,
                 address: profile.and_then(|profile| profile.text("base_url")).map(str::to_owned),
@@ -98,8 +83,8 @@ impl Accounts {
         });
 
         // An active account without settings and key does not exist.
-        let is_known = |account: &Account| configuration.profiles.contains_key(&account.name);
-        Ok(accounts.filter(|account| account.key_in.is_some() || is_known(account)).collect())
+        let is_known = |account: &Account| profiles.contains_key(&account.name);
+        accounts.filter(|account| account.key_in.is_some() || is_known(account)).collect()
     }
 
     /// Returns where the key of each account is stored.
@@ -126,14 +111,6 @@ impl Account {
 
         format!("{}{active}: {address}, {key}", self.name)
     }
-}
-
-/// Returns the flag that names an account.
-pub(super) fn profile_flag() -> Arg {
-    Arg::new("profile")
-        .long("profile")
-        .value_name("NAME")
-        .help("Name of the account, which is the name of its profile")
 }
 
 /// Returns the failure of a command that uses the stored keys.

@@ -12,7 +12,7 @@ use self::{
     storing::{store_flag, store_key, write_profile},
 };
 use super::{
-    accounts::{Accounts, profile_flag},
+    accounts::Accounts,
     command_error::CommandError,
     doctor::{self, DoctorReport},
     exit_status::ExitStatus,
@@ -37,7 +37,7 @@ const EXAMPLES: [&str; 3] = [
 ];
 
 /// What the help says about the key.
-const NOTES: &str = "The key is stored in the keychain of the system, or with `--store file` in a file that only you can read. It is sent only to the address for which it was stored. A key in TAS_API_KEY, TAS_API_KEY_FILE or TAS_API_KEY_COMMAND comes before a stored key.";
+const NOTES: &str = "The key is stored in the keychain of the system, or with `--store file` in a file that only you can read. It is sent only to the address for which it was stored. A key in TAS_API_KEY, TAS_API_KEY_FILE or TAS_API_KEY_COMMAND comes before a stored key. The account has the name of a profile, which --profile chooses.";
 
 /// Flag that reads the key from standard input.
 const WITH_KEY: &str = "with-key";
@@ -48,17 +48,16 @@ pub(super) fn command() -> Command {
     Command::new("login")
         .about("Stores the address and the API key of an account, after checking them")
         .after_help(help_end(&EXAMPLES, &format!("{NOTES}\n\n{}", ExitStatus::HELP)))
-        .args([profile_flag(), with_key.help("Read the key from standard input"), store_flag(), json_flag()])
+        .args([with_key.help("Read the key from standard input"), store_flag(), json_flag()])
 }
 
 /// Asks for the account, checks it, stores it and prints what its key permits.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let accounts = Accounts::of_user()?;
-    let name = settings.account(matches);
-    ConfigurationFile::check_name(&name)?;
-    let configuration = accounts.read()?;
+    let accounts = Accounts::read()?;
+    let name = accounts.configuration.changed_profile(settings)?;
+    ConfigurationFile::check_name(name)?;
 
-    let address = read_address(settings, configuration.profiles.get(&name))?;
+    let address = read_address(settings, accounts.configuration.content.profiles.get(name))?;
     let key = read_key(matches.get_flag(WITH_KEY), &address)?;
     let checked = settings.with_account(address.as_str(), &key);
     let report = doctor::examine(&checked).await?;
@@ -68,13 +67,13 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
     let record = stored_record(&checked)?;
     let project = project(&checked).await;
-    let place = store_key(matches, &accounts, &name, record).await?;
-    let is_default = write_profile(&accounts, &checked, &name, project.as_deref()).await?;
+    let place = store_key(matches, &accounts, name, record).await?;
+    let is_default = write_profile(&accounts, &checked, name, project.as_deref()).await?;
     if let Some(variable) = settings.key_origin_before_account() {
         note(&format!("note: the key of {variable} comes before the stored key, until it is removed"));
     }
 
-    let outcome = LoginOutcome::new(&report, &name, address.as_str(), project, place, is_default);
+    let outcome = LoginOutcome::new(&report, name, address.as_str(), project, place, is_default);
     let printed = if prints_json(wants_json(matches)) {
         print_line(serde_json::to_string(&outcome)?)
     } else {

@@ -4,7 +4,7 @@ use clap::{ArgMatches, Command};
 use serde_json::json;
 
 use super::{
-    accounts::{Accounts, key_failure, profile_flag},
+    accounts::{Accounts, key_failure},
     command_error::CommandError,
     exit_status::ExitStatus,
     help_end::help_end,
@@ -27,14 +27,14 @@ pub(super) fn command() -> Command {
     Command::new("logout")
         .about("Removes the stored API key of an account")
         .after_help(help_end(&EXAMPLES, NOTES))
-        .args([profile_flag(), json_flag()])
+        .arg(json_flag())
 }
 
 /// Removes the key, wherever it is stored.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let accounts = Accounts::of_user()?;
-    let name = settings.account(matches);
-    let account = name.clone();
+    let accounts = Accounts::read()?;
+    let name = settings.account();
+    let account = name.to_owned();
     let removed = accounts.with_keys(move |keys| keys.remove(&account)).await;
     let removed = removed.map_err(|error| key_failure(&error))?;
 

@@ -5,9 +5,9 @@ use std::{ffi::OsString, net::SocketAddr};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
 use super::{
-    call, complete, completions, doctor, download, export, help_end::help_end, http, install,
-    lists::ListCommand, login, logout, report, run, settings_help, status, stop, tools, uninstall, upload,
-    wait,
+    call, complete, completions, config, doctor, download, export, help_end::help_end, http, install,
+    lists::ListCommand, login, logout, profile, report, run, settings_help, status, stop, tools, uninstall,
+    upload, wait,
 };
 use crate::settings;
 
@@ -44,6 +44,7 @@ pub fn program() -> Command {
         .subcommands(ListCommand::all().map(ListCommand::command))
         .subcommands([login::command(), logout::command()])
         .subcommands([status::command(), doctor::command(), completions::command(), complete::command()])
+        .subcommands([profile::command(), config::command()])
         .subcommands([install::command(), uninstall::command(), http::command(), sandbox_command()])
 }
 

@@ -33,7 +33,7 @@ struct StatusReport<'a> {
 
 /// Prints the accounts, and what the commands use.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let accounts = list_accounts(matches, settings).await;
+    let accounts = list_accounts(settings).await;
     let report = doctor::examine(settings).await?;
     let printed = if prints_json(wants_json(matches)) {
         print_line(serde_json::to_string(&StatusReport { accounts: &accounts, report: &report })?)
@@ -45,19 +45,18 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 }
 
 /// Returns the accounts of the user. Accounts that cannot be listed do not prevent the rest of the status.
-async fn list_accounts(matches: &ArgMatches, settings: &Settings) -> Vec<Account> {
+async fn list_accounts(settings: &Settings) -> Vec<Account> {
     if settings.wants_sandbox() {
         return Vec::new();
     }
 
-    let listed = match Accounts::of_user() {
-        Ok(accounts) => accounts.list(&settings.account(matches)).await,
-        Err(failure) => Err(failure),
-    };
-    listed.unwrap_or_else(|failure| {
-        note(&format!("note: the accounts cannot be listed: {}", failure.message));
-        Vec::new()
-    })
+    match Accounts::read() {
+        Ok(accounts) => accounts.list(settings.account()).await,
+        Err(failure) => {
+            note(&format!("note: the accounts cannot be listed: {}", failure.message));
+            Vec::new()
+        }
+    }
 }
 
 /// Returns a line for each fact, with the place that the value comes from.

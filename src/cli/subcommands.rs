@@ -3,10 +3,10 @@
 use clap::ArgMatches;
 
 use super::{
-    advice::explain_embedded_sandbox, call, command_error::CommandError, complete, completions, doctor,
-    download, exit_status::ExitStatus, export, failure_output::OutputFormat, install, lists::ListCommand,
-    login, logout, program::program, report, run, settings_help, status, stop, tools, uninstall, upload,
-    wait,
+    advice::explain_embedded_sandbox, call, command_error::CommandError, complete, completions, config,
+    doctor, download, exit_status::ExitStatus, export, failure_output::OutputFormat, install,
+    lists::ListCommand, login, logout, profile, program::program, report, run, settings_help, status, stop,
+    tools, uninstall, upload, wait,
 };
 use crate::settings::Settings;
 
@@ -37,6 +37,8 @@ pub async fn run_subcommand(
         "logout" => Box::pin(logout::run(matches, settings)).await,
         "doctor" => Box::pin(doctor::run(matches, settings)).await,
         "settings" => settings_help::run(program()).map(|()| ExitStatus::Success).map_err(Into::into),
+        "profile" => profile::run(matches, settings),
+        "config" => config::run(matches, settings),
         "install" => install::run(matches, settings),
         "uninstall" => uninstall::run(matches),
         "completions" => completions::run(matches),

@@ -11,13 +11,20 @@ pub struct StoredKey {
     account: String,
     /// Addresses that the key would be sent to.
     addresses: Vec<String>,
+    /// Why a key that is set is not used, as the end of a sentence that begins with its setting.
+    withheld: Option<String>,
 }
 
 impl StoredKey {
-    /// Returns the key of `account` for requests to these hosts.
-    pub fn new<'a>(store: KeyStore, account: String, hosts: impl IntoIterator<Item = &'a HostUrl>) -> Self {
+    /// Returns the key of `account` for requests to these hosts. `withheld` says why another key is not used.
+    pub fn new<'a>(
+        store: KeyStore,
+        account: String,
+        hosts: impl IntoIterator<Item = &'a HostUrl>,
+        withheld: Option<String>,
+    ) -> Self {
         let addresses = hosts.into_iter().map(|host| host.as_str().to_owned()).collect();
-        Self { store, account, addresses }
+        Self { store, account, addresses, withheld }
     }
 
     /// Looks for the key.
@@ -48,8 +55,9 @@ impl StoredKey {
     fn missing(&self, error: Option<&KeyStoreError>) -> LookupFailure {
         let reason = error.map(|error| format!(" ({error})")).unwrap_or_default();
         let message = format!(
-            "no API key: `TAS_API_KEY` is not set, and no key is stored for the account `{}`{reason}",
-            self.account
+            "no API key: no key is stored for the account `{}`{reason}, and `TAS_API_KEY` {}",
+            self.account,
+            self.withheld.as_deref().unwrap_or("is not set")
         );
         let hint = "run `tas-mcp login` in a terminal, or set TAS_API_KEY, TAS_API_KEY_FILE or TAS_API_KEY_COMMAND; `--sandbox` works without settings";
 
@@ -90,7 +98,7 @@ mod tests {
             (&[main, "https://evil.example"], Some("https://evil.example")),
         ] {
             let hosts: Vec<_> = hosts.iter().map(|host| HostUrl::parse(host).expect("an address")).collect();
-            let found = StoredKey::new(store.clone(), "default".to_owned(), &hosts).find().await;
+            let found = StoredKey::new(store.clone(), "default".to_owned(), &hosts, None).find().await;
             match (found, refused) {
                 (Ok(_), None) => {}
                 (Err(LookupFailure { failure, .. }), Some(refused)) => {

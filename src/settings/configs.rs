@@ -7,8 +7,9 @@ use std::{
 
 use super::{
     definitions::{
-        API_KEY_FILE, BASE_URL, CA_FILE, CONFIRM, FILES_ROOT, KNOWLEDGE_URL, LOG, LOG_FORMAT,
-        MAX_REPLY_CHARS, PROJECT_ID, PROJECTS, READ_ONLY, STATE_DIR, TIMEOUT_S, TMSYS_NAME, TOOLSETS,
+        API_KEY_FILE, BASE_URL, CA_FILE, CONFIRM, FILES_ROOT, FIRST_PROFILE, KNOWLEDGE_URL, LOG, LOG_FORMAT,
+        MAX_REPLY_CHARS, PROFILE, PROJECT_ID, PROJECTS, READ_ONLY, STATE_DIR, TIMEOUT_S, TMSYS_NAME,
+        TOOLSETS,
     },
     http::{HttpSettings, http_settings},
     parse,
@@ -35,9 +36,6 @@ pub(super) const DEFAULT_MAX_REPLY_CHARS: usize = 20_000;
 
 /// Default word for the test-management system.
 pub(super) const DEFAULT_TMSYS_NAME: &str = "tmsys";
-
-/// The account whose stored key is used.
-pub(super) const ACCOUNT: &str = "default";
 
 /// What the settings are parsed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +124,9 @@ fn client_config(
         KeyChoice::Source(source) => source,
         KeyChoice::Account(store) => {
             let hosts = [&base_url].into_iter().chain(knowledge_url.iter().flatten());
-            KeySource::stored(StoredKey::new(store, ACCOUNT.to_owned(), hosts))
+            let account = parser.text(&PROFILE).unwrap_or(FIRST_PROFILE).to_owned();
+            let withheld = parser.values().withheld_key.clone();
+            KeySource::stored(StoredKey::new(store, account, hosts, withheld))
         }
     };
 
@@ -171,6 +171,7 @@ fn files_config(
 
 /// Parses the values that no configuration contains, so that their problems are reported too.
 fn check_other_settings(parser: &mut SettingParser<'_>) {
+    parser.optional(&PROFILE, |_| Ok(()));
     parser.optional(&LOG, |text| parse::log_filter(text).map(drop));
     parser.optional(&LOG_FORMAT, parse::is_json);
     parser.optional(&TOOLSETS, |words| Selection::parse(words, false).map_err(|error| error.to_string()));

@@ -43,11 +43,16 @@ impl ConfigurationFile {
             .map_err(|reason| Failure::new(Code::InvalidArguments, format!("`{profile}` {reason}")))
     }
 
-    /// Reads the file. A file that does not exist is empty.
+    /// Reads the file. A file that does not exist, or whose directory cannot be searched, is empty.
     ///
     /// # Errors
     /// Why the file cannot be used, with the line.
     pub fn read(&self) -> Result<Configuration, UnusableFile> {
+        // Services run as users whose home directory is that of another user, or no directory.
+        if self.path.symlink_metadata().is_err() {
+            return Ok(Configuration::default());
+        }
+
         let configuration = TextFile::read(&self.path, MAX_BYTES)
             .map_err(Into::into)
             .and_then(|file| Configuration::parse(file.text()));

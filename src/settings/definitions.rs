@@ -2,6 +2,13 @@
 
 use super::setting::Setting;
 
+pub(super) const PROFILE: Setting = Setting {
+    variable: "TAS_PROFILE",
+    flag: "profile",
+    value: "NAME",
+    meaning: "Profile of the configuration file that provides the settings that are not set otherwise. With the flag, the profile overrides variables",
+    default: "the default profile",
+};
 pub(super) const BASE_URL: Setting = Setting {
     variable: "TAS_BASE_URL",
     flag: "base-url",
@@ -136,8 +143,12 @@ pub(super) const SANDBOX: Setting = Setting {
     default: "",
 };
 
+/// Name of the profile and of the account that are used if none is chosen.
+pub const FIRST_PROFILE: &str = "default";
+
 /// All settings, in the order of the documentation.
-pub const SETTINGS: [&Setting; 19] = [
+pub const SETTINGS: [&Setting; 20] = [
+    &PROFILE,
     &BASE_URL,
     &KNOWLEDGE_URL,
     &API_KEY,

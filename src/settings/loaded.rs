@@ -1,22 +1,29 @@
 //! The settings of this process.
 
-use std::ffi::OsString;
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use clap::ArgMatches;
 use serde::Serialize;
 
 use super::{
-    configs::{self, ACCOUNT, DEFAULT_MAX_REPLY_CHARS, DEFAULT_TMSYS_NAME, ParsedSettings, Purpose},
+    configs::{self, DEFAULT_MAX_REPLY_CHARS, DEFAULT_TMSYS_NAME, ParsedSettings, Purpose},
     definitions::{
-        API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, CA_FILE, KNOWLEDGE_URL, LOG, LOG_FORMAT,
-        MAX_REPLY_CHARS, PROJECT_ID, PROJECTS, READ_ONLY, SANDBOX, SETTINGS, TMSYS_NAME, TOOLSETS,
+        API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, CA_FILE, FIRST_PROFILE, KNOWLEDGE_URL, LOG,
+        LOG_FORMAT, MAX_REPLY_CHARS, PROFILE, PROJECT_ID, PROJECTS, READ_ONLY, SANDBOX, SETTINGS, TMSYS_NAME,
+        TOOLSETS,
     },
+    file_values::add_file_values,
     http::{HttpSettings, exposes_key},
     http_definitions::HTTP_SETTINGS,
     parse,
     problem::{cannot_start, not_configured},
     profile_settings::profile_settings,
+    project_file::RunDefaults,
     setting::Setting,
+    setting_files::SettingFiles,
     traces::collector_setting,
     user_directories::UserDirectories,
     values::{Origin, Values},
@@ -42,6 +49,7 @@ pub struct Settings {
     upload_timing: UploadTiming,
     /// The keys that `tas-mcp login` has stored. They serve if no setting names a key.
     accounts: Option<KeyStore>,
+    run_defaults: Option<(RunDefaults, PathBuf)>,
 }
 
 /// A setting that is set, as `doctor` shows it.
@@ -56,18 +64,18 @@ pub struct SettingValue {
 }
 
 impl Settings {
-    /// Reads the settings from the command line and the environment. A flag overrides a variable. If neither names a key, the
-    /// stored key of the user serves.
+    /// Reads the settings from the command line, the environment and the files of settings. A flag overrides a variable, and a
+    /// variable overrides a file. If none of them names a key, the stored key of the account serves.
     pub fn read(matches: &ArgMatches) -> Self {
         #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
         let settings = Self::from_sources(matches, |variable| std::env::var_os(variable));
         let accounts = UserDirectories::read().map(|directories| KeyStore::in_directory(&directories.own()));
 
-        Self { accounts, ..settings }
+        Self { accounts, ..settings }.with_files(&SettingFiles::of_process())
     }
 
     /// Reads the settings from the command line and from `variable`, which returns the value of an environment
-    /// variable.
+    /// variable. Reads no file.
     pub fn from_sources<T: Into<OsString>>(
         matches: &ArgMatches,
         variable: impl Fn(&str) -> Option<T>,
@@ -78,7 +86,22 @@ impl Settings {
             values: Values::from_sources(matches, variable),
             upload_timing: UploadTiming::default(),
             accounts: None,
+            run_defaults: None,
         }
+    }
+
+    /// Adds the values of these files. The sandbox uses none of them.
+    #[must_use]
+    pub fn with_files(mut self, files: &SettingFiles) -> Self {
+        if self.wants_sandbox() {
+            return self;
+        }
+
+        let files = files.read();
+        add_file_values(&mut self.values, &files);
+        self.run_defaults = Some((files.project.run, files.project_path));
+
+        self
     }
 
     /// Replaces the pauses and time limits of uploads.
@@ -100,6 +123,8 @@ impl Settings {
         settings.values.set(&API_KEY, key, Origin::Login);
         settings.values.remove(&API_KEY_FILE);
         settings.values.remove(&API_KEY_COMMAND);
+        // The profile may not exist yet.
+        settings.values.remove(&PROFILE);
 
         settings
     }
@@ -120,10 +145,9 @@ impl Settings {
         values
     }
 
-    /// Returns the account that a command concerns: the one of the flag, or the default one.
-    pub fn account(&self, matches: &ArgMatches) -> String {
-        let flag = matches.try_get_one::<String>("profile").ok().flatten();
-        flag.cloned().unwrap_or_else(|| ACCOUNT.to_owned())
+    /// Returns the account whose stored key is used: it has the name of the profile.
+    pub fn account(&self) -> &str {
+        self.profile().unwrap_or(FIRST_PROFILE)
     }
 
     /// Returns the address of the main API as text, if it is set.
@@ -174,9 +198,24 @@ impl Settings {
         values.collect()
     }
 
+    /// Returns the name of the profile that is used or wanted. The profile may not exist.
+    pub fn profile(&self) -> Option<&str> {
+        self.values.text(&PROFILE)
+    }
+
+    /// Returns whether a flag or a variable names the profile.
+    pub fn profile_is_given(&self) -> bool {
+        matches!(self.values.origin(&PROFILE), Some(Origin::Flag(_) | Origin::Variable(_)))
+    }
+
+    /// Returns the defaults of `tas-mcp run`, with the path of the project file that contains them.
+    pub fn run_defaults(&self) -> Option<(&RunDefaults, &Path)> {
+        self.run_defaults.as_ref().map(|(defaults, path)| (defaults, path.as_path()))
+    }
+
     /// Returns where the API key comes from.
     pub fn key_origin(&self) -> Option<String> {
-        let account = || self.accounts.as_ref().map(|_| format!("the account {ACCOUNT}"));
+        let account = || self.accounts.as_ref().map(|_| format!("the account {}", self.account()));
         self.key_origin_before_account().or_else(account)
     }
 
@@ -298,8 +337,10 @@ impl Settings {
 }
 
 /// Returns the program of the command that prints the key. Its arguments could be secret, and so could a single word.
-fn shown_command(text: &str, origin: Origin) -> SettingValue {
+fn shown_command(text: &str, origin: &Origin) -> SettingValue {
     let program = text.split_once(char::is_whitespace).map(|(program, _)| format!("{program} …"));
     let value = program.unwrap_or("[set]".to_owned());
     SettingValue { setting: API_KEY_COMMAND.name(), value, origin: origin.to_string() }
 }
+#[cfg(test)]
+mod tests;

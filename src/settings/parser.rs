@@ -33,7 +33,7 @@ pub(super) struct SettingParser<'a> {
 impl<'a> SettingParser<'a> {
     /// Returns a parser of `values`.
     pub(super) fn new(values: &'a Values) -> Self {
-        Self { values, key: None, problems: Vec::new(), limited_problems: Vec::new() }
+        Self { values, key: None, problems: values.file_problems.clone(), limited_problems: Vec::new() }
     }
 
     /// Returns the values.
@@ -118,9 +118,12 @@ impl<'a> SettingParser<'a> {
         source
     }
 
-    /// Records that no setting names a key.
+    /// Records that no setting names a key that may be used.
     pub(super) fn add_missing_key(&mut self) {
-        self.add_problem(&API_KEY, "is not set, and neither is `TAS_API_KEY_FILE` or `TAS_API_KEY_COMMAND`");
+        let withheld = self.values.withheld_key.as_deref();
+        let reason =
+            withheld.unwrap_or("is not set, and neither is `TAS_API_KEY_FILE` or `TAS_API_KEY_COMMAND`");
+        self.add_problem(&API_KEY, reason);
     }
 
     /// Returns the problems that disable all tools in the order of the documentation, and those that disable some.
@@ -134,7 +137,7 @@ impl<'a> SettingParser<'a> {
 
     /// Records a problem with the value of `setting`.
     pub(super) fn add_problem(&mut self, setting: &Setting, reason: impl Into<String>) {
-        let origin = self.values.origin(setting).map_or(NOT_SET.to_owned(), |origin| origin.to_string());
+        let origin = self.values.origin(setting).map_or(NOT_SET.to_owned(), ToString::to_string);
         let reason = self.key.iter().fold(reason.into(), |reason, key| key.mask_text(reason));
         self.problems.push(SettingProblem { setting: setting.name(), origin, reason });
     }

@@ -23,9 +23,9 @@ pub(super) struct SettingProblem {
 /// Returns the failure of every call while these problems exist.
 pub(super) fn not_configured(problems: &[SettingProblem]) -> Failure {
     let hint = if problems.iter().any(|problem| problem.origin == NOT_SET) {
-        "run `tas-mcp login` in a terminal, or set what is missing in the configuration of the host, and restart the server; `--sandbox` works without settings"
+        "run `tas-mcp login` in a terminal, or set what is missing, such as in the configuration of the host, and restart the server; `--sandbox` works without settings"
     } else {
-        "correct these settings in the configuration of the host, and restart the server; `--sandbox` works without settings"
+        "correct these settings where they come from, such as the configuration of the host, and restart the server; `--sandbox` works without settings"
     };
     Failure::new(Code::NotConfigured, format!("tas-mcp cannot call the service: {}", list(problems)))
         .hint(hint)

@@ -3,15 +3,17 @@
 use toml_edit::{Item, value};
 
 use super::{
-    definitions::{API_KEY, SETTINGS},
+    definitions::{API_KEY, PROFILE, SETTINGS},
     parse,
     setting::Setting,
 };
 use crate::text::most_similar;
 
-/// Returns the settings that a profile may contain: every setting with a flag and a variable. A key has no flag.
+/// Returns the settings that a profile may contain: every setting with a flag and a variable, except the profile itself. A key
+/// has no flag.
 pub fn profile_settings() -> impl Iterator<Item = &'static Setting> {
-    SETTINGS.into_iter().filter(|setting| !setting.flag.is_empty() && !setting.variable.is_empty())
+    let in_files = |setting: &&Setting| !setting.flag.is_empty() && !setting.variable.is_empty();
+    SETTINGS.into_iter().filter(in_files).filter(|setting| setting.name() != PROFILE.name())
 }
 
 /// Returns the setting that is named `word` in a file.

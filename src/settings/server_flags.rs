@@ -31,7 +31,8 @@ impl Settings {
     /// Flags of a server that takes its key from elsewhere: a file, or the sandbox.
     pub const KEY_SOURCE_FLAGS: [&str; 2] = [API_KEY_FILE.flag, SANDBOX.flag];
 
-    /// Returns all settings that are set, as flags, each followed by its value. Paths are absolute. Without a files root,
+    /// Returns the settings that are set by flags and variables, as flags, each followed by its value. Values in files are left
+    /// out, because the server reads the files. Paths are absolute. Without a files root,
     /// `directory` is the files root, unless it is too wide. The API key is left out.
     ///
     /// # Errors
@@ -40,7 +41,8 @@ impl Settings {
         self.check_values()?;
 
         let mut flags = Vec::new();
-        for setting in SETTINGS.iter().filter(|setting| !setting.flag.is_empty()) {
+        let is_in_file = |setting: &&&Setting| self.values.origin(setting).is_some_and(Origin::is_file);
+        for setting in SETTINGS.iter().filter(|setting| !setting.flag.is_empty() && !is_in_file(setting)) {
             let chosen = self.value_for_server(setting);
             let Some(value) = chosen.or(default_value(setting, directory)) else { continue };
             if setting.is_switch() && !parse::boolean(value).unwrap_or(true) {
@@ -113,8 +115,8 @@ impl Settings {
     pub fn key_variable(&self) -> Option<&'static str> {
         let setting = self.values.key_setting().filter(|setting| setting.name() == API_KEY.name())?;
         match self.values.origin(setting)? {
-            Origin::Variable(variable) => Some(variable),
-            Origin::Flag(_) | Origin::Login | Origin::Sandbox => None,
+            Origin::Variable(variable) => Some(*variable),
+            _ => None,
         }
     }
 
@@ -135,7 +137,7 @@ impl Settings {
             return None;
         }
 
-        self.values.text(setting).filter(|_| self.values.origin(setting) != Some(Origin::Sandbox))
+        self.values.text(setting).filter(|_| self.values.origin(setting) != Some(&Origin::Sandbox))
     }
 
     /// Checks that every value can be used, and that none of them is the API key.

@@ -1,8 +1,6 @@
 //! What the person types or a program passes: the address and the key.
 
-use std::io::{IsTerminal as _, Read as _, stdin};
-
-use console::Term;
+use std::io::{self, IsTerminal as _, Read as _, Write as _, stdin};
 
 use crate::{
     client::HostUrl,
@@ -21,7 +19,7 @@ pub(super) fn read_address(settings: &Settings, profile: Option<&Profile>) -> Re
     let known = settings.base_url().or(profile.and_then(|profile| profile.text("base_url")));
     let text = match known {
         Some(known) => known.to_owned(),
-        None => ask("Address of the service, ending in /api/v1: ", Term::read_line)
+        None => ask("Address of the service, ending in /api/v1: ", read_line)?
             .ok_or_else(|| unanswered("address", "name it with `--base-url`"))?,
     };
 
@@ -39,31 +37,36 @@ pub(super) fn read_key(is_passed: bool, address: &HostUrl) -> Result<String, Fai
     }
 
     let question = format!("API key for {} (not shown): ", address.as_str());
-    ask(&question, Term::read_secure_line)
+    ask(&question, rpassword::read_password)?
         .ok_or_else(|| unanswered("API key", "pass it on standard input with `--with-key`"))
 }
 
 fn read_passed_key() -> Result<String, Failure> {
     let mut key = String::new();
-    // The error could quote the input.
-    let read = stdin().take(MAX_INPUT_BYTES).read_to_string(&mut key);
-    read.map_err(|error| {
-        let message = format!("the key cannot be read from standard input: {}", error.kind());
-        Failure::new(Code::InvalidArguments, message)
-    })?;
+    stdin().take(MAX_INPUT_BYTES).read_to_string(&mut key).map_err(|error| unreadable(&error))?;
 
     Ok(key)
 }
 
 /// Asks the person at the terminal. Returns `None` without a terminal.
-fn ask(question: &str, read: impl Fn(&Term) -> std::io::Result<String>) -> Option<String> {
-    let terminal = Term::stderr();
-    if !stdin().is_terminal() || !terminal.is_term() {
-        return None;
+fn ask(question: &str, read: impl Fn() -> io::Result<String>) -> Result<Option<String>, Failure> {
+    let mut terminal = io::stderr();
+    if !stdin().is_terminal() || !terminal.is_terminal() {
+        return Ok(None);
     }
 
-    terminal.write_str(question).ok()?;
-    read(&terminal).ok()
+    let answer = write!(terminal, "{question}").and_then(|()| terminal.flush()).and_then(|()| read());
+    answer.map(Some).map_err(|error| unreadable(&error))
+}
+
+fn read_line() -> io::Result<String> {
+    let mut line = String::new();
+    stdin().read_line(&mut line).map(|_| line)
+}
+
+/// Returns the failure of an input. The text of the error could quote it.
+fn unreadable(error: &io::Error) -> Failure {
+    Failure::new(Code::InvalidArguments, format!("the input cannot be read: {}", error.kind()))
 }
 
 fn unanswered(what: &str, hint: &str) -> Failure {

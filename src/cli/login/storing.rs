@@ -101,11 +101,12 @@ fn try_write_profile(
     let values = checked.account_values(project);
     let values: Result<Vec<_>, _> =
         values.iter().map(|(word, text)| ProfileValue::new(word, text, &directory)).collect();
-    accounts.configuration.set_values(account, &values?)?;
+    let file = &accounts.configuration.file;
+    file.set_values(account, &values?)?;
 
-    let default = accounts.read()?.default_profile;
+    let default = accounts.configuration.content.default_profile.as_deref();
     if default.is_none() {
-        accounts.configuration.set_default_profile(account)?;
+        file.set_default_profile(account)?;
     }
 
     Ok(default.is_none_or(|default| default == account))

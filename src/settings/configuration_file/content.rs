@@ -1,15 +1,15 @@
 //! The content of the configuration file.
 
 use indexmap::IndexMap;
-use toml_edit::{Item, TableLike};
 
 use crate::{
     settings::{
         profile_settings::{profile_setting, text_of},
         setting::Setting,
+        source_table::SourceTable,
         unusable_file::FileProblem,
     },
-    toml_text::{line_number, parse_document},
+    toml_text::parse_document,
 };
 
 /// Name of the default profile.
@@ -36,12 +36,6 @@ pub struct Profile {
     values: Vec<(&'static Setting, String)>,
 }
 
-/// The table that is read, with the text that it is a part of.
-struct SourceTable<'a> {
-    text: &'a str,
-    table: &'a dyn TableLike,
-}
-
 impl Configuration {
     /// Parses the text of the file.
     pub(super) fn parse(text: &str) -> Result<Self, FileProblem> {
@@ -55,7 +49,7 @@ impl Configuration {
                     let profile = item.as_str().ok_or("must be a text in quotes");
                     configuration.default_profile = Some(source.located(name, profile)?.to_owned());
                 }
-                PROFILES => configuration.profiles = source.below(name, item)?.profiles()?,
+                PROFILES => configuration.profiles = parse_profiles(&source.below(name, item)?)?,
                 _ => {
                     let reason =
                         format!("is not known here; `{DEFAULT_PROFILE}` and `[{PROFILES}.NAME]` are");
@@ -80,44 +74,25 @@ impl Profile {
     }
 }
 
-impl<'a> SourceTable<'a> {
-    /// Returns the table `item` in this table.
-    fn below(&self, name: &str, item: &'a Item) -> Result<Self, FileProblem> {
-        let table = item.as_table_like().ok_or("must be a table");
-        Ok(Self { text: self.text, table: self.located(name, table)? })
+fn parse_profiles(source: &SourceTable<'_>) -> Result<IndexMap<String, Profile>, FileProblem> {
+    let mut profiles = IndexMap::new();
+    for (name, item) in source.table.iter() {
+        source.located(name, check_profile_name(name))?;
+        profiles.insert(name.to_owned(), parse_profile(&source.below(name, item)?)?);
     }
 
-    fn profiles(&self) -> Result<IndexMap<String, Profile>, FileProblem> {
-        let mut profiles = IndexMap::new();
-        for (name, item) in self.table.iter() {
-            self.located(name, check_profile_name(name))?;
-            profiles.insert(name.to_owned(), self.below(name, item)?.profile()?);
-        }
+    Ok(profiles)
+}
 
-        Ok(profiles)
+fn parse_profile(source: &SourceTable<'_>) -> Result<Profile, FileProblem> {
+    let mut profile = Profile::default();
+    for (word, item) in source.table.iter() {
+        let setting = profile_setting(word).map_err(|reason| source.problem(word, reason))?;
+        let text = source.located(word, text_of(setting, item))?;
+        profile.values.push((setting, text));
     }
 
-    fn profile(&self) -> Result<Profile, FileProblem> {
-        let mut profile = Profile::default();
-        for (word, item) in self.table.iter() {
-            let setting = profile_setting(word).map_err(|reason| self.problem(word, reason))?;
-            let text = self.located(word, text_of(setting, item))?;
-            profile.values.push((setting, text));
-        }
-
-        Ok(profile)
-    }
-
-    /// Returns the value, or its error with the line of `name`.
-    fn located<T, E: AsRef<str>>(&self, name: &str, value: Result<T, E>) -> Result<T, FileProblem> {
-        value.map_err(|reason| self.problem(name, format!("`{name}` {}", reason.as_ref())))
-    }
-
-    fn problem(&self, name: &str, reason: String) -> FileProblem {
-        let span = self.table.get_key_value(name).and_then(|(key, _)| key.span());
-        let line = span.map_or(1, |span| line_number(self.text, &span));
-        FileProblem::Content { line, reason }
-    }
+    Ok(profile)
 }
 
 /// Checks that a text can be the name of a profile: it is also the value of a flag, and a part of a name in a keychain.

@@ -55,7 +55,14 @@ impl ConfigurationFile {
     /// # Errors
     /// `file_error`: the file has an error, or cannot be written. `conflict`: another program changes the file at the same time.
     pub fn set_default_profile(&self, profile: &str) -> Result<(), Failure> {
-        self.edit(|text| assign(text.document.as_table_mut(), DEFAULT_PROFILE, value(profile)))
+        self.edit(|text| {
+            let mut name = value(profile);
+            if let Some(name) = name.as_value_mut().filter(|_| !text.document.is_empty()) {
+                // A blank line separates the name from the profiles.
+                name.decor_mut().set_suffix("\n");
+            }
+            assign(text.document.as_table_mut(), DEFAULT_PROFILE, name);
+        })
     }
 
     /// Changes the text of the file. A file with an error is left as it is. Another process that changes the file at the same
@@ -145,7 +152,7 @@ mod tests {
             ),
             ("[profile.b]\n", &remove, "[profile.b]\n"),
             ("", &remove, ""),
-            ("# mine\n[profile.b]\n", &choose, "default_profile = \"b\"\n# mine\n[profile.b]\n"),
+            ("# mine\n[profile.b]\n", &choose, "default_profile = \"b\"\n\n# mine\n[profile.b]\n"),
             ("default_profile = 'a' # one\n", &choose, "default_profile = \"b\" # one\n"),
         ];
 
