@@ -26,8 +26,9 @@ impl ConfigurationFile {
     /// `invalid_arguments`: the text cannot be the name of a profile. `file_error`: the file has an error, or cannot be written.
     /// `conflict`: another program changes the file at the same time.
     pub fn set_values(&self, profile: &str, values: &[ProfileValue]) -> Result<(), Failure> {
-        check_profile_name(profile)
-            .map_err(|reason| Failure::new(Code::InvalidArguments, format!("`{profile}` {reason}")))?;
+        check_profile_name(profile).map_err(|reason| {
+            Failure::new(Code::InvalidArguments, format!("`{profile}` {reason}")).hint("nothing was changed")
+        })?;
 
         self.edit(|text| {
             let Some(table) = profile_table(text, profile) else { return };
