@@ -127,7 +127,7 @@ fn set(matches: &ArgMatches, settings: &Settings, key: &str, text: &str) -> Resu
 fn note_override(settings: &Settings, key: &str) -> Result<(), CommandError> {
     let setting = find_setting(key)?;
     if let Some(applied) = applied_value(settings, setting.variable)
-        && !applied.origin.starts_with("profile ")
+        && !applied.is_in_profile
     {
         note(&format!("here, {} overrides `{key}` of the profile", applied.origin));
     }

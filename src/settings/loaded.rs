@@ -46,6 +46,17 @@ pub struct Settings {
     run_defaults: Option<(RunDefaults, PathBuf)>,
 }
 
+/// What chooses a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProfileChooser {
+    /// The person who starts the process, with a flag or a variable.
+    Person,
+    /// The project file of the repository, which may come from a stranger.
+    ProjectFile,
+    /// The configuration file of the user, by default.
+    ConfigurationFile,
+}
+
 /// A setting that is set, as `doctor` shows it.
 #[derive(Debug, Serialize)]
 pub struct SettingValue {
@@ -55,6 +66,9 @@ pub struct SettingValue {
     pub value: String,
     /// Origin of the value.
     pub origin: String,
+    /// Whether a profile provides the value.
+    #[serde(skip)]
+    pub is_in_profile: bool,
 }
 
 impl Settings {
@@ -136,7 +150,8 @@ impl Settings {
                 _ if is_unusable(setting) => "[unusable]",
                 _ => text,
             };
-            SettingValue { setting, value: value.to_owned(), origin: origin.to_string() }
+            let is_in_profile = matches!(origin, Origin::Profile { .. });
+            SettingValue { setting, value: value.to_owned(), origin: origin.to_string(), is_in_profile }
         });
 
         values.collect()
@@ -147,9 +162,13 @@ impl Settings {
         self.values.text(&PROFILE)
     }
 
-    /// Returns whether a flag or a variable names the profile.
-    pub fn profile_is_given(&self) -> bool {
-        matches!(self.values.origin(&PROFILE), Some(Origin::Flag(_) | Origin::Variable(_)))
+    /// Returns what chooses the profile, if there is one.
+    pub fn profile_chooser(&self) -> Option<ProfileChooser> {
+        match self.values.origin(&PROFILE)? {
+            Origin::ProjectFile(_) => Some(ProfileChooser::ProjectFile),
+            Origin::ConfigurationFile(_) => Some(ProfileChooser::ConfigurationFile),
+            _ => Some(ProfileChooser::Person),
+        }
     }
 
     /// Returns the defaults of `tas-mcp run`, with the path of the project file that contains them.

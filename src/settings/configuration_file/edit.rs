@@ -79,7 +79,6 @@ impl ConfigurationFile {
     fn try_edit(&self, change: impl FnOnce(&mut TomlText)) -> Result<(), FileProblem> {
         let _lock = self.lock()?;
         let file = TextFile::read(&self.path, MAX_BYTES)?;
-        Configuration::parse(file.text())?;
         let mut text = TomlText::parse(file.text())?;
 
         change(&mut text);
