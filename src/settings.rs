@@ -35,7 +35,7 @@ pub use definitions::{FIRST_PROFILE, SETTINGS, service_variables};
 pub use flags::{flags, http_flags, profile_completer};
 pub use http::{HttpSettings, is_loopback_host};
 pub use http_definitions::HTTP_SETTINGS;
-pub use loaded::{SettingValue, Settings};
+pub use loaded::{ProfileChooser, SettingValue, Settings};
 pub use oauth::OauthSettings;
 pub use parse::log_filter;
 pub use profile_settings::{profile_setting, profile_settings};

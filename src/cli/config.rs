@@ -127,7 +127,7 @@ fn set(matches: &ArgMatches, settings: &Settings, key: &str, text: &str) -> Resu
 fn note_override(settings: &Settings, key: &str) -> Result<(), CommandError> {
     let setting = find_setting(key)?;
     if let Some(applied) = applied_value(settings, setting.variable)
-        && !applied.origin.starts_with("profile ")
+        && !applied.is_in_profile
     {
         note(&format!("here, {} overrides `{key}` of the profile", applied.origin));
     }
@@ -173,7 +173,8 @@ fn path(matches: &ArgMatches) -> Result<ExitStatus, CommandError> {
 }
 
 fn find_setting(key: &str) -> Result<&'static Setting, Failure> {
-    profile_setting(key).map_err(|reason| Failure::new(Code::InvalidArguments, reason))
+    let hint = "`tas-mcp config list` shows the settings that apply";
+    profile_setting(key).map_err(|reason| Failure::new(Code::InvalidArguments, reason).hint(hint))
 }
 
 /// Returns the setting with the name that it has in the configuration file; the name of the variable if the file cannot

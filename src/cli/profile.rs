@@ -18,7 +18,7 @@ use super::{
 use crate::{
     failure::{Code, Failure},
     fields::Fields,
-    settings::{Profile, Settings},
+    settings::{Profile, ProfileChooser, Settings},
 };
 
 /// Commands that the help shows.
@@ -142,11 +142,10 @@ fn use_profile(
 
     let is_default = configuration.content.default_profile.as_deref() == Some(name);
     let outcome = if is_default { "unchanged" } else { "default" };
-    // Another place chooses the profile only if it differs from the earlier default.
-    let active = applied_value(settings, "TAS_PROFILE").filter(|active| active.value != name);
-    if let Some(active) =
-        active.filter(|_| settings.profile() != configuration.content.default_profile.as_deref())
-    {
+    let is_overridden = settings.profile_chooser() != Some(ProfileChooser::ConfigurationFile);
+    let active =
+        applied_value(settings, "TAS_PROFILE").filter(|active| is_overridden && active.value != name);
+    if let Some(active) = active {
         note(&format!("here, {} chooses the profile {}", active.origin, active.value));
     }
 

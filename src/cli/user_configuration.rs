@@ -6,8 +6,8 @@ use super::{help_end::help_end, tool_arguments::json_flag};
 use crate::{
     failure::{Code, Failure},
     settings::{
-        Configuration, ConfigurationFile, FIRST_PROFILE, Profile, SettingValue, Settings, UnusableFile,
-        UserDirectories, profile_completer,
+        Configuration, ConfigurationFile, FIRST_PROFILE, Profile, ProfileChooser, SettingValue, Settings,
+        UnusableFile, UserDirectories, profile_completer,
     },
 };
 
@@ -61,10 +61,8 @@ impl UserConfiguration {
     /// # Errors
     /// `not_found`: the profile that the project file chooses does not exist.
     pub(super) fn changed_profile<'a>(&'a self, settings: &'a Settings) -> Result<&'a str, Failure> {
-        let (default, chosen) = (self.content.default_profile.as_deref(), settings.profile());
         let name = self.active_profile(settings).unwrap_or(FIRST_PROFILE);
-        // A repository of a stranger could otherwise name the profiles of the user.
-        if chosen.is_some() && chosen != default && !settings.profile_is_given() {
+        if settings.profile_chooser() == Some(ProfileChooser::ProjectFile) {
             self.profile(name)?;
         }
 

@@ -48,7 +48,7 @@ pub(super) enum Purpose {
 
 /// Where the key of the settings comes from.
 enum KeyChoice {
-    Source(KeySource),
+    Source(Box<KeySource>),
     /// The key that is stored for the account.
     Account(KeyStore),
 }
@@ -100,8 +100,8 @@ fn key_choice(
     accounts: Option<&KeyStore>,
 ) -> Option<KeyChoice> {
     match (parser.values().key_setting(), purpose, accounts) {
-        (Some(setting), _, _) => parser.key_source(setting).map(KeyChoice::Source),
-        (None, Purpose::Http, _) => Some(KeyChoice::Source(KeySource::EachCall)),
+        (Some(setting), _, _) => parser.key_source(setting).map(|source| KeyChoice::Source(Box::new(source))),
+        (None, Purpose::Http, _) => Some(KeyChoice::Source(Box::new(KeySource::EachCall))),
         (None, Purpose::OneCaller, Some(store)) => Some(KeyChoice::Account(store.clone())),
         (None, Purpose::OneCaller, None) => {
             parser.add_missing_key();
@@ -121,7 +121,7 @@ fn client_config(
 
     let base_url = base_url?;
     let key = match key? {
-        KeyChoice::Source(source) => source,
+        KeyChoice::Source(source) => *source,
         KeyChoice::Account(store) => {
             let hosts = [&base_url].into_iter().chain(knowledge_url.iter().flatten());
             let account = parser.text(&PROFILE).unwrap_or(FIRST_PROFILE).to_owned();

@@ -4,8 +4,11 @@
 
 use super::{
     configuration_file::{Configuration, Profile},
-    definitions::{API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, KNOWLEDGE_URL, PROFILE},
-    parse::placeholder,
+    definitions::{
+        API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, CONFIRM, FILES_ROOT, KNOWLEDGE_URL, PROFILE,
+        READ_ONLY,
+    },
+    parse::{boolean, placeholder},
     problem::SettingProblem,
     setting::Setting,
     setting_files::ReadFiles,
@@ -14,6 +17,9 @@ use super::{
 
 /// Settings that belong together: a key is only sent to the addresses that it was given with.
 const ACCOUNT: [&Setting; 5] = [&BASE_URL, &KNOWLEDGE_URL, &API_KEY, &API_KEY_FILE, &API_KEY_COMMAND];
+
+/// Settings that a repository of a stranger must not change by its choice of a profile. The default profile provides them.
+const GUARDED: [&Setting; 3] = [&FILES_ROOT, &CONFIRM, &READ_ONLY];
 
 /// The profile that is used.
 struct ChosenProfile<'a> {
@@ -47,7 +53,27 @@ pub(super) fn add_file_values(values: &mut Values, files: &ReadFiles) {
         }
     }
     if let Some(chosen) = &chosen {
+        if chosen.is_of_stranger() {
+            add_guarded(values, files);
+        }
         chosen.add(values, |origin| origin.is_none());
+    }
+}
+
+/// Adds the guarded settings of the default profile, except `read_only = false`: the chosen profile may be read-only.
+fn add_guarded(values: &mut Values, files: &ReadFiles) {
+    let Configuration { default_profile: Some(name), profiles } = &files.configuration else { return };
+    let is_permission = |setting: &Setting, text: &str| {
+        setting.name() == READ_ONLY.name() && boolean(text).is_ok_and(|is_read_only| !is_read_only)
+    };
+
+    for setting in GUARDED {
+        let text = profiles.get(name).and_then(|profile| profile.text(&setting.word()));
+        let text = text.filter(|text| !values.contains(setting) && !is_permission(setting, text));
+        if let Some(text) = text {
+            let file = files.configuration_path.clone();
+            values.set(setting, text, Origin::Profile { name: name.clone(), file });
+        }
     }
 }
 
@@ -91,13 +117,23 @@ impl ChosenProfile<'_> {
     fn add(&self, values: &mut Values, is_replaced: impl Fn(Option<&Origin>) -> bool) {
         let has_address = self.text(&BASE_URL).is_some();
         let uses_address = !has_address || self.provides_address(values);
-        let is_used = |setting: &Setting| uses_address || !is_in_account(setting);
+        // A profile can only add to what is read-only.
+        let is_guarded = |setting: &Setting| {
+            self.is_of_stranger() && setting.name() != READ_ONLY.name() && contains(&GUARDED, setting)
+        };
+        let is_used =
+            |setting: &Setting| (uses_address || !contains(&ACCOUNT, setting)) && !is_guarded(setting);
 
         for (setting, text) in self.profile.values().filter(|(setting, _)| is_used(setting)) {
             if is_replaced(values.origin(setting)) {
                 values.set(setting, text, self.origin.clone());
             }
         }
+    }
+
+    /// Returns whether a repository, which may come from a stranger, chooses the profile.
+    fn is_of_stranger(&self) -> bool {
+        matches!(self.chooser, Origin::ProjectFile(_))
     }
 
     /// Removes keys and addresses that must not be used with the address of the profile, and says why.
@@ -158,6 +194,6 @@ impl ChosenProfile<'_> {
     }
 }
 
-fn is_in_account(setting: &Setting) -> bool {
-    ACCOUNT.iter().any(|account| account.name() == setting.name())
+fn contains(settings: &[&Setting], setting: &Setting) -> bool {
+    settings.iter().any(|one| one.name() == setting.name())
 }

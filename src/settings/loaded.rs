@@ -52,6 +52,17 @@ pub struct Settings {
     run_defaults: Option<(RunDefaults, PathBuf)>,
 }
 
+/// What chooses a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProfileChooser {
+    /// The person who starts the process, with a flag or a variable.
+    Person,
+    /// The project file of the repository, which may come from a stranger.
+    ProjectFile,
+    /// The configuration file of the user, by default.
+    ConfigurationFile,
+}
+
 /// A setting that is set, as `doctor` shows it.
 #[derive(Debug, Serialize)]
 pub struct SettingValue {
@@ -61,6 +72,9 @@ pub struct SettingValue {
     pub value: String,
     /// Origin of the value.
     pub origin: String,
+    /// Whether a profile provides the value.
+    #[serde(skip)]
+    pub is_in_profile: bool,
 }
 
 impl Settings {
@@ -187,12 +201,13 @@ impl Settings {
 
         let values = self.values.iter().map(|(setting, text, origin)| {
             let value = match setting {
-                _ if is_secret(setting) => "[set]",
-                _ if is_unusable(setting) => "[unusable]",
-                _ if setting == API_KEY_COMMAND.name() => return shown_command(text, origin),
-                _ => text,
+                _ if is_secret(setting) => "[set]".to_owned(),
+                _ if is_unusable(setting) => "[unusable]".to_owned(),
+                _ if setting == API_KEY_COMMAND.name() => shown_command(text),
+                _ => text.to_owned(),
             };
-            SettingValue { setting, value: value.to_owned(), origin: origin.to_string() }
+            let is_in_profile = matches!(origin, Origin::Profile { .. });
+            SettingValue { setting, value, origin: origin.to_string(), is_in_profile }
         });
 
         values.collect()
@@ -203,9 +218,13 @@ impl Settings {
         self.values.text(&PROFILE)
     }
 
-    /// Returns whether a flag or a variable names the profile.
-    pub fn profile_is_given(&self) -> bool {
-        matches!(self.values.origin(&PROFILE), Some(Origin::Flag(_) | Origin::Variable(_)))
+    /// Returns what chooses the profile, if there is one.
+    pub fn profile_chooser(&self) -> Option<ProfileChooser> {
+        match self.values.origin(&PROFILE)? {
+            Origin::ProjectFile(_) => Some(ProfileChooser::ProjectFile),
+            Origin::ConfigurationFile(_) => Some(ProfileChooser::ConfigurationFile),
+            _ => Some(ProfileChooser::Person),
+        }
     }
 
     /// Returns the defaults of `tas-mcp run`, with the path of the project file that contains them.
@@ -337,10 +356,9 @@ impl Settings {
 }
 
 /// Returns the program of the command that prints the key. Its arguments could be secret, and so could a single word.
-fn shown_command(text: &str, origin: &Origin) -> SettingValue {
+fn shown_command(text: &str) -> String {
     let program = text.split_once(char::is_whitespace).map(|(program, _)| format!("{program} …"));
-    let value = program.unwrap_or("[set]".to_owned());
-    SettingValue { setting: API_KEY_COMMAND.name(), value, origin: origin.to_string() }
+    program.unwrap_or("[set]".to_owned())
 }
 #[cfg(test)]
 mod tests;

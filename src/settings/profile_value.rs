@@ -29,7 +29,8 @@ impl ProfileValue {
     /// `invalid_arguments`: no setting of a profile has this name, or the value cannot be used. `file_error`: the path is not
     /// Unicode.
     pub fn new(word: &str, text: &str, directory: &Path) -> Result<Self, Failure> {
-        let invalid = |message: String| Failure::new(Code::InvalidArguments, message);
+        let invalid =
+            |message: String| Failure::new(Code::InvalidArguments, message).hint("nothing was changed");
         let setting = profile_setting(word).map_err(invalid)?;
         let text = text.trim();
         let text =

@@ -24,7 +24,7 @@ impl ConfigurationFile {
     /// `invalid_arguments`: the text cannot be the name of a profile. `file_error`: the file has an error, or cannot be written.
     /// `conflict`: another program changes the file at the same time.
     pub fn set_values(&self, profile: &str, values: &[ProfileValue]) -> Result<(), Failure> {
-        Self::check_name(profile)?;
+        Self::check_name(profile).map_err(|failure| failure.hint("nothing was changed"))?;
 
         self.edit(|text| {
             let Some(table) = profile_table(text, profile) else { return };
@@ -75,7 +75,6 @@ impl ConfigurationFile {
     fn try_edit(&self, change: impl FnOnce(&mut TomlText)) -> Result<(), FileProblem> {
         let _lock = lock_beside(&self.path)?;
         let file = TextFile::read(&self.path, MAX_BYTES)?;
-        Configuration::parse(file.text())?;
         let mut text = TomlText::parse(file.text())?;
 
         change(&mut text);

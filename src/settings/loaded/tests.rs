@@ -245,6 +245,24 @@ fn a_project_file_does_not_permit_changes() {
 }
 
 #[test]
+fn the_profile_that_a_project_file_chooses_permits_no_more_than_the_default_profile() {
+    let configuration = "default_profile = 'a'\n[profile.a]\nread_only = true\nfiles_root = '/tmp'\n[profile.b]\nread_only = false\nfiles_root = '/'\nconfirm = 'never'\nproject = 'of-b'\n";
+    let by_file = Sources { configuration, project: "profile = 'b'\n", ..Sources::default() };
+    let by_flag = Sources { flags: &["--profile", "b"], configuration, ..Sources::default() };
+
+    for (setting, of_file, of_flag) in [
+        ("TAS_READ_ONLY", Some(("true", "profile a")), ("false", "profile b")),
+        ("TAS_FILES_ROOT", Some(("/tmp", "profile a")), ("/", "profile b")),
+        ("TAS_CONFIRM", None, ("never", "profile b")),
+        ("TAS_PROJECT_ID", Some(("of-b", "profile b")), ("of-b", "profile b")),
+    ] {
+        let owned = |(value, origin): (&str, &str)| (value.to_owned(), origin.to_owned());
+        assert_eq!(by_file.value(setting), of_file.map(owned), "{setting}");
+        assert_eq!(by_flag.value(setting), Some(owned(of_flag)), "{setting}");
+    }
+}
+
+#[test]
 fn the_sandbox_reads_no_file() {
     let sources = Sources {
         flags: &["--sandbox"],

@@ -53,7 +53,15 @@ async fn a_profile_is_created_chosen_shown_and_removed() {
         )
     );
 
-    let used = home.run(&["profile", "use", "production"], &[]).await;
+    let other = [("TAS_PROFILE", "default"), ("TAS_PROJECT_ID", "x")];
+    let used = home.run(&["profile", "use", "production"], &other).await;
+    assert!(
+        used.errors.contains("here, variable TAS_PROFILE chooses the profile default"),
+        "{}",
+        used.errors
+    );
+    let set = home.run(&["config", "set", "project", "y"], &other).await;
+    assert!(set.errors.contains("here, variable TAS_PROJECT_ID overrides `project`"), "{}", set.errors);
     let list = home.run(&["profile", "list"], &[]).await;
     assert_eq!((used.code, column(&list.printed, "name")), (Some(0), vec!["default", "production"]));
     assert_eq!(list.printed[1]["is_active"], json!(true));
@@ -67,7 +75,8 @@ async fn a_profile_is_created_chosen_shown_and_removed() {
     assert!(refused.code == Some(2) && refused.errors.contains("--yes"), "{}", refused.errors);
     let removed = home.run(&["profile", "remove", "production", "--yes"], &[]).await;
     assert_eq!(removed.code, Some(0), "{}", removed.errors);
-    assert_eq!(home.text(FILE), format!("\n[profile.default]\nbase_url = \"{ADDRESS}\"\n"));
+    let left = format!("\n[profile.default]\nbase_url = \"{ADDRESS}\"\nproject = \"y\"\n");
+    assert_eq!(home.text(FILE), left);
 }
 
 #[tokio::test]
