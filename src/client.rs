@@ -3,6 +3,7 @@
 //!
 //! - [`ServiceClient`] sends a [`HttpRequest`] to a [`ServiceHost`] and returns a [`HttpResponse`], or opens a file as a
 //!   [`DownloadStream`].
+//! - [`KeySource`] gets the key: from a setting, a file, a command, or the [`KeyStore`] of the user.
 //! - [`StorageClient`] sends to presigned addresses, without the key.
 //! - [`RequestKind`] states which failures are transient; [`RETRY_POLICY`] states how often a request is repeated.
 
