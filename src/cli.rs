@@ -4,6 +4,7 @@
 //! `run` executes it. A module of an unsuccessful subcommand returns a `CommandError`; [`run_subcommand`] prints it and
 //! derives the exit status.
 
+mod accounts;
 mod advice;
 mod build_choice;
 mod command_error;
@@ -40,6 +41,7 @@ mod termination;
 mod token_estimate;
 mod tool_arguments;
 mod tool_lookup;
+mod user_configuration;
 mod value_completion;
 mod wait_progress;
 mod wait_result;
@@ -48,12 +50,16 @@ mod write_target;
 mod call;
 mod complete;
 mod completions;
+mod config;
 mod doctor;
 mod download;
 mod export;
 mod http;
 mod images;
 mod install;
+mod login;
+mod logout;
+mod profile;
 mod report;
 mod run;
 mod status;

@@ -3,6 +3,7 @@
 //!
 //! - [`ServiceClient`] sends a [`HttpRequest`] to a [`ServiceHost`] and returns a [`HttpResponse`], or opens a file as a
 //!   [`DownloadStream`].
+//! - [`KeySource`] gets the key: from a setting, a file, a command, or the [`KeyStore`] of the user.
 //! - [`StorageClient`] sends to presigned addresses, without the key.
 //! - [`RequestKind`] states which failures are transient; [`RETRY_POLICY`] states how often a request is repeated.
 
@@ -20,8 +21,12 @@ mod http_date;
 mod http_request;
 mod http_response;
 mod json;
+mod key_command;
+mod key_lookup;
 mod key_source;
+mod key_store;
 mod limits;
+mod lookup_failure;
 mod named_address;
 mod presigned_address;
 mod redirect;
@@ -34,6 +39,7 @@ mod service_refusal;
 mod storage_client;
 mod storage_error;
 mod storage_xml;
+mod stored_key;
 mod transport;
 mod transport_error;
 mod transport_failure;
@@ -50,6 +56,7 @@ pub use http_request::HttpRequest;
 pub use http_response::{FileMetadata, HttpResponse};
 pub use json::{count_values, parse_json};
 pub use key_source::KeySource;
+pub use key_store::{FoundKey, KeyPlace, KeyStore, KeyStoreError, StoredRecord};
 pub use limits::{CALL_LIMIT, MAX_RESPONSE_BYTES};
 pub use named_address::AddressPolicy;
 pub use presigned_address::PresignedAddress;
@@ -61,3 +68,4 @@ pub use service_refusal::refusal_failure;
 pub use storage_client::StorageClient;
 pub use storage_error::StorageError;
 pub use storage_xml::reports_expired_address;
+pub use stored_key::StoredKey;

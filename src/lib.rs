@@ -18,7 +18,7 @@
 //! | [`client`] | the HTTP client: key, addresses, limits, retries, TLS | `service` |
 //! | [`sandbox`] | the service in memory | `service` |
 //! | [`service`] | the description of the service: operations, schemas, rules, request layout | foundations only |
-//! | [`backoff`], `bounded_cache`, [`clock`], [`failure`], [`fields`], [`picture`], `sealing`, [`text`], [`violation`] | foundations | other foundations |
+//! | [`backoff`], `bounded_cache`, [`clock`], [`failure`], [`fields`], [`picture`], `sealing`, [`text`], [`text_file`], [`toml_text`], [`violation`] | foundations | other foundations |
 //!
 //! # The path of one call
 //!
@@ -61,5 +61,7 @@ pub mod service;
 pub mod settings;
 pub mod store;
 pub mod text;
+pub mod text_file;
+pub mod toml_text;
 pub mod tools;
 pub mod violation;

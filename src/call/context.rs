@@ -114,8 +114,13 @@ impl CallContext<'_> {
         project: Option<&str>,
         answer: &HttpResponse,
     ) -> Failure {
-        reply::file_failure(request.entry, answer)
-            .unwrap_or_else(|| client::refusal_failure(&request.to_http(project), answer, &self.key))
+        let failure = reply::file_failure(request.entry, answer)
+            .unwrap_or_else(|| client::refusal_failure(&request.to_http(project), answer, &self.key));
+        if failure.code == Code::Unauthenticated {
+            self.client.note_refused_key();
+        }
+
+        failure
     }
 
     /// Opens a file as a stream, in one attempt. `listed_url` is the address of the file in an earlier answer.

@@ -52,6 +52,25 @@ pub(super) fn confirm(failure: Failure) -> std::result::Result<(), CommandError>
     }
 }
 
+/// Asks the person at the terminal before a file is changed. `subject` begins the message of a failure.
+///
+/// # Errors
+/// `confirmation_required`: the person declined, or nobody can be asked.
+pub(super) fn confirm_change(statement: &str, subject: &str) -> std::result::Result<(), Failure> {
+    let answer = ask(statement).unwrap_or(ConsentAnswer::NotAsked);
+    let refusal = |reason: &str, hint: &str| {
+        Err(Failure::new(Code::ConfirmationRequired, format!("{subject}: {reason}")).hint(hint))
+    };
+
+    match answer {
+        ConsentAnswer::Yes => Ok(()),
+        ConsentAnswer::No => refusal("not confirmed", "the file was left as it is"),
+        ConsentAnswer::NotAsked => {
+            refusal("nobody can be asked without a terminal", "add `--yes` to change the file")
+        }
+    }
+}
+
 /// Returns the failure of a confirmation that the person at the terminal did not give.
 pub(super) fn declined() -> Failure {
     Failure::new(Code::ConfirmationRequired, "not confirmed").hint("nothing was sent")

@@ -7,7 +7,7 @@ use crate::{settings::Settings, tools::dispatcher::Dispatcher};
 pub(super) fn build_dispatcher(settings: &Settings) -> Dispatcher {
     let config = settings.tools_config().map_err(|failure| {
         failure.hint(
-            "set them as flags or variables, which `tas-mcp help settings` lists; `--sandbox` works without settings",
+            "run `tas-mcp login`, or set them as flags or variables or with `tas-mcp config set`; `tas-mcp help settings` lists them, and `--sandbox` works without settings",
         )
     });
     Dispatcher::new(config)

@@ -12,7 +12,7 @@ mod text;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use self::offered_tools::OfferedTools;
-pub(super) use self::report::DoctorReport;
+pub(super) use self::{probes::PermissionProbe, report::DoctorReport};
 use super::{
     command_error::CommandError,
     exit_status::ExitStatus,
@@ -60,19 +60,23 @@ pub(super) async fn examine(settings: &Settings) -> serde_json::Result<DoctorRep
         (config.call.client.base_url.clone(), config.call.client.knowledge_url.clone().ok().flatten())
     });
     let gateway = Gateway::new(config.map(|config| config.call));
+    let key = gateway.key_kind().await;
+    // Each client of the HTTP server may send its own key.
+    let needs_key = !is_http || settings.has_key();
+    let problem = key.as_ref().err().filter(|_| needs_key).or(gateway.settings_failure()).cloned();
 
     let (mut hosts, mut probes) = (Vec::new(), Vec::new());
-    if let Some((base_url, knowledge_url)) = urls {
+    if let Some((base_url, knowledge_url)) = urls.filter(|_| problem.is_none()) {
         hosts = hosts::reach_all(&gateway, &base_url, knowledge_url.as_ref()).await;
         // Probes of an unreachable host would only repeat its failure.
         let is_reached = hosts.first().is_some_and(|main| main.reached.is_some());
-        if is_reached && settings.has_key() {
+        if is_reached && key.is_ok() {
             probes = probes::run_all(&gateway, settings, knowledge_url.is_some()).await;
         }
     }
 
     // Unusable settings are reported once.
-    let http_setup = match gateway.settings_failure() {
+    let http_setup = match &problem {
         None if is_http => check_setup(settings).await.unwrap_or_default(),
         _ => Vec::new(),
     };
@@ -81,14 +85,14 @@ pub(super) async fn examine(settings: &Settings) -> serde_json::Result<DoctorRep
         version: env!("CARGO_PKG_VERSION"),
         settings: settings.shown_values(),
         project: settings.project().map(str::to_owned),
-        key: gateway.key_kind().map(|kind| match kind {
+        key: key.ok().map(|kind| match kind {
             KeyKind::Project => "key of a project",
             KeyKind::Organization => "key of an organization",
         }),
         key_source: settings.key_origin(),
         files_root: files_root(settings),
         tools: OfferedTools::from_settings(settings)?,
-        problem: gateway.settings_failure().cloned(),
+        problem,
         hosts,
         probes,
         http_setup,

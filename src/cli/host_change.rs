@@ -7,12 +7,13 @@ use serde::Serialize;
 
 use super::{
     command_error::CommandError,
-    confirmation::{ConsentAnswer, YES, ask},
+    confirmation::{YES, confirm_change},
     exit_status::ExitStatus,
     host_config::{Change, ConfigFile, Edited, Host, difference, edit, unusable},
     output::{print_json_or_table, status_after_output},
     table::Table,
     tool_arguments::{json_flag, wants_json},
+    user_configuration::user_directories,
 };
 use crate::{
     failure::{Code, Failure},
@@ -66,8 +67,7 @@ pub(super) fn named_hosts(matches: &ArgMatches) -> Vec<Host> {
 /// # Errors
 /// No host is installed, or the user has no home directory.
 pub(super) fn selected_hosts(matches: &ArgMatches) -> Result<(Vec<Host>, UserDirectories), Failure> {
-    let directories = UserDirectories::read()
-        .ok_or_else(|| Failure::new(Code::FileError, "this user has no home directory: set HOME"))?;
+    let directories = user_directories()?;
     let mut hosts = named_hosts(matches);
     if hosts.is_empty() {
         hosts = Host::ALL.into_iter().filter(|host| host.is_installed(&directories)).collect();
@@ -140,7 +140,7 @@ fn change_host(host: Host, file: &Path, change: &Change, is_confirmed: bool) -> 
 
     show(host, file, &edited);
     if !is_confirmed {
-        confirm(host, file)?;
+        confirm_change(&format!("This changes {}", file.display()), host.name())?;
     }
     let backup = config.replace(&edited.text)?;
     let outcome = match (&edited.before, &edited.after) {
@@ -158,21 +158,4 @@ fn show(host: Host, file: &Path, edited: &Edited) {
     let text = format!("{}: {}\n{}", host.name(), file.display(), difference(host, edited));
     // If standard error is closed, nobody is asked; `--yes` has confirmed the change already.
     drop(write!(anstream::stderr(), "{}", visible(&text)));
-}
-
-/// Asks the person at the terminal.
-fn confirm(host: Host, file: &Path) -> Result<(), Failure> {
-    let statement = format!("This changes {}", file.display());
-    let answer = ask(&statement).unwrap_or(ConsentAnswer::NotAsked);
-    let refusal = |reason: &str, hint: &str| {
-        Err(Failure::new(Code::ConfirmationRequired, format!("{}: {reason}", host.name())).hint(hint))
-    };
-
-    match answer {
-        ConsentAnswer::Yes => Ok(()),
-        ConsentAnswer::No => refusal("not confirmed", "the file was left as it is"),
-        ConsentAnswer::NotAsked => {
-            refusal("nobody can be asked without a terminal", "add `--yes` to change the file")
-        }
-    }
 }

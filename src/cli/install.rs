@@ -21,15 +21,16 @@ use crate::{
 };
 
 /// Commands that the help shows.
-const EXAMPLES: [&str; 4] = [
+const EXAMPLES: [&str; 5] = [
     "tas-mcp install",
     "tas-mcp install claude-code cursor --sandbox",
     "tas-mcp install codex --project demo-project --api-key-file ~/.config/tas/key",
+    "tas-mcp install cursor --profile staging",
     "tas-mcp install vscode --http https://tas.example.com/mcp --print",
 ];
 
 /// What the help says about settings.
-const NOTES: &str = "The entry starts this program with the settings of this command, from flags and variables, such as --project, --sandbox, --toolsets and --read-only. An API key is never written: the entry refers to the file of --api-key-file, or to the variable TAS_API_KEY where the client expands variables. The earlier content of each file is kept in a backup beside it.";
+const NOTES: &str = "The entry starts this program with the settings of this command, from flags and variables, such as --project, --sandbox, --toolsets and --read-only. The server reads the values of a profile from the configuration file, and --profile chooses the profile. An API key is never written: the entry refers to the file of --api-key-file, or to the variable TAS_API_KEY where the client expands variables; the key of `tas-mcp login` needs neither. The earlier content of each file is kept in a backup beside it.";
 
 const HTTP: &str = "http";
 const PRINT: &str = "print";
@@ -88,6 +89,9 @@ fn server_entry(matches: &ArgMatches, settings: &Settings) -> Result<ServerEntry
         if let Some(text) = settings.files_note(&directory) {
             note(&text);
         }
+        if let Some(text) = settings.key_command_note() {
+            note(&text);
+        }
 
         ServerStart::Command { program: text(std::env::current_exe()?)?, arguments }
     };
@@ -104,7 +108,7 @@ fn key_note(host: Host, server: &ServerEntry) -> Option<String> {
             format!("note: the entry of {name} has no API key: add the header X-Api-Key, or sign in")
         }),
         (ServerStart::Command { .. }, Some(variable)) => Some(format!(
-            "note: {name} may not pass {variable} to the server: name the file of the key with --api-key-file"
+            "note: {name} may not pass {variable} to the server: store the key with `tas-mcp login`, or name its file with --api-key-file"
         )),
         (ServerStart::Command { .. }, None) => None,
     }

@@ -5,8 +5,9 @@ use std::{ffi::OsString, net::SocketAddr};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
 use super::{
-    call, complete, completions, doctor, download, export, help_end::help_end, http, install,
-    lists::ListCommand, report, run, settings_help, status, stop, tools, uninstall, upload, wait,
+    call, complete, completions, config, doctor, download, export, help_end::help_end, http, install,
+    lists::ListCommand, login, logout, profile, report, run, settings_help, status, stop, tools, uninstall,
+    upload, wait,
 };
 use crate::settings;
 
@@ -41,7 +42,9 @@ pub fn program() -> Command {
         .subcommands([tools::command(), call::command(), run::command(), wait::command(), stop::command()])
         .subcommands([report::command(), export::command(), upload::command(), download::command()])
         .subcommands(ListCommand::all().map(ListCommand::command))
+        .subcommands([login::command(), logout::command()])
         .subcommands([status::command(), doctor::command(), completions::command(), complete::command()])
+        .subcommands([profile::command(), config::command()])
         .subcommands([install::command(), uninstall::command(), http::command(), sandbox_command()])
 }
 

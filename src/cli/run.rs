@@ -1,5 +1,6 @@
 //! `tas-mcp run`: starts a test or a plan. With `--wait` the exit status reports the verdicts.
 
+mod file_defaults;
 mod start_reply;
 
 use std::{sync::Arc, time::Duration};
@@ -150,6 +151,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     if let Some(name) = matches.get_one::<String>(SUBJECT) {
         arguments.own.insert(start.id_argument.to_owned(), Value::from(name.as_str()));
     }
+    file_defaults::add(settings, &mut arguments.own);
     named_arguments::resolve(resolver, start.tool.tool(), &mut arguments.own).await?;
 
     ask_before_cost(start.tool.name, &arguments.own, matches)?;

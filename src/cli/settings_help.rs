@@ -6,7 +6,7 @@ use super::output::print_text;
 use crate::settings::{SETTINGS, Setting};
 
 /// What applies to all settings.
-const NOTES: &str = "A flag overrides a variable. A secret has no flag, because every user of a machine can read the arguments of a process.";
+const NOTES: &str = "A flag overrides a variable. A variable overrides the project file .tas-mcp.toml, which overrides the profile in the configuration file (tas-mcp config path). The flag --profile chooses a profile that overrides variables. A secret has no flag, because every user of a machine can read the arguments of a process.";
 
 /// Returns the definition of the command. `tas-mcp help settings` shows its help.
 pub(super) fn command() -> Command {

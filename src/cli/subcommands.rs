@@ -3,9 +3,10 @@
 use clap::ArgMatches;
 
 use super::{
-    advice::explain_embedded_sandbox, call, command_error::CommandError, complete, completions, doctor,
-    download, exit_status::ExitStatus, export, failure_output::OutputFormat, install, lists::ListCommand,
-    program::program, report, run, settings_help, status, stop, tools, uninstall, upload, wait,
+    advice::explain_embedded_sandbox, call, command_error::CommandError, complete, completions, config,
+    doctor, download, exit_status::ExitStatus, export, failure_output::OutputFormat, install,
+    lists::ListCommand, login, logout, profile, program::program, report, run, settings_help, status, stop,
+    tools, uninstall, upload, wait,
 };
 use crate::settings::Settings;
 
@@ -32,8 +33,12 @@ pub async fn run_subcommand(
         "report" => Box::pin(report::run(matches, settings)).await,
         "download" => Box::pin(download::run(matches, settings)).await,
         "upload" => Box::pin(upload::run(matches, settings)).await,
+        "login" => Box::pin(login::run(matches, settings)).await,
+        "logout" => Box::pin(logout::run(matches, settings)).await,
         "doctor" => Box::pin(doctor::run(matches, settings)).await,
         "settings" => settings_help::run(program()).map(|()| ExitStatus::Success).map_err(Into::into),
+        "profile" => profile::run(matches, settings),
+        "config" => config::run(matches, settings),
         "install" => install::run(matches, settings),
         "uninstall" => uninstall::run(matches),
         "completions" => completions::run(matches),

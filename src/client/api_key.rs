@@ -19,7 +19,7 @@ const MIN_KEY_BYTES: usize = 6;
 struct Secret(String);
 
 impl Secret {
-    /// Returns the text itself, for the one header that carries it.
+    /// Returns the text itself, for the header that carries it and for the store of keys.
     fn expose(&self) -> &str {
         &self.0
     }
@@ -89,6 +89,11 @@ impl ApiKey {
     /// Returns the value of the header `X-Api-Key`, marked as sensitive.
     pub(crate) fn header(&self) -> HeaderValue {
         self.header.clone()
+    }
+
+    /// Returns the text of the key, for the store of keys.
+    pub(super) fn expose(&self) -> &str {
+        self.secret.expose()
     }
 
     /// Derives a key for another purpose. The API key cannot be computed from it.

@@ -2,7 +2,13 @@
 
 use std::{fs, io, path::PathBuf};
 
-use super::ApiKey;
+use super::{
+    ApiKey,
+    key_command::KeyCommand,
+    key_lookup::{KeyLookup, LookupOrigin},
+    stored_key::StoredKey,
+};
+use crate::failure::{Code, Failure};
 
 /// Maximum size of a key file, in bytes.
 const MAX_KEY_FILE_BYTES: u64 = 64 * 1024;
@@ -14,6 +20,8 @@ pub enum KeySource {
     Fixed(ApiKey),
     /// A file that holds the key and may change.
     File(KeyFile),
+    /// A key that takes time to look up.
+    Lookup(KeyLookup),
     /// No key: each call brings its own one.
     EachCall,
 }
@@ -38,15 +46,53 @@ impl KeySource {
         Ok(Self::File(file))
     }
 
-    /// Returns the current key.
+    /// Creates a source that runs a command which prints the key. The command runs when a call first needs the key.
     ///
     /// # Errors
-    /// Describes why the file holds no usable key any more.
-    pub fn key(&self) -> Result<ApiKey, String> {
+    /// Describes why the text is no command line.
+    pub fn command(text: &str) -> Result<Self, String> {
+        let command = KeyCommand::parse(text)?;
+        Ok(Self::Lookup(KeyLookup::new(LookupOrigin::Command(command))))
+    }
+
+    /// Creates a source that looks for a stored key when a call first needs it.
+    pub fn stored(stored: StoredKey) -> Self {
+        Self::Lookup(KeyLookup::new(LookupOrigin::Stored(stored)))
+    }
+
+    /// Returns the key if it is known without a look-up.
+    ///
+    /// # Errors
+    /// Describes why the key is not known.
+    pub fn known_key(&self) -> Result<ApiKey, String> {
         match self {
             Self::Fixed(key) => Ok(key.clone()),
             Self::File(file) => file.read_key(),
+            Self::Lookup(_) => Err("is not known before a call".to_owned()),
             Self::EachCall => Err("is not set".to_owned()),
+        }
+    }
+
+    /// Returns the current key.
+    ///
+    /// # Errors
+    /// `not_configured` if there is no usable key.
+    pub async fn key(&self) -> Result<ApiKey, Failure> {
+        if let Self::Lookup(lookup) = self {
+            return lookup.key().await;
+        }
+
+        self.known_key().map_err(|problem| {
+            let message = format!("the API key cannot be used: TAS_API_KEY_FILE {problem}");
+            Failure::new(Code::NotConfigured, message)
+                .hint("put a valid key into that file; the next call reads it again")
+        })
+    }
+
+    /// Notes that the service has refused the key. A key that was looked up is looked up again for a later call.
+    pub fn note_refusal(&self) {
+        if let Self::Lookup(lookup) = self {
+            lookup.note_refusal();
         }
     }
 }

@@ -72,18 +72,17 @@ impl ServiceClient {
         self.hosts.main.policy()
     }
 
-    /// Returns the current API key. A key in a file is read anew.
+    /// Returns the current API key. A key in a file is read anew, and a key elsewhere is looked up when it is first needed.
     ///
     /// # Errors
-    /// The file holds no usable key any more.
-    pub fn key(&self) -> Result<ApiKey, Failure> {
-        self.key.key().map_err(|problem| {
-            Failure::new(
-                Code::NotConfigured,
-                format!("the API key cannot be used: TAS_API_KEY_FILE {problem}"),
-            )
-            .hint("put a valid key into that file; the next call reads it again")
-        })
+    /// `not_configured` if there is no usable key.
+    pub async fn key(&self) -> Result<ApiKey, Failure> {
+        self.key.key().await
+    }
+
+    /// Notes that the service has refused the key, so that a later call may get another one.
+    pub fn note_refused_key(&self) {
+        self.key.note_refusal();
     }
 
     /// Sends a request, and repeats it as the retry policy allows. Any status is a success here.

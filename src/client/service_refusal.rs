@@ -176,7 +176,7 @@ impl<'a> ServiceRefusal<'a> {
                 "this operation may accept project keys only: a project key is needed, or the file itself"
             }
             Code::Unauthenticated => {
-                "check TAS_API_KEY; an organization key needs a project (TAS_PROJECT_ID or `project_id`)"
+                "check the API key, whose origin `tas-mcp status` shows; an organization key needs a project (TAS_PROJECT_ID or `project_id`)"
             }
             Code::PermissionDenied => "the key may belong to another project: check `project_id` and the key",
             Code::NotFound => return self.request.hints.not_found,

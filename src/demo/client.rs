@@ -5,10 +5,13 @@ use std::process::Stdio;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines},
     process::{Child, ChildStdin, ChildStdout, Command},
 };
+
+use crate::settings::{HOME_VARIABLES, SETTINGS};
 
 /// Protocol revision that the client requests. Most hosts support it.
 const REVISION: &str = "2025-11-25";
@@ -18,6 +21,8 @@ pub(super) struct McpClient {
     server: Child,
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
+    /// Working directory of the server: without files of settings.
+    _directory: TempDir,
     revision: String,
     tools: Vec<Value>,
     last_id: u64,
@@ -29,9 +34,13 @@ impl McpClient {
         let binary = std::env::current_exe().context("the path of this program cannot be found")?;
         let mut command = Command::new(binary);
         // Settings of the user must not change the demo.
-        for setting in crate::settings::SETTINGS.iter().filter(|setting| !setting.variable.is_empty()) {
+        for setting in SETTINGS.iter().filter(|setting| !setting.variable.is_empty()) {
             command.env_remove(setting.variable);
         }
+
+        let directory = tempfile::tempdir().context("a temporary directory cannot be created")?;
+        let home = directory.path().join("home");
+        command.current_dir(directory.path()).envs(HOME_VARIABLES.map(|variable| (variable, &home)));
 
         let variables = environment.iter().map(|(name, value)| (name, value));
         command.envs(variables).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
@@ -39,8 +48,15 @@ impl McpClient {
         let mut server = command.spawn().context("the server cannot be started")?;
         let input = server.stdin.take().context("the server has no input")?;
         let output = BufReader::new(server.stdout.take().context("the server has no output")?).lines();
-        let mut client =
-            Self { server, input, output, revision: String::new(), tools: Vec::new(), last_id: 0 };
+        let mut client = Self {
+            server,
+            input,
+            output,
+            _directory: directory,
+            revision: String::new(),
+            tools: Vec::new(),
+            last_id: 0,
+        };
 
         client.initialize().await?;
 

@@ -145,7 +145,7 @@ impl ServerHandler for Server {
         request: UpdateTaskParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.state.tasks.acknowledge(&request.task_id)
+        self.state.tasks.acknowledge(&request.task_id).await
     }
 
     async fn cancel_task(

@@ -7,8 +7,9 @@ use std::{
 
 use super::{
     definitions::{
-        API_KEY_FILE, BASE_URL, CA_FILE, CONFIRM, FILES_ROOT, KNOWLEDGE_URL, LOG, LOG_FORMAT,
-        MAX_REPLY_CHARS, PROJECT_ID, PROJECTS, READ_ONLY, STATE_DIR, TIMEOUT_S, TMSYS_NAME, TOOLSETS,
+        API_KEY_FILE, BASE_URL, CA_FILE, CONFIRM, FILES_ROOT, FIRST_PROFILE, KNOWLEDGE_URL, LOG, LOG_FORMAT,
+        MAX_REPLY_CHARS, PROFILE, PROJECT_ID, PROJECTS, READ_ONLY, STATE_DIR, TIMEOUT_S, TMSYS_NAME,
+        TOOLSETS,
     },
     http::{HttpSettings, http_settings},
     parse,
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::{
     call::config::CallConfig,
-    client::{AddressPolicy, ClientConfig, HostUrl, KeySource},
+    client::{AddressPolicy, ClientConfig, HostUrl, KeySource, KeyStore, StoredKey},
     tools::{
         config::ToolsConfig,
         files::FilesRoot,
@@ -45,6 +46,13 @@ pub(super) enum Purpose {
     Http,
 }
 
+/// Where the key of the settings comes from.
+enum KeyChoice {
+    Source(Box<KeySource>),
+    /// The key that is stored for the account.
+    Account(KeyStore),
+}
+
 /// What the values of the settings result in.
 pub(super) struct ParsedSettings {
     /// The configuration; `None` if a problem disables all tools.
@@ -63,9 +71,11 @@ pub(super) fn parse_settings(
     ci_job: Option<&CiJob>,
     upload_timing: &UploadTiming,
     purpose: Purpose,
+    accounts: Option<&KeyStore>,
 ) -> ParsedSettings {
     let mut parser = SettingParser::new(values);
-    let key = parser.key_source(purpose == Purpose::Http);
+    // The key comes first, because it is masked in the texts of the problems.
+    let key = key_choice(&mut parser, purpose, accounts);
     let ca_file = parser.optional(&CA_FILE, parse::certificate_file);
 
     let client = client_config(&mut parser, key, ca_file.clone());
@@ -83,16 +93,44 @@ pub(super) fn parse_settings(
     ParsedSettings { config, http, problems, limited_problems }
 }
 
+/// Returns where the key comes from.
+fn key_choice(
+    parser: &mut SettingParser<'_>,
+    purpose: Purpose,
+    accounts: Option<&KeyStore>,
+) -> Option<KeyChoice> {
+    match (parser.values().key_setting(), purpose, accounts) {
+        (Some(setting), _, _) => parser.key_source(setting).map(|source| KeyChoice::Source(Box::new(source))),
+        (None, Purpose::Http, _) => Some(KeyChoice::Source(Box::new(KeySource::EachCall))),
+        (None, Purpose::OneCaller, Some(store)) => Some(KeyChoice::Account(store.clone())),
+        (None, Purpose::OneCaller, None) => {
+            parser.add_missing_key();
+            None
+        }
+    }
+}
+
 fn client_config(
     parser: &mut SettingParser<'_>,
-    key: Option<KeySource>,
+    key: Option<KeyChoice>,
     ca_file: Option<PathBuf>,
 ) -> Option<ClientConfig> {
     let base_url = parser.required(&BASE_URL, HostUrl::main);
     let knowledge_url = parser.for_some_tools(&KNOWLEDGE_URL, HostUrl::parse);
     let timeout = parser.optional(&TIMEOUT_S, parse::timeout).unwrap_or(DEFAULT_TIMEOUT);
 
-    Some(ClientConfig { base_url: base_url?, knowledge_url, key: key?, ca_file, timeout })
+    let base_url = base_url?;
+    let key = match key? {
+        KeyChoice::Source(source) => *source,
+        KeyChoice::Account(store) => {
+            let hosts = [&base_url].into_iter().chain(knowledge_url.iter().flatten());
+            let account = parser.text(&PROFILE).unwrap_or(FIRST_PROFILE).to_owned();
+            let withheld = parser.values().withheld_key.clone();
+            KeySource::stored(StoredKey::new(store, account, hosts, withheld))
+        }
+    };
+
+    Some(ClientConfig { base_url, knowledge_url, key, ca_file, timeout })
 }
 
 /// Returns the configuration of calls around the configuration `client`. Parses every value even if `client` is
@@ -133,6 +171,7 @@ fn files_config(
 
 /// Parses the values that no configuration contains, so that their problems are reported too.
 fn check_other_settings(parser: &mut SettingParser<'_>) {
+    parser.optional(&PROFILE, |_| Ok(()));
     parser.optional(&LOG, |text| parse::log_filter(text).map(drop));
     parser.optional(&LOG_FORMAT, parse::is_json);
     parser.optional(&TOOLSETS, |words| Selection::parse(words, false).map_err(|error| error.to_string()));

@@ -2,6 +2,13 @@
 
 use super::setting::Setting;
 
+pub(super) const PROFILE: Setting = Setting {
+    variable: "TAS_PROFILE",
+    flag: "profile",
+    value: "NAME",
+    meaning: "Profile of the configuration file that provides the settings that are not set otherwise. With the flag, the profile overrides variables",
+    default: "the default profile",
+};
 pub(super) const BASE_URL: Setting = Setting {
     variable: "TAS_BASE_URL",
     flag: "base-url",
@@ -28,6 +35,13 @@ pub(super) const API_KEY_FILE: Setting = Setting {
     flag: "api-key-file",
     value: "FILE",
     meaning: "File that contains the API key. The file is read again when it changes, so a new key needs no restart",
+    default: "",
+};
+pub(super) const API_KEY_COMMAND: Setting = Setting {
+    variable: "TAS_API_KEY_COMMAND",
+    flag: "",
+    value: "COMMAND",
+    meaning: "Command that prints the API key, such as the client of a password manager. It runs without a shell when a call first needs the key, and again after 5 minutes or when the service refuses the key",
     default: "",
 };
 pub(super) const PROJECT_ID: Setting = Setting {
@@ -129,12 +143,17 @@ pub(super) const SANDBOX: Setting = Setting {
     default: "",
 };
 
+/// Name of the profile and of the account that are used if none is chosen.
+pub const FIRST_PROFILE: &str = "default";
+
 /// All settings, in the order of the documentation.
-pub const SETTINGS: [&Setting; 18] = [
+pub const SETTINGS: [&Setting; 20] = [
+    &PROFILE,
     &BASE_URL,
     &KNOWLEDGE_URL,
     &API_KEY,
     &API_KEY_FILE,
+    &API_KEY_COMMAND,
     &PROJECT_ID,
     &PROJECTS,
     &TOOLSETS,

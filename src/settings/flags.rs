@@ -3,13 +3,14 @@
 use std::ffi::OsStr;
 
 use clap::{Arg, ArgAction, ValueHint};
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
 
 use super::{
-    definitions::{CONFIRM, LOG, LOG_FORMAT, SETTINGS, TOOLSETS},
+    definitions::{CONFIRM, LOG, LOG_FORMAT, PROFILE, SETTINGS, TOOLSETS},
     http_definitions::HTTP_SETTINGS,
     parse::{CONFIRM_WORDS, LOG_FORMATS},
     setting::Setting,
+    setting_files::SettingFiles,
 };
 use crate::tools::selection;
 
@@ -38,11 +39,21 @@ fn flag(setting: &'static Setting) -> Arg {
         return flag.action(ArgAction::SetTrue);
     }
     let flag = flag.value_name(setting.value).value_hint(value_hint(setting));
+    if setting.name() == PROFILE.name() {
+        return flag.add(profile_completer());
+    }
     // A completer would replace the completion of files.
     if words(setting).is_empty() {
         return flag;
     }
     flag.add(ArgValueCompleter::new(|typed: &OsStr| complete_last_word(setting, typed)))
+}
+
+/// Returns the completion of the name of a profile.
+pub fn profile_completer() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        SettingFiles::of_process().profile_names().into_iter().map(CompletionCandidate::new).collect()
+    })
 }
 
 fn value_hint(setting: &Setting) -> ValueHint {

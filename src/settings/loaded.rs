@@ -1,6 +1,9 @@
 //! The settings of this process.
 
-use std::ffi::OsString;
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use clap::ArgMatches;
 use serde::Serialize;
@@ -8,18 +11,25 @@ use serde::Serialize;
 use super::{
     configs::{self, DEFAULT_MAX_REPLY_CHARS, DEFAULT_TMSYS_NAME, ParsedSettings, Purpose},
     definitions::{
-        API_KEY, API_KEY_FILE, BASE_URL, CA_FILE, KNOWLEDGE_URL, LOG, LOG_FORMAT, MAX_REPLY_CHARS,
-        PROJECT_ID, PROJECTS, READ_ONLY, SANDBOX, SETTINGS, TMSYS_NAME, TOOLSETS,
+        API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, CA_FILE, FIRST_PROFILE, KNOWLEDGE_URL, LOG,
+        LOG_FORMAT, MAX_REPLY_CHARS, PROFILE, PROJECT_ID, PROJECTS, READ_ONLY, SANDBOX, SETTINGS, TMSYS_NAME,
+        TOOLSETS,
     },
+    file_values::add_file_values,
     http::{HttpSettings, exposes_key},
     http_definitions::HTTP_SETTINGS,
     parse,
     problem::{cannot_start, not_configured},
+    profile_settings::profile_settings,
+    project_file::RunDefaults,
     setting::Setting,
+    setting_files::SettingFiles,
     traces::collector_setting,
+    user_directories::UserDirectories,
     values::{Origin, Values},
 };
 use crate::{
+    client::KeyStore,
     failure::{Code, Failure},
     tools::{
         config::ToolsConfig,
@@ -37,6 +47,20 @@ pub struct Settings {
     pub(super) values: Values,
     ci_job: Option<CiJob>,
     upload_timing: UploadTiming,
+    /// The keys that `tas-mcp login` has stored. They serve if no setting names a key.
+    accounts: Option<KeyStore>,
+    run_defaults: Option<(RunDefaults, PathBuf)>,
+}
+
+/// What chooses a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProfileChooser {
+    /// The person who starts the process, with a flag or a variable.
+    Person,
+    /// The project file of the repository, which may come from a stranger.
+    ProjectFile,
+    /// The configuration file of the user, by default.
+    ConfigurationFile,
 }
 
 /// A setting that is set, as `doctor` shows it.
@@ -48,17 +72,24 @@ pub struct SettingValue {
     pub value: String,
     /// Origin of the value.
     pub origin: String,
+    /// Whether a profile provides the value.
+    #[serde(skip)]
+    pub is_in_profile: bool,
 }
 
 impl Settings {
-    /// Reads the settings from the command line and the environment. A flag overrides a variable.
+    /// Reads the settings from the command line, the environment and the files of settings. A flag overrides a variable, and a
+    /// variable overrides a file. If none of them names a key, the stored key of the account serves.
     pub fn read(matches: &ArgMatches) -> Self {
         #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
-        Self::from_sources(matches, |variable| std::env::var_os(variable))
+        let settings = Self::from_sources(matches, |variable| std::env::var_os(variable));
+        let accounts = UserDirectories::read().map(|directories| KeyStore::in_directory(&directories.own()));
+
+        Self { accounts, ..settings }.with_files(&SettingFiles::of_process())
     }
 
     /// Reads the settings from the command line and from `variable`, which returns the value of an environment
-    /// variable.
+    /// variable. Reads no file.
     pub fn from_sources<T: Into<OsString>>(
         matches: &ArgMatches,
         variable: impl Fn(&str) -> Option<T>,
@@ -68,7 +99,23 @@ impl Settings {
             ci_job: provenance::detect_ci_job(|name| variable(name)?.into_string().ok()),
             values: Values::from_sources(matches, variable),
             upload_timing: UploadTiming::default(),
+            accounts: None,
+            run_defaults: None,
         }
+    }
+
+    /// Adds the values of these files. The sandbox uses none of them.
+    #[must_use]
+    pub fn with_files(mut self, files: &SettingFiles) -> Self {
+        if self.wants_sandbox() {
+            return self;
+        }
+
+        let files = files.read();
+        add_file_values(&mut self.values, &files);
+        self.run_defaults = Some((files.project.run, files.project_path));
+
+        self
     }
 
     /// Replaces the pauses and time limits of uploads.
@@ -80,6 +127,52 @@ impl Settings {
     /// Returns the pauses and time limits of uploads.
     pub fn upload_timing(&self) -> &UploadTiming {
         &self.upload_timing
+    }
+
+    /// Returns the same settings with the address and the key of an account, in place of any other key.
+    #[must_use]
+    pub fn with_account(&self, base_url: &str, key: &str) -> Self {
+        let mut settings = self.clone();
+        settings.values.set(&BASE_URL, base_url, Origin::Login);
+        settings.values.set(&API_KEY, key, Origin::Login);
+        settings.values.remove(&API_KEY_FILE);
+        settings.values.remove(&API_KEY_COMMAND);
+        // The profile may not exist yet.
+        settings.values.remove(&PROFILE);
+
+        settings
+    }
+
+    /// Returns what the profile of an account contains: the address, the project, and the settings of the flags of this
+    /// process. Each has its word and its text.
+    pub fn account_values(&self, project: Option<&str>) -> Vec<(String, String)> {
+        let mut values = Vec::new();
+        for setting in profile_settings() {
+            let is_given = matches!(self.values.origin(setting), Some(Origin::Flag(_) | Origin::Login));
+            let text = match setting.name() {
+                name if name == PROJECT_ID.name() => project,
+                _ => self.values.text(setting).filter(|_| is_given),
+            };
+            values.extend(text.map(|text| (setting.word(), text.to_owned())));
+        }
+
+        values
+    }
+
+    /// Returns the account whose stored key is used: it has the name of the profile.
+    pub fn account(&self) -> &str {
+        self.profile().unwrap_or(FIRST_PROFILE)
+    }
+
+    /// Returns the address of the main API as text, if it is set.
+    pub fn base_url(&self) -> Option<&str> {
+        self.values.text(&BASE_URL)
+    }
+
+    /// Returns the origin of a key that is used in place of the stored key of the account.
+    pub fn key_origin_before_account(&self) -> Option<String> {
+        let origin = self.values.origin(self.values.key_setting()?)?;
+        Some(origin.to_string())
     }
 
     /// Replaces the URLs and the key by those of an embedded sandbox. Nothing of the real service is used.
@@ -95,7 +188,7 @@ impl Settings {
     /// is not shown either, because it may be a key that was given as the value of another setting.
     pub fn shown_values(&self) -> Vec<SettingValue> {
         let purpose = if self.has_http_values() { Purpose::Http } else { Purpose::OneCaller };
-        let parsed = configs::parse_settings(&self.values, None, &self.upload_timing, purpose);
+        let parsed = self.parse(purpose);
         let is_unusable = |name: &str| {
             let mut problems = parsed.problems.iter().chain(&parsed.limited_problems);
             problems.any(|problem| problem.setting == name)
@@ -108,20 +201,41 @@ impl Settings {
 
         let values = self.values.iter().map(|(setting, text, origin)| {
             let value = match setting {
-                _ if is_secret(setting) => "[set]",
-                _ if is_unusable(setting) => "[unusable]",
-                _ => text,
+                _ if is_secret(setting) => "[set]".to_owned(),
+                _ if is_unusable(setting) => "[unusable]".to_owned(),
+                _ if setting == API_KEY_COMMAND.name() => shown_command(text),
+                _ => text.to_owned(),
             };
-            SettingValue { setting, value: value.to_owned(), origin: origin.to_string() }
+            let is_in_profile = matches!(origin, Origin::Profile { .. });
+            SettingValue { setting, value, origin: origin.to_string(), is_in_profile }
         });
 
         values.collect()
     }
 
+    /// Returns the name of the profile that is used or wanted. The profile may not exist.
+    pub fn profile(&self) -> Option<&str> {
+        self.values.text(&PROFILE)
+    }
+
+    /// Returns what chooses the profile, if there is one.
+    pub fn profile_chooser(&self) -> Option<ProfileChooser> {
+        match self.values.origin(&PROFILE)? {
+            Origin::ProjectFile(_) => Some(ProfileChooser::ProjectFile),
+            Origin::ConfigurationFile(_) => Some(ProfileChooser::ConfigurationFile),
+            _ => Some(ProfileChooser::Person),
+        }
+    }
+
+    /// Returns the defaults of `tas-mcp run`, with the path of the project file that contains them.
+    pub fn run_defaults(&self) -> Option<(&RunDefaults, &Path)> {
+        self.run_defaults.as_ref().map(|(defaults, path)| (defaults, path.as_path()))
+    }
+
     /// Returns where the API key comes from.
     pub fn key_origin(&self) -> Option<String> {
-        let origin = self.values.origin(self.values.key_setting()?)?;
-        Some(origin.to_string())
+        let account = || self.accounts.as_ref().map(|_| format!("the account {}", self.account()));
+        self.key_origin_before_account().or_else(account)
     }
 
     /// Returns the flags of the command line, each followed by its value. A value that is the API key is left out.
@@ -236,6 +350,15 @@ impl Settings {
     }
 
     fn parse(&self, purpose: Purpose) -> ParsedSettings {
-        configs::parse_settings(&self.values, self.ci_job.as_ref(), &self.upload_timing, purpose)
+        let accounts = self.accounts.as_ref();
+        configs::parse_settings(&self.values, self.ci_job.as_ref(), &self.upload_timing, purpose, accounts)
     }
 }
+
+/// Returns the program of the command that prints the key. Its arguments could be secret, and so could a single word.
+fn shown_command(text: &str) -> String {
+    let program = text.split_once(char::is_whitespace).map(|(program, _)| format!("{program} …"));
+    program.unwrap_or("[set]".to_owned())
+}
+#[cfg(test)]
+mod tests;

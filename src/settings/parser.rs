@@ -1,7 +1,7 @@
 //! Parses values and collects every problem.
 
 use super::{
-    definitions::{API_KEY, API_KEY_FILE, SETTINGS},
+    definitions::{API_KEY, API_KEY_COMMAND, API_KEY_FILE, SETTINGS},
     http_definitions::HTTP_SETTINGS,
     parse::placeholder,
     problem::{NOT_SET, SettingProblem, not_configured},
@@ -33,7 +33,7 @@ pub(super) struct SettingParser<'a> {
 impl<'a> SettingParser<'a> {
     /// Returns a parser of `values`.
     pub(super) fn new(values: &'a Values) -> Self {
-        Self { values, key: None, problems: Vec::new(), limited_problems: Vec::new() }
+        Self { values, key: None, problems: values.file_problems.clone(), limited_problems: Vec::new() }
     }
 
     /// Returns the values.
@@ -103,30 +103,27 @@ impl<'a> SettingParser<'a> {
         }
     }
 
-    /// Returns the source of the API key, or [`KeySource::EachCall`] if there is none and `is_optional`.
-    pub(super) fn key_source(&mut self, is_optional: bool) -> Option<KeySource> {
-        if is_optional && self.values.key_setting().is_none() {
-            return Some(KeySource::EachCall);
-        }
-
-        let source = self.parse_key_source();
+    /// Returns the source of the API key that `setting` names.
+    pub(super) fn key_source(&mut self, setting: &Setting) -> Option<KeySource> {
+        let source = match setting.name() {
+            name if name == API_KEY_FILE.name() => {
+                self.optional(setting, |path| KeySource::file(path.into()))
+            }
+            name if name == API_KEY_COMMAND.name() => self.optional(setting, KeySource::command),
+            _ => self.optional(setting, KeySource::fixed),
+        };
         // A key file that cannot be read is no reason to hide the other problems.
-        self.key = source.as_ref().and_then(|source| source.key().ok());
+        self.key = source.as_ref().and_then(|source| source.known_key().ok());
+
         source
     }
 
-    fn parse_key_source(&mut self) -> Option<KeySource> {
-        match self.values.key_setting() {
-            Some(setting) if setting.name() == API_KEY_FILE.name() => {
-                return self.optional(setting, |path| KeySource::file(path.into()));
-            }
-            Some(setting) => return self.optional(setting, KeySource::fixed),
-            None => {}
-        }
-
-        self.add_problem(&API_KEY, "is not set, and `TAS_API_KEY_FILE` is not set either");
-
-        None
+    /// Records that no setting names a key that may be used.
+    pub(super) fn add_missing_key(&mut self) {
+        let withheld = self.values.withheld_key.as_deref();
+        let reason =
+            withheld.unwrap_or("is not set, and neither is `TAS_API_KEY_FILE` or `TAS_API_KEY_COMMAND`");
+        self.add_problem(&API_KEY, reason);
     }
 
     /// Returns the problems that disable all tools in the order of the documentation, and those that disable some.
@@ -140,7 +137,7 @@ impl<'a> SettingParser<'a> {
 
     /// Records a problem with the value of `setting`.
     pub(super) fn add_problem(&mut self, setting: &Setting, reason: impl Into<String>) {
-        let origin = self.values.origin(setting).map_or(NOT_SET.to_owned(), |origin| origin.to_string());
+        let origin = self.values.origin(setting).map_or(NOT_SET.to_owned(), ToString::to_string);
         let reason = self.key.iter().fold(reason.into(), |reason, key| key.mask_text(reason));
         self.problems.push(SettingProblem { setting: setting.name(), origin, reason });
     }
@@ -151,6 +148,7 @@ impl<'a> SettingParser<'a> {
 fn quoting(setting: &Setting, value: &str, reason: String) -> String {
     // A user name in an address may be a key, and the file of the key may be the key itself.
     let is_secret = setting.is_secret()
+        || setting.is_command()
         || setting.name() == API_KEY_FILE.name()
         || value.contains('@')
         || may_be_key(value);

@@ -22,8 +22,13 @@ pub(super) struct SettingProblem {
 
 /// Returns the failure of every call while these problems exist.
 pub(super) fn not_configured(problems: &[SettingProblem]) -> Failure {
+    let hint = if problems.iter().any(|problem| problem.origin == NOT_SET) {
+        "run `tas-mcp login` in a terminal, or set what is missing, such as in the configuration of the host, and restart the server; `--sandbox` works without settings"
+    } else {
+        "correct these settings where they come from, such as the configuration of the host, and restart the server; `--sandbox` works without settings"
+    };
     Failure::new(Code::NotConfigured, format!("tas-mcp cannot call the service: {}", list(problems)))
-        .hint("correct these settings in the configuration of the host, and restart the server; `--sandbox` works without settings")
+        .hint(hint)
         .detail("problems", json!(problems))
 }
 

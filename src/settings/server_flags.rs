@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{
+    absolute_path::absolute,
     definitions::{API_KEY, API_KEY_FILE, FILES_ROOT, PROJECT_ID, READ_ONLY, SANDBOX, SETTINGS, TOOLSETS},
     loaded::Settings,
     parse,
@@ -30,7 +31,8 @@ impl Settings {
     /// Flags of a server that takes its key from elsewhere: a file, or the sandbox.
     pub const KEY_SOURCE_FLAGS: [&str; 2] = [API_KEY_FILE.flag, SANDBOX.flag];
 
-    /// Returns all settings that are set, as flags, each followed by its value. Paths are absolute. Without a files root,
+    /// Returns the settings that are set by flags and variables, as flags, each followed by its value. Values in files are left
+    /// out, because the server reads the files. Paths are absolute. Without a files root,
     /// `directory` is the files root, unless it is too wide. The API key is left out.
     ///
     /// # Errors
@@ -39,7 +41,8 @@ impl Settings {
         self.check_values()?;
 
         let mut flags = Vec::new();
-        for setting in SETTINGS.iter().filter(|setting| !setting.is_secret()) {
+        let is_in_file = |setting: &&&Setting| self.values.origin(setting).is_some_and(Origin::is_file);
+        for setting in SETTINGS.iter().filter(|setting| !setting.flag.is_empty() && !is_in_file(setting)) {
             let chosen = self.value_for_server(setting);
             let Some(value) = chosen.or(default_value(setting, directory)) else { continue };
             if setting.is_switch() && !parse::boolean(value).unwrap_or(true) {
@@ -112,9 +115,19 @@ impl Settings {
     pub fn key_variable(&self) -> Option<&'static str> {
         let setting = self.values.key_setting().filter(|setting| setting.name() == API_KEY.name())?;
         match self.values.origin(setting)? {
-            Origin::Variable(variable) => Some(variable),
-            Origin::Flag(_) | Origin::Sandbox => None,
+            Origin::Variable(variable) => Some(*variable),
+            _ => None,
         }
+    }
+
+    /// Returns what a person has to do so that a server can run the command that prints the key, if the key comes from one.
+    pub fn key_command_note(&self) -> Option<String> {
+        let setting = self.values.key_setting().filter(|setting| setting.is_command())?;
+        let variable = setting.variable;
+
+        Some(format!(
+            "note: the entry does not contain {variable}: store the key with `tas-mcp login`, or add the variable to the entry"
+        ))
     }
 
     /// Returns the value of `setting`, except a value of the sandbox of this process, and a file of the key that is not used.
@@ -124,7 +137,7 @@ impl Settings {
             return None;
         }
 
-        self.values.text(setting).filter(|_| self.values.origin(setting) != Some(Origin::Sandbox))
+        self.values.text(setting).filter(|_| self.values.origin(setting) != Some(&Origin::Sandbox))
     }
 
     /// Checks that every value can be used, and that none of them is the API key.
@@ -138,7 +151,7 @@ impl Settings {
 
         let key = self.values.text(&API_KEY).filter(|key| !key.is_empty());
         let has_key = |setting: &&&Setting| {
-            let value = self.value_for_server(setting).filter(|_| !setting.is_secret());
+            let value = self.value_for_server(setting).filter(|_| !setting.flag.is_empty());
             key.is_some_and(|key| value.is_some_and(|value| value.contains(key)))
         };
         match SETTINGS.iter().find(has_key) {
@@ -167,18 +180,6 @@ fn is_endpoint(address: &str, selects_project: bool) -> bool {
 fn default_value(setting: &Setting, directory: &Path) -> Option<&'static str> {
     let is_root = setting.name() == FILES_ROOT.name() && FilesRoot::working_directory_at(directory).is_ok();
     is_root.then_some(".")
-}
-
-/// Returns the absolute form of `path`, which is relative to `directory`.
-fn absolute(directory: &Path, path: &str) -> Result<String, Failure> {
-    let path = directory.join(path);
-    let path = std::path::absolute(&path).unwrap_or(path);
-    let text = path.to_str().map(str::to_owned);
-
-    text.ok_or_else(|| {
-        let message = format!("the path {} is not Unicode", path.display());
-        Failure::new(Code::FileError, message).hint("name a directory with `--files-root`")
-    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 pub struct Setting {
     /// Environment variable; empty if the setting is only a flag.
     pub variable: &'static str,
-    /// Command-line flag without the dashes; empty for a secret, which must not appear in a process list.
+    /// Command-line flag without the dashes; empty for a secret, which must not appear in a process list, and for the
+    /// command that prints one.
     pub flag: &'static str,
     /// Placeholder of the value in the help; empty for a switch.
     pub value: &'static str,
@@ -22,14 +23,29 @@ impl Setting {
         if self.variable.is_empty() { self.flag } else { self.variable }
     }
 
+    /// Returns the name of the setting in a file.
+    pub fn word(&self) -> String {
+        self.flag.replace('-', "_")
+    }
+
     /// Returns whether the value must not be shown.
-    pub(super) const fn is_secret(&self) -> bool {
-        self.flag.is_empty()
+    pub(super) fn is_secret(&self) -> bool {
+        self.flag.is_empty() && !self.is_command()
+    }
+
+    /// Returns whether the value is a command line. Its words may be secrets if a person has set it wrongly.
+    pub(super) fn is_command(&self) -> bool {
+        self.value == "COMMAND"
     }
 
     /// Returns whether the value is the path of a file or directory.
     pub(super) fn is_path(&self) -> bool {
         matches!(self.value, "FILE" | "DIR")
+    }
+
+    /// Returns whether the value is a whole number.
+    pub(super) fn is_number(&self) -> bool {
+        matches!(self.value, "NUMBER" | "SECONDS")
     }
 
     /// Returns whether the setting takes no value on the command line.

@@ -5,6 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// Variables that contain the home directory or a directory in it with the configuration of programs.
+pub const HOME_VARIABLES: [&str; 4] = ["HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA"];
+
 /// Kind of operating system, as far as it decides where configuration is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperatingSystem {
@@ -89,6 +92,11 @@ impl UserDirectories {
             flatpak_configuration: directory("FLATPAK_XDG_CONFIG_HOME"),
             home,
         })
+    }
+
+    /// Returns the directory of this program in the configuration of the user.
+    pub fn own(&self) -> PathBuf {
+        self.configuration.join("tas-mcp")
     }
 
     /// Returns the path below the home directory.

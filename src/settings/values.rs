@@ -1,12 +1,13 @@
 //! The values of the settings as text, with their origins.
 
-use std::{collections::BTreeMap, ffi::OsString, fmt};
+use std::{collections::BTreeMap, ffi::OsString, fmt, path::PathBuf};
 
 use clap::ArgMatches;
 
 use super::{
-    definitions::{API_KEY, API_KEY_FILE, FILES_ROOT, READ_ONLY, SETTINGS},
+    definitions::{API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, READ_ONLY, SETTINGS},
     http_definitions::HTTP_SETTINGS,
+    problem::SettingProblem,
     setting::Setting,
 };
 
@@ -16,7 +17,13 @@ const RESTRICTING: [&str; 2] = [FILES_ROOT.name(), READ_ONLY.name()];
 
 /// Values of the settings by name, not parsed yet.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Values(BTreeMap<&'static str, SourcedText>);
+pub(super) struct Values {
+    texts: BTreeMap<&'static str, SourcedText>,
+    /// Problems with the files of settings.
+    pub(super) file_problems: Vec<SettingProblem>,
+    /// Why a key that is set is not used, as the end of a sentence that begins with the setting of the key.
+    pub(super) withheld_key: Option<String>,
+}
 
 /// Text of a setting, and its origin.
 #[derive(Clone)]
@@ -24,16 +31,24 @@ pub(super) struct SourcedText {
     text: String,
     origin: Origin,
     /// Why the text cannot be used, whatever the setting is.
-    problem: Option<&'static str>,
+    problem: Option<String>,
 }
 
 /// Origin of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// The command line.
     Flag(&'static str),
     /// The environment.
     Variable(&'static str),
+    /// The person or program that signs in.
+    Login,
+    /// A profile of the configuration file of the user.
+    Profile { name: String, file: PathBuf },
+    /// The configuration file of the user, outside of the profiles.
+    ConfigurationFile(PathBuf),
+    /// The file in the repository of the working directory.
+    ProjectFile(PathBuf),
     /// The embedded sandbox, which provides its addresses and a key.
     Sandbox,
 }
@@ -70,57 +85,72 @@ impl Values {
         let from_variable = || SourcedText::from_variable(setting, variable(setting.variable)?);
 
         if let Some(value) = from_flag().or_else(from_variable) {
-            self.0.insert(setting.name(), value);
+            self.texts.insert(setting.name(), value);
         }
     }
 
     /// Sets the value of `setting`, in place of an earlier one.
     pub(super) fn set(&mut self, setting: &Setting, text: impl Into<String>, origin: Origin) {
-        self.0.insert(setting.name(), SourcedText::new(text.into(), origin));
+        self.texts.insert(setting.name(), SourcedText::new(text.into(), origin));
     }
 
     /// Removes the value of `setting`.
     pub(super) fn remove(&mut self, setting: &Setting) {
-        self.0.remove(setting.name());
+        self.texts.remove(setting.name());
     }
 
     /// Returns why the text of `setting` cannot be used, whatever the setting is.
-    pub(super) fn problem(&self, setting: &Setting) -> Option<&'static str> {
-        self.0.get(setting.name())?.problem
+    pub(super) fn problem(&self, setting: &Setting) -> Option<&str> {
+        self.texts.get(setting.name())?.problem.as_deref()
+    }
+
+    /// Records why the text of `setting` cannot be used, unless another reason is known.
+    pub(super) fn set_problem(&mut self, setting: &Setting, reason: String) {
+        if let Some(value) = self.texts.get_mut(setting.name()) {
+            value.problem.get_or_insert(reason);
+        }
     }
 
     /// Returns whether `setting` has a value.
     pub(super) fn contains(&self, setting: &Setting) -> bool {
-        self.0.contains_key(setting.name())
+        self.texts.contains_key(setting.name())
     }
 
     /// Returns the value of `setting` without surrounding spaces.
     pub(super) fn text(&self, setting: &Setting) -> Option<&str> {
-        self.0.get(setting.name()).map(SourcedText::text)
+        self.texts.get(setting.name()).map(SourcedText::text)
     }
 
-    /// Returns the setting that the API key is taken from: the key itself, or the file with the key if there is no key or a
-    /// flag names the file.
+    /// Returns the setting that the API key is taken from: the key itself, the file with the key, or else the command that
+    /// prints it. The file comes first if a flag names it.
     pub(super) fn key_setting(&self) -> Option<&'static Setting> {
         let is_file_chosen = matches!(self.origin(&API_KEY_FILE), Some(Origin::Flag(_)));
-        let order = if is_file_chosen { [&API_KEY_FILE, &API_KEY] } else { [&API_KEY, &API_KEY_FILE] };
+        let first = is_file_chosen.then_some(&API_KEY_FILE);
+        let order = first.into_iter().chain([&API_KEY, &API_KEY_FILE, &API_KEY_COMMAND]);
         order.into_iter().find(|setting| self.contains(setting))
     }
 
     /// Returns the origin of the value of `setting`.
-    pub(super) fn origin(&self, setting: &Setting) -> Option<Origin> {
-        self.0.get(setting.name()).map(|value| value.origin)
+    pub(super) fn origin(&self, setting: &Setting) -> Option<&Origin> {
+        self.texts.get(setting.name()).map(|value| &value.origin)
     }
 
     /// Returns the names, texts and origins of all values.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, &str, Origin)> {
-        self.0.iter().map(|(name, value)| (*name, value.text(), value.origin))
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, &str, &Origin)> {
+        self.texts.iter().map(|(name, value)| (*name, value.text(), &value.origin))
+    }
+}
+
+impl Origin {
+    /// Returns whether the value is in a file that a later process reads too.
+    pub(super) fn is_file(&self) -> bool {
+        matches!(self, Self::Profile { .. } | Self::ConfigurationFile(_) | Self::ProjectFile(_))
     }
 }
 
 impl SourcedText {
     fn new(text: String, origin: Origin) -> Self {
-        let problem = text.trim().is_empty().then_some("is empty");
+        let problem = text.trim().is_empty().then(|| "is empty".to_owned());
         Self { text, origin, problem }
     }
 
@@ -132,7 +162,7 @@ impl SourcedText {
             Err(value) => Self {
                 text: value.to_string_lossy().into_owned(),
                 origin,
-                problem: Some("is not valid UTF-8"),
+                problem: Some("is not valid UTF-8".to_owned()),
             },
         };
 
@@ -162,6 +192,10 @@ impl fmt::Display for Origin {
         match self {
             Self::Flag(flag) => write!(formatter, "flag --{flag}"),
             Self::Variable(variable) => write!(formatter, "variable {variable}"),
+            Self::Login => formatter.write_str("tas-mcp login"),
+            Self::Profile { name, file } => write!(formatter, "profile {name} in {}", file.display()),
+            Self::ConfigurationFile(path) => write!(formatter, "configuration file {}", path.display()),
+            Self::ProjectFile(path) => write!(formatter, "project file {}", path.display()),
             Self::Sandbox => formatter.write_str("the embedded sandbox"),
         }
     }

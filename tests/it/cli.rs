@@ -6,7 +6,10 @@ use tas_mcp::{
     tools::catalog,
 };
 
-use crate::support::{binary::run_binary, service::Service};
+use crate::support::{
+    binary::{program, run_binary},
+    service::Service,
+};
 
 mod account;
 #[cfg(unix)]
@@ -21,12 +24,16 @@ mod http;
 #[cfg(target_os = "linux")]
 mod install;
 mod lists;
+#[cfg(target_os = "linux")]
+mod login;
 mod logs;
 mod messages;
 mod names;
 #[cfg(target_os = "linux")]
 mod output_files;
 mod packages;
+#[cfg(target_os = "linux")]
+mod profiles;
 mod read_only;
 mod sandbox;
 mod waits;
@@ -145,7 +152,7 @@ async fn a_closed_output_is_not_an_error() {
     // The reader closes the pipe before the output is complete.
     let commands = ["tools --json | head -c 1", "tools --json | true", "completions bash | true"];
     let shell = commands.map(|command| format!("'{binary}' {command}")).join("; ");
-    let output = tokio::process::Command::new("sh").args(["-c", &shell]).output().await.expect("a shell");
+    let output = program("sh", &["-c", &shell], &[]).output().await.expect("a shell");
     assert_eq!((String::from_utf8_lossy(&output.stderr), output.stdout.as_slice()), ("".into(), &b"["[..]));
 }
 

@@ -11,6 +11,8 @@ use crate::support::{
     service::{Service, settings, settings_with},
 };
 
+#[cfg(unix)]
+mod key_command;
 mod knowledge;
 mod selection;
 
@@ -84,7 +86,7 @@ async fn all_problems_are_reported_together_in_the_order_of_the_documentation() 
         [
             "TAS_API_KEY".to_owned(),
             not_set,
-            "is not set, and `TAS_API_KEY_FILE` is not set either".to_owned(),
+            "is not set, and neither is `TAS_API_KEY_FILE` or `TAS_API_KEY_COMMAND`".to_owned(),
         ],
     ];
 

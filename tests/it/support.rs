@@ -5,6 +5,8 @@ pub(crate) mod binary;
 pub(crate) mod collector;
 pub(crate) mod contract;
 pub(crate) mod fixture;
+#[cfg(target_os = "linux")]
+pub(crate) mod home;
 pub(crate) mod host;
 pub(crate) mod http_client;
 #[cfg(unix)]

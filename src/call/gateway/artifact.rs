@@ -71,7 +71,7 @@ impl Gateway {
         let checked = configured.check_call(entry, arguments)?;
         let CheckedCall { request, project_id, .. } = checked;
 
-        let context = configured.begin_call()?;
+        let context = configured.begin_call().await?;
         let ids = ids_of_call(entry, &request.arguments);
         Box::pin(configured.scope.resolve(&context, entry, project_id.as_deref(), &ids)).await?;
 
@@ -88,7 +88,8 @@ impl Gateway {
         let configured = Box::pin(self.serving_call(entry, &arguments)).await.ok()?;
         let CheckedCall { request, .. } = configured.check_call(entry, arguments).ok()?;
 
-        configured.begin_call().ok()?.presigned_address(&request, artifact.url.as_deref()).await
+        let context = configured.begin_call().await.ok()?;
+        context.presigned_address(&request, artifact.url.as_deref()).await
     }
 }
 

@@ -88,7 +88,7 @@ impl ConfiguredGateway {
         if self.limits.projects.is_some() {
             return Ok(self.serves_project(project));
         }
-        let context = self.begin_call()?;
+        let context = self.begin_call().await?;
         Box::pin(self.scope.has_key_of(&context, project)).await
     }
 
@@ -97,7 +97,7 @@ impl ConfiguredGateway {
     /// # Errors
     /// The failure of a look-up.
     pub(super) async fn has_records(&self, ids: &[ResultId]) -> Result<bool, Failure> {
-        let context = self.begin_call()?;
+        let context = self.begin_call().await?;
         Box::pin(self.scope.has_records(&context, ids)).await
     }
 
@@ -106,14 +106,14 @@ impl ConfiguredGateway {
         Self { scope: self.scope.with_project(project.map(str::to_owned)), is_read_only, ..self.clone() }
     }
 
-    /// Starts a call: reads the key and sets the deadline.
+    /// Starts a call: gets the key and sets the deadline. The deadline does not include the time to get the key.
     ///
     /// # Errors
-    /// `not_configured` if the key cannot be read.
-    pub(super) fn begin_call(&self) -> Result<CallContext<'_>, Failure> {
+    /// `not_configured` if there is no usable key.
+    pub(super) async fn begin_call(&self) -> Result<CallContext<'_>, Failure> {
         Ok(CallContext {
             client: &self.client,
-            key: self.client.key()?,
+            key: self.client.key().await?,
             deadline: Instant::now() + CALL_LIMIT,
             tmsys_name: &self.tmsys_name,
         })

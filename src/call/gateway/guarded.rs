@@ -51,7 +51,7 @@ impl Gateway {
         }
 
         let digest = CallDigest::new(entry.name, call.project.as_deref(), &call.request.arguments);
-        let shared = self.shared_call(&digest)?;
+        let shared = self.shared_call(&digest).await?;
         let Some(mut attempt) = configured.attempts.begin(digest, clock) else {
             return Err(equal_call_in_flight(entry));
         };

@@ -111,15 +111,18 @@ impl Gateway {
         self.granted.as_ref().as_ref().err()
     }
 
-    /// Returns whether the key belongs to a project or an organization; `None` without a usable key.
-    pub fn key_kind(&self) -> Option<KeyKind> {
-        Some(self.configured().ok()?.client.key().ok()?.kind())
+    /// Returns whether the key belongs to a project or an organization.
+    ///
+    /// # Errors
+    /// `not_configured` if the settings are unusable or there is no usable key.
+    pub async fn key_kind(&self) -> Result<KeyKind, Failure> {
+        Ok(self.configured()?.client.key().await?.kind())
     }
 
     /// Derives the secret of `purpose` from the API key and, if there is one, the signed-in person. Processes with the same key
     /// derive the same secret for the same person.
-    pub(crate) fn derived_key(&self, purpose: &[u8]) -> Result<Vec<u8>, Failure> {
-        let key = self.configured()?.client.key()?;
+    pub(crate) async fn derived_key(&self, purpose: &[u8]) -> Result<Vec<u8>, Failure> {
+        let key = self.configured()?.client.key().await?;
         if self.principal.is_empty() {
             return Ok(key.derive_key(purpose));
         }
@@ -161,7 +164,7 @@ impl Gateway {
         requested: Option<&str>,
     ) -> Result<Option<String>, Failure> {
         let configured = self.first_covering(entry, requested)?;
-        let context = configured.begin_call()?;
+        let context = configured.begin_call().await?;
         let resolved = Box::pin(configured.scope.resolve(&context, entry, requested, &[])).await?;
         Ok(resolved.project)
     }

@@ -86,7 +86,7 @@ impl ConfiguredGateway {
         clock: &'a dyn Clock,
     ) -> Result<PreparedCall<'a>, Failure> {
         let CheckedCall { mut request, project_id, selection } = self.check_call(entry, arguments)?;
-        let context = self.begin_call()?;
+        let context = self.begin_call().await?;
         let owned_ids = ids_of_call(entry, &request.arguments);
         let resolved = self.scope.resolve(&context, entry, project_id.as_deref(), &owned_ids).await?;
 

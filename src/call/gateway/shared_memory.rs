@@ -24,14 +24,14 @@ impl Gateway {
     ///
     /// # Errors
     /// `not_configured` if the API key cannot be read.
-    pub(super) fn shared_call(&self, call: &CallDigest) -> Result<Option<StorePlace>, Failure> {
-        self.shared_place(CALLS, call.as_bytes())
+    pub(super) async fn shared_call(&self, call: &CallDigest) -> Result<Option<StorePlace>, Failure> {
+        self.shared_place(CALLS, call.as_bytes()).await
     }
 
     /// Records that the caller has used `id`, for `lifetime`. Returns whether another process has recorded the same before.
     /// Without an available store, the answer is `false`.
     pub(crate) async fn is_used_elsewhere(&self, id: &str, lifetime: Duration) -> bool {
-        match self.shared_place(USED_IDS, id.as_bytes()) {
+        match self.shared_place(USED_IDS, id.as_bytes()).await {
             Ok(Some(place)) => {
                 let value = Uuid::now_v7().to_string();
                 matches!(place.insert(&value, lifetime).await, Ok(Some(_)))
@@ -40,13 +40,13 @@ impl Gateway {
         }
     }
 
-    fn shared_place(
+    async fn shared_place(
         &self,
         (kind, purpose): (&str, &[u8]),
         content: &[u8],
     ) -> Result<Option<StorePlace>, Failure> {
         let Some(store) = &self.shared else { return Ok(None) };
-        let key = StoreKey::new(kind, &self.derived_key(purpose)?, content);
+        let key = StoreKey::new(kind, &self.derived_key(purpose).await?, content);
 
         Ok(Some(StorePlace::new(Arc::clone(store), key)))
     }

@@ -41,8 +41,12 @@ impl DoctorReport {
             return ExitStatus::Success;
         }
 
-        let failure = self.problem.iter().chain(self.check_failures()).next();
-        failure.map_or(Code::NotConfigured, |failure| failure.code).into()
+        self.first_failure().map_or(Code::NotConfigured, |failure| failure.code).into()
+    }
+
+    /// Returns the problem of the settings, or the failure of the first check that failed.
+    pub(in crate::cli) fn first_failure(&self) -> Option<&Failure> {
+        self.problem.iter().chain(self.check_failures()).next()
     }
 
     /// Returns whether an operation can be called, with the key of the settings or with those of the clients.

@@ -2,16 +2,15 @@
 
 use std::{
     fmt::Display,
-    fs::{self, File, Permissions},
-    io::{self, ErrorKind, Read as _, Write as _},
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
 use tempfile::NamedTempFile;
 
 use crate::{
-    cli::write_target::{WriteTarget, parent_directory},
     failure::{Code, Failure},
+    text_file::{TextFile, TextFileError},
 };
 
 /// Largest file that is read. Claude Code keeps more than settings in its file.
@@ -25,16 +24,7 @@ const MAX_BACKUPS: usize = 1_000;
 pub(in crate::cli) struct ConfigFile {
     /// Where the host looks for the file.
     path: PathBuf,
-    /// The file that the symbolic links lead to.
-    target: PathBuf,
-    /// `None` if the file does not exist.
-    content: Option<Content>,
-}
-
-#[derive(Debug)]
-struct Content {
-    text: String,
-    permissions: Permissions,
+    file: TextFile,
 }
 
 impl ConfigFile {
@@ -43,25 +33,15 @@ impl ConfigFile {
     /// # Errors
     /// `file_error`: not a regular file, too large, not UTF-8, read-only or unreadable.
     pub(in crate::cli) fn read(path: &Path) -> Result<Self, Failure> {
-        let refusal = |reason: &dyn Display| unusable(path, reason);
-        let target = match WriteTarget::from_path(path) {
-            Ok(WriteTarget::File(target)) => target,
-            Ok(_) => return Err(refusal(&"it is not a regular file")),
-            // The directory does not exist yet, unless a link leads to nothing.
-            Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => path.to_owned(),
-            Err(error) => return Err(refusal(&error)),
-        };
-        let content = read_content(&target).map_err(|error| refusal(&error))?;
-        if content.as_ref().is_some_and(|content| content.permissions.readonly()) {
-            return Err(refusal(&"it is read-only"));
-        }
+        let file = TextFile::read(path, MAX_BYTES).map_err(|error| unusable(path, &error))?;
+        file.check_writable().map_err(|error| unusable(path, &error))?;
 
-        Ok(Self { path: path.to_owned(), target, content })
+        Ok(Self { path: path.to_owned(), file })
     }
 
     /// Returns the text of the file; an empty text if there is no file.
     pub(in crate::cli) fn text(&self) -> &str {
-        self.content.as_ref().map(|content| content.text.as_str()).unwrap_or_default()
+        self.file.text()
     }
 
     /// Replaces the file by a file with this text and the same permissions. Returns the path of the backup with the earlier
@@ -70,48 +50,27 @@ impl ConfigFile {
     /// # Errors
     /// `conflict` if the file has changed since it was read; `file_error` if it cannot be written.
     pub(in crate::cli) fn replace(&self, text: &str) -> Result<Option<PathBuf>, Failure> {
-        let failed = |error: io::Error| unusable(&self.path, &error);
-        fs::create_dir_all(parent_directory(&self.target)).map_err(failed)?;
-        let new = self.sibling(text).map_err(failed)?;
-        let backup = self.content.as_ref().map(|content| self.sibling(&content.text)).transpose();
-        let backup = backup.map_err(failed)?;
-
-        let current = read_content(&self.target).map_err(failed)?;
-        if current.as_ref().map(|content| &content.text) != self.content.as_ref().map(|content| &content.text)
-        {
-            return Err(self.has_changed());
-        }
-
-        let Some(backup) = backup else {
-            return match new.persist_noclobber(&self.target) {
-                Ok(_) => Ok(None),
-                Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Err(self.has_changed()),
-                Err(error) => Err(failed(error.error)),
-            };
-        };
-        let backup = self.keep_backup(backup).map_err(failed)?;
-        new.persist(&self.target).map_err(|error| failed(error.error))?;
-
-        Ok(Some(backup))
+        self.replace_with_backup(text).map_err(|error| match error {
+            TextFileError::Changed => self.has_changed(),
+            error => unusable(&self.path, &error),
+        })
     }
 
-    /// Creates a temporary file beside the file, with this text and the permissions of the file.
-    fn sibling(&self, text: &str) -> io::Result<NamedTempFile> {
-        let mut file =
-            tempfile::Builder::new().prefix(".tas-mcp-").tempfile_in(parent_directory(&self.target))?;
-        file.write_all(text.as_bytes())?;
-        if let Some(content) = &self.content {
-            file.as_file().set_permissions(content.permissions.clone())?;
-        }
-        file.as_file().sync_all()?;
+    fn replace_with_backup(&self, text: &str) -> Result<Option<PathBuf>, TextFileError> {
+        let new = self.file.sibling(text)?;
+        let backup = self.file.exists().then(|| self.file.sibling(self.text())).transpose()?;
+        self.file.check_unchanged()?;
 
-        Ok(file)
+        let backup = backup.map(|backup| self.keep_backup(backup)).transpose()?;
+        self.file.persist(new)?;
+
+        Ok(backup)
     }
 
     /// Gives the backup the first name that is free.
     fn keep_backup(&self, mut backup: NamedTempFile) -> io::Result<PathBuf> {
         for number in 1..=MAX_BACKUPS {
-            let mut name = self.target.clone().into_os_string();
+            let mut name = self.file.target().as_os_str().to_owned();
             name.push(format!(".backup-{number}"));
             let path = PathBuf::from(name);
 
@@ -138,44 +97,25 @@ pub(in crate::cli) fn unusable(path: &Path, reason: &dyn Display) -> Failure {
         .hint("the file was left as it is: correct it, or change it by hand")
 }
 
-fn read_content(path: &Path) -> io::Result<Option<Content>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let permissions = file.metadata()?.permissions();
-
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(io::Error::other(format!("it has more than {MAX_BYTES} bytes")));
-    }
-    let text = String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))?;
-
-    Ok(Some(Content { text, permissions }))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
-    fn a_file_that_another_program_has_changed_is_left_as_it_is() {
+    fn a_file_that_another_program_has_changed_is_a_conflict() {
         let directory = tempfile::tempdir().expect("a directory");
-        let changed = directory.path().join("changed.json");
-        fs::write(&changed, "old").expect("written");
-        let new = directory.path().join("new.json");
+        let path = directory.path().join("config.json");
+        fs::write(&path, "old").expect("written");
+        let file = ConfigFile::read(&path).expect("readable");
+        fs::write(&path, "of another program").expect("written");
 
-        for path in [changed, new] {
-            let file = ConfigFile::read(&path).expect("readable");
-            fs::write(&path, "of another program").expect("written");
-            let failure = file.replace("ours").expect_err("a conflict");
+        let failure = file.replace("ours").expect_err("a conflict");
 
-            assert_eq!(failure.code, Code::Conflict);
-            assert_eq!(fs::read_to_string(&path).expect("a file"), "of another program");
-        }
-        assert_eq!(fs::read_dir(directory.path()).expect("a directory").count(), 2, "files are left over");
+        assert_eq!(failure.code, Code::Conflict);
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "of another program");
+        assert_eq!(fs::read_dir(directory.path()).expect("a directory").count(), 1, "files are left over");
     }
 
     #[test]
@@ -195,55 +135,33 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_and_permissions_are_kept() {
-        use std::os::unix::fs::{PermissionsExt as _, symlink};
+    fn a_backup_has_the_permissions_of_the_file() {
+        use std::os::unix::fs::PermissionsExt as _;
 
         let directory = tempfile::tempdir().expect("a directory");
-        let at = |name: &str| directory.path().join(name);
-        fs::create_dir(at("kept")).expect("a directory");
-        fs::write(at("kept/config.json"), "old").expect("written");
-        fs::set_permissions(at("kept/config.json"), Permissions::from_mode(0o640)).expect("permissions");
-        symlink("kept/config.json", at("link.json")).expect("a link");
+        let path = directory.path().join("config.json");
+        fs::write(&path, "old").expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("permissions");
 
-        let backup = ConfigFile::read(&at("link.json")).and_then(|file| file.replace("new"));
+        let backup = ConfigFile::read(&path).and_then(|file| file.replace("new"));
         let backup = backup.expect("written").expect("a backup");
 
-        assert!(at("link.json").symlink_metadata().expect("a link").is_symlink());
-        assert_eq!(fs::read_to_string(at("kept/config.json")).expect("a file"), "new");
-        for path in [at("kept/config.json"), backup] {
-            assert_eq!(path.metadata().expect("a file").permissions().mode() & 0o777, 0o640, "{path:?}");
-        }
+        assert_eq!(backup.metadata().expect("a file").permissions().mode() & 0o777, 0o640);
     }
 
     #[test]
-    fn files_that_are_no_texts_are_refused() {
+    fn a_file_that_cannot_be_changed_is_refused_before_anything_is_written() {
         let directory = tempfile::tempdir().expect("a directory");
-        let at = |name: &str| directory.path().join(name);
-        fs::create_dir(at("directory")).expect("a directory");
-        fs::write(at("bytes"), [0xff, 0xfe]).expect("written");
-        fs::write(at("fixed"), "old").expect("written");
-        File::create(at("huge")).and_then(|file| file.set_len(MAX_BYTES + 1)).expect("a file");
-        let mut permissions = at("fixed").metadata().expect("a file").permissions();
+        let path = directory.path().join("config.json");
+        fs::write(&path, "old").expect("written");
+        let mut permissions = path.metadata().expect("a file").permissions();
         permissions.set_readonly(true);
-        fs::set_permissions(at("fixed"), permissions).expect("permissions");
+        fs::set_permissions(&path, permissions).expect("permissions");
 
-        #[cfg(unix)]
-        std::os::unix::fs::symlink("nowhere/config.json", at("link")).expect("a link");
-        #[cfg(unix)]
-        assert_eq!(ConfigFile::read(&at("link")).expect_err("a failure").code, Code::FileError);
-        for (name, reason) in [
-            ("directory", "not a regular file"),
-            ("bytes", "not UTF-8"),
-            ("fixed", "read-only"),
-            ("huge", "more than"),
-            ("bytes/below", ""),
-        ] {
-            let failure = ConfigFile::read(&at(name)).expect_err("a failure");
-            assert!(
-                failure.code == Code::FileError && failure.message.contains(reason),
-                "{}",
-                failure.message
-            );
+        for (path, reason) in [(path.as_path(), "read-only"), (directory.path(), "not a regular file")] {
+            let failure = ConfigFile::read(path).expect_err("a failure");
+            assert_eq!(failure.code, Code::FileError);
+            assert!(failure.message.contains(reason), "{}", failure.message);
         }
     }
 }

@@ -114,6 +114,7 @@ fn apply(
 
 #[cfg(test)]
 mod tests {
+    use crate::toml_text::TomlTextError;
     use serde_json::json;
 
     use super::*;
@@ -342,13 +343,15 @@ mod tests {
             (Host::Codex, "a = 1\na = 2\n", syntax.clone()),
             (Host::Codex, "mcp_servers = 1\n", not_an_object("mcp_servers")),
             (Host::Codex, "[[mcp_servers]]\n", not_an_object("mcp_servers")),
-            (Host::Codex, "a = 1\r\nb = 2\n", DocumentError::MixedLineEnds),
+            (Host::Codex, "a = 1\r\nb = 2\n", TomlTextError::MixedLineEnds.into()),
         ];
 
         for (host, text, expected) in cases {
             for change in [command(), Change::Remove] {
                 let error = match edit(host, text, &change).expect_err("invalid") {
-                    DocumentError::Syntax(_) => syntax.clone(),
+                    DocumentError::Syntax(_) | DocumentError::Toml(TomlTextError::Syntax(_)) => {
+                        syntax.clone()
+                    }
                     other => other,
                 };
                 assert_eq!(error, expected, "{}", text.get(..60).unwrap_or(text));

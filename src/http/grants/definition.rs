@@ -102,7 +102,7 @@ impl GrantDefinition {
         problems.extend(self.permissions.iter().flatten().filter_map(|name| unknown_permission(name)));
 
         // `join` keeps an absolute name as it is.
-        let key = KeySource::file(directory.join(&self.key_file)).and_then(|file| file.key());
+        let key = KeySource::file(directory.join(&self.key_file)).and_then(|file| file.known_key());
         let key = key.map_err(|problem| problems.push(format!("`key_file` {problem}")));
         let (Ok(key), true) = (key, problems.is_empty()) else { return Err(problems) };
 

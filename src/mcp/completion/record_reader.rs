@@ -67,8 +67,8 @@ async fn read_list(
     // Without a project, only an id that identifies its project can be used later.
     let is_merged = project.is_none()
         && list.has_owned_ids
-        && gateway.key_kind() == Some(KeyKind::Organization)
-        && projects.len() > 1;
+        && projects.len() > 1
+        && gateway.key_kind().await.is_ok_and(|kind| kind == KeyKind::Organization);
 
     if is_merged {
         read_merged_list(list, gateway, &projects).await

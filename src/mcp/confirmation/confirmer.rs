@@ -74,7 +74,7 @@ impl Confirmer {
         let Some(question) = question(required) else { return ConfirmationOutcome::Unsupported };
 
         if is_stateless(context) {
-            let response = require_input(call, question, gateway);
+            let response = require_input(call, question, gateway).await;
             return response.map_or(ConfirmationOutcome::Unsupported, |response| {
                 ConfirmationOutcome::InputRequired(Box::new(response))
             });
@@ -95,7 +95,7 @@ impl Confirmer {
         answers: Option<InputResponses>,
         gateway: &Gateway,
     ) -> ConfirmationOutcome {
-        let key = gateway.derived_key(KEY_PURPOSE).ok();
+        let key = gateway.derived_key(KEY_PURPOSE).await.ok();
         let opened = key.and_then(|key| sealing::open(&key, call.as_bytes(), state));
         let Some((asked_at, id)): Option<(i64, String)> = opened else {
             return ConfirmationOutcome::NotConfirmed(ConfirmationError::OtherCall);
@@ -124,13 +124,13 @@ impl Confirmer {
 
 /// Returns the response that makes the host ask. Its sealed state holds the time and the id of the question, and is
 /// bound to `call`.
-fn require_input(
+async fn require_input(
     call: &str,
     question: ElicitRequestParams,
     gateway: &Gateway,
 ) -> Option<InputRequiredResult> {
     let content = (gateway.clock().timestamp().as_second(), Uuid::now_v7().to_string());
-    let state = sealing::seal(&gateway.derived_key(KEY_PURPOSE).ok()?, call.as_bytes(), &content)?;
+    let state = sealing::seal(&gateway.derived_key(KEY_PURPOSE).await.ok()?, call.as_bytes(), &content)?;
 
     let question = InputRequest::Elicitation(ElicitRequest::new(question));
     let questions = [(CONFIRM.to_owned(), question)].into_iter().collect();

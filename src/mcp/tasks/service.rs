@@ -85,7 +85,7 @@ impl TaskService {
             return None;
         }
 
-        let id = token.seal(&self.key()?)?;
+        let id = token.seal(&self.key().await?)?;
         let entry = self.store.entry(&id);
         let mut state = entry.state.lock().await;
         if let Some(outcome) = poll(&self.caller, &token, &mut state, context).await {
@@ -105,7 +105,7 @@ impl TaskService {
         id: &str,
         context: &RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let token = self.open(id)?;
+        let token = self.open(id).await?;
         let entry = self.store.entry(id);
         // Simultaneous requests share one poll.
         let mut state = entry.state.lock().await;
@@ -134,7 +134,7 @@ impl TaskService {
     /// # Errors
     /// Invalid parameters if the id is unknown.
     pub(in crate::mcp) async fn cancel(&self, id: &str) -> Result<(), ErrorData> {
-        let token = self.open(id)?;
+        let token = self.open(id).await?;
         let entry = self.store.entry(id);
         // A poll in progress ends and releases the lock of the state.
         entry.cancellation.cancel();
@@ -147,8 +147,8 @@ impl TaskService {
     ///
     /// # Errors
     /// Invalid parameters if the id is unknown.
-    pub(in crate::mcp) fn acknowledge(&self, id: &str) -> Result<(), ErrorData> {
-        self.open(id).map(drop)
+    pub(in crate::mcp) async fn acknowledge(&self, id: &str) -> Result<(), ErrorData> {
+        self.open(id).await.map(drop)
     }
 
     fn mark_cancelled(&self, id: &str, token: &TaskToken, state: &mut TaskState) {
@@ -160,17 +160,17 @@ impl TaskService {
     }
 
     /// Opens a task id.
-    fn open(&self, id: &str) -> Result<TaskToken, ErrorData> {
+    async fn open(&self, id: &str) -> Result<TaskToken, ErrorData> {
         let date = self.caller.gateway().clock().timestamp();
-        let token = self.key().and_then(|key| TaskToken::open(id, &key));
+        let token = self.key().await.and_then(|key| TaskToken::open(id, &key));
         token.filter(|token| token.is_valid(date)).ok_or_else(|| {
             ErrorData::invalid_params("unknown task: the id is changed, expired or of another API key", None)
         })
     }
 
     /// Returns the key that seals task ids, if the settings have a usable API key.
-    fn key(&self) -> Option<Vec<u8>> {
-        self.caller.gateway().derived_key(KEY_PURPOSE).ok()
+    async fn key(&self) -> Option<Vec<u8>> {
+        self.caller.gateway().derived_key(KEY_PURPOSE).await.ok()
     }
 
     /// Returns the result of a task: the result of the call, even if the tool failed (SEP-2663).

@@ -96,7 +96,7 @@ impl RemoteUpload {
     /// for another project, `not_found` if the upload has expired.
     pub(crate) async fn open(&mut self, sealed: &str) -> Result<UploadToken, Failure> {
         let gateway = &self.session.client.gateway;
-        let token = UploadToken::open(sealed, gateway)?;
+        let token = UploadToken::open(sealed, gateway).await?;
         token.check_time(gateway.clock().timestamp())?;
 
         let owner = token.project().map(str::to_owned);
@@ -151,7 +151,7 @@ impl RemoteUpload {
         from_part: u64,
     ) -> Result<RemoteUploadAnswer, Failure> {
         let gateway = &self.session.client.gateway;
-        let sealed = token.seal(gateway)?;
+        let sealed = token.seal(gateway).await?;
         let total = plan.total_parts();
         let count = batch_size(total + 1 - from_part);
         let numbers: Vec<_> = (from_part..from_part + count).collect();

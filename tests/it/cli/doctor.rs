@@ -56,7 +56,7 @@ async fn the_report_names_the_unusable_settings() {
     let output = run_binary(&["doctor"], &[("TAS_BASE_URL", "http://service.example/api/v1")], &[]).await;
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert_eq!(output.status.code(), Some(2));
-    assert!(text.contains("must use https") && text.contains("TAS_API_KEY"), "{text}");
+    assert!(text.contains("must use https") && text.contains("TAS_BASE_URL"), "{text}");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use tas_mcp::{
 };
 
 use crate::support::{
-    binary::{binary, run_binary, shell_words},
+    binary::{binary, program, run_binary, shell_words},
     service::Service,
 };
 
@@ -94,6 +94,10 @@ async fn the_examples_succeed_with_records_of_the_sandbox() {
             "tas-mcp stop",
             "tas-mcp install",
             "tas-mcp uninstall",
+            "tas-mcp login",
+            "tas-mcp logout",
+            "tas-mcp profile",
+            "tas-mcp config",
         ]
         .iter()
         .any(|skipped| path.starts_with(skipped));
@@ -163,12 +167,9 @@ async fn a_setting_is_accepted_before_and_after_a_subcommand() {
 async fn on_a_terminal(command_line: &str, directory: &std::path::Path) -> std::process::Output {
     let binary = env!("CARGO_BIN_EXE_tas-mcp");
     let command_line = command_line.replace("tas-mcp", &format!("'{binary}'"));
-    let mut script = tokio::process::Command::new("script");
-    script.args(["-qec", &command_line, "/dev/null"]).current_dir(directory);
-    // The terminal stays open until the command ends.
-    script.stdin(std::process::Stdio::piped()).kill_on_drop(true);
+    let mut script = program("script", &["-qec", &command_line, "/dev/null"], &[]);
 
-    script.output().await.expect("script is installed")
+    script.current_dir(directory).output().await.expect("script is installed")
 }
 
 #[cfg(target_os = "linux")]

@@ -1,17 +1,14 @@
 //! `tas-mcp install` and `tas-mcp uninstall` change the files of hosts in a home directory of the test.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{binary::run_binary, terminal::run_in_terminal};
-
-/// Variables that move the files of hosts. An empty value counts as not set.
-const MOVING_VARIABLES: [&str; 5] =
-    ["XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "FLATPAK_XDG_CONFIG_HOME"];
+use crate::support::{
+    binary::run_binary,
+    home::{Home, column},
+    terminal::run_in_terminal,
+};
 
 /// The file of each host on Linux, and the name of the field with all servers.
 const FILES: [(&str, &str, &str); 8] = [
@@ -26,74 +23,6 @@ const FILES: [(&str, &str, &str); 8] = [
 ];
 
 const KEY: &str = "svc_0123456789abcdef0123456789abcdef";
-
-/// A home directory.
-struct Home(tempfile::TempDir);
-
-/// The end of a command.
-struct Outcome {
-    code: Option<i32>,
-    output: String,
-    /// The output, if it is JSON.
-    printed: Value,
-    errors: String,
-}
-
-impl Home {
-    /// Returns a home directory with these files.
-    fn with(files: &[(&str, &str)]) -> Self {
-        let home = Self(tempfile::tempdir().expect("a directory"));
-        for (name, text) in files {
-            let path = home.at(name);
-            fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
-            fs::write(path, text).expect("written");
-        }
-
-        home
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn text(&self, name: &str) -> String {
-        fs::read_to_string(self.at(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-    }
-
-    /// Returns the variables of a command in this home directory.
-    fn variables<'a>(&'a self, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
-        let home = ("HOME", self.0.path().to_str().expect("Unicode"));
-        let moving = MOVING_VARIABLES.map(|variable| (variable, ""));
-        std::iter::once(home).chain(moving).chain(more.iter().copied()).collect()
-    }
-
-    async fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
-        let output = run_binary(arguments, &self.variables(variables), &[]).await;
-        Outcome {
-            code: output.status.code(),
-            printed: serde_json::from_slice(&output.stdout).unwrap_or_default(),
-            output: String::from_utf8(output.stdout).expect("UTF-8"),
-            errors: String::from_utf8(output.stderr).expect("UTF-8"),
-        }
-    }
-
-    /// Returns the entry in the file of a host.
-    fn entry(&self, file: &str, container: &str) -> Value {
-        let text = self.text(file);
-        let document: Value = if Path::new(file).extension().is_some_and(|extension| extension == "toml") {
-            toml::from_str(&text).expect("TOML")
-        } else {
-            serde_json::from_str(&text).expect("JSON")
-        };
-        document[container]["tas"].clone()
-    }
-}
-
-/// Returns one field of each printed record.
-fn column<'a>(printed: &'a Value, name: &str) -> Vec<&'a str> {
-    let records = printed.as_array().into_iter().flatten();
-    records.map(|record| record[name].as_str().unwrap_or_default()).collect()
-}
 
 #[tokio::test]
 async fn all_installed_clients_are_configured_once_and_restored() {

@@ -5,7 +5,10 @@ use std::fs;
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
-use crate::support::{binary::run_binary, service::Service};
+use crate::support::{
+    binary::{program, run_binary},
+    service::Service,
+};
 
 /// Runs a command with this service. Returns the exit code, standard output and standard error.
 async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -156,8 +159,8 @@ async fn a_reader_that_closes_the_output_is_no_failure() {
     let service = Service::start().await;
     let binary = env!("CARGO_BIN_EXE_tas-mcp");
     for command in ["runs", "devices", "status", "tools", "help settings"] {
-        let mut shell = tokio::process::Command::new("bash");
-        shell.args(["-c", &format!("'{binary}' {command} | true; exit ${{PIPESTATUS[0]}}")]);
+        let script = format!("'{binary}' {command} | true; exit ${{PIPESTATUS[0]}}");
+        let mut shell = program("bash", &["-c", &script], &[]);
         shell.env("TAS_BASE_URL", service.base_url()).env("TAS_API_KEY", keys::DEMO);
         let output = shell.output().await.expect("a shell");
 

@@ -8,7 +8,7 @@ use tokio::{
 };
 
 use crate::support::{
-    binary::{binary, run_binary},
+    binary::{binary, program, run_binary},
     service::Service,
     stub::Stub,
 };
@@ -112,7 +112,7 @@ async fn the_lines_of_a_sandbox_configure_another_terminal() {
     let assignments = guide.iter().filter(|line| line.trim_start().starts_with("$env:")).count();
 
     let shell = format!("{}\n'{}' call list_tests --json", exports.join("\n"), env!("CARGO_BIN_EXE_tas-mcp"));
-    let output = tokio::process::Command::new("sh").args(["-c", &shell]).output().await.expect("a shell");
+    let output = program("sh", &["-c", &shell], &[]).output().await.expect("a shell");
 
     let page: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert!(page["data"].as_array().is_some_and(|tests| !tests.is_empty()), "{page}");
@@ -126,7 +126,7 @@ async fn the_program_does_not_panic_without_descriptors() {
     let binary = env!("CARGO_BIN_EXE_tas-mcp");
     for limit in 4..12 {
         let shell = format!("ulimit -n {limit}; '{binary}' --sandbox </dev/null");
-        let output = tokio::process::Command::new("sh").args(["-c", &shell]).output().await.expect("a shell");
+        let output = program("sh", &["-c", &shell], &[]).output().await.expect("a shell");
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!error.contains("panicked"), "{limit}: {error}");
     }

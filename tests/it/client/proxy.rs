@@ -9,13 +9,17 @@ use tokio::{
 };
 
 use super::{answer, run};
-use crate::support::peer::{Event, Peer};
+use crate::support::{
+    binary::HOME_VARIABLES,
+    peer::{Event, Peer},
+};
 
 /// Starts the binary for `base_url`, with this proxy for every scheme, and sends it a call of `get_run`.
 async fn spawn_and_request_run(base_url: &str, proxy: &Peer) -> Child {
     let address = format!("http://{}", proxy.address());
     let mut child = Command::new(env!("CARGO_BIN_EXE_tas-mcp"))
         .env_clear()
+        .envs(HOME_VARIABLES)
         .envs([("TAS_BASE_URL", base_url), ("TAS_API_KEY", "svc_any")])
         .envs(["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"].map(|name| (name, &address)))
         .stdin(Stdio::piped())

@@ -14,6 +14,17 @@ const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// Variables that decide the colours and the width of the output.
 const TERMINAL_VARIABLES: [&str; 6] = ["CI", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "NO_COLOR"];
 
+/// Home directory of the programs: without files of the developer.
+pub(crate) const HOME: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/home");
+
+/// Variables with which a program finds the files and the keychain of its user.
+pub(crate) const HOME_VARIABLES: [(&str, &str); 4] = [
+    ("HOME", HOME),
+    ("XDG_CONFIG_HOME", ""),
+    ("APPDATA", HOME),
+    ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere/bus"),
+];
+
 /// Returns the binary with these arguments and variables.
 pub(crate) fn binary(arguments: &[&str], variables: &[(&str, &str)]) -> Command {
     program(env!("CARGO_BIN_EXE_tas-mcp"), arguments, variables)
@@ -29,7 +40,8 @@ pub(crate) fn program(name: &str, arguments: &[&str], variables: &[(&str, &str)]
         command.env_remove(variable);
     }
 
-    command.args(arguments).envs(variables.iter().copied()).kill_on_drop(true);
+    std::fs::create_dir_all(HOME).expect("a directory");
+    command.args(arguments).envs(HOME_VARIABLES).envs(variables.iter().copied()).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
 
     command

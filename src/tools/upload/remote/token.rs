@@ -81,8 +81,8 @@ impl UploadToken {
     }
 
     /// Returns the sealed token.
-    pub(super) fn seal(&self, gateway: &Gateway) -> Result<String, Failure> {
-        sealing::seal(&gateway.derived_key(KEY_PURPOSE)?, CONTEXT, self)
+    pub(super) async fn seal(&self, gateway: &Gateway) -> Result<String, Failure> {
+        sealing::seal(&gateway.derived_key(KEY_PURPOSE).await?, CONTEXT, self)
             .ok_or_else(|| Failure::new(Code::NotConfigured, "upload_build: the token cannot be sealed"))
     }
 
@@ -90,8 +90,8 @@ impl UploadToken {
     ///
     /// # Errors
     /// `invalid_arguments` unless the token was sealed for the same API key and is unchanged.
-    pub(super) fn open(sealed: &str, gateway: &Gateway) -> Result<Self, Failure> {
-        let token: Option<Self> = sealing::open(&gateway.derived_key(KEY_PURPOSE)?, CONTEXT, sealed);
+    pub(super) async fn open(sealed: &str, gateway: &Gateway) -> Result<Self, Failure> {
+        let token: Option<Self> = sealing::open(&gateway.derived_key(KEY_PURPOSE).await?, CONTEXT, sealed);
         token.filter(|token| token.part_size > 0).ok_or_else(|| {
             violation(
                 "upload_token",

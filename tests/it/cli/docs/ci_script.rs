@@ -3,13 +3,10 @@
 use std::fs;
 
 use serde_json::Value;
-use tas_mcp::{
-    sandbox::{Options, keys, seed},
-    settings::SETTINGS,
-};
+use tas_mcp::sandbox::{Options, keys, seed};
 
 use super::root;
-use crate::support::service::Service;
+use crate::support::{binary::program, service::Service};
 
 #[tokio::test]
 async fn the_script_for_ci_returns_the_result_of_the_tests_and_writes_its_reports() {
@@ -27,13 +24,8 @@ async fn the_script_for_ci_returns_the_result_of_the_tests_and_writes_its_report
     let directory = tempfile::tempdir().expect("a directory");
 
     fs::write(directory.path().join("game.apk"), "PK").expect("a build");
-    let mut shell = tokio::process::Command::new("bash");
-
-    for setting in SETTINGS {
-        shell.env_remove(setting.variable);
-    }
-
-    shell.args(["-c", &format!("{programs}{script}")]).current_dir(directory.path()).kill_on_drop(true);
+    let mut shell = program("bash", &["-c", &format!("{programs}{script}")], &[]);
+    shell.current_dir(directory.path());
     shell.env("TAS_BASE_URL", service.base_url()).env("TAS_API_KEY", keys::DEMO);
     shell.env("TAS_STATE_DIR", directory.path());
 

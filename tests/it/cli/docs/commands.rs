@@ -3,11 +3,13 @@
 use tas_mcp::{
     cli,
     sandbox::{Options, keys},
-    settings::SETTINGS,
 };
 
 use super::pages::{blocks, pages};
-use crate::support::{binary::shell_words, service::Service};
+use crate::support::{
+    binary::{program, shell_words},
+    service::Service,
+};
 
 /// Commands that build and test the program.
 const CARGO_COMMANDS: [&str; 2] = ["cargo test", "cargo install --path ."];
@@ -47,12 +49,13 @@ async fn the_shell_commands_succeed() {
             continue;
         }
 
-        let mut shell = tokio::process::Command::new("sh");
-        for setting in SETTINGS {
-            shell.env_remove(setting.variable);
-        }
-        shell.args(["-c", &format!("'{}' {arguments}", env!("CARGO_BIN_EXE_tas-mcp"))]);
-        shell.env("TAS_BASE_URL", service.base_url()).env("TAS_KNOWLEDGE_URL", service.knowledge_url());
+        let script = format!("'{}' {arguments}", env!("CARGO_BIN_EXE_tas-mcp"));
+        let mut shell = program("sh", &["-c", &script], &[]);
+        // The commands may change files in the home directory, which is no directory for files of the tools.
+        shell
+            .env("HOME", directory.path().join("home"))
+            .env("TAS_BASE_URL", service.base_url())
+            .env("TAS_KNOWLEDGE_URL", service.knowledge_url());
         let output = shell.env("TAS_API_KEY", keys::DEMO).current_dir(directory.path()).output().await;
         let output = output.expect("a shell");
 

@@ -1,0 +1,113 @@
+//! Stores the key, and writes the other settings of the account into its profile.
+
+use clap::{Arg, ArgMatches};
+
+use crate::{
+    cli::{
+        accounts::{Accounts, key_failure},
+        command_error::CommandError,
+        confirmation::{ConsentAnswer, ask},
+        notes::note,
+    },
+    client::{KeyPlace, KeyStoreError, StoredRecord},
+    failure::Failure,
+    settings::{ProfileValue, Settings},
+};
+
+/// Flag that says where the key is stored.
+const STORE: &str = "store";
+
+/// Words of the flag.
+const PLACES: [(&str, KeyPlace); 2] = [("keychain", KeyPlace::Keychain), ("file", KeyPlace::File)];
+
+/// Returns the flag that says where the key is stored.
+pub(super) fn store_flag() -> Arg {
+    let flag = Arg::new(STORE).long(STORE).value_name("PLACE").value_parser(PLACES.map(|(word, _)| word));
+    flag.help("Where the key is stored; without this flag in the keychain, and if there is none, in a file after a question")
+}
+
+/// Stores the key. Returns where.
+///
+/// # Errors
+/// The place cannot be used, or there is no keychain and the person has not chosen the file.
+pub(super) async fn store_key(
+    matches: &ArgMatches,
+    accounts: &Accounts,
+    account: &str,
+    record: StoredRecord,
+) -> Result<KeyPlace, CommandError> {
+    let word = matches.get_one::<String>(STORE);
+    let chosen = PLACES.into_iter().find(|(known, _)| word.is_some_and(|word| word == known));
+    let place = chosen.map_or(KeyPlace::Keychain, |(_, place)| place);
+
+    match save(accounts, place, account, record.clone()).await {
+        Ok(()) => Ok(place),
+        Err(error) if chosen.is_none() && accepts_file(accounts, &error)? => {
+            let saved = save(accounts, KeyPlace::File, account, record).await;
+            saved.map(|()| KeyPlace::File).map_err(|error| key_failure(&error))
+        }
+        Err(error) => Err(key_failure(&error)),
+    }
+}
+
+async fn save(
+    accounts: &Accounts,
+    place: KeyPlace,
+    account: &str,
+    record: StoredRecord,
+) -> Result<(), KeyStoreError> {
+    let account = account.to_owned();
+    accounts.with_keys(move |keys| keys.save(place, &account, &record)).await
+}
+
+/// Returns whether the person accepts that the key is stored in a file, because the keychain has failed.
+fn accepts_file(accounts: &Accounts, error: &KeyStoreError) -> std::io::Result<bool> {
+    let path = accounts.keys.file().display();
+    let statement = format!("{error}. The key can be stored in {path}, which only you can read");
+
+    Ok(ask(&statement)? == ConsentAnswer::Yes)
+}
+
+/// Writes the address, the project and the settings of the flags into the profile, and makes the profile the default one if
+/// there is none. Returns whether it is the default profile. If the profile cannot be written, the key is removed again.
+///
+/// # Errors
+/// The configuration file cannot be changed.
+pub(super) async fn write_profile(
+    accounts: &Accounts,
+    checked: &Settings,
+    account: &str,
+    project: Option<&str>,
+) -> Result<bool, CommandError> {
+    match try_write_profile(accounts, checked, account, project) {
+        Ok(is_default) => Ok(is_default),
+        Err(failure) => {
+            let name = account.to_owned();
+            if let Err(error) = accounts.with_keys(move |keys| keys.remove(&name)).await {
+                note(&format!("note: the key stays stored: {error}"));
+            }
+            Err(failure.into())
+        }
+    }
+}
+
+fn try_write_profile(
+    accounts: &Accounts,
+    checked: &Settings,
+    account: &str,
+    project: Option<&str>,
+) -> Result<bool, Failure> {
+    let directory = std::env::current_dir().unwrap_or_default();
+    let values = checked.account_values(project);
+    let values: Result<Vec<_>, _> =
+        values.iter().map(|(word, text)| ProfileValue::new(word, text, &directory)).collect();
+    let file = &accounts.configuration.file;
+    file.set_values(account, &values?)?;
+
+    let default = accounts.configuration.content.default_profile.as_deref();
+    if default.is_none() {
+        file.set_default_profile(account)?;
+    }
+
+    Ok(default.is_none_or(|default| default == account))
+}

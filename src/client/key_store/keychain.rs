@@ -1,0 +1,97 @@
+//! The keychain of the system: Secret Service, macOS Keychain or Windows Credential Manager.
+
+use super::{error::KeyStoreError, record::StoredRecord};
+
+#[cfg(feature = "keychain")]
+pub(super) use system::{find, remove, save};
+
+#[cfg(feature = "keychain")]
+mod system {
+    use std::sync::Arc;
+
+    use keyring_core::{Entry, Error, api::CredentialStoreApi};
+
+    use super::{KeyStoreError, StoredRecord};
+    use crate::client::key_store::record::StoredForm;
+
+    /// Name of this program in the keychain.
+    const SERVICE: &str = "tas-mcp";
+
+    /// Returns the key of `account`.
+    pub(in crate::client::key_store) fn find(account: &str) -> Result<Option<StoredRecord>, KeyStoreError> {
+        let text = match entry(account)?.get_password() {
+            Err(Error::NoEntry) => return Ok(None),
+            text => text.map_err(|error| failed(account, &error))?,
+        };
+        let form = serde_json::from_str::<StoredForm>(&text).ok();
+        let record = form.and_then(|form| form.record());
+
+        record.map(Some).ok_or_else(|| KeyStoreError::Damaged(account.to_owned()))
+    }
+
+    /// Stores the key of `account`.
+    pub(in crate::client::key_store) fn save(
+        account: &str,
+        record: &StoredRecord,
+    ) -> Result<(), KeyStoreError> {
+        let text = serde_json::to_string(&StoredForm::from(record));
+        let text = text.map_err(|error| KeyStoreError::Keychain(error.to_string()))?;
+        entry(account)?.set_password(&text).map_err(|error| failed(account, &error))
+    }
+
+    /// Removes the key of `account`. Returns whether there was one.
+    pub(in crate::client::key_store) fn remove(account: &str) -> Result<bool, KeyStoreError> {
+        match entry(account)?.delete_credential() {
+            Ok(()) => Ok(true),
+            Err(Error::NoEntry) => Ok(false),
+            Err(error) => Err(failed(account, &error)),
+        }
+    }
+
+    /// Returns the entry of `account`. Each use connects anew, so that a keychain that starts later is found.
+    fn entry(account: &str) -> Result<Entry, KeyStoreError> {
+        let store = store().map_err(|error| KeyStoreError::NoKeychain(error.to_string()))?;
+        store.build(SERVICE, account, None).map_err(|error| failed(account, &error))
+    }
+
+    fn store() -> Result<Arc<impl CredentialStoreApi>, Error> {
+        #[cfg(target_os = "macos")]
+        return apple_native_keyring_store::keychain::Store::new();
+        #[cfg(windows)]
+        return windows_native_keyring_store::Store::new();
+        #[cfg(all(unix, not(target_os = "macos")))]
+        return zbus_secret_service_keyring_store::Store::new();
+    }
+
+    fn failed(account: &str, error: &Error) -> KeyStoreError {
+        match error {
+            Error::NoStorageAccess(source) => KeyStoreError::NoAccess(source.to_string()),
+            Error::BadEncoding(_) | Error::BadDataFormat(..) => KeyStoreError::Damaged(account.to_owned()),
+            error => KeyStoreError::Keychain(error.to_string()),
+        }
+    }
+}
+
+#[cfg(not(feature = "keychain"))]
+mod absent {
+    use super::{KeyStoreError, StoredRecord};
+
+    pub(in crate::client::key_store) fn find(_: &str) -> Result<Option<StoredRecord>, KeyStoreError> {
+        Err(no_keychain())
+    }
+
+    pub(in crate::client::key_store) fn save(_: &str, _: &StoredRecord) -> Result<(), KeyStoreError> {
+        Err(no_keychain())
+    }
+
+    pub(in crate::client::key_store) fn remove(_: &str) -> Result<bool, KeyStoreError> {
+        Err(no_keychain())
+    }
+
+    fn no_keychain() -> KeyStoreError {
+        KeyStoreError::NoKeychain("this program was built without the feature `keychain`".to_owned())
+    }
+}
+
+#[cfg(not(feature = "keychain"))]
+pub(super) use absent::{find, remove, save};

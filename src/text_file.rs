@@ -1,0 +1,272 @@
+//! A text file that is replaced completely or not at all.
+
+use std::{
+    fs::{self, File, OpenOptions, Permissions},
+    io::{self, ErrorKind, Read as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use tempfile::NamedTempFile;
+
+/// A text file as it was when it was read.
+#[derive(Debug)]
+pub struct TextFile {
+    /// The file that the symbolic links lead to.
+    target: PathBuf,
+    /// Largest content in bytes.
+    max_bytes: u64,
+    /// `None` if the file does not exist.
+    content: Option<Content>,
+}
+
+#[derive(Debug)]
+struct Content {
+    text: String,
+    permissions: Permissions,
+}
+
+/// Reason for which a file cannot be read or replaced, as the end of a sentence about the file.
+#[derive(Debug, thiserror::Error)]
+pub enum TextFileError {
+    /// A directory, a pipe or a device.
+    #[error("it is not a regular file")]
+    NotRegular,
+    /// The target of the link does not exist.
+    #[error("it is a link that leads to no file")]
+    OpenLink,
+    /// More than this number of bytes.
+    #[error("it has more than {0} bytes")]
+    TooLarge(u64),
+    /// The content is not UTF-8.
+    #[error("it is not UTF-8 text")]
+    NotText,
+    /// Nobody may write the file.
+    #[error("it is read-only")]
+    ReadOnly,
+    /// The content differs from the one that was read.
+    #[error("another program has changed it in the meantime")]
+    Changed,
+    /// Any other error of the file system.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl TextFile {
+    /// Reads the file, if it exists. Links are followed.
+    ///
+    /// # Errors
+    /// Not a regular file, larger than `max_bytes`, not UTF-8, or unreadable.
+    pub fn read(path: &Path, max_bytes: u64) -> Result<Self, TextFileError> {
+        let target = match path.canonicalize() {
+            Ok(target) => target,
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+            Err(_) if path.is_symlink() => return Err(TextFileError::OpenLink),
+            Err(_) => path.to_owned(),
+        };
+        let content = read_content(&target, max_bytes)?;
+
+        Ok(Self { target, max_bytes, content })
+    }
+
+    /// Returns the text of the file; an empty text if there is no file.
+    pub fn text(&self) -> &str {
+        self.content.as_ref().map(|content| content.text.as_str()).unwrap_or_default()
+    }
+
+    /// Returns the file that the links lead to.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Returns whether the file existed when it was read.
+    pub fn exists(&self) -> bool {
+        self.content.is_some()
+    }
+
+    /// Checks that the file may be written. Replacing a file needs no permission for the file itself.
+    ///
+    /// # Errors
+    /// [`TextFileError::ReadOnly`].
+    pub fn check_writable(&self) -> Result<(), TextFileError> {
+        let is_read_only = self.content.as_ref().is_some_and(|content| content.permissions.readonly());
+        if is_read_only { Err(TextFileError::ReadOnly) } else { Ok(()) }
+    }
+
+    /// Creates a temporary file beside the file, with this text and the permissions of the file. Only the user may read it if
+    /// the file does not exist. Creates the directory if it does not exist.
+    ///
+    /// # Errors
+    /// The directory cannot be written.
+    pub fn sibling(&self, text: &str) -> io::Result<NamedTempFile> {
+        let parent = self.target.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let parent = parent.unwrap_or(Path::new("."));
+        fs::create_dir_all(parent)?;
+
+        let mut file = tempfile::Builder::new().prefix(".tas-mcp-").tempfile_in(parent)?;
+        file.write_all(text.as_bytes())?;
+        if let Some(content) = &self.content {
+            file.as_file().set_permissions(content.permissions.clone())?;
+        }
+        file.as_file().sync_all()?;
+
+        Ok(file)
+    }
+
+    /// Checks that the file still has the content that was read.
+    ///
+    /// # Errors
+    /// [`TextFileError::Changed`], or the file cannot be read.
+    pub fn check_unchanged(&self) -> Result<(), TextFileError> {
+        let current = read_content(&self.target, self.max_bytes)?;
+        let text = |content: &Option<Content>| content.as_ref().map(|content| content.text.clone());
+
+        if text(&current) == text(&self.content) { Ok(()) } else { Err(TextFileError::Changed) }
+    }
+
+    /// Puts `new` in the place of the file.
+    ///
+    /// # Errors
+    /// The directory cannot be written, or another program has created the file that did not exist.
+    pub fn persist(&self, new: NamedTempFile) -> Result<(), TextFileError> {
+        let persisted =
+            if self.exists() { new.persist(&self.target) } else { new.persist_noclobber(&self.target) };
+
+        match persisted {
+            Ok(_) => Ok(()),
+            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Err(TextFileError::Changed),
+            Err(error) => Err(error.error.into()),
+        }
+    }
+
+    /// Replaces the file by a file with this text and the same permissions.
+    ///
+    /// # Errors
+    /// The file is read-only, has changed since it was read, or cannot be written.
+    pub fn replace(&self, text: &str) -> Result<(), TextFileError> {
+        self.check_writable()?;
+        let new = self.sibling(text)?;
+        self.check_unchanged()?;
+
+        self.persist(new)
+    }
+}
+
+/// Returns the content of a regular file, or `None` if there is no file. Others are not opened: a pipe would block.
+fn read_content(path: &Path, max_bytes: u64) -> Result<Option<Content>, TextFileError> {
+    let metadata = match path.metadata() {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    if !metadata.is_file() {
+        return Err(TextFileError::NotRegular);
+    }
+
+    let mut bytes = Vec::new();
+    File::open(path)?.take(max_bytes + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(TextFileError::TooLarge(max_bytes));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| TextFileError::NotText)?;
+
+    Ok(Some(Content { text, permissions: metadata.permissions() }))
+}
+
+/// Locks a file beside `path`, with the extension `lock`: the file at `path` is replaced, and can therefore not be locked
+/// itself. Creates the directory if it does not exist. Waits for other processes; the lock ends with the returned value.
+///
+/// # Errors
+/// The directory cannot be written.
+pub fn lock_beside(path: &Path) -> io::Result<File> {
+    let path = path.with_extension("lock");
+    fs::create_dir_all(path.parent().unwrap_or(&path))?;
+    let lock = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+    // Some file systems do not support locks. The file is then compared before it is replaced.
+    drop(lock.lock());
+
+    Ok(lock)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAX_BYTES: u64 = 100;
+
+    #[test]
+    fn a_file_that_another_program_has_changed_is_left_as_it_is() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let changed = directory.path().join("changed");
+        fs::write(&changed, "old").expect("written");
+
+        for path in [changed, directory.path().join("new")] {
+            let file = TextFile::read(&path, MAX_BYTES).expect("readable");
+            fs::write(&path, "of another program").expect("written");
+
+            assert!(matches!(file.replace("ours"), Err(TextFileError::Changed)));
+            assert_eq!(fs::read_to_string(&path).expect("a file"), "of another program");
+        }
+        assert_eq!(fs::read_dir(directory.path()).expect("a directory").count(), 2, "files are left over");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_permissions_are_kept_and_a_new_file_is_private() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+        let directory = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| directory.path().join(name);
+        let mode = |name: &str| at(name).metadata().expect("a file").permissions().mode() & 0o777;
+        fs::create_dir(at("kept")).expect("a directory");
+        fs::write(at("kept/file"), "old").expect("written");
+        fs::set_permissions(at("kept/file"), Permissions::from_mode(0o640)).expect("permissions");
+        symlink("kept/file", at("link")).expect("a link");
+
+        for name in ["link", "below/new"] {
+            let file = TextFile::read(&at(name), MAX_BYTES).expect("readable");
+            file.replace("new").expect("written");
+        }
+
+        assert!(at("link").symlink_metadata().expect("a link").is_symlink());
+        assert_eq!(fs::read_to_string(at("kept/file")).expect("a file"), "new");
+        assert_eq!((mode("kept/file"), mode("below/new")), (0o640, 0o600));
+    }
+
+    #[test]
+    fn files_that_are_no_texts_are_refused() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| directory.path().join(name);
+        fs::create_dir(at("directory")).expect("a directory");
+        fs::write(at("bytes"), [0xff, 0xfe]).expect("written");
+        File::create(at("huge")).and_then(|file| file.set_len(MAX_BYTES + 1)).expect("a file");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("nowhere", at("link")).expect("a link");
+
+        for (name, reason) in [
+            ("directory", "not a regular file"),
+            ("bytes", "not UTF-8"),
+            ("huge", "more than 100 bytes"),
+            ("bytes/below", ""),
+            #[cfg(unix)]
+            ("link", "leads to no file"),
+        ] {
+            let error = TextFile::read(&at(name), MAX_BYTES).expect_err("an error").to_string();
+            assert!(error.contains(reason), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_read_only_file_is_left_as_it_is() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("fixed");
+        fs::write(&path, "old").expect("written");
+        let mut permissions = path.metadata().expect("a file").permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(&path, permissions).expect("permissions");
+
+        let file = TextFile::read(&path, MAX_BYTES).expect("readable");
+
+        assert!(matches!(file.replace("new"), Err(TextFileError::ReadOnly)));
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "old");
+    }
+}

@@ -1,0 +1,260 @@
+//! `tas-mcp login` and `tas-mcp logout`, with a home directory of the test and without a keychain.
+
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
+};
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::keys;
+
+use crate::support::{
+    binary::{binary, run_binary},
+    home::{Home, Outcome},
+    service::Service,
+    terminal::run_in_terminal,
+};
+
+const KEYS: &str = ".config/tas-mcp/keys.json";
+const CONFIGURATION: &str = ".config/tas-mcp/config.toml";
+
+/// A person with a home directory, and a service with keys.
+struct Person {
+    home: Home,
+    service: Service,
+}
+
+impl Person {
+    async fn new() -> Self {
+        Self { home: Home::with(&[]), service: Service::start().await }
+    }
+
+    /// Runs a command and passes `input` to it. No output contains a key.
+    async fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)], input: &[&str]) -> Outcome {
+        let output = run_binary(arguments, &self.home.variables(variables), input).await;
+        let end = Outcome::new(output);
+        for key in [keys::DEMO, keys::ARENA, "svc_planted"] {
+            assert!(!end.output.contains(key) && !end.errors.contains(key), "{}{}", end.output, end.errors);
+        }
+
+        end
+    }
+
+    async fn run(&self, arguments: &[&str]) -> Outcome {
+        self.run_with(arguments, &[], &[]).await
+    }
+
+    async fn login(&self, key: &str, flags: &[&str]) -> Outcome {
+        let base_url = self.service.base_url();
+        let arguments = [&["login", "--with-key", "--base-url", &base_url], flags].concat();
+        self.run_with(&arguments, &[], &[key]).await
+    }
+
+    /// Returns whether a key or a profile is stored.
+    fn has_account(&self) -> bool {
+        self.home.at(KEYS).exists() || self.home.at(CONFIGURATION).exists()
+    }
+}
+
+#[tokio::test]
+async fn a_stored_key_serves_later_commands_until_logout() {
+    let person = Person::new().await;
+    assert_eq!(person.run(&["runs"]).await.code, Some(2));
+
+    let end = person.login(keys::DEMO, &["--store", "file"]).await;
+    let printed = end.printed;
+    assert_eq!((end.code, end.errors.as_str()), (Some(0), ""));
+    let facts = ["account", "is_default", "key", "stored_in", "project"].map(|name| printed[name].clone());
+    assert_eq!(json!(facts), json!(["default", true, "key of a project", "file", "demo"]));
+
+    let mode = fs::metadata(person.home.at(KEYS)).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let configuration = person.home.text(CONFIGURATION);
+    assert!(!configuration.contains(keys::DEMO), "{configuration}");
+    for part in ["default_profile = \"default\"", &person.service.base_url(), "project = \"demo\""] {
+        assert!(configuration.contains(part), "{configuration}");
+    }
+
+    let end = person.run(&["runs"]).await;
+    assert_eq!(end.code, Some(0), "{}", end.errors);
+    let status = person.run(&["status", "--json"]).await.printed;
+    assert_eq!(status["key_source"], "the account default");
+    assert_eq!(status["accounts"][0]["key_in"], "file");
+
+    assert_eq!(person.run(&["logout"]).await.printed["removed_from"], json!(["file"]));
+    assert_eq!(person.run(&["logout"]).await.code, Some(1));
+    let end = person.run(&["runs"]).await;
+    assert!(end.code == Some(2) && end.errors.contains("tas-mcp login"), "{}", end.errors);
+    assert_eq!(person.home.text(CONFIGURATION), configuration);
+}
+
+#[tokio::test]
+async fn a_key_is_not_sent_to_another_address() {
+    let person = Person::new().await;
+    person.login(keys::DEMO, &["--store", "file"]).await;
+    let (other, first) = (Service::start().await, person.service.base_url());
+    assert_eq!(person.run(&["runs"]).await.code, Some(0));
+
+    for address in [other.base_url(), first.replace("/api/v1", "/other/api/v1")] {
+        for command in [&["runs"][..], &["status"], &["doctor"], &["call", "list_tests"]] {
+            let arguments = [command, &["--base-url", &address]].concat();
+            let end = person.run_with(&arguments, &[], &[]).await;
+            let text = [end.output, end.errors].concat();
+            let message = format!("is stored for {first}, and is not sent to {address}");
+            assert!(end.code == Some(2) && text.contains(&message), "{command:?}: {text}");
+        }
+    }
+
+    let knowledge = other.knowledge_url();
+    let end = person.run(&["runs", "--knowledge-url", &knowledge]).await;
+    assert!(end.errors.contains(&format!("is not sent to {knowledge}")), "{}", end.errors);
+    assert_eq!(other.requests().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_key_is_not_sent_to_a_changed_address_of_its_profile() {
+    let person = Person::new().await;
+    person.login(keys::DEMO, &["--store", "file"]).await;
+    let other = Service::start().await;
+    assert_eq!(person.run(&["config", "set", "base_url", &other.base_url()]).await.code, Some(0));
+
+    let end = person.run(&["runs"]).await;
+    assert!(end.code == Some(2) && end.errors.contains("is not sent to"), "{}", end.errors);
+    assert_eq!(other.requests().await, [""; 0]);
+
+    assert_eq!(person.login(keys::DEMO, &["--store", "file"]).await.code, Some(0));
+    assert_eq!(person.run(&["runs"]).await.code, Some(0));
+}
+
+#[tokio::test]
+async fn nothing_is_stored_unless_the_service_accepts_the_key() {
+    let person = Person::new().await;
+    for (flags, key, code, message) in [
+        (&[][..], "svc_planted_wrong_key", 1, "401"),
+        (&[], "svc_planted wrong", 2, "characters that no key has"),
+        (&[], "", 2, "is empty"),
+        (&["--base-url", "https://service.example"], keys::DEMO, 2, "/api/v1"),
+        (&["--base-url", "http://127.0.0.1:1/api/v1"], keys::DEMO, 3, "127.0.0.1:1"),
+        (&["--profile", "a b"], keys::DEMO, 2, "not the name of a profile"),
+    ] {
+        let base_url = person.service.base_url();
+        let address: &[_] = if flags.contains(&"--base-url") { &[] } else { &["--base-url", &base_url] };
+        let arguments = [&["login", "--with-key", "--store", "file"], address, flags].concat();
+        let end = person.run_with(&arguments, &[], &[key]).await;
+
+        assert!(end.code == Some(code) && end.errors.contains(message), "{flags:?}: {}", end.errors);
+        assert!(!person.has_account(), "{flags:?}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_keychain_and_a_terminal_the_file_must_be_chosen() {
+    let person = Person::new().await;
+    for flags in [&[][..], &["--store", "keychain"]] {
+        let end = person.login(keys::DEMO, flags).await;
+        assert_eq!(end.code, Some(2));
+        assert!(
+            end.errors.contains("there is no keychain") && end.errors.contains("--store file"),
+            "{}",
+            end.errors
+        );
+        assert!(!person.has_account());
+    }
+}
+
+#[tokio::test]
+async fn a_person_types_the_address_and_the_key_and_accepts_the_file() {
+    let person = Person::new().await;
+    let (address, key) = (format!("{}\n", person.service.base_url()), format!("{}\n", keys::DEMO));
+
+    for (answer, code) in [("n\n", 2), ("y\n", 0)] {
+        let typed = [("Address", address.as_str()), ("API key for", &key), ("Continue? [y/N]", answer)];
+        let (end, screen) = run_in_terminal(200, &["login"], &person.home.variables(&[]), &typed).await;
+
+        assert_eq!((end, person.home.at(KEYS).exists()), (Some(code), code == 0), "{screen}");
+        assert!(!screen.contains(keys::DEMO), "{screen}");
+        assert!(screen.contains("may         project:read-runs: yes") == (code == 0), "{screen}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_others_can_read_is_refused() {
+    let person = Person::new().await;
+    person.login(keys::DEMO, &["--store", "file"]).await;
+    let requests = person.service.requests().await.len();
+    fs::set_permissions(person.home.at(KEYS), Permissions::from_mode(0o644)).expect("changed");
+
+    for command in [&["runs"][..], &["call", "list_tests"], &["logout"]] {
+        let end = person.run(command).await;
+        assert!(end.code == Some(2) && end.errors.contains("chmod 600"), "{command:?}: {}", end.errors);
+    }
+    assert_eq!(person.service.requests().await.len(), requests);
+}
+
+#[tokio::test]
+async fn accounts_are_listed_and_kept_apart() {
+    let person = Person::new().await;
+    person.login(keys::DEMO, &["--store", "file"]).await;
+    let second = person.login(keys::ARENA, &["--store", "file", "--profile", "second"]).await.printed;
+    assert_eq!((&second["is_default"], &second["project"]), (&json!(false), &json!("arena")));
+
+    let accounts = person.run(&["status", "--json"]).await.printed["accounts"].clone();
+    let names = accounts.as_array().into_iter().flatten().map(|account| {
+        (account["name"].as_str().unwrap_or_default(), account["is_active"] == true, &account["key_in"])
+    });
+    let file = json!("file");
+    assert_eq!(names.collect::<Vec<_>>(), [("default", true, &file), ("second", false, &file)]);
+
+    // The key of a variable is not sent to the address of a profile that a flag chooses.
+    let variables = [("TAS_API_KEY", keys::DEMO)];
+    let end = person.run_with(&["runs", "--profile", "second"], &variables, &[]).await;
+    assert!(end.code == Some(0) && end.output.contains("\"arena\""), "{}", end.errors);
+
+    assert_eq!(person.run(&["logout", "--profile", "second"]).await.code, Some(0));
+    assert_eq!(person.run(&["runs"]).await.code, Some(0));
+    let end = person.run_with(&["runs", "--profile", "second"], &variables, &[]).await;
+    let reason = "no key is stored for the account `second`";
+    assert!(end.errors.contains(reason) && end.errors.contains("is not sent to"), "{}", end.errors);
+}
+
+#[tokio::test]
+async fn a_key_of_a_variable_comes_before_the_stored_key() {
+    let person = Person::new().await;
+    let base_url = person.service.base_url();
+    let login = ["login", "--with-key", "--store", "file", "--base-url", &base_url];
+    let variables = [("TAS_API_KEY", keys::ARENA)];
+
+    let end = person.run_with(&login, &variables, &[keys::DEMO]).await;
+    assert_eq!((end.code, &end.printed["project"]), (Some(0), &json!("demo")));
+    assert!(end.errors.contains("variable TAS_API_KEY"), "{}", end.errors);
+
+    let status = person.run_with(&["status", "--json"], &variables, &[]).await.printed;
+    assert_eq!(status["key_source"], "variable TAS_API_KEY");
+}
+
+#[tokio::test]
+async fn a_running_server_finds_a_key_that_is_stored_later() {
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+
+    let person = Person::new().await;
+    let base_url = person.service.base_url();
+    let mut server =
+        binary(&["--base-url", &base_url], &person.home.variables(&[])).spawn().expect("the binary starts");
+    let mut input = server.stdin.take().expect("an input");
+    let mut output = BufReader::new(server.stdout.take().expect("an output")).lines();
+    let initialize = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let list_tests = || json!({"name": "list_tests", "arguments": {}});
+    let mut send = async |method: &str, parameters: Value| {
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters});
+        input.write_all(format!("{request}\n").as_bytes()).await.expect("the server reads");
+        output.next_line().await.expect("an answer").expect("an answer")
+    };
+
+    send("initialize", initialize).await;
+    let answer = send("tools/call", list_tests()).await;
+    assert!(answer.contains("not_configured") && answer.contains("tas-mcp login"), "{answer}");
+
+    assert_eq!(person.login(keys::DEMO, &["--store", "file"]).await.code, Some(0));
+    let answer = send("tools/call", list_tests()).await;
+    assert!(answer.contains("structuredContent") && !answer.contains(keys::DEMO), "{answer}");
+}
