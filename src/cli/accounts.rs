@@ -62,6 +62,16 @@ impl Accounts {
         within(KEYCHAIN_LIMIT, self.keys.in_background(work)).await
     }
 
+    /// Removes the key of an account. Returns where it was stored.
+    ///
+    /// # Errors
+    /// The keychain or the file cannot be changed.
+    pub(super) async fn remove_key(&self, account: &str) -> Result<Vec<KeyPlace>, CommandError> {
+        let account = account.to_owned();
+        let removed = self.with_keys(move |keys| keys.remove(&account)).await;
+        removed.map_err(|error| key_failure(&error))
+    }
+
     /// Lists the accounts that have a profile or are active.
     pub(super) async fn list(&self, active: &str) -> Vec<Account> {
         let profiles = &self.configuration.content.profiles;

@@ -4,7 +4,7 @@ use clap::{ArgMatches, Command};
 use serde_json::json;
 
 use super::{
-    accounts::{Accounts, key_failure},
+    accounts::Accounts,
     command_error::CommandError,
     exit_status::ExitStatus,
     help_end::help_end,
@@ -34,9 +34,7 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let accounts = Accounts::read()?;
     let name = settings.account();
-    let account = name.to_owned();
-    let removed = accounts.with_keys(move |keys| keys.remove(&account)).await;
-    let removed = removed.map_err(|error| key_failure(&error))?;
+    let removed = accounts.remove_key(name).await?;
 
     if removed.is_empty() {
         let message = format!("no key is stored for the account `{name}`");

@@ -5,6 +5,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde::Serialize;
 
 use super::{
+    accounts::Accounts,
     command_error::CommandError,
     confirmation::{YES, confirm_change},
     exit_status::ExitStatus,
@@ -65,22 +66,27 @@ pub(super) fn command() -> Command {
                 .arg(name_argument().help("Name of the profile. Default: the one that is used here")),
         )
         .subcommand(
-            subcommand("remove", "Removes a profile, after asking", "tas-mcp profile remove old --yes")
-                .args([required(), yes]),
+            subcommand(
+                "remove",
+                "Removes a profile and its stored key, after asking",
+                "tas-mcp profile remove old --yes",
+            )
+            .args([required(), yes]),
         )
 }
 
 /// Runs a subcommand.
-pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
+pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let (command, matches) = matches.subcommand().context("the subcommand is missing")?;
-    let configuration = UserConfiguration::read()?;
+    let accounts = Accounts::read()?;
+    let configuration = &accounts.configuration;
     let name = || matches.get_one::<String>(NAME).map(String::as_str);
 
     match command {
-        "list" => Ok(list(matches, settings, &configuration)),
-        "show" => show(matches, settings, &configuration, name()),
-        "use" => use_profile(matches, settings, &configuration, name().context("the name is missing")?),
-        _ => remove(matches, &configuration, name().context("the name is missing")?),
+        "list" => Ok(list(matches, settings, configuration)),
+        "show" => show(matches, settings, configuration, name()),
+        "use" => use_profile(matches, settings, configuration, name().context("the name is missing")?),
+        _ => remove(matches, &accounts, name().context("the name is missing")?).await,
     }
 }
 
@@ -152,16 +158,16 @@ fn use_profile(
     Ok(print_change(matches, configuration, name, outcome))
 }
 
-fn remove(
-    matches: &ArgMatches,
-    configuration: &UserConfiguration,
-    name: &str,
-) -> Result<ExitStatus, CommandError> {
+/// Removes a profile and the key that is stored for it, which nothing would name afterwards.
+async fn remove(matches: &ArgMatches, accounts: &Accounts, name: &str) -> Result<ExitStatus, CommandError> {
+    let configuration = &accounts.configuration;
     configuration.profile(name)?;
     if !matches.get_flag(YES) {
         let file = configuration.file.path().display();
-        confirm_change(&format!("This removes the profile {name} from {file}"), name)?;
+        confirm_change(&format!("This removes the profile {name} from {file}, and its stored key"), name)?;
     }
+
+    accounts.remove_key(name).await?;
     configuration.file.remove_profile(name)?;
     if configuration.content.default_profile.as_deref() == Some(name) {
         note("there is no default profile now; `tas-mcp profile use` chooses one");

@@ -37,7 +37,7 @@ pub async fn run_subcommand(
         "logout" => Box::pin(logout::run(matches, settings)).await,
         "doctor" => Box::pin(doctor::run(matches, settings)).await,
         "settings" => settings_help::run(program()).map(|()| ExitStatus::Success).map_err(Into::into),
-        "profile" => profile::run(matches, settings),
+        "profile" => Box::pin(profile::run(matches, settings)).await,
         "config" => config::run(matches, settings),
         "install" => install::run(matches, settings),
         "uninstall" => uninstall::run(matches),

@@ -164,14 +164,28 @@ mod tests {
 
     #[cfg(unix)]
     #[tokio::test]
-    async fn a_command_that_does_not_end_is_killed() {
+    async fn a_command_that_does_not_end_is_reported() {
+        let command = KeyCommand { program: "sleep".to_owned(), arguments: vec!["1000".to_owned()] };
+        let failure = command.run_within(Duration::from_millis(1)).await.expect_err("no key");
+        assert_eq!(failure, "has not ended within 0 s, and was stopped");
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_command_that_nobody_waits_for_is_killed() {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("pid");
-        let script = format!("echo $$ > '{}'; exec sleep 1000", file.display());
+        let script = format!("echo $$ > '{0}.new'; mv '{0}.new' '{0}'; exec sleep 1000", file.display());
         let command = KeyCommand { program: "sh".to_owned(), arguments: vec!["-c".to_owned(), script] };
-
-        let failure = command.run_within(Duration::from_secs(1)).await.expect_err("no key");
-        assert_eq!(failure, "has not ended within 1 s, and was stopped");
+        let is_started = async {
+            while !file.exists() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            result = command.run() => panic!("the command does not end: {result:?}"),
+            () = is_started => {}
+        }
 
         let process = std::fs::read_to_string(file).expect("a process id");
         let is_running = async || {

@@ -218,6 +218,18 @@ async fn accounts_are_listed_and_kept_apart() {
 }
 
 #[tokio::test]
+async fn the_key_of_a_removed_profile_is_removed() {
+    let person = Person::new().await;
+    person.login(keys::DEMO, &["--store", "file", "--profile", "a"]).await;
+    assert!(person.home.text(KEYS).contains(keys::DEMO));
+
+    let removed = person.run(&["profile", "remove", "a", "--yes"]).await;
+
+    assert_eq!((removed.code, &removed.printed["outcome"]), (Some(0), &json!("removed")));
+    assert!(!person.home.text(KEYS).contains(keys::DEMO));
+}
+
+#[tokio::test]
 async fn a_key_of_a_variable_comes_before_the_stored_key() {
     let person = Person::new().await;
     let base_url = person.service.base_url();
