@@ -10,7 +10,7 @@ use image::{DynamicImage, ImageError, ImageFormat, ImageReader, Limits, codecs::
 use tokio::sync::Semaphore;
 
 /// Longest side of a delivered image, in pixels. Models scale larger images down themselves.
-pub(crate) const MAX_SIDE: u32 = 1_568;
+pub const MAX_SIDE: u32 = 1_568;
 
 /// Longest side of an image that is decoded, in pixels.
 const MAX_DECODED_SIDE: u32 = 8_192;
