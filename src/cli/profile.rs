@@ -92,7 +92,8 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
 fn list(matches: &ArgMatches, settings: &Settings, configuration: &UserConfiguration) -> ExitStatus {
     let profiles = &configuration.content.profiles;
-    let profiles = profiles.iter().map(|(name, profile)| shown(settings, configuration, name, profile));
+    let profiles =
+        profiles.iter().map(|(name, profile)| shown_profile(settings, configuration, name, profile));
     let profiles: Vec<_> = profiles.collect();
     if profiles.is_empty() {
         note("there are no profiles; `tas-mcp config set` creates one");
@@ -131,7 +132,7 @@ fn show(
     for (setting, text) in profile.values() {
         table.add_row([setting.word(), text.to_owned()]);
     }
-    let shown = shown(settings, configuration, name, profile);
+    let shown = shown_profile(settings, configuration, name, profile);
     let printed = print_json_or_table(&shown, table, wants_json(matches));
 
     Ok(status_after_output(ExitStatus::Success, printed))
@@ -176,7 +177,7 @@ async fn remove(matches: &ArgMatches, accounts: &Accounts, name: &str) -> Result
     Ok(print_change(matches, configuration, name, "removed"))
 }
 
-fn shown<'a>(
+fn shown_profile<'a>(
     settings: &Settings,
     configuration: &UserConfiguration,
     name: &'a str,

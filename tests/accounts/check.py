@@ -68,9 +68,16 @@ class Check:
             {"jsonrpc": "2.0", "method": "notifications/initialized"},
             {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call},
         ]
-        output, _ = self.run(text="".join(json.dumps(message) + "\n" for message in messages))
-        answers = [json.loads(line) for line in output.splitlines()]
-        return next(answer["result"] for answer in answers if answer.get("id") == 1)
+        server = subprocess.Popen([self.binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            server.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
+            # The input stays open, because its end cancels a call that takes long.
+            server.stdin.flush()
+            answers = (json.loads(line) for line in server.stdout)
+            return next(answer["result"] for answer in answers if answer.get("id") == 1)
+        finally:
+            server.kill()
+            server.wait()
 
     def check(self):
         account = self.login()
