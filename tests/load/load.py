@@ -25,10 +25,10 @@ IDLE_CONNECTIONS = 2_000
 MAX_SILENT_MEMORY, MAX_IDLE_MEMORY = 20 * 1024, 30 * 1024
 
 # Connections whose clients never read, and the requests that each of them sends.
-DEAF_CONNECTIONS, DEAF_REQUESTS = 20, 200
+UNREADING_CONNECTIONS, UNREAD_REQUESTS = 20, 200
 
 # Largest growth of the memory for all of them, in bytes. The answers are many times larger.
-MAX_DEAF_MEMORY = 64 * 1024 * 1024
+MAX_UNREAD_MEMORY = 64 * 1024 * 1024
 
 # Requests of each kind in a round, and rounds.
 REQUESTS, ROUNDS = 1_000, 5
@@ -86,7 +86,7 @@ def check_idle_connections(server):
         connection.close()
 
 
-def check_deaf_clients(server, caller):
+def check_clients_that_read_nothing(server, caller):
     """Sends many requests on connections that read no response. What the server keeps for them is bounded."""
     before = server.memory()
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})
@@ -94,22 +94,22 @@ def check_deaf_clients(server, caller):
     request = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}Content-Length: {len(body)}\r\n\r\n{body}".encode()
     answer = len(json.dumps(server.request(caller, "tools/list", {})))
 
-    deaf = []
-    for _ in range(DEAF_CONNECTIONS):
+    connections = []
+    for _ in range(UNREADING_CONNECTIONS):
         connection = socket.create_connection(("127.0.0.1", server.port))
         connection.settimeout(1)
         try:
-            connection.sendall(request * DEAF_REQUESTS)
+            connection.sendall(request * UNREAD_REQUESTS)
         except TimeoutError:
             pass  # The server reads no further requests.
-        deaf.append(connection)
+        connections.append(connection)
 
     assert server.call(caller, "list_runs", {})["data"], "a caller is not served"
     growth = server.memory() - before
-    asked = DEAF_CONNECTIONS * DEAF_REQUESTS * answer
-    print(f"{DEAF_CONNECTIONS} clients that read nothing ask for {asked >> 20} MiB: {growth >> 20} MiB more memory")
-    assert growth <= MAX_DEAF_MEMORY, f"the memory has grown by {growth} bytes"
-    for connection in deaf:
+    asked = UNREADING_CONNECTIONS * UNREAD_REQUESTS * answer
+    print(f"{UNREADING_CONNECTIONS} clients that read nothing ask for {asked >> 20} MiB: {growth >> 20} MiB more memory")
+    assert growth <= MAX_UNREAD_MEMORY, f"the memory has grown by {growth} bytes"
+    for connection in connections:
         connection.close()
 
 
@@ -143,7 +143,7 @@ def main():
         check_silent_connections(server, server.connect())
     with started(sys.argv[1]) as server:
         check_idle_connections(server)
-        check_deaf_clients(server, server.connect())
+        check_clients_that_read_nothing(server, server.connect())
 
 
 main()
