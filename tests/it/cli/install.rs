@@ -62,6 +62,26 @@ async fn all_installed_clients_are_configured_once_and_restored() {
 }
 
 #[tokio::test]
+async fn processes_that_install_at_the_same_time_leave_a_complete_file() {
+    const FILE: &str = ".cursor/mcp.json";
+    let home = Home::with(&[(FILE, "{\"mcpServers\": {\"b\": {\"command\": \"mine\"}}}\n")]);
+
+    let arguments = ["install", "cursor", "--yes", "--sandbox"];
+    let ends = futures_util::future::join_all((0..8).map(|_| home.run(&arguments, &[]))).await;
+
+    assert!(ends.iter().any(|end| end.code == Some(0)));
+    for end in ends {
+        let is_refused = end.errors.contains("another program has changed ");
+        assert!(end.code == Some(0) || is_refused, "{:?} {}", end.code, end.errors);
+    }
+    let servers = serde_json::from_str::<Value>(&home.text(FILE)).expect("JSON")["mcpServers"].clone();
+    assert_eq!(servers["b"], json!({"command": "mine"}));
+    assert_eq!(servers.as_object().map(serde_json::Map::len), Some(2), "{servers}");
+    let left = fs::read_dir(home.at(".cursor")).expect("a directory").filter_map(Result::ok);
+    assert!(left.into_iter().all(|file| !file.file_name().to_string_lossy().starts_with(".tas-mcp-")));
+}
+
+#[tokio::test]
 async fn the_command_of_an_entry_starts_a_server() {
     let home = Home::with(&[(".cursor/mcp.json", "")]);
     assert_eq!(home.run(&["install", "--yes", "--sandbox"], &[]).await.code, Some(0));
