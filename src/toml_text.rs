@@ -32,7 +32,7 @@ impl TomlText {
     /// Parses a text that is to be changed.
     ///
     /// # Errors
-    /// The text is not TOML, or its lines end in two ways.
+    /// The text is not valid TOML, or some lines end with a carriage return and others do not.
     pub fn parse(text: &str) -> Result<Self, TomlTextError> {
         let pairs = text.matches("\r\n").count();
         if pairs > 0 && pairs < text.matches('\n').count() {

@@ -61,14 +61,15 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let key = read_key(matches.get_flag(WITH_KEY), &address)?;
     let checked = settings.with_account(address.as_str(), &key);
     let report = doctor::examine(&checked).await?;
-    if report.exit_status() != ExitStatus::Success {
+    if !report.is_key_accepted() {
         return Err(refused(&report, address.as_str()).into());
     }
 
     let record = stored_record(&checked)?;
     let project = project(&checked).await;
-    let place = store_key(matches, &accounts, name, record).await?;
-    let is_default = write_profile(&accounts, &checked, name, project.as_deref()).await?;
+    let stored = store_key(matches, &accounts, name, record).await?;
+    let place = stored.place;
+    let is_default = write_profile(&accounts, &checked, name, project.as_deref(), stored).await?;
     if let Some(variable) = settings.key_origin_before_account() {
         note(&format!("note: the key of {variable} comes before the stored key, until it is removed"));
     }

@@ -71,6 +71,7 @@ struct StartCommand {
 impl StartCommand {
     fn all() -> [Self; 2] {
         let (run, plan_run) = (StartRun::entry(), StartTestPlanRun::entry());
+
         [
             Self {
                 word: "test",

@@ -120,16 +120,11 @@ mod tests {
             ("''", None),
             ("pass 'tas", None),
         ] {
-            let words = KeyCommand::parse(text)
-                .ok()
-                .map(|command| [vec![command.program], command.arguments].concat());
-            assert_eq!(
-                words.as_deref(),
-                expected
-                    .map(|words| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
-                    .as_deref(),
-                "{text}"
-            );
+            let command = KeyCommand::parse(text).ok();
+            let words = command.map(|command| [vec![command.program], command.arguments].concat());
+
+            let expected = expected.map(|words| words.iter().map(|word| (*word).to_owned()).collect());
+            assert_eq!(words, expected, "{text}");
         }
     }
 
@@ -158,6 +153,7 @@ mod tests {
             let command =
                 KeyCommand { program: "sh".to_owned(), arguments: vec!["-c".to_owned(), script.to_owned()] };
             let failure = command.run().await.err();
+
             assert_eq!(failure.as_deref(), expected, "{script}");
         }
     }

@@ -29,7 +29,7 @@ use super::{
     values::{Origin, Values},
 };
 use crate::{
-    client::KeyStore,
+    client::{ApiKey, KeyKind, KeyStore},
     failure::{Code, Failure},
     tools::{
         config::ToolsConfig,
@@ -139,6 +139,13 @@ impl Settings {
         settings.values.remove(&API_KEY_COMMAND);
         // The profile may not exist yet.
         settings.values.remove(&PROFILE);
+
+        // The project of the earlier key says nothing about that of the new one. The projects of an organization key cannot be
+        // found out.
+        let is_of_project = ApiKey::parse(key).is_ok_and(|key| key.kind() == KeyKind::Project);
+        if is_of_project && settings.values.origin(&PROJECT_ID).is_some_and(Origin::is_file) {
+            settings.values.remove(&PROJECT_ID);
+        }
 
         settings
     }
@@ -360,5 +367,6 @@ fn shown_command(text: &str) -> String {
     let program = text.split_once(char::is_whitespace).map(|(program, _)| format!("{program} …"));
     program.unwrap_or("[set]".to_owned())
 }
+
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ pub(super) struct SourceTable<'a> {
 }
 
 impl<'a> SourceTable<'a> {
-    /// Returns the table `item` in this table.
+    /// Returns the table that is the value `item` of the field `name`. Any other value is a problem in the line of `name`.
     pub(super) fn below(&self, name: &str, item: &'a Item) -> Result<Self, FileProblem> {
         let table = item.as_table_like().ok_or("must be a table");
         Ok(Self { text: self.text, table: self.located(name, table)? })

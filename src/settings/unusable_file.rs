@@ -1,4 +1,4 @@
-//! A file of settings that cannot be read or changed.
+//! The error of a settings file that cannot be read or changed.
 
 use std::{io, path::PathBuf};
 

@@ -16,6 +16,7 @@ use crate::{
         },
         catalog::{ListedOperation as _, OperationEntry},
         operation::UrlBase,
+        tool::Access,
     },
     settings::Settings,
 };
@@ -29,6 +30,13 @@ pub(in crate::cli) struct PermissionProbe {
     pub(in crate::cli) project: Option<String>,
     pub(super) milliseconds: u128,
     pub(in crate::cli) failure: Option<Failure>,
+}
+
+impl PermissionProbe {
+    /// Returns whether the key may be used in the project: every key of the project may call this operation, and this one did.
+    pub(super) fn shows_accepted_key(&self) -> bool {
+        self.needs == Access::AnyKey.to_string() && self.failure.is_none()
+    }
 }
 
 /// Returns the operations to call, each with an argument that keeps the answer small.

@@ -44,6 +44,11 @@ impl DoctorReport {
         self.first_failure().map_or(Code::NotConfigured, |failure| failure.code).into()
     }
 
+    /// Returns whether a project has accepted the key, whatever the key permits there.
+    pub(in crate::cli) fn is_key_accepted(&self) -> bool {
+        self.probes.iter().any(PermissionProbe::shows_accepted_key)
+    }
+
     /// Returns the problem of the settings, or the failure of the first check that failed.
     pub(in crate::cli) fn first_failure(&self) -> Option<&Failure> {
         self.problem.iter().chain(self.check_failures()).next()

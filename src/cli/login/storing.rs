@@ -9,7 +9,7 @@ use crate::{
         confirmation::{ConsentAnswer, ask},
         notes::note,
     },
-    client::{KeyPlace, KeyStoreError, StoredRecord},
+    client::{FoundKey, KeyPlace, KeyStoreError, StoredRecord},
     failure::Failure,
     settings::{ProfileValue, Settings},
 };
@@ -26,11 +26,36 @@ pub(super) fn store_flag() -> Arg {
     flag.help("Where the key is stored; without this flag in the keychain, and if there is none, in a file after a question")
 }
 
-/// Stores the key. Returns where.
+/// The key that is stored now, and the one that it has replaced.
+pub(super) struct ReplacedKey {
+    pub(super) place: KeyPlace,
+    earlier: Option<(StoredRecord, KeyPlace)>,
+}
+
+/// Stores the key.
 ///
 /// # Errors
 /// The place cannot be used, or there is no keychain and the person has not chosen the file.
 pub(super) async fn store_key(
+    matches: &ArgMatches,
+    accounts: &Accounts,
+    account: &str,
+    record: StoredRecord,
+) -> Result<ReplacedKey, CommandError> {
+    let name = account.to_owned();
+    let found = accounts.with_keys(move |keys| keys.find(&name)).await;
+    let earlier = match found {
+        Ok(FoundKey::Found(earlier, place)) => Some((earlier, place)),
+        // A store that cannot be read reports its error when the key is saved.
+        Ok(FoundKey::Missing(_)) | Err(_) => None,
+    };
+
+    let place = store_new_key(matches, accounts, account, record).await?;
+    Ok(ReplacedKey { place, earlier })
+}
+
+/// Stores the key in the place that the person chooses. Returns the place.
+async fn store_new_key(
     matches: &ArgMatches,
     accounts: &Accounts,
     account: &str,
@@ -69,7 +94,7 @@ fn accepts_file(accounts: &Accounts, error: &KeyStoreError) -> std::io::Result<b
 }
 
 /// Writes the address, the project and the settings of the flags into the profile, and makes the profile the default one if
-/// there is none. Returns whether it is the default profile. If the profile cannot be written, the key is removed again.
+/// there is none. Returns whether it is the default profile. If the profile cannot be written, the earlier key is stored again.
 ///
 /// # Errors
 /// The configuration file cannot be changed.
@@ -78,16 +103,30 @@ pub(super) async fn write_profile(
     checked: &Settings,
     account: &str,
     project: Option<&str>,
+    stored: ReplacedKey,
 ) -> Result<bool, CommandError> {
-    match try_write_profile(accounts, checked, account, project) {
-        Ok(is_default) => Ok(is_default),
-        Err(failure) => {
-            let name = account.to_owned();
-            if let Err(error) = accounts.with_keys(move |keys| keys.remove(&name)).await {
-                note(&format!("note: the key stays stored: {error}"));
-            }
-            Err(failure.into())
-        }
+    let written = try_write_profile(accounts, checked, account, project);
+
+    if written.is_err()
+        && let Err(error) = restore_key(accounts, account, stored.earlier).await
+    {
+        note(&format!("note: the new key may stay stored: {error}"));
+    }
+    Ok(written?)
+}
+
+/// Puts the earlier key in the place of the new one, or removes the new one if there was none.
+async fn restore_key(
+    accounts: &Accounts,
+    account: &str,
+    earlier: Option<(StoredRecord, KeyPlace)>,
+) -> Result<(), KeyStoreError> {
+    let name = account.to_owned();
+    accounts.with_keys(move |keys| keys.remove(&name)).await?;
+
+    match earlier {
+        Some((record, place)) => save(accounts, place, account, record).await,
+        None => Ok(()),
     }
 }
 

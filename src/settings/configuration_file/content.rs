@@ -147,6 +147,7 @@ mod tests {
             ("[profile.a\n", "line 1", "not valid"),
         ] {
             let problem = Configuration::parse(text).expect_err("a problem").to_string();
+
             assert!(problem.contains(line) && problem.contains(part), "{problem}");
             assert!(!problem.contains("svc_secret") && !problem.contains('\n'), "{problem}");
         }
@@ -167,6 +168,7 @@ mod tests {
         ] {
             assert_eq!(check_profile_name(name).is_ok(), is_usable, "{name}");
         }
+
         assert!(check_profile_name(&"a".repeat(64)).is_ok() && check_profile_name(&"a".repeat(65)).is_err());
     }
 }

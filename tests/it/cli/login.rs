@@ -127,6 +127,36 @@ async fn a_key_is_not_sent_to_a_changed_address_of_its_profile() {
 }
 
 #[tokio::test]
+async fn a_key_of_another_project_brings_its_project() {
+    let person = Person::new().await;
+    person.login(keys::DEMO, &["--store", "file"]).await;
+
+    let refused = person.login(keys::ARENA, &["--store", "file", "--project", "demo"]).await;
+    assert!(refused.code == Some(1) && refused.errors.contains("does not match"), "{}", refused.errors);
+    assert!(person.home.text(KEYS).contains(keys::DEMO));
+
+    let end = person.login(keys::ARENA, &["--store", "file"]).await;
+    assert_eq!((end.code, &end.printed["project"]), (Some(0), &json!("arena")));
+    assert_eq!(person.run(&["runs"]).await.code, Some(0));
+}
+
+#[tokio::test]
+async fn the_stored_keys_stay_if_the_profile_cannot_be_written() {
+    let person = Person::new().await;
+    person.login(keys::DEMO, &["--store", "file"]).await;
+    let (stored, configuration) = (person.home.text(KEYS), person.home.at(CONFIGURATION));
+    fs::set_permissions(&configuration, Permissions::from_mode(0o444)).expect("changed");
+
+    for flags in [&["--store", "file"][..], &["--store", "file", "--profile", "second"]] {
+        let end = person.login(keys::ARENA, flags).await;
+        assert!(end.code == Some(2) && end.errors.contains("read-only"), "{:?} {}", end.code, end.errors);
+        assert_eq!(person.home.text(KEYS), stored);
+    }
+
+    assert_eq!(person.run(&["runs"]).await.code, Some(0));
+}
+
+#[tokio::test]
 async fn nothing_is_stored_unless_the_service_accepts_the_key() {
     let person = Person::new().await;
     for (flags, key, code, message) in [
