@@ -54,9 +54,10 @@ fn argument_description(text: &str, selection: &Selection) -> String {
     }
 }
 
-/// Returns what [`published_json`] returns, made of the types of the tool instead of the files in `tools/`.
-pub fn generated_tool(tool: &tool::Tool, is_global: bool, selection: &Selection) -> Tool {
-    let generated = tool.generated();
+/// Returns what [`published_json`] returns, made of the types of the tool instead of the files in `tools/`. A build without
+/// debug assertions returns `None` for a tool with files.
+pub fn generated_tool(tool: &tool::Tool, is_global: bool, selection: &Selection) -> Option<Tool> {
+    let generated = tool.generated()?;
     let effect = tool.effect;
     let annotations = ToolAnnotations::with_title(tool.title)
         .read_only(effect.is_read_only())
@@ -65,18 +66,19 @@ pub fn generated_tool(tool: &tool::Tool, is_global: bool, selection: &Selection)
         // Every tool depends on the service, which other people change, too.
         .open_world(true);
     let description = offered_text(&generated.description, selection);
-    let published = Tool::new(tool.name, description, Arc::new(input_schema(tool, is_global, selection)))
+    let input = Arc::new(input_schema(tool, &generated.input, is_global, selection));
+    let published = Tool::new(tool.name, description, input)
         .with_title(tool.title)
         .with_raw_output_schema(Arc::clone(&generated.output))
         .with_annotations(annotations);
 
-    if tool.has_view { published.with_meta(report_view::tool_metadata()) } else { published }
+    Some(if tool.has_view { published.with_meta(report_view::tool_metadata()) } else { published })
 }
 
-/// Returns the schema of the arguments, with the arguments that several tools share.
-fn input_schema(tool: &tool::Tool, is_global: bool, selection: &Selection) -> Fields {
+/// Returns the schema `own` of the arguments of a tool with the arguments that several tools share.
+fn input_schema(tool: &tool::Tool, own: &Fields, is_global: bool, selection: &Selection) -> Fields {
     let describe = |text: &str| argument_description(text, selection);
-    let mut schema = schema::published(&tool.generated().input, &describe);
+    let mut schema = schema::published(own, &describe);
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
 
     if let Value::Object(properties) = properties {

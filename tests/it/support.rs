@@ -25,6 +25,18 @@ pub(crate) mod terminal;
 pub(crate) mod time;
 pub(crate) mod tls;
 
+use serde_json::{Value, json};
+use tas_mcp::{
+    mcp::generated_tool,
+    tools::{catalog::ToolEntry, selection::Selection},
+};
+
+/// Returns a tool as hosts list it if all tools are offered, made of its types.
+pub(crate) fn listed_tool(entry: ToolEntry, is_global: bool) -> Value {
+    let tool = generated_tool(entry.tool(), is_global, &Selection::all_tools());
+    json!(tool.expect("a build with debug assertions"))
+}
+
 /// Whether snapshots are to be written instead of compared; they are compared afterwards all the same.
 pub(crate) fn updates_snapshots() -> bool {
     #[expect(clippy::disallowed_methods, reason = "a switch of the tests, not a setting")]

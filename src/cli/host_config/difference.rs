@@ -1,7 +1,7 @@
 //! Shows a change of the entry to a person.
 
+use diffy::{DiffOptions, Line};
 use serde_json::{Value, json};
-use similar::{ChangeTag, TextDiff};
 
 use super::{edit::Edited, host::Host, snippet::snippet};
 
@@ -12,6 +12,9 @@ const SHOWN_FIELDS: [&str; 5] = ["command", "cwd", "env_http_headers", "env_vars
 /// Fields that contain no secret in the new entry. In an earlier entry, a person may have written a key there, so that only
 /// flags and the texts of the new entry are shown.
 const WRITTEN_FIELDS: [&str; 4] = ["args", "httpUrl", "serverUrl", "url"];
+
+/// Number of equal lines around a change that are shown: more than an entry has.
+const ALL_LINES: usize = 1 << 20;
 
 /// What stands for a hidden value.
 const HIDDEN: &str = "[hidden]";
@@ -24,17 +27,20 @@ pub(in crate::cli) fn difference(host: Host, edited: &Edited) -> String {
         |entry: &Option<Value>| entry.as_ref().map(|entry| snippet(host, &without_secrets(entry, &written)));
     let (before, after) = (text(&edited.before).unwrap_or_default(), text(&edited.after).unwrap_or_default());
 
-    let difference = TextDiff::from_lines(&before, &after);
-    let lines = difference.iter_all_changes().map(|change| {
-        let sign = match change.tag() {
-            ChangeTag::Equal => ' ',
-            ChangeTag::Delete => '-',
-            ChangeTag::Insert => '+',
-        };
-        format!("{sign}{change}")
+    let patch = DiffOptions::new().set_context_len(ALL_LINES).create_patch(&before, &after);
+    let [hunk] = patch.hunks() else { return signed(" ", &before) };
+    let lines = hunk.lines().iter().map(|line| match line {
+        Line::Context(line) => signed(" ", line),
+        Line::Delete(line) => signed("-", line),
+        Line::Insert(line) => signed("+", line),
     });
 
     lines.collect()
+}
+
+/// Returns the lines, each after `sign` and with its line feed.
+fn signed(sign: &str, lines: &str) -> String {
+    lines.lines().flat_map(|line| [sign, line, "\n"]).collect()
 }
 
 /// Returns the texts in the written fields of the new entry.

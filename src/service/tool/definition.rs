@@ -25,12 +25,18 @@ pub struct Tool {
     /// Whether an answer may hold pictures.
     pub has_pictures: bool,
     embedded: Option<&'static EmbeddedTool>,
-    generate_input: fn() -> (String, Fields),
-    generate_output: fn(&[&str]) -> Fields,
+    // `Tool::new` runs at compile time, where schemas cannot be generated.
+    generator: Option<Generator>,
     input: OnceLock<Fields>,
     output: OnceLock<Arc<Fields>>,
-    // `Tool::new` runs at compile time, where schemas cannot be generated.
     generated: OnceLock<GeneratedTool>,
+}
+
+/// Generates the schemas of a tool from its types.
+#[derive(Clone, Copy)]
+struct Generator {
+    input: fn() -> (String, Fields),
+    output: fn(&[&str]) -> Fields,
 }
 
 /// The texts of a tool that are generated from its types.
@@ -63,12 +69,20 @@ impl Tool {
         info: ToolInfo,
         has_pictures: bool,
     ) -> Self {
+        let embedded = embedded::find(folder, info.name);
+        // The generators are 1 MB of machine code, which a release build does not contain.
+        let is_generated = embedded.is_none() || cfg!(debug_assertions);
+        let generator = if is_generated {
+            Some(Generator { input: schema::input::<Arguments>, output: schema::output::<Answer> })
+        } else {
+            None
+        };
+
         Self {
-            embedded: embedded::find(folder, info.name),
+            embedded,
             info,
             has_pictures,
-            generate_input: schema::input::<Arguments>,
-            generate_output: schema::output::<Answer>,
+            generator,
             input: OnceLock::new(),
             output: OnceLock::new(),
             generated: OnceLock::new(),
@@ -82,14 +96,16 @@ impl Tool {
 
     /// Returns the description that a model reads, with the names of all tools.
     pub fn description(&self) -> &str {
-        self.embedded.map_or_else(|| self.generated().description.as_str(), |tool| tool.description)
+        let generated = || self.generated().map_or("", |generated| &generated.description);
+        self.embedded.map_or_else(generated, |tool| tool.description)
     }
 
     /// Returns the schema of the arguments, without the arguments that tools have in common.
     pub fn input_schema(&self) -> &Fields {
         self.input.get_or_init(|| {
             let embedded = self.embedded.and_then(|tool| serde_json::from_str(tool.arguments).ok());
-            embedded.unwrap_or_else(|| self.generated().input.clone())
+            let generated = || self.generated().map(|generated| generated.input.clone());
+            embedded.or_else(generated).unwrap_or_default()
         })
     }
 
@@ -97,17 +113,21 @@ impl Tool {
     pub fn output_schema(&self) -> &Arc<Fields> {
         self.output.get_or_init(|| {
             let embedded = self.embedded.and_then(|tool| serde_json::from_str(tool.output).ok());
-            embedded.map_or_else(|| Arc::clone(&self.generated().output), Arc::new)
+            let generated = || self.generated().map(|generated| Arc::clone(&generated.output));
+            embedded.map(Arc::new).or_else(generated).unwrap_or_default()
         })
     }
 
-    /// Returns the texts that the types of the tool generate. The files in `tools/` contain them.
-    pub fn generated(&self) -> &GeneratedTool {
-        self.generated.get_or_init(|| {
-            let (description, input) = (self.generate_input)();
-            let output = Arc::new((self.generate_output)(self.info.required_fields));
+    /// Returns the texts that the types of the tool generate. The files in `tools/` contain them, so that a build without
+    /// debug assertions generates the texts of tools without files only.
+    pub fn generated(&self) -> Option<&GeneratedTool> {
+        let generator = self.generator?;
+
+        Some(self.generated.get_or_init(|| {
+            let (description, input) = (generator.input)();
+            let output = Arc::new((generator.output)(self.info.required_fields));
             GeneratedTool { description, input, output }
-        })
+        }))
     }
 
     /// Returns whether a caller can select a page of the list, and its size.

@@ -1,12 +1,12 @@
 //! Answers that are longer than a reply may be, or that hold hidden characters.
 
 use serde_json::{Value, json};
-use tas_mcp::{
-    mcp::generated_tool,
-    tools::{catalog, selection::Selection},
-};
+use tas_mcp::tools::catalog;
 
-use crate::support::fixture::{Fixture, Session};
+use crate::support::{
+    fixture::{Fixture, Session},
+    listed_tool,
+};
 
 mod failures;
 mod selecting;
@@ -74,12 +74,8 @@ async fn the_hint_of_a_cut_names_only_arguments_of_the_tool() {
     for (tool, arguments, answer) in cases {
         let reply = reply(tool, arguments, answer).await;
         let takes = |name: &str| {
-            let tool = generated_tool(
-                catalog::find_tool(tool).expect("a tool").tool(),
-                false,
-                &Selection::all_tools(),
-            );
-            tool.input_schema["properties"].get(name).is_some()
+            let tool = listed_tool(catalog::find_tool(tool).expect("a tool"), false);
+            tool["inputSchema"]["properties"].get(name).is_some()
         };
         let hint = reply["truncated"]["hint"].as_str().expect("a hint");
 

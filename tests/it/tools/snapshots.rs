@@ -13,6 +13,8 @@ use tas_mcp::{
     },
 };
 
+use crate::support::listed_tool;
+
 const SNAPSHOTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools");
 
 /// Folder of the tools that servers without local files offer in place of others.
@@ -43,8 +45,8 @@ fn every_tool_equals_its_snapshot() {
 
     for (file, entry) in files() {
         // In global scope a tool has one more argument: `project_id`.
-        let tool = snapshot(&generated_tool(entry.tool(), true, &Selection::all_tools()));
-        let arguments = snapshot(&entry.generated().input);
+        let tool = snapshot(&listed_tool(entry, true));
+        let arguments = snapshot(&entry.generated().expect("a build with debug assertions").input);
 
         for (file, now) in [(format!("{ARGUMENTS}{file}"), arguments), (file, tool)] {
             let path = Path::new(SNAPSHOTS).join(&file);
@@ -104,8 +106,7 @@ fn every_snapshot_belongs_to_a_tool() {
 #[test]
 fn every_tool_has_a_title_and_all_four_hints() {
     for entry in catalog::tools() {
-        let tool = serde_json::to_value(generated_tool(entry.tool(), true, &Selection::all_tools()))
-            .expect("a tool is JSON");
+        let tool = listed_tool(entry, true);
         assert!(tool["title"].is_string(), "{}", entry.name);
         for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
             assert!(tool["annotations"][hint].is_boolean(), "{}: {hint}", entry.name);
@@ -124,8 +125,7 @@ fn a_tool_that_reads_is_a_get_and_one_that_writes_is_not() {
 fn only_global_scope_shows_the_project() {
     for entry in catalog::tools() {
         let properties = |is_global| {
-            let tool = serde_json::to_value(generated_tool(entry.tool(), is_global, &Selection::all_tools()))
-                .expect("a tool is JSON");
+            let tool = listed_tool(entry, is_global);
             tool["inputSchema"]["properties"].clone()
         };
         assert!(properties(true)["project_id"].is_object(), "{}", entry.name);

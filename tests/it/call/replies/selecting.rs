@@ -1,20 +1,17 @@
 //! Selection of fields with `fields`, and the reference to the next page.
 
 use serde_json::{Value, json};
-use tas_mcp::{
-    call::reply::FieldSelection,
-    mcp::generated_tool,
-    sandbox::seed,
-    tools::{catalog, selection::Selection},
-};
+use tas_mcp::{call::reply::FieldSelection, sandbox::seed, tools::catalog};
 
-use crate::support::fixture::{Fixture, Session};
+use crate::support::{
+    fixture::{Fixture, Session},
+    listed_tool,
+};
 
 #[test]
 fn every_tool_that_reads_takes_fields_and_no_other_does() {
     for entry in catalog::tools() {
-        let tool = serde_json::to_value(generated_tool(entry.tool(), true, &Selection::all_tools()))
-            .expect("a tool is JSON");
+        let tool = listed_tool(entry, true);
         let offered = tool["inputSchema"]["properties"]["fields"].is_object();
         assert_eq!(offered, entry.effect.is_read_only(), "{}", entry.name);
     }

@@ -2,13 +2,12 @@
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    mcp::generated_tool,
     sandbox::{keys, seed},
-    tools::{catalog, selection::Selection},
+    tools::catalog,
 };
 
 use super::embedded_data;
-use crate::support::{host::Host, service::Service, service::settings};
+use crate::support::{host::Host, listed_tool, service::Service, service::settings};
 
 const EXTENSION: &str = "io.modelcontextprotocol/ui";
 const ADDRESS: &str = "ui://tas/run-report";
@@ -27,8 +26,7 @@ fn modern(extensions: &Value) -> Value {
 fn only_get_run_and_summarize_results_have_the_view() {
     let mut with_view = Vec::new();
     for tool in catalog::tools() {
-        let listed = serde_json::to_value(generated_tool(tool.tool(), true, &Selection::all_tools()))
-            .expect("a tool is JSON");
+        let listed = listed_tool(tool, true);
         if let Some(meta) = listed.get("_meta") {
             assert_eq!(meta, &json!({"ui": {"resourceUri": ADDRESS}, "ui/resourceUri": ADDRESS}));
             with_view.push(tool.name);
