@@ -19,6 +19,10 @@ use tas_mcp::{
 /// Number of files that the runtime opens at its start, at most.
 const NEEDED_DESCRIPTORS: usize = 8;
 
+/// Capacity of the pipe to the host, in bytes: the largest one that Linux gives to every user.
+#[cfg(target_os = "linux")]
+const OUTPUT_PIPE_CAPACITY: usize = 1 << 20;
+
 /// A file that can be opened any number of times.
 const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
@@ -87,9 +91,20 @@ async fn serve(settings: &Settings) -> anyhow::Result<()> {
         stopping.cancel();
     });
 
+    enlarge_output_pipe();
     let (input, output) = rmcp::transport::stdio_pipes();
 
     Box::pin(mcp::serve_stdio(server, input, output)).await
+}
+
+/// Lets the pipe to the host hold a list of tools, or several long answers. With the capacity of a new pipe, the host and this
+/// process would wait for each other several times for one of them. Only Linux has pipes of other capacities.
+fn enlarge_output_pipe() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::pipe::fcntl_setpipe_size(std::io::stdout(), OUTPUT_PIPE_CAPACITY) {
+        // Standard output is no pipe, or the user has too many large pipes.
+        tracing::debug!("standard output keeps its capacity: {error}");
+    }
 }
 
 /// Serves MCP over HTTP. An operator reads why it cannot start.

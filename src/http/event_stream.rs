@@ -54,17 +54,17 @@ async fn next_event(mut pending: Pending) -> Option<(Bytes, Option<Pending>)> {
         Some(notification) = pending.notifications.recv() => {
             Some((notification_event(notification, &pending.answer), Some(pending)))
         }
-        answer = pending.answer.wait() => Some((event(pending.answer.encoder(), &answer), None)),
+        answer = pending.answer.wait() => Some((event(pending.answer.encoder(), answer), None)),
         () = tokio::time::sleep(KEEP_ALIVE) => Some((Bytes::from_static(b": waiting\n\n"), Some(pending))),
     }
 }
 
 fn notification_event(notification: ServerNotification, answer: &PendingAnswer) -> Bytes {
-    event(answer.encoder(), &TxJsonRpcMessage::<RoleServer>::notification(notification))
+    event(answer.encoder(), TxJsonRpcMessage::<RoleServer>::notification(notification))
 }
 
 /// Returns a message as an event. JSON text contains no line break.
-fn event(encoder: &MessageEncoder, message: &Answer) -> Bytes {
+fn event(encoder: &MessageEncoder, message: Answer) -> Bytes {
     let json = encoder.encode(message).unwrap_or_default();
     Bytes::from([b"event: message\ndata: ", json.as_slice(), b"\n\n"].concat())
 }

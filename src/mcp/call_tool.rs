@@ -16,6 +16,7 @@ use super::{
 use crate::{
     call::{common_arguments::ToolArguments, reply::Reply},
     failure::{Code, Failure},
+    fields::Fields,
     tools::catalog::ToolEntry,
 };
 
@@ -55,6 +56,19 @@ impl ServerState {
             return CallResponse::Ended(self.tool_caller.call(tool, arguments, context).await);
         }
 
+        let retried = RetriedCall { state: request.request_state, answers: request.input_responses };
+        // Boxed, because the future of every call would hold this large future.
+        Box::pin(self.ask_and_call(tool, sent, retried, context)).await
+    }
+
+    /// Calls `tool`, which needs confirmation, with the arguments `sent` after the person was asked.
+    async fn ask_and_call(
+        &self,
+        tool: ToolEntry,
+        sent: Fields,
+        retried: RetriedCall,
+        context: &RequestContext<RoleServer>,
+    ) -> CallResponse {
         let mut arguments = ToolArguments::from_host(&tool, sent.clone());
         let is_stated = arguments.is_confirmed();
         if can_ask(context) {
@@ -71,7 +85,6 @@ impl ServerState {
 
         // The answer to a question counts for the same call in the same scope only.
         let call = json!([self.config().project, tool.name, sent]).to_string();
-        let retried = RetriedCall { state: request.request_state, answers: request.input_responses };
         let gateway = self.tool_caller.gateway();
 
         match self.confirmer.ask(&call, &failure, retried, gateway, context).await {

@@ -135,7 +135,8 @@ impl ServerHandler for Server {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let mut result = self.state.tasks.get(&request.task_id, &context).await?;
+        // Boxed, as in `read_resource`.
+        let mut result = Box::pin(self.state.tasks.get(&request.task_id, &context)).await?;
         add_server_info_for(&context, &mut result.meta);
         Ok(result)
     }
@@ -193,11 +194,12 @@ impl ServerHandler for Server {
         }
 
         let caller = &self.state.tool_caller;
-        if let Some(pictures) = run_pictures::read(&request.uri, config, caller, &context).await {
+        // Boxed, because the future of every request would hold these large futures.
+        if let Some(pictures) = Box::pin(run_pictures::read(&request.uri, config, caller, &context)).await {
             return pictures.map(Into::into);
         }
 
-        let record = resources::read(&request.uri, config, caller, &context).await?;
+        let record = Box::pin(resources::read(&request.uri, config, caller, &context)).await?;
         Ok(record.into())
     }
 
@@ -227,8 +229,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let state = &self.state;
-        let mut result =
-            state.completer.complete(request, state.config(), state.tool_caller.gateway()).await?;
+        // Boxed, as in `read_resource`.
+        let completing = state.completer.complete(request, state.config(), state.tool_caller.gateway());
+        let mut result = Box::pin(completing).await?;
         add_server_info_for(&context, &mut result.meta);
         Ok(result)
     }

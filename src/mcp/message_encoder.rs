@@ -7,12 +7,15 @@ use std::sync::Arc;
 
 use rmcp::{
     RoleServer,
-    model::{CallToolResult, JsonRpcMessage, ListToolsResult, ServerResult},
+    model::{
+        CallToolResult, ContentBlock, JsonRpcMessage, JsonRpcResponse, ListToolsResult, ServerResult,
+        TextContent,
+    },
     service::TxJsonRpcMessage,
 };
+use serde::ser::Error as _;
 
 use super::profile::ServerProfile;
-use crate::fields::Fields;
 
 /// Encodes the messages of a server.
 ///
@@ -33,61 +36,116 @@ impl MessageEncoder {
     ///
     /// # Errors
     /// A value that is not JSON. The values of this program are JSON.
-    pub fn encode(&self, message: &TxJsonRpcMessage<RoleServer>) -> serde_json::Result<Vec<u8>> {
-        let (Some(profile), JsonRpcMessage::Response(response)) = (&self.profile, message) else {
-            return serde_json::to_vec(message);
-        };
-
-        let result = match &response.result {
-            ServerResult::ListToolsResult(list) => with_tools(list, profile.tool_list())?,
-            ServerResult::CallToolResult(result) => with_structure(result)?,
-            _ => return serde_json::to_vec(message),
-        };
-        let id = serde_json::to_string(&response.id)?;
-
-        Ok([r#"{"jsonrpc":"2.0","id":"#, &id, r#","result":"#, &result, "}"].concat().into_bytes())
+    pub fn encode(&self, message: TxJsonRpcMessage<RoleServer>) -> serde_json::Result<Vec<u8>> {
+        match (&self.profile, message) {
+            (Some(profile), JsonRpcMessage::Response(response)) => encode_response(response, profile),
+            (_, message) => serde_json::to_vec(&message),
+        }
     }
 }
 
-/// Returns the JSON of a result of `tools/list` with these tools, which are a JSON array.
-fn with_tools(list: &ListToolsResult, tools: &str) -> serde_json::Result<String> {
-    let mut others: Fields = serde_json::from_value(serde_json::to_value(list)?)?;
-    others.shift_remove("tools");
+fn encode_response(
+    response: JsonRpcResponse<ServerResult>,
+    profile: &ServerProfile,
+) -> serde_json::Result<Vec<u8>> {
+    let id = serde_json::to_string(&response.id)?;
+    let mut json = [r#"{"jsonrpc":"2.0","id":"#, &id, r#","result":"#].concat().into_bytes();
 
-    Ok(with_member(&serde_json::to_string(&others)?, "tools", tools))
+    match response.result {
+        ServerResult::ListToolsResult(list) => append_list(&mut json, &list, profile.tool_list())?,
+        ServerResult::CallToolResult(result) => append_call_result(&mut json, result)?,
+        result => serde_json::to_writer(&mut json, &result)?,
+    }
+    json.push(b'}');
+
+    Ok(json)
 }
 
-/// Returns the JSON of a result of `tools/call`, with the reply as structure. The text of a failure has no structure, because
-/// hosts compare a structure with the schema of the tool.
-pub(super) fn with_structure(result: &CallToolResult) -> serde_json::Result<String> {
-    let json = serde_json::to_string(result)?;
-    let reply = result.content.first().and_then(|block| block.as_text());
+/// Appends a result of `tools/list` with these tools, which are a JSON array.
+fn append_list(json: &mut Vec<u8>, list: &ListToolsResult, tools: &str) -> serde_json::Result<()> {
+    let result = serde_json::to_string(list)?;
+    let (before, after) = around(&result, r#""tools":[]"#)?;
 
-    Ok(match reply.filter(|_| result.is_error != Some(true)) {
-        Some(reply) => with_member(&json, "structuredContent", &reply.text),
-        None => json,
-    })
+    append(json, &[before, r#""tools":"#, tools, after]);
+
+    Ok(())
 }
 
-/// Adds a member to the JSON of an object.
-fn with_member(object: &str, name: &str, value: &str) -> String {
-    let others = object.strip_suffix('}').unwrap_or(object);
-    let separator = if others == "{" { "" } else { "," };
-    [others, separator, "\"", name, "\":", value, "}"].concat()
+/// Returns the JSON of a result of `tools/call`, with the reply as structure.
+pub(super) fn call_result_json(result: CallToolResult) -> serde_json::Result<Vec<u8>> {
+    let mut json = Vec::new();
+    append_call_result(&mut json, result)?;
+
+    Ok(json)
+}
+
+/// Appends a result of `tools/call` with the reply as structure. The text of a failure has no structure, because hosts compare
+/// a structure with the schema of the tool.
+fn append_call_result(json: &mut Vec<u8>, mut result: CallToolResult) -> serde_json::Result<()> {
+    let content = std::mem::take(&mut result.content);
+    let result_without_content = serde_json::to_string(&result)?;
+    let (before, after) = around(&result_without_content, r#""content":[]"#)?;
+
+    append(json, &[before, r#""content":["#]);
+    for (index, block) in content.iter().enumerate() {
+        append(json, if index == 0 { &[] } else { &[","] });
+        append_block(json, block)?;
+    }
+    append(json, &["]"]);
+
+    let reply = content.first().and_then(|block| block.as_text());
+    if let Some(reply) = reply.filter(|_| result.is_error != Some(true)) {
+        append(json, &[r#","structuredContent":"#, &reply.text]);
+    }
+    append(json, &[after]);
+
+    Ok(())
+}
+
+/// Appends a block of content. The library of the protocol escapes a long text slowly.
+fn append_block(json: &mut Vec<u8>, block: &ContentBlock) -> serde_json::Result<()> {
+    match block {
+        ContentBlock::Text(TextContent { text, meta: None, annotations: None, .. }) => {
+            append(json, &[r#"{"type":"text","text":"#]);
+            json_escape_simd::escape_into(text, json);
+            append(json, &["}"]);
+        }
+        block => serde_json::to_writer(json, block)?,
+    }
+
+    Ok(())
+}
+
+/// Returns the parts of the JSON of a result before and after an empty member.
+fn around<'a>(result: &'a str, member: &str) -> serde_json::Result<(&'a str, &'a str)> {
+    result.split_once(member).ok_or_else(|| serde_json::Error::custom(format!("the result lacks {member}")))
+}
+
+fn append(json: &mut Vec<u8>, parts: &[&str]) {
+    for part in parts {
+        json.extend_from_slice(part.as_bytes());
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use rmcp::model::{ContentBlock, RequestId};
+    use rmcp::model::{Annotations, MetaObject, RequestId};
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::{
+        fields::Fields,
+        random_inputs::{check_texts, text},
+    };
+
+    fn written(result: CallToolResult) -> Value {
+        serde_json::from_slice(&call_result_json(result).expect("JSON")).expect("JSON")
+    }
 
     #[test]
     fn a_reply_is_written_as_text_and_as_structure() {
         let reply = r#"{"id":"1","size":123456789012345678901234567890,"text":"a\n\"b\""}"#;
-        let result = CallToolResult::success(vec![ContentBlock::text(reply)]);
-        let written: Value = serde_json::from_str(&with_structure(&result).expect("JSON")).expect("JSON");
+        let written = written(CallToolResult::success(vec![ContentBlock::text(reply)]));
 
         assert_eq!(written["content"][0]["text"], reply);
         assert_eq!(written["structuredContent"].to_string(), reply);
@@ -97,7 +155,23 @@ mod tests {
     #[test]
     fn a_failure_is_written_as_text_only() {
         let result = CallToolResult::error(vec![ContentBlock::text("{}")]);
-        assert_eq!(with_structure(&result).expect("JSON"), json!(result).to_string());
+        assert_eq!(written(result.clone()), json!(result));
+    }
+
+    #[test]
+    fn content_is_written_as_the_library_writes_it() {
+        check_texts(&text(), |text| {
+            let mut annotated = TextContent::new(text.as_str());
+            annotated.annotations = Some(Annotations::default());
+            let image = ContentBlock::image(text.as_str(), "image/png");
+            let mut result =
+                CallToolResult::error(vec![ContentBlock::text(text), ContentBlock::Text(annotated), image]);
+            result.meta = Some(MetaObject(Fields::from_iter([("a".to_owned(), json!("\"content\":[]"))])));
+            let by_library = serde_json::to_string(&result).expect("JSON");
+
+            let encoded = call_result_json(result).expect("JSON");
+            assert_eq!(String::from_utf8(encoded).expect("UTF-8"), by_library);
+        });
     }
 
     #[test]
@@ -106,18 +180,13 @@ mod tests {
 
         for result_type in [list.result_type.clone(), None] {
             list.result_type = result_type;
-            let written = with_tools(&list, r#"[{"name":"a"}]"#).expect("JSON");
+            let mut written = Vec::new();
+            append_list(&mut written, &list, r#"[{"name":"a"}]"#).expect("JSON");
             let mut expected = json!(list);
             expected["tools"] = json!([{"name": "a"}]);
 
-            assert_eq!(serde_json::from_str::<Value>(&written).expect("JSON"), expected);
+            assert_eq!(serde_json::from_slice::<Value>(&written).expect("JSON"), expected);
         }
-    }
-
-    #[test]
-    fn a_member_is_added_to_every_object() {
-        assert_eq!(with_member("{}", "a", "1"), r#"{"a":1}"#);
-        assert_eq!(with_member(r#"{"b":2}"#, "a", "1"), r#"{"b":2,"a":1}"#);
     }
 
     #[test]
@@ -126,8 +195,9 @@ mod tests {
             rmcp::ErrorData::invalid_params("no", None),
             Some(RequestId::Number(1)),
         );
-        let encoded = MessageEncoder::default().encode(&message).expect("JSON");
+        let expected = json!(message);
+        let encoded = MessageEncoder::default().encode(message).expect("JSON");
 
-        assert_eq!(serde_json::from_slice::<Value>(&encoded).expect("JSON"), json!(message));
+        assert_eq!(serde_json::from_slice::<Value>(&encoded).expect("JSON"), expected);
     }
 }

@@ -109,12 +109,13 @@ impl Dispatcher {
         caller: CallerContext,
     ) -> Result<Reply, Failure> {
         match tool {
+            // Boxed, because the future of every call would hold these large futures.
             ToolEntry::Operation(entry) if newest_runs::is_requested(entry, &arguments.own) => {
                 let checked = self.gateway.check(entry, arguments)?;
-                newest_runs::read(self.gateway.clone(), checked, &caller).await
+                Box::pin(newest_runs::read(self.gateway.clone(), checked, &caller)).await
             }
             ToolEntry::Operation(entry) => self.call_operation(entry, arguments, &caller).await,
-            ToolEntry::Composite(entry) => self.call_composite(entry, arguments, caller).await,
+            ToolEntry::Composite(entry) => Box::pin(self.call_composite(entry, arguments, caller)).await,
         }
     }
 

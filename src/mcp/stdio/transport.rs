@@ -105,7 +105,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioT
         self.error_answer = Some(tokio::spawn(async move {
             let answer = TxJsonRpcMessage::<RoleServer>::error(invalid.error, invalid.id);
             // A host that has closed its input cannot be answered.
-            drop(writer.write(&answer).await);
+            drop(writer.write(answer).await);
         }));
     }
 
@@ -132,7 +132,7 @@ where
     ) -> impl Future<Output = Result<(), Error>> + Send + 'static {
         self.open_requests.close_answered(&message);
         let writer = self.writer.clone();
-        async move { writer.write(&message).await }
+        async move { writer.write(message).await }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {

@@ -62,7 +62,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> MessageWriter<W> {
     ///
     /// # Errors
     /// Every error of the output, and `NotConnected` after [`Self::close`].
-    pub(super) async fn write(&self, message: &TxJsonRpcMessage<RoleServer>) -> Result<(), Error> {
+    pub(super) async fn write(&self, message: TxJsonRpcMessage<RoleServer>) -> Result<(), Error> {
         let mut line = self.encoder.encode(message)?;
         line.push(b'\n');
 
@@ -121,7 +121,7 @@ mod tests {
 
         tokio::select! {
             biased;
-            _ = writer.write(&message) => panic!("the pipe cannot hold the line"),
+            _ = writer.write(message) => panic!("the pipe cannot hold the line"),
             () = tokio::task::yield_now() => {}
         }
         tokio::select! {
@@ -146,7 +146,7 @@ mod tests {
         // The session ends while the pipe of the host is full.
         tokio::select! {
             biased;
-            _ = writer.write(&message) => panic!("the pipe cannot hold the line"),
+            _ = writer.write(message) => panic!("the pipe cannot hold the line"),
             () = tokio::task::yield_now() => {}
         }
         let mut text = String::new();

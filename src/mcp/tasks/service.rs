@@ -22,7 +22,7 @@ use crate::{
     fields::Fields,
     mcp::{
         listed_tool::{ListedTool as _, is_offered},
-        message_encoder::with_structure,
+        message_encoder::call_result_json,
         profile::ServerProfile,
         revision::is_stateless,
         tool_caller::ToolCaller,
@@ -88,7 +88,8 @@ impl TaskService {
         let id = token.seal(&self.key().await?)?;
         let entry = self.store.entry(&id);
         let mut state = entry.state.lock().await;
-        if let Some(outcome) = poll(&self.caller, &token, &mut state, context).await {
+        // Boxed, because the future of every call would hold this large future.
+        if let Some(outcome) = Box::pin(poll(&self.caller, &token, &mut state, context)).await {
             return Some(TaskStart::Ended(outcome));
         }
 
@@ -176,7 +177,7 @@ impl TaskService {
     /// Returns the result of a task: the result of the call, even if the tool failed (SEP-2663).
     async fn payload(&self, outcome: Result<Reply, Failure>) -> TaskPayload {
         let result = tool_result(outcome, &self.profile.config, &WAIT_FOR_COMPLETION).await;
-        match with_structure(&result).and_then(|json| serde_json::from_str(&json)) {
+        match call_result_json(result).and_then(|json| serde_json::from_slice(&json)) {
             Ok(Value::Object(result)) => TaskPayload::Completed { result },
             _ => TaskPayload::Completed { result: Fields::new() },
         }
