@@ -51,15 +51,19 @@ pub(super) async fn tool_result(
     }
 }
 
-/// Returns the links as content of a result: as many as fit into `max_chars` characters.
-fn link_blocks(links: &[FileLink], max_chars: usize) -> Vec<ContentBlock> {
+/// Returns the links as content of a result: as many as fit beside `text` into `max_chars` characters.
+fn link_blocks(links: &[FileLink], text: &str, max_chars: usize) -> Vec<ContentBlock> {
+    if links.is_empty() {
+        return Vec::new();
+    }
+
     let block = |link: &FileLink| {
         let mut resource = Resource::new(link.address.expose(), link.name.as_str());
         resource.size = link.size;
         resource.mime_type.clone_from(&link.media_type);
         ContentBlock::resource_link(resource)
     };
-    let mut remaining = max_chars;
+    let mut remaining = max_chars.saturating_sub(text.chars().count());
 
     let blocks = links.iter().map(block).filter(|block| {
         let length = serde_json::to_string(block).map_or(usize::MAX, |text| text.chars().count());
@@ -79,7 +83,7 @@ async fn success(reply: Reply, config: &McpConfig, tool: &'static Tool) -> CallT
     let links = if config.gives_links() { reply.links().to_vec() } else { Vec::new() };
     // Both forms have the same limit, because it is unknown which of them a host shows.
     let text = reply.into_limited(max_reply_chars, reply::ReplySource::Call(tool)).await;
-    let links = link_blocks(&links, max_reply_chars.saturating_sub(text.chars().count()));
+    let links = link_blocks(&links, &text, max_reply_chars);
     let content = std::iter::once(ContentBlock::text(text)).chain(images).chain(links).collect();
 
     CallToolResult::success(content)
