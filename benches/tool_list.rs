@@ -1,5 +1,5 @@
-//! Compares the list of tools made of the embedded files with the serialization of the same tools by the library, and the
-//! check of arguments with their parsing. `cargo bench --bench tool_list`
+//! Compares two pairs: the list of tools from the embedded files and the library's serialization of the same tools; parsing
+//! with checking arguments and parsing alone. `cargo bench --bench tool_list`
 
 mod ratio;
 

@@ -97,8 +97,8 @@ async fn serve(settings: &Settings) -> anyhow::Result<()> {
     Box::pin(mcp::serve_stdio(server, input, output)).await
 }
 
-/// Lets the pipe to the host hold a list of tools, or several long answers. With the capacity of a new pipe, the host and this
-/// process would wait for each other several times for one of them. Only Linux has pipes of other capacities.
+/// Enlarges the pipe to the host, so that a list of tools or several long answers fit into it. A new pipe holds 64 KiB: this
+/// process would stop in the middle of such a message until the host reads. Other systems than Linux have no such request.
 fn enlarge_output_pipe() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::pipe::fcntl_setpipe_size(std::io::stdout(), OUTPUT_PIPE_CAPACITY) {

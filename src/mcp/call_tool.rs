@@ -57,7 +57,7 @@ impl ServerState {
         }
 
         let retried = RetriedCall { state: request.request_state, answers: request.input_responses };
-        // Boxed, because the future of every call would hold this large future.
+        // The box keeps this large future out of the future of every call.
         Box::pin(self.ask_and_call(tool, sent, retried, context)).await
     }
 

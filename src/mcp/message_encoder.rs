@@ -71,7 +71,7 @@ fn append_list(json: &mut Vec<u8>, list: &ListToolsResult, tools: &str) -> serde
     Ok(())
 }
 
-/// Returns the JSON of a result of `tools/call`, with the reply as structure.
+/// Returns the JSON of a result of `tools/call`. The reply is in it as text, and as `structuredContent` if the call succeeded.
 pub(super) fn call_result_json(result: CallToolResult) -> serde_json::Result<Vec<u8>> {
     let mut json = Vec::new();
     append_call_result(&mut json, result)?;
@@ -102,7 +102,7 @@ fn append_call_result(json: &mut Vec<u8>, mut result: CallToolResult) -> serde_j
     Ok(())
 }
 
-/// Appends a block of content. The library of the protocol escapes a long text slowly.
+/// Appends a block of content. `serde_json` would escape a text byte by byte, which takes most of the time for a long reply.
 fn append_block(json: &mut Vec<u8>, block: &ContentBlock) -> serde_json::Result<()> {
     match block {
         ContentBlock::Text(TextContent { text, meta: None, annotations: None, .. }) => {

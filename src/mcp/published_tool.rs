@@ -54,8 +54,8 @@ fn argument_description(text: &str, selection: &Selection) -> String {
     }
 }
 
-/// Returns what [`published_json`] returns, made of the types of the tool instead of the files in `tools/`. A build without
-/// debug assertions returns `None` for a tool with files.
+/// Returns the tool of [`published_json`], generated from its types instead of read from the files in `tools/`. Returns `None`
+/// for a tool with files if the program is built without debug assertions.
 pub fn generated_tool(tool: &tool::Tool, is_global: bool, selection: &Selection) -> Option<Tool> {
     let generated = tool.generated()?;
     let effect = tool.effect;

@@ -140,8 +140,8 @@ impl Settings {
         // The profile may not exist yet.
         settings.values.remove(&PROFILE);
 
-        // The project of the earlier key says nothing about that of the new one. The projects of an organization key cannot be
-        // found out.
+        // A new project key may belong to another project than the one in the file. With an organization key the project of
+        // the file stays, because the service has no request for the projects of such a key.
         let is_of_project = ApiKey::parse(key).is_ok_and(|key| key.kind() == KeyKind::Project);
         if is_of_project && settings.values.origin(&PROJECT_ID).is_some_and(Origin::is_file) {
             settings.values.remove(&PROJECT_ID);

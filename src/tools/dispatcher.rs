@@ -108,12 +108,15 @@ impl Dispatcher {
         arguments: ToolArguments,
         caller: CallerContext,
     ) -> Result<Reply, Failure> {
+        // The boxes keep two large futures out of the future of every call.
+        if let ToolEntry::Operation(entry) = tool
+            && newest_runs::is_requested(entry, &arguments.own)
+        {
+            let checked = self.gateway.check(entry, arguments)?;
+            return Box::pin(newest_runs::read(self.gateway.clone(), checked, &caller)).await;
+        }
+
         match tool {
-            // Boxed, because the future of every call would hold these large futures.
-            ToolEntry::Operation(entry) if newest_runs::is_requested(entry, &arguments.own) => {
-                let checked = self.gateway.check(entry, arguments)?;
-                Box::pin(newest_runs::read(self.gateway.clone(), checked, &caller)).await
-            }
             ToolEntry::Operation(entry) => self.call_operation(entry, arguments, &caller).await,
             ToolEntry::Composite(entry) => Box::pin(self.call_composite(entry, arguments, caller)).await,
         }

@@ -31,7 +31,7 @@ use tas_mcp::{
     tools::{catalog::ToolEntry, selection::Selection},
 };
 
-/// Returns a tool as hosts list it if all tools are offered, made of its types.
+/// Returns the JSON of a tool as hosts list it, generated from the types of the tool. Its texts may name every tool.
 pub(crate) fn listed_tool(entry: ToolEntry, is_global: bool) -> Value {
     let tool = generated_tool(entry.tool(), is_global, &Selection::all_tools());
     json!(tool.expect("a build with debug assertions"))

@@ -44,7 +44,7 @@ impl DoctorReport {
         self.first_failure().map_or(Code::NotConfigured, |failure| failure.code).into()
     }
 
-    /// Returns whether a project has accepted the key, whatever the key permits there.
+    /// Returns whether at least one project has accepted the key. The permissions of the key do not matter.
     pub(in crate::cli) fn is_key_accepted(&self) -> bool {
         self.probes.iter().any(PermissionProbe::shows_accepted_key)
     }

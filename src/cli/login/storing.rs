@@ -26,7 +26,7 @@ pub(super) fn store_flag() -> Arg {
     flag.help("Where the key is stored; without this flag in the keychain, and if there is none, in a file after a question")
 }
 
-/// The key that is stored now, and the one that it has replaced.
+/// The place of the new key, and the earlier key that the new one has replaced.
 pub(super) struct ReplacedKey {
     pub(super) place: KeyPlace,
     earlier: Option<(StoredRecord, KeyPlace)>,

@@ -88,7 +88,7 @@ impl TaskService {
         let id = token.seal(&self.key().await?)?;
         let entry = self.store.entry(&id);
         let mut state = entry.state.lock().await;
-        // Boxed, because the future of every call would hold this large future.
+        // The box keeps this large future out of the future of every call.
         if let Some(outcome) = Box::pin(poll(&self.caller, &token, &mut state, context)).await {
             return Some(TaskStart::Ended(outcome));
         }

@@ -118,8 +118,8 @@ impl Tool {
         })
     }
 
-    /// Returns the texts that the types of the tool generate. The files in `tools/` contain them, so that a build without
-    /// debug assertions generates the texts of tools without files only.
+    /// Returns the texts that are generated from the types of the tool. Returns `None` for a tool with files in `tools/` if the
+    /// program is built without debug assertions: the files contain the same texts.
     pub fn generated(&self) -> Option<&GeneratedTool> {
         let generator = self.generator?;
 
