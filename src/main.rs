@@ -34,8 +34,8 @@ fn main() -> ExitCode {
         drop(writeln!(std::io::stderr(), "{note}"));
     }
     // A command line that a shell completes is completed with its own settings.
-    let completed = cli::completed_matches(&matches, cli::program);
-    let settings = Settings::read(completed.as_ref().unwrap_or(&matches));
+    let completed = matches.as_ref().and_then(|matches| cli::completed_matches(matches, cli::program));
+    let settings = Settings::read(completed.as_ref().or(matches.as_ref()));
     cli::start_logging(&settings);
 
     if let Err(error) = check_descriptors() {
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return report_error(&error.into()),
     };
-    let outcome = runtime.block_on(run(&matches, settings));
+    let outcome = runtime.block_on(run(matches.as_ref(), settings));
     // A pending read of standard input cannot be cancelled and must not delay the end of the process.
     runtime.shutdown_background();
 
@@ -63,15 +63,16 @@ fn check_descriptors() -> anyhow::Result<()> {
 }
 
 /// Runs the subcommand, or the server if there is none.
-async fn run(matches: &ArgMatches, mut settings: Settings) -> anyhow::Result<ExitStatus> {
-    if matches.subcommand().is_none() && cli::is_started_by_person() {
+async fn run(matches: Option<&ArgMatches>, mut settings: Settings) -> anyhow::Result<ExitStatus> {
+    let subcommand = matches.and_then(ArgMatches::subcommand);
+    if subcommand.is_none() && cli::is_started_by_person() {
         return Ok(cli::explain_program());
     }
 
     // The sandbox runs until this variable is dropped.
     let _sandbox = if settings.wants_sandbox() { Some(embed_sandbox(&mut settings).await?) } else { None };
 
-    match matches.subcommand() {
+    match subcommand {
         None => Box::pin(serve(&settings)).await?,
         Some(("demo", _)) => demo::run().await?,
         Some(("http", _)) => return serve_http(&settings).await,

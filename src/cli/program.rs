@@ -28,11 +28,17 @@ const DEMO_EXAMPLES: [&str; 1] = ["tas-mcp demo"];
 /// Commands that the help of `tas-mcp sandbox` shows.
 const SANDBOX_EXAMPLES: [&str; 2] = ["tas-mcp sandbox", "tas-mcp sandbox --listen 127.0.0.1:0 --speed 600"];
 
-/// Parses the arguments of the process. Ends the process if they ask for help or are invalid.
-pub fn parse_arguments(arguments: Vec<OsString>) -> ArgMatches {
-    // Hosts wait for the start of a server, which needs none of the many subcommands.
+/// Parses the arguments of the process, of which the first one is the name of the program. Returns `None` if there are no
+/// others. Ends the process if they ask for help or are invalid.
+///
+/// Hosts wait for the start of a server. Most servers have no arguments, and none needs the definitions of the subcommands.
+pub fn parse_arguments(arguments: Vec<OsString>) -> Option<ArgMatches> {
+    if arguments.len() <= 1 {
+        return None;
+    }
+
     let server = without_subcommands().try_get_matches_from(&arguments);
-    server.unwrap_or_else(|_| program().get_matches_from(arguments))
+    Some(server.unwrap_or_else(|_| program().get_matches_from(arguments)))
 }
 
 /// Returns the program with its settings and subcommands.

@@ -17,6 +17,9 @@ use serde::ser::Error as _;
 
 use super::profile::ServerProfile;
 
+/// Number of bytes after the last part of a message: a brace and a line feed.
+const END_LENGTH: usize = 2;
+
 /// Encodes the messages of a server.
 ///
 /// The results of [`Server`](super::Server) are not complete without it: the list of tools is empty, and a reply is text
@@ -122,6 +125,10 @@ fn around<'a>(result: &'a str, member: &str) -> serde_json::Result<(&'a str, &'a
 }
 
 fn append(json: &mut Vec<u8>, parts: &[&str]) {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    // A vector that grows later is copied, and may keep twice the memory.
+    json.reserve(length + END_LENGTH);
+
     for part in parts {
         json.extend_from_slice(part.as_bytes());
     }

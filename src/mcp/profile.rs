@@ -2,8 +2,11 @@
 
 use std::sync::OnceLock;
 
-use super::{config::McpConfig, instructions, published_tool::published_json};
-use crate::tools::catalog::ToolEntry;
+use super::{config::McpConfig, instructions, published_tool::push_published};
+
+/// More than the JSON of all tools, in bytes, so that the text is not copied while it grows. The kernel provides the memory that
+/// is written.
+const TOOL_LIST_CAPACITY: usize = 128 * 1024;
 
 /// What a server offers: its configuration, and the texts that follow from the configuration. Servers for several
 /// credentials can share one profile.
@@ -24,11 +27,14 @@ impl ServerProfile {
     /// Returns the JSON of the offered tools as hosts list them.
     pub(super) fn tool_list(&self) -> &str {
         self.tool_list.get_or_init(|| {
-            let McpConfig { selection, .. } = &self.config;
-            let publish = |entry: ToolEntry| published_json(entry.tool(), self.config.is_global(), selection);
-            let tools: Vec<_> = selection.tools().map(publish).collect();
+            let mut list = String::with_capacity(TOOL_LIST_CAPACITY);
+            for (index, entry) in self.config.selection.tools().enumerate() {
+                list.push(if index == 0 { '[' } else { ',' });
+                push_published(&mut list, entry.tool(), self.config.is_global(), &self.config.selection);
+            }
+            list.push_str(if list.is_empty() { "[]" } else { "]" });
 
-            format!("[{}]", tools.join(","))
+            list
         })
     }
 }

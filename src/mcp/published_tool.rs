@@ -25,26 +25,31 @@ const NO_SOURCE: &str = "Ask the person for it.";
 /// Returns the JSON of `tool` as hosts list it. In global scope the tool also takes `project_id`. The descriptions name only
 /// the tools that `selection` offers.
 pub fn published_json(tool: &tool::Tool, is_global: bool, selection: &Selection) -> String {
+    let mut json = String::new();
+    push_published(&mut json, tool, is_global, selection);
+    json
+}
+
+/// Appends the JSON of [`published_json`].
+pub(super) fn push_published(json: &mut String, tool: &tool::Tool, is_global: bool, selection: &Selection) {
     let Some(embedded) = tool.embedded() else {
-        return json!(generated_tool(tool, is_global, selection)).to_string();
+        json.push_str(&json!(generated_tool(tool, is_global, selection)).to_string());
+        return;
     };
 
-    let mut json = String::new();
     for segment in embedded.published {
         match segment {
             Segment::Fixed(fixed) => json.push_str(fixed),
-            Segment::Description(text) => push_text(&mut json, offered_text(text, selection)),
-            Segment::ArgumentDescription(text) => push_text(&mut json, argument_description(text, selection)),
+            Segment::Description(text) => push_text(json, &offered_text(text, selection)),
+            Segment::ArgumentDescription(text) => push_text(json, &argument_description(text, selection)),
             Segment::ProjectArgument(argument) if is_global => json.push_str(argument),
             Segment::ProjectArgument(_) => {}
         }
     }
-
-    json
 }
 
-fn push_text(json: &mut String, text: String) {
-    json.push_str(&Value::from(text).to_string());
+fn push_text(json: &mut String, text: &str) {
+    json.push_str(&json_escape_simd::escape(text));
 }
 
 fn argument_description(text: &str, selection: &Selection) -> String {

@@ -80,7 +80,7 @@ pub struct SettingValue {
 impl Settings {
     /// Reads the settings from the command line, the environment and the files of settings. A flag overrides a variable, and a
     /// variable overrides a file. If none of them names a key, the stored key of the account serves.
-    pub fn read(matches: &ArgMatches) -> Self {
+    pub fn read(matches: Option<&ArgMatches>) -> Self {
         #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
         let settings = Self::from_sources(matches, |variable| std::env::var_os(variable));
         let accounts = UserDirectories::read().map(|directories| KeyStore::in_directory(&directories.own()));
@@ -90,14 +90,14 @@ impl Settings {
 
     /// Reads the settings from the command line and from `variable`, which returns the value of an environment
     /// variable. Reads no file.
-    pub fn from_sources<T: Into<OsString>>(
-        matches: &ArgMatches,
+    pub fn from_sources<'a, T: Into<OsString>>(
+        matches: impl Into<Option<&'a ArgMatches>>,
         variable: impl Fn(&str) -> Option<T>,
     ) -> Self {
         let variable = |name: &str| variable(name).map(Into::into);
         Self {
             ci_job: provenance::detect_ci_job(|name| variable(name)?.into_string().ok()),
-            values: Values::from_sources(matches, variable),
+            values: Values::from_sources(matches.into(), variable),
             upload_timing: UploadTiming::default(),
             accounts: None,
             run_defaults: None,

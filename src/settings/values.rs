@@ -55,14 +55,17 @@ pub(super) enum Origin {
 
 impl Values {
     /// Returns the values of the flags in `matches`, and for the other settings the values that `variable` returns.
-    pub(super) fn from_sources(matches: &ArgMatches, variable: impl Fn(&str) -> Option<OsString>) -> Self {
+    pub(super) fn from_sources(
+        matches: Option<&ArgMatches>,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Self {
         let mut values = Self::default();
         for setting in SETTINGS {
-            values.read(setting, Some(matches), &variable);
+            values.read(setting, matches, &variable);
         }
 
         // Only the command `http` has flags for these settings.
-        let http = matches.subcommand().filter(|(name, _)| *name == "http");
+        let http = matches.and_then(ArgMatches::subcommand).filter(|(name, _)| *name == "http");
         let matches = http.map(|(_, matches)| matches);
         for setting in HTTP_SETTINGS {
             values.read(setting, matches, &variable);
