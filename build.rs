@@ -1,4 +1,5 @@
-//! Embeds the files in `tools/`: as compact JSON, cut where the text depends on what a server offers.
+//! Embeds the files in `tools/`: as compact JSON, cut where the text depends on what a server offers. Orders the functions of
+//! a release binary.
 
 use std::{
     collections::BTreeSet,
@@ -19,18 +20,53 @@ const ARGUMENTS: &str = "arguments";
 /// The argument that tools have in global scope only, the last one of each tool.
 const PROJECT_ID: &str = "project_id";
 
+/// Patterns of the functions that a server executes from its start, one in each line. `packaging/function-order` writes them.
+const FUNCTION_ORDER: &str = "src/function_order.txt";
+
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-#[expect(clippy::disallowed_methods, reason = "Cargo passes the folder of the output in the environment")]
 fn main() -> Outcome<()> {
     println!("cargo::rerun-if-changed={TOOLS}");
+    println!("cargo::rerun-if-changed={FUNCTION_ORDER}");
+    let output = PathBuf::from(variable("OUT_DIR"));
 
     let files = [json_files("")?, json_files("http/")?].concat();
     let names: BTreeSet<_> = files.iter().filter_map(|file| Path::new(file).file_stem()?.to_str()).collect();
     let entries = files.iter().map(|file| entry(file, &names)).collect::<Outcome<Vec<_>>>()?;
 
     let table = format!("pub(super) const EMBEDDED_TOOLS: &[EmbeddedTool] = &[{}];\n", entries.concat());
-    Ok(fs::write(PathBuf::from(env::var("OUT_DIR")?).join("embedded_tools.rs"), table)?)
+    fs::write(output.join("embedded_tools.rs"), table)?;
+
+    if understands_linker_script() {
+        let script = output.join("function_order.ld");
+        fs::write(&script, linker_script(&fs::read_to_string(FUNCTION_ORDER)?))?;
+        println!("cargo::rustc-link-arg-bins=-T{}", script.display());
+    }
+
+    Ok(())
+}
+
+/// Returns a variable that Cargo passes, or an empty text.
+#[expect(clippy::disallowed_methods, reason = "Cargo passes facts about the build in the environment")]
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_default()
+}
+
+/// Returns whether this build has the linker of GNU or LLVM. Other linkers, such as mold, fail if they get a script: where the
+/// user selects a linker, the functions keep the order of the compiler.
+fn understands_linker_script() -> bool {
+    let selects_linker =
+        !variable("RUSTC_LINKER").is_empty() || variable("CARGO_ENCODED_RUSTFLAGS").contains("link");
+    variable("PROFILE") == "release" && variable("CARGO_CFG_TARGET_OS") == "linux" && !selects_linker
+}
+
+/// Returns a linker script that places the functions of these patterns before all others. The kernel maps a file in pieces of
+/// 64 KiB: a server whose functions lie together needs a third less memory.
+fn linker_script(patterns: &str) -> String {
+    let first: Vec<_> =
+        patterns.lines().map(|pattern| format!("*(.text.{pattern} .text.unlikely.{pattern})")).collect();
+
+    format!("SECTIONS {{ .text : {{\n{}\n*(.text .text.*)\n}} }}\nINSERT AFTER .init;\n", first.join("\n"))
 }
 
 /// Returns the paths of the JSON files of a folder, relative to [`TOOLS`], in alphabetical order.
