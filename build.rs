@@ -28,7 +28,7 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 fn main() -> Outcome<()> {
     println!("cargo::rerun-if-changed={TOOLS}");
     println!("cargo::rerun-if-changed={FUNCTION_ORDER}");
-    let output = PathBuf::from(variable("OUT_DIR"));
+    let output = PathBuf::from(variable("OUT_DIR").ok_or("Cargo has set no OUT_DIR")?);
 
     let files = [json_files("")?, json_files("http/")?].concat();
     let names: BTreeSet<_> = files.iter().filter_map(|file| Path::new(file).file_stem()?.to_str()).collect();
@@ -37,7 +37,7 @@ fn main() -> Outcome<()> {
     let table = format!("pub(super) const EMBEDDED_TOOLS: &[EmbeddedTool] = &[{}];\n", entries.concat());
     fs::write(output.join("embedded_tools.rs"), table)?;
 
-    if understands_linker_script() {
+    if orders_functions() {
         let script = output.join("function_order.ld");
         fs::write(&script, linker_script(&fs::read_to_string(FUNCTION_ORDER)?))?;
         println!("cargo::rustc-link-arg-bins=-T{}", script.display());
@@ -46,18 +46,20 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// Returns a variable that Cargo passes, or an empty text.
+/// Returns an environment variable that Cargo has set. Returns `None` if it has not.
 #[expect(clippy::disallowed_methods, reason = "Cargo passes facts about the build in the environment")]
-fn variable(name: &str) -> String {
-    env::var(name).unwrap_or_default()
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok()
 }
 
-/// Returns whether this build has the linker of GNU or LLVM. Other linkers, such as mold, fail if they get a script: where the
-/// user selects a linker, the functions keep the order of the compiler.
-fn understands_linker_script() -> bool {
-    let selects_linker =
-        !variable("RUSTC_LINKER").is_empty() || variable("CARGO_ENCODED_RUSTFLAGS").contains("link");
-    variable("PROFILE") == "release" && variable("CARGO_CFG_TARGET_OS") == "linux" && !selects_linker
+/// Returns whether this is a release build for Linux with the default linker, which is the one of GNU or LLVM. A linker that the
+/// user selects may refuse a linker script, as mold does.
+fn orders_functions() -> bool {
+    let is = |name, value| variable(name).as_deref() == Some(value);
+    let selects_linker = variable("RUSTC_LINKER").is_some()
+        || variable("CARGO_ENCODED_RUSTFLAGS").is_some_and(|flags| flags.contains("link"));
+
+    is("PROFILE", "release") && is("CARGO_CFG_TARGET_OS", "linux") && !selects_linker
 }
 
 /// Returns a linker script that places the functions of these patterns before all others. The kernel maps a file in pieces of

@@ -31,7 +31,8 @@ const SANDBOX_EXAMPLES: [&str; 2] = ["tas-mcp sandbox", "tas-mcp sandbox --liste
 /// Parses the arguments of the process, of which the first one is the name of the program. Returns `None` if there are no
 /// others. Ends the process if they ask for help or are invalid.
 ///
-/// Hosts wait for the start of a server. Most servers have no arguments, and none needs the definitions of the subcommands.
+/// A host waits until its server has started. For a server without arguments nothing is parsed, and for a server with flags the
+/// definitions of the subcommands are not built.
 pub fn parse_arguments(arguments: Vec<OsString>) -> Option<ArgMatches> {
     if arguments.len() <= 1 {
         return None;

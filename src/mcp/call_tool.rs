@@ -57,7 +57,7 @@ impl ServerState {
         }
 
         let retried = RetriedCall { state: request.request_state, answers: request.input_responses };
-        // The box keeps this large future out of the future of every call.
+        // Without the box, the future of every call would be as large as this one.
         Box::pin(self.ask_and_call(tool, sent, retried, context)).await
     }
 

@@ -126,7 +126,7 @@ fn around<'a>(result: &'a str, member: &str) -> serde_json::Result<(&'a str, &'a
 
 fn append(json: &mut Vec<u8>, parts: &[&str]) {
     let length: usize = parts.iter().map(|part| part.len()).sum();
-    // A vector that grows later is copied, and may keep twice the memory.
+    // Without the room for the end, the last bytes of a message would copy it and double its memory.
     json.reserve(length + END_LENGTH);
 
     for part in parts {

@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use super::{config::McpConfig, instructions, published_tool::push_published};
 
-/// More than the JSON of all tools, in bytes, so that the text is not copied while it grows. The kernel provides the memory that
-/// is written.
+/// Initial capacity of the list of tools, in bytes: more than all tools need, so that the text is not copied while it grows.
+/// Bytes that are never written take no memory.
 const TOOL_LIST_CAPACITY: usize = 128 * 1024;
 
 /// What a server offers: its configuration, and the texts that follow from the configuration. Servers for several
@@ -28,11 +28,14 @@ impl ServerProfile {
     pub(super) fn tool_list(&self) -> &str {
         self.tool_list.get_or_init(|| {
             let mut list = String::with_capacity(TOOL_LIST_CAPACITY);
+            list.push('[');
             for (index, entry) in self.config.selection.tools().enumerate() {
-                list.push(if index == 0 { '[' } else { ',' });
+                if index > 0 {
+                    list.push(',');
+                }
                 push_published(&mut list, entry.tool(), self.config.is_global(), &self.config.selection);
             }
-            list.push_str(if list.is_empty() { "[]" } else { "]" });
+            list.push(']');
 
             list
         })

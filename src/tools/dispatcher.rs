@@ -108,7 +108,7 @@ impl Dispatcher {
         arguments: ToolArguments,
         caller: CallerContext,
     ) -> Result<Reply, Failure> {
-        // The boxes keep two large futures out of the future of every call.
+        // Without the boxes, the future of every call would be as large as these.
         if let ToolEntry::Operation(entry) = tool
             && newest_runs::is_requested(entry, &arguments.own)
         {

@@ -88,7 +88,7 @@ impl TaskService {
         let id = token.seal(&self.key().await?)?;
         let entry = self.store.entry(&id);
         let mut state = entry.state.lock().await;
-        // The box keeps this large future out of the future of every call.
+        // Without the box, the future of every call would be as large as this one.
         if let Some(outcome) = Box::pin(poll(&self.caller, &token, &mut state, context)).await {
             return Some(TaskStart::Ended(outcome));
         }
