@@ -37,6 +37,12 @@
 //!
 //! The sandbox reads the same description: the list of operations is its list of routes, it checks requests with the
 //! same schemas and rules, and it answers through [`sandbox::Answer`], which the compiler demands for every operation.
+//!
+//! # Futures that `main.rs` awaits
+//!
+//! The compiler compiles the body of an `async fn` again in every crate that awaits the function. The functions of each
+//! subcommand therefore return trait objects ([`BoxFuture`](futures_util::future::BoxFuture)), so that most of the library is
+//! not compiled a second time with the program.
 
 // The compiler checks the nested types of the futures of a call, which are deeper than its usual limit.
 #![recursion_limit = "256"]

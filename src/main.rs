@@ -73,11 +73,11 @@ async fn run(matches: Option<&ArgMatches>, mut settings: Settings) -> anyhow::Re
     let _sandbox = if settings.wants_sandbox() { Some(embed_sandbox(&mut settings).await?) } else { None };
 
     match subcommand {
-        None => Box::pin(serve(&settings)).await?,
+        None => serve(&settings).await?,
         Some(("demo", _)) => demo::run().await?,
         Some(("http", _)) => return serve_http(&settings).await,
         Some(("sandbox", matches)) => serve_sandbox(matches, &settings).await?,
-        Some((name, matches)) => return Box::pin(cli::run_subcommand(name, matches, &settings)).await,
+        Some((name, matches)) => return cli::run_subcommand(name, matches, &settings).await,
     }
 
     Ok(ExitStatus::Success)
@@ -95,7 +95,7 @@ async fn serve(settings: &Settings) -> anyhow::Result<()> {
     enlarge_output_pipe();
     let (input, output) = rmcp::transport::stdio_pipes();
 
-    Box::pin(mcp::serve_stdio(server, input, output)).await
+    mcp::serve_stdio(server, Box::new(input), Box::new(output)).await
 }
 
 /// Enlarges the pipe to the host, so that a list of tools or several long answers fit into it. A new pipe holds 64 KiB: this
@@ -110,7 +110,7 @@ fn enlarge_output_pipe() {
 
 /// Serves MCP over HTTP. An operator reads why it cannot start.
 async fn serve_http(settings: &Settings) -> anyhow::Result<ExitStatus> {
-    match Box::pin(cli::serve_http(settings)).await {
+    match cli::serve_http(settings).await {
         Ok(()) => Ok(ExitStatus::Success),
         Err(error) => {
             report_error(&error);

@@ -1,6 +1,7 @@
 //! Runs a subcommand and reports its error.
 
 use clap::ArgMatches;
+use futures_util::future::LocalBoxFuture;
 
 use super::{
     advice::explain_embedded_sandbox, call, command_error::CommandError, complete, completions, config,
@@ -14,11 +15,15 @@ use crate::settings::Settings;
 ///
 /// # Errors
 /// An unknown `name`, or an output that cannot be written.
-pub async fn run_subcommand(
-    name: &str,
-    matches: &ArgMatches,
-    settings: &Settings,
-) -> anyhow::Result<ExitStatus> {
+pub fn run_subcommand<'a>(
+    name: &'a str,
+    matches: &'a ArgMatches,
+    settings: &'a Settings,
+) -> LocalBoxFuture<'a, anyhow::Result<ExitStatus>> {
+    Box::pin(run_and_print(name, matches, settings))
+}
+
+async fn run_and_print(name: &str, matches: &ArgMatches, settings: &Settings) -> anyhow::Result<ExitStatus> {
     explain_embedded_sandbox(name, matches, settings);
 
     // The futures of the subcommands are large. Boxed, they do not enlarge the future of this function.

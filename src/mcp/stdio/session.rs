@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use rmcp::{
     ServiceExt as _,
     service::{QuitReason, ServerInitializeError},
 };
-use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::transport::StdioTransport;
+use super::{
+    transport::{Input, StdioTransport},
+    writer::Output,
+};
 use crate::mcp::{panic_guard::PanicGuard, server::Server};
 
 /// How long the last answers may take to be written after a shutdown.
@@ -18,11 +21,11 @@ const SHUTDOWN_LIMIT: Duration = Duration::from_millis(300);
 ///
 /// # Errors
 /// The error that has ended the session. The end of the input is no error.
-pub async fn serve_stdio<R, W>(server: Server, input: R, output: W) -> anyhow::Result<()>
-where
-    R: AsyncRead + Send + Unpin + 'static,
-    W: AsyncWrite + Send + Unpin + 'static,
-{
+pub fn serve_stdio(server: Server, input: Input, output: Output) -> BoxFuture<'static, anyhow::Result<()>> {
+    Box::pin(serve_streams(server, input, output))
+}
+
+async fn serve_streams(server: Server, input: Input, output: Output) -> anyhow::Result<()> {
     let shutdown = server.shutdown_token().clone();
     let shutdown_limit = async {
         shutdown.cancelled().await;
@@ -43,11 +46,7 @@ where
     outcome
 }
 
-async fn run_session<R, W>(server: Server, transport: StdioTransport<R, W>) -> anyhow::Result<()>
-where
-    R: AsyncRead + Send + Unpin + 'static,
-    W: AsyncWrite + Send + Unpin + 'static,
-{
+async fn run_session(server: Server, transport: StdioTransport) -> anyhow::Result<()> {
     let shutdown = server.shutdown_token().clone();
     let service = PanicGuard(server.clone());
 

@@ -9,7 +9,7 @@ use rmcp::{
     transport::Transport,
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite, BufReader},
+    io::{AsyncRead, BufReader},
     task::JoinHandle,
 };
 use tokio_util::sync::CancellationToken;
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     line_buffer::{LineBuffer, MAX_LINE_BYTES, ReadLine},
     open_requests::OpenRequests,
-    writer::MessageWriter,
+    writer::{MessageWriter, Output},
 };
 use crate::mcp::{
     message::{InvalidMessage, decode},
@@ -31,13 +31,16 @@ const END_OF_INPUT_GRACE: Duration = Duration::from_millis(500);
 /// Capacity of the input buffer, in bytes.
 const INPUT_CAPACITY: usize = 32 * 1024;
 
+/// The messages of a host.
+pub(super) type Input = Box<dyn AsyncRead + Send + Unpin>;
+
 /// The transport on standard input and output.
-pub(super) struct StdioTransport<R, W> {
-    reader: BufReader<R>,
+pub(super) struct StdioTransport {
+    reader: BufReader<Input>,
     buffer: LineBuffer,
     /// Whether the host has begun a session. Before that, only requests are passed on.
     is_session_open: bool,
-    writer: MessageWriter<W>,
+    writer: MessageWriter,
     /// Ids of the requests that are not answered yet.
     open_requests: OpenRequests,
     /// The task that answers an invalid message. The answer is not a part of the future of `receive`, because the library
@@ -46,8 +49,13 @@ pub(super) struct StdioTransport<R, W> {
     shutdown: CancellationToken,
 }
 
-impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTransport<R, W> {
-    pub(super) fn new(input: R, output: W, encoder: MessageEncoder, shutdown: CancellationToken) -> Self {
+impl StdioTransport {
+    pub(super) fn new(
+        input: Input,
+        output: Output,
+        encoder: MessageEncoder,
+        shutdown: CancellationToken,
+    ) -> Self {
         Self {
             reader: BufReader::with_capacity(INPUT_CAPACITY, input),
             buffer: LineBuffer::default(),
@@ -60,7 +68,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioT
     }
 
     /// Returns the writer of the messages.
-    pub(super) fn writer(&self) -> MessageWriter<W> {
+    pub(super) fn writer(&self) -> MessageWriter {
         self.writer.clone()
     }
 
@@ -119,11 +127,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioT
     }
 }
 
-impl<R, W> Transport<RoleServer> for StdioTransport<R, W>
-where
-    R: AsyncRead + Send + Unpin,
-    W: AsyncWrite + Send + Unpin + 'static,
-{
+impl Transport<RoleServer> for StdioTransport {
     type Error = Error;
 
     fn send(

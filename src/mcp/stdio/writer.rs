@@ -15,24 +15,17 @@ use tokio::{
 
 use crate::mcp::message_encoder::MessageEncoder;
 
+/// Where a host reads the answers.
+pub(super) type Output = Box<dyn AsyncWrite + Send + Unpin>;
+
 /// Writes one complete message after the other. The clones share the output.
-pub(super) struct MessageWriter<W> {
-    output: Arc<Mutex<Option<W>>>,
+#[derive(Clone)]
+pub(super) struct MessageWriter {
+    output: Arc<Mutex<Option<Output>>>,
     encoder: MessageEncoder,
     /// Number of bytes that the host has not read yet.
     unread_bytes: watch::Sender<usize>,
     max_unread_bytes: usize,
-}
-
-impl<W> Clone for MessageWriter<W> {
-    fn clone(&self) -> Self {
-        Self {
-            output: Arc::clone(&self.output),
-            encoder: self.encoder.clone(),
-            unread_bytes: self.unread_bytes.clone(),
-            max_unread_bytes: self.max_unread_bytes,
-        }
-    }
 }
 
 /// Largest number of unread bytes with which further input is read.
@@ -41,12 +34,12 @@ const MAX_UNREAD_BYTES: usize = 64 << 20;
 /// How long the end of the session waits for a line of which the host has read only a part.
 const LATE_READER_LIMIT: Duration = Duration::from_secs(10);
 
-impl<W: AsyncWrite + Send + Unpin + 'static> MessageWriter<W> {
-    pub(super) fn new(output: W, encoder: MessageEncoder) -> Self {
+impl MessageWriter {
+    pub(super) fn new(output: Output, encoder: MessageEncoder) -> Self {
         Self::with_limit(output, encoder, MAX_UNREAD_BYTES)
     }
 
-    fn with_limit(output: W, encoder: MessageEncoder, max_unread_bytes: usize) -> Self {
+    fn with_limit(output: Output, encoder: MessageEncoder, max_unread_bytes: usize) -> Self {
         let output = Arc::new(Mutex::new(Some(output)));
         Self { output, encoder, unread_bytes: watch::Sender::new(0), max_unread_bytes }
     }
@@ -94,7 +87,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> MessageWriter<W> {
     }
 }
 
-async fn write_line<W: AsyncWrite + Unpin>(output: &Mutex<Option<W>>, line: &[u8]) -> Result<(), Error> {
+async fn write_line(output: &Mutex<Option<Output>>, line: &[u8]) -> Result<(), Error> {
     let mut output = output.lock().await;
     let output = output.as_mut().ok_or_else(|| Error::from(ErrorKind::NotConnected))?;
 
@@ -114,7 +107,7 @@ mod tests {
     async fn further_input_waits_until_the_host_has_read_the_answers() {
         const LIMIT: usize = 1_000;
         let (output, mut host) = tokio::io::duplex(16);
-        let writer = MessageWriter::with_limit(output, MessageEncoder::default(), LIMIT);
+        let writer = MessageWriter::with_limit(Box::new(output), MessageEncoder::default(), LIMIT);
         let error = ErrorData::invalid_request("x".repeat(LIMIT), None);
         let message = TxJsonRpcMessage::<RoleServer>::error(error, None);
         writer.wait_for_host().await;
@@ -139,7 +132,7 @@ mod tests {
     #[tokio::test]
     async fn a_line_that_was_begun_is_completed_for_a_host_that_reads_late() {
         let (output, mut host) = tokio::io::duplex(16);
-        let writer = MessageWriter::new(output, MessageEncoder::default());
+        let writer = MessageWriter::new(Box::new(output), MessageEncoder::default());
         let error = ErrorData::invalid_request("x".repeat(1_000), None);
         let message = TxJsonRpcMessage::<RoleServer>::error(error, None);
 

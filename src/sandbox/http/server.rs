@@ -19,7 +19,15 @@ use crate::sandbox::{
 
 /// Starts a sandbox that listens on `listen`. Port 0 selects a free port.
 pub async fn start(listen: SocketAddr, options: Options, observer: Option<Observer>) -> io::Result<Sandbox> {
-    let listener = TcpListener::bind(listen).await?;
+    serve_listener(TcpListener::bind(listen).await?, options, observer)
+}
+
+/// Serves the connections of `listener`. This function is not asynchronous, so that the server is compiled once.
+fn serve_listener(
+    listener: TcpListener,
+    options: Options,
+    observer: Option<Observer>,
+) -> io::Result<Sandbox> {
     let address = listener.local_addr()?;
     let state = Arc::new(SandboxState::new(address, options, observer));
     let router = routes::router(&state);

@@ -166,7 +166,7 @@ impl Connection {
     fn over_pipe(server: Server) -> Self {
         let (host_end, server_end) = tokio::io::duplex(PIPE_SIZE);
         let (server_input, server_output) = tokio::io::split(server_end);
-        tokio::spawn(mcp::serve_stdio(server, server_input, server_output));
+        tokio::spawn(mcp::serve_stdio(server, Box::new(server_input), Box::new(server_output)));
         let (output, input) = tokio::io::split(host_end);
         Self::Pipe { lines: BufReader::new(output).lines(), input }
     }

@@ -30,7 +30,8 @@ async fn connect_client(
 ) -> RunningService<RoleClient, ClientConfig> {
     let (near, far) = tokio::io::duplex(1 << 20);
     let (input, output) = tokio::io::split(far);
-    tokio::spawn(mcp::serve_stdio(session.another_server(keys::DEMO, &[]), input, output));
+    let server = session.another_server(keys::DEMO, &[]);
+    tokio::spawn(mcp::serve_stdio(server, Box::new(input), Box::new(output)));
     let capabilities = ClientCapabilities::builder().enable_tasks().build();
     let client = ClientConfig::new(capabilities, Implementation::new("host", "1"));
     client.serve_with_lifecycle(near, lifecycle).await.expect("a session")
