@@ -46,14 +46,14 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// Returns an environment variable that Cargo has set. Returns `None` if it has not.
+/// Returns the environment variable `name`, or `None` if Cargo has not set it.
 #[expect(clippy::disallowed_methods, reason = "Cargo passes facts about the build in the environment")]
 fn variable(name: &str) -> Option<String> {
     env::var(name).ok()
 }
 
-/// Returns whether this is a release build for Linux with the default linker, which is the one of GNU or LLVM. A linker that the
-/// user selects may refuse a linker script, as mold does.
+/// Returns whether this is a release build for Linux with the default linker (GNU ld or LLVM lld). A linker that the user
+/// selects may refuse a linker script, as mold does.
 fn orders_functions() -> bool {
     let is = |name, value| variable(name).as_deref() == Some(value);
     let selects_linker = variable("RUSTC_LINKER").is_some()

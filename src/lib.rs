@@ -40,9 +40,9 @@
 //!
 //! # Futures that `main.rs` awaits
 //!
-//! The compiler compiles the body of an `async fn` again in every crate that awaits the function. The functions of each
-//! subcommand therefore return trait objects ([`BoxFuture`](futures_util::future::BoxFuture)), so that most of the library is
-//! not compiled a second time with the program.
+//! The compiler compiles the body of an `async fn` again in every crate that awaits the function. The large
+//! functions that `main.rs` awaits return trait objects ([`BoxFuture`](futures_util::future::BoxFuture)) instead, so that the
+//! library is compiled only once.
 
 // The compiler checks the nested types of the futures of a call, which are deeper than its usual limit.
 #![recursion_limit = "256"]

@@ -31,8 +31,8 @@ const SANDBOX_EXAMPLES: [&str; 2] = ["tas-mcp sandbox", "tas-mcp sandbox --liste
 /// Parses the arguments of the process, of which the first one is the name of the program. Returns `None` if there are no
 /// others. Ends the process if they ask for help or are invalid.
 ///
-/// A host waits until its server has started. For a server without arguments nothing is parsed, and for a server with flags the
-/// definitions of the subcommands are not built.
+/// The definitions of the subcommands would delay the start of a server. They are not built if there are no arguments, or flags
+/// only.
 pub fn parse_arguments(arguments: Vec<OsString>) -> Option<ArgMatches> {
     if arguments.len() <= 1 {
         return None;

@@ -57,7 +57,7 @@ impl ServerState {
         }
 
         let retried = RetriedCall { state: request.request_state, answers: request.input_responses };
-        // Without the box, the future of every call would be as large as this one.
+        // This future is large. Without the box, the future of every call would contain it.
         Box::pin(self.ask_and_call(tool, sent, retried, context)).await
     }
 

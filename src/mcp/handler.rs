@@ -135,7 +135,7 @@ impl ServerHandler for Server {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        // Without the box, the future of every request would be as large as this one.
+        // This future is large. Without the box, the future of every request would contain it.
         let mut result = Box::pin(self.state.tasks.get(&request.task_id, &context)).await?;
         add_server_info_for(&context, &mut result.meta);
         Ok(result)
@@ -194,7 +194,7 @@ impl ServerHandler for Server {
         }
 
         let caller = &self.state.tool_caller;
-        // Without the boxes, the future of every request would be as large as these.
+        // These futures are large. Without the boxes, the future of every request would contain them.
         if let Some(pictures) = Box::pin(run_pictures::read(&request.uri, config, caller, &context)).await {
             return pictures.map(Into::into);
         }
@@ -229,7 +229,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let state = &self.state;
-        // Without the box, the future of every request would be as large as this one.
+        // This future is large. Without the box, the future of every request would contain it.
         let completing = state.completer.complete(request, state.config(), state.tool_caller.gateway());
         let mut result = Box::pin(completing).await?;
         add_server_info_for(&context, &mut result.meta);

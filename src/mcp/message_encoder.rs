@@ -126,7 +126,7 @@ fn around<'a>(result: &'a str, member: &str) -> serde_json::Result<(&'a str, &'a
 
 fn append(json: &mut Vec<u8>, parts: &[&str]) {
     let length: usize = parts.iter().map(|part| part.len()).sum();
-    // Without the room for the end, the last bytes of a message would copy it and double its memory.
+    // The end of the message gets room too. Otherwise the vector would grow for it, copy the message and double its memory.
     json.reserve(length + END_LENGTH);
 
     for part in parts {

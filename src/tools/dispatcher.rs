@@ -108,7 +108,7 @@ impl Dispatcher {
         arguments: ToolArguments,
         caller: CallerContext,
     ) -> Result<Reply, Failure> {
-        // Without the boxes, the future of every call would be as large as these.
+        // These futures are large. Without the boxes, the future of every call would contain them.
         if let ToolEntry::Operation(entry) = tool
             && newest_runs::is_requested(entry, &arguments.own)
         {

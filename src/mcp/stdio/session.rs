@@ -10,7 +10,7 @@ use rmcp::{
 
 use super::{
     transport::{Input, StdioTransport},
-    writer::Output,
+    writer::{MessageWriter, Output},
 };
 use crate::mcp::{panic_guard::PanicGuard, server::Server};
 
@@ -32,8 +32,8 @@ async fn serve_streams(server: Server, input: Input, output: Output) -> anyhow::
         tokio::time::sleep(SHUTDOWN_LIMIT).await;
     };
 
-    let transport = StdioTransport::new(input, output, server.message_encoder(), shutdown.clone());
-    let writer = transport.writer();
+    let writer = MessageWriter::new(output, server.message_encoder());
+    let transport = StdioTransport::new(input, writer.clone(), shutdown.clone());
 
     let outcome = tokio::select! {
         // The library waits for calls in progress, which must not delay the end of the process.

@@ -17,12 +17,9 @@ use tokio_util::sync::CancellationToken;
 use super::{
     line_buffer::{LineBuffer, MAX_LINE_BYTES, ReadLine},
     open_requests::OpenRequests,
-    writer::{MessageWriter, Output},
+    writer::MessageWriter,
 };
-use crate::mcp::{
-    message::{InvalidMessage, decode},
-    message_encoder::MessageEncoder,
-};
+use crate::mcp::message::{InvalidMessage, decode};
 
 /// How long calls may continue after the end of the input. A script such as `printf ... | tas-mcp` ends its input at
 /// once and still expects answers.
@@ -31,7 +28,7 @@ const END_OF_INPUT_GRACE: Duration = Duration::from_millis(500);
 /// Capacity of the input buffer, in bytes.
 const INPUT_CAPACITY: usize = 32 * 1024;
 
-/// The messages of a host.
+/// The stream from which the messages of the host are read.
 pub(super) type Input = Box<dyn AsyncRead + Send + Unpin>;
 
 /// The transport on standard input and output.
@@ -50,26 +47,16 @@ pub(super) struct StdioTransport {
 }
 
 impl StdioTransport {
-    pub(super) fn new(
-        input: Input,
-        output: Output,
-        encoder: MessageEncoder,
-        shutdown: CancellationToken,
-    ) -> Self {
+    pub(super) fn new(input: Input, writer: MessageWriter, shutdown: CancellationToken) -> Self {
         Self {
             reader: BufReader::with_capacity(INPUT_CAPACITY, input),
             buffer: LineBuffer::default(),
             is_session_open: false,
-            writer: MessageWriter::new(output, encoder),
+            writer,
             open_requests: OpenRequests::default(),
             error_answer: None,
             shutdown,
         }
-    }
-
-    /// Returns the writer of the messages.
-    pub(super) fn writer(&self) -> MessageWriter {
-        self.writer.clone()
     }
 
     /// Reads the next line that is not empty. Returns `None` at the end of the input.

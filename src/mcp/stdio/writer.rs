@@ -15,7 +15,7 @@ use tokio::{
 
 use crate::mcp::message_encoder::MessageEncoder;
 
-/// Where a host reads the answers.
+/// The stream to which the messages to the host are written.
 pub(super) type Output = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Writes one complete message after the other. The clones share the output.

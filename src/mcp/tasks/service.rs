@@ -88,7 +88,7 @@ impl TaskService {
         let id = token.seal(&self.key().await?)?;
         let entry = self.store.entry(&id);
         let mut state = entry.state.lock().await;
-        // Without the box, the future of every call would be as large as this one.
+        // This future is large. Without the box, the future of every call would contain it.
         if let Some(outcome) = Box::pin(poll(&self.caller, &token, &mut state, context)).await {
             return Some(TaskStart::Ended(outcome));
         }

@@ -22,7 +22,7 @@ pub async fn start(listen: SocketAddr, options: Options, observer: Option<Observ
     serve_listener(TcpListener::bind(listen).await?, options, observer)
 }
 
-/// Serves the connections of `listener`. This function is not asynchronous, so that the server is compiled once.
+/// Serves the connections of `listener`. The compiler would compile an `async fn` again in every crate that awaits [`start`].
 fn serve_listener(
     listener: TcpListener,
     options: Options,
