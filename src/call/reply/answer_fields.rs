@@ -30,8 +30,8 @@ pub(super) fn missing_field<'a>(
         return Some(format!("lacks `{missing}`"));
     }
 
-    // The status alone is the answer, so that the body may have any fields.
-    if entry.request.response_kind == ResponseKind::Status {
+    // A required field is a known one. If the status alone is the answer, the body may have any fields.
+    if !entry.required_fields.is_empty() || entry.request.response_kind == ResponseKind::Status {
         return None;
     }
 

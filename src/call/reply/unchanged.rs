@@ -1,6 +1,6 @@
 //! Finds answers that a reply contains unchanged. Most answers of the service are such answers, so that no values are built.
 
-use std::fmt::Formatter;
+use std::{borrow::Cow, fmt::Formatter};
 
 use indexmap::IndexMap;
 use serde::{
@@ -23,8 +23,18 @@ use crate::{
     text::has_hidden,
 };
 
+/// The name of a field, which is copied only if it contains escape sequences.
+#[derive(PartialEq, Eq, Hash, Deserialize)]
+struct FieldName<'a>(#[serde(borrow)] Cow<'a, str>);
+
 /// The fields of an object, each with its JSON. Two fields of the same name are refused, because only one of them counts.
-struct RawFields<'a>(IndexMap<String, &'a RawValue>);
+struct RawFields<'a>(IndexMap<FieldName<'a>, &'a RawValue>);
+
+impl RawFields<'_> {
+    fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.0.keys().map(|name| name.0.as_ref())
+    }
+}
 
 impl<'de> Deserialize<'de> for RawFields<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -74,9 +84,8 @@ pub(super) fn unchanged(
     }
 
     let fields: RawFields<'_> = serde_json::from_str(&text).ok()?;
-    let names = || fields.0.keys().map(String::as_str);
-    if names().any(|name| may_be_renamed(name, limits.tmsys_name)) || missing_field(entry, names()).is_some()
-    {
+    let is_renamed = fields.names().any(|name| may_be_renamed(name, limits.tmsys_name));
+    if is_renamed || missing_field(entry, fields.names()).is_some() {
         return None;
     }
 
@@ -88,8 +97,8 @@ pub(super) fn unchanged(
 /// Returns the fields that the call itself reads.
 fn head(fields: &RawFields<'_>) -> Option<Fields> {
     let is_read = |name: &str| ResultKind::is_reference_field(name) || [PAGINATION, NEXT].contains(&name);
-    let read = fields.0.iter().filter(|(name, _)| is_read(name));
-    let parsed = read.map(|(name, json)| Some((name.clone(), serde_json::from_str(json.get()).ok()?)));
+    let read = fields.0.iter().filter(|(name, _)| is_read(&name.0));
+    let parsed = read.map(|(name, json)| Some((name.0.to_string(), serde_json::from_str(json.get()).ok()?)));
 
     parsed.collect()
 }
