@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::Range};
 
-use toml_edit::{Document, DocumentMut, Item, RawString, Table, TableLike};
+use toml_edit::{Decor, Document, DocumentMut, Item, RawString, Table, TableLike};
 
 /// Byte order mark, which some editors write at the start of a file.
 const MARK: char = '\u{feff}';
@@ -45,7 +45,11 @@ impl TomlText {
 
     /// Moves the comments above a removed table to the table below it, or to the end of the text.
     pub fn keep_comments(&mut self, removed: &Table) {
-        let comments = removed.decor().prefix().and_then(RawString::as_str).unwrap_or_default();
+        self.add_comments_below(text_above(removed.decor()), removed.position());
+    }
+
+    /// Adds comments above the first table after `position`, or at the end of the text.
+    pub fn add_comments_below(&mut self, comments: &str, position: Option<isize>) {
         if !comments.contains('#') {
             return;
         }
@@ -53,8 +57,8 @@ impl TomlText {
         let document = &mut self.document;
         let mut below: Option<isize> = None;
         visit_tables(document.as_table_mut(), &mut |table| {
-            let position = table.position().filter(|position| Some(*position) > removed.position());
-            below = below.into_iter().chain(position).min();
+            let later = table.position().filter(|one| Some(*one) > position);
+            below = below.into_iter().chain(later).min();
         });
 
         if below.is_none() {
@@ -63,8 +67,7 @@ impl TomlText {
         }
         visit_tables(document.as_table_mut(), &mut |table| {
             if below.is_some() && table.position() == below {
-                let prefix = table.decor().prefix().and_then(RawString::as_str).unwrap_or_default();
-                let prefix = format!("{comments}{prefix}");
+                let prefix = format!("{comments}{}", text_above(table.decor()));
                 table.decor_mut().set_prefix(prefix);
             }
         });
@@ -115,6 +118,29 @@ pub fn assign(table: &mut dyn TableLike, name: &str, mut changed: Item) {
         *changed.decor_mut() = earlier.decor().clone();
     }
     *earlier = changed;
+}
+
+/// Removes a value. The comments above the value move to the value below it. Returns them if the value is the last one of
+/// the table.
+pub fn remove(table: &mut dyn TableLike, name: &str) -> Option<String> {
+    let comments = text_above(table.key(name)?.leaf_decor()).to_owned();
+    let below = table.iter().map(|(key, _)| key).skip_while(|key| *key != name).nth(1).map(str::to_owned);
+    table.remove(name);
+
+    let Some(mut below) = below.as_deref().and_then(|name| table.key_mut(name)) else {
+        return Some(comments);
+    };
+    if comments.contains('#') {
+        let prefix = format!("{comments}{}", text_above(below.leaf_decor()));
+        below.leaf_decor_mut().set_prefix(prefix);
+    }
+
+    None
+}
+
+/// Returns the blank lines and comments above a part of a text.
+fn text_above(decor: &Decor) -> &str {
+    decor.prefix().and_then(RawString::as_str).unwrap_or_default()
 }
 
 /// Passes a table and all tables in it to `act`.

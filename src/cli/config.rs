@@ -44,8 +44,10 @@ struct AppliedSetting {
 #[derive(Serialize)]
 struct SettingChange<'a> {
     profile: &'a str,
-    setting: String,
-    value: &'a str,
+    setting: &'a str,
+    /// The new value, or `None` if the setting was removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<&'a str>,
     file: String,
 }
 
@@ -62,7 +64,7 @@ pub(super) fn command() -> Command {
         .about("Sets settings in the configuration file, and shows the settings that apply")
         .after_help(help_end(&EXAMPLES, EXIT_CODES))
         .subcommand_required(true)
-        .subcommand_value_name("set|get|list|path")
+        .subcommand_value_name("set|unset|get|list|path")
         .arg_required_else_help(true)
         .subcommand(
             subcommand(
@@ -71,6 +73,14 @@ pub(super) fn command() -> Command {
                 EXAMPLES[0],
             )
             .args([key(), value.help("The value. A path is relative to the working directory")]),
+        )
+        .subcommand(
+            subcommand(
+                "unset",
+                "Removes a setting from the profile that is used, or from that of --profile",
+                "tas-mcp config unset --profile production read_only",
+            )
+            .arg(key()),
         )
         .subcommand(
             subcommand(
@@ -95,6 +105,7 @@ pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatu
 
     match command {
         "set" => set(matches, settings, argument(KEY)?, argument(VALUE)?),
+        "unset" => unset(matches, settings, argument(KEY)?),
         "get" => get(matches, settings, argument(KEY)?),
         "list" => Ok(list(matches, settings)),
         _ => path(matches),
@@ -111,28 +122,50 @@ fn set(matches: &ArgMatches, settings: &Settings, key: &str, text: &str) -> Resu
     if is_first {
         configuration.file.set_default_profile(profile)?;
     }
-    note_override(settings, key)?;
+    if let Some(origin) = overriding_origin(settings, key)? {
+        note(&format!("here, {origin} overrides `{key}` of the profile"));
+    }
 
+    Ok(print_change(matches, &configuration, profile, key, Some(value.text())))
+}
+
+fn unset(matches: &ArgMatches, settings: &Settings, key: &str) -> Result<ExitStatus, CommandError> {
+    find_setting(key)?;
+    let configuration = UserConfiguration::read()?;
+    let profile = configuration.changed_profile(settings)?;
+    if configuration.profile(profile)?.text(key).is_none() {
+        let failure = Failure::new(Code::NotFound, format!("the profile `{profile}` does not set `{key}`"));
+        return Err(failure.hint("`tas-mcp profile show` shows the settings of a profile").into());
+    }
+
+    configuration.file.remove_value(profile, key)?;
+    if let Some(origin) = overriding_origin(settings, key)? {
+        note(&format!("here, {origin} sets `{key}`"));
+    }
+
+    Ok(print_change(matches, &configuration, profile, key, None))
+}
+
+fn print_change(
+    matches: &ArgMatches,
+    configuration: &UserConfiguration,
+    profile: &str,
+    setting: &str,
+    value: Option<&str>,
+) -> ExitStatus {
     let file = configuration.file.path().display().to_string();
     let mut table = Table::new(["profile", "setting", "value", "file"]);
     table.keep_whole(3);
-    table.add_row([profile, key, value.text(), &file]);
-    let change = SettingChange { profile, setting: key.to_owned(), value: value.text(), file };
-    let printed = print_json_or_table(&change, table, wants_json(matches));
+    table.add_row([profile, setting, value.unwrap_or("(removed)"), &file]);
+    let change = SettingChange { profile, setting, value, file };
 
-    Ok(status_after_output(ExitStatus::Success, printed))
+    status_after_output(ExitStatus::Success, print_json_or_table(&change, table, wants_json(matches)))
 }
 
-/// Says which place overrides the value that was set.
-fn note_override(settings: &Settings, key: &str) -> Result<(), CommandError> {
-    let setting = find_setting(key)?;
-    if let Some(applied) = applied_value(settings, setting.variable)
-        && !applied.is_in_profile
-    {
-        note(&format!("here, {} overrides `{key}` of the profile", applied.origin));
-    }
-
-    Ok(())
+/// Returns the place that sets the setting here in place of a profile, if there is one.
+fn overriding_origin(settings: &Settings, key: &str) -> Result<Option<String>, CommandError> {
+    let applied = applied_value(settings, find_setting(key)?.variable);
+    Ok(applied.filter(|applied| !applied.is_in_profile).map(|applied| applied.origin))
 }
 
 fn get(matches: &ArgMatches, settings: &Settings, key: &str) -> Result<ExitStatus, CommandError> {

@@ -345,12 +345,37 @@ async fn an_installed_entry_names_the_profile_and_no_value_of_it() {
 }
 
 #[tokio::test]
+async fn a_setting_is_removed_from_a_profile() {
+    let home = home("[profile.a]\nproject = 'x'\ntimeout_s = 5\n\n[profile.b]\nproject = 'y'\n", "");
+    let variables = [("TAS_PROFILE", "a"), ("TAS_PROJECT_ID", "z")];
+    let unset = home.run(&["config", "unset", "project"], &variables).await;
+
+    assert_eq!(unset.code, Some(0), "{}", unset.errors);
+    assert_eq!((&unset.printed["profile"], &unset.printed["setting"]), (&json!("a"), &json!("project")));
+    assert!(unset.printed.get("value").is_none(), "{}", unset.printed);
+    assert!(unset.errors.contains("here, variable TAS_PROJECT_ID sets `project`"), "{}", unset.errors);
+    let changed = "[profile.a]\ntimeout_s = 5\n\n[profile.b]\nproject = 'y'\n";
+    assert_eq!(home.text(FILE), changed);
+
+    for (profile, key, code, part) in [
+        ("a", "project", 1, "the profile `a` does not set `project`"),
+        ("c", "project", 1, "has no profile `c`"),
+        ("b", "colour", 2, "`colour`"),
+    ] {
+        let end = home.run(&["config", "unset", "--profile", profile, key], &[]).await;
+        assert!(end.code == Some(code) && end.errors.contains(part), "{:?}: {}", end.code, end.errors);
+        assert_eq!(home.text(FILE), changed);
+    }
+}
+
+#[tokio::test]
 async fn names_of_profiles_and_settings_are_completed() {
     let home = home("[profile.production]\n[profile.test]\n", "");
     for (words, expected) in [
         (&["profile", "use", "p"][..], "production\n"),
         (&["--profile", "t"], "test\n"),
         (&["config", "set", "time"], "timeout_s\n"),
+        (&["config", "unset", "time"], "timeout_s\n"),
         (&["config", "g"], "get"),
     ] {
         let end = home.run(&[&["complete", "fish", "--"], words].concat(), &[]).await;
