@@ -120,8 +120,8 @@ pub fn assign(table: &mut dyn TableLike, name: &str, mut changed: Item) {
     *earlier = changed;
 }
 
-/// Removes a value. The comments above the value move to the value below it. Returns them if the value is the last one of
-/// the table.
+/// Removes a value from a table. The comments above the value move to the next value of the table. If there is no next
+/// value, the comments are returned.
 pub fn remove(table: &mut dyn TableLike, name: &str) -> Option<String> {
     let comments = text_above(table.key(name)?.leaf_decor()).to_owned();
     let below = table.iter().map(|(key, _)| key).skip_while(|key| *key != name).nth(1).map(str::to_owned);

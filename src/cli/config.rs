@@ -61,7 +61,7 @@ pub(super) fn command() -> Command {
     let value = Arg::new(VALUE).value_name("VALUE").required(true).allow_hyphen_values(true);
 
     Command::new("config")
-        .about("Sets settings in the configuration file, and shows the settings that apply")
+        .about("Changes settings in the configuration file, and shows the settings that apply")
         .after_help(help_end(&EXAMPLES, EXIT_CODES))
         .subcommand_required(true)
         .subcommand_value_name("set|unset|get|list|path")

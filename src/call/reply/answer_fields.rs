@@ -30,7 +30,8 @@ pub(super) fn missing_field<'a>(
         return Some(format!("lacks `{missing}`"));
     }
 
-    // A required field is a known one. If the status alone is the answer, the body may have any fields.
+    // The object has all required fields, which are fields of the operation. If the status alone is the answer, the body may
+    // have any fields.
     if !entry.required_fields.is_empty() || entry.request.response_kind == ResponseKind::Status {
         return None;
     }

@@ -167,6 +167,7 @@ async fn an_unknown_profile_is_named_with_the_known_ones() {
 #[tokio::test]
 async fn values_and_names_that_cannot_be_used_are_refused() {
     let home = home("", "");
+
     for (arguments, part) in [
         (&["timeout_s", "99"][..], "from 1 to 45"),
         (&["base_url", "http://tas.example/api/v1"], "`base_url`"),
@@ -180,6 +181,7 @@ async fn values_and_names_that_cannot_be_used_are_refused() {
         assert!(end.code == Some(2) && end.errors.contains(part), "{arguments:?}: {}", end.errors);
         assert!(!end.errors.contains("svc_"), "{}", end.errors);
     }
+
     assert!(!home.at(FILE).exists());
 }
 
