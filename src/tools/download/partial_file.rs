@@ -2,7 +2,6 @@
 //! The file gets its own name when it is complete.
 
 use std::{
-    fs::File,
     io::{self, Read as _, Seek as _, SeekFrom},
     time::SystemTime,
 };
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::options::Disk;
 use crate::{
     client::ResumeFrom,
-    tools::files::{FileSlot, LockError, lock_file, sha256},
+    tools::files::{FileSlot, LockError, LockedFile, lock_file, sha256},
 };
 
 /// Suffix of the name of an incomplete file.
@@ -43,7 +42,7 @@ struct RemoteVersion {
 #[derive(Debug)]
 pub(super) struct PartialFile {
     slot: FileSlot,
-    file: File,
+    file: LockedFile,
     version: RemoteVersion,
     pub(super) length: u64,
 }
@@ -64,7 +63,7 @@ impl PartialFile {
         let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).clone();
         let open = || slot.dir.open_with(&name, &options).map(cap_std::fs::File::into_std);
         // A file system without locks is accepted: only the lock of another call prevents the download.
-        let file = lock_file(open, || slot.dir.symlink_metadata(&name))?.file;
+        let file = lock_file(open, || slot.dir.symlink_metadata(&name))?;
         let length = file.metadata()?.len();
 
         let mut partial = Self { slot, file, version: RemoteVersion::default(), length };
@@ -169,7 +168,7 @@ impl PartialFile {
     /// Returns the SHA-256 of the bytes.
     pub(super) fn digest(&mut self) -> io::Result<String> {
         self.file.rewind()?;
-        sha256(&self.file)
+        sha256(&*self.file)
     }
 
     fn read_record(&self) -> Option<RemoteVersion> {

@@ -3,6 +3,7 @@
 use std::{
     fs::{File, TryLockError},
     io,
+    ops::{Deref, DerefMut},
 };
 
 use cap_std::fs::Metadata;
@@ -12,13 +13,40 @@ use super::file_id;
 /// Number of attempts to lock a file that another process keeps replacing.
 const MAX_ATTEMPTS: usize = 16;
 
-/// A file that was locked while it had its name.
+/// A file that was locked while it had its name. The lock ends with this value.
 #[derive(Debug)]
 pub struct LockedFile {
-    /// The open file.
-    pub file: File,
-    /// `false` if the file system does not support locks.
-    pub is_locked: bool,
+    file: File,
+    is_locked: bool,
+}
+
+impl LockedFile {
+    /// Returns whether the file is locked. Some file systems do not support locks.
+    pub fn is_locked(&self) -> bool {
+        self.is_locked
+    }
+}
+
+impl Deref for LockedFile {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.file
+    }
+}
+
+impl DerefMut for LockedFile {
+    fn deref_mut(&mut self) -> &mut File {
+        &mut self.file
+    }
+}
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        // Closing the file does not suffice: a process that is being started has a copy of the open file until it
+        // executes its program, and the copy keeps the lock.
+        drop(self.file.unlock());
+    }
 }
 
 /// Reason why a file could not be locked.
@@ -53,14 +81,15 @@ pub fn lock_file(
         let is_locked = match file.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => return Err(LockError::Busy),
-            // Some file systems do not support locks.
+            // The file system does not support locks.
             Err(TryLockError::Error(_)) => false,
         };
+        let locked = LockedFile { file, is_locked };
 
         // The file may have been renamed or removed before the lock was taken.
         match current_metadata() {
-            Ok(current) if file_id(&current) == file_id(&Metadata::from_file(&file)?) => {
-                return Ok(LockedFile { file, is_locked });
+            Ok(current) if file_id(&current) == file_id(&Metadata::from_file(&locked)?) => {
+                return Ok(locked);
             }
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
             Ok(_) | Err(_) => {}
@@ -68,4 +97,27 @@ pub fn lock_file(
     }
 
     Err(LockError::Busy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lock_ends_although_a_started_process_has_a_copy_of_the_open_file() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("file");
+        let lock = || {
+            lock_file(|| File::create(&path), || path.symlink_metadata().map(Metadata::from_just_metadata))
+        };
+
+        let first = lock().expect("a lock");
+        let _copy = first.try_clone().expect("a copy");
+
+        assert!(matches!(lock(), Err(LockError::Busy)));
+
+        drop(first);
+
+        assert!(lock().expect("a lock").is_locked());
+    }
 }

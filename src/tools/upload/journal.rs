@@ -60,7 +60,7 @@ pub(super) type RecordedUpload = (JournalHeader, PartEtags);
 #[derive(Debug)]
 pub(super) struct UploadJournal {
     path: PathBuf,
-    file: File,
+    file: LockedFile,
 }
 
 /// Reason why a journal could not be opened.
@@ -111,7 +111,7 @@ impl UploadJournal {
         let mut file = open_locked(&path)?;
 
         let mut bytes = Vec::new();
-        (&file).take(MAX_JOURNAL_BYTES + 1).read_to_end(&mut bytes)?;
+        (&*file).take(MAX_JOURNAL_BYTES + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > MAX_JOURNAL_BYTES {
             // No upload writes such a journal.
             file.set_len(0)?;
@@ -152,7 +152,7 @@ impl UploadJournal {
 }
 
 /// Opens and locks the file of a journal. Only its owner can read it.
-fn open_locked(path: &Path) -> Result<File, JournalError> {
+fn open_locked(path: &Path) -> Result<LockedFile, JournalError> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
     #[cfg(unix)]
@@ -164,9 +164,9 @@ fn open_locked(path: &Path) -> Result<File, JournalError> {
         return Err(JournalError::Unusable);
     }
     match lock_file(|| options.open(path), current_metadata) {
-        Ok(LockedFile { file, is_locked: true }) => Ok(file),
+        Ok(file) if file.is_locked() => Ok(file),
         // Without a lock, two uploads could write to the journal.
-        Ok(LockedFile { is_locked: false, .. }) => Err(JournalError::Unusable),
+        Ok(_) => Err(JournalError::Unusable),
         Err(LockError::Busy) => {
             let mut bytes = Vec::new();
             let read = File::open(path).and_then(|file| file.take(MAX_JOURNAL_BYTES).read_to_end(&mut bytes));

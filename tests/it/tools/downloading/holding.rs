@@ -37,9 +37,9 @@ async fn the_locked_file_is_the_one_that_has_the_name() {
         };
 
         let mut lock = lock_file(open, || metadata(&path)).expect("a file");
-        lock.file.write_all(b"mine").expect("room");
+        lock.write_all(b"mine").expect("room");
 
-        assert_eq!((lock.is_locked, opens.get()), (true, 2));
+        assert_eq!((lock.is_locked(), opens.get()), (true, 2));
         assert_eq!(fs::read(&path).expect("a file"), b"mine");
         assert!(matches!(lock_file(|| open_file(&path), || metadata(&path)), Err(LockError::Busy)));
     }
