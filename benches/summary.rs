@@ -59,7 +59,7 @@ async fn execution(sandbox: &Sandbox, dispatcher: &Dispatcher) -> Value {
 
 /// Delays every answer of the sandbox.
 async fn slow_down(sandbox: &Sandbox) {
-    let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
+    let client = reqwest::Client::builder().no_proxy().build().expect("a client");
     let fault = json!({"delay_ms": LATENCY_MS, "times": 1_000_000}).to_string();
     let url = format!("http://{}/_sandbox/faults", sandbox.address());
     let sent = client.post(url).header("content-type", "application/json").body(fault).send().await;
@@ -170,8 +170,6 @@ async fn time<T>(work: impl Future<Output = T>) -> (Duration, T) {
 }
 
 fn main() {
-    drop(rustls::crypto::ring::default_provider().install_default());
-
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(compare_with_sequence());
     runtime.block_on(measure_lengths());

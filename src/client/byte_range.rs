@@ -3,12 +3,11 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use reqwest::Response;
 
 use super::{
-    http_response::header_text,
     limits::MAX_RESPONSE_BYTES,
-    response_body::{next_chunk, read_body},
+    response_body::ResponseBody,
+    response_head::{ResponseHead, header_text},
     transport_error::TransportError,
 };
 use crate::service::request::FileRange;
@@ -33,44 +32,48 @@ pub(super) fn range_headers(range: &str) -> HeaderMap {
     HeaderValue::from_str(range).map(|range| (header::RANGE, range)).into_iter().collect()
 }
 
-/// Reads `part` of the file in `response`. The body of a response without a file is read completely, as it explains why
+/// Reads `part` of the file in the response. The body of a response without a file is read completely, as it explains why
 /// there is none.
-pub(super) async fn read_part(part: FileRange, response: Response) -> Result<FilePart, TransportError> {
-    let (start, total) = content_range(response.headers());
+pub(super) async fn read_part(
+    part: FileRange,
+    head: &ResponseHead,
+    body: ResponseBody,
+) -> Result<FilePart, TransportError> {
+    let (start, total) = content_range(&head.headers);
     let offset = part.offset;
 
-    match response.status() {
+    match head.status {
         StatusCode::PARTIAL_CONTENT => {
-            let (bytes, _) = read_window(response, 0, part.length).await?;
+            let (bytes, _) = read_window(body, 0, part.length).await?;
             Ok(FilePart { bytes, total, offset: start.unwrap_or(offset) })
         }
         StatusCode::OK => {
-            let stated = response.content_length();
+            let stated = body.stated_length();
             // The size is reported, so that the caller can explain why the file is not read.
             if stated.is_some_and(|length| length > MAX_RESPONSE_BYTES as u64) {
                 return Ok(FilePart { bytes: Bytes::new(), total: stated, offset });
             }
 
-            let (bytes, counted) = read_window(response, offset, part.length).await?;
+            let (bytes, counted) = read_window(body, offset, part.length).await?;
             Ok(FilePart { bytes, total: stated.or(counted), offset })
         }
         // The file ends before the requested position. The header still states its size.
         StatusCode::RANGE_NOT_SATISFIABLE => Ok(FilePart { bytes: Bytes::new(), total, offset }),
-        _ => Ok(FilePart { bytes: read_body(response).await?, total: None, offset }),
+        _ => Ok(FilePart { bytes: body.read().await?, total: None, offset }),
     }
 }
 
 /// Skips `skip` bytes of the body and returns at most `length` bytes after them, and the size of the body if it was read
 /// to its end.
 async fn read_window(
-    mut response: Response,
+    mut body: ResponseBody,
     mut skip: u64,
     length: u64,
 ) -> Result<(Bytes, Option<u64>), TransportError> {
     let length = usize::try_from(length).unwrap_or(MAX_RESPONSE_BYTES).min(MAX_RESPONSE_BYTES);
     let (mut bytes, mut received) = (BytesMut::new(), 0);
 
-    while let Some(mut chunk) = next_chunk(&mut response).await? {
+    while let Some(mut chunk) = body.chunk().await? {
         received += chunk.len() as u64;
         let skipped = chunk.len().min(usize::try_from(skip).unwrap_or(usize::MAX));
         chunk.advance(skipped);

@@ -3,17 +3,16 @@
 use std::{path::PathBuf, time::Duration};
 
 use bytes::Bytes;
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderValue, header};
 use jiff::Timestamp;
-use reqwest::{Response, Url};
 
 use super::{
     AddressPolicy, HostUrl,
     host_url::ConnectionKind,
+    http_client::IncomingResponse,
     http_clients::HttpClients,
     http_date::parse_http_date,
-    http_response::header_text,
-    response_body::read_body_up_to,
+    response_head::header_text,
     transport_error::{TransportError, error_chain},
 };
 
@@ -57,8 +56,9 @@ impl DocumentClient {
         let reading = async {
             let client = self.http_clients.get(ConnectionKind::from_url(&url));
             let client = client.map_err(|error| error.to_string())?;
-            let request = client.get(Url::clone(&url)).header(header::ACCEPT, "application/json");
-            let response = request.send().await.map_err(|error| TransportError::from(error).to_string())?;
+            let accepted =
+                HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static("application/json"))]);
+            let response = client.get(url.as_str(), accepted).await.map_err(|error| error.to_string())?;
             read_response(response).await
         };
 
@@ -67,8 +67,9 @@ impl DocumentClient {
     }
 }
 
-async fn read_response(response: Response) -> Result<Option<Document>, String> {
-    let status = response.status();
+async fn read_response(response: IncomingResponse) -> Result<Option<Document>, String> {
+    let IncomingResponse { head, body } = response;
+    let status = head.status;
     if matches!(status.as_u16(), 404 | 405 | 410) {
         return Ok(None);
     }
@@ -76,9 +77,8 @@ async fn read_response(response: Response) -> Result<Option<Document>, String> {
         return Err(format!("the status is {}", status.as_u16()));
     }
 
-    let (max_age, date) = (max_age(response.headers()), header_text(response.headers(), header::DATE));
-    let date = date.and_then(parse_http_date);
-    let body = read_body_up_to(response, MAX_DOCUMENT_BYTES).await.map_err(|error| match error {
+    let (max_age, date) = (max_age(&head.headers), head.text(header::DATE).and_then(parse_http_date));
+    let body = body.read_up_to(MAX_DOCUMENT_BYTES).await.map_err(|error| match error {
         TransportError::TooLong => format!("the document is longer than {} KiB", MAX_DOCUMENT_BYTES / 1024),
         error => error_chain(&error),
     })?;

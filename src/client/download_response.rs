@@ -3,15 +3,14 @@
 use std::time::SystemTime;
 
 use http::{HeaderMap, StatusCode, header};
-use reqwest::Url;
+use url::Url;
 
 use super::{
     ApiKey, DownloadStream, FileMetadata, HttpRequest, HttpResponse, RequestKind, ResumeFrom, ServiceClient,
     byte_range::content_range,
+    http_client::IncomingResponse,
     http_date::parse_http_date,
-    http_response::header_text,
     redirect::FinalResponse,
-    response_body::read_body,
     storage_xml::reports_expired_address,
     transport::{Transport, limit_time},
     transport_error::TransportError,
@@ -39,29 +38,26 @@ pub struct OpenError {
 impl DownloadResponse {
     pub(super) async fn from_final_response(found: FinalResponse) -> Result<Self, TransportError> {
         let FinalResponse { response, redirected_to, redirect_error } = found;
-        let status = response.status();
-        let headers = response.headers().clone();
-        let (start, total) = content_range(&headers);
+        let IncomingResponse { head, body } = response;
+        let (start, total) = content_range(&head.headers);
 
-        let is_file = matches!(status, StatusCode::OK | StatusCode::PARTIAL_CONTENT);
+        let is_file = matches!(head.status, StatusCode::OK | StatusCode::PARTIAL_CONTENT);
         if !is_file || redirect_error.is_some() {
-            let url = response.url().clone();
-            let body = read_body(response).await?;
-            let mut answer = HttpResponse::new(status.as_u16(), &url, &headers, body);
+            let mut answer = HttpResponse::new(&head, body.read().await?);
             answer.file = FileMetadata { total, redirected_to, redirect_error, ..answer.file };
             return Ok(Self::Other(answer));
         }
 
-        let (offset, total) = match status {
-            StatusCode::OK => (0, response.content_length()),
+        let (offset, total) = match head.status {
+            StatusCode::OK => (0, body.stated_length()),
             // A part without a position cannot be the requested one: no file has this offset.
             _ => (start.unwrap_or(u64::MAX), total),
         };
-        let etag = header_text(&headers, header::ETAG).map(str::to_owned);
-        let modified = header_text(&headers, header::LAST_MODIFIED).and_then(parse_http_date);
+        let etag = head.text(header::ETAG).map(str::to_owned);
+        let modified = head.text(header::LAST_MODIFIED).and_then(parse_http_date);
         let modified = modified.map(SystemTime::from);
 
-        Ok(Self::Stream(DownloadStream { response, offset, total, etag, modified }))
+        Ok(Self::Stream(DownloadStream { body, offset, total, etag, modified }))
     }
 }
 

@@ -4,9 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
-use reqwest::Response;
 
-use super::{byte_range::range_headers, transport_error::error_chain};
+use super::{byte_range::range_headers, response_body::ResponseBody, transport_error::error_chain};
 
 /// A download that receives no byte for this time has failed.
 const STALL_LIMIT: Duration = Duration::from_secs(30);
@@ -37,7 +36,7 @@ impl ResumeFrom {
 /// The body of a file, while it is received.
 #[derive(Debug)]
 pub struct DownloadStream {
-    pub(super) response: Response,
+    pub(super) body: ResponseBody,
     /// Position of the first byte in the file.
     pub offset: u64,
     /// Size of the whole file in bytes, if the response states it.
@@ -56,9 +55,9 @@ pub struct StreamError(String);
 impl DownloadStream {
     /// Returns the next bytes, or `None` at the end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, StreamError> {
-        match tokio::time::timeout(STALL_LIMIT, self.response.chunk()).await {
+        match tokio::time::timeout(STALL_LIMIT, self.body.chunk()).await {
             Ok(Ok(chunk)) => Ok(chunk),
-            Ok(Err(error)) => Err(StreamError(error_chain(&error.without_url()))),
+            Ok(Err(error)) => Err(StreamError(error_chain(&error))),
             Err(_) => Err(StreamError(format!("no byte came for {} s", STALL_LIMIT.as_secs()))),
         }
     }

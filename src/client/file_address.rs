@@ -1,6 +1,6 @@
 //! Finds the presigned address of a file without reading the file.
 
-use reqwest::Url;
+use url::Url;
 
 use super::{
     ApiKey, HttpRequest, PresignedAddress, ServiceClient,
@@ -48,6 +48,6 @@ impl Transport {
         let exchange = self.request_with_key(request, address, Some(&range), key);
 
         let response = limit_time(self.timeout(), exchange).await?;
-        Ok(followed_address(&response, self.policy()))
+        Ok(followed_address(&response.head, self.policy()))
     }
 }

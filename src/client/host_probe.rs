@@ -4,14 +4,12 @@
 use std::time::{Duration, Instant};
 
 use http::{Method, header};
-use hyper_util::client::proxy::matcher::Matcher;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    HostUrl, HttpRequest, RequestKind,
+    HttpRequest, RequestKind,
     http_date::parse_http_date,
-    http_response::header_text,
     transport::{Transport, limit_time},
 };
 use crate::{
@@ -30,21 +28,6 @@ pub struct HostProbe {
     pub clock_ahead_s: Option<i64>,
 }
 
-/// Returns the proxy that requests to `url` go through, without its credentials.
-pub fn proxy_for(url: &HostUrl) -> Option<String> {
-    if url.is_loopback() {
-        return None;
-    }
-
-    let address = url.as_str().parse().ok()?;
-    let proxy = Matcher::from_system().intercept(&address)?;
-    let scheme = proxy.uri().scheme_str().unwrap_or("http");
-    // Credentials of the proxy precede the `@`.
-    let host = proxy.uri().authority()?.as_str().rsplit('@').next().unwrap_or_default();
-
-    Some(format!("{scheme}://{host}"))
-}
-
 impl Transport {
     /// Requests the address of the host itself.
     pub(super) async fn probe(&self, url_base: UrlBase, limit: Duration) -> Result<HostProbe, Failure> {
@@ -52,10 +35,11 @@ impl Transport {
         let response = limit_time(limit, self.request_root()).await;
         let response = response.map_err(|error| error.into_failure(&probe_request(url_base), None, 1))?;
 
-        let date = header_text(response.headers(), header::DATE).and_then(parse_http_date);
+        let head = response.head;
+        let date = head.text(header::DATE).and_then(parse_http_date);
 
         Ok(HostProbe {
-            status: response.status().as_u16(),
+            status: head.status.as_u16(),
             milliseconds: started.elapsed().as_millis(),
             clock_ahead_s: date.map(|date| (date - Timestamp::now()).get_seconds()),
         })

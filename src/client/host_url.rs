@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use reqwest::Url;
+use url::Url;
 
 /// End of every address of the main API.
 const MAIN_PATH: &str = "/api/v1";

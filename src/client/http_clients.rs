@@ -1,31 +1,11 @@
 //! HTTP clients with their connection pools, one for each kind of connection. Each is created when it is first used,
 //! because reading the system's certificates takes time.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{path::PathBuf, sync::OnceLock, time::Duration};
 
-use reqwest::{Certificate, Client, ClientBuilder, Url, redirect};
+use url::Url;
 
-use super::{
-    AddressPolicy,
-    host_url::ConnectionKind,
-    named_address::PublicResolver,
-    transport_error::{TransportError, error_chain},
-};
-
-/// Time limit of opening a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Share of the request's time limit that opening a connection may take. A connection that does not open fails before the
-/// request does, so that it is certain that nothing was sent.
-const CONNECT_SHARE: f64 = 0.8;
-
-/// How long an idle connection is kept. The span is shorter than that of most servers, so that a request seldom meets a
-/// connection that the server is closing.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+use super::{AddressPolicy, HttpClient, host_url::ConnectionKind, transport_error::TransportError};
 
 /// The HTTP clients for one host and the hosts that it names.
 #[derive(Debug)]
@@ -33,10 +13,10 @@ pub(super) struct HttpClients {
     ca_file: Option<PathBuf>,
     timeout: Duration,
     policy: AddressPolicy,
-    plain: OnceLock<Client>,
-    loopback_tls: OnceLock<Client>,
-    remote_tls: OnceLock<Client>,
-    public_tls: OnceLock<Client>,
+    plain: OnceLock<HttpClient>,
+    loopback_tls: OnceLock<HttpClient>,
+    remote_tls: OnceLock<HttpClient>,
+    public_tls: OnceLock<HttpClient>,
 }
 
 impl HttpClients {
@@ -60,7 +40,7 @@ impl HttpClients {
     }
 
     /// Returns the client for an address that the service names and that the policy allows.
-    pub(super) fn for_named_address(&self, url: &Url) -> Result<&Client, TransportError> {
+    pub(super) fn for_named_address(&self, url: &Url) -> Result<&HttpClient, TransportError> {
         match ConnectionKind::from_url(url) {
             ConnectionKind::RemoteTls if !self.policy.allows_local() => self.get(ConnectionKind::PublicTls),
             kind => self.get(kind),
@@ -68,7 +48,7 @@ impl HttpClients {
     }
 
     /// Returns the client for this kind of connection.
-    pub(super) fn get(&self, kind: ConnectionKind) -> Result<&Client, TransportError> {
+    pub(super) fn get(&self, kind: ConnectionKind) -> Result<&HttpClient, TransportError> {
         let slot = match kind {
             ConnectionKind::Plain => &self.plain,
             ConnectionKind::LoopbackTls => &self.loopback_tls,
@@ -80,66 +60,11 @@ impl HttpClients {
         }
 
         // Two threads may build the client at the same time. Only the first client is kept.
-        let client = self.build(kind)?;
+        let client = HttpClient::new(kind, self.ca_file.as_deref(), self.timeout);
+        let client = client.map_err(TransportError::Setup)?;
 
         Ok(slot.get_or_init(|| client))
     }
-
-    fn build(&self, kind: ConnectionKind) -> Result<Client, TransportError> {
-        let mut builder = client_builder(self.timeout);
-
-        builder = match kind {
-            // Plain HTTP verifies no certificate: the system's certificates are not read.
-            ConnectionKind::Plain => builder.tls_certs_only([]),
-            _ => self.trust_ca_file(builder)?,
-        };
-        match kind {
-            // A proxy cannot reach the loopback addresses of this machine.
-            ConnectionKind::Plain | ConnectionKind::LoopbackTls => builder = builder.no_proxy(),
-            ConnectionKind::PublicTls => builder = builder.dns_resolver(Arc::new(PublicResolver)),
-            ConnectionKind::RemoteTls => {}
-        }
-
-        builder.build().map_err(|error| TransportError::Setup(error_chain(&error)))
-    }
-
-    fn trust_ca_file(&self, builder: ClientBuilder) -> Result<ClientBuilder, TransportError> {
-        let Some(path) = &self.ca_file else { return Ok(builder) };
-        let certificates = read_certificates(path).map_err(TransportError::Setup)?;
-
-        Ok(builder.tls_certs_merge(certificates))
-    }
-}
-
-/// Returns the builder of all HTTP clients. `timeout` is the time limit of one request, which the caller sets.
-pub fn client_builder(timeout: Duration) -> ClientBuilder {
-    // The installation fails only if a provider is installed already, which serves as well.
-    drop(rustls::crypto::ring::default_provider().install_default());
-
-    // The library would send credentials along with a redirect. `redirect` follows redirects without the key.
-    Client::builder()
-        .user_agent(concat!("tas-mcp/", env!("CARGO_PKG_VERSION")))
-        .redirect(redirect::Policy::none())
-        .connect_timeout(CONNECT_TIMEOUT.min(timeout.mul_f64(CONNECT_SHARE)))
-        .pool_idle_timeout(IDLE_TIMEOUT)
-        .tcp_nodelay(true)
-}
-
-/// Reads the certificates of a PEM file.
-///
-/// # Errors
-/// Describes why the file cannot be read or has no certificate.
-pub fn read_certificates(path: &Path) -> Result<Vec<Certificate>, String> {
-    let pem = std::fs::read(path).map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
-    let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| {
-        format!("`{}` has no usable certificate: {}", path.display(), error_chain(&error))
-    })?;
-
-    if certificates.is_empty() {
-        return Err(format!("`{}` has no certificate in PEM form", path.display()));
-    }
-
-    Ok(certificates)
 }
 
 #[cfg(test)]
@@ -148,6 +73,8 @@ mod tests {
         io::{ErrorKind, Read as _},
         net::TcpListener,
     };
+
+    use http::HeaderMap;
 
     use super::*;
 
@@ -163,9 +90,9 @@ mod tests {
         let clients = HttpClients::new(None, Duration::from_secs(1), AddressPolicy::default());
         let client = clients.get(kind).expect("a client");
         // The listener never answers the handshake, so that every request fails.
-        let error = client.get(url).send().await.expect_err("no answer");
+        let error = client.get(&url, HeaderMap::new()).await.expect_err("no answer");
 
-        (error.into(), listener)
+        (error, listener)
     }
 
     #[tokio::test]

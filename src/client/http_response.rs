@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::header;
 use jiff::Timestamp;
-use reqwest::Url;
 
 use super::{
     PresignedAddress,
     http_date::{parse_http_date, retry_after},
+    response_head::ResponseHead,
 };
 
 /// A response of the service with its complete body.
@@ -49,19 +49,21 @@ pub struct FileMetadata {
 }
 
 impl HttpResponse {
-    pub(super) fn new(status: u16, url: &Url, headers: &HeaderMap, body: Bytes) -> Self {
+    pub(super) fn new(head: &ResponseHead, body: Bytes) -> Self {
         let file = FileMetadata {
-            content_type: header_text(headers, header::CONTENT_TYPE).map(str::to_owned),
-            etag: header_text(headers, header::ETAG).map(str::to_owned),
+            content_type: head.text(header::CONTENT_TYPE).map(str::to_owned),
+            etag: head.text(header::ETAG).map(str::to_owned),
             ..FileMetadata::default()
         };
+        let absolute =
+            |location: &str| head.resolve(location).map_or_else(|| location.to_owned(), Into::into);
 
         Self {
-            status,
+            status: head.status.as_u16(),
             body,
-            location: header_text(headers, header::LOCATION).map(|location| absolute(url, location)),
-            retry_after: retry_after(headers),
-            date: header_text(headers, header::DATE).and_then(parse_http_date),
+            location: head.text(header::LOCATION).map(absolute),
+            retry_after: retry_after(&head.headers),
+            date: head.text(header::DATE).and_then(parse_http_date),
             attempts: 1,
             file,
         }
@@ -75,13 +77,4 @@ impl HttpResponse {
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
-}
-
-/// Returns the value of a header, if it is text.
-pub(super) fn header_text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
-    headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok())
-}
-
-fn absolute(url: &Url, location: &str) -> String {
-    url.join(location).map_or_else(|_| location.to_owned(), Into::into)
 }

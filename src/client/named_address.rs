@@ -4,10 +4,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use reqwest::{
-    Url,
-    dns::{Addrs, Name, Resolve, Resolving},
-};
+use url::Url;
 
 use super::{HostUrl, host_url::is_loopback};
 
@@ -74,7 +71,7 @@ fn is_local_host(url: &Url) -> bool {
 
 /// Returns whether an address is of this machine, or one that only its link has. Metadata services of cloud hosts have
 /// such an address.
-fn is_local_address(address: IpAddr) -> bool {
+pub(super) fn is_local_address(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
             address.is_loopback()
@@ -94,25 +91,6 @@ fn embedded_ipv4(address: Ipv6Addr) -> Option<std::net::Ipv4Addr> {
     let translated = matches!(address.segments(), [0x64, 0xff9b, 0, 0, 0, 0, ..]);
     let [.., a, b, c, d] = address.octets();
     address.to_ipv4_mapped().or_else(|| translated.then(|| std::net::Ipv4Addr::new(a, b, c, d)))
-}
-
-/// Resolves the names in addresses that the service names. A public name may have a local address.
-#[derive(Debug)]
-pub(super) struct PublicResolver;
-
-impl Resolve for PublicResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let public: Vec<_> = found.filter(|address| !is_local_address(address.ip())).collect();
-            if public.is_empty() {
-                return Err(
-                    format!("`{}` has only addresses of this machine or its link", name.as_str()).into()
-                );
-            }
-            Ok(Box::new(public.into_iter()) as Addrs)
-        })
-    }
 }
 
 #[cfg(test)]
@@ -167,12 +145,6 @@ mod tests {
         ] {
             assert_eq!(LOCAL.parse(address).is_ok(), is_followed, "{address}");
         }
-    }
-
-    #[tokio::test]
-    async fn a_name_with_local_addresses_only_is_not_resolved() {
-        let name = "localhost".parse().expect("a name");
-        assert!(PublicResolver.resolve(name).await.is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use percent_encoding::percent_decode_str;
-use reqwest::Url;
+use url::Url;
 
 /// A presigned address. No output shows it, except the reply to the caller: its `Debug` leaves out the query.
 #[derive(Clone, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 //! sent to.
 
 use http::{HeaderMap, StatusCode, header};
-use reqwest::{Response, Url};
+use url::Url;
 
 use super::{
-    AddressPolicy, PresignedAddress, http_clients::HttpClients, http_response::header_text,
-    transport_error::TransportError,
+    AddressPolicy, PresignedAddress, http_client::IncomingResponse, http_clients::HttpClients,
+    response_head::ResponseHead, transport_error::TransportError,
 };
 
 /// Maximum number of redirects that are followed for one file.
@@ -14,7 +14,7 @@ const MAX_REDIRECTS: usize = 3;
 
 /// The response at the end of a chain of redirects.
 pub(super) struct FinalResponse {
-    pub(super) response: Response,
+    pub(super) response: IncomingResponse,
     /// The address that the response came from, if it is another one than the request was sent to.
     pub(super) redirected_to: Option<PresignedAddress>,
     /// Why the last redirect was not followed, if the response is a redirect.
@@ -23,15 +23,15 @@ pub(super) struct FinalResponse {
 
 /// Follows redirects to a file, without the API key. `headers` request the wanted part of the file.
 pub(super) async fn follow_redirects(
-    mut response: Response,
+    mut response: IncomingResponse,
     headers: &HeaderMap,
     http_clients: &HttpClients,
 ) -> Result<FinalResponse, TransportError> {
     let mut redirects = 0;
-    let mut redirect_error = None;
+    let (mut redirected_to, mut redirect_error) = (None, None);
 
-    while is_redirect(response.status()) {
-        let target = match redirect_target(&response, http_clients.policy()) {
+    while is_redirect(response.head.status) {
+        let target = match redirect_target(&response.head, http_clients.policy()) {
             Ok(_) if redirects == MAX_REDIRECTS => {
                 redirect_error = Some(format!("leads to another redirect after {MAX_REDIRECTS} redirects"));
                 break;
@@ -44,17 +44,17 @@ pub(super) async fn follow_redirects(
         };
 
         let client = http_clients.for_named_address(&target)?;
-        response = client.get(target).headers(headers.clone()).send().await?;
+        response = client.get(target.as_str(), headers.clone()).await?;
+        redirected_to = Some(PresignedAddress::new(target));
         redirects += 1;
     }
 
-    let redirected_to = (redirects > 0).then(|| PresignedAddress::new(response.url().clone()));
     Ok(FinalResponse { response, redirected_to, redirect_error })
 }
 
 /// Returns the address that a response redirects to, if it is a redirect that is followed.
-pub(super) fn followed_address(response: &Response, policy: AddressPolicy) -> Option<PresignedAddress> {
-    let target = is_redirect(response.status()).then(|| redirect_target(response, policy).ok())??;
+pub(super) fn followed_address(head: &ResponseHead, policy: AddressPolicy) -> Option<PresignedAddress> {
+    let target = is_redirect(head.status).then(|| redirect_target(head, policy).ok())??;
     Some(PresignedAddress::new(target))
 }
 
@@ -67,10 +67,9 @@ fn is_redirect(status: StatusCode) -> bool {
 ///
 /// # Errors
 /// Describes why the redirect is not followed. The description leaves out the query, which may be a credential.
-fn redirect_target(response: &Response, policy: AddressPolicy) -> Result<Url, String> {
-    let location = header_text(response.headers(), header::LOCATION);
-    let location = location.ok_or("names no address in `Location`")?;
-    let target = response.url().join(location).map_err(|_| "names no usable address in `Location`")?;
+fn redirect_target(head: &ResponseHead, policy: AddressPolicy) -> Result<Url, String> {
+    let location = head.text(header::LOCATION).ok_or("names no address in `Location`")?;
+    let target = head.resolve(location).ok_or("names no usable address in `Location`")?;
     let Err(rule) = policy.check(&target) else { return Ok(target) };
 
     let (scheme, host) = (target.scheme(), target.host_str().unwrap_or_default());

@@ -1,44 +1,64 @@
-//! Reads the body of a response with a size limit.
+//! The body of a response, and size limits for it.
 
 use bytes::{Bytes, BytesMut};
-use reqwest::Response;
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
 
-use super::{
-    limits::MAX_RESPONSE_BYTES,
-    transport_error::{TransportError, error_chain},
-};
+use super::{limits::MAX_RESPONSE_BYTES, transport_error::TransportError};
 
-/// Reads the whole body.
-///
-/// # Errors
-/// The body is longer than [`MAX_RESPONSE_BYTES`], or the connection was lost. A body that states a longer length is not
-/// read at all.
-pub(super) async fn read_body(response: Response) -> Result<Bytes, TransportError> {
-    read_body_up_to(response, MAX_RESPONSE_BYTES).await
-}
+/// The body of a response, while it is received.
+#[derive(Debug)]
+pub(super) struct ResponseBody(Incoming);
 
-/// Reads the whole body, which has at most `limit` bytes.
-///
-/// # Errors
-/// As [`read_body`].
-pub(super) async fn read_body_up_to(mut response: Response, limit: usize) -> Result<Bytes, TransportError> {
-    if response.content_length().is_some_and(|length| length > limit as u64) {
-        return Err(TransportError::TooLong);
+impl ResponseBody {
+    pub(super) fn new(body: Incoming) -> Self {
+        Self(body)
     }
 
-    let mut body = BytesMut::new();
-    while let Some(chunk) = next_chunk(&mut response).await? {
-        if body.len() + chunk.len() > limit {
+    /// Returns the number of bytes that are still to come, if the response states its length.
+    pub(super) fn stated_length(&self) -> Option<u64> {
+        self.0.size_hint().exact()
+    }
+
+    /// Returns the next bytes, or `None` at the end.
+    pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, hyper::Error> {
+        while let Some(frame) = self.0.frame().await.transpose()? {
+            // Trailers are ignored.
+            if let Ok(bytes) = frame.into_data() {
+                return Ok(Some(bytes));
+            }
+        }
+
+        Ok(None)
+    }
+
+    /// Reads the whole body.
+    ///
+    /// # Errors
+    /// The body is longer than [`MAX_RESPONSE_BYTES`], or the connection was lost. A body that states a longer length is
+    /// not read at all.
+    pub(super) async fn read(self) -> Result<Bytes, TransportError> {
+        self.read_up_to(MAX_RESPONSE_BYTES).await
+    }
+
+    /// Reads the whole body, which has at most `limit` bytes.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(super) async fn read_up_to(mut self, limit: usize) -> Result<Bytes, TransportError> {
+        if self.stated_length().is_some_and(|length| length > limit as u64) {
             return Err(TransportError::TooLong);
         }
-        body.extend_from_slice(&chunk);
+
+        let mut body = BytesMut::new();
+        while let Some(chunk) = self.chunk().await? {
+            if body.len() + chunk.len() > limit {
+                return Err(TransportError::TooLong);
+            }
+            body.extend_from_slice(&chunk);
+        }
+
+        Ok(body.freeze())
     }
-
-    Ok(body.freeze())
-}
-
-/// Returns the next bytes of the body, or `None` at its end.
-pub(super) async fn next_chunk(response: &mut Response) -> Result<Option<Bytes>, TransportError> {
-    // The address is left out of the error, because its query may contain secrets.
-    response.chunk().await.map_err(|error| TransportError::Truncated(error_chain(&error.without_url())))
 }

@@ -2,13 +2,19 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use http::header;
-use reqwest::{Body, Client, Response};
+use bytes::Bytes;
+use http::{Request, header};
+use http_body::Body;
+use url::Url;
 
 use super::{
-    AddressPolicy, DownloadResponse, ResumeFrom, StorageError, http_clients::HttpClients,
-    http_date::retry_after, http_response::header_text, redirect::follow_redirects, response_body::read_body,
-    transport_error::TransportError,
+    AddressPolicy, DownloadResponse, HttpClient, ResumeFrom, StorageError,
+    http_client::{IncomingResponse, streamed_body},
+    http_clients::HttpClients,
+    http_date::retry_after,
+    redirect::follow_redirects,
+    response_head::ResponseHead,
+    transport_error::{BoxError, TransportError},
 };
 
 /// Time limit that the limit of opening a connection is derived from.
@@ -42,14 +48,19 @@ impl StorageClient {
     }
 
     /// Stores `body` at `address` and returns the `ETag` of the stored object, without quotes.
-    pub async fn put(&self, address: &str, body: Body) -> Result<String, StorageError> {
-        let request = self.http_client(address)?.put(address);
-        let request = request.header(header::CONTENT_TYPE, "application/octet-stream").body(body);
-        let response = require_success(request.send().await).await?;
+    pub async fn put(
+        &self,
+        address: &str,
+        body: impl Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    ) -> Result<String, StorageError> {
+        let (client, url) = self.http_client(address)?;
+        let request = Request::put(url.as_str()).header(header::CONTENT_TYPE, "application/octet-stream");
+        let request = request.body(streamed_body(body)).map_err(TransportError::from)?;
 
-        match header_text(response.headers(), header::ETAG).map(strip_quotes) {
+        let head = require_success(client.send(request).await?).await?;
+        match head.text(header::ETAG).map(strip_quotes) {
             Some(etag) if !etag.is_empty() => Ok(etag.to_owned()),
-            _ => Err(StorageError::NoEtag(response.status())),
+            _ => Err(StorageError::NoEtag(head.status)),
         }
     }
 
@@ -61,8 +72,8 @@ impl StorageClient {
     ) -> Result<DownloadResponse, StorageError> {
         let headers = resume_from.headers();
         let opening = async {
-            let sent = self.http_client(address)?.get(address).headers(headers.clone()).send().await;
-            let response = sent.map_err(TransportError::from)?;
+            let (client, url) = self.http_client(address)?;
+            let response = client.get(url.as_str(), headers.clone()).await?;
             let response = follow_redirects(response, &headers, &self.http_clients).await?;
             Ok(DownloadResponse::from_final_response(response).await?)
         };
@@ -72,10 +83,13 @@ impl StorageClient {
         tokio::time::timeout(OPEN_LIMIT, opening).await.unwrap_or_else(|_| Err(timed_out()))
     }
 
-    fn http_client(&self, address: &str) -> Result<&Client, StorageError> {
+    /// Returns the address as a URL, and the client for it.
+    fn http_client(&self, address: &str) -> Result<(&HttpClient, Url), StorageError> {
         let url = self.http_clients.policy().parse(address).map_err(StorageError::Address)?;
         let client = self.http_clients.for_named_address(&url);
-        client.map_err(|error| StorageError::Final(error.to_string()))
+        let client = client.map_err(|error| StorageError::Final(error.to_string()))?;
+
+        Ok((client, url))
     }
 }
 
@@ -84,17 +98,16 @@ fn strip_quotes(etag: &str) -> &str {
     etag.strip_prefix("W/").unwrap_or(etag).trim_matches('"')
 }
 
-async fn require_success(sent: Result<Response, reqwest::Error>) -> Result<Response, StorageError> {
-    let response = sent.map_err(TransportError::from)?;
-    let status = response.status();
-    if status.is_success() {
-        return Ok(response);
+async fn require_success(response: IncomingResponse) -> Result<ResponseHead, StorageError> {
+    let IncomingResponse { head, body } = response;
+    if head.status.is_success() {
+        return Ok(head);
     }
 
-    let retry_after = retry_after(response.headers());
+    let retry_after = retry_after(&head.headers);
     // If the body does not arrive, the error has no explanation. The status alone classifies the error.
-    let body = tokio::time::timeout(ERROR_BODY_LIMIT, read_body(response)).await;
+    let body = tokio::time::timeout(ERROR_BODY_LIMIT, body.read()).await;
     let body = body.ok().and_then(Result::ok).unwrap_or_default();
 
-    Err(StorageError::from_response(status, &body, retry_after))
+    Err(StorageError::from_response(head.status, &body, retry_after))
 }

@@ -3,22 +3,22 @@
 use std::{path::PathBuf, time::Duration};
 
 use bytes::Bytes;
-use http::{HeaderMap, header};
-use reqwest::{Response, Url};
+use http::{HeaderMap, HeaderName, Request, header};
 use tokio::time::Instant;
+use url::Url;
 
 use super::{
     AddressPolicy, ApiKey, FileMetadata, HostUrl, HttpRequest, HttpResponse,
     byte_range::{part_headers, read_part},
+    http_client::{IncomingResponse, bytes_body},
     http_clients::HttpClients,
     redirect::{FinalResponse, follow_redirects},
-    response_body::read_body,
     transport_error::TransportError,
 };
 use crate::service::request::FileRange;
 
 /// Header that carries the API key.
-const API_KEY: &str = "x-api-key";
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// Sends single requests to one host of the service.
 #[derive(Debug)]
@@ -78,10 +78,8 @@ impl Transport {
         request: &HttpRequest<'_>,
         key: &ApiKey,
     ) -> Result<HttpResponse, TransportError> {
-        let response = self.request_own_host(request, None, key).await?;
-        let head = ResponseHead::from_response(&response);
-
-        Ok(head.with_body(read_body(response).await?))
+        let IncomingResponse { head, body } = self.request_own_host(request, None, key).await?;
+        Ok(HttpResponse::new(&head, body.read().await?))
     }
 
     async fn fetch_part(
@@ -94,9 +92,9 @@ impl Transport {
         let FinalResponse { response, redirected_to, redirect_error } =
             self.request_file(request, None, &headers, key).await?;
 
-        let head = ResponseHead::from_response(&response);
-        let read = read_part(part, response).await?;
-        let mut response = head.with_body(read.bytes);
+        let IncomingResponse { head, body } = response;
+        let read = read_part(part, &head, body).await?;
+        let mut response = HttpResponse::new(&head, read.bytes);
         response.file = FileMetadata {
             total: read.total,
             offset: read.offset,
@@ -121,7 +119,7 @@ impl Transport {
             // Only the host of this transport receives the key.
             Some(url) if !self.url.has_origin_of(url) => {
                 let client = self.http_clients.for_named_address(url)?;
-                client.request(request.method.clone(), url.clone()).headers(range.clone()).send().await?
+                client.get(url.as_str(), range.clone()).await?
             }
             Some(url) => self.request_with_key(request, url.as_str(), Some(range), key).await?,
             None => self.request_own_host(request, Some(range), key).await?,
@@ -131,9 +129,9 @@ impl Transport {
     }
 
     /// Requests the address itself, without the key.
-    pub(super) async fn request_root(&self) -> Result<Response, TransportError> {
+    pub(super) async fn request_root(&self) -> Result<IncomingResponse, TransportError> {
         let client = self.http_clients.get(self.url.connection_kind())?;
-        Ok(client.get(self.url.as_str()).send().await?)
+        client.get(self.url.as_str(), HeaderMap::new()).await
     }
 
     async fn request_own_host(
@@ -141,7 +139,7 @@ impl Transport {
         request: &HttpRequest<'_>,
         range: Option<&HeaderMap>,
         key: &ApiKey,
-    ) -> Result<Response, TransportError> {
+    ) -> Result<IncomingResponse, TransportError> {
         let address = format!("{}{}", self.url.as_str(), request.path_and_query);
         self.request_with_key(request, &address, range, key).await
     }
@@ -153,42 +151,21 @@ impl Transport {
         address: &str,
         range: Option<&HeaderMap>,
         key: &ApiKey,
-    ) -> Result<Response, TransportError> {
+    ) -> Result<IncomingResponse, TransportError> {
         let client = self.http_clients.get(self.url.connection_kind())?;
-        let mut builder = client.request(request.method.clone(), address);
-
+        let mut builder = Request::builder().method(request.method.clone()).uri(address);
         if request.has_key {
             builder = builder.header(API_KEY, key.header());
         }
-
-        if let Some(body) = request.body {
-            let body = Bytes::copy_from_slice(body);
-            builder = builder.header(header::CONTENT_TYPE, "application/json").body(body);
+        if request.body.is_some() {
+            builder = builder.header(header::CONTENT_TYPE, "application/json");
         }
 
-        if let Some(range) = range {
-            builder = builder.headers(range.clone());
-        }
+        let body = request.body.map(Bytes::copy_from_slice).unwrap_or_default();
+        let mut request = builder.body(bytes_body(body))?;
+        request.headers_mut().extend(range.cloned().unwrap_or_default());
 
-        Ok(builder.send().await?)
-    }
-}
-
-/// Status, address and headers of a response, which are kept while the body is read.
-struct ResponseHead {
-    status: u16,
-    url: Url,
-    headers: HeaderMap,
-}
-
-impl ResponseHead {
-    fn from_response(response: &Response) -> Self {
-        let status = response.status().as_u16();
-        Self { status, url: response.url().clone(), headers: response.headers().clone() }
-    }
-
-    fn with_body(self, body: Bytes) -> HttpResponse {
-        HttpResponse::new(self.status, &self.url, &self.headers, body)
+        client.send(request).await
     }
 }
 

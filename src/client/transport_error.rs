@@ -2,12 +2,17 @@
 
 use std::{error::Error, time::Duration};
 
+use hyper_util::client::legacy;
+
 use super::limits::MAX_RESPONSE_BYTES;
+
+/// An error of a library.
+pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Why a request has no response.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TransportError {
-    #[error("the HTTP client could not be set up: {0}")]
+    #[error("the request could not be set up: {0}")]
     Setup(String),
     #[error("the connection could not be opened: {0}")]
     Connect(String),
@@ -54,22 +59,31 @@ impl TransportError {
     }
 }
 
-impl From<reqwest::Error> for TransportError {
-    fn from(error: reqwest::Error) -> Self {
-        // The address is left out, because its query may contain data of a person. Messages name the operation instead.
-        let error = error.without_url();
-        let text = error_chain(&error);
+impl From<http::Error> for TransportError {
+    fn from(error: http::Error) -> Self {
+        Self::Setup(error_chain(&error))
+    }
+}
+
+impl From<legacy::Error> for TransportError {
+    fn from(error: legacy::Error) -> Self {
+        // The text of the error itself only names its kind, which the variants name too.
+        let text = error_chain(error.source().unwrap_or(&error));
 
         // A TLS error is also a connect error, so that it is recognized first.
         if is_tls_error(&error) {
             Self::Tls(text)
         } else if error.is_connect() {
             Self::Connect(text)
-        } else if error.is_builder() {
-            Self::Setup(text)
         } else {
             Self::Lost(text)
         }
+    }
+}
+
+impl From<hyper::Error> for TransportError {
+    fn from(error: hyper::Error) -> Self {
+        Self::Truncated(error_chain(&error))
     }
 }
 

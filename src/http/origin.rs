@@ -9,7 +9,7 @@ use http::{
     header::{self, HeaderName},
     uri::Authority,
 };
-use reqwest::Url;
+use url::Url;
 
 use super::refusal::Refusal;
 use crate::settings::{HttpSettings, is_loopback_host};

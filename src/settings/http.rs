@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 
 use ipnet::IpNet;
-use reqwest::Url;
+use url::Url;
 
 use super::{
     http_definitions::{

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use reqwest::Url;
+use url::Url;
 
 use super::{
     http_definitions::{OTLP_ENDPOINT, OTLP_TRACES_ENDPOINT, SDK_DISABLED, TRACES_EXPORTER},

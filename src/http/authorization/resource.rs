@@ -1,8 +1,8 @@
 //! The endpoint as a protected resource: its public address, and its metadata (RFC 9728).
 
 use http::{HeaderMap, Uri, header};
-use reqwest::Url;
 use serde_json::{Value, json};
+use url::Url;
 
 use crate::settings::OauthSettings;
 

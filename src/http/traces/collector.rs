@@ -1,17 +1,13 @@
 //! The HTTP client of the exporter.
 
-use std::{pin::Pin, time::Duration};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{Request, Response, header};
+use http::{Request, Response};
 use opentelemetry_http::{HttpClient, HttpError};
-use reqwest::Client;
 use tokio::runtime::Handle;
 
-use crate::{
-    client::{client_builder, read_certificates},
-    settings::{TraceSettings, is_loopback_host},
-};
+use crate::{client, settings::TraceSettings};
 
 /// Time limit of one request.
 const REQUEST_LIMIT: Duration = Duration::from_secs(30);
@@ -19,7 +15,7 @@ const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 /// Sends requests on the runtime of the server. The thread of the exporter has none.
 #[derive(Debug)]
 pub(super) struct CollectorClient {
-    client: Client,
+    client: Arc<client::HttpClient>,
     runtime: Handle,
 }
 
@@ -29,20 +25,10 @@ impl CollectorClient {
     /// # Errors
     /// Describes why the certificates cannot be used.
     pub(super) fn new(settings: &TraceSettings) -> Result<Self, String> {
-        let mut builder = client_builder(REQUEST_LIMIT).timeout(REQUEST_LIMIT);
-        if settings.endpoint.scheme() == "http" {
-            // Plain HTTP verifies no certificate: the system's certificates are not read.
-            builder = builder.tls_certs_only([]);
-        } else if let Some(path) = &settings.ca_file {
-            builder = builder.tls_certs_merge(read_certificates(path)?);
-        }
-        // A proxy cannot reach the loopback addresses of this machine.
-        if settings.endpoint.host_str().is_some_and(is_loopback_host) {
-            builder = builder.no_proxy();
-        }
+        let ca_file = settings.ca_file.as_deref();
+        let client = client::HttpClient::for_host(&settings.endpoint, ca_file, REQUEST_LIMIT)?;
 
-        let client = builder.build().map_err(|error| error.to_string())?;
-        Ok(Self { client, runtime: Handle::current() })
+        Ok(Self { client: Arc::new(client), runtime: Handle::current() })
     }
 }
 
@@ -55,20 +41,11 @@ impl HttpClient for CollectorClient {
         'client: 'sending,
         Self: 'sending,
     {
-        let client = self.client.clone();
-        let sending = self.runtime.spawn(async move { send(&client, request).await });
-        Box::pin(async move { sending.await? })
-    }
-}
+        let client = Arc::clone(&self.client);
+        // The time limit is set in the task, because only a task of the runtime has a clock.
+        let exchange = async move { tokio::time::timeout(REQUEST_LIMIT, client.exchange(request)).await };
+        let sending = self.runtime.spawn(exchange);
 
-/// Sends a request. The body of the response is not read, because a collector may send one of any length.
-async fn send(client: &Client, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-    let received = client.execute(request.try_into()?).await?;
-    let mut response = Response::new(Bytes::new());
-    *response.status_mut() = received.status();
-    if let Some(pause) = received.headers().get(header::RETRY_AFTER) {
-        response.headers_mut().insert(header::RETRY_AFTER, pause.clone());
+        Box::pin(async move { Ok(sending.await???.map(|()| Bytes::new())) })
     }
-
-    Ok(response)
 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use percent_encoding::percent_decode_str;
-use reqwest::Url;
 use serde_json::Value;
+use url::Url;
 
 use super::{DownloadRequest, source::DownloadSource};
 use crate::{

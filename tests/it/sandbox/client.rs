@@ -30,8 +30,6 @@ impl Client {
     pub(super) async fn with(options: Options, observer: Option<Observer>) -> Self {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let sandbox = start(listen, options, observer).await.expect("a free port");
-        // The error is ignored: another test of the process has installed the provider already.
-        drop(rustls::crypto::ring::default_provider().install_default());
 
         let http =
             reqwest::Client::builder().no_proxy().redirect(Policy::none()).build().expect("a plain client");

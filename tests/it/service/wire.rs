@@ -1,6 +1,5 @@
 //! Requests of every operation have the method, path, query and body that the contract requires.
 
-use reqwest::Url;
 use serde_json::{Value, json};
 use tas_mcp::{
     fields::Fields,
@@ -11,6 +10,7 @@ use tas_mcp::{
         tool::Access,
     },
 };
+use url::Url;
 
 use crate::support::contract::{Contract, Operation, resolved};
 

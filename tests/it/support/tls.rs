@@ -59,7 +59,7 @@ impl Secure {
 }
 
 /// Returns an acceptor of connections for `name`, and the certificate of its authority in PEM form.
-fn create_certificate(name: &str) -> (TlsAcceptor, String) {
+pub(crate) fn create_certificate(name: &str) -> (TlsAcceptor, String) {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
 

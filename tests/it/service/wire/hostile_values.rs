@@ -1,6 +1,5 @@
 //! Hostile values cannot change the structure of a request.
 
-use reqwest::Url;
 use serde_json::json;
 use tas_mcp::{
     fields::Fields,
@@ -10,6 +9,7 @@ use tas_mcp::{
     },
     violation::Violation,
 };
+use url::Url;
 
 use super::{PROJECT, laid_out, operations_with_contract, pairs, path_sample, url};
 use crate::support::contract::Operation;
