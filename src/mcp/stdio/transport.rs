@@ -1,6 +1,6 @@
 //! The transport on standard input and output. It answers or skips input that would end the session of the library.
 
-use std::{io::Error, time::Duration};
+use std::{io::Error, task::Poll, time::Duration};
 
 use rmcp::{
     RoleServer,
@@ -28,6 +28,10 @@ const END_OF_INPUT_GRACE: Duration = Duration::from_millis(500);
 /// Capacity of the input buffer, in bytes.
 const INPUT_CAPACITY: usize = 32 * 1024;
 
+/// Number of messages that are read before other tasks run. The first of many requests that arrive together is sent to the
+/// service before the last is read, so that the service works on it in the meantime.
+const MESSAGES_IN_A_ROW: u32 = 2;
+
 /// The stream from which the messages of the host are read.
 pub(super) type Input = Box<dyn AsyncRead + Send + Unpin>;
 
@@ -44,6 +48,8 @@ pub(super) struct StdioTransport {
     /// may drop that future while the answer is being written.
     error_answer: Option<JoinHandle<()>>,
     shutdown: CancellationToken,
+    /// Number of messages that were read since other tasks ran.
+    messages_in_a_row: u32,
 }
 
 impl StdioTransport {
@@ -56,6 +62,7 @@ impl StdioTransport {
             open_requests: OpenRequests::default(),
             error_answer: None,
             shutdown,
+            messages_in_a_row: 0,
         }
     }
 
@@ -133,11 +140,17 @@ impl Transport<RoleServer> for StdioTransport {
                 self.error_answer = None;
             }
             self.writer.wait_for_host().await;
+            if self.messages_in_a_row == MESSAGES_IN_A_ROW {
+                // The library may drop this future, and must not wait twice then.
+                self.messages_in_a_row = 0;
+                run_ready_tasks().await;
+            }
 
             let Some(message) = self.read_message().await else {
                 self.stop_after_grace();
                 return None;
             };
+            self.messages_in_a_row += 1;
 
             match message {
                 Ok(message) if !self.open_requests.open(&message) => self.answer_error(id_in_use(message)),
@@ -154,6 +167,21 @@ impl Transport<RoleServer> for StdioTransport {
     }
 }
 
+/// Lets the tasks run that are ready now. Unlike `yield_now` of `tokio`, it does not wait for new events.
+async fn run_ready_tasks() {
+    let mut has_waited = false;
+
+    std::future::poll_fn(|context| {
+        if has_waited {
+            return Poll::Ready(());
+        }
+        has_waited = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
 /// Returns the answer to a request whose id belongs to an earlier request that is not answered yet. The library would
 /// answer only one of the two.
 fn id_in_use(message: RxJsonRpcMessage<RoleServer>) -> InvalidMessage {
@@ -168,4 +196,38 @@ fn id_in_use(message: RxJsonRpcMessage<RoleServer>) -> InvalidMessage {
 fn line_too_long() -> InvalidMessage {
     let message = format!("the line is longer than {} MiB", MAX_LINE_BYTES / 1024 / 1024);
     InvalidMessage { id: None, error: ErrorData::invalid_request(message, None) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    };
+
+    use super::*;
+    use crate::mcp::message_encoder::MessageEncoder;
+
+    /// Reads requests that arrive together, and starts a task for each. Returns how many tasks have run after each.
+    async fn tasks_run_after_each(requests: u32) -> Vec<u32> {
+        let line = |id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n");
+        let input = std::io::Cursor::new((0..requests).map(line).collect::<String>().into_bytes());
+        let writer = MessageWriter::new(Box::new(tokio::io::sink()), MessageEncoder::default());
+        let mut transport = StdioTransport::new(Box::new(input), writer, CancellationToken::new());
+
+        let (done, mut seen) = (Arc::new(AtomicU32::new(0)), Vec::new());
+        for _ in 0..requests {
+            transport.receive().await.expect("a request");
+            seen.push(done.load(Relaxed));
+            let done = Arc::clone(&done);
+            tokio::spawn(async move { done.fetch_add(1, Relaxed) });
+        }
+
+        seen
+    }
+
+    #[tokio::test]
+    async fn calls_begin_before_all_requests_that_arrived_with_them_are_read() {
+        assert_eq!(tasks_run_after_each(6).await, [0, 0, 2, 2, 4, 4]);
+    }
 }
