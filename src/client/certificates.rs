@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use rustls::{
-    ClientConfig, RootCertStore,
+    ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier,
     crypto::{CryptoProvider, ring},
     pki_types::{CertificateDer, pem::PemObject as _},
 };
@@ -35,23 +35,21 @@ pub fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, St
 /// Describes why the certificates cannot be used.
 pub(super) fn system_tls(ca_file: Option<&Path>) -> Result<ClientConfig, String> {
     let added = ca_file.map(read_certificates).transpose()?.unwrap_or_default();
-    let provider = provider();
-    let verifier = Verifier::new_with_extra_roots(added, Arc::clone(&provider));
-    let verifier = verifier.map_err(|error| error_chain(&error))?;
+    let verifier = Verifier::new_with_extra_roots(added, provider());
+    let verifier = Arc::new(verifier.map_err(|error| error_chain(&error))?);
 
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let builder = builder.map_err(|error| error_chain(&error))?.dangerous();
-
-    Ok(builder.with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
+    Ok(builder()?.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
 }
 
 /// Returns a TLS configuration that trusts no certificate, for plain HTTP. The certificates of the system are not read,
 /// because reading them takes time.
 pub(super) fn no_tls() -> Result<ClientConfig, String> {
-    let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
-    let builder = builder.map_err(|error| error_chain(&error))?;
+    Ok(builder()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
+}
 
-    Ok(builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
+fn builder() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, String> {
+    let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
+    builder.map_err(|error| error_chain(&error))
 }
 
 fn provider() -> Arc<CryptoProvider> {

@@ -115,7 +115,7 @@ impl HttpClient {
         let address = request.uri().clone();
         let headers = request.headers_mut();
         headers.entry(header::ACCEPT).or_insert(HeaderValue::from_static("*/*"));
-        headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
+        headers.entry(header::USER_AGENT).or_insert(HeaderValue::from_static(USER_AGENT));
 
         let (parts, body) = self.client.request(request).await?.into_parts();
         let head = ResponseHead::new(address, parts);

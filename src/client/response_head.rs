@@ -1,10 +1,12 @@
 //! Status and headers of a response.
 
+use std::fmt;
+
 use http::{HeaderMap, HeaderName, StatusCode, Uri, response::Parts};
 use url::Url;
 
-/// Status and headers of a response, and the address that the response came from.
-#[derive(Debug)]
+/// Status and headers of a response, and the address that the response came from. Its `Debug` shows the status only, because
+/// the address may be a permission.
 pub(super) struct ResponseHead {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
@@ -25,6 +27,12 @@ impl ResponseHead {
     pub(super) fn resolve(&self, reference: &str) -> Option<Url> {
         let base = Url::parse(&self.address.to_string()).ok()?;
         base.join(reference).ok()
+    }
+}
+
+impl fmt::Debug for ResponseHead {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ResponseHead").field("status", &self.status).finish_non_exhaustive()
     }
 }
 
