@@ -75,7 +75,7 @@ impl HttpClient {
     /// Creates a client for requests to the host of `url`. Plain HTTP uses no proxy.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// Describes why the certificates cannot be used.
     pub fn for_host(url: &Url, ca_file: Option<&Path>, timeout: Duration) -> Result<Self, String> {
         Self::new(ConnectionKind::from_url(url), ca_file, timeout)
     }
