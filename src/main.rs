@@ -23,8 +23,8 @@ const NEEDED_DESCRIPTORS: usize = 8;
 #[cfg(target_os = "linux")]
 const OUTPUT_PIPE_CAPACITY: usize = 1 << 20;
 
-/// Number of tasks after which the runtime looks for data that has arrived. With the larger number of the library, the answers
-/// to many calls come in groups, and each call waits for its group.
+/// Number of tasks after which the runtime looks for data that has arrived. With the larger default of `tokio`, the answers to
+/// many calls come in groups, and each call waits for its group.
 const TASKS_BETWEEN_EVENTS: u32 = 16;
 
 /// A file that can be opened any number of times.

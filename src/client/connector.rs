@@ -51,7 +51,7 @@ impl Connector {
         let proxies = match kind {
             // A proxy cannot reach the loopback addresses of this machine.
             ConnectionKind::Plain | ConnectionKind::LoopbackTls => None,
-            // The proxy itself may be on this machine.
+            // A proxy may have a local address, although the hosts behind the proxy may not.
             ConnectionKind::RemoteTls | ConnectionKind::PublicTls => {
                 let tcp = tcp_connector(HostResolver::AnyAddress);
                 Some(Arc::new(SystemProxies::new(tcp, Arc::clone(&tls))))

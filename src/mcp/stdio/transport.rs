@@ -141,7 +141,7 @@ impl Transport<RoleServer> for StdioTransport {
             }
             self.writer.wait_for_host().await;
             if self.messages_in_a_row == MESSAGES_IN_A_ROW {
-                // The library may drop this future, and must not wait twice then.
+                // The library may drop this future and create another one, which must not wait again.
                 self.messages_in_a_row = 0;
                 run_ready_tasks().await;
             }

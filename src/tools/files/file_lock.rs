@@ -13,7 +13,7 @@ use super::file_id;
 /// Number of attempts to lock a file that another process keeps replacing.
 const MAX_ATTEMPTS: usize = 16;
 
-/// A file that was locked while it had its name. The lock ends with this value.
+/// A locked file, which had the requested name when the lock was taken. The lock ends when this value is dropped.
 #[derive(Debug)]
 pub struct LockedFile {
     file: File,

@@ -252,4 +252,5 @@ async fn the_variables_of_the_exporter_apply_and_a_refusal_is_reported() {
     assert_eq!(collector.spans()[0].resource["service.name"], "team server");
     let (headers, _) = &collector.requests()[0];
     assert_eq!(headers["authorization"], "planted");
+    assert!(headers["user-agent"].to_str().is_ok_and(|agent| agent.starts_with("OTel-")), "{headers:?}");
 }
