@@ -27,6 +27,10 @@ const OUTPUT_PIPE_CAPACITY: usize = 1 << 20;
 /// many calls come in groups, and each call waits for its group.
 const TASKS_BETWEEN_EVENTS: u32 = 16;
 
+/// Largest number of connections with new data that the runtime serves in one turn. An answer is passed on to the host before
+/// the data of the other connections is read, so that the host works in the meantime.
+const EVENTS_IN_A_TURN: usize = 4;
+
 /// A file that can be opened any number of times.
 const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
@@ -46,7 +50,8 @@ fn main() -> ExitCode {
         return report_error(&error);
     }
     let mut builder = tokio::runtime::Builder::new_current_thread();
-    let runtime = match builder.enable_all().event_interval(TASKS_BETWEEN_EVENTS).build() {
+    builder.enable_all().event_interval(TASKS_BETWEEN_EVENTS).max_io_events_per_tick(EVENTS_IN_A_TURN);
+    let runtime = match builder.build() {
         Ok(runtime) => runtime,
         Err(error) => return report_error(&error.into()),
     };
@@ -93,6 +98,8 @@ async fn serve(settings: &Settings) -> anyhow::Result<()> {
     let server = Server::from_settings(settings);
     let stopping = server.shutdown_token().clone();
     tokio::spawn(async move {
+        // A request that has arrived already is answered first.
+        tokio::task::yield_now().await;
         TerminationSignals::new().next().await;
         stopping.cancel();
     });

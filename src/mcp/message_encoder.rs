@@ -35,6 +35,13 @@ impl MessageEncoder {
         Self { profile: Some(profile) }
     }
 
+    /// Creates the list of tools that [`Self::encode`] inserts into a result of `tools/list`, unless it exists.
+    pub(super) fn prepare_tool_list(&self) {
+        if let Some(profile) = &self.profile {
+            profile.tool_list();
+        }
+    }
+
     /// Returns the JSON of a message.
     ///
     /// # Errors

@@ -14,8 +14,8 @@ const TOOL_LIST_CAPACITY: usize = 128 * 1024;
 pub struct ServerProfile {
     pub(super) config: McpConfig,
     pub(super) instructions: String,
-    /// JSON of the offered tools as hosts list them. Filled by the first request that needs it.
-    tool_list: OnceLock<String>,
+    /// JSON of the offered tools as hosts list them, filled by [`Self::tool_list`].
+    pub(super) tool_list: OnceLock<String>,
 }
 
 impl ServerProfile {
@@ -24,7 +24,7 @@ impl ServerProfile {
         Self { instructions: instructions::render(&config), config, tool_list: OnceLock::new() }
     }
 
-    /// Returns the JSON of the offered tools as hosts list them.
+    /// Returns the JSON of the offered tools as hosts list them. The first call creates it.
     pub(super) fn tool_list(&self) -> &str {
         self.tool_list.get_or_init(|| {
             let mut list = String::with_capacity(TOOL_LIST_CAPACITY);

@@ -2,7 +2,6 @@
 
 use std::{borrow::Cow, fmt::Formatter};
 
-use indexmap::IndexMap;
 use serde::{
     Deserialize, Deserializer,
     de::{Error as _, MapAccess, Visitor},
@@ -23,16 +22,19 @@ use crate::{
     text::has_hidden,
 };
 
+/// Largest number of fields of an object whose names are compared with each other. An object with more fields is parsed.
+const MAX_FIELDS: usize = 64;
+
 /// The name of a field, which is copied only if it contains escape sequences.
-#[derive(PartialEq, Eq, Hash, Deserialize)]
+#[derive(PartialEq, Deserialize)]
 struct FieldName<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// The fields of an object, each with its JSON. Two fields of the same name are refused, because only one of them counts.
-struct RawFields<'a>(IndexMap<FieldName<'a>, &'a RawValue>);
+struct RawFields<'a>(Vec<(FieldName<'a>, &'a RawValue)>);
 
 impl RawFields<'_> {
     fn names(&self) -> impl Iterator<Item = &str> + Clone {
-        self.0.keys().map(|name| name.0.as_ref())
+        self.0.iter().map(|(name, _)| name.0.as_ref())
     }
 }
 
@@ -53,11 +55,15 @@ impl<'de> Visitor<'de> for FieldVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut fields = IndexMap::new();
+        let mut fields = Vec::<(FieldName<'de>, _)>::with_capacity(MAX_FIELDS);
         while let Some((name, value)) = map.next_entry()? {
-            if fields.insert(name, value).is_some() {
+            if fields.iter().any(|(earlier, _)| *earlier == name) {
                 return Err(A::Error::custom("two fields have the same name"));
             }
+            if fields.len() == MAX_FIELDS {
+                return Err(A::Error::custom("too many fields"));
+            }
+            fields.push((name, value));
         }
 
         Ok(RawFields(fields))

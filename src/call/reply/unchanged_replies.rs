@@ -54,7 +54,13 @@ fn an_answer_without_anything_to_change_is_passed_on() {
 
 #[test]
 fn every_other_answer_is_converted() {
+    let mut with_many_fields = json!({"multiplayer_run_id": "r1", "state": "completed"});
+    for number in 0..100 {
+        with_many_fields[number.to_string()] = json!(number);
+    }
+
     for body in [
+        with_many_fields.to_string(),
         "{\"multiplayer_run_id\": \"r1\", \"state\": \"a\u{200b}\"}".to_owned(),
         format!(r#"{{"multiplayer_run_id": "r1", "state": "{KEY}"}}"#),
         r#"{"multiplayer_run_id": "r1", "state": "completed", "qms_id": 1}"#.to_owned(),

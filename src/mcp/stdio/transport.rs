@@ -4,7 +4,7 @@ use std::{io::Error, task::Poll, time::Duration};
 
 use rmcp::{
     RoleServer,
-    model::{ClientRequest, ErrorData, JsonRpcMessage},
+    model::{ClientRequest, ErrorData, JsonRpcMessage, ServerResult},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
@@ -28,7 +28,7 @@ const END_OF_INPUT_GRACE: Duration = Duration::from_millis(500);
 /// Capacity of the input buffer, in bytes.
 const INPUT_CAPACITY: usize = 32 * 1024;
 
-/// Number of messages that are read before other tasks run. The first of many requests that arrive together is sent to the
+/// Number of messages of those that arrived together that are read before other tasks run. The first request is sent to the
 /// service before the last is read, so that the service works on it in the meantime.
 const MESSAGES_IN_A_ROW: u32 = 2;
 
@@ -48,7 +48,7 @@ pub(super) struct StdioTransport {
     /// may drop that future while the answer is being written.
     error_answer: Option<JoinHandle<()>>,
     shutdown: CancellationToken,
-    /// Number of messages that were read since other tasks ran.
+    /// Number of messages that were read since other tasks ran, of those that arrived together.
     messages_in_a_row: u32,
 }
 
@@ -129,8 +129,17 @@ impl Transport<RoleServer> for StdioTransport {
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Error>> + Send + 'static {
         self.open_requests.close_answered(&message);
+        let begins_session = begins_session(&message);
         let writer = self.writer.clone();
-        async move { writer.write(message).await }
+
+        async move {
+            writer.write(message).await?;
+            if begins_session {
+                // The next request is that for the list of tools. The host reads this answer in the meantime.
+                writer.prepare_tool_list();
+            }
+            Ok(())
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -140,10 +149,16 @@ impl Transport<RoleServer> for StdioTransport {
                 self.error_answer = None;
             }
             self.writer.wait_for_host().await;
+            if self.reader.buffer().is_empty() {
+                self.messages_in_a_row = 0;
+            }
             if self.messages_in_a_row == MESSAGES_IN_A_ROW {
                 // The library may drop this future and create another one, which must not wait again.
                 self.messages_in_a_row = 0;
                 run_ready_tasks().await;
+                // Linux keeps a process that a message wakes on the core of the sender, even if another core is idle. A host
+                // or a service on this computer would wait until this process has read all messages.
+                std::thread::yield_now();
             }
 
             let Some(message) = self.read_message().await else {
@@ -165,6 +180,13 @@ impl Transport<RoleServer> for StdioTransport {
         self.writer.close().await;
         Ok(())
     }
+}
+
+/// Returns whether the message is the answer to the first request of a host.
+fn begins_session(message: &TxJsonRpcMessage<RoleServer>) -> bool {
+    let JsonRpcMessage::Response(response) = message else { return false };
+
+    matches!(response.result, ServerResult::InitializeResult(_) | ServerResult::DiscoverResult(_))
 }
 
 /// Lets the tasks run that are ready now. Unlike `yield_now` of `tokio`, it does not wait for new events.
@@ -205,8 +227,13 @@ mod tests {
         atomic::{AtomicU32, Ordering::Relaxed},
     };
 
+    use rmcp::model::{InitializeResult, RequestId, ServerCapabilities};
+
     use super::*;
-    use crate::mcp::message_encoder::MessageEncoder;
+    use crate::{
+        mcp::{message_encoder::MessageEncoder, profile::ServerProfile},
+        settings::Settings,
+    };
 
     /// Reads requests that arrive together, and starts a task for each. Returns how many tasks have run after each.
     async fn tasks_run_after_each(requests: u32) -> Vec<u32> {
@@ -224,6 +251,25 @@ mod tests {
         }
 
         seen
+    }
+
+    #[tokio::test]
+    async fn the_list_of_tools_exists_after_the_answer_to_the_first_request() {
+        let settings = Settings::from_sources(None, |_| None::<&str>);
+        let profile = Arc::new(ServerProfile::new((&settings).into()));
+        let encoder = MessageEncoder::new(Arc::clone(&profile));
+        let writer = MessageWriter::new(Box::new(tokio::io::sink()), encoder);
+        let mut transport =
+            StdioTransport::new(Box::new(tokio::io::empty()), writer, CancellationToken::new());
+
+        let mut ready_after = async |result| {
+            let id = RequestId::Number(1);
+            transport.send(TxJsonRpcMessage::<RoleServer>::response(result, id)).await.expect("a sink");
+            profile.tool_list.get().is_some()
+        };
+        assert!(!ready_after(ServerResult::empty(())).await, "a ping does not begin a session");
+        let first = InitializeResult::new(ServerCapabilities::default());
+        assert!(ready_after(ServerResult::InitializeResult(first)).await);
     }
 
     #[tokio::test]

@@ -76,6 +76,11 @@ impl MessageWriter {
         }
     }
 
+    /// Creates the list of tools that the next answer needs, unless it exists.
+    pub(super) fn prepare_tool_list(&self) {
+        self.encoder.prepare_tool_list();
+    }
+
     /// Closes the output. A line that was begun is completed, if the host reads it within [`LATE_READER_LIMIT`].
     pub(super) async fn finish(&self) {
         drop(tokio::time::timeout(LATE_READER_LIMIT, self.close()).await);
