@@ -3,6 +3,7 @@
 use std::fmt;
 
 use http::HeaderValue;
+use memchr::memmem;
 use ring::hmac;
 use serde_json::Value;
 
@@ -122,7 +123,7 @@ impl ApiKey {
     pub fn may_be_in(&self, json: &str) -> bool {
         let key = self.secret.expose();
         // JSON writes these characters of a key in another way.
-        key.contains(['"', '\\']) || json.contains(key)
+        key.contains(['"', '\\']) || memmem::find(json.as_bytes(), key.as_bytes()).is_some()
     }
 
     /// Masks the key in every string and field name of a parsed JSON value. In JSON text, escape sequences could hide the

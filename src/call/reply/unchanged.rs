@@ -1,16 +1,8 @@
 //! Finds answers that a reply contains unchanged. Most answers of the service are such answers, so that no values are built.
 
-use std::{borrow::Cow, fmt::Formatter};
-
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error as _, MapAccess, Visitor},
-};
-use serde_json::value::RawValue;
-
 use super::{
     answer_fields::{ReplyLimits, may_be_renamed, missing_field},
-    compact::compact,
+    compact::{CompactJson, compact},
     content::UnchangedText,
     next_page::{NEXT, PAGINATION},
 };
@@ -24,51 +16,6 @@ use crate::{
 
 /// Largest number of fields of an object whose names are compared with each other. An object with more fields is parsed.
 const MAX_FIELDS: usize = 64;
-
-/// The name of a field, which is copied only if it contains escape sequences.
-#[derive(PartialEq, Deserialize)]
-struct FieldName<'a>(#[serde(borrow)] Cow<'a, str>);
-
-/// The fields of an object, each with its JSON. Two fields of the same name are refused, because only one of them counts.
-struct RawFields<'a>(Vec<(FieldName<'a>, &'a RawValue)>);
-
-impl RawFields<'_> {
-    fn names(&self) -> impl Iterator<Item = &str> + Clone {
-        self.0.iter().map(|(name, _)| name.0.as_ref())
-    }
-}
-
-impl<'de> Deserialize<'de> for RawFields<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(FieldVisitor)
-    }
-}
-
-/// Collects the fields of an object.
-struct FieldVisitor;
-
-impl<'de> Visitor<'de> for FieldVisitor {
-    type Value = RawFields<'de>;
-
-    fn expecting(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut fields = Vec::<(FieldName<'de>, _)>::with_capacity(MAX_FIELDS);
-        while let Some((name, value)) = map.next_entry()? {
-            if fields.iter().any(|(earlier, _)| *earlier == name) {
-                return Err(A::Error::custom("two fields have the same name"));
-            }
-            if fields.len() == MAX_FIELDS {
-                return Err(A::Error::custom("too many fields"));
-            }
-            fields.push((name, value));
-        }
-
-        Ok(RawFields(fields))
-    }
-}
 
 /// Returns the object of an answer that a reply contains unchanged. Returns `None` if the answer must be converted, or is
 /// not what the operation specifies.
@@ -84,27 +31,48 @@ pub(super) fn unchanged(
         return None;
     }
 
-    let text = compact(std::str::from_utf8(&answer.body).ok()?)?;
-    if has_hidden(&text) || key.may_be_in(&text) {
+    let json = compact(std::str::from_utf8(&answer.body).ok()?)?;
+    if !json.is_object() || has_repeated_names(&json) || has_hidden(&json.text) || key.may_be_in(&json.text) {
         return None;
     }
 
-    let fields: RawFields<'_> = serde_json::from_str(&text).ok()?;
-    let is_renamed = fields.names().any(|name| may_be_renamed(name, limits.tmsys_name));
-    if is_renamed || missing_field(entry, fields.names()).is_some() {
+    let names = json.fields().map(|(name, _)| name);
+    let is_renamed = names.clone().any(|name| may_be_renamed(name, limits.tmsys_name));
+    if is_renamed || missing_field(entry, names).is_some() {
         return None;
     }
 
-    let head = head(&fields)?;
+    let head = head(&json)?;
 
-    Some(UnchangedText::new(text, head))
+    Some(UnchangedText::new(json.text, head))
+}
+
+/// Returns whether two fields have the same name, of which only one counts, or there are too many fields to compare.
+fn has_repeated_names(json: &CompactJson) -> bool {
+    let names = || json.fields().map(|(name, _)| name);
+    // Most names differ in their marks already, so that only a few are compared.
+    let mark = |name: &str| {
+        let byte = |index: usize| name.as_bytes().get(index).map_or(0, |byte| usize::from(*byte));
+        let last = name.len().saturating_sub(1);
+        1_u64 << ((name.len() + 3 * byte(0) + 5 * byte(last / 2) + 7 * byte(last)) % 64)
+    };
+
+    let mut marks = 0;
+    let is_repeated = |(index, name): (usize, &str)| {
+        let mark = mark(name);
+        let has_own_mark = marks & mark == 0;
+        marks |= mark;
+        !has_own_mark && names().take(index).any(|earlier| earlier == name)
+    };
+
+    names().len() > MAX_FIELDS || names().enumerate().any(is_repeated)
 }
 
 /// Returns the fields that the call itself reads.
-fn head(fields: &RawFields<'_>) -> Option<Fields> {
+fn head(json: &CompactJson) -> Option<Fields> {
     let is_read = |name: &str| ResultKind::is_reference_field(name) || [PAGINATION, NEXT].contains(&name);
-    let read = fields.0.iter().filter(|(name, _)| is_read(&name.0));
-    let parsed = read.map(|(name, json)| Some((name.0.to_string(), serde_json::from_str(json.get()).ok()?)));
+    let read = json.fields().filter(|(name, _)| is_read(name));
+    let parsed = read.map(|(name, value)| Some((name.to_owned(), serde_json::from_str(value).ok()?)));
 
     parsed.collect()
 }
