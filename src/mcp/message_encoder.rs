@@ -3,7 +3,10 @@
 //! Large texts that are JSON already are written as they are: the list of tools, and the reply of a call, which a result
 //! contains as text and as structure.
 
-use std::sync::Arc;
+use std::{
+    borrow::Cow,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use rmcp::{
     RoleServer,
@@ -27,19 +30,24 @@ const END_LENGTH: usize = 2;
 #[derive(Clone, Debug, Default)]
 pub struct MessageEncoder {
     profile: Option<Arc<ServerProfile>>,
+    /// A list of tools that the next result of `tools/list` takes over, instead of a copy of this long text.
+    pub(super) prepared_list: Arc<Mutex<Option<String>>>,
 }
 
 impl MessageEncoder {
     /// Creates the encoder of a [`Server`](super::Server) with this profile.
     pub(super) fn new(profile: Arc<ServerProfile>) -> Self {
-        Self { profile: Some(profile) }
+        Self { profile: Some(profile), ..Self::default() }
     }
 
-    /// Creates the list of tools that [`Self::encode`] inserts into a result of `tools/list`, unless it exists.
+    /// Creates the list of tools for the next result of `tools/list`.
     pub(super) fn prepare_tool_list(&self) {
-        if let Some(profile) = &self.profile {
-            profile.tool_list();
-        }
+        let list = self.profile.as_ref().map(|profile| profile.render_tool_list());
+        *self.prepared_list.lock().unwrap_or_else(PoisonError::into_inner) = list;
+    }
+
+    fn take_prepared_list(&self) -> Option<String> {
+        self.prepared_list.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Returns the JSON of a message.
@@ -48,37 +56,56 @@ impl MessageEncoder {
     /// A value that is not JSON. The values of this program are JSON.
     pub fn encode(&self, message: TxJsonRpcMessage<RoleServer>) -> serde_json::Result<Vec<u8>> {
         match (&self.profile, message) {
-            (Some(profile), JsonRpcMessage::Response(response)) => encode_response(response, profile),
+            (Some(profile), JsonRpcMessage::Response(response)) => self.encode_response(response, profile),
             (_, message) => serde_json::to_vec(&message),
         }
     }
-}
 
-fn encode_response(
-    response: JsonRpcResponse<ServerResult>,
-    profile: &ServerProfile,
-) -> serde_json::Result<Vec<u8>> {
-    let id = serde_json::to_string(&response.id)?;
-    let mut json = [r#"{"jsonrpc":"2.0","id":"#, &id, r#","result":"#].concat().into_bytes();
+    fn encode_response(
+        &self,
+        response: JsonRpcResponse<ServerResult>,
+        profile: &ServerProfile,
+    ) -> serde_json::Result<Vec<u8>> {
+        let id = serde_json::to_string(&response.id)?;
+        let start = [r#"{"jsonrpc":"2.0","id":"#, &id, r#","result":"#].concat();
 
-    match response.result {
-        ServerResult::ListToolsResult(list) => append_list(&mut json, &list, profile.tool_list())?,
-        ServerResult::CallToolResult(result) => append_call_result(&mut json, result)?,
-        result => serde_json::to_writer(&mut json, &result)?,
+        let mut json = match response.result {
+            ServerResult::ListToolsResult(list) => {
+                let prepared = self.take_prepared_list().map(Cow::Owned);
+                list_json(&start, &list, prepared.unwrap_or_else(|| Cow::Borrowed(profile.tool_list())))?
+            }
+            result => {
+                let mut json = start.into_bytes();
+                match result {
+                    ServerResult::CallToolResult(result) => append_call_result(&mut json, result)?,
+                    result => serde_json::to_writer(&mut json, &result)?,
+                }
+                json
+            }
+        };
+        json.push(b'}');
+
+        Ok(json)
     }
-    json.push(b'}');
-
-    Ok(json)
 }
 
-/// Appends a result of `tools/list` with these tools, which are a JSON array.
-fn append_list(json: &mut Vec<u8>, list: &ListToolsResult, tools: &str) -> serde_json::Result<()> {
+/// Returns `start`, followed by a result of `tools/list` with these tools, which are a JSON array.
+fn list_json(start: &str, list: &ListToolsResult, tools: Cow<'_, str>) -> serde_json::Result<Vec<u8>> {
     let result = serde_json::to_string(list)?;
     let (before, after) = around(&result, r#""tools":[]"#)?;
+    let before = [start, before, r#""tools":"#].concat();
 
-    append(json, &[before, r#""tools":"#, tools, after]);
+    let mut json = match tools {
+        Cow::Owned(tools) => {
+            let mut json = tools.into_bytes();
+            json.splice(..0, before.into_bytes());
+            json
+        }
+        Cow::Borrowed(tools) => [&before, tools].concat().into_bytes(),
+    };
+    append(&mut json, &[after]);
 
-    Ok(())
+    Ok(json)
 }
 
 /// Returns the JSON of a result of `tools/call`. The reply is in it as text, and as `structuredContent` if the call succeeded.
@@ -194,12 +221,14 @@ mod tests {
 
         for result_type in [list.result_type.clone(), None] {
             list.result_type = result_type;
-            let mut written = Vec::new();
-            append_list(&mut written, &list, r#"[{"name":"a"}]"#).expect("JSON");
             let mut expected = json!(list);
             expected["tools"] = json!([{"name": "a"}]);
 
-            assert_eq!(serde_json::from_slice::<Value>(&written).expect("JSON"), expected);
+            let tools = r#"[{"name":"a"}]"#;
+            for tools in [Cow::Borrowed(tools), Cow::Owned(tools.to_owned())] {
+                let written = list_json("", &list, tools).expect("JSON");
+                assert_eq!(serde_json::from_slice::<Value>(&written).expect("JSON"), expected);
+            }
         }
     }
 

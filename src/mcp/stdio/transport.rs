@@ -257,15 +257,15 @@ mod tests {
     async fn the_list_of_tools_exists_after_the_answer_to_the_first_request() {
         let settings = Settings::from_sources(None, |_| None::<&str>);
         let profile = Arc::new(ServerProfile::new((&settings).into()));
-        let encoder = MessageEncoder::new(Arc::clone(&profile));
-        let writer = MessageWriter::new(Box::new(tokio::io::sink()), encoder);
+        let encoder = MessageEncoder::new(profile);
+        let writer = MessageWriter::new(Box::new(tokio::io::sink()), encoder.clone());
         let mut transport =
             StdioTransport::new(Box::new(tokio::io::empty()), writer, CancellationToken::new());
 
         let mut ready_after = async |result| {
             let id = RequestId::Number(1);
             transport.send(TxJsonRpcMessage::<RoleServer>::response(result, id)).await.expect("a sink");
-            profile.tool_list.get().is_some()
+            encoder.prepared_list.lock().expect("no panic").is_some()
         };
         assert!(!ready_after(ServerResult::empty(())).await, "a ping does not begin a session");
         let first = InitializeResult::new(ServerCapabilities::default());

@@ -76,7 +76,7 @@ impl MessageWriter {
         }
     }
 
-    /// Creates the list of tools that the next answer needs, unless it exists.
+    /// Creates the list of tools for the next answer that contains it.
     pub(super) fn prepare_tool_list(&self) {
         self.encoder.prepare_tool_list();
     }
