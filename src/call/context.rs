@@ -80,7 +80,8 @@ impl CallContext<'_> {
         let Some(fallback) = fallback else { return Ok(answer) };
 
         let id = request.arguments.get(fallback.argument);
-        match self.find_in_list(fallback, id, project).await? {
+        // Boxed, because few operations have a list that replaces them.
+        match Box::pin(self.find_in_list(fallback, id, project)).await? {
             Some(found) => Ok(found),
             None if answer.status == 404 => Ok(answer),
             // 405 means that the operation does not exist. It does not mean that the record is missing.

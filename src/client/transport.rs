@@ -66,7 +66,8 @@ impl Transport {
 
         limit_time(limit, async {
             match request.part {
-                Some(part) => self.fetch_part(request, part, key).await,
+                // Boxed, because the request of a record needs no memory for parts of files.
+                Some(part) => Box::pin(self.fetch_part(request, part, key)).await,
                 None => self.fetch_record(request, key).await,
             }
         })

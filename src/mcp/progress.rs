@@ -79,7 +79,8 @@ impl ProgressForwarder {
         loop {
             tokio::select! {
                 output = &mut call => return output,
-                Some(report) = self.reports.recv() => self.notify(report).await,
+                // Few calls report progress. Without the box, the future of every call would contain this one.
+                Some(report) = self.reports.recv() => Box::pin(self.notify(report)).await,
             }
         }
     }

@@ -51,18 +51,19 @@ impl Gateway {
         }
 
         let digest = CallDigest::new(entry.name, call.project.as_deref(), &call.request.arguments);
-        let shared = self.shared_call(&digest).await?;
+        // Boxed, as below, because a call that may be repeated needs no memory for these requests.
+        let shared = Box::pin(self.shared_call(&digest)).await?;
         let Some(mut attempt) = configured.attempts.begin(digest, clock) else {
             return Err(equal_call_in_flight(entry));
         };
         if let Some(place) = shared
-            && !attempt.share(place).await
+            && !Box::pin(attempt.share(place)).await
         {
             return Err(equal_call_in_flight(entry));
         }
 
         let outcome = Box::pin(configured.attempt(check, call, &mut attempt)).await;
-        attempt.end().await;
+        Box::pin(attempt.end()).await;
 
         outcome
     }

@@ -112,8 +112,9 @@ impl ConfiguredGateway {
             None => match context.send_successfully(&request, project.as_deref()).await {
                 Ok(answer) => answer,
                 Err(failure) => {
+                    // Boxed, because a call that succeeds needs no memory for this request.
                     let with_record =
-                        self.with_current_record(failure, &request, &context, project.as_deref());
+                        Box::pin(self.with_current_record(failure, &request, &context, project.as_deref()));
                     return Err(with_record.await);
                 }
             },
@@ -123,7 +124,7 @@ impl ConfiguredGateway {
         // A part of a picture cannot be decoded, so that the complete file is requested.
         if let Some(arguments) = reply::full_picture_arguments(request.entry, &request.arguments, &answer) {
             request = context.request(request.entry, arguments)?;
-            answer = context.send_successfully(&request, project.as_deref()).await?;
+            answer = Box::pin(context.send_successfully(&request, project.as_deref())).await?;
         }
 
         let takes_pages = request.entry.takes_pages();

@@ -51,6 +51,12 @@ pub(in crate::call) async fn off_thread<T: Send + 'static>(
         return work();
     }
 
+    // Boxed, because most answers are short, and the future of every call would contain this one.
+    Box::pin(do_long_work(work)).await
+}
+
+/// Runs `work` on another thread, after all other long work.
+async fn do_long_work<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let permit = LONG_WORK.acquire().await;
     // The permit stays with the thread, which continues after the caller has gone.
     let thread = tokio::task::spawn_blocking(move || {

@@ -134,7 +134,8 @@ impl Scope {
         ids: &[ResultId],
     ) -> Result<ResolvedProject, Failure> {
         let Some(project) = self.project() else {
-            let resolved = self.resolve_globally(context, entry, requested, ids).await;
+            // Boxed, because a call in project scope needs no memory for look-ups.
+            let resolved = Box::pin(self.resolve_globally(context, entry, requested, ids)).await;
             let is_read_only = entry.effect.is_read_only();
             return resolved
                 .map_err(|failure| if is_read_only { failure } else { with_nothing_changed(failure) });
@@ -146,7 +147,7 @@ impl Scope {
 
         // The path of such a request does not keep an organization key inside the project.
         if context.key.kind() == KeyKind::Organization && !goes_to_project(entry) {
-            self.lookup(context).confirm_all_inside(project, ids).await?;
+            Box::pin(self.lookup(context).confirm_all_inside(project, ids)).await?;
         }
 
         Ok(ResolvedProject::without_record(Some(project.to_owned())))

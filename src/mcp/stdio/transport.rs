@@ -28,10 +28,6 @@ const END_OF_INPUT_GRACE: Duration = Duration::from_millis(500);
 /// Capacity of the input buffer, in bytes.
 const INPUT_CAPACITY: usize = 32 * 1024;
 
-/// Number of messages of those that arrived together that are read before other tasks run. The first request is sent to the
-/// service before the last is read, so that the service works on it in the meantime.
-const MESSAGES_IN_A_ROW: u32 = 2;
-
 /// The stream from which the messages of the host are read.
 pub(super) type Input = Box<dyn AsyncRead + Send + Unpin>;
 
@@ -48,8 +44,8 @@ pub(super) struct StdioTransport {
     /// may drop that future while the answer is being written.
     error_answer: Option<JoinHandle<()>>,
     shutdown: CancellationToken,
-    /// Number of messages that were read since other tasks ran, of those that arrived together.
-    messages_in_a_row: u32,
+    /// Whether a message was read since other tasks ran.
+    has_read_message: bool,
 }
 
 impl StdioTransport {
@@ -62,7 +58,7 @@ impl StdioTransport {
             open_requests: OpenRequests::default(),
             error_answer: None,
             shutdown,
-            messages_in_a_row: 0,
+            has_read_message: false,
         }
     }
 
@@ -149,12 +145,9 @@ impl Transport<RoleServer> for StdioTransport {
                 self.error_answer = None;
             }
             self.writer.wait_for_host().await;
-            if self.reader.buffer().is_empty() {
-                self.messages_in_a_row = 0;
-            }
-            if self.messages_in_a_row == MESSAGES_IN_A_ROW {
-                // The library may drop this future and create another one, which must not wait again.
-                self.messages_in_a_row = 0;
+            // The library may drop this future and create another one, which must not wait again.
+            if std::mem::take(&mut self.has_read_message) && !self.reader.buffer().is_empty() {
+                // The first of the requests that arrived together is sent to the service before the last is read.
                 run_ready_tasks().await;
                 // Linux keeps a process that a message wakes on the core of the sender, even if another core is idle. A host
                 // or a service on this computer would wait until this process has read all messages.
@@ -165,7 +158,7 @@ impl Transport<RoleServer> for StdioTransport {
                 self.stop_after_grace();
                 return None;
             };
-            self.messages_in_a_row += 1;
+            self.has_read_message = true;
 
             match message {
                 Ok(message) if !self.open_requests.open(&message) => self.answer_error(id_in_use(message)),
@@ -274,6 +267,6 @@ mod tests {
 
     #[tokio::test]
     async fn calls_begin_before_all_requests_that_arrived_with_them_are_read() {
-        assert_eq!(tasks_run_after_each(6).await, [0, 0, 2, 2, 4, 4]);
+        assert_eq!(tasks_run_after_each(4).await, [0, 1, 2, 3]);
     }
 }
