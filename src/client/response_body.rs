@@ -47,11 +47,13 @@ impl ResponseBody {
     /// # Errors
     /// As [`Self::read`].
     pub(super) async fn read_up_to(mut self, limit: usize) -> Result<Bytes, TransportError> {
-        if self.stated_length().is_some_and(|length| length > limit as u64) {
+        let stated = usize::try_from(self.stated_length().unwrap_or_default()).unwrap_or(usize::MAX);
+        if stated > limit {
             return Err(TransportError::TooLong);
         }
 
-        let mut body = BytesMut::new();
+        // The system provides memory only for the bytes that arrive.
+        let mut body = BytesMut::with_capacity(stated);
         while let Some(chunk) = self.chunk().await? {
             if body.len() + chunk.len() > limit {
                 return Err(TransportError::TooLong);
