@@ -24,6 +24,10 @@ const PROJECT_ID: &str = "project_id";
 /// Patterns of the functions that a server executes from its start, one in each line. `packaging/function-order` writes them.
 const FUNCTION_ORDER: &str = "src/function_order.txt";
 
+/// Flag of the compiler that gives functions names of the current form, and the beginning of a name of the older form.
+const CURRENT_NAMES: &str = "symbol-mangling-version=v0";
+const OLDER_NAME: &str = "_ZN";
+
 /// The library that unwinds the stack after a panic.
 const UNWINDER: &str = "gcc_eh";
 
@@ -64,10 +68,14 @@ fn variable(name: &str) -> Option<String> {
 /// selects may refuse a linker script, as mold does.
 fn has_linker_options() -> bool {
     let is = |name, value| variable(name).as_deref() == Some(value);
-    let selects_linker = variable("RUSTC_LINKER").is_some()
-        || variable("CARGO_ENCODED_RUSTFLAGS").is_some_and(|flags| flags.contains("link"));
+    let selects_linker = variable("RUSTC_LINKER").is_some() || has_compiler_flag("link");
 
     is("PROFILE", "release") && is("CARGO_CFG_TARGET_OS", "linux") && !selects_linker
+}
+
+/// Returns whether a flag of the compiler contains `text`.
+fn has_compiler_flag(text: &str) -> bool {
+    variable("CARGO_ENCODED_RUSTFLAGS").is_some_and(|flags| flags.contains(text))
 }
 
 /// Returns whether the linker finds the unwinder as a static library. Only targets with the GNU C library use this unwinder.
@@ -85,8 +93,10 @@ fn has_static_unwinder() -> bool {
 /// Returns a linker script that places the functions of these patterns before all others. The kernel maps a file in pieces of
 /// 64 KiB: a server whose functions lie together needs a third less memory.
 fn linker_script(patterns: &str) -> String {
-    let first: Vec<_> =
-        patterns.lines().map(|pattern| format!("*(.text.{pattern} .text.unlikely.{pattern})")).collect();
+    // The flag in `.cargo/config.toml` gives all functions names of the current form.
+    let has_older_names = !has_compiler_flag(CURRENT_NAMES);
+    let used = patterns.lines().filter(|pattern| has_older_names || !pattern.starts_with(OLDER_NAME));
+    let first: Vec<_> = used.map(|pattern| format!("*(.text.{pattern} .text.unlikely.{pattern})")).collect();
 
     format!("SECTIONS {{ .text : {{\n{}\n*(.text .text.*)\n}} }}\nINSERT AFTER .init;\n", first.join("\n"))
 }

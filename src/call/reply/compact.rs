@@ -84,6 +84,7 @@ enum Expected {
     End,
 }
 
+/// Reads the tokens of a text from the first to the last.
 struct Compactor<'a> {
     json: &'a str,
     compact: CompactJson,
@@ -94,7 +95,7 @@ struct Compactor<'a> {
     /// One bit for each open list (0) or object (1), the innermost one last.
     objects: u128,
     depth: usize,
-    /// Number of values.
+    /// One value, and one more for each comma.
     values: usize,
 }
 
@@ -131,17 +132,20 @@ impl Compactor<'_> {
         (self.values <= MAX_VALUES).then_some(self.position + 1)
     }
 
+    /// Reads the name of a field. Returns the position after it.
     fn read_name(&mut self) -> Option<usize> {
         let end = string_end(self.json.as_bytes(), self.position + 1)?;
         self.expected = Expected::Colon;
 
         if self.depth == 1 {
-            let start = self.compact_position() + 1;
-            let name = start..start + end - self.position - 2;
-            // The names of an object are compared with others as they are written.
-            if self.json.get(self.position..end)?.contains('\\') {
+            let quoted = self.json.get(self.position..end)?;
+            // Names are compared with others as they are written.
+            if quoted.contains('\\') {
                 return None;
             }
+
+            let start = self.compact_position();
+            let name = start + 1..start + quoted.len() - 1;
             self.compact.fields.push(FieldRange { name, value: 0..0 });
         }
 

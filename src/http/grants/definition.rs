@@ -57,7 +57,7 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<GrantDefinition>, String> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
     // The message of the parser quotes the line, which contains no secret: keys are in files of their own.
     let document: GrantsDocument =
-        toml::from_str(&text).map_err(|error| error.to_string().trim().to_owned())?;
+        toml_edit::de::from_str(&text).map_err(|error| error.to_string().trim().to_owned())?;
     if document.grant.is_empty() {
         return Err("it has no [[grant]]".to_owned());
     }

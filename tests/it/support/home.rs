@@ -85,7 +85,7 @@ impl Home {
     pub(crate) fn entry(&self, file: &str, container: &str) -> Value {
         let text = self.text(file);
         let document: Value = if Path::new(file).extension().is_some_and(|extension| extension == "toml") {
-            toml::from_str(&text).expect("TOML")
+            toml_edit::de::from_str(&text).expect("TOML")
         } else {
             serde_json::from_str(&text).expect("JSON")
         };
