@@ -91,7 +91,7 @@ fn has_static_unwinder() -> bool {
 }
 
 /// Returns a linker script that places the functions of these patterns before all others. The kernel maps a file in pieces of
-/// 64 KiB: a server whose functions lie together needs a third less memory.
+/// 64 KiB: a server whose functions lie together needs half of the memory.
 fn linker_script(patterns: &str) -> String {
     // The flag in `.cargo/config.toml` gives all functions names of the current form.
     let has_older_names = !has_compiler_flag(CURRENT_NAMES);
