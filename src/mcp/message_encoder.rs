@@ -40,10 +40,12 @@ impl MessageEncoder {
         Self { profile: Some(profile), ..Self::default() }
     }
 
-    /// Creates the list of tools for the next result of `tools/list`.
+    /// Creates the list of tools for the next result of `tools/list`, unless it exists.
     pub(super) fn prepare_tool_list(&self) {
-        let list = self.profile.as_ref().map(|profile| profile.render_tool_list());
-        *self.prepared_list.lock().unwrap_or_else(PoisonError::into_inner) = list;
+        let mut prepared = self.prepared_list.lock().unwrap_or_else(PoisonError::into_inner);
+        if prepared.is_none() {
+            *prepared = self.profile.as_ref().map(|profile| profile.render_tool_list());
+        }
     }
 
     fn take_prepared_list(&self) -> Option<String> {

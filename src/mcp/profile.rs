@@ -5,8 +5,7 @@ use std::sync::OnceLock;
 use super::{config::McpConfig, instructions, published_tool::push_published};
 
 /// Initial capacity of the list of tools, in bytes: more than a message with all tools needs, so that the text is not copied
-/// while it grows.
-/// The system provides memory only for the bytes that are written.
+/// while it grows. The system provides memory only for the bytes that are written.
 const TOOL_LIST_CAPACITY: usize = 128 * 1024;
 
 /// What a server offers: its configuration, and the texts that follow from the configuration. Servers for several
