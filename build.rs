@@ -51,7 +51,7 @@ fn main() -> Outcome<()> {
         println!("cargo::rustc-link-arg-bins=-T{}", script.display());
     }
     if has_linker_options() && has_static_unwinder() {
-        // Loading the shared library of the unwinder would take 0.1 ms of each start.
+        // A shared library of the unwinder would add 0.1 ms to each start.
         println!("cargo::rustc-link-lib=static:-bundle={UNWINDER}");
     }
 

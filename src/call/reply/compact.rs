@@ -15,7 +15,7 @@ const MAX_VALUES: usize = 100_000;
 /// Number of fields for which there is room in the beginning. Few answers have more.
 const FIELDS_CAPACITY: usize = 32;
 
-/// JSON without white space between its tokens. Strings and numbers have the characters of the original.
+/// JSON without white space between its tokens. Strings and numbers are copied unchanged.
 #[derive(Debug)]
 pub(super) struct CompactJson {
     pub(super) text: String,
@@ -32,7 +32,7 @@ struct FieldRange {
 }
 
 impl CompactJson {
-    /// Returns the names of the fields and the JSON of their values, if the text is an object.
+    /// Returns the name and the JSON value of each field of the object. Returns nothing if the text is not an object.
     pub(super) fn fields(&self) -> impl ExactSizeIterator<Item = (&str, &str)> + Clone {
         let part = |range: &Range<usize>| self.text.get(range.clone()).unwrap_or_default();
         self.fields.iter().map(move |field| (part(&field.name), part(&field.value)))
@@ -139,7 +139,7 @@ impl Compactor<'_> {
 
         if self.depth == 1 {
             let quoted = self.json.get(self.position..end)?;
-            // Names are compared with others as they are written.
+            // Field names are compared by their JSON text. With escape sequences, one name can have several texts.
             if quoted.contains('\\') {
                 return None;
             }
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn texts_that_are_not_json_are_left_to_the_parser() {
-        for json in [
+        let texts = [
             "",
             " ",
             "[1 2]",
@@ -274,7 +274,9 @@ mod tests {
             "[1:2]",
             "'a'",
             "truefalse",
-        ] {
+        ];
+
+        for json in texts {
             assert!(serde_json::from_str::<Value>(json).is_err(), "{json}");
             assert_eq!(compact_text(json), None, "{json}");
         }

@@ -145,9 +145,10 @@ impl Transport<RoleServer> for StdioTransport {
                 self.error_answer = None;
             }
             self.writer.wait_for_host().await;
-            // The library may drop this future and create another one, which must not wait again.
+            // The library may drop this future and call `receive` again. The flag is reset first, so that the next call does
+            // not wait again.
             if std::mem::take(&mut self.has_read_message) && !self.reader.buffer().is_empty() {
-                // The first of the requests that arrived together is sent to the service before the last is read.
+                // Each request is sent to the service before the next request is read.
                 run_ready_tasks().await;
                 // Linux keeps a process that a message wakes on the core of the sender, even if another core is idle. A host
                 // or a service on this computer would wait until this process has read all messages.

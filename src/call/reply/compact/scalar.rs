@@ -43,14 +43,14 @@ fn plain_length(text: &[u8]) -> usize {
     text.len() - rest.len() + length
 }
 
-/// Returns a number whose lowest bit that is set belongs to the first quotation mark, backslash or control character in these
-/// eight bytes, of which the lowest is the first. Returns 0 if they contain none.
+/// Searches the eight bytes of `word`, from the lowest to the highest, for a quotation mark, a backslash or a control character.
+/// The lowest set bit of the result lies in the first byte found. The result is 0 if there is none.
 fn special_bytes(word: u64) -> u64 {
-    /// The number with this byte in all places.
+    /// Returns the number whose eight bytes all equal `byte`.
     const fn in_all_places(byte: u8) -> u64 {
         u64::from_le_bytes([byte; 8])
     }
-    // The subtraction sets the highest bit of the first byte that is too small. It may also set that of bytes above it.
+    // The subtraction sets the highest bit of the first byte below `limit`. Its borrow may set the highest bit of later bytes.
     let below = |word: u64, limit: u8| word.wrapping_sub(in_all_places(limit)) & !word & in_all_places(0x80);
     let equal = |byte: u8| below(word ^ in_all_places(byte), 1);
 
