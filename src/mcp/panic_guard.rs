@@ -14,16 +14,19 @@ use rmcp::{
 pub struct PanicGuard<S>(pub S);
 
 impl<S: Service<RoleServer>> Service<RoleServer> for PanicGuard<S> {
-    async fn handle_request(
+    fn handle_request(
         &self,
         request: ClientRequest,
         context: RequestContext<RoleServer>,
-    ) -> Result<ServerResult, ErrorData> {
+    ) -> impl Future<Output = Result<ServerResult, ErrorData>> + Send {
         let method = request.method().to_owned();
-        let handler = Box::pin(AssertUnwindSafe(self.0.handle_request(request, context)));
+        let handler = AssertUnwindSafe(self.0.handle_request(request, context)).catch_unwind();
 
-        let result = handler.catch_unwind().await;
-        result.unwrap_or_else(|_| Err(ErrorData::internal_error(format!("{method}: internal error"), None)))
+        // The library moves the future of a request several times, so that it must be small.
+        Box::pin(handler).map(move |result| {
+            result
+                .unwrap_or_else(|_| Err(ErrorData::internal_error(format!("{method}: internal error"), None)))
+        })
     }
 
     async fn handle_notification(

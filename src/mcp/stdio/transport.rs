@@ -125,13 +125,14 @@ impl Transport<RoleServer> for StdioTransport {
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Error>> + Send + 'static {
         self.open_requests.close_answered(&message);
-        let begins_session = begins_session(&message);
-        let writer = self.writer.clone();
+        // The next request of a session is that for the list of tools. The host reads this answer in the meantime.
+        let prepares_tools = begins_session(&message);
+        let writing = self.writer.write(message);
+        let writer = prepares_tools.then(|| self.writer.clone());
 
         async move {
-            writer.write(message).await?;
-            if begins_session {
-                // The next request is that for the list of tools. The host reads this answer in the meantime.
+            writing.await?;
+            if let Some(writer) = writer {
                 writer.prepare_tool_list();
             }
             Ok(())

@@ -3,10 +3,13 @@
 use std::{
     io::{Error, ErrorKind},
     sync::Arc,
-    task::Poll,
     time::Duration,
 };
 
+use futures_util::{
+    FutureExt as _,
+    future::{Either, ready},
+};
 use rmcp::{RoleServer, service::TxJsonRpcMessage};
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt as _},
@@ -47,33 +50,56 @@ impl MessageWriter {
     /// Waits until at most [`MAX_UNREAD_BYTES`] are unread. A host that sends requests and reads no answers must not
     /// exhaust the memory.
     pub(super) async fn wait_for_host(&self) {
+        let is_readable = |unread: &usize| *unread <= self.max_unread_bytes;
+        if is_readable(&self.unread_bytes.borrow()) {
+            return;
+        }
+
         // The sender exists as long as this writer, so that the wait cannot fail.
-        drop(self.unread_bytes.subscribe().wait_for(|unread| *unread <= self.max_unread_bytes).await);
+        drop(self.unread_bytes.subscribe().wait_for(is_readable).await);
     }
 
-    /// Writes a message and its line feed. The line is completed even if the returned future is dropped.
+    /// Writes a message and its line feed. Most lines are written before this function returns. Any other line is completed
+    /// even if the returned future is dropped.
     ///
     /// # Errors
     /// Every error of the output, and `NotConnected` after [`Self::close`].
-    pub(super) async fn write(&self, message: TxJsonRpcMessage<RoleServer>) -> Result<(), Error> {
-        let mut line = self.encoder.encode(message)?;
+    pub(super) fn write(
+        &self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        let line = match self.encoder.encode(message) {
+            Ok(line) => line,
+            Err(error) => return Either::Left(ready(Err(error.into()))),
+        };
+
+        // A task starts later and is moved several times. Only a line that has to wait needs one.
+        let mut writing = Box::pin(self.clone().write_line(line));
+        match writing.as_mut().now_or_never() {
+            Some(outcome) => Either::Left(ready(outcome)),
+            None => Either::Right(
+                tokio::spawn(writing)
+                    .map(|outcome| outcome.unwrap_or_else(|stopped| Err(Error::other(stopped)))),
+            ),
+        }
+    }
+
+    async fn write_line(self, mut line: Vec<u8>) -> Result<(), Error> {
         line.push(b'\n');
-
-        let output = Arc::clone(&self.output);
-        let unread_bytes = self.unread_bytes.clone();
-        unread_bytes.send_modify(|unread| *unread += line.len());
-
-        let mut writing = Box::pin(async move {
-            let outcome = write_line(&output, &line).await;
-            unread_bytes.send_modify(|unread| *unread -= line.len());
-            outcome
+        self.unread_bytes.send_if_modified(|unread| {
+            *unread += line.len();
+            false
         });
 
-        // Most lines are written at once. Only a line that has to wait needs a task, which completes it.
-        match futures_util::poll!(&mut writing) {
-            Poll::Ready(outcome) => outcome,
-            Poll::Pending => tokio::spawn(writing).await.unwrap_or_else(|stopped| Err(Error::other(stopped))),
-        }
+        let outcome = write_all(&self.output, &line).await;
+
+        self.unread_bytes.send_if_modified(|unread| {
+            let was_too_much = *unread > self.max_unread_bytes;
+            *unread -= line.len();
+            was_too_much
+        });
+
+        outcome
     }
 
     /// Creates the list of tools for the next answer that contains it.
@@ -92,7 +118,7 @@ impl MessageWriter {
     }
 }
 
-async fn write_line(output: &Mutex<Option<Output>>, line: &[u8]) -> Result<(), Error> {
+async fn write_all(output: &Mutex<Option<Output>>, line: &[u8]) -> Result<(), Error> {
     let mut output = output.lock().await;
     let output = output.as_mut().ok_or_else(|| Error::from(ErrorKind::NotConnected))?;
 
