@@ -60,7 +60,7 @@ pub use download_stream::{DownloadStream, ResumeFrom, StreamError};
 pub use host_probe::HostProbe;
 pub use host_url::HostUrl;
 pub use http_client::HttpClient;
-pub use http_request::HttpRequest;
+pub use http_request::{HttpRequest, Subject};
 pub use http_response::{FileMetadata, HttpResponse};
 pub use json::{count_values, parse_json};
 pub use key_source::KeySource;

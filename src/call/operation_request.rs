@@ -2,7 +2,7 @@
 
 use crate::{
     call::subject::subject,
-    client::{HttpRequest, RequestKind},
+    client::{HttpRequest, RequestKind, Subject},
     failure::Failure,
     fields::Fields,
     service::{
@@ -62,9 +62,15 @@ impl OperationRequest {
             body: self.layout.body.as_deref(),
             part: self.layout.range,
             kind,
-            subject: subject(entry, &self.arguments),
+            subject: Some(self),
             project,
             hints: entry.failure_hints,
         }
+    }
+}
+
+impl Subject for OperationRequest {
+    fn describe(&self) -> String {
+        subject(self.entry, &self.arguments)
     }
 }

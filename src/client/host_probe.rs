@@ -57,7 +57,7 @@ fn probe_request(url_base: UrlBase) -> HttpRequest<'static> {
         part: None,
         body: None,
         kind: RequestKind::Repeatable,
-        subject: String::new(),
+        subject: None,
         project: None,
         hints: FailureHints::default(),
     }

@@ -13,6 +13,7 @@ pub struct HostUrl {
     url: Url,
     /// The address without a trailing slash, which paths are appended to.
     text: String,
+    connection_kind: ConnectionKind,
 }
 
 /// How connections to an address are made.
@@ -82,7 +83,7 @@ impl HostUrl {
             });
         }
 
-        Ok(Self { url, text })
+        Ok(Self { connection_kind: ConnectionKind::from_url(&url), url, text })
     }
 
     /// Returns the address, without a trailing slash.
@@ -92,7 +93,7 @@ impl HostUrl {
 
     /// Returns whether requests travel without TLS.
     pub fn is_plain(&self) -> bool {
-        self.connection_kind() == ConnectionKind::Plain
+        self.connection_kind == ConnectionKind::Plain
     }
 
     /// Returns whether the host is this machine. No proxy is used then.
@@ -101,7 +102,7 @@ impl HostUrl {
     }
 
     pub(super) fn connection_kind(&self) -> ConnectionKind {
-        ConnectionKind::from_url(&self.url)
+        self.connection_kind
     }
 
     /// Returns whether `url` has the same scheme, host and port.

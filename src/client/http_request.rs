@@ -1,9 +1,17 @@
 //! A request to a host of the service.
 
+use std::fmt;
+
 use http::Method;
 
 use super::RequestKind;
 use crate::service::{operation::UrlBase, request::FileRange, tool::FailureHints};
+
+/// What a request is about. It is described only for a message, because most requests succeed.
+pub trait Subject: fmt::Debug + Sync {
+    /// Returns the records that the request names, such as `run 7`. Returns an empty text if the request names none.
+    fn describe(&self) -> String;
+}
 
 /// One request, which is sent as often as its [`RequestKind`] and the retry policy allow.
 #[derive(Clone, Debug)]
@@ -24,8 +32,8 @@ pub struct HttpRequest<'a> {
     pub part: Option<FileRange>,
     /// Kind of the request, which decides what is repeated.
     pub kind: RequestKind,
-    /// What the request is about, such as `run 7`; empty if its arguments name nothing.
-    pub subject: String,
+    /// What the request is about.
+    pub subject: Option<&'a dyn Subject>,
     /// The project in the path.
     pub project: Option<&'a str>,
     /// What the caller does after some failures.
@@ -35,7 +43,8 @@ pub struct HttpRequest<'a> {
 impl HttpRequest<'_> {
     /// Returns the operation and what the request is about, as the beginning of a message.
     pub fn label(&self) -> String {
-        let separator = if self.subject.is_empty() { "" } else { ": " };
-        format!("{}{separator}{}", self.operation, self.subject)
+        let subject = self.subject.map(Subject::describe).unwrap_or_default();
+        let separator = if subject.is_empty() { "" } else { ": " };
+        format!("{}{separator}{subject}", self.operation)
     }
 }
