@@ -56,32 +56,13 @@ pub(super) fn compact(json: &str) -> Option<CompactJson> {
         },
         copied: 0,
         position: 0,
-        expected: Expected::Value,
         objects: 0,
         depth: 0,
         values: 1,
     };
-    while let Some(byte) = json.as_bytes().get(compactor.position) {
-        compactor.position = compactor.read_token(*byte)?;
-    }
-    compactor.copy_until(json.len())?;
+    compactor.read_text()?;
 
-    let is_complete = compactor.depth == 0 && compactor.expected == Expected::End;
-    is_complete.then_some(compactor.compact)
-}
-
-/// What the next token can be.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Expected {
-    Value,
-    /// A value, or the end of an empty list.
-    FirstValue,
-    Name,
-    /// A name, or the end of an empty object.
-    FirstName,
-    Colon,
-    /// A comma, or the end of the list, of the object or of the text.
-    End,
+    Some(compactor.compact)
 }
 
 /// Reads the tokens of a text from the first to the last.
@@ -90,8 +71,8 @@ struct Compactor<'a> {
     compact: CompactJson,
     /// Number of bytes that were copied or left out.
     copied: usize,
+    /// Position of the byte that is read next.
     position: usize,
-    expected: Expected,
     /// One bit for each open list (0) or object (1), the innermost one last.
     objects: u128,
     depth: usize,
@@ -100,76 +81,99 @@ struct Compactor<'a> {
 }
 
 impl Compactor<'_> {
-    /// Reads the token, or the white space, that begins with `byte`. Returns the position after it.
-    fn read_token(&mut self, byte: u8) -> Option<usize> {
-        use Expected::{Colon, End, FirstName, FirstValue, Name, Value};
-
-        match (byte, self.expected) {
-            (b' ' | b'\n' | b'\r' | b'\t', _) => {
-                self.copy_until(self.position)?;
-                self.copied += 1;
+    fn read_text(&mut self) -> Option<()> {
+        self.read_value()?;
+        while self.depth > 0 {
+            match self.next()? {
+                b',' => {
+                    self.begin_item()?;
+                    self.read_value()?;
+                }
+                b'}' if self.is_in_object() => self.close(),
+                b']' if !self.is_in_object() => self.close(),
+                _ => return None,
             }
-            (b'"', Name | FirstName) => return self.read_name(),
-            (b':', Colon) => {
-                self.expected = Value;
-                self.begin_field_value();
-            }
-            (b',', End) if self.depth > 0 => {
-                self.end_field_value();
-                self.expected = if self.is_in_object() { Name } else { Value };
-                self.values += 1;
-            }
-            (b'{' | b'[', Value | FirstValue) => self.open(byte == b'{')?,
-            (b'}', End | FirstName) if self.is_in_object() => self.close(),
-            (b']', End | FirstValue) if self.depth > 0 && !self.is_in_object() => self.close(),
-            (_, Value | FirstValue) => {
-                self.expected = End;
-                return scalar_end(self.json.as_bytes(), self.position);
-            }
-            _ => return None,
         }
 
-        (self.values <= MAX_VALUES).then_some(self.position + 1)
+        if self.peek().is_some() {
+            return None;
+        }
+        self.copy_until(self.position)
     }
 
-    /// Reads the name of a field. Returns the position after it.
-    fn read_name(&mut self) -> Option<usize> {
-        let end = string_end(self.json.as_bytes(), self.position + 1)?;
-        self.expected = Expected::Colon;
+    /// Reads a value. Of a list or an object with items, only the beginning up to the first value without items is read.
+    fn read_value(&mut self) -> Option<()> {
+        loop {
+            let (is_object, end) = match self.next()? {
+                b'{' => (true, b'}'),
+                b'[' => (false, b']'),
+                _ => {
+                    self.position = scalar_end(self.json.as_bytes(), self.position - 1)?;
+                    return Some(());
+                }
+            };
+
+            self.open(is_object)?;
+            if self.next_is(end)? {
+                self.close();
+                return Some(());
+            }
+            if is_object {
+                self.read_name()?;
+            }
+        }
+    }
+
+    /// Reads what precedes the next value of a list or an object, after the comma.
+    fn begin_item(&mut self) -> Option<()> {
+        self.end_field_value();
+        self.values += 1;
+        if self.is_in_object() {
+            self.read_name()?;
+        }
+
+        (self.values <= MAX_VALUES).then_some(())
+    }
+
+    /// Reads the name of a field and the colon after it.
+    fn read_name(&mut self) -> Option<()> {
+        if self.next()? != b'"' {
+            return None;
+        }
+        let start = self.position;
+        let compact_start = self.compact_position(start);
+        self.position = string_end(self.json.as_bytes(), start)?;
+        let end = self.position - 1;
+
+        if self.next()? != b':' {
+            return None;
+        }
 
         if self.depth == 1 {
-            let quoted = self.json.get(self.position..end)?;
+            let name = self.json.get(start..end)?;
             // Field names are compared by their JSON text. With escape sequences, one name can have several texts.
-            if quoted.contains('\\') {
+            if name.contains('\\') {
                 return None;
             }
-
-            let start = self.compact_position();
-            let name = start + 1..start + quoted.len() - 1;
-            self.compact.fields.push(FieldRange { name, value: 0..0 });
+            let value_start = self.compact_position(self.position);
+            let name = compact_start..compact_start + name.len();
+            self.compact.fields.push(FieldRange { name, value: value_start..value_start });
         }
 
-        Some(end)
+        Some(())
     }
 
-    fn begin_field_value(&mut self) {
-        let position = self.compact_position();
-        if let Some(field) = self.compact.fields.last_mut().filter(|_| self.depth == 1) {
-            field.value.start = position + 1;
-        }
-    }
-
+    /// Notes that the value ends before the byte that was read last.
     fn end_field_value(&mut self) {
-        let position = self.compact_position();
+        let end = self.compact_position(self.position - 1);
         if let Some(field) = self.compact.fields.last_mut().filter(|_| self.depth == 1) {
-            field.value.end = position;
+            field.value.end = end;
         }
     }
 
     fn open(&mut self, is_object: bool) -> Option<()> {
         self.depth += 1;
         self.objects = (self.objects << 1) | u128::from(is_object);
-        self.expected = if is_object { Expected::FirstName } else { Expected::FirstValue };
 
         (self.depth <= MAX_DEPTH).then_some(())
     }
@@ -178,16 +182,55 @@ impl Compactor<'_> {
         self.end_field_value();
         self.depth -= 1;
         self.objects >>= 1;
-        self.expected = Expected::End;
     }
 
     fn is_in_object(&self) -> bool {
         self.objects & 1 == 1
     }
 
-    /// Returns the position of the next token in the compact text.
-    fn compact_position(&self) -> usize {
-        self.compact.text.len() + self.position - self.copied
+    /// Reads the next byte that is no white space.
+    fn next(&mut self) -> Option<u8> {
+        let byte = self.peek()?;
+        self.position += 1;
+
+        Some(byte)
+    }
+
+    /// Reads the next byte that is no white space if it is `byte`. Returns whether it is.
+    fn next_is(&mut self, byte: u8) -> Option<bool> {
+        let is_next = self.peek()? == byte;
+        self.position += usize::from(is_next);
+
+        Some(is_next)
+    }
+
+    /// Returns the next byte that is no white space, and moves the position to this byte.
+    #[inline]
+    fn peek(&mut self) -> Option<u8> {
+        let byte = self.byte()?;
+        // No token begins with a control character.
+        if byte > b' ' { Some(byte) } else { self.leave_out_white_space() }
+    }
+
+    /// Copies the text before white space. Returns the byte after the white space, and moves the position to this byte.
+    #[cold]
+    fn leave_out_white_space(&mut self) -> Option<u8> {
+        self.copy_until(self.position)?;
+        while self.byte().is_some_and(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t')) {
+            self.position += 1;
+        }
+        self.copied = self.position;
+
+        self.byte()
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.json.as_bytes().get(self.position).copied()
+    }
+
+    /// Returns the position in the compact text of a byte that is not copied yet.
+    fn compact_position(&self, position: usize) -> usize {
+        self.compact.text.len() + position - self.copied
     }
 
     fn copy_until(&mut self, end: usize) -> Option<()> {

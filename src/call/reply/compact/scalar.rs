@@ -1,5 +1,8 @@
 //! The strings, numbers and literals of JSON.
 
+/// Number of bytes that are compared at once.
+const WORD_BYTES: usize = size_of::<u64>();
+
 /// Returns the position after the string, number or literal at `position`.
 pub(super) fn scalar_end(bytes: &[u8], position: usize) -> Option<usize> {
     let rest = bytes.get(position..)?;
@@ -14,10 +17,17 @@ pub(super) fn scalar_end(bytes: &[u8], position: usize) -> Option<usize> {
     }
 }
 
-/// Returns the position after the quotation mark that ends the string whose first character is at `position`.
+/// Returns the position after the quotation mark that ends the string whose first character is at `position`. Eight bytes are
+/// compared at once, because most strings are too short for a search with vector instructions.
 pub(super) fn string_end(bytes: &[u8], mut position: usize) -> Option<usize> {
     loop {
-        position += plain_length(bytes.get(position..)?);
+        let found = special_bytes(word_at(bytes, position)?);
+        if found == 0 {
+            position += WORD_BYTES;
+            continue;
+        }
+
+        position += found.trailing_zeros() as usize / 8;
         match bytes.get(position)? {
             b'"' => return Some(position + 1),
             // Every other escape has a shorter form, or stands for a character that may have to be removed.
@@ -28,33 +38,35 @@ pub(super) fn string_end(bytes: &[u8], mut position: usize) -> Option<usize> {
     }
 }
 
-/// Returns the number of bytes before the first quotation mark, backslash or control character. Eight bytes are compared at
-/// once, because most strings are too short for a search with vector instructions.
-fn plain_length(text: &[u8]) -> usize {
-    let (words, rest) = text.as_chunks();
-    for (index, word) in words.iter().enumerate() {
-        let found = special_bytes(u64::from_le_bytes(*word));
-        if found != 0 {
-            return index * size_of::<u64>() + found.trailing_zeros() as usize / 8;
-        }
-    }
+/// Returns the eight bytes at `position`. The bytes after the end of the text are zero, like a control character.
+fn word_at(bytes: &[u8], position: usize) -> Option<u64> {
+    let rest = bytes.get(position..)?;
+    let word = rest.first_chunk().copied().unwrap_or_else(|| {
+        let mut word = [0; WORD_BYTES];
+        word.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        word
+    });
 
-    let length = rest.iter().take_while(|byte| !matches!(byte, 0..b' ' | b'"' | b'\\')).count();
-    text.len() - rest.len() + length
+    Some(u64::from_le_bytes(word))
 }
 
 /// Searches the eight bytes of `word`, from the lowest to the highest, for a quotation mark, a backslash or a control character.
 /// The lowest set bit of the result lies in the first byte found. The result is 0 if there is none.
 fn special_bytes(word: u64) -> u64 {
+    /// The bit that distinguishes a quotation mark from a space.
+    const QUOTATION_BIT: u8 = b'"' ^ b' ';
+
     /// Returns the number whose eight bytes all equal `byte`.
     const fn in_all_places(byte: u8) -> u64 {
         u64::from_le_bytes([byte; 8])
     }
     // The subtraction sets the highest bit of the first byte below `limit`. Its borrow may set the highest bit of later bytes.
-    let below = |word: u64, limit: u8| word.wrapping_sub(in_all_places(limit)) & !word & in_all_places(0x80);
-    let equal = |byte: u8| below(word ^ in_all_places(byte), 1);
+    let below = |word: u64, limit: u8| word.wrapping_sub(in_all_places(limit)) & !word;
+    // With this bit inverted, a quotation mark is a space, which comes directly after the control characters.
+    let control_or_quotation = below(word ^ in_all_places(QUOTATION_BIT), b' ' + 1);
+    let backslash = below(word ^ in_all_places(b'\\'), 1);
 
-    below(word, b' ') | equal(b'"') | equal(b'\\')
+    (control_or_quotation | backslash) & in_all_places(0x80)
 }
 
 /// Returns the length of the number at the beginning of `text`. Returns `None` for an exponent, which the library writes in
@@ -88,19 +100,46 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_special_byte_is_found_at_every_place() {
+    fn a_string_ends_at_its_first_quotation_mark_at_every_place() {
         for length in 0..40 {
             for place in 0..length {
-                for special in [b'"', b'\\', b'\n', 0, 0x1f] {
-                    let mut text = vec![b'!'; length];
-                    // Bytes with the highest bit, and a second special byte, do not hide the first one.
-                    text[..place].fill(0xc3);
-                    text[place..].fill(b'\\');
-                    text[place] = special;
-                    assert_eq!(plain_length(&text), place, "{special} at {place} of {length}");
+                // Bytes with the highest bit do not hide the end, and a control character after it is not read.
+                for (filler, rest) in [(b'!', b'"'), (0xc3, b'\\'), (b' ', 0x1f), (0x7f, b'!')] {
+                    let mut text = vec![filler; length];
+                    text[place..].fill(rest);
+                    text[place] = b'"';
+                    assert_eq!(string_end(&text, 0), Some(place + 1), "{filler} before {place} of {length}");
                 }
             }
-            assert_eq!(plain_length(&vec![b' '; length]), length);
+        }
+    }
+
+    #[test]
+    fn a_string_without_an_end_or_with_a_control_character_is_refused() {
+        for length in 0..40 {
+            assert_eq!(string_end(&vec![b'!'; length], 0), None, "{length}");
+
+            for place in 0..length {
+                for character in [0, 1, b'\n', 0x1f] {
+                    let mut text = vec![b'!'; length];
+                    text[place] = character;
+                    text.push(b'"');
+                    assert_eq!(string_end(&text, 0), None, "{character} at {place} of {length}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_escaped_character_does_not_end_a_string() {
+        for place in 0..20 {
+            for (escape, is_kept) in
+                [(r#"\""#, true), (r"\\", true), (r"\n", true), (r"\/", false), (r"\u0041", false)]
+            {
+                let text = format!("{}{escape}\"", "!".repeat(place));
+                let expected = is_kept.then_some(text.len());
+                assert_eq!(string_end(text.as_bytes(), 0), expected, "{text}");
+            }
         }
     }
 }
