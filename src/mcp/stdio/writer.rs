@@ -50,13 +50,13 @@ impl MessageWriter {
     /// Waits until at most [`MAX_UNREAD_BYTES`] are unread. A host that sends requests and reads no answers must not
     /// exhaust the memory.
     pub(super) async fn wait_for_host(&self) {
-        let is_readable = |unread: &usize| *unread <= self.max_unread_bytes;
-        if is_readable(&self.unread_bytes.borrow()) {
+        let has_read_enough = |unread: &usize| *unread <= self.max_unread_bytes;
+        if has_read_enough(&self.unread_bytes.borrow()) {
             return;
         }
 
         // The sender exists as long as this writer, so that the wait cannot fail.
-        drop(self.unread_bytes.subscribe().wait_for(is_readable).await);
+        drop(self.unread_bytes.subscribe().wait_for(has_read_enough).await);
     }
 
     /// Writes a message and its line feed. Most lines are written before this function returns. Any other line is completed
