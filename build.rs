@@ -85,7 +85,8 @@ fn add_linker_options(output: &Path) -> Outcome<()> {
     fs::write(&script, linker_script(&fs::read_to_string(FUNCTION_ORDER)?))?;
     println!("cargo::rustc-link-arg-bins=-T{}", script.display());
 
-    // The compiler leaves this option out because of the flags in `.cargo/config.toml`.
+    // The flag `-Crelro-level=partial` in `.cargo/config.toml` is for the compiler only. With this option, the loader makes the
+    // table of addresses read-only before the program starts.
     println!("cargo::rustc-link-arg-bins=-Wl,-z,now");
 
     let is_host = variable("HOST").is_some_and(|host| Some(host) == variable("TARGET"));
@@ -119,7 +120,7 @@ fn c_library_version() -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// Runs a command and returns what it prints, or `None` if the command cannot be run.
+/// Returns the standard output of a command, or `None` if the command cannot be started.
 fn output_of(command: &str, argument: &str) -> Option<String> {
     let output = Command::new(command).arg(argument).output().ok()?;
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())

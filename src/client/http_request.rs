@@ -7,7 +7,7 @@ use http::Method;
 use super::RequestKind;
 use crate::service::{operation::UrlBase, request::FileRange, tool::FailureHints};
 
-/// What a request is about. It is described only for a message, because most requests succeed.
+/// What a request is about. The description is made only when a message needs it, because most requests succeed.
 pub trait Subject: fmt::Debug + Sync {
     /// Returns the records that the request names, such as `run 7`. Returns an empty text if the request names none.
     fn describe(&self) -> String;

@@ -124,7 +124,7 @@ impl Compactor<'_> {
         }
     }
 
-    /// Reads what precedes the next value of a list or an object, after the comma.
+    /// Ends the value before a comma that was read, and counts the next value. In an object, reads the name of the next field.
     fn begin_item(&mut self) -> Option<()> {
         self.end_field_value();
         self.values += 1;

@@ -125,7 +125,7 @@ impl Transport<RoleServer> for StdioTransport {
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Error>> + Send + 'static {
         self.open_requests.close_answered(&message);
-        // The next request of a session is that for the list of tools. The host reads this answer in the meantime.
+        // After the first answer, most hosts request the list of tools. The list is created while the host reads the answer.
         let prepares_tools = begins_session(&message);
         let writing = self.writer.write(message);
         let writer = prepares_tools.then(|| self.writer.clone());

@@ -73,7 +73,8 @@ impl MessageWriter {
             Err(error) => return Either::Left(ready(Err(error.into()))),
         };
 
-        // A task starts later and is moved several times. Only a line that has to wait needs one.
+        // Most lines are written at the first attempt. Only a line that has to wait for the host needs a task, which completes
+        // the line.
         let mut writing = Box::pin(self.clone().write_line(line));
         match writing.as_mut().now_or_never() {
             Some(outcome) => Either::Left(ready(outcome)),

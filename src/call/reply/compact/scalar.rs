@@ -53,7 +53,7 @@ fn word_at(bytes: &[u8], position: usize) -> Option<u64> {
 /// Searches the eight bytes of `word`, from the lowest to the highest, for a quotation mark, a backslash or a control character.
 /// The lowest set bit of the result lies in the first byte found. The result is 0 if there is none.
 fn special_bytes(word: u64) -> u64 {
-    /// The bit that distinguishes a quotation mark from a space.
+    /// The bit in which a quotation mark differs from a space.
     const QUOTATION_BIT: u8 = b'"' ^ b' ';
 
     /// Returns the number whose eight bytes all equal `byte`.
@@ -62,7 +62,8 @@ fn special_bytes(word: u64) -> u64 {
     }
     // The subtraction sets the highest bit of the first byte below `limit`. Its borrow may set the highest bit of later bytes.
     let below = |word: u64, limit: u8| word.wrapping_sub(in_all_places(limit)) & !word;
-    // With this bit inverted, a quotation mark is a space, which comes directly after the control characters.
+    // With this bit inverted, a quotation mark becomes a space, which directly follows the control characters. A control
+    // character becomes another control character.
     let control_or_quotation = below(word ^ in_all_places(QUOTATION_BIT), b' ' + 1);
     let backslash = below(word ^ in_all_places(b'\\'), 1);
 
