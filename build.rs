@@ -18,6 +18,9 @@ const TOOLS: &str = "tools";
 /// Folder in [`TOOLS`] with the schemas that the arguments of the tools are checked against, in files of the same names.
 const ARGUMENTS: &str = "arguments";
 
+/// Folder in [`TOOLS`] with the complete schemas of the answers of the tools, in files of the same names.
+const ANSWERS: &str = "answers";
+
 /// The argument that tools have in global scope only, the last one of each tool.
 const PROJECT_ID: &str = "project_id";
 
@@ -152,11 +155,11 @@ fn json_files(folder: &str) -> Outcome<Vec<String>> {
     Ok(files)
 }
 
-/// Returns the Rust expression of one tool. A tool without a schema of its arguments is left out: the program generates
-/// what it needs, until the files are written.
+/// Returns the Rust expression of one tool. A tool without the schemas of its arguments and its answer is left out: the
+/// program generates what it needs, until the files are written.
 fn entry(file: &str, names: &BTreeSet<&str>) -> Outcome<String> {
-    let arguments = Path::new(TOOLS).join(ARGUMENTS).join(file);
-    if !arguments.exists() {
+    let [arguments, answer] = [ARGUMENTS, ANSWERS].map(|folder| Path::new(TOOLS).join(folder).join(file));
+    if !arguments.exists() || !answer.exists() {
         return Ok(String::new());
     }
 
@@ -164,14 +167,14 @@ fn entry(file: &str, names: &BTreeSet<&str>) -> Outcome<String> {
     let path = file.trim_end_matches(".json");
     let description = tool.get("description").and_then(Value::as_str).unwrap_or_default();
     let arguments = Value::Object(object(&arguments)?).to_string();
-    let output = tool.get("outputSchema").unwrap_or(&Value::Null).to_string();
+    let answer = Value::Object(object(&answer)?).to_string();
 
     let mut published = Cutter { names, fixed: String::new(), segments: Vec::new() };
     published.add_tool(&tool);
     let segments = published.finish();
 
     Ok(format!(
-        "EmbeddedTool {{ path: {path:?}, description: {description:?}, arguments: {arguments:?}, output: {output:?}, \
+        "EmbeddedTool {{ path: {path:?}, description: {description:?}, arguments: {arguments:?}, answer: {answer:?}, \
          published: &[{segments}] }},\n"
     ))
 }

@@ -74,7 +74,7 @@ pub fn generated_tool(tool: &tool::Tool, is_global: bool, selection: &Selection)
     let input = Arc::new(input_schema(tool, &generated.input, is_global, selection));
     let published = Tool::new(tool.name, description, input)
         .with_title(tool.title)
-        .with_raw_output_schema(Arc::clone(&generated.output))
+        .with_raw_output_schema(Arc::new(schema::published_answer(&generated.output)))
         .with_annotations(annotations);
 
     Some(if tool.has_view { published.with_meta(report_view::tool_metadata()) } else { published })

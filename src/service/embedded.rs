@@ -9,8 +9,8 @@ pub struct EmbeddedTool {
     pub(super) description: &'static str,
     /// JSON of the schema that arguments are checked against.
     pub(super) arguments: &'static str,
-    /// JSON of the schema of the answer.
-    pub(super) output: &'static str,
+    /// JSON of the complete schema of the answer.
+    pub(super) answer: &'static str,
     /// The tool as hosts receive it.
     pub published: &'static [Segment],
 }

@@ -10,7 +10,10 @@ use self::{
     fitting::{Shortening, fit, measure},
 };
 use super::next_page::NEXT;
-use crate::{fields::Fields, service::tool::Tool};
+use crate::{
+    fields::Fields,
+    service::tool::{RECORDS, Tool},
+};
 
 /// The request that a reply answers. It decides the advice in a cut reply.
 #[derive(Clone, Copy, Debug)]
@@ -23,9 +26,6 @@ pub enum ReplySource {
 
 /// Field that states what was cut.
 const TRUNCATED: &str = "truncated";
-
-/// List that holds the records of a page.
-pub(super) const RECORDS: &str = "data";
 
 /// Characters that are reserved for the field [`TRUNCATED`].
 const RESERVED_CHARS: usize = 1_200;

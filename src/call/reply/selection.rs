@@ -5,10 +5,12 @@ use std::{collections::BTreeSet, sync::Arc};
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::length_limit::RECORDS;
 use crate::{
     fields::Fields,
-    service::{result_kind::ResultKind, tool::Tool},
+    service::{
+        result_kind::ResultKind,
+        tool::{RECORDS, Tool},
+    },
     violation::Violation,
 };
 
@@ -43,7 +45,7 @@ impl FieldSelection {
     /// A violation for each name that has an empty part.
     pub fn parse(tool: &Tool, names: &[String]) -> Result<Self, Vec<Violation>> {
         let known = tool.output_schema().get("properties").and_then(Value::as_object);
-        let is_list = tool.answers_with(RECORDS);
+        let is_list = tool.answers_with_page();
         let is_top_level = |name: &str| !is_list || known.is_some_and(|known| known.contains_key(name));
         let id_field = id_field(tool.output_schema(), is_list);
         let mut root = Self { schema: Arc::clone(tool.output_schema()), ..Self::default() };

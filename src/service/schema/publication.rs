@@ -4,8 +4,14 @@ use serde_json::Value;
 
 use crate::{
     fields::Fields,
-    service::schema::keywords::{INTERNAL, KNOWN},
+    service::{
+        schema::keywords::{INTERNAL, KNOWN},
+        tool::RECORDS,
+    },
 };
+
+/// Keywords that describe the fields of an object.
+const OF_FIELDS: [&str; 3] = ["properties", "additionalProperties", "required"];
 
 /// Returns the published form of the schema of the arguments of a tool, or of the entries of a list: without the keywords
 /// that only the check of arguments reads. `publish_description` returns the published form of each description.
@@ -26,13 +32,53 @@ pub fn published(schema: &Fields, publish_description: &dyn Fn(&str) -> String) 
     kept.map(|(keyword, value)| (keyword.clone(), publish_value(keyword, value))).collect()
 }
 
+/// Returns the published form of the schema of an answer: with its fields, and for a page with the fields of its records.
+/// The objects in these fields are published without their own fields, because hosts compile every schema before their first
+/// call, and few of them show it to a model.
+pub fn published_answer(schema: &Fields) -> Fields {
+    with_fields(schema, &|name, field| match field.get("items") {
+        Some(Value::Object(record)) if name == RECORDS => {
+            let mut records = field.clone();
+            records.insert("items".to_owned(), with_fields(record, &|_, field| without_fields(field)).into());
+            records
+        }
+        _ => without_fields(field),
+    })
+}
+
+/// Returns the schema of a field without the fields of the objects in it.
+fn without_fields(field: &Fields) -> Fields {
+    let mut published = field.clone();
+    published.retain(|keyword, _| !OF_FIELDS.contains(&keyword.as_str()));
+
+    if let Some(Value::Object(entry)) = published.get_mut("items") {
+        *entry = without_fields(entry);
+    }
+
+    published
+}
+
+/// Returns the schema of an object in which `publish_field` returns the published form of each field.
+fn with_fields(schema: &Fields, publish_field: &dyn Fn(&str, &Fields) -> Fields) -> Fields {
+    let mut object = schema.clone();
+    let fields = object.get_mut("properties").and_then(Value::as_object_mut);
+
+    for (name, field) in fields.into_iter().flatten() {
+        if let Value::Object(field) = field {
+            *field = publish_field(name, field);
+        }
+    }
+
+    object
+}
+
 /// Returns the published form of the schema of one argument.
 ///
 /// An object is published without the schemas of its fields, because some hosts drop them. Its description lists the
 /// fields.
 fn published_property(schema: &Fields, publish_description: &dyn Fn(&str) -> String) -> Fields {
     let mut property = published(schema, publish_description);
-    for keyword in ["properties", "additionalProperties", "required"] {
+    for keyword in OF_FIELDS {
         property.shift_remove(keyword);
     }
 
@@ -52,5 +98,49 @@ fn is_obvious(keyword: &str, limit: &Value, schema: &Fields) -> bool {
         "minLength" => limit == 1 && !schema.contains_key("maxLength"),
         "minimum" => limit == 0 && !schema.contains_key("maximum"),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn published_answer_of(schema: &Value) -> Value {
+        published_answer(schema.as_object().expect("an object")).into()
+    }
+
+    #[test]
+    fn an_answer_is_published_without_the_fields_of_the_objects_in_it() {
+        let object =
+            json!({"type": "object", "properties": {"id": {}}, "required": ["id"], "description": "A test."});
+        let map = json!({"type": ["object", "null"], "additionalProperties": object});
+        let schema = json!({
+            "properties": {"id": {"type": "string"}, "test": object, "players": {"items": object}, "by_key": map},
+            "required": ["id"],
+        });
+
+        let object = json!({"type": "object", "description": "A test."});
+        let expected = json!({
+            "properties": {
+                "id": {"type": "string"},
+                "test": object,
+                "players": {"items": object},
+                "by_key": {"type": ["object", "null"]},
+            },
+            "required": ["id"],
+        });
+        assert_eq!(published_answer_of(&schema), expected);
+    }
+
+    #[test]
+    fn a_page_is_published_with_the_fields_of_its_records() {
+        let test = json!({"type": "object", "properties": {"name": {}}});
+        let record = |test: &Value| json!({"properties": {"id": {"type": "string"}, "test": test}});
+        let page = |test: &Value, pagination: &Value| json!({"properties": {"data": {"type": "array", "items": record(test)}, "pagination": pagination}});
+
+        let object = json!({"type": "object"});
+        assert_eq!(published_answer_of(&page(&test, &test)), page(&object, &object));
     }
 }

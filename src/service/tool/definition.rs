@@ -18,6 +18,9 @@ use crate::{
     },
 };
 
+/// Field of a page that holds its records.
+pub const RECORDS: &str = "data";
+
 /// A tool as it is listed and checked. Dereferences to its properties.
 pub struct Tool {
     /// The stated properties.
@@ -112,7 +115,7 @@ impl Tool {
     /// Returns the schema of the answer.
     pub fn output_schema(&self) -> &Arc<Fields> {
         self.output.get_or_init(|| {
-            let embedded = self.embedded.and_then(|tool| serde_json::from_str(tool.output).ok());
+            let embedded = self.embedded.and_then(|tool| serde_json::from_str(tool.answer).ok());
             let generated = || self.generated().map(|generated| Arc::clone(&generated.output));
             embedded.map(Arc::new).or_else(generated).unwrap_or_default()
         })
@@ -135,9 +138,9 @@ impl Tool {
         ["page", "page_size"].iter().all(|argument| property(self.input_schema(), argument).is_some())
     }
 
-    /// Returns whether the answer holds records in an array field named `list`.
-    pub fn answers_with(&self, list: &str) -> bool {
-        let field = property(self.output_schema(), list);
+    /// Returns whether the answer is a page of records.
+    pub fn answers_with_page(&self) -> bool {
+        let field = property(self.output_schema(), RECORDS);
         field.is_some_and(|field| field.get("type") == Some(&Value::from("array")))
     }
 }

@@ -23,6 +23,9 @@ const REMOTE: &str = "http/";
 /// Folder of the schemas that arguments are checked against.
 const ARGUMENTS: &str = "arguments/";
 
+/// Folder of the complete schemas of answers.
+const ANSWERS: &str = "answers/";
+
 /// Returns the files of all snapshots, each with its tool.
 fn files() -> Vec<(String, ToolEntry)> {
     let tools = catalog::tools().map(|entry| (format!("{}.json", entry.name), entry));
@@ -46,9 +49,11 @@ fn every_tool_equals_its_snapshot() {
     for (file, entry) in files() {
         // In global scope a tool has one more argument: `project_id`.
         let tool = snapshot(&listed_tool(entry, true));
-        let arguments = snapshot(&entry.generated().expect("a build with debug assertions").input);
+        let generated = entry.generated().expect("a build with debug assertions");
+        let schemas = [(ARGUMENTS, &generated.input), (ANSWERS, generated.output.as_ref())]
+            .map(|(folder, schema)| (format!("{folder}{file}"), snapshot(schema)));
 
-        for (file, now) in [(format!("{ARGUMENTS}{file}"), arguments), (file, tool)] {
+        for (file, now) in schemas.into_iter().chain([(file, tool)]) {
             let path = Path::new(SNAPSHOTS).join(&file);
             if update {
                 fs::write(&path, &now).expect("the snapshot can be written");
@@ -90,15 +95,16 @@ fn every_tool_is_embedded() {
 #[test]
 fn every_snapshot_belongs_to_a_tool() {
     let published: Vec<_> = files().into_iter().map(|(file, _)| file).collect();
-    let arguments: Vec<_> = published.iter().map(|file| format!("{ARGUMENTS}{file}")).collect();
-    let expected: BTreeSet<_> = published.into_iter().chain(arguments).collect();
+    let in_folder = |folder: &str| published.iter().map(|file| format!("{folder}{file}")).collect::<Vec<_>>();
+    let expected: BTreeSet<_> = ["", ARGUMENTS, ANSWERS].into_iter().flat_map(in_folder).collect();
     let listed = |folder: &str| {
         let entries = fs::read_dir(Path::new(SNAPSHOTS).join(folder)).expect("a folder");
         let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
         names.map(|name| format!("{folder}{name}")).collect::<Vec<_>>()
     };
-    let folders = ["", REMOTE, ARGUMENTS, &format!("{ARGUMENTS}{REMOTE}")].map(listed).concat();
-    let found = folders.into_iter().filter(|name| name.contains('.'));
+    let folders = ["", ARGUMENTS, ANSWERS]
+        .map(|folder| [listed(folder), listed(&format!("{folder}{REMOTE}"))].concat());
+    let found = folders.concat().into_iter().filter(|name| name.contains('.'));
 
     assert_eq!(found.collect::<BTreeSet<_>>(), expected);
 }
