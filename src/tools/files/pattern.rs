@@ -1,17 +1,16 @@
 //! File name patterns: one dialect for downloads and for the command line.
 //!
-//! `*` and `?` match within one segment, `[...]` matches one of several characters, `{a,b}` matches one of several
-//! texts, and the segment `**` matches any number of directories.
+//! `*` and `?` match within one segment, `[...]` matches one of several characters, `[!...]` any other one, `{a,b}` matches one
+//! of several texts, and the segment `**` matches any number of directories. A `\` removes the meaning of the next character.
 
-use std::collections::BTreeSet;
+mod translation;
 
-use globset::{Glob, GlobBuilder, GlobMatcher};
+use regex_lite::Regex;
 
 /// A compiled pattern for names with directories.
 #[derive(Clone, Debug)]
 pub(crate) struct FilePattern {
-    matcher: GlobMatcher,
-    characters: PatternCharacters,
+    regex: Regex,
     /// Whether the pattern has no directories and is matched with the last segment of a name only.
     matches_last_segment: bool,
 }
@@ -22,43 +21,14 @@ impl FilePattern {
     /// # Errors
     /// The reason why the pattern is not valid.
     pub(crate) fn new(pattern: &str) -> Result<Self, String> {
-        let characters = PatternCharacters::new(pattern);
-        let matcher = compile(&characters.encode(pattern.trim_start_matches('/')))?.compile_matcher();
-        Ok(Self { matcher, characters, matches_last_segment: !pattern.contains('/') })
+        let regex = compile(pattern.trim_start_matches('/'))?;
+        Ok(Self { regex, matches_last_segment: !pattern.contains('/') })
     }
 
     /// Returns whether `name`, with `/` between its segments, matches the pattern.
     pub(crate) fn is_match(&self, name: &str) -> bool {
         let last_segment = name.rsplit('/').next().unwrap_or(name);
-        let text = if self.matches_last_segment { last_segment } else { name };
-        self.matcher.is_match(self.characters.encode(text))
-    }
-}
-
-/// The characters of a pattern that are not ASCII.
-///
-/// `globset` matches bytes. Each of these characters is encoded as one byte of its own, and every other character that
-/// is not ASCII as [`OTHER`], so that `?` matches one character.
-#[derive(Clone, Debug)]
-pub(super) struct PatternCharacters(Vec<char>);
-
-/// Stands for a character that is not ASCII and not in the pattern. Names of files contain no control characters.
-const OTHER: char = '\u{7f}';
-
-impl PatternCharacters {
-    pub(super) fn new(pattern: &str) -> Self {
-        let distinct: BTreeSet<_> = pattern.chars().filter(|one| !one.is_ascii()).collect();
-        Self(distinct.into_iter().collect())
-    }
-
-    /// Returns `text` with one byte for each character.
-    pub(super) fn encode(&self, text: &str) -> String {
-        let encode_one = |one: char| {
-            let position = self.0.iter().position(|known| *known == one);
-            let control = position.and_then(|index| u8::try_from(index + 1).ok()).filter(|byte| *byte < 0x20);
-            if one.is_ascii() { one } else { control.map_or(OTHER, char::from) }
-        };
-        text.chars().map(encode_one).collect()
+        self.regex.is_match(if self.matches_last_segment { last_segment } else { name })
     }
 }
 
@@ -67,12 +37,12 @@ pub(crate) fn is_pattern(name: &str) -> bool {
     name.contains(['*', '?', '[', '{'])
 }
 
-/// Compiles `pattern` in the dialect of this module.
-pub(super) fn compile(pattern: &str) -> Result<Glob, String> {
+/// Compiles `pattern` in the dialect of this module. The time of a match is bounded by the lengths of the pattern and the name.
+pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
     if pattern.contains("***") {
         return Err("`***` has no meaning; `**` matches any number of directories".to_owned());
     }
-    GlobBuilder::new(pattern).literal_separator(true).build().map_err(|error| error.kind().to_string())
+    Regex::new(&translation::expression(pattern)?).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -96,7 +66,32 @@ mod tests {
             ("a?c", "abc", true),
             ("a?c/d", "a/c/d", false),
             ("[ab].log", "b.log", true),
+            ("[!ab].log", "b.log", false),
+            ("[^ab].log", "c.log", true),
+            ("a[!b]c/d", "a/c/d", false),
+            ("[]-].log", "].log", true),
+            ("[b-d-].log", "c.log", true),
+            ("[b-d-].log", "-.log", true),
+            ("[a&&b]", "&", true),
+            ("[é-ü].log", "ö.log", true),
             ("{a,b}.log", "c.log", false),
+            ("{a,b}.log", "{a,b}.log", false),
+            ("{a{1,2},,b*}.log", "a2.log", true),
+            ("{a{1,2},,b*}.log", ".log", true),
+            ("{logs/**,*.png}", "logs/old/agent.log", true),
+            ("{**/a,b}/c", "x/y/a/c", true),
+            ("**/**/a.log", "a.log", true),
+            ("x{a,**}", "x/a", false),
+            ("a**/b", "ax/b", true),
+            ("a**/b", "a/x/b", false),
+            ("a,**", "a,b/c", false),
+            ("a,b", "a,b", true),
+            ("\\*.log", "*.log", true),
+            ("\\*.log", "a.log", false),
+            ("a.b+(c)|$", "a.b+(c)|$", true),
+            ("a.b", "axb", false),
+            ("*", "a\nb", true),
+            ("a", "a\n", false),
             ("é?.log", "éü.log", true),
             ("é?.log", "äü.log", false),
             ("?.log", "üü.log", false),
@@ -112,15 +107,26 @@ mod tests {
 
     #[test]
     fn invalid_patterns_are_errors() {
-        for pattern in ["***", "[a", "{a"] {
-            assert!(FilePattern::new(pattern).is_err(), "{pattern}");
+        for (pattern, expected) in [
+            ("***", "`***` has no meaning; `**` matches any number of directories"),
+            ("[a", "a `[` has no `]`"),
+            ("[]", "a `[` has no `]`"),
+            ("[b-a]", "the range `b-a` has no characters"),
+            ("{a", "a `{` has no `}`"),
+            ("a}", "a `}` has no `{`"),
+            ("a\\", "a `\\` has no character after it"),
+        ] {
+            assert_eq!(FilePattern::new(pattern).expect_err(pattern), expected);
         }
     }
 
     #[test]
     fn any_pattern_is_compiled_or_refused() {
-        check_texts(&("[a-b*?\\[\\]{},!/é\\\\-]{0,40}", text()), |(pattern, name)| {
+        check_texts(&("[a-b*?\\[\\]{},!^&/é\\\\-]{0,40}", text()), |(pattern, name)| {
             for pattern in [&pattern, &name] {
+                if let Ok(expression) = translation::expression(pattern) {
+                    assert!(Regex::new(&expression).is_ok(), "{expression}");
+                }
                 if let Ok(compiled) = FilePattern::new(pattern) {
                     compiled.is_match(&name);
                     compiled.is_match(&"ab/".repeat(200));

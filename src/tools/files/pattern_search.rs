@@ -6,9 +6,9 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use globset::{GlobMatcher, GlobSet, GlobSetBuilder};
+use regex_lite::Regex;
 
-use super::pattern::{PatternCharacters, compile, is_pattern};
+use super::pattern::{compile, is_pattern};
 
 /// Reason why a search was stopped.
 #[derive(Debug)]
@@ -38,10 +38,9 @@ pub(crate) fn find_files(base: &Path, pattern: &str) -> Result<Vec<PathBuf>, Sea
 
 /// A search below the fixed part of a pattern.
 struct PatternSearch {
-    files: GlobMatcher,
-    /// Matches the directories that may contain matching files.
-    directories: GlobSet,
-    characters: PatternCharacters,
+    files: Regex,
+    /// Match the directories that may contain matching files.
+    directories: Vec<Regex>,
     /// Resolved paths of the directories that are being visited.
     ancestors: Vec<PathBuf>,
     found: Vec<PathBuf>,
@@ -50,19 +49,17 @@ struct PatternSearch {
 impl PatternSearch {
     /// Compiles the pattern that consists of `segments`.
     fn new(segments: &[String]) -> Result<Self, String> {
-        let characters = PatternCharacters::new(&segments.join("/"));
-        let files = compile(&characters.encode(&segments.join("/")))?.compile_matcher();
+        let files = compile(&segments.join("/"))?;
 
-        let mut directories = GlobSetBuilder::new();
+        let mut directories = Vec::new();
         for length in 1..=segments.len() {
             let (prefix, rest) = segments.split_at(length);
             if !rest.is_empty() || prefix.last().is_some_and(|last| last == "**") {
-                directories.add(compile(&characters.encode(&prefix.join("/")))?);
+                directories.push(compile(&prefix.join("/"))?);
             }
         }
-        let directories = directories.build().map_err(|error| error.kind().to_string())?;
 
-        Ok(Self { files, directories, characters, ancestors: Vec::new(), found: Vec::new() })
+        Ok(Self { files, directories, ancestors: Vec::new(), found: Vec::new() })
     }
 
     /// Adds the matching files below `directory`, which has the name `relative` in terms of the pattern.
@@ -77,13 +74,12 @@ impl PatternSearch {
         for entry in sorted_entries(directory)? {
             let name = entry.file_name().to_string_lossy().into_owned();
             let name = if relative.is_empty() { name } else { format!("{relative}/{name}") };
-            let encoded_name = self.characters.encode(&name);
             let path = entry.path();
             if path.is_dir() {
-                if self.directories.is_match(&encoded_name) {
+                if self.directories.iter().any(|directory| directory.is_match(&name)) {
                     self.visit(&path, &name)?;
                 }
-            } else if self.files.is_match(&encoded_name) && path.is_file() {
+            } else if self.files.is_match(&name) && path.is_file() {
                 self.found.push(path);
             }
         }
