@@ -11,4 +11,4 @@ pub(crate) use generation::passed_through;
 pub use generation::{input, output};
 pub(super) use keywords::UNQUOTED;
 pub use keywords::{KNOWN, OR_TYPE};
-pub use publication::{published, published_answer};
+pub use publication::{RECORDS, published, published_answer};

@@ -12,7 +12,7 @@ use self::{
 use super::next_page::NEXT;
 use crate::{
     fields::Fields,
-    service::tool::{RECORDS, Tool},
+    service::{schema::RECORDS, tool::Tool},
 };
 
 /// The request that a reply answers. It decides the advice in a cut reply.

@@ -7,10 +7,7 @@ use serde_json::Value;
 
 use crate::{
     fields::Fields,
-    service::{
-        result_kind::ResultKind,
-        tool::{RECORDS, Tool},
-    },
+    service::{result_kind::ResultKind, schema::RECORDS, tool::Tool},
     violation::Violation,
 };
 

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use crate::{
     fields::Fields,
-    service::{
-        schema::keywords::{INTERNAL, KNOWN},
-        tool::RECORDS,
-    },
+    service::schema::keywords::{INTERNAL, KNOWN},
 };
+
+/// Field of a page that holds its records.
+pub const RECORDS: &str = "data";
 
 /// Keywords that describe the fields of an object.
 const OF_FIELDS: [&str; 3] = ["properties", "additionalProperties", "required"];

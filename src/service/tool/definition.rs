@@ -18,9 +18,6 @@ use crate::{
     },
 };
 
-/// Field of a page that holds its records.
-pub const RECORDS: &str = "data";
-
 /// A tool as it is listed and checked. Dereferences to its properties.
 pub struct Tool {
     /// The stated properties.
@@ -140,7 +137,7 @@ impl Tool {
 
     /// Returns whether the answer is a page of records.
     pub fn answers_with_page(&self) -> bool {
-        let field = property(self.output_schema(), RECORDS);
+        let field = property(self.output_schema(), schema::RECORDS);
         field.is_some_and(|field| field.get("type") == Some(&Value::from("array")))
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn expression(pattern: &str) -> Result<String, String> {
         return Err("a `{` has no `}`".to_owned());
     }
 
-    // The characters `.` and `$` match any character and the end of the name only.
+    // With this flag, `.` matches a line feed, too.
     Ok(format!("(?s)^(?:{})$", translation.expression))
 }
 
