@@ -155,8 +155,8 @@ fn json_files(folder: &str) -> Outcome<Vec<String>> {
     Ok(files)
 }
 
-/// Returns the Rust expression of one tool. A tool without the schemas of its arguments and its answer is left out: the
-/// program generates what it needs, until the files are written.
+/// Returns the Rust code that creates the `EmbeddedTool` of one file. A tool without the schemas of its arguments and its answer
+/// is left out: the program generates what it needs, until the files are written.
 fn entry(file: &str, names: &BTreeSet<&str>) -> Outcome<String> {
     let [arguments, answer] = [ARGUMENTS, ANSWERS].map(|folder| Path::new(TOOLS).join(folder).join(file));
     if !arguments.exists() || !answer.exists() {

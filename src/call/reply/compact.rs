@@ -124,7 +124,7 @@ impl Compactor<'_> {
         }
     }
 
-    /// Ends the value before a comma that was read, and counts the next value. In an object, reads the name of the next field.
+    /// Notes the end of the value before a comma, and counts the value after it. In an object, reads the name of the next field.
     fn begin_item(&mut self) -> Option<()> {
         self.end_field_value();
         self.values += 1;

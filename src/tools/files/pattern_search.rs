@@ -38,8 +38,9 @@ pub(crate) fn find_files(base: &Path, pattern: &str) -> Result<Vec<PathBuf>, Sea
 
 /// A search below the fixed part of a pattern.
 struct PatternSearch {
+    /// Matches the names of the files.
     files: Regex,
-    /// Match the directories that may contain matching files.
+    /// Match the names of the directories that may contain matching files.
     directories: Vec<Regex>,
     /// Resolved paths of the directories that are being visited.
     ancestors: Vec<PathBuf>,

@@ -36,7 +36,7 @@ struct Translation<'a> {
 }
 
 impl Translation<'_> {
-    /// Translates what begins with `character`, which was taken from the rest.
+    /// Translates the part of the pattern that begins with `character`. The rest begins after this character.
     fn add(&mut self, character: char) -> Result<(), String> {
         let is_segment_start = std::mem::take(&mut self.is_segment_start);
         match character {
@@ -70,7 +70,7 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// Translates the segment `**`, whose first character was taken. Returns whether there is one.
+    /// Translates a segment `**` whose first `*` was read. Returns `false` and changes nothing if the segment is another one.
     fn takes_directories(&mut self) -> bool {
         let Some(rest) = self.rest.strip_prefix('*') else { return false };
 
@@ -89,7 +89,8 @@ impl Translation<'_> {
         is_last
     }
 
-    /// Translates the characters after a `[`, up to the next `]`. A `]` that is the first of them is a member.
+    /// Translates a class such as `[a-z]` whose `[` was read. If its first character is a `]`, this `]` is a member and does not
+    /// end the class.
     fn add_class(&mut self) -> Result<(), String> {
         let rest = self.rest.strip_prefix(['!', '^']);
         self.expression.push_str(if rest.is_some() { "[^/" } else { "[" });
@@ -109,7 +110,7 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// Translates a member of a class, or a range of them that begins with `member`.
+    /// Translates a member of a class, or a range of members that begins with `member`.
     fn add_member(&mut self, member: char) -> Result<(), String> {
         self.add_literal(member);
 
@@ -130,7 +131,7 @@ impl Translation<'_> {
         self.expression.push_str(&escape(literal.encode_utf8(&mut [0; 4])));
     }
 
-    /// Takes the next character from the rest.
+    /// Reads the next character: removes it from the rest and returns it.
     fn next(&mut self) -> Option<char> {
         let mut characters = self.rest.chars();
         let next = characters.next()?;
