@@ -55,7 +55,7 @@ impl DownloadResponse {
         };
         let etag = head.text(header::ETAG).map(str::to_owned);
         let modified = head.text(header::LAST_MODIFIED).and_then(parse_http_date);
-        let modified = modified.map(SystemTime::from);
+        let modified = modified.and_then(|modified| SystemTime::try_from(modified).ok());
 
         Ok(Self::Stream(DownloadStream { body, offset, total, etag, modified }))
     }

@@ -41,7 +41,7 @@ impl Transport {
         Ok(HostProbe {
             status: head.status.as_u16(),
             milliseconds: started.elapsed().as_millis(),
-            clock_ahead_s: date.map(|date| (date - Timestamp::now()).get_seconds()),
+            clock_ahead_s: date.map(|date| (date - Timestamp::now()).as_secs()),
         })
     }
 }

@@ -26,7 +26,7 @@ fn stated_expiry(location: &Url) -> Option<Timestamp> {
         location.query_pairs().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
     };
     let signed = strtime::parse("%Y%m%dT%H%M%SZ", value("X-Amz-Date")?.as_bytes()).ok()?;
-    let signed = signed.to_datetime().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp();
+    let signed = signed.to_datetime().ok()?.to_zoned_datetime(jiff::tz::TimeZone::UTC).ok()?.timestamp();
     let seconds = value("X-Amz-Expires")?.parse().ok()?;
 
     signed.checked_add(SignedDuration::from_secs(seconds)).ok()

@@ -34,7 +34,7 @@ pub(crate) fn is_valid(path: &str, query: &str, now: Moment) -> bool {
 
 fn expiry(date: &str, seconds: &str) -> Option<Moment> {
     let signed = strtime::parse(DATE_FORMAT, date).ok()?.to_datetime().ok()?;
-    let signed = signed.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp();
+    let signed = signed.to_zoned_datetime(jiff::tz::TimeZone::UTC).ok()?.timestamp();
     let validity = seconds.parse::<Millis>().ok()?.checked_mul(1_000)?;
 
     Some(Moment::from(signed) + validity)

@@ -95,7 +95,7 @@ impl ListedFile {
             filename: text(file, "filename")?,
             url: text(file, "url"),
             size: file.get("size").and_then(Value::as_u64),
-            uploaded: uploaded.and_then(|at| at.parse::<Timestamp>().ok()).map(SystemTime::from),
+            uploaded: uploaded.and_then(|at| SystemTime::try_from(at.parse::<Timestamp>().ok()?).ok()),
         })
     }
 }

@@ -119,7 +119,7 @@ impl UploadToken {
 
     /// Returns when the service removes the upload, in ISO 8601.
     pub(super) fn ends_at(&self) -> String {
-        let ends = Timestamp::from_second(self.ends).unwrap_or_default().to_zoned(TimeZone::UTC);
+        let ends = Timestamp::from_second(self.ends).unwrap_or_default().to_zoned_datetime(TimeZone::UTC);
         ends.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     }
 

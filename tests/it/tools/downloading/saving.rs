@@ -72,7 +72,7 @@ async fn a_file_has_the_time_at_which_it_was_uploaded() {
     session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
     let saved = fs::metadata(session.root().join("out/agent.log")).expect("a file");
 
-    assert_eq!(saved.modified().expect("a time"), SystemTime::from(uploaded));
+    assert_eq!(saved.modified().expect("a time"), SystemTime::try_from(uploaded).expect("a time"));
 }
 
 #[tokio::test]
