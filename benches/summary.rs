@@ -59,6 +59,7 @@ async fn execution(sandbox: &Sandbox, dispatcher: &Dispatcher) -> Value {
 
 /// Delays every answer of the sandbox.
 async fn slow_down(sandbox: &Sandbox) {
+    drop(rustls::crypto::ring::default_provider().install_default());
     let client = reqwest::Client::builder().no_proxy().build().expect("a client");
     let fault = json!({"delay_ms": LATENCY_MS, "times": 1_000_000}).to_string();
     let url = format!("http://{}/_sandbox/faults", sandbox.address());

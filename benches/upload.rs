@@ -134,6 +134,7 @@ async fn compare(address: SocketAddr) {
     File::create(&file).and_then(|file| file.set_len(PART * PARTS)).expect("a sparse file");
 
     let dispatcher = dispatcher(address, directory.path());
+    drop(rustls::crypto::ring::default_provider().install_default());
     let client = reqwest::Client::builder().no_proxy().build().expect("a client");
     let [mut hashed, mut bare, mut floor] = [const { Vec::new() }; 3];
 

@@ -138,7 +138,7 @@ struct Faults {
 
 impl Faults {
     fn new(sandbox: &Sandbox) -> Self {
-        let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+        let client = crate::support::plain_client().build().expect("a client");
         let root = sandbox.base_url().replace("/api/v1", "");
         Self { client, url: format!("{root}/_sandbox/faults") }
     }

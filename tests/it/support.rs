@@ -37,6 +37,13 @@ pub(crate) fn listed_tool(entry: ToolEntry, is_global: bool) -> Value {
     json!(tool.expect("a build with debug assertions"))
 }
 
+/// Returns a builder of HTTP clients that use no proxy. The library asks for the cryptography of TLS even for plain HTTP.
+pub(crate) fn plain_client() -> reqwest::ClientBuilder {
+    // Every call after the first one finds it installed.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    reqwest::Client::builder().no_proxy()
+}
+
 /// Whether snapshots are to be written instead of compared; they are compared afterwards all the same.
 pub(crate) fn updates_snapshots() -> bool {
     #[expect(clippy::disallowed_methods, reason = "a switch of the tests, not a setting")]

@@ -70,7 +70,7 @@ async fn part_urls(host: &mut Host, upload: &Value, numbers: &[usize]) -> Vec<St
 
 /// PUTs bytes with the content type that the specification requires.
 async fn put(url: &str, bytes: &[u8]) -> reqwest::Result<Response> {
-    let client = Client::builder().no_proxy().build().expect("a client");
+    let client = crate::support::plain_client().build().expect("a client");
     let request = client.put(url).header(header::CONTENT_TYPE, "application/octet-stream");
     request.body(bytes.to_vec()).send().await
 }

@@ -47,7 +47,7 @@ async fn list_tools(accepted: &str) -> Response {
     let address = server.address().expect("an address");
     tokio::spawn(server.serve(std::future::pending()));
 
-    let client = Client::builder().no_proxy().build().expect("a client");
+    let client = crate::support::plain_client().build().expect("a client");
     let message =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": modern_metadata()}});
     let request = client

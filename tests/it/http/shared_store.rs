@@ -72,7 +72,7 @@ impl Replica {
     fn start_run(&self) -> impl Future<Output = Option<Value>> + use<> {
         let params = json!({"name": "start_run", "arguments": start_arguments()});
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-        let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+        let client = crate::support::plain_client().build().expect("a client");
         let request = client.post(&self.url).header(KEY[0].0, KEY[0].1).body(message.to_string());
         let sending = request.header("content-type", "application/json").send();
 

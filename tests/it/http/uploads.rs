@@ -69,7 +69,7 @@ async fn begin(server: &HttpUnderTest, size: usize) -> Value {
 
 /// Sends the parts that a reply names to the storage host. Adds their `ETag`s to `parts`.
 async fn send_parts(reply: &Value, file: &[u8], parts: &mut Vec<Value>) {
-    let client = Client::builder().no_proxy().build().expect("a client");
+    let client = crate::support::plain_client().build().expect("a client");
 
     for part in reply["upload_urls"].as_array().expect("addresses") {
         let number = |name: &str| usize::try_from(part[name].as_u64().expect("a number")).expect("usize");

@@ -197,7 +197,7 @@ async fn the_sandbox_prints_its_address() {
     let second = lines.next_line().await.expect("a line").expect("an address");
     let base_url = second.split_whitespace().next().expect("the address comes first").to_owned();
 
-    let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+    let client = crate::support::plain_client().build().expect("a client");
     let answer = client
         .get(format!("{base_url}/runs/{}", seed::RUN_FAILED))
         .header("x-api-key", keys::DEMO)

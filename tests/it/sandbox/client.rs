@@ -31,8 +31,7 @@ impl Client {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let sandbox = start(listen, options, observer).await.expect("a free port");
 
-        let http =
-            reqwest::Client::builder().no_proxy().redirect(Policy::none()).build().expect("a plain client");
+        let http = crate::support::plain_client().redirect(Policy::none()).build().expect("a plain client");
 
         Self { sandbox, http, key: Some(keys::DEMO) }
     }

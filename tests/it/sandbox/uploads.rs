@@ -38,13 +38,8 @@ async fn put(client: &Client, upload: &Value, number: usize, bytes: &'static [u8
     );
     let parts = client.read(&format!("/project/demo/builds/upload/parts?{query}")).await;
     let url = parts["upload_urls"][0]["url"].as_str().unwrap().to_owned();
-    let answer = reqwest::Client::builder()
-        .no_proxy()
-        .build()
-        .unwrap()
-        .put(url)
-        .header("content-type", BYTES)
-        .body(bytes);
+    let answer =
+        crate::support::plain_client().build().unwrap().put(url).header("content-type", BYTES).body(bytes);
 
     let answer = answer.send().await.unwrap();
 
@@ -151,7 +146,7 @@ async fn single_part_and_multipart_uploads_are_completed_in_their_own_form() {
     assert_eq!(answer, error(400, "the file has not been uploaded"));
 
     let url = single["upload_url"].as_str().unwrap();
-    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let http = crate::support::plain_client().build().unwrap();
     http.put(url).header("content-type", BYTES).body("abc").send().await.unwrap();
 
     let answer = client.post("/builds/upload/complete", json!({"build_id": single["build_id"]})).await;

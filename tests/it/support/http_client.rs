@@ -42,7 +42,7 @@ impl HttpUnderTest {
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(server.serve(async { drop(stopped.await) }));
 
-        let client = Client::builder().no_proxy().build().expect("a client");
+        let client = crate::support::plain_client().build().expect("a client");
 
         Self { address, admin, client, stop: Some(stop), serving }
     }

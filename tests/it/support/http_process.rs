@@ -34,7 +34,7 @@ impl HttpProcess {
         }
         let url = line.trim().trim_start_matches("listening on ").to_owned();
 
-        let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+        let client = crate::support::plain_client().build().expect("a client");
         Self { child, errors, url, client }
     }
 

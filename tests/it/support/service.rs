@@ -45,7 +45,7 @@ impl Service {
         let free_port = SocketAddr::from(([127, 0, 0, 1], 0));
         let sandbox =
             sandbox::start(free_port, options, Some(Arc::new(observer))).await.expect("a free port");
-        let control = reqwest::Client::builder().no_proxy().build().expect("a client");
+        let control = crate::support::plain_client().build().expect("a client");
 
         Self { sandbox, control, violations }
     }

@@ -52,7 +52,7 @@ async fn a_part_url_accepts_only_a_put_with_a_length() {
     let Session { service: _service, mut host, .. } = fixture().open().await;
     let upload = host.succeed("initiate_build_upload", build(3)).await;
     let urls = part_urls(&mut host, &upload, &[1]).await;
-    let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+    let client = crate::support::plain_client().build().expect("a client");
     let answer = client.get(&urls[0]).send().await.expect("an answer");
 
     assert_eq!(refusal(answer).await, (405, "MethodNotAllowed".to_owned()));
@@ -72,7 +72,7 @@ async fn a_part_url_accepts_only_bytes_with_the_content_type_of_bytes() {
     let Session { service: _service, mut host, .. } = fixture().open().await;
     let upload = host.succeed("initiate_build_upload", build(3)).await;
     let urls = part_urls(&mut host, &upload, &[1]).await;
-    let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+    let client = crate::support::plain_client().build().expect("a client");
 
     for kind in [None, Some("application/json")] {
         let request = client.put(&urls[0]).body("abc");

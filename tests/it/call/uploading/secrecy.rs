@@ -52,7 +52,7 @@ async fn the_sandbox_records_every_key_that_it_gets() {
     let urls = part_urls(&mut host, &upload, &[1]).await;
 
     for (key, id) in [(tas_mcp::sandbox::keys::DEMO, "key_demo"), ("svc_any", "unknown")] {
-        let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+        let client = crate::support::plain_client().build().expect("a client");
         client.put(&urls[0]).header("x-api-key", key).body("abc").send().await.expect("an answer");
         let (line, seen) = requests_with_keys(&service).await.pop().expect("a request");
         assert!(line.starts_with("PUT /storage/builds/"), "{line}");
@@ -73,7 +73,7 @@ async fn the_upload_id_authorizes_requests_for_part_urls() {
     for (project, status) in [("demo", 200), ("arena", 400), ("nowhere", 400)] {
         let url =
             format!("{}/project/{project}/builds/upload/parts?{query}&part_numbers=1", service.base_url());
-        let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+        let client = crate::support::plain_client().build().expect("a client");
         assert_eq!(client.get(url).send().await.expect("an answer").status(), status, "{project}");
     }
 }

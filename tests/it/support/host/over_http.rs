@@ -40,7 +40,7 @@ pub(super) struct HostOverHttp {
 
 impl HostOverHttp {
     pub(super) fn to(server: Server) -> Self {
-        let client = Client::builder().no_proxy().build().expect("a client");
+        let client = crate::support::plain_client().build().expect("a client");
         let (sender, received) = unbounded_channel();
         Self { server: Some(server), address: None, client, tasks: JoinSet::new(), sender, received }
     }
