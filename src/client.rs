@@ -62,7 +62,7 @@ pub use host_url::HostUrl;
 pub use http_client::HttpClient;
 pub use http_request::{HttpRequest, Subject};
 pub use http_response::{FileMetadata, HttpResponse};
-pub use json::{count_values, parse_json};
+pub use json::{parse_json, repaired_json};
 pub use key_source::KeySource;
 pub use key_store::{FoundKey, KeyPlace, KeyStore, KeyStoreError, StoredRecord};
 pub use limits::{CALL_LIMIT, MAX_RESPONSE_BYTES};

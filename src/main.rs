@@ -19,28 +19,11 @@ use tas_mcp::{
 /// Number of files that the runtime opens at its start, at most.
 const NEEDED_DESCRIPTORS: usize = 8;
 
-/// Capacity of the pipe to the host, in bytes: the largest one that Linux gives to every user.
-#[cfg(target_os = "linux")]
-const OUTPUT_PIPE_CAPACITY: usize = 1 << 20;
-
-/// Number of tasks after which the runtime looks for data that has arrived. With the larger default of `tokio`, the answers to
-/// many calls come in groups, and each call waits for its group.
-const TASKS_BETWEEN_EVENTS: u32 = 16;
-
-/// Largest number of connections with new data that the runtime serves in one turn. An answer is passed on to the host before
-/// the data of the other connections is read, so that the host works in the meantime.
-const EVENTS_IN_A_TURN: usize = 4;
-
 /// A file that can be opened any number of times.
 const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 fn main() -> ExitCode {
-    let (arguments, note) = cli::current_form(std::env::args_os());
-    let matches = cli::parse_arguments(arguments);
-    if let Some(note) = note {
-        // If standard error is closed, the command runs without the note.
-        drop(writeln!(std::io::stderr(), "{note}"));
-    }
+    let matches = cli::parse_arguments(std::env::args_os());
     // A command line that a shell completes is completed with its own settings.
     let completed = matches.as_ref().and_then(|matches| cli::completed_matches(matches, cli::program));
     let settings = Settings::read(completed.as_ref().or(matches.as_ref()));
@@ -49,9 +32,7 @@ fn main() -> ExitCode {
     if let Err(error) = check_descriptors() {
         return report_error(&error);
     }
-    let mut builder = tokio::runtime::Builder::new_current_thread();
-    builder.enable_all().event_interval(TASKS_BETWEEN_EVENTS).max_io_events_per_tick(EVENTS_IN_A_TURN);
-    let runtime = match builder.build() {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return report_error(&error.into()),
     };
@@ -104,20 +85,8 @@ async fn serve(settings: &Settings) -> anyhow::Result<()> {
         stopping.cancel();
     });
 
-    enlarge_output_pipe();
     let (input, output) = rmcp::transport::stdio_pipes();
-
-    mcp::serve_stdio(server, Box::new(input), Box::new(output)).await
-}
-
-/// Enlarges the pipe to the host, so that a list of tools or several long answers fit into it. A new pipe holds 64 KiB: this
-/// process would stop in the middle of such a message until the host reads. Other systems than Linux have no such request.
-fn enlarge_output_pipe() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::pipe::fcntl_setpipe_size(std::io::stdout(), OUTPUT_PIPE_CAPACITY) {
-        // Standard output is no pipe, or the user has too many large pipes.
-        tracing::debug!("standard output keeps its capacity: {error}");
-    }
+    mcp::serve_stdio(server, input, output).await
 }
 
 /// Serves MCP over HTTP. An operator reads why it cannot start.

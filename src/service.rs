@@ -5,7 +5,6 @@
 pub mod api;
 pub mod arguments;
 pub mod catalog;
-pub mod embedded;
 pub mod operation;
 pub mod request;
 pub mod result_kind;

@@ -91,7 +91,7 @@ pub(super) async fn examine(settings: &Settings) -> serde_json::Result<DoctorRep
         }),
         key_source: settings.key_origin(),
         files_root: files_root(settings),
-        tools: OfferedTools::from_settings(settings)?,
+        tools: OfferedTools::from_settings(settings),
         problem,
         hosts,
         probes,

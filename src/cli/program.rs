@@ -33,7 +33,8 @@ const SANDBOX_EXAMPLES: [&str; 2] = ["tas-mcp sandbox", "tas-mcp sandbox --liste
 ///
 /// The definitions of the subcommands would delay the start of a server. They are not built if there are no arguments, or flags
 /// only.
-pub fn parse_arguments(arguments: Vec<OsString>) -> Option<ArgMatches> {
+pub fn parse_arguments(arguments: impl IntoIterator<Item = OsString>) -> Option<ArgMatches> {
+    let arguments: Vec<_> = arguments.into_iter().collect();
     if arguments.len() <= 1 {
         return None;
     }

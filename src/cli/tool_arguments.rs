@@ -27,9 +27,6 @@ pub(super) const JSON: &str = "json";
 /// Help of a flag for the project.
 const PROJECT_HELP: &str = "Project, if no id determines it and no setting names one";
 
-/// Older name of [`JSON`].
-const RAW: &str = "raw";
-
 /// Returns a command whose flags are the arguments of `tool`.
 pub(super) fn command(tool: ToolEntry) -> Command {
     let no_properties = Fields::new();
@@ -68,7 +65,6 @@ pub(super) fn project_flag() -> Arg {
 pub(super) fn json_flag() -> Arg {
     Arg::new(JSON)
         .long(JSON)
-        .alias(RAW)
         .action(ArgAction::SetTrue)
         .help("Print results and failures as JSON, on a terminal too")
 }

@@ -1,7 +1,7 @@
 //! `tas-mcp tools`: lists the tools, or shows one of them.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde_json::Value;
+use serde_json::json;
 
 use super::{
     command_error::CommandError,
@@ -13,7 +13,7 @@ use super::{
     tool_lookup::find_tool,
 };
 use crate::{
-    mcp::published_json,
+    mcp::published_tool,
     service::tool::{Tier, Tool},
     settings::Settings,
     tools::{
@@ -48,36 +48,36 @@ pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatu
     let (is_global, selection) = (settings.project().is_none(), settings.selection());
 
     if let Some(name) = matches.get_one::<String>(NAME) {
-        let tool = published_json(find_tool(name)?.tool(), is_global, &selection);
-        print_line(format_args!("{:#}", serde_json::from_str::<Value>(&tool)?))?;
+        let tool = published_tool(find_tool(name)?.tool(), is_global, &selection);
+        print_line(format_args!("{:#}", json!(tool)))?;
     } else if matches.get_flag(JSON) {
-        let published = |tool: ToolEntry| published_json(tool.tool(), is_global, &selection);
+        let published = |tool: ToolEntry| published_tool(tool.tool(), is_global, &selection);
         let tools: Vec<_> = catalog::tools().map(published).collect();
-        print_line(format_args!("{:#}", serde_json::from_str::<Value>(&format!("[{}]", tools.join(",")))?))?;
+        print_line(format_args!("{:#}", json!(tools)))?;
     } else {
-        print_text(overview(is_global, &selection)?)?;
+        print_text(overview(is_global, &selection))?;
     }
 
     Ok(ExitStatus::Success)
 }
 
-fn overview(is_global: bool, selection: &Selection) -> serde_json::Result<Table> {
+fn overview(is_global: bool, selection: &Selection) -> Table {
     let mut table = Table::new(["tool", "set", "tier", "offered", "annotations", "tokens", "permission"]);
     for tool in catalog::tools() {
-        table.add_row(row(tool.tool(), is_global, selection)?);
+        table.add_row(row(tool.tool(), is_global, selection));
     }
 
-    Ok(table)
+    table
 }
 
-fn row(tool: &Tool, is_global: bool, selection: &Selection) -> serde_json::Result<[String; 7]> {
-    Ok([
+fn row(tool: &Tool, is_global: bool, selection: &Selection) -> [String; 7] {
+    [
         tool.name.to_owned(),
         tool.toolset.name().to_owned(),
         if tool.tier == Tier::Core { "core" } else { "extra" }.to_owned(),
         if selection.offers(tool) { "yes" } else { "" }.to_owned(),
         tool.effect.to_string(),
-        estimate_tokens(tool, is_global, selection)?.to_string(),
+        estimate_tokens(tool, is_global, selection).to_string(),
         tool.access.to_string(),
-    ])
+    ]
 }

@@ -8,27 +8,40 @@ use serde_json::Value;
 /// lists could exhaust the memory.
 const MAX_VALUES: usize = 250_000;
 
+/// Deepest nesting of a document. `serde_json` refuses more than 128 levels.
+const MAX_DEPTH: usize = 120;
+
 /// Parses a JSON document. A lone surrogate, and a byte that is not UTF-8, becomes U+FFFD and spoils nothing else. Numbers
 /// keep all their digits.
 ///
 /// # Errors
 /// Describes why the text cannot be used.
 pub fn parse_json(text: &[u8]) -> Result<Value, String> {
-    let text = String::from_utf8_lossy(text);
-    let text = match scan(text.as_bytes()) {
-        Scan { values, .. } if values > MAX_VALUES => {
-            return Err(format!("has more than {MAX_VALUES} values"));
-        }
-        Scan { lone_surrogates, .. } if lone_surrogates.is_empty() => text,
-        Scan { lone_surrogates, .. } => Cow::Owned(replace_surrogates(text.into_owned(), &lone_surrogates)),
-    };
+    let text = repaired_json(text, MAX_VALUES)?;
 
     serde_json::from_str(&text).map_err(|error| format!("is not JSON ({error})"))
 }
 
-/// Returns the number of values in a JSON text.
-pub fn count_values(text: &[u8]) -> usize {
-    scan(text).values
+/// Returns a JSON text in which a lone surrogate, and a byte that is not UTF-8, is replaced by U+FFFD.
+///
+/// # Errors
+/// The text has more than `max_values` values or too many levels, as a clause of an error message.
+pub fn repaired_json(text: &[u8], max_values: usize) -> Result<Cow<'_, str>, String> {
+    let text = String::from_utf8_lossy(text);
+    let Scan { values, depth, lone_surrogates, .. } = scan(text.as_bytes());
+
+    if values > max_values {
+        return Err(format!("has more than {max_values} values"));
+    }
+    if depth > MAX_DEPTH {
+        return Err(format!("has more than {MAX_DEPTH} levels"));
+    }
+
+    Ok(if lone_surrogates.is_empty() {
+        text
+    } else {
+        replace_surrogates(text.into_owned(), &lone_surrogates).into()
+    })
 }
 
 /// What a look at a JSON text finds.
@@ -36,6 +49,10 @@ pub fn count_values(text: &[u8]) -> usize {
 struct Scan {
     /// Number of values, without the names of fields.
     values: usize,
+    /// Largest number of lists and objects around a value.
+    depth: usize,
+    /// Number of lists and objects around the current position.
+    open: usize,
     /// Positions of the digits of escaped surrogates that are not part of a pair.
     lone_surrogates: Vec<usize>,
 }
@@ -50,7 +67,12 @@ fn scan(text: &[u8]) -> Scan {
         match (byte, is_inside_string) {
             (b'"', _) => is_inside_string = !is_inside_string,
             (b',', false) => scan.values += 1,
-            (b'[' | b'{', false) if !is_followed_by_end(text, position) => scan.values += 1,
+            (b'[' | b'{', false) => {
+                scan.values += usize::from(!is_followed_by_end(text, position));
+                scan.open += 1;
+                scan.depth = scan.depth.max(scan.open);
+            }
+            (b']' | b'}', false) => scan.open = scan.open.saturating_sub(1),
             (b'\\', true) => {
                 position += scan.escape_length(text, position);
                 continue;
@@ -150,7 +172,7 @@ mod tests {
             (r#"{"a": 1, "b": {}}"#, 3),
             (r#"{"a": [1, {"b": "x,[{\\\"}"}]}"#, 5),
         ] {
-            assert_eq!(count_values(text.as_bytes()), expected, "{text}");
+            assert_eq!(scan(text.as_bytes()).values, expected, "{text}");
         }
     }
 

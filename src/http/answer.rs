@@ -18,7 +18,7 @@ use super::{
     pending_answer::{Answer, PendingAnswer},
     revision_headers::Era,
 };
-use crate::mcp::{MessageEncoder, PanicGuard, RequestNotifications, WithoutSession};
+use crate::mcp::{PanicGuard, RequestNotifications, WithoutSession};
 
 /// Largest number of notifications that a client has not read. Further ones are dropped.
 const MAX_UNREAD_NOTIFICATIONS: usize = 16;
@@ -33,11 +33,10 @@ pub(super) struct PendingRequest {
     pub(super) accepts_events: bool,
 }
 
-/// Answers a request through `service`, whose messages `encoder` encodes. `on_end` is called with the outcome when the request
+/// Answers a request through `service`. `on_end` is called with the outcome when the request
 /// has ended, even if the client has closed the response.
 pub(super) async fn answer<S: Service<RoleServer>>(
     service: S,
-    encoder: MessageEncoder,
     pending: PendingRequest,
     peer: &Peer<RoleServer>,
     on_end: impl FnOnce(&Result<ServerResult, ErrorData>) + Send + 'static,
@@ -63,23 +62,23 @@ pub(super) async fn answer<S: Service<RoleServer>>(
         on_end(&outcome);
         outcome
     });
-    let mut answer = PendingAnswer::new(task, id, encoder);
+    let mut answer = PendingAnswer::new(task, id);
     // A host with a session may close a response and still expect the effect of its call.
     let cancellation = (era == Era::Stateless).then(|| cancellation.drop_guard());
 
     tokio::select! {
         biased;
         Some(first) = notifications.recv() => event_stream::response(first, answer, notifications, cancellation),
-        message = answer.wait() => json_response(message, answer.encoder(), era),
+        message = answer.wait() => json_response(message, era),
     }
 }
 
 /// Member of the metadata of a request that asks for progress.
 const PROGRESS_TOKEN: &str = "progressToken";
 
-fn json_response(message: Answer, encoder: &MessageEncoder, era: Era) -> Response<Body> {
+fn json_response(message: Answer, era: Era) -> Response<Body> {
     let status = status(&message, era);
-    let body = encoder.encode(message).unwrap_or_default();
+    let body = serde_json::to_vec(&message).unwrap_or_default();
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -29,7 +29,7 @@ use super::{
 use crate::{
     call::shared_store::SharedStore,
     failure::{Code, Failure},
-    mcp::{McpConfig, MessageEncoder},
+    mcp::McpConfig,
     settings::{HttpSettings, Settings},
     store::RedisStore,
     tools::{caller::Stopping, config::ToolsConfig, dispatcher::Dispatcher},
@@ -81,17 +81,16 @@ impl Application {
     }
 
     /// Creates an application that serves another MCP service than the servers of credentials. `open` returns the service of
-    /// each request, whose messages `encoder` encodes. Origins, credentials, limits and messages are handled as for the server.
+    /// each request. Origins, credentials, limits and messages are handled as for the server.
     ///
     /// # Errors
     /// `not_configured` with every unusable setting.
     pub fn for_service<S: Service<RoleServer>>(
         settings: &Settings,
-        encoder: MessageEncoder,
         open: impl Fn() -> S + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
         let (http, tools) = settings.http_config()?;
-        Self::new(http, tools, settings, Some(ServiceFactory::new(encoder, open)))
+        Self::new(http, tools, settings, Some(ServiceFactory::new(open)))
     }
 
     fn new(

@@ -11,7 +11,6 @@ use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
 
 use super::pending_answer::{Answer, PendingAnswer};
-use crate::mcp::MessageEncoder;
 
 /// How often a comment is sent if there is no notification. Proxies close connections without traffic.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -34,7 +33,7 @@ pub(super) fn response(
     notifications: mpsc::Receiver<ServerNotification>,
     cancellation: Option<DropGuard>,
 ) -> Response<Body> {
-    let first = notification_event(first, &answer);
+    let first = notification_event(first);
     let pending = Pending { answer, notifications, _cancellation: cancellation };
     let rest = stream::unfold(Some(pending), |pending| async move { next_event(pending?).await });
     let events = stream::once(std::future::ready(first)).chain(rest);
@@ -52,19 +51,19 @@ async fn next_event(mut pending: Pending) -> Option<(Bytes, Option<Pending>)> {
     tokio::select! {
         biased;
         Some(notification) = pending.notifications.recv() => {
-            Some((notification_event(notification, &pending.answer), Some(pending)))
+            Some((notification_event(notification), Some(pending)))
         }
-        answer = pending.answer.wait() => Some((event(pending.answer.encoder(), answer), None)),
+        answer = pending.answer.wait() => Some((event(&answer), None)),
         () = tokio::time::sleep(KEEP_ALIVE) => Some((Bytes::from_static(b": waiting\n\n"), Some(pending))),
     }
 }
 
-fn notification_event(notification: ServerNotification, answer: &PendingAnswer) -> Bytes {
-    event(answer.encoder(), TxJsonRpcMessage::<RoleServer>::notification(notification))
+fn notification_event(notification: ServerNotification) -> Bytes {
+    event(&TxJsonRpcMessage::<RoleServer>::notification(notification))
 }
 
 /// Returns a message as an event. JSON text contains no line break.
-fn event(encoder: &MessageEncoder, message: Answer) -> Bytes {
-    let json = encoder.encode(message).unwrap_or_default();
+fn event(message: &Answer) -> Bytes {
+    let json = serde_json::to_vec(message).unwrap_or_default();
     Bytes::from([b"event: message\ndata: ", json.as_slice(), b"\n\n"].concat())
 }

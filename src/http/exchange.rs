@@ -19,7 +19,7 @@ use super::{
     revision_headers,
     tenants::Tenant,
 };
-use crate::mcp::message::decode;
+use crate::mcp::message::{InvalidMessage, check};
 
 /// Answers a request of the client at `address`.
 pub(super) async fn respond(app: &Application, address: IpAddr, request: Request<Body>) -> Response<Body> {
@@ -81,7 +81,15 @@ async fn prepare(
     entry.identify(&tenant, endpoint.project.as_deref());
 
     let body = app.0.bodies.read(&parts.headers, body).await?;
-    let message = decode(&body.bytes).map_err(|invalid| {
+    let message = check(&body.bytes).and_then(|message| {
+        let undecodable = |_| InvalidMessage {
+            id: None,
+            error: rmcp::ErrorData::invalid_request("the message is not JSON-RPC 2.0", None),
+        };
+        serde_json::from_slice::<rmcp::service::RxJsonRpcMessage<rmcp::RoleServer>>(&message)
+            .map_err(|error| Box::new(undecodable(error)))
+    });
+    let message = message.map_err(|invalid| {
         Refusal::with_error(StatusCode::BAD_REQUEST, invalid.error).of_message(invalid.id)
     })?;
     drop(body);
@@ -148,13 +156,8 @@ async fn finish(app: &Application, entry: AccessEntry, step: Result<Step, Refusa
 
     let peer = app.0.peer.peer();
     match service {
-        OpenedService::Server(server) => {
-            let encoder = server.message_encoder();
-            answer::answer(server, encoder, request, peer, on_end).await
-        }
-        OpenedService::Other(service, encoder) => {
-            answer::answer(service, encoder, request, peer, on_end).await
-        }
+        OpenedService::Server(server) => answer::answer(server, request, peer, on_end).await,
+        OpenedService::Other(service) => answer::answer(service, request, peer, on_end).await,
     }
 }
 

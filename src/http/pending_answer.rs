@@ -7,8 +7,6 @@ use rmcp::{
 };
 use tokio::task::JoinHandle;
 
-use crate::mcp::MessageEncoder;
-
 /// The message that a request ends with.
 pub(super) type Answer = TxJsonRpcMessage<RoleServer>;
 
@@ -17,22 +15,12 @@ pub(super) type Answer = TxJsonRpcMessage<RoleServer>;
 pub(super) struct PendingAnswer {
     task: JoinHandle<Result<ServerResult, ErrorData>>,
     id: RequestId,
-    encoder: MessageEncoder,
 }
 
 impl PendingAnswer {
-    /// Creates the answer to the request `id`, which `task` makes and `encoder` encodes.
-    pub(super) fn new(
-        task: JoinHandle<Result<ServerResult, ErrorData>>,
-        id: RequestId,
-        encoder: MessageEncoder,
-    ) -> Self {
-        Self { task, id, encoder }
-    }
-
-    /// Returns the encoder of the answer.
-    pub(super) fn encoder(&self) -> &MessageEncoder {
-        &self.encoder
+    /// Creates the answer to the request `id`, which `task` makes.
+    pub(super) fn new(task: JoinHandle<Result<ServerResult, ErrorData>>, id: RequestId) -> Self {
+        Self { task, id }
     }
 
     /// Waits for the end of the request. Dropping the future loses nothing.

@@ -100,8 +100,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         refuse_cursor(request)?;
-        // The encoder of messages inserts the tools.
-        let list = ListToolsResult::with_all_items(Vec::new());
+        let list = ListToolsResult::with_all_items(self.state.profile.tools().to_vec());
         Ok(list.for_request(&context, STATIC_LIFETIME_MS, shared_scope(&context)))
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    completion::Completer, config::McpConfig, confirmation::Confirmer, message_encoder::MessageEncoder,
-    profile::ServerProfile, tasks::TaskService, tool_caller::ToolCaller,
+    completion::Completer, config::McpConfig, confirmation::Confirmer, profile::ServerProfile,
+    tasks::TaskService, tool_caller::ToolCaller,
 };
 use crate::{
     settings::Settings,
@@ -69,11 +69,6 @@ impl Server {
     /// Returns the token whose cancellation ends every call in progress.
     pub fn shutdown_token(&self) -> &CancellationToken {
         self.state.tool_caller.shutdown_token()
-    }
-
-    /// Returns the encoder of the messages to the host.
-    pub fn message_encoder(&self) -> MessageEncoder {
-        MessageEncoder::new(Arc::clone(&self.state.profile))
     }
 
     /// Cancels at the service the uploads that the ended session has left unfinished.

@@ -13,7 +13,7 @@ mod toolset;
 
 pub use access::Access;
 pub use column::{Column, ColumnFormat};
-pub use definition::{GeneratedTool, Tool};
+pub use definition::Tool;
 pub use effect::Effect;
 pub use info::{ConfirmationQuestion, FailureHints, ToolInfo};
 pub use shared_arguments::{

@@ -18,7 +18,7 @@ use crate::{
 pub static UPLOAD_BUILD: CompositeEntry = CompositeEntry::new::<UploadBuild>();
 
 /// `upload_build` of servers without local files
-static UPLOAD_REMOTE_BUILD: CompositeEntry = CompositeEntry::remote::<UploadRemoteBuild>();
+static UPLOAD_REMOTE_BUILD: CompositeEntry = CompositeEntry::new::<UploadRemoteBuild>();
 
 /// `wait_for_completion`
 pub static WAIT_FOR_COMPLETION: CompositeEntry = CompositeEntry::new::<WaitForCompletion>();

@@ -62,16 +62,7 @@ impl Deref for CompositeEntry {
 impl CompositeEntry {
     /// The entry of the tool `T`.
     pub const fn new<T: CompositeTool>() -> Self {
-        Self::with_tool::<T>(Tool::new::<T, T::Answer>(T::TOOL, false))
-    }
-
-    /// The entry of the tool `T`, which servers without local files offer in place of a tool of the same name.
-    pub const fn remote<T: CompositeTool>() -> Self {
-        Self::with_tool::<T>(Tool::remote::<T, T::Answer>(T::TOOL))
-    }
-
-    const fn with_tool<T: CompositeTool>(tool: Tool) -> Self {
-        Self { tool, run: |context| Box::pin(run::<T>(context)) }
+        Self { tool: Tool::new::<T, T::Answer>(T::TOOL, false), run: |context| Box::pin(run::<T>(context)) }
     }
 
     /// Runs the tool with the checked arguments of `context`.

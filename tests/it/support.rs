@@ -27,14 +27,13 @@ pub(crate) mod tls;
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    mcp::generated_tool,
+    mcp::published_tool,
     tools::{catalog::ToolEntry, selection::Selection},
 };
 
-/// Returns the JSON of a tool as hosts list it, generated from the types of the tool. Its texts may name every tool.
+/// Returns the JSON of a tool as hosts list it. Its texts may name every tool.
 pub(crate) fn listed_tool(entry: ToolEntry, is_global: bool) -> Value {
-    let tool = generated_tool(entry.tool(), is_global, &Selection::all_tools());
-    json!(tool.expect("a build with debug assertions"))
+    json!(published_tool(entry.tool(), is_global, &Selection::all_tools()))
 }
 
 /// Returns a builder of HTTP clients that use no proxy. The library asks for the cryptography of TLS even for plain HTTP.

@@ -27,25 +27,24 @@ pub(in crate::cli) struct OfferedToolset {
 
 impl OfferedTools {
     /// Returns the tools that these settings select.
-    pub(super) fn from_settings(settings: &Settings) -> serde_json::Result<Self> {
+    pub(super) fn from_settings(settings: &Settings) -> Self {
         let selection = settings.selection();
         let is_global = settings.project().is_none();
         let sets = Toolset::ALL.iter().map(|set| OfferedToolset::new(*set, &selection, is_global));
-        let sets: Vec<_> = sets.collect::<serde_json::Result<_>>()?;
-        let sets: Vec<_> = sets.into_iter().filter(|set| !set.tools.is_empty()).collect();
+        let sets: Vec<_> = sets.filter(|set| !set.tools.is_empty()).collect();
 
-        Ok(Self { offered: selection.tools().count(), tokens: sets.iter().map(|set| set.tokens).sum(), sets })
+        Self { offered: selection.tools().count(), tokens: sets.iter().map(|set| set.tokens).sum(), sets }
     }
 }
 
 impl OfferedToolset {
-    fn new(set: Toolset, selection: &Selection, is_global: bool) -> serde_json::Result<Self> {
+    fn new(set: Toolset, selection: &Selection, is_global: bool) -> Self {
         let (mut tools, mut tokens) = (Vec::new(), 0);
         for tool in selection.tools().filter(|tool| tool.toolset == set) {
             tools.push(tool.name);
-            tokens += estimate_tokens(tool.tool(), is_global, selection)?;
+            tokens += estimate_tokens(tool.tool(), is_global, selection);
         }
 
-        Ok(Self { set: set.name(), tools, tokens })
+        Self { set: set.name(), tools, tokens }
     }
 }

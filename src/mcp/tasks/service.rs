@@ -22,7 +22,6 @@ use crate::{
     fields::Fields,
     mcp::{
         listed_tool::{ListedTool as _, is_offered},
-        message_encoder::call_result_json,
         profile::ServerProfile,
         revision::is_stateless,
         tool_caller::ToolCaller,
@@ -177,7 +176,7 @@ impl TaskService {
     /// Returns the result of a task: the result of the call, even if the tool failed (SEP-2663).
     async fn payload(&self, outcome: Result<Reply, Failure>) -> TaskPayload {
         let result = tool_result(outcome, &self.profile.config, &WAIT_FOR_COMPLETION).await;
-        match call_result_json(result).and_then(|json| serde_json::from_slice(&json)) {
+        match serde_json::to_value(result) {
             Ok(Value::Object(result)) => TaskPayload::Completed { result },
             _ => TaskPayload::Completed { result: Fields::new() },
         }

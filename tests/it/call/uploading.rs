@@ -1,7 +1,7 @@
 //! Uploading a build step by step, as callers of the tools and the storage host see it (specification, Multipart build
 //! upload; supplement 10).
 
-use reqwest::{Client, Response, header};
+use reqwest::{Response, header};
 use serde_json::{Value, json};
 
 use crate::support::{fixture::Fixture, host::Host, service::Service};

@@ -11,7 +11,7 @@ const READ_ONLY: (&str, &str) = ("TAS_READ_ONLY", "true");
 async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, Value) {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO), READ_ONLY];
-    let arguments = [arguments, &["--raw"]].concat();
+    let arguments = [arguments, &["--json"]].concat();
     let output = run_binary(&arguments, &variables, &[]).await;
     let error = serde_json::from_slice::<Value>(&output.stderr).unwrap_or_default()["error"].clone();
     (output.status.code(), error)

@@ -1,6 +1,6 @@
 //! Another MCP service behind the HTTP code.
 
-use reqwest::{Client, Response};
+use reqwest::Response;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{CustomNotification, ListToolsResult, PaginatedRequestParams, ServerNotification},
@@ -9,7 +9,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use tas_mcp::{
     http::{Application, HttpServer},
-    mcp::{MessageEncoder, RequestNotifications},
+    mcp::RequestNotifications,
 };
 
 use crate::support::{
@@ -41,8 +41,7 @@ impl ServerHandler for Example {
 async fn list_tools(accepted: &str) -> Response {
     let settings =
         settings(&[FREE_PORTS[0], ("TAS_HTTP_ADMIN", "off"), ("TAS_BASE_URL", "http://127.0.0.1:9/api/v1")]);
-    let application =
-        Application::for_service(&settings, MessageEncoder::default(), || Example).expect("usable settings");
+    let application = Application::for_service(&settings, || Example).expect("usable settings");
     let server = HttpServer::bind(application).expect("a free port");
     let address = server.address().expect("an address");
     tokio::spawn(server.serve(std::future::pending()));

@@ -1,6 +1,6 @@
 //! `upload_build` of a server without local files: the caller sends the bytes to the storage host itself.
 
-use reqwest::{Client, header};
+use reqwest::header;
 use serde_json::{Value, json};
 use tas_mcp::{
     sandbox::{Options, keys},

@@ -56,22 +56,6 @@ async fn start_hanging_call(
     (child, input)
 }
 
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn the_pipe_to_the_host_holds_the_list_of_tools() {
-    /// More than the list of all tools needs, in bytes.
-    const LONG_LIST: usize = 128 * 1024;
-    let mut child = binary(&[], &[]).spawn().expect("the binary starts");
-    let mut input = child.stdin.take().expect("an input");
-    let mut output = BufReader::new(child.stdout.take().expect("an output"));
-
-    input.write_all(format!("{INITIALIZE}\n").as_bytes()).await.expect("the server reads");
-    output.read_line(&mut String::new()).await.expect("the answer to initialize");
-    let capacity = rustix::pipe::fcntl_getpipe_size(output.get_ref()).expect("a pipe");
-
-    assert!(capacity >= LONG_LIST, "{capacity}");
-}
-
 /// Waits for the end of the process, which must come soon after `since`.
 async fn exit_status(mut child: Child, since: Instant) -> ExitStatus {
     let status = child.wait().await.expect("a status");

@@ -3,14 +3,10 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tas_mcp::{
-    mcp::{generated_tool, published_json},
     service::catalog::OPERATIONS,
-    tools::{
-        catalog::{self, ToolEntry},
-        selection::Selection,
-    },
+    tools::catalog::{self, ToolEntry},
 };
 
 use crate::support::listed_tool;
@@ -19,12 +15,6 @@ const SNAPSHOTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools");
 
 /// Folder of the tools that servers without local files offer in place of others.
 const REMOTE: &str = "http/";
-
-/// Folder of the schemas that arguments are checked against.
-const ARGUMENTS: &str = "arguments/";
-
-/// Folder of the complete schemas of answers.
-const ANSWERS: &str = "answers/";
 
 /// Returns the files of all snapshots, each with its tool.
 fn files() -> Vec<(String, ToolEntry)> {
@@ -47,20 +37,14 @@ fn every_tool_equals_its_snapshot() {
     let mut stale = Vec::new();
 
     for (file, entry) in files() {
+        let path = Path::new(SNAPSHOTS).join(&file);
         // In global scope a tool has one more argument: `project_id`.
-        let tool = snapshot(&listed_tool(entry, true));
-        let generated = entry.generated().expect("a build with debug assertions");
-        let schemas = [(ARGUMENTS, &generated.input), (ANSWERS, generated.output.as_ref())]
-            .map(|(folder, schema)| (format!("{folder}{file}"), snapshot(schema)));
-
-        for (file, now) in schemas.into_iter().chain([(file, tool)]) {
-            let path = Path::new(SNAPSHOTS).join(&file);
-            if update {
-                fs::write(&path, &now).expect("the snapshot can be written");
-            }
-            if fs::read_to_string(&path).unwrap_or_default() != now {
-                stale.push(file);
-            }
+        let now = snapshot(&listed_tool(entry, true));
+        if update {
+            fs::write(&path, &now).expect("the snapshot can be written");
+        }
+        if fs::read_to_string(&path).unwrap_or_default() != now {
+            stale.push(file);
         }
     }
 
@@ -68,43 +52,14 @@ fn every_tool_equals_its_snapshot() {
 }
 
 #[test]
-fn the_embedded_tools_are_those_of_the_types_in_every_selection_and_scope() {
-    let names = catalog::tools().map(|entry| entry.name.to_owned());
-    let words = ["default", "lean", "all", "builds", "find_by_name"].map(str::to_owned);
-
-    for word in names.chain(words) {
-        let selection = Selection::parse(&word, false).expect("a selection");
-        for (file, entry) in files() {
-            for is_global in [true, false] {
-                let embedded = published_json(entry.tool(), is_global, &selection);
-                let generated = generated_tool(entry.tool(), is_global, &selection);
-
-                assert_eq!(embedded, json!(generated).to_string(), "{file} of `{word}`, global: {is_global}");
-            }
-        }
-    }
-}
-
-#[test]
-fn every_tool_is_embedded() {
-    for (file, entry) in files() {
-        assert!(entry.embedded().is_some(), "{file}");
-    }
-}
-
-#[test]
 fn every_snapshot_belongs_to_a_tool() {
-    let published: Vec<_> = files().into_iter().map(|(file, _)| file).collect();
-    let in_folder = |folder: &str| published.iter().map(|file| format!("{folder}{file}")).collect::<Vec<_>>();
-    let expected: BTreeSet<_> = ["", ARGUMENTS, ANSWERS].into_iter().flat_map(in_folder).collect();
+    let expected: BTreeSet<_> = files().into_iter().map(|(file, _)| file).collect();
     let listed = |folder: &str| {
         let entries = fs::read_dir(Path::new(SNAPSHOTS).join(folder)).expect("a folder");
         let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
         names.map(|name| format!("{folder}{name}")).collect::<Vec<_>>()
     };
-    let folders = ["", ARGUMENTS, ANSWERS]
-        .map(|folder| [listed(folder), listed(&format!("{folder}{REMOTE}"))].concat());
-    let found = folders.concat().into_iter().filter(|name| name.contains('.'));
+    let found = [listed(""), listed(REMOTE)].concat().into_iter().filter(|name| name.contains('.'));
 
     assert_eq!(found.collect::<BTreeSet<_>>(), expected);
 }

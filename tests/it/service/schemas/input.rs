@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tas_mcp::{
     fields::Fields,
-    mcp::generated_tool,
+    mcp::published_tool,
     service::{
         schema::{self, OR_TYPE},
         tool::Tool,
@@ -162,7 +162,7 @@ fn descriptions_are_short() {
 /// Returns the tokens of the published tools of a selection.
 fn tokens(selection: &Selection, is_global: bool) -> usize {
     let cost = |tool: ToolEntry| {
-        let tool = generated_tool(tool.tool(), is_global, selection).expect("a build with debug assertions");
+        let tool = published_tool(tool.tool(), is_global, selection);
         let schema = serde_json::to_string(&tool.input_schema).expect("JSON");
         (tool.name.len() + tool.description.expect("a description").len() + schema.len()) * 10
             / BYTES_PER_TEN_TOKENS

@@ -80,8 +80,7 @@ impl HostOverHttp {
     fn address(&mut self) -> SocketAddr {
         if let Some(server) = self.server.take() {
             let settings = settings(&[&SETTINGS[..], &FREE_PORTS].concat());
-            let encoder = server.message_encoder();
-            let application = Application::for_service(&settings, encoder, move || server.clone());
+            let application = Application::for_service(&settings, move || server.clone());
             let application = application.expect("usable settings");
             let server = HttpServer::bind(application).expect("free ports");
             self.address = Some(server.address().expect("an address"));

@@ -20,7 +20,7 @@ async fn report(service: &Service, arguments: &[&str]) -> (Option<i32>, String, 
 async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, String, Value) {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let arguments = [arguments, &["--raw"]].concat();
+    let arguments = [arguments, &["--json"]].concat();
     let output = run_binary(&arguments, &variables, &[]).await;
     let error = serde_json::from_slice::<Value>(&output.stderr).unwrap_or_default()["error"].clone();
     (output.status.code(), String::from_utf8(output.stdout).expect("UTF-8"), error)
@@ -168,7 +168,7 @@ async fn the_summary_is_printed_if_the_page_cannot_be_written() {
         let (_, printed, _) = report(&service, &[id]).await;
         let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
         let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-        let mut command = binary(&["report", id, "--html", "/dev/fd/0", "--raw"], &variables);
+        let mut command = binary(&["report", id, "--html", "/dev/fd/0", "--json"], &variables);
         let output = command.stdin(full).output().await.expect("an output");
 
         assert_eq!(String::from_utf8(output.stdout).expect("UTF-8"), printed);
@@ -188,7 +188,7 @@ async fn the_failure_for_an_unknown_id_names_the_searched_projects() {
         ("TAS_API_KEY", keys::ORGANIZATION),
         ("TAS_PROJECTS", "demo,arena"),
     ];
-    let output = run_binary(&["report", "nowhere", "--raw"], &organization, &[]).await;
+    let output = run_binary(&["report", "nowhere", "--json"], &organization, &[]).await;
     let error = serde_json::from_slice::<Value>(&output.stderr).expect("JSON")["error"].clone();
 
     assert_eq!((output.status.code(), &error["code"]), (Some(1), &json!("project_not_resolved")));
