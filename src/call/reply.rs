@@ -5,8 +5,6 @@
 
 mod answer;
 mod answer_fields;
-mod compact;
-mod content;
 mod failure_limit;
 mod file;
 mod file_link;
@@ -18,9 +16,6 @@ mod pictures;
 mod random_answers;
 mod redirect;
 mod selection;
-mod unchanged;
-#[cfg(test)]
-mod unchanged_replies;
 
 pub use answer::{Reply, is_success};
 pub(in crate::call) use answer::{off_thread, parse_body};

@@ -74,19 +74,19 @@ fn link_blocks(links: &[FileLink], text: &str, max_chars: usize) -> Vec<ContentB
     blocks.collect()
 }
 
-/// Returns a result with the reply as text and as structure, because hosts show only one of them. The images follow the text and do not count towards the limit.
+/// Returns a result with the reply as text and as structure, because hosts show only one of them. The images follow the text
+/// and do not count towards the limit.
 async fn success(reply: Reply, config: &McpConfig, tool: &'static Tool) -> CallToolResult {
     let max_reply_chars = config.max_reply_chars;
     let image_block = |picture| ContentBlock::image(reply::base64(picture), picture.mime_type);
     let images: Vec<_> = reply.pictures().iter().map(image_block).collect();
     let links = if config.gives_links() { reply.links().to_vec() } else { Vec::new() };
     // Both forms have the same limit, because it is unknown which of them a host shows.
-    let text = reply.into_limited(max_reply_chars, reply::ReplySource::Call(tool)).await;
+    let (structure, text) = reply.into_limited(max_reply_chars, reply::ReplySource::Call(tool)).await;
     let links = link_blocks(&links, &text, max_reply_chars);
-    let structure = serde_json::from_str(&text).ok();
     let content = std::iter::once(ContentBlock::text(text)).chain(images).chain(links).collect();
 
     let mut result = CallToolResult::success(content);
-    result.structured_content = structure;
+    result.structured_content = Some(structure);
     result
 }

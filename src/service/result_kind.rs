@@ -70,11 +70,6 @@ impl ResultKind {
         }
     }
 
-    /// Returns whether a field of arguments or answers refers to records of some kind by id.
-    pub fn is_reference_field(name: &str) -> bool {
-        Self::ALL.into_iter().any(|kind| kind.reference_fields().contains(&name))
-    }
-
     /// Returns the entry of the operation that reads a record of this kind.
     pub fn entry(self) -> &'static OperationEntry {
         match self {

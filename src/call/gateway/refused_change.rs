@@ -49,7 +49,8 @@ impl ConfiguredGateway {
         let (reply, _) = self.convert(conversion).await.ok()?;
 
         // A long record is cut off the serving thread. The failure is then cut on it.
-        let text = reply.into_limited(self.reply_limits().max_reply_chars, ReplySource::Call(entry)).await;
-        serde_json::from_str(&text).ok()
+        let max_chars = self.reply_limits().max_reply_chars;
+        let (record, _) = reply.into_limited(max_chars, ReplySource::Call(entry)).await;
+        Some(record)
     }
 }

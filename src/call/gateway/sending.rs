@@ -170,7 +170,7 @@ impl Conversion {
     fn run(self, limits: &ReplyLimits<'_>) -> Result<(Reply, IndexSet<ResultId>), Failure> {
         let mut reply = Reply::new(&self.request, &self.answer, &self.key, limits)?;
         // The selection may leave the ids out.
-        let ids = reply.id_fields().map(owned_ids).unwrap_or_default();
+        let ids = reply.value().as_object().map(owned_ids).unwrap_or_default();
         if let Some(selection) = self.selection {
             reply.select(selection);
         }

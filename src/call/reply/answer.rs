@@ -5,14 +5,13 @@ use tokio::{sync::Semaphore, time::Instant};
 
 use super::{
     answer_fields::{ReplyLimits, missing_field, rename_tmsys_fields},
-    content::{Content, UnchangedText},
     file, file_link,
     file_link::FileLink,
     length_limit::{self, ReplySource},
+    next_page::{NEXT, next_page},
     pictures::{self, ExtractedPicture},
     redirect,
     selection::FieldSelection,
-    unchanged::unchanged,
 };
 use crate::{
     call::operation_request::OperationRequest,
@@ -79,7 +78,7 @@ pub(in crate::call) async fn parse_body(answer: &HttpResponse) -> Result<Value, 
 /// The JSON object of the service with the field names of the specification, and its pictures beside it.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    content: Content,
+    value: Value,
     pictures: Vec<Picture>,
     links: Vec<FileLink>,
     /// Pictures that are not decoded yet.
@@ -95,30 +94,6 @@ impl Reply {
     /// # Errors
     /// `bad_response` if the answer is not what the operation specifies.
     pub fn new(
-        request: &OperationRequest,
-        answer: &HttpResponse,
-        key: &ApiKey,
-        limits: &ReplyLimits<'_>,
-    ) -> Result<Self, Failure> {
-        match unchanged(request, answer, key, limits) {
-            Some(unchanged) => Ok(Self::from_unchanged(unchanged, answer.body.len())),
-            None => Self::converted(request, answer, key, limits),
-        }
-    }
-
-    pub(super) fn from_unchanged(unchanged: UnchangedText, answer_length: usize) -> Self {
-        Self {
-            content: Content::Unchanged(Box::new(unchanged)),
-            answer_length,
-            ..Self::from_value(Value::Null)
-        }
-    }
-
-    /// Converts an answer that is not passed on unchanged.
-    ///
-    /// # Errors
-    /// Those of [`Self::new`].
-    pub(super) fn converted(
         request: &OperationRequest,
         answer: &HttpResponse,
         key: &ApiKey,
@@ -154,15 +129,14 @@ impl Reply {
             fill_defaults(object, &request.arguments);
         }
 
-        if let Some(missing) = missing_field(entry, object.keys().map(String::as_str)) {
+        if let Some(missing) = missing_field(entry, object) {
             return Err(bad_response(&missing));
         }
 
         let link =
             file_link::link(entry.request.response_kind, answer, &request.arguments, limits.address_policy);
         let (links, answer_length) = (link.into_iter().collect(), answer.body.len());
-        let content = Content::Converted(value);
-        Ok(Self { content, pictures: Vec::new(), links, extracted, project: None, answer_length })
+        Ok(Self { value, pictures: Vec::new(), links, extracted, project: None, answer_length })
     }
 
     /// Decodes the pictures that can be delivered by `deadline`.
@@ -170,9 +144,7 @@ impl Reply {
     pub(crate) async fn with_decoded_pictures(mut self, deadline: Instant) -> Self {
         let extracted = std::mem::take(&mut self.extracted);
         if !extracted.is_empty() {
-            let mut value = self.content.into_value();
-            self.pictures = pictures::decode_all(&mut value, extracted, deadline).await;
-            self.content = Content::Converted(value);
+            self.pictures = pictures::decode_all(&mut self.value, extracted, deadline).await;
         }
 
         self
@@ -183,7 +155,7 @@ impl Reply {
         // Texts of storage hosts and of failures have not been read as answers.
         remove_hidden(&mut value);
         Self {
-            content: Content::Converted(value),
+            value,
             pictures: Vec::new(),
             links: Vec::new(),
             extracted: Vec::new(),
@@ -205,33 +177,30 @@ impl Reply {
 
     /// Removes all fields that the caller did not select.
     pub fn select(&mut self, selection: FieldSelection) {
-        self.content.edit(|value| selection.apply(value));
+        selection.apply(&mut self.value);
     }
 
     /// Replaces the text at the JSON pointer `pointer`, if there is one.
     pub fn edit_text(&mut self, pointer: &str, edit: impl FnOnce(&str) -> String) {
-        self.content.edit(|value| {
-            let Some(value) = value.pointer_mut(pointer) else { return };
-            if let Some(edited) = value.as_str().map(edit) {
-                *value = Value::from(edited);
-            }
-        });
+        if let Some(Value::String(text)) = self.value.pointer_mut(pointer) {
+            *text = edit(text);
+        }
     }
 
     /// Adds how to request the next page, if there is one.
     pub(crate) fn add_next_page(&mut self) {
-        self.content.add_next_page();
+        if let Value::Object(page) = &mut self.value
+            && let Some(next) = next_page(page)
+        {
+            page.insert(NEXT.to_owned(), next);
+        }
     }
 
-    /// Returns the compact JSON of the reply, cut to at most `max_chars` characters. The field `truncated` of a cut reply
+    /// Returns the reply and its compact JSON, cut to at most `max_chars` characters. The field `truncated` of a cut reply
     /// says what is missing and how to get it.
-    pub async fn into_limited(mut self, max_chars: usize, source: ReplySource) -> String {
-        if let Some(text) = self.content.take_short_text(max_chars) {
-            return text;
-        }
-
+    pub async fn into_limited(self, max_chars: usize, source: ReplySource) -> (Value, String) {
         // Even to release the memory of what was cut takes long.
-        off_thread(self.answer_length, move || limited(self.content.into_value(), max_chars, source)).await
+        off_thread(self.answer_length, move || limited(self.value, max_chars, source)).await
     }
 
     /// Returns the pictures, in the order in which the fields `image` number them from 1.
@@ -251,29 +220,28 @@ impl Reply {
 
     /// Returns the JSON object.
     pub fn value(&self) -> &Value {
-        self.content.value()
+        &self.value
     }
 
     /// Returns the JSON object without the pictures.
     pub fn into_value(self) -> Value {
-        self.content.into_value()
-    }
-
-    /// Returns the fields of the JSON object that hold ids, and perhaps others.
-    pub(crate) fn id_fields(&self) -> Option<&Fields> {
-        self.content.head()
+        self.value
     }
 }
 
-/// Returns the compact JSON of a value, cut to at most `max_chars` characters.
-fn limited(mut value: Value, max_chars: usize, source: ReplySource) -> String {
-    if !length_limit::fits(&value, max_chars)
-        && let Value::Object(object) = &mut value
-    {
-        length_limit::cut(object, max_chars, source);
-    }
+/// Returns a value and its compact JSON, cut to at most `max_chars` characters.
+fn limited(mut value: Value, max_chars: usize, source: ReplySource) -> (Value, String) {
+    let text = value.to_string();
+    let is_short = text.len() <= max_chars || text.chars().count() <= max_chars;
 
-    value.to_string()
+    match &mut value {
+        Value::Object(object) if !is_short => {
+            length_limit::cut(object, max_chars, source);
+            let text = value.to_string();
+            (value, text)
+        }
+        _ => (value, text),
+    }
 }
 
 /// Returns the body if it is an object, otherwise an empty object: the status alone is the answer.

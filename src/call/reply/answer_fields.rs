@@ -19,14 +19,9 @@ pub struct ReplyLimits<'a> {
     pub address_policy: AddressPolicy,
 }
 
-/// Returns why an object with fields of these names cannot be the answer of the operation: a required field is missing, or
-/// no field is known.
-pub(super) fn missing_field<'a>(
-    entry: &OperationEntry,
-    mut names: impl Iterator<Item = &'a str> + Clone,
-) -> Option<String> {
-    let lacks = |required: &&&str| !names.clone().any(|name| name == **required);
-    if let Some(missing) = entry.required_fields.iter().find(lacks) {
+/// Returns why an object cannot be the answer of the operation: a required field is missing, or no field is known.
+pub(super) fn missing_field(entry: &OperationEntry, object: &Fields) -> Option<String> {
+    if let Some(missing) = entry.required_fields.iter().find(|name| !object.contains_key(**name)) {
         return Some(format!("lacks `{missing}`"));
     }
 
@@ -37,19 +32,14 @@ pub(super) fn missing_field<'a>(
     }
 
     let known = entry.output_schema().get("properties").and_then(Value::as_object)?;
-    let has_known_field = names.any(|name| known.contains_key(name));
+    let has_known_field = object.keys().any(|name| known.contains_key(name));
 
     (!has_known_field).then(|| "has none of the fields of this operation".to_owned())
 }
 
-/// Returns whether a field could be named after the test-management system of the deployment.
-pub(super) fn may_be_renamed(name: &str, tmsys_name: &str) -> bool {
-    tmsys_name != "tmsys" && name.starts_with(tmsys_name)
-}
-
 /// Gives the fields that are named after the test-management system of the deployment the names of the specification.
 pub(super) fn rename_tmsys_fields(object: &mut Fields, tmsys_name: &str) {
-    if !object.keys().any(|name| may_be_renamed(name, tmsys_name)) {
+    if tmsys_name == "tmsys" || !object.keys().any(|name| name.starts_with(tmsys_name)) {
         return;
     }
 

@@ -8,7 +8,7 @@ use crate::fields::Fields;
 pub(super) const NEXT: &str = "next";
 
 /// Field that says which page of how many a page is.
-pub(super) const PAGINATION: &str = "pagination";
+const PAGINATION: &str = "pagination";
 
 /// Returns the value of [`NEXT`] for a page that is not the last one.
 pub(super) fn next_page(page: &Fields) -> Option<Value> {

@@ -17,7 +17,7 @@ use crate::{
 
 const KEY: &str = "svc_random_key";
 
-pub(super) fn answer(status: u16, body: Vec<u8>) -> HttpResponse {
+fn answer(status: u16, body: Vec<u8>) -> HttpResponse {
     let (location, file) = (None, FileMetadata::default());
     let body = body.into();
     HttpResponse { status, body, location, retry_after: None, date: None, attempts: 1, file }
@@ -42,7 +42,7 @@ fn reply_text(entry: &'static OperationEntry, answer: &HttpResponse, max_chars: 
         match Reply::new(&request, answer, &key, &limits) {
             Ok(reply) => {
                 let reply = reply.with_decoded_pictures(Instant::now() + Duration::from_secs(60)).await;
-                reply.into_limited(max_chars, ReplySource::Call(entry)).await
+                reply.into_limited(max_chars, ReplySource::Call(entry)).await.1
             }
             Err(failure) => limit_failure(failure, max_chars).to_json(),
         }
@@ -50,7 +50,7 @@ fn reply_text(entry: &'static OperationEntry, answer: &HttpResponse, max_chars: 
 }
 
 /// Returns an id for each placeholder of the path.
-pub(super) fn path_arguments(entry: &OperationEntry) -> Fields {
+fn path_arguments(entry: &OperationEntry) -> Fields {
     entry.request.path_fields().map(|name| (name.to_owned(), json!("x"))).collect()
 }
 

@@ -36,7 +36,7 @@ pub(in crate::mcp) async fn read(
     let reply = reply.map_err(|failure| read_error(uri, failure, config))?;
 
     let source = reply::ReplySource::Resource(tool.tool());
-    let text = reply.into_limited(config.max_reply_chars, source).await;
+    let (_, text) = reply.into_limited(config.max_reply_chars, source).await;
     let contents = ResourceContents::text(text, uri).with_mime_type(MIME_TYPE);
     let result = ReadResourceResult::new(vec![contents]);
 
