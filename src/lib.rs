@@ -37,12 +37,6 @@
 //!
 //! The sandbox reads the same description: the list of operations is its list of routes, it checks requests with the
 //! same schemas and rules, and it answers through [`sandbox::Answer`], which the compiler demands for every operation.
-//!
-//! # Futures that `main.rs` awaits
-//!
-//! The compiler compiles the body of an `async fn` again in every crate that awaits the function. The large
-//! functions that `main.rs` awaits return trait objects ([`BoxFuture`](futures_util::future::BoxFuture)) instead, so that the
-//! library is compiled only once.
 
 // The compiler checks the nested types of the futures of a call, which are deeper than its usual limit.
 #![recursion_limit = "256"]

@@ -3,7 +3,6 @@
 use std::io::Write as _;
 
 use clap::Command;
-use futures_util::future::BoxFuture;
 
 use super::{help_end::help_end, termination::TerminationSignals};
 use crate::{
@@ -33,11 +32,7 @@ pub(super) fn command() -> Command {
 ///
 /// # Errors
 /// The settings that cannot be used, or the address that cannot be listened on.
-pub fn serve_http(settings: &Settings) -> BoxFuture<'_, anyhow::Result<()>> {
-    Box::pin(serve_until_signal(settings))
-}
-
-async fn serve_until_signal(settings: &Settings) -> anyhow::Result<()> {
+pub async fn serve_http(settings: &Settings) -> anyhow::Result<()> {
     if let Some(variable) = settings.collector_variable().filter(|_| !cfg!(feature = "otlp")) {
         tracing::warn!(
             "`{variable}` has no effect: this program was built without the feature `otlp`, and sends no traces"

@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 
 use anyhow::Result;
-use futures_util::future::BoxFuture;
 
 use super::{client::McpClient, scenario::Scenario, transcript::Transcript};
 use crate::sandbox::{self, Options, keys, seed};
@@ -12,11 +11,7 @@ use crate::sandbox::{self, Options, keys, seed};
 ///
 /// # Errors
 /// The first step whose result is not the expected one.
-pub fn run() -> BoxFuture<'static, Result<()>> {
-    Box::pin(run_script())
-}
-
-async fn run_script() -> Result<()> {
+pub async fn run() -> Result<()> {
     // The clock stands still except when the demo advances it.
     let options = Options { speed: 0.0, ..Options::default() };
     let sandbox = sandbox::start(SocketAddr::from(([127, 0, 0, 1], 0)), options, None).await?;

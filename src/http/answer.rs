@@ -69,16 +69,16 @@ pub(super) async fn answer<S: Service<RoleServer>>(
     tokio::select! {
         biased;
         Some(first) = notifications.recv() => event_stream::response(first, answer, notifications, cancellation),
-        message = answer.wait() => json_response(message, era),
+        message = answer.wait() => json_response(&message, era),
     }
 }
 
 /// Member of the metadata of a request that asks for progress.
 const PROGRESS_TOKEN: &str = "progressToken";
 
-fn json_response(message: Answer, era: Era) -> Response<Body> {
-    let status = status(&message, era);
-    let body = serde_json::to_vec(&message).unwrap_or_default();
+fn json_response(message: &Answer, era: Era) -> Response<Body> {
+    let status = status(message, era);
+    let body = serde_json::to_vec(message).unwrap_or_default();
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

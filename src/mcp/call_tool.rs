@@ -57,8 +57,7 @@ impl ServerState {
         }
 
         let retried = RetriedCall { state: request.request_state, answers: request.input_responses };
-        // This future is large. Without the box, the future of every call would contain it.
-        Box::pin(self.ask_and_call(tool, sent, retried, context)).await
+        self.ask_and_call(tool, sent, retried, context).await
     }
 
     /// Calls `tool`, which needs confirmation, with the arguments `sent` after the person was asked.

@@ -134,8 +134,7 @@ impl ServerHandler for Server {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        // This future is large. Without the box, the future of every request would contain it.
-        let mut result = Box::pin(self.state.tasks.get(&request.task_id, &context)).await?;
+        let mut result = self.state.tasks.get(&request.task_id, &context).await?;
         add_server_info_for(&context, &mut result.meta);
         Ok(result)
     }
@@ -193,12 +192,11 @@ impl ServerHandler for Server {
         }
 
         let caller = &self.state.tool_caller;
-        // These futures are large. Without the boxes, the future of every request would contain them.
-        if let Some(pictures) = Box::pin(run_pictures::read(&request.uri, config, caller, &context)).await {
+        if let Some(pictures) = run_pictures::read(&request.uri, config, caller, &context).await {
             return pictures.map(Into::into);
         }
 
-        let record = Box::pin(resources::read(&request.uri, config, caller, &context)).await?;
+        let record = resources::read(&request.uri, config, caller, &context).await?;
         Ok(record.into())
     }
 
@@ -228,9 +226,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let state = &self.state;
-        // This future is large. Without the box, the future of every request would contain it.
         let completing = state.completer.complete(request, state.config(), state.tool_caller.gateway());
-        let mut result = Box::pin(completing).await?;
+        let mut result = completing.await?;
         add_server_info_for(&context, &mut result.meta);
         Ok(result)
     }

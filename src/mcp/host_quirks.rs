@@ -12,13 +12,13 @@
 //! - The end of the input ends the process within a second, also during a call, and also if nobody reads the output.
 
 use std::{
-    collections::HashSet,
     io,
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
 };
 
+use indexmap::IndexSet;
 use rmcp::{
     RoleServer, ServiceExt as _,
     model::{ClientNotification, ClientRequest, ErrorData, JsonRpcMessage, RequestId},
@@ -253,14 +253,14 @@ struct HostTransport {
     /// Whether the host has begun a session. Before that, only requests are passed on.
     is_session_open: bool,
     /// Ids of the requests that are not answered yet.
-    open_requests: HashSet<RequestId>,
+    open_requests: IndexSet<RequestId>,
 }
 
 impl HostTransport {
     fn new(input: DuplexStream, output: HostOutput) -> Self {
         // The reader of the lines has checked their length.
         let library = AsyncRwTransport::new_server(input, output.clone()).with_max_line_length(usize::MAX);
-        Self { library, output, is_session_open: false, open_requests: HashSet::new() }
+        Self { library, output, is_session_open: false, open_requests: IndexSet::new() }
     }
 
     /// Returns whether the library gets the message. Answers a request whose id is in use.
@@ -296,7 +296,7 @@ impl HostTransport {
 
     fn close(&mut self, id: Option<&RequestId>) {
         if let Some(id) = id {
-            self.open_requests.remove(id);
+            self.open_requests.swap_remove(id);
         }
     }
 }

@@ -4,13 +4,16 @@
 use std::borrow::Cow;
 
 use rmcp::model::{ErrorData, RequestId};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::{json, value::RawValue};
 
 use crate::client::repaired_json;
 
 /// Largest number of JSON values in a message. Each one takes far more memory than its text.
 const MAX_VALUES: usize = 200_000;
+
+/// Why a JSON text is no message.
+const NOT_JSON_RPC: &str = "the message is not JSON-RPC 2.0";
 
 /// A message that the library cannot decode, and the error to answer it with.
 #[derive(Debug)]
@@ -27,48 +30,53 @@ impl InvalidMessage {
     }
 }
 
-/// The fields of a message, not decoded yet.
+/// The fields of a message, not decoded yet. A field that is `null` is present.
 #[derive(Deserialize)]
 struct Envelope<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     jsonrpc: Option<&'a RawValue>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     method: Option<&'a RawValue>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
     result: Option<&'a RawValue>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     error: Option<&'a RawValue>,
 }
 
-impl Envelope<'_> {
-    /// Returns the id, `None` if the message has none.
-    ///
-    /// # Errors
-    /// The id is neither a whole number nor a text.
-    fn id(&self) -> serde_json::Result<Option<RequestId>> {
-        self.id.map(|id| serde_json::from_str(id.get())).transpose()
-    }
+fn present<'a, D: Deserializer<'a>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
+    Deserialize::deserialize(deserializer).map(Some)
+}
 
-    fn is_valid(&self) -> bool {
-        self.jsonrpc.is_some_and(|version| version.get() == r#""2.0""#)
-            && self.id().is_ok()
-            && self.method.is_some_and(|method| method.get().starts_with('"'))
+impl Envelope<'_> {
+    /// Returns the id, `None` if the message has none or it cannot be read.
+    fn id(&self) -> Option<RequestId> {
+        serde_json::from_str(self.id?.get()).ok()
     }
 
     fn is_response(&self) -> bool {
         self.method.is_none() && (self.result.is_some() || self.error.is_some())
     }
 
-    fn is_valid_response(&self) -> bool {
-        let has_version = self.jsonrpc.is_some_and(|version| version.get() == r#""2.0""#);
-        let has_outcome = match self.error {
-            Some(error) => self.result.is_none() && serde_json::from_str::<ErrorData>(error.get()).is_ok(),
-            None => self.result.is_some(),
+    /// Returns whether the library decodes the message.
+    fn is_valid(&self) -> bool {
+        let is_current = self.jsonrpc.is_some_and(|version| version.get() == r#""2.0""#);
+        let has_valid_id = self.id.is_none() || self.id().is_some();
+        let has_valid_content = match (self.method, self.result, self.error) {
+            (Some(method), None, None) => method.get().starts_with('"') && self.has_valid_params(),
+            (None, Some(result), None) => result.get().starts_with('{') && self.id.is_some(),
+            (None, None, Some(error)) => serde_json::from_str::<ErrorData>(error.get()).is_ok(),
+            _ => false,
         };
 
-        has_version && has_outcome && matches!(self.id(), Ok(Some(_)))
+        is_current && has_valid_id && has_valid_content
+    }
+
+    fn has_valid_params(&self) -> bool {
+        self.params.is_none_or(|params| params.get().starts_with('{') || params.get() == "null")
     }
 }
 
@@ -79,49 +87,36 @@ impl Envelope<'_> {
 /// The error to answer the message with.
 pub fn check(text: &[u8]) -> Result<Cow<'_, [u8]>, Box<InvalidMessage>> {
     let text = repaired_json(text, MAX_VALUES)
-        .map_err(|reason| InvalidMessage::invalid_request(None, format!("the message {reason}")))?;
-    let problem = {
-        let envelope: Envelope<'_> =
-            serde_json::from_str(&text).map_err(|error| undecodable(&text, &error))?;
-        problem(&envelope)?
-    };
+        .map_err(|reason| undecodable(text, format!("the message {reason}")))?;
+    let envelope: Envelope<'_> = serde_json::from_str(&text).map_err(|_| {
+        let is_batch = text.trim_start().starts_with('[');
+        let reason =
+            if is_batch { "batches are not supported: send one message at a time" } else { NOT_JSON_RPC };
+        undecodable(text.as_bytes(), reason)
+    })?;
 
-    Ok(match (problem, text) {
-        (Some(response), _) => response.into(),
-        (None, Cow::Borrowed(text)) => text.as_bytes().into(),
-        (None, Cow::Owned(text)) => text.into_bytes().into(),
-    })
-}
-
-/// Returns what replaces an invalid response, `None` if the message is valid.
-fn problem(envelope: &Envelope<'_>) -> Result<Option<Vec<u8>>, InvalidMessage> {
+    if envelope.is_valid() {
+        return Ok(match text {
+            Cow::Borrowed(text) => text.as_bytes().into(),
+            Cow::Owned(text) => text.into_bytes().into(),
+        });
+    }
     if envelope.is_response() {
-        let error = json!({"code": -32603, "message": "the response is not JSON-RPC 2.0"});
-        let id = envelope.id().unwrap_or_default();
-        let response = || json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string().into_bytes();
-        return Ok((!envelope.is_valid_response()).then(response));
-    }
-    if !envelope.is_valid() {
-        let id = envelope.id().unwrap_or_default();
-        return Err(InvalidMessage::invalid_request(id, "the message is not JSON-RPC 2.0"));
+        let error = ErrorData::internal_error("the response is not JSON-RPC 2.0", None);
+        let response = json!({"jsonrpc": "2.0", "id": envelope.id(), "error": error});
+        return Ok(response.to_string().into_bytes().into());
     }
 
-    Ok(None)
+    Err(Box::new(InvalidMessage::invalid_request(envelope.id(), NOT_JSON_RPC)))
 }
 
-fn undecodable(text: &str, error: &serde_json::Error) -> InvalidMessage {
-    if !error.is_data() {
+/// Returns the error for a text that is no message: it is not JSON, or it is invalid for this reason.
+fn undecodable(text: &[u8], reason: impl Into<Cow<'static, str>>) -> InvalidMessage {
+    if serde_json::from_slice::<IgnoredAny>(text).is_err() {
         return InvalidMessage { id: None, error: ErrorData::parse_error("the message is not JSON", None) };
     }
 
-    InvalidMessage::invalid_request(
-        None,
-        if text.trim_start().starts_with('[') {
-            "batches are not supported: send one message at a time"
-        } else {
-            "the message is not JSON-RPC 2.0"
-        },
-    )
+    InvalidMessage::invalid_request(None, reason)
 }
 
 #[cfg(test)]

@@ -22,8 +22,7 @@ impl<S: Service<RoleServer>> Service<RoleServer> for PanicGuard<S> {
         let method = request.method().to_owned();
         let handler = AssertUnwindSafe(self.0.handle_request(request, context)).catch_unwind();
 
-        // The library copies the future of a request several times. The box makes these copies small.
-        Box::pin(handler).map(move |result| {
+        handler.map(move |result| {
             result
                 .unwrap_or_else(|_| Err(ErrorData::internal_error(format!("{method}: internal error"), None)))
         })

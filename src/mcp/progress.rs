@@ -80,7 +80,7 @@ impl ProgressForwarder {
             tokio::select! {
                 output = &mut call => return output,
                 // Few calls report progress. Without the box, the future of every call would contain this one.
-                Some(report) = self.reports.recv() => Box::pin(self.notify(report)).await,
+                Some(report) = self.reports.recv() => self.notify(report).await,
             }
         }
     }

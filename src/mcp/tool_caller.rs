@@ -70,9 +70,7 @@ impl ToolCaller {
     ) -> Result<Reply, Failure> {
         let (sender, forwarder) = progress_channel(context);
         let caller = self.caller_context(Arc::new(sender), self.wait_limit);
-        // Boxed, because every generic function below would hold the large future once more.
-        let call = Box::pin(self.dispatcher.call_tool(tool, arguments, caller));
-        let call = forwarder.forward_during(call);
+        let call = forwarder.forward_during(self.dispatcher.call_tool(tool, arguments, caller));
         self.run_until_cancelled(tool, call, context).await
     }
 
@@ -87,7 +85,7 @@ impl ToolCaller {
         context: &RequestContext<RoleServer>,
     ) -> Result<WaitReply, Failure> {
         let caller = self.caller_context(progress, Duration::ZERO);
-        let call = Box::pin(self.dispatcher.wait_for_completion(arguments, caller));
+        let call = self.dispatcher.wait_for_completion(arguments, caller);
         self.run_until_cancelled(WaitForCompletion::tool_entry(), call, context).await
     }
 
@@ -101,7 +99,7 @@ impl ToolCaller {
         run_id: &str,
         context: &RequestContext<RoleServer>,
     ) -> Result<PictureAlbum, Failure> {
-        let loading = Box::pin(pictures_for_host(self.gateway(), project, run_id));
+        let loading = pictures_for_host(self.gateway(), project, run_id);
         self.run_until_cancelled(ToolEntry::Operation(GetRun::entry()), loading, context).await
     }
 

@@ -1,24 +1,25 @@
 //! Lists that were read a few seconds ago.
 
 use std::{
-    num::NonZeroUsize,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
+use lru::LruCache;
+
 use super::candidate::Candidates;
-use crate::{bounded_cache::BoundedCache, mcp::value_source::ValueSource};
+use crate::mcp::value_source::ValueSource;
 
 /// How long a list is reused. A person usually completes the input within this time.
 const FRESH_FOR: Duration = Duration::from_secs(10);
 
 /// Maximum number of lists that are kept.
-const MAX_LISTS: NonZeroUsize = NonZeroUsize::new(32).unwrap();
+const MAX_LISTS: usize = 32;
 
 /// The lists, by source and project.
 #[derive(Debug)]
 pub(super) struct CandidateCache {
-    lists: Mutex<BoundedCache<(ValueSource, Option<String>), Slot>>,
+    lists: Mutex<LruCache<(ValueSource, Option<String>), Slot>>,
 }
 
 /// The slot of one list. It is locked while the list is read, so that simultaneous requests for one list share one
@@ -34,7 +35,7 @@ pub(super) struct CachedList {
 
 impl Default for CandidateCache {
     fn default() -> Self {
-        Self { lists: Mutex::new(BoundedCache::new(MAX_LISTS)) }
+        Self { lists: Mutex::new(LruCache::unbounded()) }
     }
 }
 
@@ -42,7 +43,12 @@ impl CandidateCache {
     /// Returns the slot of a list.
     pub(super) fn slot(&self, source: ValueSource, project: Option<String>) -> Slot {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
-        lists.get_or_insert((source, project), Slot::default)
+        let slot = Arc::clone(lists.get_or_insert((source, project), Slot::default));
+        if lists.len() > MAX_LISTS {
+            lists.pop_lru();
+        }
+
+        slot
     }
 }
 

@@ -1,11 +1,9 @@
 //! Asks the person and checks the answer.
 
-use std::{
-    num::NonZeroUsize,
-    sync::{Mutex, PoisonError},
-};
+use std::sync::{Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
+use lru::LruCache;
 use rmcp::{
     RoleServer,
     model::{
@@ -21,15 +19,15 @@ use super::{
     error::{ANSWER_LIMIT, ConfirmationError},
 };
 use crate::{
-    bounded_cache::BoundedCache, call::gateway::Gateway, failure::Failure, mcp::revision::is_stateless,
-    sealing, service::tool::CONFIRM, text::single_line,
+    call::gateway::Gateway, failure::Failure, mcp::revision::is_stateless, sealing, service::tool::CONFIRM,
+    text::single_line,
 };
 
 /// Purpose of the derived key that seals the state of a question.
 const KEY_PURPOSE: &[u8] = b"tas-mcp confirmations 1";
 
 /// Largest number of answered questions that are remembered.
-const MAX_ANSWERED: NonZeroUsize = NonZeroUsize::new(1_000).expect("not zero");
+const MAX_ANSWERED: usize = 1_000;
 
 /// What a host adds when it repeats a call after `input_required`.
 #[derive(Debug, Default)]
@@ -44,12 +42,12 @@ pub(in crate::mcp) struct RetriedCall {
 pub(in crate::mcp) struct Confirmer {
     /// Ids of the questions that were answered. Each answer counts once in this process, and
     /// once in all processes that share a store.
-    answered: Mutex<BoundedCache<String, ()>>,
+    answered: Mutex<LruCache<String, ()>>,
 }
 
 impl Default for Confirmer {
     fn default() -> Self {
-        Self { answered: Mutex::new(BoundedCache::new(MAX_ANSWERED)) }
+        Self { answered: Mutex::new(LruCache::unbounded()) }
     }
 }
 
@@ -116,9 +114,16 @@ impl Confirmer {
 
     /// Returns whether the question `id` was answered before, and records that it is answered.
     async fn is_answered(&self, id: String, gateway: &Gateway) -> bool {
-        let earlier =
-            self.answered.lock().unwrap_or_else(PoisonError::into_inner).put(id.clone(), ()).is_some();
-        earlier || gateway.is_used_elsewhere(&id, ANSWER_LIMIT).await
+        let is_first = {
+            let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_first = answered.put(id.clone(), ()).is_none();
+            if answered.len() > MAX_ANSWERED {
+                answered.pop_lru();
+            }
+            is_first
+        };
+
+        !is_first || gateway.is_used_elsewhere(&id, ANSWER_LIMIT).await
     }
 }
 

@@ -87,8 +87,7 @@ impl TaskService {
         let id = token.seal(&self.key().await?)?;
         let entry = self.store.entry(&id);
         let mut state = entry.state.lock().await;
-        // This future is large. Without the box, the future of every call would contain it.
-        if let Some(outcome) = Box::pin(poll(&self.caller, &token, &mut state, context)).await {
+        if let Some(outcome) = poll(&self.caller, &token, &mut state, context).await {
             return Some(TaskStart::Ended(outcome));
         }
 

@@ -3,18 +3,17 @@
 
 use std::{
     collections::BTreeMap,
-    num::NonZeroUsize,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use jiff::Timestamp;
+use lru::LruCache;
 use tokio_util::sync::CancellationToken;
 
 use super::state::TaskState;
-use crate::bounded_cache::BoundedCache;
 
 /// Maximum number of tasks whose state is remembered.
-const MAX_TASKS: NonZeroUsize = NonZeroUsize::new(64).unwrap();
+const MAX_TASKS: usize = 64;
 
 /// A task that a host has asked for.
 #[derive(Debug)]
@@ -35,7 +34,7 @@ struct CancelledTask {
 
 #[derive(Debug)]
 struct Tasks {
-    recent: BoundedCache<String, Arc<TaskEntry>>,
+    recent: LruCache<String, Arc<TaskEntry>>,
     /// A cancelled task is kept until its id expires. Otherwise a request with the id would resume the task.
     cancelled: BTreeMap<String, CancelledTask>,
 }
@@ -46,7 +45,7 @@ pub(super) struct TaskStore(Mutex<Tasks>);
 
 impl Default for TaskStore {
     fn default() -> Self {
-        Self(Mutex::new(Tasks { recent: BoundedCache::new(MAX_TASKS), cancelled: BTreeMap::new() }))
+        Self(Mutex::new(Tasks { recent: LruCache::unbounded(), cancelled: BTreeMap::new() }))
     }
 }
 
@@ -64,7 +63,12 @@ impl TaskStore {
             })
         };
 
-        recent.get_or_insert(id.to_owned(), new_entry)
+        let entry = Arc::clone(recent.get_or_insert(id.to_owned(), new_entry));
+        if recent.len() > MAX_TASKS {
+            recent.pop_lru();
+        }
+
+        entry
     }
 
     /// Remembers until `expires` that a task was cancelled at `now`. Forgets cancelled tasks whose ids have expired.

@@ -236,12 +236,12 @@ async fn the_command_line_takes_yes_as_confirmation() {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
     let json = costly_start().to_string();
-    let output = run_binary(&["call", "start_run", "--json", &json], &variables, &[]).await;
+    let output = run_binary(&["call", "start_run", "--args", &json], &variables, &[]).await;
 
     assert_eq!(output.status.code(), Some(2));
     assert!(service.requests().await.is_empty());
 
-    let output = run_binary(&["call", "start_run", "--json", &json, "--yes"], &variables, &[]).await;
+    let output = run_binary(&["call", "start_run", "--args", &json, "--yes"], &variables, &[]).await;
 
     assert_eq!(output.status.code(), Some(0));
 }
