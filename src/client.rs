@@ -1,80 +1,401 @@
-//! The HTTP client for the hosts of the service: API key, addresses, limits, retries and TLS. It does not know tools or
-//! projects.
+//! The client of the service: API key, addresses, limits, retries and TLS. It does not know tools or projects.
 //!
-//! - [`ServiceClient`] sends a [`HttpRequest`] to a [`ServiceHost`] and returns a [`HttpResponse`], or opens a file as a
+//! - [`Client`] sends a [`HttpRequest`] to a [`ServiceHost`] and returns a [`HttpResponse`], or opens a file as a
 //!   [`DownloadStream`].
 //! - [`KeySource`] gets the key: from a setting, a file, a command, or the [`KeyStore`] of the user.
 //! - [`StorageClient`] sends to presigned addresses, without the key.
 //! - [`RequestKind`] states which failures are transient; [`RETRY_POLICY`] states how often a request is repeated.
 
-mod api_key;
-mod byte_range;
-mod certificates;
-mod config;
-mod connector;
-mod document_client;
-mod download_response;
-mod download_stream;
-mod file_address;
-mod host_probe;
-mod host_resolver;
-mod host_url;
-mod http_client;
-mod http_clients;
-mod http_date;
-mod http_request;
-mod http_response;
+mod address;
+mod connection;
+mod document;
+mod download;
 mod json;
+mod key;
 mod key_command;
-mod key_lookup;
 mod key_source;
 mod key_store;
-mod limits;
-mod lookup_failure;
-mod named_address;
-mod presigned_address;
 mod proxy;
-mod redirect;
-mod request_kind;
-mod response_body;
-mod response_head;
-mod retry;
-mod service_client;
-mod service_host;
-mod service_refusal;
-mod storage_client;
-mod storage_error;
-mod storage_xml;
-mod stored_key;
-mod tcp_connector;
-mod transport;
+mod refusal;
+mod request;
+mod response;
+mod storage;
 mod transport_error;
-mod transport_failure;
 
-pub use api_key::{ApiKey, KeyKind};
-pub use certificates::read_certificates;
-pub use config::ClientConfig;
-pub use document_client::{Document, DocumentClient};
-pub use download_response::{DownloadResponse, OpenError};
-pub use download_stream::{DownloadStream, ResumeFrom, StreamError};
-pub use host_probe::HostProbe;
-pub use host_url::HostUrl;
-pub use http_client::HttpClient;
-pub use http_request::{HttpRequest, Subject};
-pub use http_response::{FileMetadata, HttpResponse};
-pub use json::{parse_json, repaired_json};
-pub use key_source::KeySource;
-pub use key_store::{FoundKey, KeyPlace, KeyStore, KeyStoreError, StoredRecord};
-pub use limits::{CALL_LIMIT, MAX_RESPONSE_BYTES};
-pub use named_address::AddressPolicy;
-pub use presigned_address::PresignedAddress;
-pub use proxy::proxy_for;
-pub use request_kind::RequestKind;
-pub use retry::{RETRY_POLICY, RetryPolicy};
-pub use service_client::ServiceClient;
-pub use service_host::ServiceHost;
-pub use service_refusal::refusal_failure;
-pub use storage_client::StorageClient;
-pub use storage_error::StorageError;
-pub use storage_xml::reports_expired_address;
-pub use stored_key::StoredKey;
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant as SystemInstant},
+};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, Method, header};
+use jiff::Timestamp;
+use reqwest::Response;
+use serde::Serialize;
+use tokio::time::Instant;
+use url::Url;
+
+pub use self::{
+    address::{AddressPolicy, HostUrl, PresignedAddress},
+    connection::{http_client, read_certificates},
+    document::{Document, DocumentClient},
+    download::{DownloadResponse, DownloadStream, OpenError, ResumeFrom, StreamError},
+    json::{parse_json, repaired_json},
+    key::{ApiKey, KeyKind},
+    key_source::{KeySource, StoredKey},
+    key_store::{FoundKey, KeyPlace, KeyStore, KeyStoreError, StoredRecord},
+    proxy::proxy_for,
+    refusal::refusal_failure,
+    request::{HttpRequest, RETRY_POLICY, RequestKind, RetryPolicy, ServiceHost},
+    response::{FileMetadata, HttpResponse},
+    storage::{StorageClient, StorageError, reports_expired_address},
+};
+use self::{
+    connection::Connections,
+    download::{FinalResponse, followed_address, part_headers},
+    transport_error::TransportError,
+};
+use crate::{
+    failure::{Code, Failure},
+    service::{operation::UrlBase, request::FileRange, tool::FailureHints},
+};
+
+/// Maximum size of a response body that is read into memory, in bytes.
+pub const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
+
+/// Time limit of one call with all its requests and pauses. MCP hosts give up after 60 s.
+pub const CALL_LIMIT: Duration = Duration::from_secs(45);
+
+/// Header that carries the API key.
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+
+/// Time limit of [`Client::probe`].
+const PROBE_LIMIT: Duration = Duration::from_secs(10);
+
+/// The part that is requested to learn the address of a file: the service redirects every request for a file that the storage
+/// host has.
+const FIRST_BYTE: FileRange = FileRange { offset: 0, length: 1 };
+
+/// The hosts, the key and the limits of a [`Client`].
+#[derive(Debug)]
+pub struct ClientConfig {
+    /// Address of the main API.
+    pub base_url: HostUrl,
+    /// Address of the host of knowledge files and artifacts, if it is set; or the failure of the calls that need it.
+    pub knowledge_url: Result<Option<HostUrl>, Failure>,
+    /// Source of the API key.
+    pub key: KeySource,
+    /// PEM file of certificates that are trusted in addition to the system's.
+    pub ca_file: Option<PathBuf>,
+    /// Time limit of one request.
+    pub timeout: Duration,
+}
+
+/// Sends requests to the hosts of the service.
+#[derive(Debug)]
+pub struct Client {
+    key: KeySource,
+    /// The clients of all keys share the connections.
+    hosts: Arc<Hosts>,
+    is_key_accepted: AtomicBool,
+}
+
+/// The hosts of the service, and the connections to them.
+#[derive(Debug)]
+struct Hosts {
+    main: HostUrl,
+    /// The failure says why the host cannot be used.
+    knowledge: Result<Option<HostUrl>, Failure>,
+    /// Time limit of one request.
+    timeout: Duration,
+    connections: Connections,
+}
+
+/// The response of a host to a request without a key.
+#[derive(Clone, Debug, Serialize)]
+pub struct HostProbe {
+    /// HTTP status. Any status proves that the host responds.
+    pub status: u16,
+    /// Time from the request to the head of the response.
+    pub milliseconds: u128,
+    /// How far the host's clock is ahead of the local clock, in seconds. Negative if it is behind.
+    pub clock_ahead_s: Option<i64>,
+}
+
+impl Client {
+    /// Creates a client. It opens no connection before the first request.
+    pub fn new(config: ClientConfig) -> Self {
+        let ClientConfig { base_url, knowledge_url, key, ca_file, timeout } = config;
+        let connections = Connections::new(ca_file, timeout, AddressPolicy::for_service(&base_url));
+        let hosts = Hosts { main: base_url, knowledge: knowledge_url, timeout, connections };
+
+        Self { key, hosts: Arc::new(hosts), is_key_accepted: AtomicBool::new(false) }
+    }
+
+    /// Returns a client with another key that shares the connections of this client.
+    #[must_use]
+    pub fn with_key(&self, key: ApiKey) -> Self {
+        Self {
+            key: KeySource::Fixed(key),
+            hosts: Arc::clone(&self.hosts),
+            is_key_accepted: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns whether the service has answered a request of this client successfully.
+    pub fn is_key_accepted(&self) -> bool {
+        self.is_key_accepted.load(Ordering::Relaxed)
+    }
+
+    /// Returns the policy for addresses that the service names.
+    pub fn address_policy(&self) -> AddressPolicy {
+        self.hosts.connections.policy
+    }
+
+    /// Returns the current API key. A key in a file is read anew, and a key elsewhere is looked up when it is first needed.
+    ///
+    /// # Errors
+    /// `not_configured` if there is no usable key.
+    pub async fn key(&self) -> Result<ApiKey, Failure> {
+        self.key.key().await
+    }
+
+    /// Notes that the service has refused the key, so that a later call may get another one.
+    pub fn note_refused_key(&self) {
+        self.key.note_refusal();
+    }
+
+    /// Sends a request, and repeats it as [`RETRY_POLICY`] allows. Any status is a success here.
+    ///
+    /// # Errors
+    /// No response came within the allowed attempts and before `deadline`, or the host is not configured.
+    pub async fn send(
+        &self,
+        request: &HttpRequest<'_>,
+        key: &ApiKey,
+        deadline: Instant,
+    ) -> Result<HttpResponse, Failure> {
+        let host = self.hosts.find(request)?;
+        let time_left = || deadline.saturating_duration_since(Instant::now());
+        let mut attempt = 1;
+
+        loop {
+            let limit = self.hosts.timeout.min(time_left());
+            let outcome = limit_time(limit, self.hosts.exchange(host, request, key)).await;
+            let (is_transient, retry_after) = match &outcome {
+                Ok(response) => (request.kind.is_transient_status(response.status), response.retry_after),
+                Err(error) => (request.kind.is_transient_error(error.kind()), None),
+            };
+
+            let pause = RETRY_POLICY.pause(attempt, retry_after, time_left());
+            let Some(pause) = pause.filter(|_| is_transient) else {
+                let response = outcome.map_err(|error| error.into_failure(request, Some(key), attempt))?;
+                self.is_key_accepted.fetch_or(response.is_success(), Ordering::Relaxed);
+                return Ok(HttpResponse { attempts: attempt, ..response });
+            };
+
+            tracing::debug!(operation = request.operation, attempt, pause_ms = pause.as_millis(), "retrying");
+            tokio::time::sleep(pause).await;
+            attempt += 1;
+        }
+    }
+
+    /// Requests a file once, without retries. `listed_url` is the address that the service lists for the file; it is
+    /// requested first, with the API key only if it belongs to the service's own host (supplement 12.2).
+    pub async fn open(
+        &self,
+        request: &HttpRequest<'_>,
+        listed_url: Option<&str>,
+        resume_from: &ResumeFrom,
+        key: &ApiKey,
+    ) -> Result<DownloadResponse, OpenError> {
+        let host = self.hosts.find(request).map_err(|failure| OpenError { failure, is_transient: false })?;
+        let fail = |error: TransportError| {
+            let is_transient = RequestKind::ServiceFile.is_transient_error(error.kind());
+            OpenError { failure: error.into_failure(request, Some(key), 1), is_transient }
+        };
+        let own_url = request_url(host, request);
+        let range = resume_from.headers();
+
+        let listed_url = listed_url.filter(|url| *url != own_url);
+        if let Some(url) = listed_url.and_then(|url| self.address_policy().parse(url).ok()) {
+            let is_own = host.has_origin_of(&url);
+            let outcome = self.hosts.open(is_own, request, url.as_str(), &range, key).await;
+            if is_conclusive(is_own, &outcome) {
+                return outcome.map_err(fail);
+            }
+        }
+
+        self.hosts.open(true, request, &own_url, &range, key).await.map_err(fail)
+    }
+
+    /// Returns the presigned address of a file, in one attempt. Returns `None` if the file is read with the API key only,
+    /// or if the service does not respond. `listed_url` is the address that the service lists for the file.
+    pub async fn presigned_address(
+        &self,
+        request: &HttpRequest<'_>,
+        listed_url: Option<&str>,
+        key: &ApiKey,
+    ) -> Option<PresignedAddress> {
+        let host = self.hosts.find(request).ok()?;
+        let listed_url = listed_url.and_then(|url| self.address_policy().parse(url).ok());
+        // The key is not for other hosts, so that their addresses work without it.
+        if let Some(url) = listed_url.as_ref().filter(|url| !host.has_origin_of(url)) {
+            return Some(PresignedAddress::new(url.clone()));
+        }
+
+        let url = listed_url.map_or_else(|| request_url(host, request), String::from);
+        let range = part_headers(FIRST_BYTE);
+        let exchange = self.hosts.request_with_key(request, &url, &range, key);
+        let response = limit_time(self.hosts.timeout, exchange).await.ok()?;
+
+        followed_address(&response, self.address_policy())
+    }
+
+    /// Requests the address of a host without the key, to find out whether the host responds and whether its clock agrees with
+    /// the local clock. Returns `None` if the host is not configured.
+    pub async fn probe(&self, url_base: UrlBase) -> Option<Result<HostProbe, Failure>> {
+        let host = match ServiceHost::for_url_base(url_base) {
+            ServiceHost::Main => &self.hosts.main,
+            ServiceHost::Knowledge => self.hosts.knowledge.as_ref().ok()?.as_ref()?,
+        };
+        let started = SystemInstant::now();
+        let exchange =
+            async { Ok(self.hosts.connections.client(host.url())?.get(host.as_str()).send().await?) };
+
+        Some(match limit_time(PROBE_LIMIT, exchange).await {
+            Ok(response) => Ok(HostProbe {
+                status: response.status().as_u16(),
+                milliseconds: started.elapsed().as_millis(),
+                clock_ahead_s: response::date(response.headers())
+                    .map(|date| (date - Timestamp::now()).as_secs()),
+            }),
+            Err(error) => Err(error.into_failure(&probe_request(url_base), None, 1)),
+        })
+    }
+}
+
+impl Hosts {
+    /// Returns the host of a request.
+    fn find(&self, request: &HttpRequest<'_>) -> Result<&HostUrl, Failure> {
+        let host = ServiceHost::for_url_base(request.url_base);
+        if host == ServiceHost::Main {
+            return Ok(&self.main);
+        }
+
+        self.knowledge.as_ref().map_err(Failure::clone)?.as_ref().ok_or_else(|| {
+            let message = format!("{}: the setting {} is not set", request.operation, host.setting());
+            Failure::new(Code::NotConfigured, message)
+                .hint("set the address of the knowledge host, and restart the server")
+        })
+    }
+
+    /// Sends the request once and reads the response.
+    async fn exchange(
+        &self,
+        host: &HostUrl,
+        request: &HttpRequest<'_>,
+        key: &ApiKey,
+    ) -> Result<HttpResponse, TransportError> {
+        let url = request_url(host, request);
+        let Some(part) = request.part else {
+            let response = self.request_with_key(request, &url, &HeaderMap::new(), key).await?;
+            return HttpResponse::read(response).await;
+        };
+
+        let range = part_headers(part);
+        let response = self.request_with_key(request, &url, &range, key).await?;
+
+        FinalResponse::follow(response, &range, &self.connections).await?.read_part(part).await
+    }
+
+    /// Sends the request to an address of the service's own host.
+    async fn request_with_key(
+        &self,
+        request: &HttpRequest<'_>,
+        url: &str,
+        range: &HeaderMap,
+        key: &ApiKey,
+    ) -> Result<Response, TransportError> {
+        let url = Url::parse(url).map_err(|error| TransportError::Setup(error.to_string()))?;
+        let client = self.connections.client(&url)?;
+        let mut sending = client.request(request.method.clone(), url).headers(range.clone());
+        if request.has_key {
+            sending = sending.header(API_KEY, key.header());
+        }
+        if let Some(body) = request.body {
+            sending =
+                sending.header(header::CONTENT_TYPE, "application/json").body(Bytes::copy_from_slice(body));
+        }
+
+        Ok(sending.send().await?)
+    }
+
+    /// Opens a file at an address, which receives the key only if it `is_own` of the service.
+    async fn open(
+        &self,
+        is_own: bool,
+        request: &HttpRequest<'_>,
+        url: &str,
+        range: &HeaderMap,
+        key: &ApiKey,
+    ) -> Result<DownloadResponse, TransportError> {
+        let opening = async {
+            let response = if is_own {
+                self.request_with_key(request, url, range, key).await?
+            } else {
+                let url = Url::parse(url).map_err(|error| TransportError::Setup(error.to_string()))?;
+                self.connections.client_for_named(&url)?.get(url).headers(range.clone()).send().await?
+            };
+
+            FinalResponse::follow(response, range, &self.connections).await?.into_download().await
+        };
+
+        limit_time(self.timeout, opening).await
+    }
+}
+
+fn request_url(host: &HostUrl, request: &HttpRequest<'_>) -> String {
+    format!("{}{}", host.as_str(), request.path_and_query)
+}
+
+/// Returns whether the outcome at a listed address decides the request. It does not if the file may have moved since it
+/// was listed, or if another host does not respond.
+fn is_conclusive(is_own: bool, outcome: &Result<DownloadResponse, TransportError>) -> bool {
+    match outcome {
+        Ok(DownloadResponse::Stream(_)) => true,
+        Ok(DownloadResponse::Other(response)) => {
+            response.status != 404 && !reports_expired_address(response.status, &response.body)
+        }
+        Err(_) => is_own,
+    }
+}
+
+/// Waits for `exchange`, at most for `limit`.
+async fn limit_time<T>(
+    limit: Duration,
+    exchange: impl Future<Output = Result<T, TransportError>>,
+) -> Result<T, TransportError> {
+    tokio::time::timeout(limit, exchange).await.unwrap_or(Err(TransportError::Timeout(limit)))
+}
+
+/// Returns the description of the request of a probe for the message of a failure.
+fn probe_request(url_base: UrlBase) -> HttpRequest<'static> {
+    HttpRequest {
+        operation: "doctor",
+        url_base,
+        has_key: false,
+        method: Method::GET,
+        path_and_query: String::new(),
+        part: None,
+        body: None,
+        kind: RequestKind::Repeatable,
+        subject: String::new(),
+        project: None,
+        hints: FailureHints::default(),
+    }
+}

@@ -31,7 +31,7 @@
 //! 2. finds the project ([`call::scope::Scope::resolve`]), with look-ups only where they decide something;
 //! 3. asks the service first whether an earlier equal call happened, if the outcome of that call is unknown
 //!    (duplicate guard);
-//! 4. sends the request ([`call::context::CallContext::send`], [`client::ServiceClient::send`]) and repeats it as far as the
+//! 4. sends the request ([`call::context::CallContext::send`], [`client::Client::send`]) and repeats it as far as the
 //!    retry policy allows;
 //! 5. makes a [`call::reply::Reply`] of the answer, or a [`failure::Failure`] with a code, a message and a hint.
 //!

@@ -14,9 +14,7 @@ use crate::{
         paging::{self, PAGE_SIZE, Page, ScanEnd},
         reply,
     },
-    client::{
-        self, ApiKey, DownloadResponse, HttpResponse, OpenError, PresignedAddress, ResumeFrom, ServiceClient,
-    },
+    client::{self, ApiKey, Client, DownloadResponse, HttpResponse, OpenError, PresignedAddress, ResumeFrom},
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -32,7 +30,7 @@ const MAX_FALLBACK_PAGES: u64 = 50;
 #[derive(Clone, Debug)]
 pub struct CallContext<'a> {
     /// Sends the requests.
-    pub client: &'a ServiceClient,
+    pub client: &'a Client,
     /// The key at the start of the call. A replaced key takes effect with the next call.
     pub key: ApiKey,
     /// When the call ends.

@@ -2,7 +2,7 @@
 
 use crate::{
     call::subject::subject,
-    client::{HttpRequest, RequestKind, Subject},
+    client::{HttpRequest, RequestKind},
     failure::Failure,
     fields::Fields,
     service::{
@@ -62,15 +62,9 @@ impl OperationRequest {
             body: self.layout.body.as_deref(),
             part: self.layout.range,
             kind,
-            subject: Some(self),
+            subject: subject(entry, &self.arguments),
             project,
             hints: entry.failure_hints,
         }
-    }
-}
-
-impl Subject for OperationRequest {
-    fn describe(&self) -> String {
-        subject(self.entry, &self.arguments)
     }
 }

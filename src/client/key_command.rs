@@ -7,7 +7,7 @@ use tokio::{
     process::Command,
 };
 
-use super::ApiKey;
+use super::key::ApiKey;
 
 /// Time limit of the command. A password manager may ask the person for permission.
 const TIME_LIMIT: Duration = Duration::from_secs(30);

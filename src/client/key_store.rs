@@ -2,17 +2,16 @@
 //!
 //! All functions block: a keychain that is locked may ask the person and wait for the answer.
 
-mod error;
 mod file;
 mod keychain;
-mod record;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use self::file::FileStore;
-pub use self::{error::KeyStoreError, record::StoredRecord};
+use super::key::ApiKey;
 
 /// Where a key is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -22,6 +21,37 @@ pub enum KeyPlace {
     Keychain,
     /// A file of the user.
     File,
+}
+
+/// A key, and the addresses for which it was stored.
+#[derive(Clone, Debug)]
+pub struct StoredRecord {
+    /// The key.
+    pub key: ApiKey,
+    /// Addresses of the hosts that may receive the key, without a trailing slash; the first is the main API.
+    pub addresses: Vec<String>,
+}
+
+/// The stored form of a record. It has no `Debug`, because it contains the key as text.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct StoredForm {
+    addresses: Vec<String>,
+    key: String,
+}
+
+impl From<&StoredRecord> for StoredForm {
+    fn from(record: &StoredRecord) -> Self {
+        Self { addresses: record.addresses.clone(), key: record.key.expose().to_owned() }
+    }
+}
+
+impl StoredForm {
+    /// Returns the record; `None` if the stored text cannot be a key.
+    fn record(&self) -> Option<StoredRecord> {
+        let key = ApiKey::parse(&self.key).ok()?;
+        Some(StoredRecord { key, addresses: self.addresses.clone() })
+    }
 }
 
 /// The stored keys of one user. Each belongs to an account, which has the name of a profile.
@@ -109,5 +139,65 @@ impl KeyStore {
         };
 
         Ok(from_file.into_iter().chain(from_keychain).collect())
+    }
+}
+
+/// Why a stored key cannot be read, written or removed.
+#[derive(Debug, Error)]
+pub enum KeyStoreError {
+    /// There is no keychain.
+    #[error("there is no keychain: {0}")]
+    NoKeychain(String),
+    /// The keychain is locked, or the person has refused the access.
+    #[error("the keychain is locked or refuses the access: {0}")]
+    NoAccess(String),
+    /// Any other failure of the keychain.
+    #[error("the keychain cannot be used: {0}")]
+    Keychain(String),
+    /// The stored text is not what this program writes.
+    #[error("the stored key of `{0}` is damaged")]
+    Damaged(String),
+    /// Other users could read or replace the file with the keys.
+    #[error("other users can access {path} (mode {mode:o}), which contains API keys")]
+    SharedFile {
+        /// Path of the file.
+        path: PathBuf,
+        /// Permissions of the file.
+        mode: u32,
+    },
+    /// The file with the keys cannot be read or written.
+    #[error("{path} {reason}")]
+    File {
+        /// Path of the file.
+        path: PathBuf,
+        /// The reason, as the end of a sentence that begins with the path.
+        reason: String,
+    },
+}
+
+impl KeyStoreError {
+    /// Returns what a person can do.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoKeychain(_) => {
+                "`tas-mcp login --store file` stores the key in a file that only you can read".to_owned()
+            }
+            Self::NoAccess(_) | Self::Keychain(_) => {
+                "unlock the keychain, or store the key in a file: `tas-mcp login --store file`".to_owned()
+            }
+            Self::Damaged(_) => "store the key again: `tas-mcp login`".to_owned(),
+            Self::SharedFile { path, .. } => format!(
+                "change that with `chmod 600 {}`, and replace the keys if others may have read them",
+                path.display()
+            ),
+            Self::File { path, .. } => {
+                format!("correct or remove {}, and sign in again: `tas-mcp login`", path.display())
+            }
+        }
+    }
+
+    /// Returns whether the keychain, and not a file, has failed.
+    pub(super) fn is_of_keychain(&self) -> bool {
+        matches!(self, Self::NoKeychain(_) | Self::NoAccess(_) | Self::Keychain(_))
     }
 }

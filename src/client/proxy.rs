@@ -1,38 +1,60 @@
-//! The proxies of the system: environment variables, or else the settings of the operating system.
+//! The proxy of the system: the variables `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, or else the settings of the operating
+//! system.
+//!
+//! `hyper-util` finds the proxy, as it does for `reqwest`. `reqwest` itself does not tell which proxy it uses, which `doctor`
+//! shows and the address policy needs to know. `NO_PROXY` is read here, because the library does not know the forms
+//! `host:port`, `[address]` and `*.domain`, and its `*` does not match addresses.
 
-use std::sync::Arc;
+use std::net::IpAddr;
 
-use http::Uri;
-use hyper_rustls::HttpsConnector;
-use hyper_util::client::{legacy::connect::proxy::Tunnel, proxy::matcher::Matcher};
-use rustls::ClientConfig;
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use ipnet::IpNet;
+use url::{Host, Url};
 
-use super::{HostUrl, tcp_connector::TcpConnector};
+use super::address::HostUrl;
 
-/// Opens connections to proxies, with TLS if the address of a proxy begins with `https`.
-pub(super) type ProxyConnector = HttpsConnector<TcpConnector>;
-
-/// The proxies of the system, as they were when this value was created.
+/// The proxy of the system, as it was when this value was created.
 #[derive(Debug)]
-pub(super) struct SystemProxies {
+pub(super) struct SystemProxy {
     matcher: Matcher,
-    connector: ProxyConnector,
+    exceptions: Vec<Exception>,
 }
 
-impl SystemProxies {
-    pub(super) fn new(tcp: TcpConnector, tls: Arc<ClientConfig>) -> Self {
-        Self { matcher: Matcher::from_system(), connector: HttpsConnector::from((tcp, tls)) }
+/// An entry of `NO_PROXY`: hosts that are reached without a proxy.
+#[derive(Debug, PartialEq, Eq)]
+struct Exception {
+    hosts: Hosts,
+    /// `None` stands for every port.
+    port: Option<u16>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Hosts {
+    All,
+    Network(IpNet),
+    /// A domain with its subdomains.
+    Domain(String),
+}
+
+impl SystemProxy {
+    /// Reads the proxy of the system.
+    pub(super) fn read() -> Self {
+        let exceptions = ["NO_PROXY", "no_proxy"].into_iter().find_map(variable).unwrap_or_default();
+        Self { matcher: Matcher::from_system(), exceptions: parse_exceptions(&exceptions) }
     }
 
-    /// Returns the connector that leads through the proxy for `address`; `None` if no proxy is used.
-    pub(super) fn tunnel(&self, address: &Uri) -> Option<Tunnel<ProxyConnector>> {
-        let proxy = self.matcher.intercept(address)?;
-        let tunnel = Tunnel::new(proxy.uri().clone(), self.connector.clone());
+    /// Returns the proxy that requests to `url` go through.
+    pub(super) fn find(&self, url: &Url) -> Option<Intercept> {
+        if self.exceptions.iter().any(|exception| exception.matches(url)) {
+            return None;
+        }
 
-        Some(match proxy.basic_auth() {
-            Some(credentials) => tunnel.with_auth(credentials.clone()),
-            None => tunnel,
-        })
+        self.matcher.intercept(&url.as_str().parse().ok()?)
+    }
+
+    #[cfg(test)]
+    pub(super) fn for_test(address: &str, exceptions: &str) -> Self {
+        Self { matcher: Matcher::builder().https(address).build(), exceptions: parse_exceptions(exceptions) }
     }
 }
 
@@ -42,11 +64,132 @@ pub fn proxy_for(url: &HostUrl) -> Option<String> {
         return None;
     }
 
-    let address = url.as_str().parse().ok()?;
-    let proxy = Matcher::from_system().intercept(&address)?;
+    let proxy = SystemProxy::read().find(url.url())?;
     let scheme = proxy.uri().scheme_str().unwrap_or("http");
-    // Credentials of the proxy precede the `@`.
-    let host = proxy.uri().authority()?.as_str().rsplit('@').next().unwrap_or_default();
 
-    Some(format!("{scheme}://{host}"))
+    Some(format!("{scheme}://{}", proxy.uri().authority()?))
+}
+
+#[expect(clippy::disallowed_methods, reason = "the library reads the other variables of proxies itself")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn parse_exceptions(text: &str) -> Vec<Exception> {
+    text.split([',', ' ', '\t']).filter_map(Exception::parse).collect()
+}
+
+impl Exception {
+    fn parse(entry: &str) -> Option<Self> {
+        // An IPv6 address without brackets has no port.
+        if let Some(network) = parse_network(entry) {
+            return Some(Self { hosts: Hosts::Network(network), port: None });
+        }
+
+        let with_port = entry.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+        let (host, port) = with_port.map_or((entry, None), |(host, port)| (host, Some(port)));
+
+        Some(Self { hosts: Hosts::parse(host)?, port })
+    }
+
+    fn matches(&self, url: &Url) -> bool {
+        self.port.is_none_or(|port| url.port_or_known_default() == Some(port)) && self.hosts.contain(url)
+    }
+}
+
+impl Hosts {
+    fn parse(host: &str) -> Option<Self> {
+        if host == "*" {
+            return Some(Self::All);
+        }
+
+        let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        if let Some(network) = parse_network(address) {
+            return Some(Self::Network(network));
+        }
+
+        let domain = host.trim_start_matches('*').trim_matches('.').to_ascii_lowercase();
+
+        (!domain.is_empty()).then_some(Self::Domain(domain))
+    }
+
+    fn contain(&self, url: &Url) -> bool {
+        match (self, url.host()) {
+            (Self::All, _) => true,
+            (Self::Network(network), Some(Host::Ipv4(address))) => network.contains(&IpAddr::from(address)),
+            (Self::Network(network), Some(Host::Ipv6(address))) => network.contains(&IpAddr::from(address)),
+            (Self::Domain(domain), Some(Host::Domain(name))) => {
+                let name = name.trim_end_matches('.');
+                name.strip_suffix(domain.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Parses an address, or a network such as `10.0.0.0/8`.
+fn parse_network(text: &str) -> Option<IpNet> {
+    text.parse().ok().or_else(|| text.parse().ok().map(|address: IpAddr| address.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns whether `exceptions` lead around the proxy for `address`.
+    fn is_direct(exceptions: &str, address: &str) -> bool {
+        let url = Url::parse(address).expect("an address");
+        SystemProxy::for_test("http://proxy.example:3128", exceptions).find(&url).is_none()
+    }
+
+    #[test]
+    fn every_form_of_an_exception_leads_around_the_proxy() {
+        for (exceptions, address) in [
+            ("*", "https://tas.example/"),
+            ("*", "https://192.0.2.1/"),
+            ("*", "https://[2001:db8::1]/"),
+            ("tas.example", "https://tas.example/"),
+            ("tas.example", "https://TAS.example.:8443/"),
+            ("TAS.Example.", "https://tas.example/"),
+            ("example", "https://tas.example/"),
+            (".tas.example", "https://tas.example/"),
+            (".tas.example", "https://a.b.tas.example/"),
+            ("*.tas.example", "https://a.tas.example/"),
+            ("*.tas.example", "https://tas.example/"),
+            ("tas.example:443", "https://tas.example/"),
+            ("tas.example:8443", "https://a.tas.example:8443/"),
+            ("*:8443", "https://tas.example:8443/"),
+            ("192.0.2.1", "https://192.0.2.1/"),
+            ("192.0.2.1:8443", "https://192.0.2.1:8443/"),
+            ("192.0.2.0/24", "https://192.0.2.200/"),
+            ("2001:db8::1", "https://[2001:db8::1]/"),
+            ("[2001:db8::1]", "https://[2001:db8:0::1]:8443/"),
+            ("[2001:db8::1]:8443", "https://[2001:db8::1]:8443/"),
+            ("2001:db8::/32", "https://[2001:db8:7::1]/"),
+            ("other.example, tas.example", "https://tas.example/"),
+            ("other.example tas.example", "https://tas.example/"),
+        ] {
+            assert!(is_direct(exceptions, address), "{exceptions:?} {address}");
+        }
+    }
+
+    #[test]
+    fn other_hosts_are_reached_through_the_proxy() {
+        for (exceptions, address) in [
+            ("", "https://tas.example/"),
+            (" , ", "https://tas.example/"),
+            (".", "https://tas.example/"),
+            ("as.example", "https://tas.example/"),
+            ("*as.example", "https://tas.example/"),
+            ("a.tas.example", "https://tas.example/"),
+            ("tas.example:8443", "https://tas.example/"),
+            ("tas.example:x", "https://tas.example/"),
+            ("192.0.2.0/24", "https://192.0.3.1/"),
+            ("192.0.2", "https://192.0.2.1/"),
+            ("2001:db8::1", "https://[2001:db8::2]/"),
+            ("[2001:db8::1]:8443", "https://[2001:db8::1]/"),
+        ] {
+            assert!(!is_direct(exceptions, address), "{exceptions:?} {address}");
+        }
+    }
 }

@@ -1,13 +1,16 @@
-//! Why a request has no response.
+//! Why a request has no response, and the failure of its call.
 
 use std::{error::Error, time::Duration};
 
-use hyper_util::client::legacy;
+use super::{
+    MAX_RESPONSE_BYTES,
+    key::ApiKey,
+    request::{ErrorKind, HttpRequest, RequestKind, ServiceHost},
+};
+use crate::failure::{Code, Failure, quote};
 
-use super::limits::MAX_RESPONSE_BYTES;
-
-/// An error of a library.
-pub(super) type BoxError = Box<dyn Error + Send + Sync>;
+/// Advice for a writing request without a recovery hint of its own.
+const CHECK_FIRST: &str = "check the current state before you call again";
 
 /// Why a request has no response.
 #[derive(Debug, thiserror::Error)]
@@ -28,28 +31,16 @@ pub(super) enum TransportError {
     TooLong,
 }
 
-/// Kind of a [`TransportError`], for tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TransportErrorKind {
-    Setup,
-    Connect,
-    Tls,
-    Timeout,
-    Lost,
-    Truncated,
-    TooLong,
-}
-
 impl TransportError {
-    pub(super) fn kind(&self) -> TransportErrorKind {
+    pub(super) fn kind(&self) -> ErrorKind {
         match self {
-            Self::Setup(_) => TransportErrorKind::Setup,
-            Self::Connect(_) => TransportErrorKind::Connect,
-            Self::Tls(_) => TransportErrorKind::Tls,
-            Self::Timeout(_) => TransportErrorKind::Timeout,
-            Self::Lost(_) => TransportErrorKind::Lost,
-            Self::Truncated(_) => TransportErrorKind::Truncated,
-            Self::TooLong => TransportErrorKind::TooLong,
+            Self::Setup(_) => ErrorKind::Setup,
+            Self::Connect(_) => ErrorKind::Connect,
+            Self::Tls(_) => ErrorKind::Tls,
+            Self::Timeout(_) => ErrorKind::Timeout,
+            Self::Lost(_) => ErrorKind::Lost,
+            Self::Truncated(_) => ErrorKind::Truncated,
+            Self::TooLong => ErrorKind::TooLong,
         }
     }
 
@@ -57,18 +48,71 @@ impl TransportError {
     pub(super) fn may_have_been_sent(&self) -> bool {
         matches!(self, Self::Timeout(_) | Self::Lost(_) | Self::Truncated(_) | Self::TooLong)
     }
-}
 
-impl From<http::Error> for TransportError {
-    fn from(error: http::Error) -> Self {
-        Self::Setup(error_chain(&error))
+    /// Converts the error of a request, after `attempts` requests, into a failure. `key` is masked in the message.
+    pub(super) fn into_failure(
+        self,
+        request: &HttpRequest<'_>,
+        key: Option<&ApiKey>,
+        attempts: u32,
+    ) -> Failure {
+        let attempts = attempts_note(attempts);
+        let message = format!("{}: {self}{attempts}", request.label());
+        let message = key.map_or(message.clone(), |key| key.mask_text(message));
+        let message = quote(&message);
+
+        if request.kind == RequestKind::NotRepeatable && self.may_have_been_sent() {
+            let advice = request.hints.recovery.unwrap_or(CHECK_FIRST);
+            return Failure::new(Code::OutcomeUnknown, message)
+                .uncertain(format!("it may have happened: {advice}"));
+        }
+
+        let (code, hint) = self.code_and_hint(ServiceHost::for_url_base(request.url_base));
+
+        Failure::new(code, message).hint(hint)
+    }
+
+    fn code_and_hint(&self, host: ServiceHost) -> (Code, String) {
+        let setting = host.setting();
+
+        let (code, hint) = match self {
+            Self::Timeout(_) => (
+                Code::Timeout,
+                "call again later, or ask for less; the setting TAS_TIMEOUT_S is the time limit",
+            ),
+            Self::Truncated(_) => (
+                Code::BadResponse,
+                "call again later; if it fails again, a proxy or gateway cuts off responses of the service",
+            ),
+            Self::TooLong => (Code::BadResponse, "ask for less, for example with a smaller `page_size`"),
+            Self::Setup(_) => (Code::NotConfigured, "check TAS_CA_FILE and the proxy variables"),
+            Self::Tls(_) => (
+                Code::ServiceUnavailable,
+                "check the address; set TAS_CA_FILE to trust a private certificate authority",
+            ),
+            Self::Connect(_) | Self::Lost(_) => {
+                let hint = format!(
+                    "check that the service is up and that {setting} and the proxy variables are right, then call again"
+                );
+                return (Code::ServiceUnavailable, hint);
+            }
+        };
+
+        (code, hint.to_owned())
     }
 }
 
-impl From<legacy::Error> for TransportError {
-    fn from(error: legacy::Error) -> Self {
-        // The text of the error itself only names its kind, which the variants name too.
-        let text = error_chain(error.source().unwrap_or(&error));
+impl From<reqwest::Error> for TransportError {
+    fn from(error: reqwest::Error) -> Self {
+        // The query of the address may be a secret.
+        let error = error.without_url();
+        if error.is_builder() {
+            return Self::Setup(error_chain(&error));
+        }
+
+        // The errors of `reqwest` and of the client below it only name their kinds, which the variants name too.
+        let cause = error.source().map(|error| error.source().unwrap_or(error));
+        let text = error_chain(cause.unwrap_or(&error));
 
         // A TLS error is also a connect error, so that it is recognized first.
         if is_tls_error(&error) {
@@ -81,10 +125,9 @@ impl From<legacy::Error> for TransportError {
     }
 }
 
-impl From<hyper::Error> for TransportError {
-    fn from(error: hyper::Error) -> Self {
-        Self::Truncated(error_chain(&error))
-    }
+/// Returns the number of requests for use in a message, or nothing for a single request.
+pub(super) fn attempts_note(attempts: u32) -> String {
+    if attempts > 1 { format!(" ({attempts} attempts)") } else { String::new() }
 }
 
 /// Returns the error and its sources in one line. A source that the text ends in already is not repeated.

@@ -13,7 +13,7 @@ use crate::{
         reply::ReplyLimits,
         scope::Scope,
     },
-    client::{ApiKey, CALL_LIMIT, ServiceClient},
+    client::{ApiKey, CALL_LIMIT, Client},
     failure::Failure,
     service::{result_kind::ResultId, tool::Tool},
 };
@@ -21,7 +21,7 @@ use crate::{
 /// A gateway whose settings are usable. The clones share the client and the memory.
 #[derive(Clone, Debug)]
 pub(super) struct ConfiguredGateway {
-    pub(super) client: Arc<ServiceClient>,
+    pub(super) client: Arc<Client>,
     pub(super) scope: Scope,
     /// The calls that the key may serve.
     limits: GrantLimits,
@@ -47,7 +47,7 @@ impl ConfiguredGateway {
             max_reply_chars: config.max_reply_chars,
             requires_confirmation: config.asks_first,
             is_read_only: config.read_only,
-            client: Arc::new(ServiceClient::new(config.client)),
+            client: Arc::new(Client::new(config.client)),
             attempts: Arc::default(),
         }
     }

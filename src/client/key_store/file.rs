@@ -7,10 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    error::KeyStoreError,
-    record::{StoredForm, StoredRecord},
-};
+use super::{KeyStoreError, StoredForm, StoredRecord};
 use crate::text_file::{TextFile, lock_beside};
 
 /// Name of the file.

@@ -1,6 +1,6 @@
 //! The keychain of the system: Secret Service, macOS Keychain or Windows Credential Manager.
 
-use super::{error::KeyStoreError, record::StoredRecord};
+use super::{KeyStoreError, StoredForm, StoredRecord};
 
 #[cfg(feature = "keychain")]
 pub(super) use system::{find, remove, save};
@@ -11,8 +11,7 @@ mod system {
 
     use keyring_core::{Entry, Error, api::CredentialStoreApi};
 
-    use super::{KeyStoreError, StoredRecord};
-    use crate::client::key_store::record::StoredForm;
+    use super::{KeyStoreError, StoredForm, StoredRecord};
 
     /// Name of this program in the keychain.
     const SERVICE: &str = "tas-mcp";

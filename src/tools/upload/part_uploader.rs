@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use reqwest::Body;
+
 use super::{
     part_body::{PartRange, start_part},
     plan::{UploadMode, UploadPlan},
@@ -86,7 +88,7 @@ impl PartUploader {
         let limit = self.session.timing.stall_limit;
 
         let outcome = tokio::select! {
-            outcome = self.storage.put(address, body) => outcome,
+            outcome = self.storage.put(address, Body::wrap(body)) => outcome,
             () = wait_for_stall(limit, || transfer.sent()) => {
                 Err(StorageError::transient(format!("no byte was accepted for {} s", limit.as_secs())))
             }

@@ -3,17 +3,15 @@
 use std::{path::PathBuf, time::Duration};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, header};
 use jiff::Timestamp;
+use reqwest::Response;
 
 use super::{
-    AddressPolicy, HostUrl,
-    host_url::ConnectionKind,
-    http_client::IncomingResponse,
-    http_clients::HttpClients,
-    http_date::parse_http_date,
-    response_head::header_text,
-    transport_error::{TransportError, error_chain},
+    address::{AddressPolicy, HostUrl},
+    connection::Connections,
+    response::{date, header_text, read_body},
+    transport_error::TransportError,
 };
 
 /// Time limit of reading one document.
@@ -36,7 +34,7 @@ pub struct Document {
 /// Reads documents of one host and of the addresses that it names. No redirect is followed.
 #[derive(Debug)]
 pub struct DocumentClient {
-    http_clients: HttpClients,
+    connections: Connections,
 }
 
 impl DocumentClient {
@@ -44,7 +42,7 @@ impl DocumentClient {
     /// may name addresses of this machine.
     pub fn new(host: &HostUrl, ca_file: Option<PathBuf>) -> Self {
         let policy = AddressPolicy::for_service(host);
-        Self { http_clients: HttpClients::new(ca_file, READ_LIMIT, policy) }
+        Self { connections: Connections::new(ca_file, READ_LIMIT, policy) }
     }
 
     /// Reads the document at `address`; `None` if the host does not have it.
@@ -52,14 +50,11 @@ impl DocumentClient {
     /// # Errors
     /// Describes why the document cannot be read.
     pub async fn read(&self, address: &str) -> Result<Option<Document>, String> {
-        let url = self.http_clients.policy().parse(address)?;
+        let url = self.connections.policy.parse(address)?;
         let reading = async {
-            let client = self.http_clients.get(ConnectionKind::from_url(&url));
-            let client = client.map_err(|error| error.to_string())?;
-            let accepted =
-                HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static("application/json"))]);
-            let response = client.get(url.as_str(), accepted).await.map_err(|error| error.to_string())?;
-            read_response(response).await
+            let client = self.connections.client(&url).map_err(|error| error.to_string())?;
+            let sent = client.get(url).header(header::ACCEPT, "application/json").send().await;
+            read_response(sent.map_err(|error| TransportError::from(error).to_string())?).await
         };
 
         let outcome = tokio::time::timeout(READ_LIMIT, reading).await;
@@ -67,9 +62,8 @@ impl DocumentClient {
     }
 }
 
-async fn read_response(response: IncomingResponse) -> Result<Option<Document>, String> {
-    let IncomingResponse { head, body } = response;
-    let status = head.status;
+async fn read_response(response: Response) -> Result<Option<Document>, String> {
+    let status = response.status();
     if matches!(status.as_u16(), 404 | 405 | 410) {
         return Ok(None);
     }
@@ -77,10 +71,10 @@ async fn read_response(response: IncomingResponse) -> Result<Option<Document>, S
         return Err(format!("the status is {}", status.as_u16()));
     }
 
-    let (max_age, date) = (max_age(&head.headers), head.text(header::DATE).and_then(parse_http_date));
-    let body = body.read_up_to(MAX_DOCUMENT_BYTES).await.map_err(|error| match error {
+    let (max_age, date) = (max_age(response.headers()), date(response.headers()));
+    let body = read_body(response, MAX_DOCUMENT_BYTES).await.map_err(|error| match error {
         TransportError::TooLong => format!("the document is longer than {} KiB", MAX_DOCUMENT_BYTES / 1024),
-        error => error_chain(&error),
+        error => error.to_string(),
     })?;
 
     Ok(Some(Document { body, max_age, date }))

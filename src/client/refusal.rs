@@ -3,8 +3,11 @@
 use serde_json::Value;
 
 use super::{
-    ApiKey, HttpRequest, HttpResponse, KeyKind, ServiceHost, json::parse_json,
-    transport_failure::attempts_note,
+    json::parse_json,
+    key::{ApiKey, KeyKind},
+    request::{HttpRequest, ServiceHost},
+    response::HttpResponse,
+    transport_error::attempts_note,
 };
 use crate::{
     failure::{Code, Failure, quote},

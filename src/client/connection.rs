@@ -1,0 +1,314 @@
+//! Connections: directly or through a proxy, with TLS for `https` addresses, and kept for later requests.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+    time::Duration,
+};
+
+use hyper_util::client::proxy::matcher::Intercept;
+use reqwest::{
+    Certificate, Client, ClientBuilder, Proxy,
+    dns::{Addrs, Name, Resolve, Resolving},
+    redirect,
+};
+use url::Url;
+
+use super::{
+    address::{AddressPolicy, is_local_address, is_loopback},
+    proxy::SystemProxy,
+    transport_error::{TransportError, error_chain},
+};
+
+/// Time limit of opening a connection, including TLS and the way through a proxy.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Share of the request's time limit that opening a connection may take. A connection that does not open fails before the
+/// request does, so that it is certain that nothing was sent.
+const CONNECT_SHARE: f64 = 0.8;
+
+/// How long an idle connection is kept. The span is shorter than that of most servers, so that a request seldom meets a
+/// connection that the server is closing.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Time without traffic after which the operating system checks whether a connection is still alive, and the interval of
+/// these checks. Devices on the way forget connections without traffic, although a response is still expected.
+const KEEPALIVE: Duration = Duration::from_secs(15);
+
+/// Number of failed checks after which a connection counts as lost.
+const KEEPALIVE_CHECKS: u32 = 3;
+
+/// The HTTP clients for one service and the hosts that it names, one for each kind of connection. Each is created when it is
+/// first used, because reading the certificates of the system takes time.
+#[derive(Debug)]
+pub(super) struct Connections {
+    ca_file: Option<PathBuf>,
+    /// Time limit of one request, which the caller sets.
+    timeout: Duration,
+    pub(super) policy: AddressPolicy,
+    proxy: OnceLock<SystemProxy>,
+    plain: OnceLock<Client>,
+    direct: OnceLock<Client>,
+    public: OnceLock<Client>,
+    proxied: OnceLock<Client>,
+}
+
+/// How a host is reached.
+#[derive(Debug)]
+enum Route {
+    /// Plain HTTP, which is used on the loopback only.
+    Plain,
+    /// TLS to any address.
+    Direct,
+    /// TLS to an address that is not of this machine or its link: a public name may have such an address.
+    Public,
+    /// TLS through a proxy, which finds the address. The proxy itself may have a local address.
+    Proxied(Intercept),
+}
+
+impl Connections {
+    /// Creates clients that trust the certificates of `ca_file` in addition to the system's. `policy` decides which addresses
+    /// that the service names are followed.
+    pub(super) fn new(ca_file: Option<PathBuf>, timeout: Duration, policy: AddressPolicy) -> Self {
+        Self {
+            ca_file,
+            timeout,
+            policy,
+            proxy: OnceLock::new(),
+            plain: OnceLock::new(),
+            direct: OnceLock::new(),
+            public: OnceLock::new(),
+            proxied: OnceLock::new(),
+        }
+    }
+
+    /// Returns the client for an address of the user's settings.
+    pub(super) fn client(&self, url: &Url) -> Result<&Client, TransportError> {
+        self.client_on(&self.route(url))
+    }
+
+    /// Returns the client for an address that the service names and that the policy allows.
+    pub(super) fn client_for_named(&self, url: &Url) -> Result<&Client, TransportError> {
+        match self.route(url) {
+            Route::Direct if !self.policy.allows_local() => self.client_on(&Route::Public),
+            route => self.client_on(&route),
+        }
+    }
+
+    fn route(&self, url: &Url) -> Route {
+        if url.scheme() == "http" {
+            return Route::Plain;
+        }
+
+        // A proxy cannot reach the loopback addresses of this machine.
+        let proxy = if is_loopback(url) { None } else { self.proxy.get_or_init(SystemProxy::read).find(url) };
+
+        proxy.map_or(Route::Direct, Route::Proxied)
+    }
+
+    fn client_on(&self, route: &Route) -> Result<&Client, TransportError> {
+        let slot = match route {
+            Route::Plain => &self.plain,
+            Route::Direct => &self.direct,
+            Route::Public => &self.public,
+            Route::Proxied(_) => &self.proxied,
+        };
+        if let Some(client) = slot.get() {
+            return Ok(client);
+        }
+
+        // Two threads may build the client at the same time. Only the first client is kept.
+        let client = self.build(route)?;
+
+        Ok(slot.get_or_init(|| client))
+    }
+
+    fn build(&self, route: &Route) -> Result<Client, TransportError> {
+        let builder = match route {
+            // Plain HTTP verifies no certificate: those of the system are not read.
+            Route::Plain => self.builder().tls_certs_only([]),
+            _ => self.trust_ca_file(self.builder())?,
+        };
+        let builder = match route {
+            Route::Plain | Route::Direct => builder,
+            Route::Public => builder.dns_resolver(PublicResolver),
+            Route::Proxied(proxy) => builder.proxy(to_library(proxy)?),
+        };
+
+        Ok(builder.build()?)
+    }
+
+    fn builder(&self) -> ClientBuilder {
+        // The installation fails only if a provider is installed already, which serves as well.
+        drop(rustls::crypto::ring::default_provider().install_default());
+
+        // `Route` decides about proxies. Redirects are followed by `download` only, because a request that is sent elsewhere
+        // must not contain the API key.
+        Client::builder()
+            .user_agent(concat!("tas-mcp/", env!("CARGO_PKG_VERSION")))
+            .no_proxy()
+            .redirect(redirect::Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT.min(self.timeout.mul_f64(CONNECT_SHARE)))
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .tcp_nodelay(true)
+            .tcp_keepalive(KEEPALIVE)
+            .tcp_keepalive_interval(KEEPALIVE)
+            .tcp_keepalive_retries(KEEPALIVE_CHECKS)
+    }
+
+    fn trust_ca_file(&self, builder: ClientBuilder) -> Result<ClientBuilder, TransportError> {
+        let Some(path) = &self.ca_file else { return Ok(builder) };
+        Ok(builder.tls_certs_merge(read_certificates(path).map_err(TransportError::Setup)?))
+    }
+}
+
+/// Creates a client for requests to `url`, an address of the user's settings. It trusts the certificates of `ca_file` in
+/// addition to the system's. `timeout` is the time limit of one request, which the caller sets.
+///
+/// # Errors
+/// Describes why the certificates cannot be used.
+pub fn http_client(url: &Url, ca_file: Option<PathBuf>, timeout: Duration) -> Result<Client, String> {
+    let connections = Connections::new(ca_file, timeout, AddressPolicy::default());
+    connections.client(url).cloned().map_err(|error| error.to_string())
+}
+
+/// Reads the certificates of a PEM file.
+///
+/// # Errors
+/// Describes why the file cannot be read or has no certificate.
+pub fn read_certificates(path: &Path) -> Result<Vec<Certificate>, String> {
+    let pem = std::fs::read(path).map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
+    let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| {
+        format!("`{}` has no usable certificate: {}", path.display(), error_chain(&error))
+    })?;
+
+    if certificates.is_empty() {
+        return Err(format!("`{}` has no certificate in PEM form", path.display()));
+    }
+
+    Ok(certificates)
+}
+
+fn to_library(proxy: &Intercept) -> Result<Proxy, TransportError> {
+    let library = Proxy::https(proxy.uri().to_string())?;
+
+    Ok(match proxy.basic_auth() {
+        Some(credentials) => library.custom_http_auth(credentials.clone()),
+        None => library,
+    })
+}
+
+/// Finds the addresses of names, without those of this machine and its link.
+struct PublicResolver;
+
+impl Resolve for PublicResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let addresses = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let public: Vec<_> = addresses.filter(|address| !is_local_address(address.ip())).collect();
+
+            if public.is_empty() {
+                let reason = format!("`{}` has only addresses of this machine or its link", name.as_str());
+                return Err(io::Error::other(reason).into());
+            }
+
+            Ok(Box::new(public.into_iter()) as Addrs)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{ErrorKind, Read as _},
+        net::TcpListener,
+    };
+
+    use super::*;
+    use crate::client::HostUrl;
+
+    /// First byte of a TLS handshake.
+    const HANDSHAKE: u8 = 22;
+
+    /// Returns connections with this proxy, or with none for an empty address.
+    fn connections(proxy: &str) -> Connections {
+        let connections = Connections::new(None, Duration::from_secs(1), AddressPolicy::default());
+        Connections { proxy: SystemProxy::for_test(proxy, "").into(), ..connections }
+    }
+
+    fn url(address: &str) -> Url {
+        Url::parse(address).expect("an address")
+    }
+
+    fn listen() -> (TcpListener, u16) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        listener.set_nonblocking(true).expect("a listener that does not wait");
+        let port = listener.local_addr().expect("an address").port();
+        (listener, port)
+    }
+
+    /// Sends a request to the name `localhost` on this route. Returns the error, and the listener there.
+    async fn request_loopback(route: Route) -> (TransportError, TcpListener) {
+        let (listener, port) = listen();
+        let connections = connections("");
+        let client = connections.client_on(&route).expect("a client");
+        // The listener never answers the handshake, so that every request fails.
+        let sent = client.get(format!("https://localhost:{port}/")).send().await;
+
+        (sent.expect_err("no answer").into(), listener)
+    }
+
+    #[tokio::test]
+    async fn a_public_client_does_not_connect_to_a_name_of_this_machine() {
+        let (error, listener) = request_loopback(Route::Public).await;
+        let connection = listener.accept().map_err(|error| error.kind());
+
+        assert!(error.to_string().contains("has only addresses of this machine"), "{error}");
+        assert!(!error.may_have_been_sent());
+        assert_eq!(connection.expect_err("no connection"), ErrorKind::WouldBlock);
+    }
+
+    #[tokio::test]
+    async fn another_client_connects_to_a_name_of_this_machine() {
+        let (error, listener) = request_loopback(Route::Direct).await;
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let mut first = [0];
+        stream.read_exact(&mut first).expect("a handshake");
+
+        assert!(!error.to_string().contains("addresses of this machine"), "{error}");
+        assert!(!error.may_have_been_sent());
+        assert_eq!(first, [HANDSHAKE]);
+    }
+
+    #[tokio::test]
+    async fn a_named_address_is_requested_through_a_proxy_that_has_a_local_name() {
+        let (listener, port) = listen();
+        let connections = connections(&format!("http://localhost:{port}"));
+        let address = url("https://storage.example/");
+
+        let client = connections.client_for_named(&address).expect("a client");
+        // The proxy never answers.
+        let error: TransportError = client.get(address).send().await.expect_err("no answer").into();
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let mut request = [0; 24];
+        stream.read_exact(&mut request).expect("a request");
+
+        assert!(!error.may_have_been_sent(), "{error}");
+        assert_eq!(&request, b"CONNECT storage.example:");
+    }
+
+    #[test]
+    fn names_of_a_remote_service_are_requested_with_a_public_client() {
+        let name = url("https://storage.example/");
+
+        let remote = connections("");
+        remote.client_for_named(&name).expect("a client");
+        assert!(remote.public.get().is_some() && remote.direct.get().is_none());
+
+        let service = HostUrl::parse("http://127.0.0.1:1").expect("an address");
+        let local = Connections { policy: AddressPolicy::for_service(&service), ..connections("") };
+        local.client_for_named(&name).expect("a client");
+        assert!(local.public.get().is_none() && local.direct.get().is_some());
+    }
+}

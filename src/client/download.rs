@@ -1,0 +1,337 @@
+//! Files: parts of them in memory, and whole files as streams. A file may be behind redirects to the storage host, which are
+//! followed without the API key, and only to addresses that requests may be sent to.
+
+use std::time::{Duration, SystemTime};
+
+use bytes::{Buf, Bytes, BytesMut};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use reqwest::Response;
+use url::Url;
+
+use super::{
+    MAX_RESPONSE_BYTES,
+    address::{AddressPolicy, PresignedAddress},
+    connection::Connections,
+    response::{FileMetadata, HttpResponse, header_text, next_chunk, parse_http_date, read_body},
+    transport_error::TransportError,
+};
+use crate::{failure::Failure, service::request::FileRange};
+
+/// Maximum number of redirects that are followed for one file.
+const MAX_REDIRECTS: usize = 3;
+
+/// A download that receives no byte for this time has failed.
+const STALL_LIMIT: Duration = Duration::from_secs(30);
+
+/// Where an interrupted download continues, and of which version of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResumeFrom {
+    /// Number of bytes that are present already.
+    pub offset: u64,
+    /// `ETag` of the version that these bytes belong to, unchanged.
+    pub etag: Option<String>,
+}
+
+/// The response to a request for a file.
+#[derive(Debug)]
+pub enum DownloadResponse {
+    /// The file, or the requested rest of it.
+    Stream(DownloadStream),
+    /// Any other response, with its complete body.
+    Other(HttpResponse),
+}
+
+/// The body of a file, while it is received.
+#[derive(Debug)]
+pub struct DownloadStream {
+    response: Response,
+    /// Position of the first byte in the file.
+    pub offset: u64,
+    /// Size of the whole file in bytes, if the response states it.
+    pub total: Option<u64>,
+    /// `ETag`, unchanged.
+    pub etag: Option<String>,
+    /// `Last-Modified`
+    pub modified: Option<SystemTime>,
+}
+
+/// Why a request for a file has no response.
+#[derive(Debug)]
+pub struct OpenError {
+    /// The failure for the caller.
+    pub failure: Failure,
+    /// Whether an equal request may succeed later.
+    pub is_transient: bool,
+}
+
+/// Why a file was not received to its end.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection was lost: {0}")]
+pub struct StreamError(String);
+
+/// The response at the end of a chain of redirects.
+pub(super) struct FinalResponse {
+    response: Response,
+    /// The address that the response came from, if it is another one than the request was sent to.
+    redirected_to: Option<PresignedAddress>,
+    /// Why the last redirect was not followed, if the response is a redirect.
+    redirect_error: Option<String>,
+}
+
+impl ResumeFrom {
+    /// Returns the headers that request the missing bytes. The host sends the whole file if it has changed.
+    pub(super) fn headers(&self) -> HeaderMap {
+        let etag = self.etag.as_deref().and_then(|etag| HeaderValue::from_str(etag).ok());
+        // Without an `ETag`, the missing bytes could belong to another version: the whole file is requested.
+        let Some(etag) = etag.filter(|_| self.offset > 0) else { return HeaderMap::new() };
+
+        let mut headers = range_headers(&format!("bytes={}-", self.offset));
+        headers.insert(header::IF_RANGE, etag);
+
+        headers
+    }
+}
+
+impl DownloadStream {
+    /// Returns the next bytes, or `None` at the end.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, StreamError> {
+        match tokio::time::timeout(STALL_LIMIT, next_chunk(&mut self.response)).await {
+            Ok(Ok(chunk)) => Ok(chunk),
+            Ok(Err(TransportError::Truncated(reason))) => Err(StreamError(reason)),
+            Ok(Err(error)) => Err(StreamError(error.to_string())),
+            Err(_) => Err(StreamError(format!("no byte came for {} s", STALL_LIMIT.as_secs()))),
+        }
+    }
+}
+
+impl FinalResponse {
+    /// Follows redirects to a file. `headers` request the wanted part of the file.
+    pub(super) async fn follow(
+        mut response: Response,
+        headers: &HeaderMap,
+        connections: &Connections,
+    ) -> Result<Self, TransportError> {
+        let mut redirects = 0;
+        let (mut redirected_to, mut redirect_error) = (None, None);
+
+        while is_redirect(response.status()) {
+            let target = match redirect_target(&response, connections.policy) {
+                Ok(_) if redirects == MAX_REDIRECTS => {
+                    redirect_error =
+                        Some(format!("leads to another redirect after {MAX_REDIRECTS} redirects"));
+                    break;
+                }
+                Ok(target) => target,
+                Err(reason) => {
+                    redirect_error = Some(reason);
+                    break;
+                }
+            };
+
+            let client = connections.client_for_named(&target)?;
+            response = client.get(target.clone()).headers(headers.clone()).send().await?;
+            redirected_to = Some(PresignedAddress::new(target));
+            redirects += 1;
+        }
+
+        Ok(Self { response, redirected_to, redirect_error })
+    }
+
+    /// Returns the response as a stream, if it is a file.
+    pub(super) async fn into_download(self) -> Result<DownloadResponse, TransportError> {
+        let Self { response, redirected_to, redirect_error } = self;
+        let (start, total) = content_range(response.headers());
+
+        let is_file = matches!(response.status(), StatusCode::OK | StatusCode::PARTIAL_CONTENT);
+        if !is_file || redirect_error.is_some() {
+            let mut answer = HttpResponse::read(response).await?;
+            answer.file = FileMetadata { total, redirected_to, redirect_error, ..answer.file };
+            return Ok(DownloadResponse::Other(answer));
+        }
+
+        let (offset, total) = match response.status() {
+            StatusCode::OK => (0, response.content_length()),
+            // A part without a position cannot be the requested one: no file has this offset.
+            _ => (start.unwrap_or(u64::MAX), total),
+        };
+        let text = |name| header_text(response.headers(), name);
+        let etag = text(header::ETAG).map(str::to_owned);
+        let modified = text(header::LAST_MODIFIED).and_then(parse_http_date);
+        let modified = modified.and_then(|modified| SystemTime::try_from(modified).ok());
+
+        Ok(DownloadResponse::Stream(DownloadStream { response, offset, total, etag, modified }))
+    }
+
+    /// Reads `part` of the file in the response.
+    pub(super) async fn read_part(self, part: FileRange) -> Result<HttpResponse, TransportError> {
+        let Self { response, redirected_to, redirect_error } = self;
+        let answer = HttpResponse::without_body(&response);
+        let FilePart { bytes, total, offset } = read_part(part, response).await?;
+        let file = FileMetadata { total, offset, redirected_to, redirect_error, ..answer.file };
+
+        Ok(HttpResponse { body: bytes, file, ..answer })
+    }
+}
+
+/// Returns the address that a response redirects to, if it is a redirect that is followed.
+pub(super) fn followed_address(response: &Response, policy: AddressPolicy) -> Option<PresignedAddress> {
+    let target = is_redirect(response.status()).then(|| redirect_target(response, policy).ok())??;
+    Some(PresignedAddress::new(target))
+}
+
+fn is_redirect(status: StatusCode) -> bool {
+    // 304 is a 3xx status without a target.
+    status.is_redirection() && status != StatusCode::NOT_MODIFIED
+}
+
+/// Returns the address that a redirect leads to.
+///
+/// # Errors
+/// Describes why the redirect is not followed. The description leaves out the query, which may be a credential.
+fn redirect_target(response: &Response, policy: AddressPolicy) -> Result<Url, String> {
+    let location =
+        header_text(response.headers(), header::LOCATION).ok_or("names no address in `Location`")?;
+    let target = response.url().join(location).map_err(|_| "names no usable address in `Location`")?;
+    let Err(rule) = policy.check(&target) else { return Ok(target) };
+
+    let (scheme, host) = (target.scheme(), target.host_str().unwrap_or_default());
+    Err(format!("leads to `{scheme}://{host}`, and is not followed: the address {rule}"))
+}
+
+/// The bytes of a part of a file.
+struct FilePart {
+    bytes: Bytes,
+    /// Size of the whole file, if the host states it or the file was read to its end.
+    total: Option<u64>,
+    /// Position of the bytes in the file.
+    offset: u64,
+}
+
+/// Returns the headers that request `part`.
+pub(super) fn part_headers(part: FileRange) -> HeaderMap {
+    let last = part.offset.saturating_add(part.length.saturating_sub(1));
+    range_headers(&format!("bytes={}-{last}", part.offset))
+}
+
+fn range_headers(range: &str) -> HeaderMap {
+    HeaderValue::from_str(range).map(|range| (header::RANGE, range)).into_iter().collect()
+}
+
+/// Reads `part` of the file in the response. A host may ignore the header `Range` and send the whole file; then the part is
+/// cut out of it. The body of a response without a file is read completely, as it explains why there is none.
+async fn read_part(part: FileRange, response: Response) -> Result<FilePart, TransportError> {
+    let (start, total) = content_range(response.headers());
+    let offset = part.offset;
+
+    match response.status() {
+        StatusCode::PARTIAL_CONTENT => {
+            let (bytes, _) = read_window(response, 0, part.length).await?;
+            Ok(FilePart { bytes, total, offset: start.unwrap_or(offset) })
+        }
+        StatusCode::OK => {
+            let stated = response.content_length();
+            // The size is reported, so that the caller can explain why the file is not read.
+            if stated.is_some_and(|length| length > MAX_RESPONSE_BYTES as u64) {
+                return Ok(FilePart { bytes: Bytes::new(), total: stated, offset });
+            }
+
+            let (bytes, counted) = read_window(response, offset, part.length).await?;
+            Ok(FilePart { bytes, total: stated.or(counted), offset })
+        }
+        // The file ends before the requested position. The header still states its size.
+        StatusCode::RANGE_NOT_SATISFIABLE => Ok(FilePart { bytes: Bytes::new(), total, offset }),
+        _ => Ok(FilePart { bytes: read_body(response, MAX_RESPONSE_BYTES).await?, total: None, offset }),
+    }
+}
+
+/// Skips `skip` bytes of the body and returns at most `length` bytes after them, and the size of the body if it was read
+/// to its end.
+async fn read_window(
+    mut response: Response,
+    mut skip: u64,
+    length: u64,
+) -> Result<(Bytes, Option<u64>), TransportError> {
+    let length = usize::try_from(length).unwrap_or(MAX_RESPONSE_BYTES).min(MAX_RESPONSE_BYTES);
+    let (mut bytes, mut received) = (BytesMut::new(), 0);
+
+    while let Some(mut chunk) = next_chunk(&mut response).await? {
+        received += chunk.len() as u64;
+        let skipped = chunk.len().min(usize::try_from(skip).unwrap_or(usize::MAX));
+        chunk.advance(skipped);
+        skip -= skipped as u64;
+
+        let room = length - bytes.len();
+        if chunk.len() > room {
+            bytes.extend_from_slice(&chunk.split_to(room));
+            return Ok((bytes.freeze(), None));
+        }
+
+        bytes.extend_from_slice(&chunk);
+        // A body without a stated length is skipped up to the same limit.
+        if received > MAX_RESPONSE_BYTES as u64 && bytes.is_empty() {
+            return Err(TransportError::TooLong);
+        }
+    }
+
+    Ok((bytes.freeze(), Some(received)))
+}
+
+/// Reads the header `Content-Range`: position of the part, and size of the whole file.
+fn content_range(headers: &HeaderMap) -> (Option<u64>, Option<u64>) {
+    header_text(headers, header::CONTENT_RANGE).map(parse_content_range).unwrap_or_default()
+}
+
+fn parse_content_range(text: &str) -> (Option<u64>, Option<u64>) {
+    let range = text.trim().strip_prefix("bytes ").and_then(|text| text.split_once('/'));
+    let Some((span, total)) = range else { return (None, None) };
+    let start = span.split_once('-').and_then(|(start, _)| start.trim().parse().ok());
+
+    (start, total.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_content_range_gives_position_and_size() {
+        for (text, expected) in [
+            ("bytes 0-499/1234", (Some(0), Some(1_234))),
+            ("bytes 500-999/*", (Some(500), None)),
+            ("bytes */1234", (None, Some(1_234))),
+            ("items 0-1/2", (None, None)),
+            ("bytes 0-499", (None, None)),
+            ("", (None, None)),
+        ] {
+            assert_eq!(parse_content_range(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_is_requested_by_its_first_and_last_byte() {
+        for (offset, length, expected) in [
+            (0, 500, "bytes=0-499"),
+            (500, 1, "bytes=500-500"),
+            (u64::MAX, 2, "bytes=18446744073709551615-18446744073709551615"),
+        ] {
+            let headers = part_headers(FileRange { offset, length });
+            assert_eq!(header_text(&headers, header::RANGE), Some(expected));
+        }
+    }
+
+    #[test]
+    fn only_a_known_version_is_continued() {
+        for (offset, etag, expected) in [
+            (0, None, None),
+            (0, Some("\"v1\""), None),
+            (10, None, None),
+            (10, Some("line\nbreak"), None),
+            (10, Some("\"v1\""), Some(("bytes=10-", "\"v1\""))),
+        ] {
+            let headers = ResumeFrom { offset, etag: etag.map(str::to_owned) }.headers();
+            let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+            let requested = text(header::RANGE).zip(text(header::IF_RANGE));
+            assert_eq!(requested, expected, "{offset} {etag:?}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Requests to presigned addresses of the storage host. They carry no API key: the address itself is the permission, which is
+//! valid for a limited time (supplement 10.6). The error documents of storage hosts are XML.
+
+use std::{path::PathBuf, time::Duration};
+
+use http::{StatusCode, header};
+use reqwest::{Body, Client, Response};
+use url::Url;
+
+use super::{
+    MAX_RESPONSE_BYTES,
+    address::AddressPolicy,
+    connection::Connections,
+    download::{DownloadResponse, FinalResponse, ResumeFrom},
+    request::RequestKind,
+    response::{header_text, read_body, retry_after},
+    transport_error::TransportError,
+};
+use crate::failure::quote;
+
+/// Time limit that the limit of opening a connection is derived from.
+const CONNECT_LIMIT: Duration = Duration::from_secs(15);
+
+/// Time limit of reading the body of an error.
+const ERROR_BODY_LIMIT: Duration = Duration::from_secs(120);
+
+/// Time limit of opening a file, including redirects.
+const OPEN_LIMIT: Duration = Duration::from_secs(60);
+
+/// Error codes that report an expired address with the status 400.
+const EXPIRED_CODES: [&str; 2] = ["ExpiredToken", "RequestExpired"];
+
+/// Error code for a body that did not arrive in time. Its status is 400.
+const REQUEST_TIMEOUT: &str = "RequestTimeout";
+
+/// Writes and reads objects at presigned addresses.
+#[derive(Debug)]
+pub struct StorageClient {
+    connections: Connections,
+}
+
+impl StorageClient {
+    /// Creates a client that trusts the certificates of `ca_file` in addition to the system's. `policy` decides which
+    /// addresses are used.
+    pub fn new(ca_file: Option<PathBuf>, policy: AddressPolicy) -> Self {
+        Self { connections: Connections::new(ca_file, CONNECT_LIMIT, policy) }
+    }
+
+    /// Checks an address that the service names.
+    ///
+    /// # Errors
+    /// Describes why the address is not used. The description shows no part of the address.
+    pub fn check_address(&self, address: &str) -> Result<(), &'static str> {
+        self.connections.policy.parse(address).map(drop)
+    }
+
+    /// Stores `body` at `address` and returns the `ETag` of the stored object, without quotes.
+    pub async fn put(&self, address: &str, body: Body) -> Result<String, StorageError> {
+        let (client, url) = self.http_client(address)?;
+        let request = client.put(url).header(header::CONTENT_TYPE, "application/octet-stream").body(body);
+        let response = require_success(request.send().await.map_err(TransportError::from)?).await?;
+
+        match header_text(response.headers(), header::ETAG).map(strip_quotes) {
+            Some(etag) if !etag.is_empty() => Ok(etag.to_owned()),
+            _ => Err(StorageError::NoEtag(response.status())),
+        }
+    }
+
+    /// Opens the file at `address`, or where redirects lead, from the position in `resume_from`.
+    pub async fn get(
+        &self,
+        address: &str,
+        resume_from: &ResumeFrom,
+    ) -> Result<DownloadResponse, StorageError> {
+        let headers = resume_from.headers();
+        let opening = async {
+            let (client, url) = self.http_client(address)?;
+            let sent = client.get(url).headers(headers.clone()).send().await;
+            let found =
+                FinalResponse::follow(sent.map_err(TransportError::from)?, &headers, &self.connections)
+                    .await?;
+            Ok(found.into_download().await?)
+        };
+
+        let timed_out = || TransportError::Timeout(OPEN_LIMIT).into();
+
+        tokio::time::timeout(OPEN_LIMIT, opening).await.unwrap_or_else(|_| Err(timed_out()))
+    }
+
+    /// Returns the address as a URL, and the client for it.
+    fn http_client(&self, address: &str) -> Result<(&Client, Url), StorageError> {
+        let url = self.connections.policy.parse(address).map_err(StorageError::Address)?;
+        let client = self.connections.client_for_named(&url);
+        let client = client.map_err(|error| StorageError::Final(error.to_string()))?;
+
+        Ok((client, url))
+    }
+}
+
+/// Returns the text of an `ETag` without the quotes that surround it.
+fn strip_quotes(etag: &str) -> &str {
+    etag.strip_prefix("W/").unwrap_or(etag).trim_matches('"')
+}
+
+async fn require_success(response: Response) -> Result<Response, StorageError> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+
+    let retry_after = retry_after(response.headers());
+    // If the body does not arrive, the error has no explanation. The status alone classifies the error.
+    let body = tokio::time::timeout(ERROR_BODY_LIMIT, read_body(response, MAX_RESPONSE_BYTES)).await;
+    let body = body.ok().and_then(Result::ok).unwrap_or_default();
+
+    Err(StorageError::from_response(status, &body, retry_after))
+}
+
+/// Why a request to the storage host failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StorageError {
+    /// Requests must not be sent to this address.
+    #[error("the address {0}")]
+    Address(&'static str),
+    /// The address has expired or was never valid. Another address may be accepted.
+    #[error("the storage host refused the address: {message}")]
+    Refused {
+        /// HTTP status.
+        status: u16,
+        /// Status and error document.
+        message: String,
+    },
+    /// An equal request may succeed later.
+    #[error("{message}")]
+    Transient {
+        /// What happened.
+        message: String,
+        /// How long the storage host asks to wait.
+        retry_after: Option<Duration>,
+    },
+    /// The storage host accepted the bytes, but did not return the `ETag` that the completion of the upload needs.
+    #[error("the storage host answered {0} without an ETag")]
+    NoEtag(StatusCode),
+    /// An equal request will fail again.
+    #[error("the storage host answered {0}")]
+    Final(String),
+}
+
+impl StorageError {
+    /// Creates a transient error for which the storage host asks for no wait.
+    pub fn transient(message: impl Into<String>) -> Self {
+        Self::Transient { message: message.into(), retry_after: None }
+    }
+
+    /// Classifies a response that is not 2xx.
+    fn from_response(status: StatusCode, body: &[u8], retry_after: Option<Duration>) -> Self {
+        let message = format!("{status}: {}", describe_error(body));
+
+        let status = status.as_u16();
+        if reports_expired_address(status, body) {
+            return Self::Refused { status, message };
+        }
+        if RequestKind::StorageObject.is_transient_status(status) || reports_request_timeout(body) {
+            return Self::Transient { message, retry_after };
+        }
+
+        Self::Final(message)
+    }
+}
+
+impl From<TransportError> for StorageError {
+    fn from(error: TransportError) -> Self {
+        if RequestKind::StorageObject.is_transient_error(error.kind()) {
+            return Self::transient(error.to_string());
+        }
+
+        Self::Final(error.to_string())
+    }
+}
+
+/// Returns whether a response of a storage host refuses the address, so that a new address may be accepted.
+pub fn reports_expired_address(status: u16, body: &[u8]) -> bool {
+    match status {
+        401 | 403 | 410 => true,
+        400 => error_code(body).is_some_and(|code| EXPIRED_CODES.contains(&code.as_str())),
+        _ => false,
+    }
+}
+
+/// Returns whether the storage host gave up waiting for the body of a request.
+fn reports_request_timeout(body: &[u8]) -> bool {
+    String::from_utf8_lossy(body).contains(REQUEST_TIMEOUT)
+}
+
+/// Returns the code and message of an error document. Any other body is returned as text.
+fn describe_error(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+
+    match (element_text(&text, "Code"), element_text(&text, "Message")) {
+        (Some(code), Some(message)) => quote(&format!("{code} ({message})")),
+        (Some(code), None) => quote(&code),
+        _ => quote(text.trim()),
+    }
+}
+
+fn error_code(body: &[u8]) -> Option<String> {
+    element_text(&String::from_utf8_lossy(body), "Code")
+}
+
+fn element_text(text: &str, name: &str) -> Option<String> {
+    let (_, rest) = text.split_once(&format!("<{name}>"))?;
+    let (content, _) = rest.split_once(&format!("</{name}>"))?;
+
+    Some(content.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_address_is_recognized_by_status_and_code() {
+        let expired = "<Error><Code>ExpiredToken</Code></Error>";
+        let other = "<Error><Code>EntityTooSmall</Code></Error>";
+
+        for (status, body, expected) in [
+            (401, "", true),
+            (403, "<Error><Code>AccessDenied</Code></Error>", true),
+            (410, "", true),
+            (400, expired, true),
+            (400, other, false),
+            (400, "", false),
+            (404, expired, false),
+            (500, expired, false),
+        ] {
+            assert_eq!(reports_expired_address(status, body.as_bytes()), expected, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn an_error_document_is_described_by_code_and_message() {
+        for (body, expected) in [
+            (
+                "<Error><Code> SlowDown </Code><Message>Reduce your rate</Message></Error>",
+                "SlowDown (Reduce your rate)",
+            ),
+            ("<Error><Code>SlowDown</Code></Error>", "SlowDown"),
+            (" gateway error ", "gateway error"),
+            ("<Error><Code>cut", "<Error><Code>cut"),
+        ] {
+            assert_eq!(describe_error(body.as_bytes()), expected);
+        }
+    }
+}
