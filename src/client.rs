@@ -280,7 +280,6 @@ impl Client {
 }
 
 impl Hosts {
-    /// Returns the host of a request.
     fn find(&self, request: &HttpRequest<'_>) -> Result<&HostUrl, Failure> {
         let host = ServiceHost::for_url_base(request.url_base);
         if host == ServiceHost::Main {
@@ -383,7 +382,7 @@ async fn limit_time<T>(
     tokio::time::timeout(limit, exchange).await.unwrap_or(Err(TransportError::Timeout(limit)))
 }
 
-/// Returns the description of the request of a probe for the message of a failure.
+/// The request of a probe, for the message of a failure.
 fn probe_request(url_base: UrlBase) -> HttpRequest<'static> {
     HttpRequest {
         operation: "doctor",

@@ -26,9 +26,6 @@ pub struct HostUrl {
 
 impl HostUrl {
     /// Parses the address of the main API, which ends in `/api/v1`.
-    ///
-    /// # Errors
-    /// Describes why the text cannot be that address.
     pub fn main(text: &str) -> Result<Self, String> {
         let host = Self::parse(text)?;
         if host.text.ends_with(MAIN_PATH) {
@@ -59,7 +56,7 @@ impl HostUrl {
         if has_query {
             return Err(format!("`{text}` must not have a query or fragment"));
         }
-        if !is_safe(&url) {
+        if url.scheme() != "https" && !(url.scheme() == "http" && is_loopback(&url)) {
             return Err(match url.scheme() {
                 "http" => format!(
                     "`{text}` must use https: http would send the key without encryption (http is for loopback addresses only)"
@@ -96,12 +93,6 @@ impl HostUrl {
     }
 }
 
-/// Returns whether requests may be sent to `url`: HTTPS, or plain HTTP on the loopback.
-fn is_safe(url: &Url) -> bool {
-    url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
-}
-
-/// Returns whether the host of `url` is this machine.
 pub(super) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -124,7 +115,6 @@ impl AddressPolicy {
         Self { allows_local: base_url.is_loopback() }
     }
 
-    /// Returns whether local addresses are followed.
     pub(super) fn allows_local(self) -> bool {
         self.allows_local
     }
@@ -140,9 +130,6 @@ impl AddressPolicy {
     }
 
     /// Checks an address that the service names.
-    ///
-    /// # Errors
-    /// Describes why the address is not followed.
     pub(super) fn check(self, url: &Url) -> Result<(), &'static str> {
         let is_plain_loopback = url.scheme() == "http" && is_loopback(url) && self.allows_local;
         if url.scheme() != "https" && !is_plain_loopback {

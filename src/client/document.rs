@@ -46,9 +46,6 @@ impl DocumentClient {
     }
 
     /// Reads the document at `address`; `None` if the host does not have it.
-    ///
-    /// # Errors
-    /// Describes why the document cannot be read.
     pub async fn read(&self, address: &str) -> Result<Option<Document>, String> {
         let url = self.connections.policy.parse(address)?;
         let reading = async {

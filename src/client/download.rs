@@ -162,14 +162,38 @@ impl FinalResponse {
         Ok(DownloadResponse::Stream(DownloadStream { response, offset, total, etag, modified }))
     }
 
-    /// Reads `part` of the file in the response.
+    /// Reads `part` of the file. A host may ignore the header `Range` and send the whole file; then the part is cut out of it.
     pub(super) async fn read_part(self, part: FileRange) -> Result<HttpResponse, TransportError> {
         let Self { response, redirected_to, redirect_error } = self;
-        let answer = HttpResponse::without_body(&response);
-        let FilePart { bytes, total, offset } = read_part(part, response).await?;
-        let file = FileMetadata { total, offset, redirected_to, redirect_error, ..answer.file };
+        let mut answer = HttpResponse::without_body(&response);
+        let (start, total) = content_range(response.headers());
+        let mut file =
+            FileMetadata { total, offset: part.offset, redirected_to, redirect_error, ..answer.file };
 
-        Ok(HttpResponse { body: bytes, file, ..answer })
+        match response.status() {
+            StatusCode::PARTIAL_CONTENT => {
+                file.offset = start.unwrap_or(part.offset);
+                (answer.body, _) = read_window(response, 0, part.length).await?;
+            }
+            StatusCode::OK => {
+                file.total = response.content_length();
+                // The size of a longer file is reported, so that the caller can explain why it is not read.
+                if file.total.is_none_or(|total| total <= MAX_RESPONSE_BYTES as u64) {
+                    let (body, counted) = read_window(response, part.offset, part.length).await?;
+                    answer.body = body;
+                    file.total = file.total.or(counted);
+                }
+            }
+            // The file ends before the requested position. The header still states its size.
+            StatusCode::RANGE_NOT_SATISFIABLE => {}
+            // The body explains why there is no file.
+            _ => {
+                file.total = None;
+                answer.body = read_body(response, MAX_RESPONSE_BYTES).await?;
+            }
+        }
+
+        Ok(HttpResponse { file, ..answer })
     }
 }
 
@@ -198,16 +222,6 @@ fn redirect_target(response: &Response, policy: AddressPolicy) -> Result<Url, St
     Err(format!("leads to `{scheme}://{host}`, and is not followed: the address {rule}"))
 }
 
-/// The bytes of a part of a file.
-struct FilePart {
-    bytes: Bytes,
-    /// Size of the whole file, if the host states it or the file was read to its end.
-    total: Option<u64>,
-    /// Position of the bytes in the file.
-    offset: u64,
-}
-
-/// Returns the headers that request `part`.
 pub(super) fn part_headers(part: FileRange) -> HeaderMap {
     let last = part.offset.saturating_add(part.length.saturating_sub(1));
     range_headers(&format!("bytes={}-{last}", part.offset))
@@ -215,33 +229,6 @@ pub(super) fn part_headers(part: FileRange) -> HeaderMap {
 
 fn range_headers(range: &str) -> HeaderMap {
     HeaderValue::from_str(range).map(|range| (header::RANGE, range)).into_iter().collect()
-}
-
-/// Reads `part` of the file in the response. A host may ignore the header `Range` and send the whole file; then the part is
-/// cut out of it. The body of a response without a file is read completely, as it explains why there is none.
-async fn read_part(part: FileRange, response: Response) -> Result<FilePart, TransportError> {
-    let (start, total) = content_range(response.headers());
-    let offset = part.offset;
-
-    match response.status() {
-        StatusCode::PARTIAL_CONTENT => {
-            let (bytes, _) = read_window(response, 0, part.length).await?;
-            Ok(FilePart { bytes, total, offset: start.unwrap_or(offset) })
-        }
-        StatusCode::OK => {
-            let stated = response.content_length();
-            // The size is reported, so that the caller can explain why the file is not read.
-            if stated.is_some_and(|length| length > MAX_RESPONSE_BYTES as u64) {
-                return Ok(FilePart { bytes: Bytes::new(), total: stated, offset });
-            }
-
-            let (bytes, counted) = read_window(response, offset, part.length).await?;
-            Ok(FilePart { bytes, total: stated.or(counted), offset })
-        }
-        // The file ends before the requested position. The header still states its size.
-        StatusCode::RANGE_NOT_SATISFIABLE => Ok(FilePart { bytes: Bytes::new(), total, offset }),
-        _ => Ok(FilePart { bytes: read_body(response, MAX_RESPONSE_BYTES).await?, total: None, offset }),
-    }
 }
 
 /// Skips `skip` bytes of the body and returns at most `length` bytes after them, and the size of the body if it was read

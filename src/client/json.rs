@@ -13,9 +13,6 @@ const MAX_DEPTH: usize = 120;
 
 /// Parses a JSON document. A lone surrogate, and a byte that is not UTF-8, becomes U+FFFD and spoils nothing else. Numbers
 /// keep all their digits.
-///
-/// # Errors
-/// Describes why the text cannot be used.
 pub fn parse_json(text: &[u8]) -> Result<Value, String> {
     let text = repaired_json(text, MAX_VALUES)?;
 

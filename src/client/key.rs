@@ -1,7 +1,5 @@
 //! The API key: its kind, and how it stays secret.
 
-use std::fmt;
-
 use http::HeaderValue;
 use ring::hmac;
 use serde_json::Value;
@@ -13,23 +11,6 @@ const MASK: &str = "[api key]";
 
 /// Least length of a key in bytes. Real keys are far longer.
 const MIN_KEY_BYTES: usize = 6;
-
-/// A text that no output shows: it has no `Display`, no serialization, and a `Debug` without content.
-#[derive(Clone)]
-struct Secret(String);
-
-impl Secret {
-    /// Returns the text itself, for the header that carries it and for the store of keys.
-    fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("[secret]")
-    }
-}
 
 /// Owner of a key (specification, Authentication).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +31,10 @@ impl KeyKind {
     }
 }
 
-/// A usable API key.
+/// A usable API key. It has no `Display` and no serialization, and its `Debug` does not show it.
 #[derive(Clone, Debug)]
 pub struct ApiKey {
-    secret: Secret,
+    /// The key as a header that is marked as sensitive: the HTTP library does not show it in its debug output either.
     header: HeaderValue,
     kind: KeyKind,
 }
@@ -80,31 +61,30 @@ impl ApiKey {
         }
 
         let mut header = HeaderValue::from_str(text).map_err(|_| unusable.to_owned())?;
-        // The HTTP library does not show sensitive headers in its debug output.
         header.set_sensitive(true);
 
-        Ok(Self { secret: Secret(text.to_owned()), header, kind: KeyKind::from_key(text) })
+        Ok(Self { header, kind: KeyKind::from_key(text) })
     }
 
-    /// Returns the value of the header `X-Api-Key`, marked as sensitive.
+    /// The value of the header `X-Api-Key`.
     pub(crate) fn header(&self) -> HeaderValue {
         self.header.clone()
     }
 
-    /// Returns the text of the key, for the store of keys.
+    /// The text of the key, for the store of keys.
     pub(super) fn expose(&self) -> &str {
-        self.secret.expose()
+        // `parse` accepts visible ASCII characters only, which a header returns unchanged.
+        self.header.to_str().unwrap_or_default()
     }
 
     /// Derives a key for another purpose. The API key cannot be computed from it.
     pub(crate) fn derive_key(&self, purpose: &[u8]) -> Vec<u8> {
-        let key = hmac::Key::new(hmac::HMAC_SHA256, self.secret.expose().as_bytes());
+        let key = hmac::Key::new(hmac::HMAC_SHA256, self.expose().as_bytes());
         hmac::sign(&key, purpose).as_ref().to_vec()
     }
 
-    /// Returns whether `other` is the same key.
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
-        self.secret.expose() == other.secret.expose()
+        self.expose() == other.expose()
     }
 
     /// Returns the owner of the key.
@@ -114,7 +94,7 @@ impl ApiKey {
 
     /// Returns `text` with every occurrence of the key masked.
     pub fn mask_text(&self, text: String) -> String {
-        let key = self.secret.expose();
+        let key = self.expose();
         if text.contains(key) { text.replace(key, MASK) } else { text }
     }
 
@@ -132,7 +112,7 @@ impl ApiKey {
     /// Masks the key in every string and field name of a JSON object.
     pub fn mask_fields(&self, fields: &mut Fields) {
         // Renaming fields rebuilds the object, which is rarely necessary.
-        if fields.keys().any(|name| name.contains(self.secret.expose())) {
+        if fields.keys().any(|name| name.contains(self.expose())) {
             let unmasked = std::mem::take(fields);
             *fields = unmasked.into_iter().map(|(name, value)| (self.mask_text(name), value)).collect();
         }

@@ -2,7 +2,7 @@
 
 use std::{
     fs, io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
@@ -34,8 +34,8 @@ const WAIT_LIMIT: Duration = Duration::from_secs(35);
 pub enum KeySource {
     /// A key that stays the same.
     Fixed(ApiKey),
-    /// A file that holds the key and may change.
-    File(KeyFile),
+    /// A file that holds the key. It is read for every call: it is small, and a changed key is noticed in any case.
+    File(PathBuf),
     /// A key that takes time to look up.
     Lookup(KeyLookup),
     /// No key: each call brings its own one.
@@ -44,28 +44,17 @@ pub enum KeySource {
 
 impl KeySource {
     /// Creates a source with a fixed key.
-    ///
-    /// # Errors
-    /// Describes why the text cannot be a key.
     pub fn fixed(text: &str) -> Result<Self, String> {
         ApiKey::parse(text).map(Self::Fixed)
     }
 
     /// Creates a source that reads the key from a file.
-    ///
-    /// # Errors
-    /// Describes why the file holds no usable key now.
     pub fn file(path: PathBuf) -> Result<Self, String> {
-        let file = KeyFile { path };
-        file.read_key()?;
-
-        Ok(Self::File(file))
+        read_key_file(&path)?;
+        Ok(Self::File(path))
     }
 
     /// Creates a source that runs a command which prints the key. The command runs when a call first needs the key.
-    ///
-    /// # Errors
-    /// Describes why the text is no command line.
     pub fn command(text: &str) -> Result<Self, String> {
         let command = KeyCommand::parse(text)?;
         Ok(Self::Lookup(KeyLookup::new(LookupOrigin::Command(command))))
@@ -77,13 +66,10 @@ impl KeySource {
     }
 
     /// Returns the key if it is known without a look-up.
-    ///
-    /// # Errors
-    /// Describes why the key is not known.
     pub fn known_key(&self) -> Result<ApiKey, String> {
         match self {
             Self::Fixed(key) => Ok(key.clone()),
-            Self::File(file) => file.read_key(),
+            Self::File(path) => read_key_file(path),
             Self::Lookup(_) => Err("is not known before a call".to_owned()),
             Self::EachCall => Err("is not set".to_owned()),
         }
@@ -113,26 +99,18 @@ impl KeySource {
     }
 }
 
-/// A file that holds the key. It is read for every call: it is small, and a changed key is noticed in any case.
-#[derive(Debug)]
-pub struct KeyFile {
-    path: PathBuf,
-}
+/// Reads the key in a file. Errors do not show the path, because it may be a key that was set in the wrong place.
+fn read_key_file(path: &Path) -> Result<ApiKey, String> {
+    let unreadable = |error: io::Error| format!("names a file that cannot be read: {error}");
 
-impl KeyFile {
-    /// Reads the key. Errors do not show the path, because it may be a key that was set in the wrong place.
-    fn read_key(&self) -> Result<ApiKey, String> {
-        let unreadable = |error: io::Error| format!("names a file that cannot be read: {error}");
-
-        let metadata = fs::metadata(&self.path).map_err(unreadable)?;
-        if !metadata.is_file() || metadata.len() > MAX_KEY_FILE_BYTES {
-            return Err("does not name a file with a key".to_owned());
-        }
-
-        let text = fs::read_to_string(&self.path).map_err(unreadable)?;
-
-        ApiKey::parse(&text).map_err(|problem| format!("names a file whose content {problem}"))
+    let metadata = fs::metadata(path).map_err(unreadable)?;
+    if !metadata.is_file() || metadata.len() > MAX_KEY_FILE_BYTES {
+        return Err("does not name a file with a key".to_owned());
     }
+
+    let text = fs::read_to_string(path).map_err(unreadable)?;
+
+    ApiKey::parse(&text).map_err(|problem| format!("names a file whose content {problem}"))
 }
 
 /// A key that is looked up when it is needed.
@@ -177,12 +155,10 @@ struct LookupFailure {
 }
 
 impl LookupFailure {
-    /// Returns the failure of a look-up that the next call repeats.
     fn cheap(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { failure: Failure::new(Code::NotConfigured, message).hint(hint), is_cheap: true }
     }
 
-    /// Returns the failure of a look-up that is repeated after a pause.
     fn costly(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { is_cheap: false, ..Self::cheap(message, hint) }
     }
@@ -212,7 +188,6 @@ impl KeyLookup {
         result.map_err(|failed| failed.failure)
     }
 
-    /// Notes that the service has refused the key.
     fn note_refusal(&self) {
         self.is_refused.store(true, Ordering::Relaxed);
     }
@@ -232,7 +207,6 @@ impl LookupState {
 }
 
 impl LookupOutcome {
-    /// Returns whether the outcome still counts at the time `now`.
     fn counts(&self, is_refused: bool, now: Instant) -> bool {
         let age = now.saturating_duration_since(self.at);
         match &self.result {
@@ -290,7 +264,6 @@ impl StoredKey {
         Self { store, account, addresses, withheld }
     }
 
-    /// Looks for the key.
     async fn find(&self) -> Result<ApiKey, LookupFailure> {
         let account = self.account.clone();
         match self.store.in_background(move |store| store.find(&account)).await {

@@ -47,7 +47,7 @@ impl From<&StoredRecord> for StoredForm {
 }
 
 impl StoredForm {
-    /// Returns the record; `None` if the stored text cannot be a key.
+    /// `None` if the stored text cannot be a key.
     fn record(&self) -> Option<StoredRecord> {
         let key = ApiKey::parse(&self.key).ok()?;
         Some(StoredRecord { key, addresses: self.addresses.clone() })
@@ -81,9 +81,6 @@ impl KeyStore {
     }
 
     /// Does `work` on a thread that may block.
-    ///
-    /// # Errors
-    /// Those of `work`.
     pub async fn in_background<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, KeyStoreError> + Send + 'static,
@@ -95,9 +92,6 @@ impl KeyStore {
     }
 
     /// Returns the key of `account`. A key in the file is found without the keychain.
-    ///
-    /// # Errors
-    /// The file or the keychain cannot be read.
     pub fn find(&self, account: &str) -> Result<FoundKey, KeyStoreError> {
         if let Some(record) = self.file.find(account)? {
             return Ok(FoundKey::Found(record, KeyPlace::File));
@@ -112,9 +106,6 @@ impl KeyStore {
     }
 
     /// Stores the key of `account` in place of an earlier one.
-    ///
-    /// # Errors
-    /// The file or the keychain cannot be changed.
     pub fn save(&self, place: KeyPlace, account: &str, record: &StoredRecord) -> Result<(), KeyStoreError> {
         match place {
             KeyPlace::File => self.file.save(account, record),
@@ -126,10 +117,7 @@ impl KeyStore {
         }
     }
 
-    /// Removes the key of `account`. Returns where it was stored.
-    ///
-    /// # Errors
-    /// The file or the keychain cannot be changed. A missing keychain is no error.
+    /// Removes the key of `account`. Returns where it was stored. A missing keychain is no error.
     pub fn remove(&self, account: &str) -> Result<Vec<KeyPlace>, KeyStoreError> {
         let from_file = self.file.remove(account)?.then_some(KeyPlace::File);
         let from_keychain = match keychain::remove(account) {

@@ -37,13 +37,11 @@ enum Hosts {
 }
 
 impl SystemProxy {
-    /// Reads the proxy of the system.
     pub(super) fn read() -> Self {
         let exceptions = ["NO_PROXY", "no_proxy"].into_iter().find_map(variable).unwrap_or_default();
         Self { matcher: Matcher::from_system(), exceptions: parse_exceptions(&exceptions) }
     }
 
-    /// Returns the proxy that requests to `url` go through.
     pub(super) fn find(&self, url: &Url) -> Option<Intercept> {
         if self.exceptions.iter().any(|exception| exception.matches(url)) {
             return None;
@@ -127,7 +125,7 @@ impl Hosts {
     }
 }
 
-/// Parses an address, or a network such as `10.0.0.0/8`.
+/// A network such as `10.0.0.0/8`, or a single address.
 fn parse_network(text: &str) -> Option<IpNet> {
     text.parse().ok().or_else(|| text.parse().ok().map(|address: IpAddr| address.into()))
 }

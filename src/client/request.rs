@@ -50,7 +50,7 @@ pub struct HttpRequest<'a> {
 }
 
 impl HttpRequest<'_> {
-    /// Returns the operation and what the request is about, as the beginning of a message.
+    /// The operation and what the request is about, as the beginning of a message.
     pub fn label(&self) -> String {
         let separator = if self.subject.is_empty() { "" } else { ": " };
         format!("{}{separator}{}", self.operation, self.subject)

@@ -50,7 +50,6 @@ pub struct FileMetadata {
 }
 
 impl HttpResponse {
-    /// Reads the whole response.
     pub(super) async fn read(response: Response) -> Result<Self, TransportError> {
         let answer = Self::without_body(&response);
         let body = read_body(response, MAX_RESPONSE_BYTES).await?;
@@ -58,7 +57,7 @@ impl HttpResponse {
         Ok(Self { body, ..answer })
     }
 
-    /// Returns a response without its body, from its status and headers.
+    /// Reads status and headers.
     pub(super) fn without_body(response: &Response) -> Self {
         let text = |name| header_text(response.headers(), name);
         let absolute =
@@ -116,7 +115,6 @@ pub(super) fn header_text(headers: &HeaderMap, name: HeaderName) -> Option<&str>
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Reads the header `Date`.
 pub(super) fn date(headers: &HeaderMap) -> Option<Timestamp> {
     header_text(headers, header::DATE).and_then(parse_http_date)
 }

@@ -60,9 +60,10 @@ impl StorageClient {
         let request = client.put(url).header(header::CONTENT_TYPE, "application/octet-stream").body(body);
         let response = require_success(request.send().await.map_err(TransportError::from)?).await?;
 
-        match header_text(response.headers(), header::ETAG).map(strip_quotes) {
-            Some(etag) if !etag.is_empty() => Ok(etag.to_owned()),
-            _ => Err(StorageError::NoEtag(response.status())),
+        let etag = header_text(response.headers(), header::ETAG).unwrap_or_default();
+        match etag.strip_prefix("W/").unwrap_or(etag).trim_matches('"') {
+            "" => Err(StorageError::NoEtag(response.status())),
+            etag => Ok(etag.to_owned()),
         }
     }
 
@@ -87,7 +88,6 @@ impl StorageClient {
         tokio::time::timeout(OPEN_LIMIT, opening).await.unwrap_or_else(|_| Err(timed_out()))
     }
 
-    /// Returns the address as a URL, and the client for it.
     fn http_client(&self, address: &str) -> Result<(&Client, Url), StorageError> {
         let url = self.connections.policy.parse(address).map_err(StorageError::Address)?;
         let client = self.connections.client_for_named(&url);
@@ -95,11 +95,6 @@ impl StorageClient {
 
         Ok((client, url))
     }
-}
-
-/// Returns the text of an `ETag` without the quotes that surround it.
-fn strip_quotes(etag: &str) -> &str {
-    etag.strip_prefix("W/").unwrap_or(etag).trim_matches('"')
 }
 
 async fn require_success(response: Response) -> Result<Response, StorageError> {
@@ -160,7 +155,9 @@ impl StorageError {
         if reports_expired_address(status, body) {
             return Self::Refused { status, message };
         }
-        if RequestKind::StorageObject.is_transient_status(status) || reports_request_timeout(body) {
+        if RequestKind::StorageObject.is_transient_status(status)
+            || String::from_utf8_lossy(body).contains(REQUEST_TIMEOUT)
+        {
             return Self::Transient { message, retry_after };
         }
 
@@ -182,14 +179,10 @@ impl From<TransportError> for StorageError {
 pub fn reports_expired_address(status: u16, body: &[u8]) -> bool {
     match status {
         401 | 403 | 410 => true,
-        400 => error_code(body).is_some_and(|code| EXPIRED_CODES.contains(&code.as_str())),
+        400 => element_text(&String::from_utf8_lossy(body), "Code")
+            .is_some_and(|code| EXPIRED_CODES.contains(&code)),
         _ => false,
     }
-}
-
-/// Returns whether the storage host gave up waiting for the body of a request.
-fn reports_request_timeout(body: &[u8]) -> bool {
-    String::from_utf8_lossy(body).contains(REQUEST_TIMEOUT)
 }
 
 /// Returns the code and message of an error document. Any other body is returned as text.
@@ -198,20 +191,16 @@ fn describe_error(body: &[u8]) -> String {
 
     match (element_text(&text, "Code"), element_text(&text, "Message")) {
         (Some(code), Some(message)) => quote(&format!("{code} ({message})")),
-        (Some(code), None) => quote(&code),
+        (Some(code), None) => quote(code),
         _ => quote(text.trim()),
     }
 }
 
-fn error_code(body: &[u8]) -> Option<String> {
-    element_text(&String::from_utf8_lossy(body), "Code")
-}
-
-fn element_text(text: &str, name: &str) -> Option<String> {
+fn element_text<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("<{name}>"))?;
     let (content, _) = rest.split_once(&format!("</{name}>"))?;
 
-    Some(content.trim().to_owned())
+    Some(content.trim())
 }
 
 #[cfg(test)]

@@ -125,7 +125,7 @@ impl From<reqwest::Error> for TransportError {
     }
 }
 
-/// Returns the number of requests for use in a message, or nothing for a single request.
+/// The number of requests for use in a message, if there was more than one.
 pub(super) fn attempts_note(attempts: u32) -> String {
     if attempts > 1 { format!(" ({attempts} attempts)") } else { String::new() }
 }

@@ -17,7 +17,7 @@ mod system {
     const SERVICE: &str = "tas-mcp";
 
     /// Returns the key of `account`.
-    pub(in crate::client::key_store) fn find(account: &str) -> Result<Option<StoredRecord>, KeyStoreError> {
+    pub(crate) fn find(account: &str) -> Result<Option<StoredRecord>, KeyStoreError> {
         let text = match entry(account)?.get_password() {
             Err(Error::NoEntry) => return Ok(None),
             text => text.map_err(|error| failed(account, &error))?,
@@ -29,17 +29,14 @@ mod system {
     }
 
     /// Stores the key of `account`.
-    pub(in crate::client::key_store) fn save(
-        account: &str,
-        record: &StoredRecord,
-    ) -> Result<(), KeyStoreError> {
+    pub(crate) fn save(account: &str, record: &StoredRecord) -> Result<(), KeyStoreError> {
         let text = serde_json::to_string(&StoredForm::from(record));
         let text = text.map_err(|error| KeyStoreError::Keychain(error.to_string()))?;
         entry(account)?.set_password(&text).map_err(|error| failed(account, &error))
     }
 
     /// Removes the key of `account`. Returns whether there was one.
-    pub(in crate::client::key_store) fn remove(account: &str) -> Result<bool, KeyStoreError> {
+    pub(crate) fn remove(account: &str) -> Result<bool, KeyStoreError> {
         match entry(account)?.delete_credential() {
             Ok(()) => Ok(true),
             Err(Error::NoEntry) => Ok(false),
@@ -75,15 +72,15 @@ mod system {
 mod absent {
     use super::{KeyStoreError, StoredRecord};
 
-    pub(in crate::client::key_store) fn find(_: &str) -> Result<Option<StoredRecord>, KeyStoreError> {
+    pub(crate) fn find(_: &str) -> Result<Option<StoredRecord>, KeyStoreError> {
         Err(no_keychain())
     }
 
-    pub(in crate::client::key_store) fn save(_: &str, _: &StoredRecord) -> Result<(), KeyStoreError> {
+    pub(crate) fn save(_: &str, _: &StoredRecord) -> Result<(), KeyStoreError> {
         Err(no_keychain())
     }
 
-    pub(in crate::client::key_store) fn remove(_: &str) -> Result<bool, KeyStoreError> {
+    pub(crate) fn remove(_: &str) -> Result<bool, KeyStoreError> {
         Err(no_keychain())
     }
 
