@@ -1,122 +1,126 @@
 //! One log line for each request, its numbers in the metrics, and its span if spans are sent.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
-use http::StatusCode;
-#[cfg(feature = "otlp")]
-use rmcp::model::JsonRpcRequest;
-use rmcp::model::{CallToolResult, ClientRequest, ErrorData, ServerResult};
+use http::{HeaderValue, StatusCode};
 use tokio::time::Instant;
 
-#[cfg(feature = "otlp")]
-use super::traces::{RequestSpan, Traces};
 use super::{
-    metrics::{Metrics, OperationLabels},
+    admin::{Metrics, OperationLabels},
     tenants::Tenant,
 };
-use crate::{mcp, tools::catalog};
+#[cfg(feature = "otlp")]
+use super::traces::RequestSpan;
+use crate::text::shorten_line;
 
 /// Target of the lines. The log filter `access=off` switches them off.
 pub const ACCESS_TARGET: &str = "access";
+
+/// Longest request id in a line, in characters. A client may send any.
+const MAX_ID_LENGTH: usize = 80;
+
+/// The line of one request. The parts of the server that serve the request share it, until one of them takes it.
+#[derive(Clone, Debug)]
+pub(super) struct AccessLine(Arc<Mutex<Option<AccessEntry>>>);
+
+impl AccessLine {
+    pub(super) fn new(metrics: Arc<Metrics>, client: IpAddr, id: Option<&HeaderValue>) -> Self {
+        let id = id.and_then(|id| id.to_str().ok()).map(|id| shorten_line(id, MAX_ID_LENGTH).into());
+        Self(Arc::new(Mutex::new(Some(AccessEntry {
+            metrics,
+            started: Instant::now(),
+            client,
+            id: id.unwrap_or_default(),
+            credential: String::new(),
+            subject: String::new(),
+            project: String::new(),
+            operation: Operation::default(),
+        }))))
+    }
+
+    /// Adds the credential, and the project of the endpoint.
+    pub(super) fn identify(&self, tenant: &Tenant, project: Option<&str>) {
+        if let Some(entry) = &mut *self.lock() {
+            entry.credential = tenant.log_name();
+            tenant.subject().clone_into(&mut entry.subject);
+            project.unwrap_or_default().clone_into(&mut entry.project);
+        }
+    }
+
+    /// Adds what the message asks for.
+    pub(super) fn describe(&self, operation: Operation) {
+        if let Some(entry) = &mut *self.lock() {
+            entry.operation = operation;
+        }
+    }
+
+    /// Takes the line, to write it when the request has ended.
+    pub(super) fn take(&self) -> Option<AccessEntry> {
+        self.lock().take()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<AccessEntry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a message asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Operation {
+    /// Method of the protocol, or `other`.
+    pub(super) method: &'static str,
+    /// Name of a tool of the list; empty for other methods and unknown tools.
+    pub(super) tool: &'static str,
+    /// Name of a prompt of the list.
+    #[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "only spans contain it"))]
+    pub(super) prompt: Option<&'static str>,
+}
 
 /// A request that is being served.
 #[derive(Debug)]
 pub(super) struct AccessEntry {
     metrics: Arc<Metrics>,
     started: Instant,
-    /// Address of the client.
-    pub(super) client: IpAddr,
+    client: IpAddr,
+    id: String,
     credential: String,
     subject: String,
     project: String,
-    method: &'static str,
-    tool: &'static str,
-    /// The span of the request, if spans are sent.
-    #[cfg(feature = "otlp")]
-    span: Option<RequestSpan>,
+    operation: Operation,
 }
 
 impl AccessEntry {
-    pub(super) fn new(metrics: Arc<Metrics>, client: IpAddr) -> Self {
-        let (credential, subject, project) = Default::default();
-        Self {
-            metrics,
-            started: Instant::now(),
-            client,
-            credential,
-            subject,
-            project,
-            method: "",
-            tool: "",
-            #[cfg(feature = "otlp")]
-            span: None,
-        }
-    }
-
-    /// Adds the credential, and the project of the endpoint.
-    pub(super) fn identify(&mut self, tenant: &Tenant, project: Option<&str>) {
-        self.credential = tenant.log_name();
-        tenant.subject().clone_into(&mut self.subject);
-        project.unwrap_or_default().clone_into(&mut self.project);
-    }
-
-    /// Adds the method and the tool of the message.
-    pub(super) fn describe(&mut self, request: &ClientRequest) {
-        self.method = mcp::known_method(request.method()).unwrap_or("other");
-        if let ClientRequest::CallToolRequest(call) = request {
-            self.tool = catalog::find_tool(&call.params.name).map_or("", |tool| tool.tool().name);
-        }
-    }
-
-    /// Begins the span of the message.
-    #[cfg(feature = "otlp")]
-    pub(super) fn begin_span(
-        &mut self,
-        traces: Option<&Traces>,
-        parts: &http::request::Parts,
-        request: &JsonRpcRequest<ClientRequest>,
-    ) {
-        self.span = traces.map(|traces| traces.begin(parts, request));
-    }
-
-    /// Logs a request that a method has answered.
-    pub(super) fn log_end(self, outcome: &Result<ServerResult, ErrorData>) {
-        let error = error_type(outcome);
+    /// Logs a request that a method has answered. `error` is the kind of its failure, as `OpenTelemetry` names it for MCP, and
+    /// empty after a success.
+    pub(super) fn log_end(self, error: String, #[cfg(feature = "otlp")] span: Option<RequestSpan>) {
         let duration = self.started.elapsed();
-        let labels = OperationLabels {
-            mcp_method_name: self.method,
-            gen_ai_tool_name: self.tool,
-            error_type: error.clone(),
-        };
-        self.metrics.record(&labels, duration);
-        self.log(200, &error, duration);
+        self.log(StatusCode::OK, &error, duration);
 
+        let Operation { method, tool, .. } = self.operation;
+        let labels =
+            OperationLabels { mcp_method_name: method, gen_ai_tool_name: tool, error_type: error };
+        self.metrics.record(&labels, duration);
         #[cfg(feature = "otlp")]
-        if let Some(span) = self.span {
-            span.end(&labels, self.client, duration);
+        if let Some(span) = span {
+            span.end(&labels, self.operation.prompt, self.client, duration);
         }
     }
 
     /// Logs a request that no method has answered.
     pub(super) fn log_refusal(self, status: StatusCode) {
         self.metrics.record_refusal(status.as_u16());
-        self.log(status.as_u16(), "", self.started.elapsed());
+        self.log(status, "", self.started.elapsed());
     }
 
-    fn log(&self, status: u16, error: &str, duration: Duration) {
-        let Self { client, credential, subject, project, method, tool, .. } = self;
+    fn log(&self, status: StatusCode, error: &str, duration: Duration) {
+        let Self { client, id, credential, subject, project, operation: Operation { method, tool, .. }, .. } =
+            self;
+        let status = status.as_u16();
         let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        tracing::info!(target: ACCESS_TARGET, %client, credential, subject, project, method, tool, status, error, duration_ms);
-    }
-}
-
-/// Returns the kind of a failure, as `OpenTelemetry` names it for MCP; empty after a success.
-fn error_type(outcome: &Result<ServerResult, ErrorData>) -> String {
-    match outcome {
-        Ok(ServerResult::CallToolResult(CallToolResult { is_error: Some(true), .. })) => {
-            "tool_error".to_owned()
-        }
-        Ok(_) => String::new(),
-        Err(error) => error.code.0.to_string(),
+        tracing::info!(target: ACCESS_TARGET, %client, id, credential, subject, project, method, tool, status, error, duration_ms);
     }
 }

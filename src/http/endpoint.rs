@@ -62,6 +62,13 @@ impl Endpoint {
     }
 }
 
+/// Returns the refusal of a path that no endpoint has.
+pub(super) fn no_such_path() -> Refusal {
+    let message =
+        "no such path: the endpoint is /mcp or /mcp/PROJECT, each followed by /x/SETS and /readonly if wanted";
+    Refusal::new(StatusCode::NOT_FOUND, message)
+}
+
 /// The parts of a path.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Address {
@@ -73,26 +80,22 @@ struct Address {
 impl Address {
     /// Parses `/mcp[/PROJECT][/x/SETS][/readonly]`. A slash at the end has no meaning.
     fn parse(path: &str) -> Result<Self, Refusal> {
-        let unknown = || {
-            let message = "no such path: the endpoint is /mcp or /mcp/PROJECT, each followed by /x/SETS and /readonly if wanted";
-            Refusal::new(StatusCode::NOT_FOUND, message)
-        };
         let path = path.strip_suffix('/').unwrap_or(path);
         let mut segments = path.split('/').skip(1).peekable();
         if segments.next() != Some(ROOT) {
-            return Err(unknown());
+            return Err(no_such_path());
         }
 
         let mut address = Self::default();
         let project = segments.next_if(|segment| !matches!(*segment, SETS | READ_ONLY));
-        address.project = project.map(|project| decode(project).ok_or_else(unknown)).transpose()?;
+        address.project = project.map(|project| decode(project).ok_or_else(no_such_path)).transpose()?;
         if segments.next_if_eq(&SETS).is_some() {
             let sets = segments.next().and_then(decode);
-            address.sets = Some(sets.ok_or_else(unknown)?);
+            address.sets = Some(sets.ok_or_else(no_such_path)?);
         }
         address.is_read_only = segments.next_if_eq(&READ_ONLY).is_some();
 
-        if segments.next().is_some() { Err(unknown()) } else { Ok(address) }
+        if segments.next().is_some() { Err(no_such_path()) } else { Ok(address) }
     }
 }
 

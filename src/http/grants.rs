@@ -1,20 +1,25 @@
-//! The grants of the operator: which persons may use which API key, and for what (`http.md` 1.4).
-//!
-//! `definition` is one grant as the file states it, `claim` compares the claims of a person with it.
-
-mod claim;
-mod definition;
+//! The grants of the operator: which users may use which API key, and for what (`http.md` 1.4). The file is read again when it
+//! changes.
 
 use std::{
+    fmt, fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
+use serde::Deserialize;
+use serde_json::Value;
 use tokio::time::Instant;
 
-use self::claim::ClaimCondition;
-use crate::{call::grant::Grant, fields::Fields};
+use crate::{
+    call::grant::{Grant, GrantLimits},
+    client::KeySource,
+    fields::Fields,
+    service::tool::Access,
+    text::most_similar,
+    tools::catalog,
+};
 
 /// Least time between two checks whether the file has changed.
 const CHECK_PAUSE: Duration = Duration::from_secs(1);
@@ -99,11 +104,261 @@ impl LoadedGrants {
 
 fn read_grants(path: &Path) -> Result<Arc<[NamedGrant]>, UnusableGrants> {
     let directory = path.parent().unwrap_or(Path::new(""));
-    let grants = definition::read_file(path)
+    let grants = read_file(path)
         .map_err(|problem| vec![problem])
-        .and_then(|definitions| definition::load_all(definitions, directory));
+        .and_then(|definitions| load_all(definitions, directory));
     grants.map_err(|problems| UnusableGrants { path: path.display().to_string(), problems })
 }
 
+/// Largest file, in bytes.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+
+/// The content of the file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GrantsDocument {
+    #[serde(default)]
+    grant: Vec<GrantDefinition>,
+}
+
+/// One grant of the file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GrantDefinition {
+    /// Name of a claim, or a JSON Pointer if it begins with `/`.
+    claim: String,
+    /// The value of the claim, or of one item if the claim is a list.
+    value: String,
+    /// File with the API key, relative to the file of the grants.
+    key_file: PathBuf,
+    /// The projects; all projects of the key if they are missing.
+    projects: Option<Vec<String>>,
+    /// The permissions; all permissions of the key if they are missing.
+    permissions: Option<Vec<String>>,
+}
+
+/// Reads the definitions of a file.
+///
+/// # Errors
+/// Describes why the file cannot be read or has another content.
+fn read_file(path: &Path) -> Result<Vec<GrantDefinition>, String> {
+    let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
+    if size > MAX_FILE_BYTES {
+        return Err(format!("it is longer than {} KiB", MAX_FILE_BYTES / 1024));
+    }
+
+    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    // The message of the parser quotes the line, which contains no secret: keys are in files of their own.
+    let document: GrantsDocument =
+        toml_edit::de::from_str(&text).map_err(|error| error.to_string().trim().to_owned())?;
+    if document.grant.is_empty() {
+        return Err("it has no [[grant]]".to_owned());
+    }
+
+    Ok(document.grant)
+}
+
+/// Loads the keys of the definitions. Relative names of files count from `directory`.
+///
+/// # Errors
+/// Every problem of every grant.
+fn load_all(
+    definitions: Vec<GrantDefinition>,
+    directory: &Path,
+) -> Result<Arc<[NamedGrant]>, Vec<String>> {
+    let (mut grants, mut problems) = (Vec::new(), Vec::new());
+    for (number, definition) in (1..).zip(definitions) {
+        match definition.load(directory) {
+            Ok(grant) => grants.push(grant),
+            Err(found) => {
+                problems.extend(found.into_iter().map(|problem| format!("grant {number}: {problem}")));
+            }
+        }
+    }
+
+    if problems.is_empty() { Ok(grants.into()) } else { Err(problems) }
+}
+
+impl GrantDefinition {
+    fn load(self, directory: &Path) -> Result<NamedGrant, Vec<String>> {
+        let mut problems = Vec::new();
+        for (name, text) in [("claim", &self.claim), ("value", &self.value)] {
+            if text.is_empty() {
+                problems.push(format!("`{name}` is empty"));
+            }
+        }
+        for (name, list) in [("projects", &self.projects), ("permissions", &self.permissions)] {
+            if list.as_ref().is_some_and(Vec::is_empty) {
+                problems.push(format!("`{name}` is empty: leave it out to allow all that the key allows"));
+            }
+        }
+        problems.extend(self.permissions.iter().flatten().filter_map(|name| unknown_permission(name)));
+
+        // `join` keeps an absolute name as it is.
+        let key = KeySource::file(directory.join(&self.key_file)).and_then(|file| file.known_key());
+        let key = key.map_err(|problem| problems.push(format!("`key_file` {problem}")));
+        let (Ok(key), true) = (key, problems.is_empty()) else { return Err(problems) };
+
+        let list = |list: Option<Vec<String>>| list.map(Arc::from);
+        let limits = GrantLimits { projects: list(self.projects), permissions: list(self.permissions) };
+        let condition = ClaimCondition { claim: self.claim, value: self.value };
+        Ok(NamedGrant { condition, grant: Grant { key, limits } })
+    }
+}
+
+/// Returns the problem with a permission that no tool needs.
+fn unknown_permission(name: &str) -> Option<String> {
+    let known = || {
+        catalog::tools().filter_map(|tool| match tool.tool().access {
+            Access::Permission(permission) => Some(permission),
+            Access::AnyKey | Access::NoKey => None,
+        })
+    };
+    if known().any(|permission| permission == name) {
+        return None;
+    }
+
+    let nearest = most_similar(name, known());
+    let suggestion = nearest.map(|nearest| format!(" (nearest: `{nearest}`)")).unwrap_or_default();
+    Some(format!("`permissions` has the unknown permission `{name}`{suggestion}"))
+}
+
+/// The persons whom a grant names: those with a value in a claim.
+#[derive(Clone, Debug)]
+struct ClaimCondition {
+    /// Name of the claim, or a JSON Pointer (RFC 6901) to it.
+    claim: String,
+    value: String,
+}
+
+impl fmt::Display for ClaimCondition {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} = {}", self.claim, self.value)
+    }
+}
+
+impl ClaimCondition {
+    /// Returns whether the claim is the value, or a list that contains the value.
+    fn is_met_by(&self, claims: &Fields) -> bool {
+        let is_value = |found: &Value| found.as_str() == Some(&self.value);
+        match self.find(claims) {
+            Some(Value::Array(items)) => items.iter().any(is_value),
+            Some(found) => is_value(found),
+            None => false,
+        }
+    }
+
+    fn find<'a>(&self, claims: &'a Fields) -> Option<&'a Value> {
+        let Some(pointer) = self.claim.strip_prefix('/') else { return claims.get(&self.claim) };
+
+        let (first, rest) = pointer
+            .split_once('/')
+            .map_or((pointer, ""), |(first, _)| (first, pointer.get(first.len()..).unwrap_or_default()));
+        let name = first.replace("~1", "/").replace("~0", "~");
+        claims.get(&name)?.pointer(rest)
+    }
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_claim_is_a_text_or_a_list_of_texts() {
+        let claims: Fields = serde_json::from_value(json!({
+            "sub": "alice",
+            "groups": ["qa", "dev"],
+            "realm": {"roles": ["tester"], "a/b": "c"},
+            "https://example.com/team": "games",
+            "level": 3,
+        }))
+        .expect("claims");
+        let cases = [
+            ("sub", "alice", true),
+            ("sub", "alic", false),
+            ("groups", "dev", true),
+            ("groups", "Dev", false),
+            ("/realm/roles", "tester", true),
+            ("/realm/roles/0", "tester", true),
+            ("/realm/a~1b", "c", true),
+            ("/sub", "alice", true),
+            ("https://example.com/team", "games", true),
+            ("level", "3", false),
+            ("missing", "", false),
+        ];
+
+        for (claim, value, expected) in cases {
+            let condition = ClaimCondition { claim: claim.to_owned(), value: value.to_owned() };
+            assert_eq!(condition.is_met_by(&claims), expected, "{claim} {value}");
+        }
+    }
+
+    /// A directory with a key and a file of grants.
+    fn directory_with(grants: &str) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().expect("a directory");
+        fs::write(directory.path().join("demo.key"), "svc_demo_key\n").expect("a key");
+        fs::write(directory.path().join("grants.toml"), grants).expect("a file");
+        directory
+    }
+
+    fn open(directory: &tempfile::TempDir) -> Result<GrantsFile, String> {
+        GrantsFile::open(directory.path().join("grants.toml")).map_err(|error| error.to_string())
+    }
+
+    /// Returns the number of grants for a person of these groups.
+    fn grants_of(file: &GrantsFile, groups: &[&str]) -> usize {
+        let claims = serde_json::from_value(json!({"sub": "a", "groups": groups})).expect("claims");
+        file.of_person(&claims).len()
+    }
+
+    const QA: &str = "[[grant]]\nclaim = \"groups\"\nvalue = \"qa\"\nkey_file = \"demo.key\"\n";
+
+    #[test]
+    fn a_person_has_the_grants_that_name_a_group_of_the_person() {
+        let limited = format!("{QA}projects = [\"demo\"]\npermissions = [\"project:read-runs\"]\n{QA}");
+        let file = open(&directory_with(&limited)).expect("usable grants");
+
+        assert_eq!(grants_of(&file, &["qa", "dev"]), 2);
+        assert_eq!(grants_of(&file, &["dev"]), 0);
+    }
+
+    #[test]
+    fn every_problem_of_a_file_is_reported() {
+        let text = "[[grant]]\nclaim = \"\"\nvalue = \"qa\"\nkey_file = \"missing.key\"\npermissions = [\"project:read-run\"]\n[[grant]]\nclaim = \"a\"\nvalue = \"b\"\nkey_file = \"demo.key\"\nprojects = []\n";
+        let problem = open(&directory_with(text)).expect_err("unusable grants");
+
+        for expected in [
+            "grant 1: `claim` is empty",
+            "grant 1: `key_file` names a file that cannot be read",
+            "unknown permission `project:read-run` (nearest: `project:read-runs`)",
+            "grant 2: `projects` is empty",
+        ] {
+            assert!(problem.contains(expected), "{expected} is not in {problem}");
+        }
+    }
+
+    #[test]
+    fn a_file_without_grants_or_with_an_unknown_field_is_refused() {
+        for text in ["", "[[grants]]\n", &format!("{QA}project = \"demo\"\n")] {
+            assert!(open(&directory_with(text)).is_err(), "{text}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_changed_file_counts_and_a_broken_one_changes_nothing() {
+        let directory = directory_with(QA);
+        let file = open(&directory).expect("usable grants");
+        let path = directory.path().join("grants.toml");
+
+        fs::write(&path, "[[grant]]\nclaim = ").expect("a file");
+        tokio::time::advance(CHECK_PAUSE).await;
+        assert_eq!(grants_of(&file, &["qa"]), 1, "the file is broken");
+
+        fs::write(&path, QA.replace("qa", "dev")).expect("a file");
+        assert_eq!(grants_of(&file, &["qa"]), 1, "the last check is recent");
+        tokio::time::advance(CHECK_PAUSE).await;
+        assert_eq!((grants_of(&file, &["qa"]), grants_of(&file, &["dev"])), (0, 1));
+    }
+}

@@ -1,17 +1,23 @@
 //! Limits of the number of requests: at the same time and per second, of one credential or address, and of all clients.
 
-use std::{
-    num::NonZeroU32,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{net::IpAddr, num::NonZeroU32, sync::Arc, time::Duration};
 
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::Instant,
+use governor::{
+    DefaultDirectRateLimiter, Quota, RateLimiter,
+    clock::{Clock as _, DefaultClock},
 };
+use http::StatusCode;
+use rmcp::{
+    ErrorData,
+    model::{CallToolResult, ContentBlock},
+};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::settings::HttpSettings;
+use super::refusal::Refusal;
+use crate::{
+    failure::{Code, Failure},
+    settings::HttpSettings,
+};
 
 /// How many seconds of the allowed rate may arrive at once.
 const BURST_SECONDS: u32 = 3;
@@ -31,7 +37,15 @@ pub(super) enum Exceeded {
 }
 
 impl Exceeded {
-    /// Returns how long the client waits before it repeats the request, in seconds.
+    /// The status of a response that programs read.
+    pub(super) fn status(self) -> StatusCode {
+        match self {
+            Self::Rate(_) | Self::Concurrency => StatusCode::TOO_MANY_REQUESTS,
+            Self::AllClients => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// How long the client waits before it repeats the request, in seconds.
     pub(super) fn pause_seconds(self) -> u64 {
         match self {
             Self::Rate(seconds) => seconds,
@@ -39,12 +53,28 @@ impl Exceeded {
         }
     }
 
-    pub(super) fn message(self) -> &'static str {
+    fn message(self) -> &'static str {
         match self {
             Self::Rate(_) => "too many requests per second with this credential or from this address",
             Self::Concurrency => "too many simultaneous requests with this credential or from this address",
             Self::AllClients => "the server is busy: too many simultaneous requests of all clients",
         }
+    }
+
+    pub(super) fn refusal(self) -> Refusal {
+        Refusal::retry_after(self.status(), self.message(), self.pause_seconds())
+    }
+
+    pub(super) fn error(self) -> ErrorData {
+        ErrorData::invalid_request(self.message(), None)
+    }
+
+    /// Returns the result of a call of a tool: an error that the model reads.
+    pub(super) fn tool_result(self) -> CallToolResult {
+        let failure = Failure::new(Code::RateLimited, self.message())
+            .hint("wait as long as `details.retry_after_s` says, and call again; nothing was sent")
+            .retry_after(Duration::from_secs(self.pause_seconds()));
+        CallToolResult::error(vec![ContentBlock::text(failure.to_json())])
     }
 }
 
@@ -59,15 +89,14 @@ pub(super) struct Admission {
 #[derive(Debug)]
 pub(super) struct ClientLimits {
     places: Arc<Semaphore>,
-    tokens: Mutex<TokenBucket>,
+    rate: DefaultDirectRateLimiter,
 }
 
 impl ClientLimits {
     pub(super) fn new(settings: &HttpSettings) -> Self {
-        Self {
-            places: semaphore(settings.concurrency),
-            tokens: Mutex::new(TokenBucket::new(settings.rate, Instant::now())),
-        }
+        let burst = settings.rate.saturating_mul(NonZeroU32::MIN.saturating_add(BURST_SECONDS - 1));
+        let quota = Quota::per_second(settings.rate).allow_burst(burst);
+        Self { places: semaphore(settings.concurrency), rate: RateLimiter::direct(quota) }
     }
 
     /// Admits a request within the limits of this client and within those of `all` clients.
@@ -75,9 +104,10 @@ impl ClientLimits {
     /// # Errors
     /// The limit that the request exceeds.
     pub(super) fn admit(&self, all: &Arc<Semaphore>) -> Result<Admission, Exceeded> {
-        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        tokens.take(Instant::now()).map_err(|pause| Exceeded::Rate(pause.as_secs() + 1))?;
-        drop(tokens);
+        self.rate.check().map_err(|until| {
+            let pause = until.wait_time_from(DefaultClock::default().now());
+            Exceeded::Rate(pause.as_secs() + 1)
+        })?;
 
         let place = |places: &Arc<Semaphore>| Arc::clone(places).try_acquire_owned();
         Ok(Admission {
@@ -93,65 +123,11 @@ pub(super) fn semaphore(places: NonZeroU32) -> Arc<Semaphore> {
     Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS)))
 }
 
-/// Allows a number of requests per second, and a burst of [`BURST_SECONDS`].
-#[derive(Debug)]
-struct TokenBucket {
-    rate: f64,
-    tokens: f64,
-    filled_at: Instant,
-}
-
-impl TokenBucket {
-    fn new(rate: NonZeroU32, now: Instant) -> Self {
-        Self {
-            rate: f64::from(rate.get()),
-            tokens: f64::from(rate.get()) * f64::from(BURST_SECONDS),
-            filled_at: now,
-        }
-    }
-
-    /// Takes a token.
-    ///
-    /// # Errors
-    /// The time until the next token, if there is none.
-    fn take(&mut self, now: Instant) -> Result<(), Duration> {
-        let gained = now.saturating_duration_since(self.filled_at).as_secs_f64() * self.rate;
-        self.tokens = (self.tokens + gained).min(self.rate * f64::from(BURST_SECONDS));
-        self.filled_at = now;
-
-        if self.tokens < 1.0 {
-            return Err(Duration::from_secs_f64((1.0 - self.tokens) / self.rate));
-        }
-        self.tokens -= 1.0;
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_burst_of_three_seconds_is_allowed_and_then_the_rate() {
-        let start = Instant::now();
-        let mut bucket = TokenBucket::new(NonZeroU32::new(2).expect("not zero"), start);
-        let mut taken = |after_ms: u64| {
-            let now = start + Duration::from_millis(after_ms);
-            std::iter::repeat_with(|| bucket.take(now)).take_while(Result::is_ok).count()
-        };
-
-        assert_eq!(taken(0), 6);
-        assert_eq!(taken(400), 0);
-        assert_eq!(taken(600), 1);
-        assert_eq!(taken(60_000), 6);
-    }
-
-    #[test]
-    fn the_pause_lasts_until_the_next_token() {
-        let start = Instant::now();
-        let mut bucket = TokenBucket::new(NonZeroU32::MIN, start);
-        while bucket.take(start).is_ok() {}
-
-        assert_eq!(bucket.take(start + Duration::from_millis(250)), Err(Duration::from_millis(750)));
+/// Returns the address whose limits a client without an accepted credential has. A network with IPv6 gives each client 2^64
+/// addresses (RFC 4291, 2.5.1), which have one limit together.
+pub(super) fn limited_address(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
     }
 }

@@ -1,36 +1,55 @@
-//! The host and the origin of a request, and requests of browsers from other origins (CORS).
+//! Where a request comes from: its host, its origin and the address of its client.
 //!
 //! A web page can make a browser send requests to this machine under a host name of the page (DNS rebinding). Only known
 //! hosts and origins are served.
 
-use axum::body::Body;
+use std::{net::IpAddr, time::Duration};
+
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::Response,
+};
 use http::{
-    HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri,
-    header::{self, HeaderName},
+    HeaderMap, HeaderName, Method, StatusCode, Uri,
+    header,
     uri::Authority,
 };
+use ipnet::IpNet;
+use tower_http::cors::{AllowOrigin, CorsLayer};
 use url::Url;
 
-use super::refusal::Refusal;
+use super::{app::SharedState, refusal::Refusal};
 use crate::settings::{HttpSettings, is_loopback_host};
 
-/// Methods that web pages may use: those of the endpoint, and that of its metadata.
-const PAGE_METHODS: HeaderValue = HeaderValue::from_static("GET, POST, OPTIONS");
-
-/// Methods that the endpoint has.
-pub(super) const METHODS: HeaderValue = HeaderValue::from_static("POST, OPTIONS");
-
 /// Headers that web pages may send.
-const REQUEST_HEADERS: HeaderValue = HeaderValue::from_static(
-    "Authorization, Content-Type, Accept, X-Api-Key, X-TAS-Project, traceparent, tracestate, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, X-MCP-Toolsets, X-MCP-Tools, X-MCP-Exclude-Tools, X-MCP-Readonly",
-);
+const REQUEST_HEADERS: [HeaderName; 15] = [
+    header::AUTHORIZATION,
+    header::CONTENT_TYPE,
+    header::ACCEPT,
+    HeaderName::from_static("x-api-key"),
+    HeaderName::from_static("x-tas-project"),
+    HeaderName::from_static("traceparent"),
+    HeaderName::from_static("tracestate"),
+    HeaderName::from_static("mcp-session-id"),
+    HeaderName::from_static("mcp-protocol-version"),
+    HeaderName::from_static("mcp-method"),
+    HeaderName::from_static("mcp-name"),
+    HeaderName::from_static("x-mcp-toolsets"),
+    HeaderName::from_static("x-mcp-tools"),
+    HeaderName::from_static("x-mcp-exclude-tools"),
+    HeaderName::from_static("x-mcp-readonly"),
+];
 
 /// Headers of responses that web pages may read.
-const RESPONSE_HEADERS: HeaderValue =
-    HeaderValue::from_static("WWW-Authenticate, Mcp-Session-Id, Retry-After");
+const RESPONSE_HEADERS: [HeaderName; 3] =
+    [header::WWW_AUTHENTICATE, HeaderName::from_static("mcp-session-id"), header::RETRY_AFTER];
 
-/// How long browsers remember the answer to a preflight request, in seconds.
-const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("600");
+/// How long browsers remember the answer to a preflight request.
+const PREFLIGHT_AGE: Duration = Duration::from_secs(600);
+
+/// Header in which a proxy states the addresses that a request came through, the last one last.
+const FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// The hosts and origins that are served.
 #[derive(Debug)]
@@ -53,11 +72,11 @@ impl KnownOrigins {
         }
     }
 
-    /// Checks the host and the origin of a request. Returns the origin, if the request is from a web page.
+    /// Checks the host and the origin of a request.
     ///
     /// # Errors
     /// Status 400 without a single valid host, and 403 for an unknown host or origin.
-    pub(super) fn check<B>(&self, request: &Request<B>) -> Result<Option<HeaderValue>, Refusal> {
+    fn check<B>(&self, request: &http::Request<B>) -> Result<(), Refusal> {
         let host = requested_host(request.uri(), request.headers())?;
         if !self.serves_host(&host) {
             let message = format!("the host `{host}` is not served: TAS_HTTP_ALLOWED_HOSTS does not name it");
@@ -65,7 +84,7 @@ impl KnownOrigins {
         }
 
         let mut origins = request.headers().get_all(header::ORIGIN).iter();
-        let Some(origin) = origins.next() else { return Ok(None) };
+        let Some(origin) = origins.next() else { return Ok(()) };
         let is_known = origin.to_str().is_ok_and(|origin| self.serves_origin(origin));
         if !is_known || origins.next().is_some() {
             let message =
@@ -73,7 +92,7 @@ impl KnownOrigins {
             return Err(Refusal::new(StatusCode::FORBIDDEN, message));
         }
 
-        Ok(Some(origin.clone()))
+        Ok(())
     }
 
     fn serves_host(&self, host: &Authority) -> bool {
@@ -108,40 +127,54 @@ fn requested_host(uri: &Uri, headers: &HeaderMap) -> Result<Authority, Refusal> 
     Authority::try_from(header.as_bytes()).map_err(|_| refusal("the Host header is no host"))
 }
 
-/// Returns the answer to a request with the method `OPTIONS`.
-pub(super) fn preflight_response() -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    let headers = response.headers_mut();
-    headers.insert(header::ALLOW, METHODS);
-    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, PAGE_METHODS);
-    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, REQUEST_HEADERS);
-    headers.insert(header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS);
-    response
-}
+/// Refuses requests with an unknown host or origin.
+///
+/// # Errors
+/// Status 400 without a single valid host, and 403 for an unknown host or origin.
+pub(super) async fn check_origin(
+    State(app): State<SharedState>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Refusal> {
+    app.origins.check(&request)?;
 
-/// Returns the refusal of another method than `POST` and `OPTIONS`.
-pub(super) fn method_not_allowed(method: &Method) -> Refusal {
-    let message =
-        format!("the method {method} is not supported: this server has no sessions and no streams to open");
-    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, message).header(header::ALLOW, METHODS)
-}
-
-/// Adds the headers that every response has. `origin` is the origin of the web page, if the request is from one.
-pub(super) fn add_common_headers(response: &mut Response<Body>, origin: Option<HeaderValue>) {
-    let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
-
-    if let Some(origin) = origin {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, RESPONSE_HEADERS);
-        headers.insert(header::VARY, HeaderValue::from_static("Origin"));
+    let is_preflight = request.method() == Method::OPTIONS;
+    let mut response = next.run(request).await;
+    if is_preflight {
+        *response.status_mut() = StatusCode::NO_CONTENT;
     }
+    Ok(response)
+}
+
+/// Answers preflight requests of browsers, and lets web pages read responses. [`check_origin`] has refused unknown origins.
+pub(super) fn cross_origin_layer() -> CorsLayer {
+    CorsLayer::new()
+        .allow_origin(AllowOrigin::mirror_request())
+        .allow_methods([Method::GET, Method::POST, Method::OPTIONS])
+        .allow_headers(REQUEST_HEADERS)
+        .expose_headers(RESPONSE_HEADERS)
+        .max_age(PREFLIGHT_AGE)
+}
+
+/// Returns the address of the client of a request from `peer`. A trusted proxy states the address: the last one that is
+/// not a proxy's itself.
+pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted_proxies: &[IpNet]) -> IpAddr {
+    let is_proxy = |address: &IpAddr| trusted_proxies.iter().any(|known| known.contains(address));
+    if !is_proxy(&peer) {
+        return peer;
+    }
+
+    let lists = headers.get_all(FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
+    let stated: Vec<_> = lists.flat_map(|list| list.split(',')).map(|item| item.trim().parse()).collect();
+    let is_client = |item: &&Result<IpAddr, _>| !item.as_ref().is_ok_and(is_proxy);
+    // Behind an item that is no address, nothing can be trusted.
+    stated.iter().rev().find(is_client).and_then(|item| item.clone().ok()).unwrap_or(peer)
 }
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     fn known() -> KnownOrigins {
@@ -153,7 +186,7 @@ mod tests {
 
     /// Checks a request with these headers. Returns the status of a refusal.
     fn check(target: &str, headers: &[(&'static str, &'static str)]) -> Result<(), u16> {
-        let mut request = Request::post(target);
+        let mut request = http::Request::post(target);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
@@ -198,4 +231,29 @@ mod tests {
             assert_eq!(check("/mcp", &[("host", "localhost"), ("origin", origin)]), expected, "{origin}");
         }
     }
-}
+
+    #[test]
+    fn only_trusted_proxies_state_the_address_of_the_client() {
+        let trusted: Vec<IpNet> = vec!["10.0.0.0/8".parse().expect("a network")];
+        let (client, proxy, stranger) = ("203.0.113.7", "10.0.0.1", "198.51.100.9");
+        let cases: [(&str, &[&'static str], &str); 9] = [
+            (stranger, &["203.0.113.7"], stranger),
+            (proxy, &[], proxy),
+            (proxy, &["203.0.113.7"], client),
+            (proxy, &["198.51.100.9, 203.0.113.7"], client),
+            (proxy, &["198.51.100.9, 203.0.113.7, 10.0.0.2"], client),
+            (proxy, &["198.51.100.9", "203.0.113.7"], client),
+            (proxy, &["203.0.113.7, unknown"], proxy),
+            (proxy, &["unknown, 203.0.113.7"], client),
+            (proxy, &["10.0.0.2"], proxy),
+        ];
+
+        for (peer, values, expected) in cases {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(FORWARDED_FOR, HeaderValue::from_static(value));
+            }
+            let address = client_address(peer.parse().expect("an address"), &headers, &trusted);
+            assert_eq!(address.to_string(), expected, "{peer} {values:?}");
+        }
+    }}

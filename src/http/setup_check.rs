@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::authorization::{Authorization, IssuerReport};
+use super::{issuer::IssuerReport, oauth::Authorization};
 use crate::{
     call::{common_arguments::CommonArguments, grant::Grant},
     client::{DocumentClient, HostUrl, KeyKind},

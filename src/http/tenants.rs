@@ -1,18 +1,21 @@
 //! The servers of the callers, by credential. Nothing that one credential has caused is visible to another one.
 
 use std::{
-    hash::Hash,
     net::IpAddr,
     num::NonZeroUsize,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use tokio::time::Instant;
+use lru::LruCache;
+use moka::{policy::EvictionPolicy, sync::Cache};
 
-use super::{authorization::Person, endpoint::Endpoint, limits::ClientLimits};
+use super::{
+    endpoint::Endpoint,
+    limits::{ClientLimits, limited_address},
+    oauth::Person,
+};
 use crate::{
-    bounded_cache::BoundedCache,
     client::ApiKey,
     mcp::{McpConfig, Server, ServerProfile},
     settings::HttpSettings,
@@ -20,13 +23,13 @@ use crate::{
 };
 
 /// Largest number of credentials, and of addresses without an accepted credential, that are remembered.
-const MAX_TENANTS: NonZeroUsize = NonZeroUsize::new(10_000).expect("not zero");
+const MAX_TENANTS: u64 = 10_000;
 
 /// How long an unused credential or address is remembered.
 const MAX_IDLE: Duration = Duration::from_secs(15 * 60);
 
 /// Largest number of profiles that are kept. Another profile is made for each request.
-const MAX_PROFILES: NonZeroUsize = NonZeroUsize::new(64).expect("not zero");
+const MAX_PROFILES: u64 = 64;
 
 /// Largest number of endpoints of one credential whose servers are kept.
 const MAX_ENDPOINTS: NonZeroUsize = NonZeroUsize::new(8).expect("not zero");
@@ -47,22 +50,9 @@ pub(super) struct Tenants {
     config: McpConfig,
     settings: HttpSettings,
     stopping: Stopping,
-    known: Mutex<BoundedCache<Vec<u8>, Recent<Tenant>>>,
-    addresses: Mutex<BoundedCache<IpAddr, Recent<ClientLimits>>>,
-    profiles: Mutex<BoundedCache<Endpoint, Arc<ServerProfile>>>,
-}
-
-/// A value, and when it was last used.
-#[derive(Debug)]
-struct Recent<T> {
-    value: Arc<T>,
-    used_at: Instant,
-}
-
-impl<T> Recent<T> {
-    fn new(value: &Arc<T>) -> Self {
-        Self { value: Arc::clone(value), used_at: Instant::now() }
-    }
+    known: Cache<Vec<u8>, Arc<Tenant>>,
+    addresses: Cache<IpAddr, Arc<ClientLimits>>,
+    profiles: Cache<Endpoint, Arc<ServerProfile>>,
 }
 
 /// One credential.
@@ -73,8 +63,8 @@ pub(super) struct Tenant {
     /// The person who is signed in; empty for a key.
     subject: String,
     dispatcher: Dispatcher,
-    limits: ClientLimits,
-    servers: Mutex<BoundedCache<Endpoint, Server>>,
+    limits: Arc<ClientLimits>,
+    servers: Mutex<LruCache<Endpoint, Server>>,
 }
 
 impl Tenants {
@@ -94,16 +84,16 @@ impl Tenants {
             config,
             settings,
             stopping,
-            known: Mutex::new(BoundedCache::new(MAX_TENANTS)),
-            addresses: Mutex::new(BoundedCache::new(MAX_TENANTS)),
-            profiles: Mutex::new(BoundedCache::new(MAX_PROFILES)),
+            known: recently_used(),
+            addresses: recently_used(),
+            profiles: Cache::new(MAX_PROFILES),
         }
     }
 
     /// Returns the tenant of a key. The tenant of a key that the service has not accepted yet is a new one.
     pub(super) fn tenant(&self, key: &ApiKey) -> Arc<Tenant> {
         let id = key.derive_key(ID_PURPOSE);
-        if let Some(known) = used(&mut lock(&self.known), &id) {
+        if let Some(known) = self.known.get(&id) {
             return known;
         }
 
@@ -114,7 +104,7 @@ impl Tenants {
     /// Returns the tenant of a person. A person whose grants have changed is another tenant.
     pub(super) fn tenant_of_person(&self, person: &Person) -> Arc<Tenant> {
         let id = person_id(person);
-        if let Some(known) = used(&mut lock(&self.known), &id) {
+        if let Some(known) = self.known.get(&id) {
             return known;
         }
 
@@ -133,37 +123,30 @@ impl Tenants {
     pub(super) fn remember(&self, tenant: &Arc<Tenant>) {
         let gateway = tenant.dispatcher.gateway();
         if !tenant.id.is_empty() && (gateway.is_key_accepted() || gateway.has_uncertain_calls()) {
-            let mut known = lock(&self.known);
             // A request at the same time may have remembered the credential already.
-            if known.get(&tenant.id).is_none() {
-                known.put(tenant.id.clone(), Recent::new(tenant));
-            }
+            self.known.get_with_by_ref(&tenant.id, || Arc::clone(tenant));
         }
     }
 
     /// Returns the number of remembered credentials.
-    pub(super) fn count(&self) -> usize {
-        lock(&self.known).len()
+    pub(super) fn count(&self) -> u64 {
+        self.known.run_pending_tasks();
+        self.known.entry_count()
     }
 
     /// Returns the limits of a request: those of its credential, or those of its address if the service has not accepted the
     /// credential.
-    pub(super) fn limits(&self, tenant: &Arc<Tenant>, address: IpAddr) -> Limits {
+    pub(super) fn limits(&self, tenant: &Tenant, address: IpAddr) -> Arc<ClientLimits> {
         if tenant.dispatcher.gateway().is_key_accepted() {
-            return Limits::OfTenant(Arc::clone(tenant));
+            return Arc::clone(&tenant.limits);
         }
 
-        Limits::OfAddress(self.limits_of_address(address))
+        self.limits_of_address(address)
     }
 
     /// Returns the limits of the requests from an address whose credential is not accepted yet.
     pub(super) fn limits_of_address(&self, address: IpAddr) -> Arc<ClientLimits> {
-        let mut addresses = lock(&self.addresses);
-        used(&mut addresses, &address).unwrap_or_else(|| {
-            let limits = Arc::new(ClientLimits::new(&self.settings));
-            addresses.put(address, Recent::new(&limits));
-            limits
-        })
+        self.addresses.get_with(limited_address(address), || Arc::new(ClientLimits::new(&self.settings)))
     }
 
     /// Returns the server for the requests of `tenant` to an endpoint.
@@ -176,7 +159,8 @@ impl Tenants {
             let profile = self.profile(&Endpoint { selection, ..endpoint.clone() });
             Server::with_profile(dispatcher, profile, self.stopping.clone())
         };
-        lock(&tenant.servers).get_or_insert(endpoint.clone(), create)
+        let mut servers = tenant.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        servers.get_or_insert(endpoint.clone(), create).clone()
     }
 
     fn profile(&self, endpoint: &Endpoint) -> Arc<ServerProfile> {
@@ -189,7 +173,7 @@ impl Tenants {
             };
             Arc::new(ServerProfile::new(config))
         };
-        lock(&self.profiles).get_or_insert(endpoint.clone(), create)
+        self.profiles.get_with_by_ref(endpoint, create)
     }
 }
 
@@ -199,8 +183,8 @@ impl Tenant {
             id,
             subject: String::new(),
             dispatcher,
-            limits: ClientLimits::new(settings),
-            servers: Mutex::new(BoundedCache::new(MAX_ENDPOINTS)),
+            limits: Arc::new(ClientLimits::new(settings)),
+            servers: Mutex::new(LruCache::new(MAX_ENDPOINTS)),
         }
     }
 
@@ -224,34 +208,15 @@ fn person_id(person: &Person) -> Vec<u8> {
     person.grants.first().map(|grant| grant.key.derive_key(purpose.as_bytes())).unwrap_or_default()
 }
 
-/// The limits that count for a request.
-#[derive(Debug)]
-pub(super) enum Limits {
-    OfTenant(Arc<Tenant>),
-    OfAddress(Arc<ClientLimits>),
-}
-
-impl std::ops::Deref for Limits {
-    type Target = ClientLimits;
-
-    fn deref(&self) -> &ClientLimits {
-        match self {
-            Self::OfTenant(tenant) => &tenant.limits,
-            Self::OfAddress(limits) => limits,
-        }
-    }
-}
-
-/// Returns the value of `key` and marks it as used now. Forgets the values that are idle for too long.
-fn used<K: Hash + Eq + Clone, T>(cache: &mut BoundedCache<K, Recent<T>>, key: &K) -> Option<Arc<T>> {
-    let now = Instant::now();
-    cache.remove_oldest_while(|known| now.saturating_duration_since(known.used_at) > MAX_IDLE);
-
-    let value = Arc::clone(&cache.get(key)?.value);
-    cache.put(key.clone(), Recent::new(&value));
-    Some(value)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// Returns a cache from which the value is removed that was not used for the longest time.
+fn recently_used<K, V>() -> Cache<K, V>
+where
+    K: std::hash::Hash + Eq + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+{
+    Cache::builder()
+        .max_capacity(MAX_TENANTS)
+        .eviction_policy(EvictionPolicy::lru())
+        .time_to_idle(MAX_IDLE)
+        .build()
 }

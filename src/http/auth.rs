@@ -1,8 +1,24 @@
-//! The credential of a request.
+//! The caller of a request: its credential, and the project and the tools that it has chosen.
 
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
+use std::{borrow::Cow, net::IpAddr, sync::Arc};
 
-use super::refusal::Refusal;
+use axum::{
+    extract::{Extension, Request, State},
+    middleware::Next,
+    response::Response,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header, request::Parts};
+
+use super::{
+    access_log::AccessLine,
+    app::{ClientAddress, Shared, SharedState},
+    body::accepts_events,
+    endpoint::Endpoint,
+    limits::{ClientLimits, Exceeded},
+    oauth::Resource,
+    refusal::Refusal,
+    tenants::Tenant,
+};
 use crate::client::ApiKey;
 
 /// Header with an API key, as the service has it.
@@ -11,21 +27,93 @@ const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// Parameters of a query that would contain a credential. Queries appear in the logs of proxies.
 const SECRET_PARAMETERS: [&str; 5] = ["access_token", "api_key", "apikey", "key", "token"];
 
+/// Who sends a request, and to which endpoint. The handler reads it from the extensions of the request.
+#[derive(Clone, Debug)]
+pub(super) struct Caller {
+    pub(super) tenant: Arc<Tenant>,
+    pub(super) endpoint: Endpoint,
+    /// The limits that apply to the request.
+    pub(super) limits: Arc<ClientLimits>,
+    /// Whether the client accepts a stream of events.
+    pub(super) accepts_events: bool,
+}
+
+/// Adds the [`Caller`] to a request.
+///
+/// # Errors
+/// Status 404 or 400 for an unusable endpoint, 400 for an unusable credential, and those of
+/// [`sign_in`](super::oauth::Authorization::sign_in).
+pub(super) async fn identify(
+    State(app): State<SharedState>,
+    Extension(ClientAddress(address)): Extension<ClientAddress>,
+    Extension(line): Extension<AccessLine>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Refusal> {
+    let (mut parts, body) = request.into_parts();
+    let endpoint = Endpoint::read(parts.uri.path(), &parts.headers, &app.offered)?;
+    let tenant = app.tenant_of(&parts, address).await?;
+    line.identify(&tenant, endpoint.project.as_deref());
+
+    let limits = app.tenants.limits(&tenant, address);
+    let accepts_events = accepts_events(&parts.headers);
+    parts.extensions.insert(Caller { tenant, endpoint, limits, accepts_events });
+    Ok(next.run(Request::from_parts(parts, body)).await)
+}
+
+impl Shared {
+    /// Returns the caller of a request from the client at `address`.
+    ///
+    /// # Errors
+    /// As [`identify`].
+    async fn tenant_of(&self, request: &Parts, address: IpAddr) -> Result<Arc<Tenant>, Refusal> {
+        let credential = read_credential(&request.uri, &request.headers, self.authorization.is_some())?;
+        let tenants = &self.tenants;
+        let Some(authorization) = &self.authorization else {
+            return Ok(match credential {
+                Some(Credential::Key(key)) => tenants.tenant(&key),
+                _ => tenants.anonymous(),
+            });
+        };
+
+        let resource = self.resource(&request.uri, &request.headers, request.uri.path());
+        let refusal = match credential {
+            Some(Credential::Key(key)) => return Ok(tenants.tenant(&key)),
+            Some(Credential::UserToken(token)) => {
+                match authorization.sign_in(token.expose(), &resource).await {
+                    Ok(person) => return Ok(tenants.tenant_of_person(&person)),
+                    Err(refusal) => refusal,
+                }
+            }
+            None => authorization.require_sign_in(&resource),
+        };
+
+        // Guesses of tokens count towards the limits of the address.
+        let admission = tenants.limits_of_address(address).admit(&self.places);
+        Err(admission.map_or_else(Exceeded::refusal, |_| refusal))
+    }
+
+    /// Returns the endpoint at `path` as a resource that clients sign in to.
+    pub(super) fn resource(&self, uri: &Uri, headers: &HeaderMap, path: &str) -> Resource {
+        Resource::new(self.settings.public_url.as_ref(), uri, headers, path)
+    }
+}
+
 /// The credential of a request.
-pub(super) enum Credential {
+enum Credential {
     /// An API key of the service.
     Key(ApiKey),
-    /// A token that identifies a person. It is never sent to the service.
+    /// A token that identifies a user. It is never sent to the service.
     UserToken(UserToken),
 }
 
-/// A token that identifies a person. No output shows it.
+/// A token that identifies a user. No output shows it.
 #[derive(PartialEq, Eq)]
-pub(super) struct UserToken(String);
+struct UserToken(String);
 
 impl UserToken {
     /// Returns the token itself, for its verification.
-    pub(super) fn expose(&self) -> &str {
+    fn expose(&self) -> &str {
         &self.0
     }
 }
@@ -35,7 +123,7 @@ impl UserToken {
 ///
 /// # Errors
 /// Status 400 if the request has two different credentials, an unusable one, or one in its address.
-pub(super) fn read(uri: &Uri, headers: &HeaderMap, has_issuer: bool) -> Result<Option<Credential>, Refusal> {
+fn read_credential(uri: &Uri, headers: &HeaderMap, has_issuer: bool) -> Result<Option<Credential>, Refusal> {
     refuse_query(uri)?;
     let keys = texts(headers.get_all(API_KEY).iter(), |text| Some(text))?;
     // A proxy may add credentials of another scheme, which are not meant for this server.
@@ -74,7 +162,7 @@ fn only<'a>(texts: &[&'a str]) -> Result<Option<&'a str>, Refusal> {
 }
 
 fn parse_key(text: &str) -> Result<ApiKey, Refusal> {
-    ApiKey::parse(text).map_err(|problem| bad(&format!("the API key {problem}")))
+    ApiKey::parse(text).map_err(|problem| bad(format!("the API key {problem}")))
 }
 
 fn two_credentials() -> Refusal {
@@ -97,7 +185,7 @@ fn refuse_query(uri: &Uri) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn bad(message: &str) -> Refusal {
+fn bad(message: impl Into<Cow<'static, str>>) -> Refusal {
     Refusal::new(StatusCode::BAD_REQUEST, message)
 }
 
@@ -116,7 +204,7 @@ mod tests {
             map.append(*name, HeaderValue::from_static(value));
         }
 
-        let credential = read(&uri.parse().expect("an address"), &map, has_issuer);
+        let credential = read_credential(&uri.parse().expect("an address"), &map, has_issuer);
         let credential = credential.map_err(|refusal| refusal.status.as_u16())?;
         Ok(credential.map(|credential| match credential {
             Credential::Key(key) => key.header().to_str().expect("text").to_owned(),

@@ -1,0 +1,295 @@
+//! The routes of the HTTP server, the layers around them, and what all requests share.
+
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Extension, Request, State},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse as _, Response},
+    routing::{get, post},
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use rmcp::{
+    ServerHandler,
+    transport::streamable_http_server::{
+        StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+    },
+};
+use tokio::sync::Semaphore;
+use tower_http::{
+    catch_panic::CatchPanicLayer,
+    request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer},
+    set_header::SetResponseHeaderLayer,
+};
+
+#[cfg(feature = "otlp")]
+use super::traces::Traces;
+use super::{
+    access_log::AccessLine,
+    admin::Metrics,
+    auth::{Caller, identify},
+    body::{BodyMemory, read_message},
+    endpoint::{Endpoint, no_such_path},
+    handler::CallHandler,
+    limits::semaphore,
+    oauth::{Authorization, endpoint_of_metadata},
+    origin::{KnownOrigins, check_origin, client_address, cross_origin_layer},
+    refusal::Refusal,
+    tenants::Tenants,
+};
+use crate::{
+    call::shared_store::SharedStore,
+    failure::{Code, Failure},
+    mcp::McpConfig,
+    settings::{HttpSettings, Settings},
+    store::RedisStore,
+    tools::{caller::Stopping, config::ToolsConfig, dispatcher::Dispatcher},
+};
+
+/// Header with the id of a request, which a proxy may have set.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Methods that the endpoint has.
+const METHODS: HeaderValue = HeaderValue::from_static("POST, OPTIONS");
+
+/// The HTTP server without its listeners. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Application {
+    pub(super) shared: SharedState,
+    pub(super) router: Router,
+}
+
+/// What all requests share.
+pub(super) type SharedState = Arc<Shared>;
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) settings: HttpSettings,
+    pub(super) origins: KnownOrigins,
+    /// What the operator offers: the widest endpoint.
+    pub(super) offered: Endpoint,
+    pub(super) tenants: Tenants,
+    /// Signs in users, if there is an issuer.
+    pub(super) authorization: Option<Authorization>,
+    pub(super) bodies: BodyMemory,
+    /// The places of the requests of all clients.
+    pub(super) places: Arc<Semaphore>,
+    pub(super) metrics: Arc<Metrics>,
+    /// Sends spans, if there is a collector.
+    #[cfg(feature = "otlp")]
+    pub(super) traces: Option<Traces>,
+    /// The store that several processes share, if there is one.
+    pub(super) store: Option<Arc<RedisStore>>,
+    /// Whether the process is about to stop.
+    is_draining: AtomicBool,
+    pub(super) stopping: Stopping,
+}
+
+/// The address of the connection that a request came through.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PeerAddress(pub(super) IpAddr);
+
+/// The address of the client of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClientAddress(pub(super) IpAddr);
+
+impl Application {
+    /// Creates the application of these settings.
+    ///
+    /// # Errors
+    /// `not_configured` with every unusable setting.
+    pub fn from_settings(settings: &Settings) -> Result<Self, Failure> {
+        Self::new(settings, |shared, caller| shared.tenants.server(&caller.tenant, &caller.endpoint))
+    }
+
+    /// Creates an application that serves another MCP handler than the servers of credentials. `open` returns the handler of
+    /// each request. Origins, credentials, limits and messages are handled as for the server.
+    ///
+    /// # Errors
+    /// `not_configured` with every unusable setting.
+    pub fn for_handler<S: ServerHandler>(
+        settings: &Settings,
+        open: impl Fn() -> S + Clone + Send + Sync + 'static,
+    ) -> Result<Self, Failure> {
+        Self::new(settings, move |_, _| open())
+    }
+
+    fn new<S: ServerHandler>(
+        settings: &Settings,
+        open: impl Fn(&Shared, &Caller) -> S + Clone + Send + Sync + 'static,
+    ) -> Result<Self, Failure> {
+        let (http, tools) = settings.http_config()?;
+        let shared = Arc::new(Shared::new(http, tools, settings)?);
+        let router = router(&shared, open);
+        Ok(Self { shared, router })
+    }
+
+    /// Returns the configuration of the HTTP server.
+    pub fn settings(&self) -> &HttpSettings {
+        &self.shared.settings
+    }
+}
+
+impl Shared {
+    fn new(http: HttpSettings, tools: ToolsConfig, settings: &Settings) -> Result<Self, Failure> {
+        let stopping = Stopping::default();
+        let config = McpConfig::from(settings);
+        let offered = Endpoint {
+            project: config.project.clone(),
+            selection: config.selection.clone().without_local_files(),
+        };
+
+        let store = http.shared_store.clone().map(RedisStore::new);
+        let configured = Dispatcher::new(Ok(tools));
+        let configured = match &store {
+            Some(store) => configured.with_shared_store(Arc::clone(store) as Arc<dyn SharedStore>),
+            None => configured,
+        };
+        let anonymous =
+            if settings.has_key() { configured.clone() } else { Dispatcher::new(Err(credential_required())) };
+        let tenants = Tenants::new(anonymous, configured, config, http.clone(), stopping.clone());
+
+        let authorization = http.oauth.clone().map(Authorization::new).transpose();
+        let authorization =
+            authorization.map_err(|error| Failure::new(Code::NotConfigured, error.to_string()))?;
+
+        Ok(Self {
+            origins: KnownOrigins::from_settings(&http),
+            offered,
+            tenants,
+            authorization,
+            bodies: BodyMemory::new(http.max_body),
+            places: semaphore(http.max_calls),
+            metrics: Arc::new(Metrics::new(store.as_deref().map(RedisStore::health))),
+            #[cfg(feature = "otlp")]
+            traces: http.traces.as_ref().map(Traces::new).transpose()?,
+            store,
+            is_draining: AtomicBool::new(false),
+            stopping,
+            settings: http,
+        })
+    }
+
+    /// Starts to stop: clients are asked to close their connections, and the process reports that it is not ready.
+    pub(super) fn drain(&self) {
+        self.is_draining.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Relaxed)
+    }
+}
+
+/// Returns the failure of calls without a credential.
+fn credential_required() -> Failure {
+    Failure::new(Code::Unauthenticated, "the request has no API key").hint(
+        "the person must add the header `X-Api-Key` with an API key to the configuration of this server in the host",
+    )
+}
+
+/// Returns the routes. `open` returns the handler of the requests of a caller.
+fn router<S: ServerHandler>(
+    shared: &SharedState,
+    open: impl Fn(&Shared, &Caller) -> S + Clone + Send + Sync + 'static,
+) -> Router {
+    let serve = async move |State(shared): State<SharedState>, Extension(caller): Extension<Caller>, request| {
+        let server = open(&shared, &caller);
+        serve(shared, server, request).await
+    };
+    let endpoint = post(serve)
+        .route_layer(from_fn_with_state(Arc::clone(shared), read_message))
+        .route_layer(from_fn_with_state(Arc::clone(shared), identify))
+        .fallback(method_not_allowed);
+
+    let header =
+        |name, value| SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value));
+    Router::new()
+        .route("/mcp", endpoint.clone())
+        .route("/mcp/", endpoint.clone())
+        .route("/mcp/{*choices}", endpoint)
+        .route("/.well-known/oauth-protected-resource/{*endpoint}", get(metadata))
+        .fallback(async || no_such_path())
+        // The last layer is the outermost one.
+        .layer(cross_origin_layer())
+        .layer(from_fn_with_state(Arc::clone(shared), check_origin))
+        .layer(CatchPanicLayer::custom(|_| internal_error()))
+        .layer(from_fn_with_state(Arc::clone(shared), observe))
+        .layer(header(header::CACHE_CONTROL, "no-store"))
+        .layer(header(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .layer(PropagateRequestIdLayer::new(REQUEST_ID))
+        .layer(SetRequestIdLayer::new(REQUEST_ID, MakeRequestUuid))
+        .with_state(Arc::clone(shared))
+}
+
+/// Finds the address of the client, and writes the line of a request that no method has answered.
+async fn observe(State(shared): State<SharedState>, mut request: Request, next: Next) -> Response {
+    let peer = request.extensions().get::<PeerAddress>().map_or(IpAddr::from([0; 4]), |peer| peer.0);
+    let client = client_address(peer, request.headers(), &shared.settings.trusted_proxies);
+    let line = AccessLine::new(Arc::clone(&shared.metrics), client, request.headers().get(REQUEST_ID));
+    request.extensions_mut().insert(ClientAddress(client));
+    request.extensions_mut().insert(line.clone());
+
+    let mut response = next.run(request).await;
+    // Only the answer to a preflight request of a browser has no content.
+    if let Some(entry) = line.take().filter(|_| response.status() != StatusCode::NO_CONTENT) {
+        entry.log_refusal(response.status());
+    }
+    if shared.is_draining() {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+/// Lets the library answer a request, whose message is a whole body, through `server`.
+async fn serve<S: ServerHandler>(shared: SharedState, server: S, request: Request) -> Response {
+    let exceeded = Arc::new(OnceLock::new());
+    let handler = Arc::new(CallHandler { server, app: shared, exceeded: Arc::clone(&exceeded) });
+    // Hosts and origins are checked on every route. The calls of a process that stops are cancelled by their server, so that
+    // they are answered, and not by this token.
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_sse_retry(None)
+        .with_max_request_body_bytes(usize::MAX)
+        .disable_allowed_hosts();
+    let sessions = Arc::new(NeverSessionManager::default());
+
+    let service = StreamableHttpService::new(move || Ok(Arc::clone(&handler)), sessions, config);
+    let mut response = service.handle(request).await.map(Body::new);
+    if let Some(exceeded) = exceeded.get() {
+        *response.status_mut() = exceeded.status();
+        response.headers_mut().insert(header::RETRY_AFTER, exceeded.pause_seconds().into());
+    }
+    response
+}
+
+/// Returns the metadata of an endpoint as a resource that clients sign in to (RFC 9728).
+async fn metadata(
+    State(shared): State<SharedState>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let path = endpoint_of_metadata(uri.path()).ok_or_else(no_such_path)?;
+    let authorization = shared.authorization.as_ref().ok_or_else(no_such_path)?;
+    Endpoint::read(path, &HeaderMap::new(), &shared.offered).map_err(|_| no_such_path())?;
+    Ok(authorization.metadata_response(&shared.resource(&uri, &headers, path)))
+}
+
+async fn method_not_allowed(method: Method) -> Refusal {
+    let message =
+        format!("the method {method} is not supported: this server has no sessions and no streams to open");
+    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, message).header(header::ALLOW, METHODS)
+}
+
+/// Returns the response to a request whose handling has failed outside of a method.
+fn internal_error() -> Response {
+    Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "internal error").into_response()
+}

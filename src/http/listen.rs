@@ -1,0 +1,228 @@
+//! Listening, and the end of the process.
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::body::Body;
+use http::Request;
+use hyper::{body::Incoming, server::conn::http1};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+};
+use tokio::{
+    net::{TcpListener, TcpSocket, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
+use tower::ServiceExt as _;
+
+use super::{
+    admin,
+    app::{Application, PeerAddress},
+};
+
+/// How long further connections are accepted after the signal to stop, but at most half of the time that calls have to
+/// end. In this time a proxy notices that the process is not ready, and clients close their connections after a response.
+const ANNOUNCEMENT: Duration = Duration::from_secs(5);
+
+/// How long a connection that was opened last may take to send its request, after the server has stopped to listen.
+const LAST_REQUEST_LIMIT: Duration = Duration::from_secs(1);
+
+/// How long cancelled calls may take to send their answers.
+const CANCELLATION_LIMIT: Duration = Duration::from_secs(1);
+
+/// Largest number of connections that wait to be accepted. The system may have a lower limit.
+const MAX_WAITING_CONNECTIONS: u32 = 1024;
+
+/// Pause after a connection could not be accepted. For example, no file descriptor is free.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+
+/// Largest number of open connections.
+const MAX_CONNECTIONS: usize = 16_384;
+
+/// How long a connection may be without the whole head of a request, from its beginning or from the end of the last response. A
+/// proxy must close idle connections earlier.
+const HEAD_LIMIT: Duration = Duration::from_secs(10);
+
+/// Largest number of bytes of the head of a request.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+
+/// The HTTP server with its open listeners.
+#[derive(Debug)]
+pub struct HttpServer {
+    application: Application,
+    listener: TcpListener,
+    admin: Option<TcpListener>,
+}
+
+impl HttpServer {
+    /// Opens the listeners of the settings. Call it in a Tokio runtime.
+    ///
+    /// # Errors
+    /// The address that cannot be listened on.
+    pub fn bind(application: Application) -> io::Result<Self> {
+        let settings = application.settings();
+        let listener = listen(settings.listen)?;
+        let admin = settings.admin.map(listen).transpose()?;
+
+        Ok(Self { application, listener, admin })
+    }
+
+    /// Returns the address of the endpoint.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Returns the address of the admin listener, if there is one.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub fn admin_address(&self) -> io::Result<Option<SocketAddr>> {
+        self.admin.as_ref().map(TcpListener::local_addr).transpose()
+    }
+
+    /// Serves requests until `stop` completes and the calls under way have ended.
+    pub async fn serve(self, stop: impl Future<Output = ()>) {
+        let Self { application, listener, admin } = self;
+        let shared = Arc::clone(&application.shared);
+        if let Some(admin) = admin {
+            tokio::spawn(admin::serve(admin, Arc::clone(&shared)));
+        }
+        if let Some(store) = shared.store.clone() {
+            tokio::spawn(async move { store.check().await });
+        }
+
+        let connections = Connections::new(application);
+        tokio::select! {
+            () = connections.accept(&listener) => {}
+            () = stop => {}
+        }
+
+        connections.drain(listener).await;
+        #[cfg(feature = "otlp")]
+        if let Some(traces) = &shared.traces {
+            traces.flush().await;
+        }
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let with_address =
+        |error: io::Error| io::Error::new(error.kind(), format!("cannot listen on {address}: {error}"));
+    open_listener(address).map_err(with_address)
+}
+
+fn open_listener(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A server can listen again at once, although closed connections to its address are still known to the system.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(MAX_WAITING_CONNECTIONS)
+}
+
+/// The open connections.
+struct Connections {
+    application: Application,
+    places: Arc<Semaphore>,
+    open: GracefulShutdown,
+}
+
+impl Connections {
+    fn new(application: Application) -> Self {
+        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        Self { application, places, open: GracefulShutdown::new() }
+    }
+
+    /// Accepts connections forever.
+    async fn accept(&self, listener: &TcpListener) {
+        let mut is_failing = false;
+        loop {
+            // Further clients wait until a connection ends. No code closes the semaphore, so that the wait cannot fail.
+            let Ok(place) = Arc::clone(&self.places).acquire_owned().await else { return };
+
+            match listener.accept().await {
+                Ok((stream, peer)) => {
+                    is_failing = false;
+                    self.serve(stream, peer, place);
+                }
+                Err(error) => {
+                    // One line is enough for a cause that lasts.
+                    if !std::mem::replace(&mut is_failing, true) {
+                        tracing::warn!("a connection cannot be accepted: {error}");
+                    }
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Starts to serve a connection.
+    fn serve(&self, stream: TcpStream, peer: SocketAddr, place: OwnedSemaphorePermit) {
+        // Without this option, small responses wait for a full packet. If it cannot be set, responses are only slower.
+        drop(stream.set_nodelay(true));
+        let count = self.application.shared.metrics.count_connection();
+
+        let router = self.application.router.clone();
+        let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(PeerAddress(peer.ip()));
+            router.clone().oneshot(request)
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_LIMIT)
+            .max_buf_size(MAX_HEAD_BYTES)
+            .serve_connection(TokioIo::new(stream), service);
+
+        let connection = self.open.watch(connection);
+        tokio::spawn(async move {
+            // Errors of a connection are the client's: it may close the connection at any time.
+            drop(connection.await);
+            drop((count, place));
+        });
+    }
+
+    /// Closes the listener. The system has already confirmed the waiting connections to their clients, which may have sent
+    /// requests. They are served, because the system would reset them together with the listener.
+    fn stop_listening(&self, listener: TcpListener) {
+        // Without waiting, the time between the last connection and the end of the listener is as short as possible.
+        let Ok(listener) = listener.into_std() else { return };
+
+        while let Ok(place) = Arc::clone(&self.places).try_acquire_owned()
+            && let Ok((stream, peer)) = listener.accept()
+        {
+            let stream = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
+            if let Ok(stream) = stream {
+                self.serve(stream, peer, place);
+            }
+        }
+    }
+
+    /// Ends the server without losing requests.
+    async fn drain(self, listener: TcpListener) {
+        let shared = Arc::clone(&self.application.shared);
+        let limit = shared.settings.drain;
+        let deadline = tokio::time::Instant::now() + limit;
+        shared.drain();
+        let announcement = tokio::time::sleep(ANNOUNCEMENT.min(limit / 2));
+        tokio::select! {
+            () = self.accept(&listener) => {}
+            () = announcement => {}
+        }
+
+        shared.stopping.waits.cancel();
+        self.stop_listening(listener);
+        let last_requests = deadline.min(tokio::time::Instant::now() + LAST_REQUEST_LIMIT);
+        tokio::time::sleep_until(last_requests).await;
+
+        let mut ended = std::pin::pin!(self.open.shutdown());
+        if tokio::time::timeout_at(deadline, &mut ended).await.is_ok() {
+            return;
+        }
+
+        shared.stopping.calls.cancel();
+        drop(tokio::time::timeout(CANCELLATION_LIMIT, ended).await);
+    }
+}

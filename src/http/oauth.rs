@@ -1,0 +1,280 @@
+//! Users who sign in at an issuer: the endpoint as a protected resource (RFC 9728), the check of a token, the grants of its
+//! user, and the refusals that tell a client how to get a token (RFC 6750).
+
+use axum::{Json, response::{IntoResponse as _, Response}};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{
+    grants::{GrantsFile, UnusableGrants},
+    issuer::{Issuer, IssuerReport},
+    refusal::Refusal,
+    token::{self, Claims, TokenError},
+};
+use crate::{call::grant::Grant, settings::OauthSettings};
+
+/// How long a client waits after a refusal because the issuer cannot be reached, in seconds.
+const ISSUER_PAUSE_S: u64 = 10;
+
+/// Signs in users.
+#[derive(Debug)]
+pub(super) struct Authorization {
+    settings: OauthSettings,
+    issuer: Issuer,
+    grants: GrantsFile,
+}
+
+/// A user who is signed in.
+#[derive(Debug)]
+pub(super) struct Person {
+    /// The issuer and the subject of the person.
+    pub(super) principal: String,
+    /// Name of the person in the log.
+    pub(super) subject: String,
+    /// The grants that name the person; never empty.
+    pub(super) grants: Vec<Grant>,
+}
+
+impl Authorization {
+    /// Reads the grants that the settings name.
+    ///
+    /// # Errors
+    /// Every problem with the file of the grants.
+    pub(super) fn new(settings: OauthSettings) -> Result<Self, UnusableGrants> {
+        token::install_verifier();
+        let grants = GrantsFile::open(settings.grants_file.clone())?;
+        Ok(Self { issuer: Issuer::new(&settings), grants, settings })
+    }
+
+    /// Returns the person of a token.
+    ///
+    /// # Errors
+    /// Status 401 for a token that is not accepted, 403 without a scope or a grant, 503 if the issuer cannot be reached.
+    pub(super) async fn sign_in(&self, token: &str, resource: &Resource) -> Result<Person, Refusal> {
+        let challenge = self.challenge(resource);
+        let audiences = match &self.settings.audience {
+            Some(audience) => vec![audience.clone()],
+            None => resource.audiences(),
+        };
+
+        let claims = Claims::verify(token, &self.issuer, &audiences).await.map_err(|error| match error {
+            TokenError::Invalid(problem) => challenge.invalid_token(&problem),
+            // The log contains the reason, which is no concern of clients.
+            TokenError::Issuer(_) => {
+                let message = "the issuer of user tokens cannot be reached: try again later";
+                Refusal::retry_after(StatusCode::SERVICE_UNAVAILABLE, message, ISSUER_PAUSE_S)
+            }
+        })?;
+        let scopes = claims.scopes();
+        if !self.settings.scopes.iter().all(|needed| scopes.contains(&needed.as_str())) {
+            return Err(challenge.insufficient_scope());
+        }
+
+        let grants = self.grants.of_person(claims.fields());
+        if grants.is_empty() {
+            let message = "no grant of this server names the person: the operator must add one";
+            return Err(Refusal::new(StatusCode::FORBIDDEN, message));
+        }
+        let subject = claims.subject().to_owned();
+        Ok(Person { principal: format!("{} {subject}", self.settings.issuer), subject, grants })
+    }
+
+    /// Returns the refusal of a request without a credential.
+    pub(super) fn require_sign_in(&self, resource: &Resource) -> Refusal {
+        self.challenge(resource).sign_in()
+    }
+
+    /// Returns the metadata of an endpoint.
+    pub(super) fn metadata_response(&self, resource: &Resource) -> Response {
+        Json(resource.metadata(&self.settings)).into_response()
+    }
+
+    /// Reads the metadata and the keys of the issuer.
+    ///
+    /// # Errors
+    /// Describes why they cannot be read.
+    pub(super) async fn examine_issuer(&self) -> Result<IssuerReport, String> {
+        self.issuer.examine().await
+    }
+
+    /// Returns the grants, each with the persons whom it names.
+    pub(super) fn grants(&self) -> Vec<(String, Grant)> {
+        self.grants.described()
+    }
+
+    fn challenge<'a>(&'a self, resource: &'a Resource) -> Challenge<'a> {
+        Challenge { resource, scopes: &self.settings.scopes }
+    }
+}
+
+/// What a refusal tells a client about the token that it needs.
+#[derive(Clone, Copy, Debug)]
+struct Challenge<'a> {
+    resource: &'a Resource,
+    /// The scopes that every token must have.
+    scopes: &'a [String],
+}
+
+impl Challenge<'_> {
+    /// Returns the refusal of a request without a credential.
+    fn sign_in(self) -> Refusal {
+        let message = "the request has no credential: the client must sign in, or send an API key in the header X-Api-Key";
+        self.refuse(StatusCode::UNAUTHORIZED, message.to_owned(), "")
+    }
+
+    /// Returns the refusal of a token.
+    fn invalid_token(self, problem: &str) -> Refusal {
+        let message = format!("the user token is not accepted: {problem}");
+        self.refuse(StatusCode::UNAUTHORIZED, message, "invalid_token")
+    }
+
+    /// Returns the refusal of a token that lacks scopes.
+    fn insufficient_scope(self) -> Refusal {
+        let message = format!("the user token needs the scopes {}", self.scopes.join(" "));
+        self.refuse(StatusCode::FORBIDDEN, message, "insufficient_scope")
+    }
+
+    fn refuse(self, status: StatusCode, message: String, error: &str) -> Refusal {
+        let challenge = HeaderValue::from_str(&self.header(&message, error));
+        let refusal = Refusal::new(status, message);
+        match challenge {
+            Ok(challenge) => refusal.header(header::WWW_AUTHENTICATE, challenge),
+            // The host of the request cannot be in a header.
+            Err(_) => refusal,
+        }
+    }
+
+    fn header(self, message: &str, error: &str) -> String {
+        let mut parameters = vec![("resource_metadata", self.resource.metadata_address())];
+        if !self.scopes.is_empty() {
+            parameters.push(("scope", self.scopes.join(" ")));
+        }
+        if !error.is_empty() {
+            parameters.push(("error", error.to_owned()));
+            parameters.push(("error_description", message.to_owned()));
+        }
+
+        let parameters = parameters.iter().map(|(name, value)| format!("{name}=\"{}\"", quotable(value)));
+        format!("Bearer {}", parameters.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Returns the characters of a text that a quoted value may contain.
+fn quotable(text: &str) -> String {
+    text.chars().filter(|character| (' '..='~').contains(character) && !"\"\\".contains(*character)).collect()
+}
+
+/// Path before the path of an endpoint, at which the metadata of the endpoint is.
+const METADATA_PATH: &str = "/.well-known/oauth-protected-resource";
+
+/// Returns the path of the endpoint whose metadata is at `path`.
+pub(super) fn endpoint_of_metadata(path: &str) -> Option<&str> {
+    path.strip_prefix(METADATA_PATH).filter(|endpoint| endpoint.starts_with('/'))
+}
+
+/// An endpoint with its public address.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Resource {
+    origin: String,
+    /// The path without a slash at the end.
+    path: String,
+}
+
+impl Resource {
+    /// Returns the endpoint at `path`. Without a public URL the origin is that of the request, whose host is a known one.
+    pub(super) fn new(public_url: Option<&Url>, uri: &Uri, headers: &HeaderMap, path: &str) -> Self {
+        let requested_host = || {
+            let header = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+            uri.authority().map(http::uri::Authority::as_str).or(header).unwrap_or_default().to_owned()
+        };
+        let origin = match public_url {
+            Some(url) => url.origin().ascii_serialization(),
+            None => format!("http://{}", requested_host()),
+        };
+        Self { origin, path: path.trim_end_matches('/').to_owned() }
+    }
+
+    fn address(&self) -> String {
+        format!("{}{}", self.origin, self.path)
+    }
+
+    /// Returns the address of the metadata.
+    fn metadata_address(&self) -> String {
+        format!("{}{METADATA_PATH}{}", self.origin, self.path)
+    }
+
+    /// Returns the audiences of the tokens that this endpoint accepts: its address, the preferred one, and the addresses
+    /// above it.
+    fn audiences(&self) -> Vec<String> {
+        let mut audiences = vec![self.address()];
+        let ends = self.path.rmatch_indices('/').map(|(index, _)| index);
+        for end in ends {
+            let parent = self.path.get(..end).unwrap_or_default();
+            audiences.push(format!("{}{parent}", self.origin));
+        }
+
+        let with_slash: Vec<_> = audiences.iter().map(|audience| format!("{audience}/")).collect();
+        audiences.extend(with_slash);
+        audiences
+    }
+
+    /// Returns the metadata document.
+    fn metadata(&self, settings: &OauthSettings) -> Value {
+        json!({
+            "resource": self.address(),
+            "resource_name": "Test Automation Service",
+            "authorization_servers": [settings.issuer],
+            "scopes_supported": settings.scopes,
+            "bearer_methods_supported": ["header"],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_for_an_endpoint_or_an_address_above_it_are_accepted() {
+        let public = Url::parse("https://tas.example.com").expect("an address");
+        let resource = Resource::new(Some(&public), &Uri::from_static("/"), &HeaderMap::new(), "/mcp/demo/");
+
+        assert_eq!(
+            resource.audiences(),
+            [
+                "https://tas.example.com/mcp/demo",
+                "https://tas.example.com/mcp",
+                "https://tas.example.com",
+                "https://tas.example.com/mcp/demo/",
+                "https://tas.example.com/mcp/",
+                "https://tas.example.com/",
+            ]
+        );
+    }
+
+    #[test]
+    fn metadata_is_below_the_well_known_path() {
+        let cases = [
+            ("/.well-known/oauth-protected-resource/mcp/demo", Some("/mcp/demo")),
+            ("/.well-known/oauth-protected-resource", None),
+            ("/.well-known/oauth-protected-resources/mcp", None),
+            ("/mcp", None),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(endpoint_of_metadata(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn without_a_public_url_the_host_of_the_request_counts() {
+        let headers =
+            HeaderMap::from_iter([(header::HOST, http::HeaderValue::from_static("localhost:8900"))]);
+        let resource = Resource::new(None, &Uri::from_static("/mcp"), &headers, "/mcp");
+
+        assert_eq!(
+            resource.metadata_address(),
+            "http://localhost:8900/.well-known/oauth-protected-resource/mcp"
+        );
+    }
+}
