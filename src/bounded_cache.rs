@@ -35,20 +35,6 @@ impl<K: Hash + Eq, V> BoundedCache<K, V> {
         earlier
     }
 
-    /// Returns the number of entries.
-    pub(crate) fn len(&self) -> usize {
-        self.entries.as_ref().map_or(0, LruCache::len)
-    }
-
-    /// Removes the entries that were unused for the longest time, as long as `is_old` holds for them.
-    pub(crate) fn remove_oldest_while(&mut self, is_old: impl Fn(&V) -> bool) {
-        let Some(entries) = &mut self.entries else { return };
-
-        while entries.peek_lru().is_some_and(|(_, value)| is_old(value)) {
-            entries.pop_lru();
-        }
-    }
-
     /// Returns the value of `key`, which `create` provides if there is none.
     pub(crate) fn get_or_insert(&mut self, key: K, create: impl FnOnce() -> V) -> V
     where

@@ -11,7 +11,7 @@
 //! 5. the library compares message and headers, and calls `handler`, which admits the request and calls the server.
 //!
 //! `admin` serves health and metrics on an address of its own; with the feature `otlp`, `traces` sends spans to a collector.
-//! `setup_check` checks the settings for `tas-mcp doctor`. [`Application::for_handler`] serves another handler in the same way.
+//! `setup_check` checks the settings for `tas-mcp doctor`. [`Application::for_service`] serves another MCP handler in the same way.
 
 mod access_log;
 mod admin;

@@ -38,5 +38,5 @@ pub use panic_guard::PanicGuard;
 pub use profile::ServerProfile;
 pub use prompts::known_prompt;
 pub use published_tool::published_tool;
-pub use request_extensions::{RequestNotifications, WithoutSession};
+pub use request_extensions::WithoutSession;
 pub use server::Server;

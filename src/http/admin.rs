@@ -20,9 +20,6 @@ const METRICS_TYPE: HeaderValue =
     HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
 
 /// Serves health and metrics forever.
-///
-/// # Errors
-/// The error of the listener.
 pub(super) async fn serve(listener: TcpListener, app: SharedState) -> io::Result<()> {
     let router = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))

@@ -10,7 +10,7 @@ use std::{
 
 use axum::{
     Router,
-    body::Body,
+    body::{Body, to_bytes},
     extract::{Extension, Request, State},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse as _, Response},
@@ -115,7 +115,7 @@ impl Application {
     ///
     /// # Errors
     /// `not_configured` with every unusable setting.
-    pub fn for_handler<S: ServerHandler>(
+    pub fn for_service<S: ServerHandler>(
         settings: &Settings,
         open: impl Fn() -> S + Clone + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
@@ -254,6 +254,7 @@ async fn serve<S: ServerHandler>(shared: SharedState, server: S, request: Reques
     let handler = Arc::new(CallHandler { server, app: shared, exceeded: Arc::clone(&exceeded) });
     // Hosts and origins are checked on every route. The calls of a process that stops are cancelled by their server, so that
     // they are answered, and not by this token.
+    let accepts_events = request.extensions().get::<Caller>().is_none_or(|caller| caller.accepts_events);
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -264,11 +265,30 @@ async fn serve<S: ServerHandler>(shared: SharedState, server: S, request: Reques
 
     let service = StreamableHttpService::new(move || Ok(Arc::clone(&handler)), sessions, config);
     let mut response = service.handle(request).await.map(Body::new);
+    if !accepts_events {
+        response = answer_only(response).await;
+    }
     if let Some(exceeded) = exceeded.get() {
         *response.status_mut() = exceeded.status();
         response.headers_mut().insert(header::RETRY_AFTER, exceeded.pause_seconds().into());
     }
     response
+}
+
+/// Returns the answer without the notifications before it, for a client that accepts no events: the last event contains it.
+async fn answer_only(response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let json = HeaderValue::from_static("application/json");
+    if parts.headers.get(header::CONTENT_TYPE) == Some(&json) {
+        return Response::from_parts(parts, body);
+    }
+
+    let events = to_bytes(body, usize::MAX).await.unwrap_or_default();
+    // JSON text contains no line break.
+    let data = events.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"data: "));
+    let answer = data.last().map(|answer| events.slice_ref(answer)).unwrap_or_default();
+    parts.headers.insert(header::CONTENT_TYPE, json);
+    Response::from_parts(parts, answer.into())
 }
 
 /// Returns the metadata of an endpoint as a resource that clients sign in to (RFC 9728).

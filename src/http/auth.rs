@@ -63,9 +63,6 @@ pub(super) async fn identify(
 
 impl Shared {
     /// Returns the caller of a request from the client at `address`.
-    ///
-    /// # Errors
-    /// As [`identify`].
     async fn tenant_of(&self, request: &Parts, address: IpAddr) -> Result<Arc<Tenant>, Refusal> {
         let credential = read_credential(&request.uri, &request.headers, self.authorization.is_some())?;
         let tenants = &self.tenants;
@@ -112,7 +109,6 @@ enum Credential {
 struct UserToken(String);
 
 impl UserToken {
-    /// Returns the token itself, for its verification.
     fn expose(&self) -> &str {
         &self.0
     }

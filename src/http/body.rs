@@ -1,7 +1,7 @@
 //! The message in the body of a request, before the library reads it: limits of size, time, memory and number of values. What
 //! the library answers as plain text becomes a JSON-RPC error here.
 
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use axum::{
     body::{Body, Bytes, to_bytes},
@@ -11,20 +11,18 @@ use axum::{
 };
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use rmcp::model::{ErrorData, ProtocolVersion};
+use rmcp::model::{ErrorData, ProtocolVersion, RequestId};
+use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{app::SharedState, refusal::Refusal};
-use crate::client::count_values;
+use crate::mcp::message::check;
 
 /// Time limit of reading a body.
 const READ_LIMIT: Duration = Duration::from_secs(30);
 
 /// Largest size of all bodies that are held, in KiB.
 const MAX_BUFFERED_KIB: usize = 256 * 1024;
-
-/// Largest number of JSON values in a message. Each one takes far more memory than its text.
-const MAX_VALUES: usize = 200_000;
 
 /// Longest body that is read although it is refused, in bytes.
 const MAX_DISCARDED_BYTES: usize = 64 * 1024 * 1024;
@@ -116,13 +114,15 @@ pub(super) async fn read_message(
     // A body that states no length is shorter than the longest one.
     drop(memory.split(memory.num_permits().saturating_sub(usize::try_from(kib(message.len())).unwrap_or(0))));
 
-    let version = single_version(&parts.headers).map_err(|refusal| refusal.of_message(&message))?;
-    if count_values(&message) > MAX_VALUES {
-        return Err(Refusal::new(
-            StatusCode::BAD_REQUEST,
-            format!("the message has more than {MAX_VALUES} values"),
-        ));
-    }
+    let checked = check(&message).map_err(|invalid| {
+        Refusal::with_error(StatusCode::BAD_REQUEST, invalid.error).of_message(invalid.id)
+    })?;
+    let message = match checked {
+        Cow::Borrowed(_) => message,
+        Cow::Owned(repaired) => repaired.into(),
+    };
+    let version =
+        single_version(&parts.headers).map_err(|refusal| refusal.of_message(message_id(&message)))?;
 
     parts.headers.insert(header::ACCEPT, ACCEPTED);
     let response = next.run(Request::from_parts(parts, message.clone().into())).await;
@@ -175,11 +175,6 @@ async fn as_json_rpc(response: Response, message: &[u8], version: Option<&Header
     if is_json || !(status.is_client_error() || status.is_server_error()) {
         return response;
     }
-    // The media type of the request is JSON, so that the library means the message.
-    if status == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-        return Refusal::of_invalid_message(message).into_response();
-    }
-
     let known = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str);
     let text = if version.is_some_and(|version| known.clone().all(|known| version != known)) {
         format!("unknown MCP-Protocol-Version; known are {}", known.collect::<Vec<_>>().join(", "))
@@ -187,7 +182,17 @@ async fn as_json_rpc(response: Response, message: &[u8], version: Option<&Header
         let text = to_bytes(response.into_body(), MAX_TEXT_BYTES).await.unwrap_or_default();
         String::from_utf8_lossy(&text).into_owned()
     };
-    Refusal::new(status, text).of_message(message).into_response()
+    Refusal::new(status, text).of_message(message_id(message)).into_response()
+}
+
+/// Returns the id of a message that is refused.
+fn message_id(message: &[u8]) -> Option<RequestId> {
+    #[derive(Deserialize)]
+    struct Envelope {
+        id: Option<RequestId>,
+    }
+
+    serde_json::from_slice::<Envelope>(message).ok()?.id
 }
 
 /// Returns whether a client accepts a stream of events. A client that names no media types accepts all.

@@ -55,10 +55,6 @@ struct LoadedGrants {
 }
 
 impl GrantsFile {
-    /// Reads the grants.
-    ///
-    /// # Errors
-    /// Every problem with the file.
     pub(super) fn open(path: PathBuf) -> Result<Self, UnusableGrants> {
         let grants = read_grants(&path)?;
         let loaded = LoadedGrants { grants, checked_at: Instant::now(), logged: None };
@@ -113,7 +109,6 @@ fn read_grants(path: &Path) -> Result<Arc<[NamedGrant]>, UnusableGrants> {
 /// Largest file, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
-/// The content of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct GrantsDocument {
@@ -121,7 +116,6 @@ struct GrantsDocument {
     grant: Vec<GrantDefinition>,
 }
 
-/// One grant of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct GrantDefinition {
@@ -137,10 +131,6 @@ struct GrantDefinition {
     permissions: Option<Vec<String>>,
 }
 
-/// Reads the definitions of a file.
-///
-/// # Errors
-/// Describes why the file cannot be read or has another content.
 fn read_file(path: &Path) -> Result<Vec<GrantDefinition>, String> {
     let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
     if size > MAX_FILE_BYTES {
@@ -159,9 +149,6 @@ fn read_file(path: &Path) -> Result<Vec<GrantDefinition>, String> {
 }
 
 /// Loads the keys of the definitions. Relative names of files count from `directory`.
-///
-/// # Errors
-/// Every problem of every grant.
 fn load_all(
     definitions: Vec<GrantDefinition>,
     directory: &Path,

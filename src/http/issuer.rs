@@ -46,7 +46,6 @@ pub(super) struct IssuerReport {
     pub(super) clock_ahead_s: Option<i64>,
 }
 
-/// The issuer of tokens, with its keys.
 #[derive(Debug)]
 pub(super) struct Issuer {
     name: String,
@@ -77,15 +76,11 @@ impl Issuer {
         }
     }
 
-    /// Returns the issuer as tokens name it.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the keys of the issuer. They are read again if they are old, or if none of them fits a token.
-    ///
-    /// # Errors
-    /// The keys cannot be read.
     pub(super) async fn keys_for(
         &self,
         key_id: Option<&str>,
@@ -153,7 +148,6 @@ impl Issuer {
         }
     }
 
-    /// Reads the keys, and how long they may be used.
     async fn read_keys(&self) -> Result<(KeySet, Duration), String> {
         let Document { body, max_age, .. } = self.read_key_document().await?;
         let (least, most) = MAX_AGE_LIMITS;
@@ -167,10 +161,6 @@ impl Issuer {
         document.map_err(|reason| format!("the keys at {address}: {reason}"))
     }
 
-    /// Reads the metadata and the keys.
-    ///
-    /// # Errors
-    /// Describes why they cannot be read.
     pub(super) async fn examine(&self) -> Result<IssuerReport, String> {
         let document = self.read_key_document().await?;
         let keys = KeySet::parse(&document.body)?.count();
@@ -179,9 +169,6 @@ impl Issuer {
     }
 
     /// Returns the address of the keys, from the metadata of the issuer.
-    ///
-    /// # Errors
-    /// Describes why the metadata cannot be read, or is that of another issuer.
     async fn key_address(&self) -> Result<String, String> {
         #[derive(Deserialize)]
         struct Metadata {
@@ -224,7 +211,6 @@ fn metadata_addresses(issuer: &str) -> Vec<String> {
     vec![format!("{origin}{OAUTH}{path}"), format!("{origin}{OPENID}{path}"), format!("{issuer}{OPENID}")]
 }
 
-/// Largest number of keys that are used.
 const MAX_KEYS: usize = 64;
 
 /// The keys of an issuer that can sign tokens.
@@ -241,9 +227,6 @@ pub(super) struct IssuerKey {
 
 impl KeySet {
     /// Parses a document with keys. Keys of unknown kinds are left out.
-    ///
-    /// # Errors
-    /// Describes why the document is no set of keys.
     fn parse(document: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct KeyDocument {
@@ -256,7 +239,6 @@ impl KeySet {
         Ok(Self(keys.take(MAX_KEYS).collect()))
     }
 
-    /// Returns the number of keys that can sign tokens.
     fn count(&self) -> usize {
         self.0.iter().filter(|key| !key.algorithms.is_empty()).count()
     }
@@ -328,7 +310,6 @@ mod tests {
         assert_eq!(metadata_addresses("https://id.example").len(), 2);
     }
 
-    /// Returns the algorithms of a key with these fields.
     fn algorithms(fields: &Value) -> Option<Vec<Algorithm>> {
         IssuerKey::parse(fields.clone()).ok().flatten().map(|key| key.algorithms)
     }

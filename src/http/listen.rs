@@ -68,17 +68,11 @@ impl HttpServer {
     }
 
     /// Returns the address of the endpoint.
-    ///
-    /// # Errors
-    /// The error of the system.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
     /// Returns the address of the admin listener, if there is one.
-    ///
-    /// # Errors
-    /// The error of the system.
     pub fn admin_address(&self) -> io::Result<Option<SocketAddr>> {
         self.admin.as_ref().map(TcpListener::local_addr).transpose()
     }

@@ -17,7 +17,6 @@ use crate::{call::grant::Grant, settings::OauthSettings};
 /// How long a client waits after a refusal because the issuer cannot be reached, in seconds.
 const ISSUER_PAUSE_S: u64 = 10;
 
-/// Signs in users.
 #[derive(Debug)]
 pub(super) struct Authorization {
     settings: OauthSettings,
@@ -38,9 +37,6 @@ pub(super) struct Person {
 
 impl Authorization {
     /// Reads the grants that the settings name.
-    ///
-    /// # Errors
-    /// Every problem with the file of the grants.
     pub(super) fn new(settings: OauthSettings) -> Result<Self, UnusableGrants> {
         token::install_verifier();
         let grants = GrantsFile::open(settings.grants_file.clone())?;
@@ -52,14 +48,16 @@ impl Authorization {
     /// # Errors
     /// Status 401 for a token that is not accepted, 403 without a scope or a grant, 503 if the issuer cannot be reached.
     pub(super) async fn sign_in(&self, token: &str, resource: &Resource) -> Result<Person, Refusal> {
-        let challenge = self.challenge(resource);
         let audiences = match &self.settings.audience {
             Some(audience) => vec![audience.clone()],
             None => resource.audiences(),
         };
 
         let claims = Claims::verify(token, &self.issuer, &audiences).await.map_err(|error| match error {
-            TokenError::Invalid(problem) => challenge.invalid_token(&problem),
+            TokenError::Invalid(problem) => {
+                let message = format!("the user token is not accepted: {problem}");
+                self.challenge(resource, StatusCode::UNAUTHORIZED, message, "invalid_token")
+            }
             // The log contains the reason, which is no concern of clients.
             TokenError::Issuer(_) => {
                 let message = "the issuer of user tokens cannot be reached: try again later";
@@ -68,7 +66,8 @@ impl Authorization {
         })?;
         let scopes = claims.scopes();
         if !self.settings.scopes.iter().all(|needed| scopes.contains(&needed.as_str())) {
-            return Err(challenge.insufficient_scope());
+            let message = format!("the user token needs the scopes {}", self.settings.scopes.join(" "));
+            return Err(self.challenge(resource, StatusCode::FORBIDDEN, message, "insufficient_scope"));
         }
 
         let grants = self.grants.of_person(claims.fields());
@@ -82,18 +81,14 @@ impl Authorization {
 
     /// Returns the refusal of a request without a credential.
     pub(super) fn require_sign_in(&self, resource: &Resource) -> Refusal {
-        self.challenge(resource).sign_in()
+        let message = "the request has no credential: the client must sign in, or send an API key in the header X-Api-Key";
+        self.challenge(resource, StatusCode::UNAUTHORIZED, message.to_owned(), "")
     }
 
-    /// Returns the metadata of an endpoint.
     pub(super) fn metadata_response(&self, resource: &Resource) -> Response {
         Json(resource.metadata(&self.settings)).into_response()
     }
 
-    /// Reads the metadata and the keys of the issuer.
-    ///
-    /// # Errors
-    /// Describes why they cannot be read.
     pub(super) async fn examine_issuer(&self) -> Result<IssuerReport, String> {
         self.issuer.examine().await
     }
@@ -103,60 +98,25 @@ impl Authorization {
         self.grants.described()
     }
 
-    fn challenge<'a>(&'a self, resource: &'a Resource) -> Challenge<'a> {
-        Challenge { resource, scopes: &self.settings.scopes }
-    }
-}
+    /// Returns a refusal that tells the client how to get another token (RFC 6750, RFC 9728).
+    fn challenge(&self, resource: &Resource, status: StatusCode, message: String, error: &str) -> Refusal {
+        let mut parameters = vec![("resource_metadata", resource.metadata_address())];
+        if !self.settings.scopes.is_empty() {
+            parameters.push(("scope", self.settings.scopes.join(" ")));
+        }
+        if !error.is_empty() {
+            parameters.push(("error", error.to_owned()));
+            parameters.push(("error_description", message.clone()));
+        }
+        let parameters = parameters.iter().map(|(name, value)| format!("{name}=\"{}\"", quotable(value)));
+        let challenge = format!("Bearer {}", parameters.collect::<Vec<_>>().join(", "));
 
-/// What a refusal tells a client about the token that it needs.
-#[derive(Clone, Copy, Debug)]
-struct Challenge<'a> {
-    resource: &'a Resource,
-    /// The scopes that every token must have.
-    scopes: &'a [String],
-}
-
-impl Challenge<'_> {
-    /// Returns the refusal of a request without a credential.
-    fn sign_in(self) -> Refusal {
-        let message = "the request has no credential: the client must sign in, or send an API key in the header X-Api-Key";
-        self.refuse(StatusCode::UNAUTHORIZED, message.to_owned(), "")
-    }
-
-    /// Returns the refusal of a token.
-    fn invalid_token(self, problem: &str) -> Refusal {
-        let message = format!("the user token is not accepted: {problem}");
-        self.refuse(StatusCode::UNAUTHORIZED, message, "invalid_token")
-    }
-
-    /// Returns the refusal of a token that lacks scopes.
-    fn insufficient_scope(self) -> Refusal {
-        let message = format!("the user token needs the scopes {}", self.scopes.join(" "));
-        self.refuse(StatusCode::FORBIDDEN, message, "insufficient_scope")
-    }
-
-    fn refuse(self, status: StatusCode, message: String, error: &str) -> Refusal {
-        let challenge = HeaderValue::from_str(&self.header(&message, error));
         let refusal = Refusal::new(status, message);
-        match challenge {
+        match HeaderValue::try_from(challenge) {
             Ok(challenge) => refusal.header(header::WWW_AUTHENTICATE, challenge),
             // The host of the request cannot be in a header.
             Err(_) => refusal,
         }
-    }
-
-    fn header(self, message: &str, error: &str) -> String {
-        let mut parameters = vec![("resource_metadata", self.resource.metadata_address())];
-        if !self.scopes.is_empty() {
-            parameters.push(("scope", self.scopes.join(" ")));
-        }
-        if !error.is_empty() {
-            parameters.push(("error", error.to_owned()));
-            parameters.push(("error_description", message.to_owned()));
-        }
-
-        let parameters = parameters.iter().map(|(name, value)| format!("{name}=\"{}\"", quotable(value)));
-        format!("Bearer {}", parameters.collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -199,7 +159,6 @@ impl Resource {
         format!("{}{}", self.origin, self.path)
     }
 
-    /// Returns the address of the metadata.
     fn metadata_address(&self) -> String {
         format!("{}{METADATA_PATH}{}", self.origin, self.path)
     }
@@ -219,7 +178,6 @@ impl Resource {
         audiences
     }
 
-    /// Returns the metadata document.
     fn metadata(&self, settings: &OauthSettings) -> Value {
         json!({
             "resource": self.address(),

@@ -8,7 +8,6 @@ use axum::{
 };
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use rmcp::model::{ErrorData, JsonRpcError, RequestId};
-use serde::{Deserialize, de::IgnoredAny};
 
 /// Why a request is not served, with the response for it. The body is a JSON-RPC error: a client that gets another body
 /// with status 400 takes the server for one of an older revision.
@@ -35,19 +34,6 @@ impl Refusal {
         Self { status, content: Box::new(Content { error, id: None, header: None }) }
     }
 
-    /// Creates a refusal of a message that is no JSON-RPC request. It has the id of the message, if that can be read.
-    pub(super) fn of_invalid_message(text: &[u8]) -> Self {
-        let error = if serde_json::from_slice::<IgnoredAny>(text).is_err() {
-            ErrorData::parse_error("the message is not JSON", None)
-        } else if text.trim_ascii_start().starts_with(b"[") {
-            ErrorData::invalid_request("batches are not supported: send one message at a time", None)
-        } else {
-            ErrorData::invalid_request("the message is not JSON-RPC 2.0", None)
-        };
-
-        Self::with_error(StatusCode::BAD_REQUEST, error).of_message(text)
-    }
-
     /// Creates a refusal of a request that can be repeated after this number of seconds.
     pub(super) fn retry_after(status: StatusCode, message: &'static str, seconds: u64) -> Self {
         Self::new(status, message).header(header::RETRY_AFTER, HeaderValue::from(seconds))
@@ -59,13 +45,8 @@ impl Refusal {
     }
 
     /// Adds the id of the message that is refused.
-    pub(super) fn of_message(mut self, text: &[u8]) -> Self {
-        #[derive(Deserialize)]
-        struct Envelope {
-            id: Option<RequestId>,
-        }
-
-        self.content.id = serde_json::from_slice::<Envelope>(text).ok().and_then(|envelope| envelope.id);
+    pub(super) fn of_message(mut self, id: Option<RequestId>) -> Self {
+        self.content.id = id;
         self
     }
 }

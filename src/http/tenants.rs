@@ -113,7 +113,6 @@ impl Tenants {
         Arc::new(Tenant { subject: person.subject.clone(), ..tenant })
     }
 
-    /// Returns the tenant of requests without a credential.
     pub(super) fn anonymous(&self) -> Arc<Tenant> {
         Arc::clone(&self.anonymous)
     }
@@ -128,7 +127,6 @@ impl Tenants {
         }
     }
 
-    /// Returns the number of remembered credentials.
     pub(super) fn count(&self) -> u64 {
         self.known.run_pending_tasks();
         self.known.entry_count()

@@ -38,9 +38,6 @@ pub(super) enum TokenError {
 
 impl Claims {
     /// Verifies a token of `issuer` for one of the `audiences`.
-    ///
-    /// # Errors
-    /// Describes what is wrong with the token, without showing it.
     pub(super) async fn verify(
         token: &str,
         issuer: &Issuer,
@@ -74,12 +71,10 @@ impl Claims {
         Ok(claims)
     }
 
-    /// Returns the person whom the token identifies.
     pub(super) fn subject(&self) -> &str {
         self.0.get("sub").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Returns the scopes of the token.
     pub(super) fn scopes(&self) -> Vec<&str> {
         // Issuers use either name, and either form.
         let claim = self.0.get("scope").or_else(|| self.0.get("scp"));
@@ -90,7 +85,6 @@ impl Claims {
         }
     }
 
-    /// Returns all claims.
     pub(super) fn fields(&self) -> &Fields {
         &self.0
     }
@@ -138,7 +132,6 @@ pub(super) fn install_verifier() {
     let _: Result<(), &CryptoProvider> = PROVIDER.install_default();
 }
 
-/// Verifies signatures of one algorithm with one key.
 struct SignatureVerifier(Algorithm, DecodingKey);
 
 impl Verifier<Vec<u8>> for SignatureVerifier {

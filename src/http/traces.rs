@@ -43,7 +43,6 @@ const FLUSH_LIMIT: Duration = Duration::from_secs(3);
 /// Name of the program in traces. The variable `OTEL_SERVICE_NAME` replaces it.
 const SERVICE_NAME: &str = "tas-mcp";
 
-/// Sends spans to a collector.
 #[derive(Debug)]
 pub(super) struct Traces {
     provider: SdkTracerProvider,
@@ -222,7 +221,6 @@ fn extract<'a>(value: &'a dyn Fn(&str) -> Option<&'a str>) -> Context {
     TraceContextPropagator::new().extract_with_context(&Context::new(), &Carrier(value))
 }
 
-/// Time limit of one request.
 const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 
 /// Sends requests on the runtime of the server. The thread of the exporter has none.
@@ -233,10 +231,6 @@ struct CollectorClient {
 }
 
 impl CollectorClient {
-    /// Creates the client. Call it in a Tokio runtime.
-    ///
-    /// # Errors
-    /// Describes why the certificates cannot be used.
     fn new(settings: &TraceSettings) -> Result<Self, String> {
         let ca_file = settings.ca_file.as_deref();
         let client = client::HttpClient::for_host(&settings.endpoint, ca_file, REQUEST_LIMIT)?;
@@ -263,19 +257,19 @@ impl HttpClient for CollectorClient {
     }
 }
 
-/// Shortest time between two warnings.
 const WARNING_PAUSE: Duration = Duration::from_secs(60);
 
 /// Sends spans through another exporter, and reports failures.
 #[derive(Debug)]
 struct ReportingExporter<E> {
     exporter: E,
-    warnings: Mutex<WarningLimit>,
+    /// When the last warning was written.
+    warned: Mutex<Option<Instant>>,
 }
 
 impl<E> ReportingExporter<E> {
     fn new(exporter: E) -> Self {
-        Self { exporter, warnings: Mutex::default() }
+        Self { exporter, warned: Mutex::default() }
     }
 }
 
@@ -285,8 +279,8 @@ impl<E: SpanExporter> SpanExporter for ReportingExporter<E> {
         let outcome = self.exporter.export(batch).await;
 
         if let Err(error) = &outcome {
-            let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
-            if warnings.permits_one(Instant::now()) {
+            let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+            if is_warning_due(&mut warned, Instant::now()) {
                 tracing::warn!(
                     "{count} spans are lost, because the collector of traces does not take them: {error}; spans are sent as OTLP over HTTP, which collectors receive on port 4318"
                 );
@@ -305,22 +299,13 @@ impl<E: SpanExporter> SpanExporter for ReportingExporter<E> {
     }
 }
 
-/// Permits a warning now and then, because a collector may be down for days.
-#[derive(Debug, Default)]
-struct WarningLimit {
-    last: Option<Instant>,
-}
-
-impl WarningLimit {
-    /// Returns whether a warning may be written at this time, and then counts it.
-    fn permits_one(&mut self, now: Instant) -> bool {
-        let is_due = self.last.is_none_or(|last| now.saturating_duration_since(last) >= WARNING_PAUSE);
-        if is_due {
-            self.last = Some(now);
-        }
-
-        is_due
+/// Returns whether a warning is due, and then counts it. A collector may be down for days.
+fn is_warning_due(last: &mut Option<Instant>, now: Instant) -> bool {
+    let is_due = last.is_none_or(|last| now.saturating_duration_since(last) >= WARNING_PAUSE);
+    if is_due {
+        *last = Some(now);
     }
+    is_due
 }
 
 #[cfg(test)]
@@ -330,9 +315,9 @@ mod tests {
     #[test]
     fn a_failure_that_lasts_is_reported_once_a_minute() {
         let start = Instant::now();
-        let mut limit = WarningLimit::default();
+        let mut last = None;
         let seconds = [0, 1, 59, 60, 61, 119, 120];
-        let permitted = seconds.map(|second| limit.permits_one(start + Duration::from_secs(second)));
+        let permitted = seconds.map(|second| is_warning_due(&mut last, start + Duration::from_secs(second)));
 
         assert_eq!(permitted, [true, false, false, true, false, false, true]);
     }

@@ -2,12 +2,11 @@
 
 use rmcp::{
     Peer, RoleServer,
-    model::{ProgressNotification, ProgressNotificationParam, ProgressToken, ServerNotification},
+    model::{ProgressNotificationParam, ProgressToken},
     service::RequestContext,
 };
 use tokio::sync::mpsc;
 
-use super::request_extensions::RequestNotifications;
 use crate::tools::caller::ProgressSink;
 
 /// Increment of the reported value if a report has the same value as the report before: the protocol requires that
@@ -40,18 +39,11 @@ impl ProgressSink for ProgressSender {
     }
 }
 
-/// Where notifications go.
-#[derive(Debug)]
-enum Destination {
-    Peer(Peer<RoleServer>),
-    Request(RequestNotifications),
-}
-
 /// The receiving end of the channel. It sends the reports to the host.
 #[derive(Debug)]
 pub(super) struct ProgressForwarder {
     reports: mpsc::UnboundedReceiver<ProgressMessage>,
-    destination: Destination,
+    peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
     /// Value of the last notification.
     last: Option<f64>,
@@ -61,27 +53,29 @@ pub(super) struct ProgressForwarder {
 pub(super) fn progress_channel(context: &RequestContext<RoleServer>) -> (ProgressSender, ProgressForwarder) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let token = context.meta.get_progress_token();
-    let destination = match context.extensions.get::<RequestNotifications>() {
-        Some(notifications) => Destination::Request(notifications.clone()),
-        None => Destination::Peer(context.peer.clone()),
-    };
+    let peer = context.peer.clone();
 
     (
         ProgressSender { reports: sender, is_requested: token.is_some() },
-        ProgressForwarder { reports: receiver, destination, token, last: None },
+        ProgressForwarder { reports: receiver, peer, token, last: None },
     )
 }
 
 impl ProgressForwarder {
-    /// Waits for `call` and sends its reports meanwhile. Sends nothing after the end of the call.
+    /// Waits for `call` and sends its reports meanwhile. Sends nothing after the end of the call. A host that does not read does
+    /// not delay the call.
     pub(super) async fn forward_during<T>(mut self, call: impl Future<Output = T>) -> T {
-        let mut call = std::pin::pin!(call);
-        loop {
-            tokio::select! {
-                output = &mut call => return output,
-                // Few calls report progress. Without the box, the future of every call would contain this one.
-                Some(report) = self.reports.recv() => self.notify(report).await,
+        let forwarding = async {
+            while let Some(report) = self.reports.recv().await {
+                self.notify(report).await;
             }
+            // The last report comes before the end of the call.
+            std::future::pending().await
+        };
+
+        tokio::select! {
+            output = call => output,
+            never = forwarding => never,
         }
     }
 
@@ -96,18 +90,7 @@ impl ProgressForwarder {
         notification.total = Some(report.total as f64);
         notification.message = Some(report.message);
 
-        let outcome = match &self.destination {
-            Destination::Peer(peer) => {
-                peer.notify_progress(notification).await.map_err(|error| error.to_string())
-            }
-            // A client that does not read must not delay the call.
-            Destination::Request(RequestNotifications(sender)) => {
-                let notification =
-                    ServerNotification::ProgressNotification(ProgressNotification::new(notification));
-                sender.try_send(notification).map_err(|error| error.to_string())
-            }
-        };
-        if let Err(error) = outcome {
+        if let Err(error) = self.peer.notify_progress(notification).await {
             tracing::debug!("a progress notification was not sent: {error}");
         }
     }

@@ -9,7 +9,6 @@ use rmcp::{
 use serde_json::{Value, json};
 use tas_mcp::{
     http::{Application, HttpServer},
-    mcp::RequestNotifications,
 };
 
 use crate::support::{
@@ -29,10 +28,8 @@ impl ServerHandler for Example {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        if let Some(RequestNotifications(sender)) = context.extensions.get() {
-            let notification = ServerNotification::CustomNotification(CustomNotification::new(METHOD, None));
-            sender.send(notification).await.expect("a response");
-        }
+        let notification = ServerNotification::CustomNotification(CustomNotification::new(METHOD, None));
+        context.peer.send_notification(notification).await.expect("a response");
         Ok(ListToolsResult::default())
     }
 }

@@ -63,7 +63,7 @@ impl HostOverHttp {
         let sender = self.sender.clone();
         self.tasks.spawn(async move {
             let text = request.send().await.expect("a response").text().await.expect("text");
-            let messages = if text.starts_with("event:") { events(&text) } else { vec![text] };
+            let messages = if text.starts_with("data:") { events(&text) } else { vec![text] };
             for message in messages.into_iter().filter(|message| !message.is_empty()) {
                 // The host may have ended.
                 sender.send(message).unwrap_or_default();
