@@ -18,7 +18,7 @@
 //! | [`client`] | the HTTP client: key, addresses, limits, retries, TLS | `service` |
 //! | [`sandbox`] | the service in memory | `service` |
 //! | [`service`] | the description of the service: operations, schemas, rules, request layout | foundations only |
-//! | [`backoff`], `bounded_cache`, [`clock`], [`failure`], [`fields`], [`picture`], `sealing`, [`text`], [`text_file`], [`toml_text`], [`violation`] | foundations | other foundations |
+//! | [`backoff`], [`clock`], [`failure`], [`fields`], [`picture`], `sealing`, [`text`], [`text_file`], [`toml_text`], [`violation`] | foundations | other foundations |
 //!
 //! # The path of one call
 //!
@@ -42,7 +42,6 @@
 #![recursion_limit = "256"]
 
 pub mod backoff;
-mod bounded_cache;
 pub mod call;
 pub mod cli;
 pub mod client;

@@ -351,7 +351,7 @@ mod tests {
         lookup.note_refusal();
         assert!(lookup.key().await.is_ok());
 
-        assert_eq!(std::fs::read_to_string(file).expect("the runs"), "run\n");
+        assert_eq!(fs::read_to_string(file).expect("the runs"), "run\n");
     }
 
     #[tokio::test]

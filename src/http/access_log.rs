@@ -9,12 +9,12 @@ use std::{
 use http::{HeaderValue, StatusCode};
 use tokio::time::Instant;
 
+#[cfg(feature = "otlp")]
+use super::traces::RequestSpan;
 use super::{
     admin::{Metrics, OperationLabels},
     tenants::Tenant,
 };
-#[cfg(feature = "otlp")]
-use super::traces::RequestSpan;
 use crate::text::shorten_line;
 
 /// Target of the lines. The log filter `access=off` switches them off.
@@ -101,8 +101,7 @@ impl AccessEntry {
         self.log(StatusCode::OK, &error, duration);
 
         let Operation { method, tool, .. } = self.operation;
-        let labels =
-            OperationLabels { mcp_method_name: method, gen_ai_tool_name: tool, error_type: error };
+        let labels = OperationLabels { mcp_method_name: method, gen_ai_tool_name: tool, error_type: error };
         self.metrics.record(&labels, duration);
         #[cfg(feature = "otlp")]
         if let Some(span) = span {
@@ -117,8 +116,9 @@ impl AccessEntry {
     }
 
     fn log(&self, status: StatusCode, error: &str, duration: Duration) {
-        let Self { client, id, credential, subject, project, operation: Operation { method, tool, .. }, .. } =
-            self;
+        let Self {
+            client, id, credential, subject, project, operation: Operation { method, tool, .. }, ..
+        } = self;
         let status = status.as_u16();
         let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         tracing::info!(target: ACCESS_TARGET, %client, id, credential, subject, project, method, tool, status, error, duration_ms);

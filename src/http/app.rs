@@ -200,17 +200,17 @@ fn router<S: ServerHandler>(
     shared: &SharedState,
     open: impl Fn(&Shared, &Caller) -> S + Clone + Send + Sync + 'static,
 ) -> Router {
-    let serve = async move |State(shared): State<SharedState>, Extension(caller): Extension<Caller>, request| {
-        let server = open(&shared, &caller);
-        serve(shared, server, request).await
-    };
+    let serve =
+        async move |State(shared): State<SharedState>, Extension(caller): Extension<Caller>, request| {
+            let server = open(&shared, &caller);
+            serve(shared, server, request).await
+        };
     let endpoint = post(serve)
         .route_layer(from_fn_with_state(Arc::clone(shared), read_message))
         .route_layer(from_fn_with_state(Arc::clone(shared), identify))
         .fallback(method_not_allowed);
 
-    let header =
-        |name, value| SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value));
+    let header = |name, value| SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value));
     Router::new()
         .route("/mcp", endpoint.clone())
         .route("/mcp/", endpoint.clone())

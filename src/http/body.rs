@@ -57,7 +57,8 @@ impl BodyMemory {
 
     /// Reserves the memory of a body, as long as its header says, or of the longest body.
     fn reserve(&self, headers: &HeaderMap) -> Result<OwnedSemaphorePermit, Refusal> {
-        let stated = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        let stated =
+            headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
         let bytes: usize = stated.unwrap_or(self.max_bytes);
         if bytes > self.max_bytes {
             return Err(self.too_large());
@@ -170,7 +171,8 @@ fn single_version(headers: &HeaderMap) -> Result<Option<HeaderValue>, Refusal> {
 
 /// Makes a JSON-RPC error of a refusal that the library writes as plain text.
 async fn as_json_rpc(response: Response, message: &[u8], version: Option<&HeaderValue>) -> Response {
-    let is_json = response.headers().get(header::CONTENT_TYPE).is_some_and(|value| value == "application/json");
+    let is_json =
+        response.headers().get(header::CONTENT_TYPE).is_some_and(|value| value == "application/json");
     let status = response.status();
     if is_json || !(status.is_client_error() || status.is_server_error()) {
         return response;

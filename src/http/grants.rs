@@ -149,10 +149,7 @@ fn read_file(path: &Path) -> Result<Vec<GrantDefinition>, String> {
 }
 
 /// Loads the keys of the definitions. Relative names of files count from `directory`.
-fn load_all(
-    definitions: Vec<GrantDefinition>,
-    directory: &Path,
-) -> Result<Arc<[NamedGrant]>, Vec<String>> {
+fn load_all(definitions: Vec<GrantDefinition>, directory: &Path) -> Result<Arc<[NamedGrant]>, Vec<String>> {
     let (mut grants, mut problems) = (Vec::new(), Vec::new());
     for (number, definition) in (1..).zip(definitions) {
         match definition.load(directory) {

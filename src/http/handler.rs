@@ -62,7 +62,7 @@ impl<S: ServerHandler> CallHandler<S> {
         let parts = context.extensions.remove::<Parts>();
         let caller = parts.as_ref().and_then(|parts| parts.extensions.get::<Caller>().cloned());
         let line = parts.as_ref().and_then(|parts| parts.extensions.get::<AccessLine>().cloned());
-        let (Some(parts), Some(caller), Some(line)) = (parts, caller, line) else {
+        let (Some(caller), Some(line)) = (caller, line) else {
             return Err(internal_error(operation));
         };
 
@@ -73,7 +73,7 @@ impl<S: ServerHandler> CallHandler<S> {
         };
         let entry = line.take();
         #[cfg(feature = "otlp")]
-        let span = self.app.traces.as_ref().map(|traces| traces.begin(&parts, &context));
+        let span = self.app.traces.as_ref().zip(parts).map(|(traces, parts)| traces.begin(&parts, &context));
 
         prepare(&mut context, &caller);
         let outcome = AssertUnwindSafe(method(context)).catch_unwind().await;

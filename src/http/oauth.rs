@@ -1,7 +1,10 @@
 //! Users who sign in at an issuer: the endpoint as a protected resource (RFC 9728), the check of a token, the grants of its
 //! user, and the refusals that tell a client how to get a token (RFC 6750).
 
-use axum::{Json, response::{IntoResponse as _, Response}};
+use axum::{
+    Json,
+    response::{IntoResponse as _, Response},
+};
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use serde_json::{Value, json};
 use url::Url;
@@ -226,8 +229,7 @@ mod tests {
 
     #[test]
     fn without_a_public_url_the_host_of_the_request_counts() {
-        let headers =
-            HeaderMap::from_iter([(header::HOST, http::HeaderValue::from_static("localhost:8900"))]);
+        let headers = HeaderMap::from_iter([(header::HOST, HeaderValue::from_static("localhost:8900"))]);
         let resource = Resource::new(None, &Uri::from_static("/mcp"), &headers, "/mcp");
 
         assert_eq!(

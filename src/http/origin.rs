@@ -10,11 +10,7 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use http::{
-    HeaderMap, HeaderName, Method, StatusCode, Uri,
-    header,
-    uri::Authority,
-};
+use http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header, uri::Authority};
 use ipnet::IpNet;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 use url::Url;
@@ -256,4 +252,5 @@ mod tests {
             let address = client_address(peer.parse().expect("an address"), &headers, &trusted);
             assert_eq!(address.to_string(), expected, "{peer} {values:?}");
         }
-    }}
+    }
+}

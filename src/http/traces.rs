@@ -7,7 +7,7 @@
 use std::{
     net::IpAddr,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -26,7 +26,11 @@ use opentelemetry_sdk::{
     propagation::TraceContextPropagator,
     trace::{BatchSpanProcessor, SdkTracer, SdkTracerProvider, SpanData, SpanExporter},
 };
-use rmcp::{RoleServer, model::{ProtocolVersion, RequestMetaObject}, service::RequestContext};
+use rmcp::{
+    RoleServer,
+    model::{ProtocolVersion, RequestMetaObject},
+    service::RequestContext,
+};
 use tokio::runtime::Handle;
 
 use super::admin::OperationLabels;
@@ -226,16 +230,14 @@ const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 /// Sends requests on the runtime of the server. The thread of the exporter has none.
 #[derive(Debug)]
 struct CollectorClient {
-    client: Arc<client::HttpClient>,
+    client: reqwest::Client,
     runtime: Handle,
 }
 
 impl CollectorClient {
     fn new(settings: &TraceSettings) -> Result<Self, String> {
-        let ca_file = settings.ca_file.as_deref();
-        let client = client::HttpClient::for_host(&settings.endpoint, ca_file, REQUEST_LIMIT)?;
-
-        Ok(Self { client: Arc::new(client), runtime: Handle::current() })
+        let client = client::http_client(&settings.endpoint, settings.ca_file.clone(), REQUEST_LIMIT)?;
+        Ok(Self { client, runtime: Handle::current() })
     }
 }
 
@@ -248,12 +250,22 @@ impl HttpClient for CollectorClient {
         'client: 'sending,
         Self: 'sending,
     {
-        let client = Arc::clone(&self.client);
+        let client = self.client.clone();
         // The time limit is set in the task, because only a task of the runtime has a clock.
-        let exchange = async move { tokio::time::timeout(REQUEST_LIMIT, client.exchange(request)).await };
+        let exchange = async move {
+            let sending = client.execute(request.try_into()?);
+            Ok::<_, HttpError>(tokio::time::timeout(REQUEST_LIMIT, sending).await??)
+        };
         let sending = self.runtime.spawn(exchange);
 
-        Box::pin(async move { Ok(sending.await???.map(|()| Bytes::new())) })
+        Box::pin(async move {
+            let received = sending.await??;
+            let mut response = Response::new(Bytes::new());
+            *response.status_mut() = received.status();
+            *response.headers_mut() = received.headers().clone();
+
+            Ok(response)
+        })
     }
 }
 

@@ -1,16 +1,14 @@
 //! Projects and owners that the server has seen since it started.
 
-use std::{
-    num::NonZeroUsize,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use indexmap::IndexSet;
+use lru::LruCache;
 
-use crate::{bounded_cache::BoundedCache, client::ApiKey, service::result_kind::ResultId};
+use crate::{client::ApiKey, service::result_kind::ResultId};
 
 /// Largest number of owners that are remembered. An owner never changes; the limit bounds the memory.
-const MAX_OWNERS: NonZeroUsize = NonZeroUsize::new(4_096).unwrap();
+const MAX_OWNERS: usize = 4_096;
 
 /// Largest number of projects that are remembered.
 const MAX_PROJECTS: usize = 256;
@@ -22,14 +20,14 @@ pub(super) struct Session(Mutex<Facts>);
 #[derive(Debug)]
 struct Facts {
     projects: IndexSet<String>,
-    owners: BoundedCache<ResultId, String>,
+    owners: LruCache<ResultId, String>,
     /// A project key and its project. The key may be replaced while the server runs.
     project_of_key: Option<(ApiKey, String)>,
 }
 
 impl Default for Session {
     fn default() -> Self {
-        let (projects, owners) = (IndexSet::new(), BoundedCache::new(MAX_OWNERS));
+        let (projects, owners) = (IndexSet::new(), LruCache::unbounded());
         Self(Mutex::new(Facts { projects, owners, project_of_key: None }))
     }
 }
@@ -69,6 +67,9 @@ impl Session {
 
         for id in ids {
             facts.owners.put(id, project.to_owned());
+            if facts.owners.len() > MAX_OWNERS {
+                facts.owners.pop_lru();
+            }
         }
     }
 }

@@ -7,9 +7,7 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::{Value, json};
-use tas_mcp::{
-    http::{Application, HttpServer},
-};
+use tas_mcp::http::{Application, HttpServer};
 
 use crate::support::{
     http_client::{FREE_PORTS, modern_metadata},
