@@ -11,3 +11,4 @@ pub mod result_kind;
 pub mod rule;
 pub mod schema;
 pub mod tool;
+pub mod view;

@@ -19,7 +19,11 @@ use crate::{
     failure::{Code, Failure, quote},
     fields::Fields,
     picture::Picture,
-    service::{catalog::OperationEntry, operation::ResponseKind},
+    service::{
+        catalog::OperationEntry,
+        operation::{Operation, ResponseKind},
+        view::view,
+    },
     text::{remove_hidden, visible},
 };
 
@@ -125,10 +129,6 @@ impl Reply {
         key.mask_fields(object);
         rename_tmsys_fields(object, limits.tmsys_name);
 
-        if let Some(fill_defaults) = entry.request.fill_defaults {
-            fill_defaults(object, &request.arguments);
-        }
-
         if let Some(missing) = missing_field(entry, object) {
             return Err(bad_response(&missing));
         }
@@ -221,6 +221,11 @@ impl Reply {
     /// Returns the JSON object.
     pub fn value(&self) -> &Value {
         &self.value
+    }
+
+    /// Returns the view of the reply to the operation `O`.
+    pub fn view<O: Operation>(&self) -> O::Answer {
+        view(self.value())
     }
 
     /// Returns the JSON object without the pictures.

@@ -22,7 +22,9 @@ use crate::{
     },
     service::api::{
         ListPage, SortOrder,
-        bugs::{Bug, BugDetail, BugStatusFilter, GetBug, ListBugs, ListRunBugs, RunBug, RunBugPage},
+        bugs::{
+            Bug, BugDetail, BugStatusFilter, GetBug, ListBugs, ListRunBugs, RunBug, RunBugDetails, RunBugPage,
+        },
     },
 };
 
@@ -122,11 +124,11 @@ impl StoredBug {
             confidence: self.confidence.clone(),
             reproduction_steps: Some(self.reproduction_steps.clone()),
             // From 0 here, unlike the player numbers of runs (supplement 1.8).
-            player_number: finding.player,
-            test_step: finding.step + 1,
+            player_number: Some(finding.player),
+            test_step: Some(finding.step + 1),
             turn: finding.turn,
             detected_at: at.to_string(),
-            details: self.details.clone(),
+            details: self.details.clone().map(|more| RunBugDetails { more, ..RunBugDetails::default() }),
         }
     }
 

@@ -112,7 +112,7 @@ impl Execution {
             started_at: started.map(|at| at.to_string()),
             completed_at: completed.map(|at| at.to_string()),
             started_by: json!(self.started_by.to_initiator()),
-            total_tests: jobs.len(),
+            total_tests: Some(jobs.len()),
             test_status: count_by_result(&jobs, now),
             duration_ms: completed.zip(started).map(|(completed, started)| duration_ms(completed - started)),
         }

@@ -1,10 +1,8 @@
 //! The result of a start on several devices.
 
 use http::StatusCode;
-use serde_json::json;
 
 use crate::{
-    fields::Fields,
     sandbox::{
         answers::answered::Answered,
         model::{device_config::Device, dialect::Dialect},
@@ -14,14 +12,14 @@ use crate::{
 
 /// Returns the row of a device on which jobs were created.
 pub(super) fn started(device: &Device, job_ids: &[String]) -> DeviceResult {
-    let data = Fields::from_iter([("job_ids".to_owned(), json!(job_ids))]);
+    let data = StartRunResponse { job_ids: job_ids.to_vec(), ..StartRunResponse::default() };
     DeviceResult {
         device_label: device.label.clone(),
         ok: true,
         status: Some(StatusCode::CREATED.as_u16()),
         message: Some("queued".to_owned()),
         error: None,
-        data: Some(data),
+        data: Some(Box::new(data)),
     }
 }
 

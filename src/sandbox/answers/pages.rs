@@ -51,7 +51,7 @@ fn pagination(page: usize, size: usize, total: usize) -> Pagination {
     Pagination {
         page: number(page),
         page_size: number(size),
-        total_count: number(total),
-        total_pages: number(total.div_ceil(size)),
+        total_count: Some(number(total)),
+        total_pages: Some(number(total.div_ceil(size))),
     }
 }

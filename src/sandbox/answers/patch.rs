@@ -1,20 +1,51 @@
 //! Patches: objects are merged, and other values are replaced (specification, PATCH test-plans).
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::{sandbox::answers::api_error::ApiError, service::api::Open};
+use crate::{
+    sandbox::answers::api_error::ApiError,
+    service::{
+        api::Open,
+        view::{View, view},
+    },
+};
 
 /// Returns `record` with `patch` merged into it.
 ///
 /// # Errors
 ///
 /// Returns a 400 if the result is not a valid record.
-pub(super) fn patched<T: Serialize + DeserializeOwned>(record: &T, patch: Open) -> Result<T, ApiError> {
+pub(super) fn patched<T: Serialize + View>(record: &T, patch: Open) -> Result<T, ApiError> {
     let invalid = |error: serde_json::Error| ApiError::invalid(format!("invalid request: patch: {error}"));
     let mut value = serde_json::to_value(record).map_err(invalid)?;
     merge(&mut value, Value::Object(patch));
-    serde_json::from_value(value).map_err(invalid)
+
+    let patched = view(&value);
+    match lost_field(&value, &serde_json::to_value(&patched).map_err(invalid)?) {
+        Some(path) => Err(ApiError::invalid(format!("invalid request: patch: unexpected value of {path}"))),
+        None => Ok(patched),
+    }
+}
+
+/// Returns the path of a value in `record` that `kept` lacks, because a view leaves out what it cannot read.
+fn lost_field(record: &Value, kept: &Value) -> Option<String> {
+    let below = |name: &str, value: &Value, kept: Option<&Value>| {
+        let path = lost_field(value, kept.unwrap_or(&Value::Null))?;
+        Some(if path.is_empty() { name.to_owned() } else { format!("{name}.{path}") })
+    };
+
+    match (record, kept) {
+        (Value::Null, _) => None,
+        (Value::Object(fields), Value::Object(kept)) => {
+            fields.iter().find_map(|(name, value)| below(name, value, kept.get(name)))
+        }
+        (Value::Array(entries), Value::Array(kept)) => {
+            let mut numbered = entries.iter().enumerate();
+            numbered.find_map(|(index, value)| below(&index.to_string(), value, kept.get(index)))
+        }
+        _ => (record != kept).then(String::new),
+    }
 }
 
 /// Merges objects at every depth. `null` removes a field. The service may store `null` instead (supplement 17).

@@ -29,7 +29,7 @@ impl RunView<'_> {
         let result = span.result.filter(|_| progress == RunProgress::Completed);
 
         RunStep {
-            step_number: number,
+            step_number: Some(number),
             start_time: start.map(|at| at.to_string()),
             end_time: end.filter(|_| start.is_some()).map(|at| at.to_string()),
             duration_ms: end.zip(start).map(|(end, start)| duration_ms(end - start)),

@@ -126,7 +126,7 @@ impl RunView<'_> {
             id: format!("{}-{number}", self.attempt.id),
             state: self.project.dialect.state(self.progress().name()),
             result: self.is_completed().then(|| self.attempt.player_result(spans).name().to_owned()),
-            player_number: number,
+            player_number: Some(number),
             test_name: Some(self.job.test.name.clone()),
             composite_test_id: Some(format!("{}-{number}", self.job.test.id)),
             step_count: Some(spans.len()),

@@ -61,7 +61,7 @@ impl Answer<GetRun> for World {
         Ok(RunDetail {
             head: view.head(),
             players: view.map_players(|player, steps, spans| RunPlayerDetail {
-                artifacts: view.artifact_refs(&player, steps, spans, &self.knowledge_url),
+                artifacts: Some(view.artifact_refs(&player, steps, spans, &self.knowledge_url)),
                 steps: view.step_records(steps, spans),
                 player,
             }),

@@ -4,6 +4,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::{
     fields::Fields,
@@ -29,9 +32,7 @@ impl Operation for ListRunArtifacts {
             .needs("project:read-runs")
             .own_rules(&[Rule::Custom(check_player_id)])
             .requires_fields(&["artifacts"]);
-    const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}/artifacts")
-        .below(UrlBase::Knowledge)
-        .fills_defaults(fill_run_id_and_count);
+    const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}/artifacts").below(UrlBase::Knowledge);
     type Answer = ArtifactListing;
 }
 
@@ -87,20 +88,9 @@ fn check_player_id(arguments: &Fields, violations: &mut Vec<Violation>) {
     }
 }
 
-/// Adds the fields that the service may omit if there are no artifacts (supplement 1.7).
-fn fill_run_id_and_count(answer: &mut Fields, arguments: &Fields) {
-    let count = answer.get("artifacts").and_then(Value::as_array).map_or(0, Vec::len);
-    let known = [("runId", arguments.get("run_id").cloned()), ("count", Some(count.into()))];
-
-    for (name, value) in known {
-        if answer.get(name).is_none_or(Value::is_null) {
-            answer.insert(name.to_owned(), value.unwrap_or_default());
-        }
-    }
-}
-
 /// The files of a player.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct ArtifactListing {
     #[serde(rename = "runId", skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
@@ -110,7 +100,8 @@ pub struct ArtifactListing {
 }
 
 /// A file of a player.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct RunArtifact {
     pub filename: String,
     /// A download requires the API key.
@@ -122,7 +113,8 @@ pub struct RunArtifact {
 }
 
 /// A part of a text, a picture, or the size and type of another file.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct ArtifactPart {
     pub filename: String,
     pub content_type: Option<String>,
@@ -143,3 +135,5 @@ pub struct ArtifactPart {
     /// How to get a file whose content is not in this answer.
     pub hint: Option<String>,
 }
+
+objects!(ArtifactListing, RunArtifact, ArtifactPart);

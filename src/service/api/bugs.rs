@@ -3,6 +3,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::service::{
     api::{Id, ListPage, Open, PageNumber, PageSize, SortOrder},
@@ -106,7 +109,8 @@ impl Operation for GetBug {
 }
 
 /// The bugs of a run, in one page.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct RunBugPage {
     #[serde(flatten)]
     pub page: ListPage<RunBug>,
@@ -116,7 +120,8 @@ pub struct RunBugPage {
 }
 
 /// A bug as it was detected in a run.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct RunBug {
     pub id: String,
     pub bug_id: String,
@@ -127,15 +132,29 @@ pub struct RunBug {
     pub confidence: String,
     pub reproduction_steps: Option<String>,
     /// Starts at 0.
-    pub player_number: usize,
-    pub test_step: usize,
+    #[schemars(with = "usize")]
+    pub player_number: Option<usize>,
+    #[schemars(with = "usize")]
+    pub test_step: Option<usize>,
     pub turn: usize,
     pub detected_at: String,
-    pub details: Option<Open>,
+    #[schemars(with = "Option<Open>")]
+    pub details: Option<RunBugDetails>,
+}
+
+/// The details of a detected bug.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct RunBugDetails {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub screenshot_url: Option<String>,
+    #[serde(flatten)]
+    pub more: Open,
 }
 
 /// A reviewed bug (specification, Bug).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct Bug {
     pub id: String,
     pub project_id: String,
@@ -156,7 +175,8 @@ pub struct Bug {
 }
 
 /// A reviewed bug with its occurrences.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct BugDetail {
     #[serde(flatten)]
     pub bug: Bug,
@@ -164,7 +184,8 @@ pub struct BugDetail {
 }
 
 /// One detection of a bug (specification, Bug).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct BugOccurrence {
     pub id: String,
     pub multiplayer_run_id: String,
@@ -183,3 +204,5 @@ pub struct BugOccurrence {
     pub severity: String,
     pub category: String,
 }
+
+objects!(RunBugPage, RunBug, RunBugDetails, Bug, BugDetail, BugOccurrence);

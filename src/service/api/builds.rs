@@ -4,6 +4,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::{
     fields::Fields,
@@ -104,13 +107,15 @@ fn deletion_question(arguments: &Fields) -> Option<String> {
 }
 
 /// The answer to the deletion of a build.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct DeletedBuild {
     pub message: String,
 }
 
 /// A build, list form.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct Build {
     pub id: String,
     pub name: String,
@@ -131,10 +136,13 @@ pub struct Build {
 }
 
 /// A build, detail form.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct BuildDetail {
     #[serde(flatten)]
     pub build: Build,
     /// Objects `vcs`, `ci`, `app`, `build` and `upload`, each optional.
     pub details: Option<Open>,
 }
+
+objects!(DeletedBuild, Build, BuildDetail);

@@ -3,6 +3,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::service::{
     api::{ListPage, PageNumber, PageSize},
@@ -72,7 +75,8 @@ impl Operation for ListCredentialKinds {
 }
 
 /// An AI player of runs.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct AgentConfig {
     pub id: String,
     pub name: String,
@@ -81,7 +85,8 @@ pub struct AgentConfig {
 }
 
 /// A kind of credentials.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct CredentialKind {
     pub id: String,
     pub name: String,
@@ -91,7 +96,8 @@ pub struct CredentialKind {
 }
 
 /// The device or platform that a test runs on.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub struct DeploymentConfig {
     pub id: String,
@@ -104,3 +110,5 @@ pub struct DeploymentConfig {
     #[serde(rename = "providerType")]
     pub provider_type: Option<String>,
 }
+
+objects!(AgentConfig, CredentialKind, DeploymentConfig);

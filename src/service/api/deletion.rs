@@ -2,8 +2,11 @@
 #![expect(missing_docs, reason = "the names are those of the contract")]
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::fields::Fields;
 
@@ -16,8 +19,11 @@ pub(super) fn deletion_question(record: &str, argument: &str, arguments: &Fields
 }
 
 /// The answer to a deletion (supplement 4.5, 6.5, 8).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct Deleted {
     pub id: String,
     pub deleted: bool,
 }
+
+objects!(Deleted);

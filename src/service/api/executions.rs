@@ -4,6 +4,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::service::{
     api::{Id, ListPage, PageNumber, PageSize, SortOrder, Uuid, values::anything},
@@ -87,7 +90,8 @@ impl Operation for GetTestPlanExecution {
 }
 
 /// An execution of a test plan.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct TestPlanExecution {
     pub id: String,
     pub test_plan_id: Option<String>,
@@ -100,13 +104,15 @@ pub struct TestPlanExecution {
     pub completed_at: Option<String>,
     #[schemars(schema_with = "anything")]
     pub started_by: Value,
-    pub total_tests: usize,
+    #[schemars(with = "usize")]
+    pub total_tests: Option<usize>,
     pub test_status: TestStatus,
     pub duration_ms: Option<f64>,
 }
 
 /// Tests of an execution by outcome.
-#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct TestStatus {
     pub passed: usize,
     /// Tests with the result `FAILED`, `ERROR`, `TIMEOUT`, `BLOCKED` or `MAX_STEPS`.
@@ -116,3 +122,5 @@ pub struct TestStatus {
     pub queued: usize,
     pub running: usize,
 }
+
+objects!(TestPlanExecution, TestStatus);

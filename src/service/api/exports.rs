@@ -4,6 +4,9 @@
 use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::{
     fields::Fields,
@@ -58,13 +61,12 @@ impl Operation for ExportTmsysRun {
     );
     const REQUEST: RequestInfo = RequestInfo::post("/runs/export/{tmsys}")
         .denies_unknown_fields()
-        .fills_defaults(fill_already_exported)
         // No operation lists exports. With `force_new_run: false` the service returns the existing export of an
         // execution, and creates one only if there is none (specification, POST runs/export).
         .duplicate_checks(&[
             DuplicateCheck {
                 when_given: Some("test_plan_execution_id"),
-                probe: Probe::Repeat { argument: "force_new_run", value: false, found: ALREADY_EXPORTED },
+                probe: Probe::Repeat { argument: "force_new_run", value: false, found: "already_exported" },
                 advice: "use the existing export",
             },
             DuplicateCheck {
@@ -79,9 +81,6 @@ impl Operation for ExportTmsysRun {
         });
     type Answer = ExportResult;
 }
-
-/// Field that tells whether the answer is an existing export.
-const ALREADY_EXPORTED: &str = "already_exported";
 
 /// Longest name of a remote entry, in characters after trimming (specification, Limits).
 const MAX_NAME_LENGTH: usize = 250;
@@ -98,16 +97,9 @@ fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
     }
 }
 
-/// Adds the field that the service sends only if it returns an existing export (specification, POST runs/export).
-fn fill_already_exported(answer: &mut Fields, _: &Fields) {
-    // An answer of another form must still be recognized as one.
-    if answer.contains_key("success") && answer.get(ALREADY_EXPORTED).is_none_or(Value::is_null) {
-        answer.insert(ALREADY_EXPORTED.to_owned(), Value::Bool(false));
-    }
-}
-
 /// Result of an export.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct ExportResult {
     /// Whether the export succeeded. The status 200 does not imply success.
     pub success: bool,
@@ -161,7 +153,8 @@ fn numbers_or_texts(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 }
 
 /// A partial problem of an export.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct ExportWarning {
     pub r#type: String,
     pub message: String,
@@ -173,3 +166,5 @@ pub struct ExportWarning {
     #[schemars(extend("type" = ["string", "object", "null"]))]
     pub details: Option<String>,
 }
+
+objects!(ExportResult, ExportWarning);

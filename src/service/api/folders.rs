@@ -4,6 +4,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::{
     fields::Fields,
@@ -111,7 +114,8 @@ fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
 }
 
 /// A new folder.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct CreatedTestFolder {
     pub id: String,
     pub name: String,
@@ -126,7 +130,8 @@ pub struct CreatedTestFolder {
 }
 
 /// A folder, list form.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct TestFolder {
     pub id: String,
     /// Last segment of the path.
@@ -142,3 +147,5 @@ pub struct TestFolder {
     pub created_by_name: Option<String>,
     pub modified_by_name: Option<String>,
 }
+
+objects!(CreatedTestFolder, TestFolder);

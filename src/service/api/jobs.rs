@@ -3,6 +3,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::service::{
     api::{ListPage, Open, PageNumber, PageSize, Uuid},
@@ -69,7 +72,8 @@ impl Operation for GetJob {
 }
 
 /// A job (supplement 3.2).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct Job {
     pub job_id: String,
     pub project_id: String,
@@ -93,14 +97,16 @@ pub struct Job {
 }
 
 /// Number of attempts of a job.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct Retries {
     pub total: u8,
     pub remaining: u8,
 }
 
 /// One attempt of a job.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct JobRun {
     pub multiplayer_run_id: String,
     pub state: Option<String>,
@@ -110,3 +116,5 @@ pub struct JobRun {
     /// Number of players.
     pub players: Option<usize>,
 }
+
+objects!(Job, Retries, JobRun);

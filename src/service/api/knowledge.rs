@@ -3,6 +3,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::service::{
     api::Id,
@@ -93,7 +96,8 @@ impl Operation for ListTestCaseKnowledgeFiles {
 pub struct IncludeMetadata(pub bool);
 
 /// Files of several scopes.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KnowledgeListing {
     pub project_id: String,
@@ -104,7 +108,8 @@ pub struct KnowledgeListing {
 }
 
 /// Files of one of several scopes.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct KnowledgeSection {
     /// `project`, `agent` or `test_case`.
     pub scope: String,
@@ -116,7 +121,8 @@ pub struct KnowledgeSection {
 }
 
 /// Files of one scope.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KnowledgeScopeListing {
     pub project_id: String,
@@ -131,7 +137,8 @@ pub struct KnowledgeScopeListing {
 }
 
 /// A knowledge file.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct KnowledgeFile {
     /// Without directories.
     pub filename: String,
@@ -148,7 +155,8 @@ pub struct KnowledgeFile {
 }
 
 /// Description of a knowledge file, written by a person.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct KnowledgeMetadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -157,3 +165,5 @@ pub struct KnowledgeMetadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keywords: Option<Vec<String>>,
 }
+
+objects!(KnowledgeListing, KnowledgeSection, KnowledgeScopeListing, KnowledgeFile, KnowledgeMetadata);

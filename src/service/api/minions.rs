@@ -4,6 +4,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::service::{
     operation::{Operation, RequestInfo, ResponseKind, UrlBase},
@@ -51,9 +54,12 @@ impl Operation for GetMinionDownload {
 }
 
 /// The address of an installer.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct Installer {
     pub download_url: String,
     /// Time in ISO 8601.
     pub expires_at: String,
 }
+
+objects!(Installer);

@@ -3,10 +3,15 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_with::apply;
+
+use crate::service::view::{Object, View, lenient, objects};
 
 /// A page of a list (supplement 1.3).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(bound(deserialize = "T: View"))]
 pub struct ListPage<T> {
     /// The records of this page.
     pub data: Vec<T>,
@@ -15,16 +20,19 @@ pub struct ListPage<T> {
 }
 
 /// Position of a page in its list.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct Pagination {
     /// Zero-based number of the page.
     pub page: i64,
     /// Number of records per page.
     pub page_size: i64,
     /// Total number of records.
-    pub total_count: i64,
+    #[schemars(with = "i64")]
+    pub total_count: Option<i64>,
     /// Total number of pages.
-    pub total_pages: i64,
+    #[schemars(with = "i64")]
+    pub total_pages: Option<i64>,
 }
 
 /// Zero-based number of a page of a list (supplement 1.3).
@@ -78,4 +86,12 @@ impl<const DEFAULT: usize> JsonSchema for PageSize<DEFAULT> {
 pub enum SortOrder {
     Asc,
     Desc,
+}
+
+objects!(Pagination);
+
+impl<T: View> View for ListPage<T> {
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Option<Self> {
+        Self::deserialize(Object(value)).ok()
+    }
 }

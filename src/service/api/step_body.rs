@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::service::api::Open;
 
 /// Steps and their order.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct StepList {
     pub steps_by_key: BTreeMap<String, StepBody>,
@@ -17,6 +21,7 @@ pub struct StepList {
 }
 
 /// The goal and the expected results of a step.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct StepBody {
     /// Managed by the service.
@@ -42,9 +47,13 @@ pub struct StepBody {
 }
 
 /// A condition that must hold after a step.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct ExpectedResult {
+    #[serde_with(skip_apply)]
     pub expected: String,
     #[serde(flatten)]
     pub more: Open,
 }
+
+objects!(StepList, StepBody, ExpectedResult);

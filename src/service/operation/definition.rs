@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::service::{operation::RequestInfo, tool::ToolInfo};
+use crate::service::{operation::RequestInfo, tool::ToolInfo, view::View};
 
 /// A single HTTP operation, exposed as a single tool.
 ///
@@ -22,6 +22,7 @@ pub trait Operation: DeserializeOwned + Serialize + JsonSchema + 'static {
     /// Name of the tool.
     const NAME: &'static str = Self::TOOL.name;
 
-    /// The answer of the service, or the value that replaces an answer that is not JSON.
-    type Answer: Serialize + JsonSchema + 'static;
+    /// The answer of the service, or the value that replaces an answer that is not JSON. Callers get the JSON as it came;
+    /// this type is the view that logic reads.
+    type Answer: View + Serialize + JsonSchema + 'static;
 }

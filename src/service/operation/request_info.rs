@@ -39,8 +39,6 @@ pub struct RequestInfo {
     pub response_kind: ResponseKind,
     /// Place of the pictures in a JSON answer.
     pub pictures: Option<Pictures>,
-    /// Adds fields to the answer that the service may leave out. The second parameter is the arguments of the call.
-    pub fill_defaults: Option<fn(&mut Fields, &Fields)>,
     /// List to read if the service does not have the operation.
     pub fallback: Option<Fallback>,
     /// Ways to find out whether an earlier equal call took effect. The first one that applies to the arguments counts.
@@ -64,7 +62,6 @@ impl RequestInfo {
             denies_unknown_fields: false,
             response_kind: ResponseKind::Json,
             pictures: None,
-            fill_defaults: None,
             fallback: None,
             duplicate_checks: &[],
             // A call that writes is not repeated unless the operation states that a repetition is safe.
@@ -159,13 +156,6 @@ impl RequestInfo {
     #[must_use]
     pub(crate) const fn with_pictures(mut self, pictures: Pictures) -> Self {
         self.pictures = Some(pictures);
-        self
-    }
-
-    /// Sets the function that adds fields to an incomplete answer.
-    #[must_use]
-    pub(crate) const fn fills_defaults(mut self, fill: fn(&mut Fields, &Fields)) -> Self {
-        self.fill_defaults = Some(fill);
         self
     }
 

@@ -2,11 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::service::api::Open;
 
 /// A test plan, list form.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct TestPlanSummary {
     pub id: String,
     pub project_id: String,
@@ -17,7 +21,8 @@ pub struct TestPlanSummary {
 }
 
 /// A test plan, detail form.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct TestPlan {
     pub id: String,
     pub project_id: String,
@@ -33,7 +38,8 @@ pub struct TestPlan {
 }
 
 /// Time and author of the creation and of the last change of a record.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct Audit {
     pub created_at: Option<String>,
     pub modified_at: Option<String>,
@@ -42,19 +48,23 @@ pub struct Audit {
 }
 
 /// A test of a plan.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct TestPlanItem {
+    #[serde_with(skip_apply)]
     pub multiplayer_test_id: String,
-    #[serde(default)]
     pub retries: u32,
     #[serde(flatten)]
     pub more: Open,
 }
 
 /// An additional deployment slot.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct TestPlanSlot {
     /// Starts at 2.
     pub index: usize,
     pub name: Option<String>,
 }
+
+objects!(TestPlanSummary, TestPlan, Audit, TestPlanItem, TestPlanSlot);

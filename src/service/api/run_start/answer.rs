@@ -2,13 +2,16 @@
 #![expect(missing_docs, reason = "the names are those of the contract")]
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::service::api::Open;
 
 /// The answer to a start (specification, POST runs). Every field is optional, because the answer has several forms.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-#[serde(default)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct StartRunResponse {
     /// For a start on all devices: whether at least one run started.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,7 +46,8 @@ pub struct StartRunResponse {
 }
 
 /// Result of one device (supplement 2.1).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct DeviceResult {
     pub device_label: String,
     pub ok: bool,
@@ -55,5 +59,8 @@ pub struct DeviceResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub data: Option<Open>,
+    #[schemars(with = "Option<Open>")]
+    pub data: Option<Box<StartRunResponse>>,
 }
+
+objects!(StartRunResponse, DeviceResult);

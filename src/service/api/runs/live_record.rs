@@ -1,13 +1,17 @@
 //! The current state of a run (supplement 2.5).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::service::api::{Open, delivered_picture::DeliveredPicture, values::anything};
 
 /// The current state of a run.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct LiveRun {
     pub multiplayer_run_id: String,
     /// `initializing`, `running` or `completed`, in either letter case.
@@ -17,14 +21,16 @@ pub struct LiveRun {
 }
 
 /// The test of the run.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct LiveTest {
     pub id: String,
     pub name: String,
 }
 
 /// The current state of a player of a run.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct LivePlayer {
     /// Starts at 0 here, and at 1 in other answers.
     pub player_number: usize,
@@ -40,7 +46,8 @@ pub struct LivePlayer {
 }
 
 /// A screenshot in the form that the service returns.
-#[derive(Clone, Debug, Serialize)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Screenshot {
     /// Base64 text.
     pub data: String,
@@ -50,7 +57,8 @@ pub struct Screenshot {
 }
 
 /// The latest turn of the agent.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct AgentStep {
     #[schemars(schema_with = "anything")]
     pub agent: Value,
@@ -61,3 +69,5 @@ pub struct AgentStep {
     #[schemars(schema_with = "anything")]
     pub start_time: Value,
 }
+
+objects!(LiveRun, LiveTest, LivePlayer, Screenshot, AgentStep);

@@ -1,12 +1,16 @@
 //! Records of runs (supplement 2.2 to 2.4).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::service::api::Open;
 
 /// A run, list form (supplement 2.2).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct Run {
     #[serde(flatten)]
     pub head: RunHead,
@@ -14,7 +18,8 @@ pub struct Run {
 }
 
 /// The fields that both forms of a run have.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct RunHead {
     pub job_id: String,
     /// Id of the run.
@@ -36,7 +41,8 @@ pub struct RunHead {
 }
 
 /// A run, detail form (supplement 2.4).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct RunDetail {
     #[serde(flatten)]
     pub head: RunHead,
@@ -47,14 +53,16 @@ pub struct RunDetail {
 }
 
 /// Number of bugs found by a verification test.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct BugInfo {
     pub bug_label: String,
     pub bug_count: usize,
 }
 
 /// The test of a run.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct TestRef {
     pub id: String,
     pub name: String,
@@ -62,28 +70,32 @@ pub struct TestRef {
 }
 
 /// The build of a run.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct BuildRef {
     pub id: String,
     pub name: Option<String>,
 }
 
 /// The person or system that started a run.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct Initiator {
     pub r#type: String,
     pub value: Open,
 }
 
 /// A player of a run, list form.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct RunPlayer {
     /// Id of the player, `<run>-<player>`.
     pub id: String,
     pub state: String,
     pub result: Option<String>,
     /// Starts at 1.
-    pub player_number: usize,
+    #[schemars(with = "usize")]
+    pub player_number: Option<usize>,
     pub test_name: Option<String>,
     pub composite_test_id: Option<String>,
     pub step_count: Option<usize>,
@@ -95,16 +107,19 @@ pub struct RunPlayer {
 }
 
 /// A player of a run, detail form.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct RunPlayerDetail {
     #[serde(flatten)]
     pub player: RunPlayer,
-    pub artifacts: Vec<RunArtifactRef>,
+    #[schemars(with = "Vec<RunArtifactRef>")]
+    pub artifacts: Option<Vec<RunArtifactRef>>,
     pub steps: Vec<RunStep>,
 }
 
 /// A file that a player produced.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct RunArtifactRef {
     pub filename: String,
     pub url: String,
@@ -114,9 +129,11 @@ pub struct RunArtifactRef {
 }
 
 /// A step of a player.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct RunStep {
-    pub step_number: usize,
+    #[schemars(with = "usize")]
+    pub step_number: Option<usize>,
     pub start_time: Option<String>,
     pub end_time: Option<String>,
     pub duration_ms: Option<f64>,
@@ -128,7 +145,8 @@ pub struct RunStep {
 }
 
 /// An expected result of a step.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct RunStepItem {
     pub id: String,
     pub expected: String,
@@ -138,10 +156,27 @@ pub struct RunStepItem {
 }
 
 /// The definition of a step.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct RunStepTest {
     pub test_step_id: String,
     pub goal: Option<String>,
     pub finish_condition: Option<String>,
     pub test_type: String,
 }
+
+objects!(
+    Run,
+    RunHead,
+    RunDetail,
+    BugInfo,
+    TestRef,
+    BuildRef,
+    Initiator,
+    RunPlayer,
+    RunPlayerDetail,
+    RunArtifactRef,
+    RunStep,
+    RunStepItem,
+    RunStepTest
+);

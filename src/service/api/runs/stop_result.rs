@@ -1,10 +1,14 @@
 //! The answer to a stop (supplement 2.6).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 /// Result of stopping jobs (supplement 2.6).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct StopRunsResponse {
     /// True only when every job was stopped.
     pub ok: bool,
@@ -15,7 +19,8 @@ pub struct StopRunsResponse {
 }
 
 /// Result of stopping one job.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct StopResult {
     pub job_id: String,
     pub ok: bool,
@@ -23,3 +28,5 @@ pub struct StopResult {
     pub message: Option<String>,
     pub error: Option<String>,
 }
+
+objects!(StopRunsResponse, StopResult);

@@ -2,11 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::service::api::{Open, step_body::StepList};
 
 /// A shared step collection, list form.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct SharedStepSummary {
     pub id: String,
     pub project_id: String,
@@ -17,7 +21,8 @@ pub struct SharedStepSummary {
 }
 
 /// A shared step collection, detail form.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct SharedStep {
     pub id: String,
     pub project_id: String,
@@ -32,3 +37,5 @@ pub struct SharedStep {
     #[serde(flatten)]
     pub more: Open,
 }
+
+objects!(SharedStepSummary, SharedStep);

@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 use crate::service::api::{Open, step_body::StepBody};
 
 /// A saved test, list form.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct TestSummary {
     pub id: String,
     pub name: String,
@@ -20,13 +24,13 @@ pub struct TestSummary {
 }
 
 /// A saved test, detail form.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct TestCase {
     pub id: String,
     pub project_id: String,
     pub name: String,
     pub version: u32,
-    #[serde(default)]
     pub tags: Vec<String>,
     /// `verification`, `discovery` or `task`.
     pub test_type: String,
@@ -35,8 +39,8 @@ pub struct TestCase {
 }
 
 /// The fields of a test that its list form does not have.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(default)]
 pub struct TestContent {
     pub incident_auto_approve: bool,
     pub quarantined: bool,
@@ -48,6 +52,7 @@ pub struct TestContent {
     pub max_seconds: Option<i64>,
     /// `disabled`, `read_only` or `read_write`; null: default of the project.
     pub memory: Option<String>,
+    #[schemars(extend("default" = {}))]
     pub players_by_key: BTreeMap<String, TestPlayer>,
     pub player_order: Vec<String>,
     #[serde(flatten)]
@@ -55,8 +60,8 @@ pub struct TestContent {
 }
 
 /// A player of a test. Players of discovery and task tests can have other fields.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(default)]
 pub struct TestPlayer {
     pub name: Option<String>,
     pub agent_config_id: Option<String>,
@@ -70,9 +75,11 @@ pub struct TestPlayer {
 }
 
 /// A step of a player, or a shared collection of steps.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct TestItem {
     /// `step` or `collection`.
+    #[serde_with(skip_apply)]
     pub r#type: String,
     /// For collections: id of the shared step collection.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,3 +91,5 @@ pub struct TestItem {
     #[serde(flatten)]
     pub step: StepBody,
 }
+
+objects!(TestSummary, TestCase, TestContent, TestPlayer, TestItem);

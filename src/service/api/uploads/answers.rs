@@ -1,11 +1,14 @@
 //! The answers to the steps of an upload (supplement 10.4 to 10.7).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_with::apply;
+
+use crate::service::view::{lenient, objects};
 
 /// Addresses and sizes for sending the file (supplement 10.4). An upload with an `upload_id` is multipart.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-#[serde(default)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct InitiatedUpload {
     pub build_id: String,
     /// Only for multipart uploads.
@@ -27,21 +30,23 @@ pub struct InitiatedUpload {
 }
 
 /// Addresses of parts (specification, GET builds/upload/parts).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct UploadPartUrls {
     pub upload_urls: Vec<PartUrl>,
 }
 
 /// Address of one part.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct PartUrl {
     pub part_number: u64,
     pub url: String,
 }
 
 /// The answer to a completion (supplement 10.7). The HTTP status alone states success.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-#[serde(default)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct CompletedUpload {
     /// Only for multipart uploads.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +57,10 @@ pub struct CompletedUpload {
 }
 
 /// The answer to a cancellation (supplement 10.7).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct CancelledUpload {
     pub success: bool,
 }
+
+objects!(InitiatedUpload, UploadPartUrls, PartUrl, CompletedUpload, CancelledUpload);

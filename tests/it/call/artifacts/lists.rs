@@ -31,19 +31,19 @@ async fn a_list_has_the_files_that_the_run_shows() {
 }
 
 #[tokio::test]
-async fn missing_fields_of_a_list_are_added() {
+async fn a_list_is_returned_as_the_service_wrote_it() {
     let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
     let id = format!("{}-1", seed::RUN_RUNNING);
     let listing = host.succeed("list_run_artifacts", json!({"run_id": id})).await;
 
-    assert_eq!(listing, json!({"artifacts": [], "runId": id, "count": 0}));
+    assert_eq!(listing, json!({"artifacts": []}));
 
     let body = json!({"runId": null, "artifacts": [{"filename": "a", "url": "b"}], "more": 1});
     service.fault(json!({"operation": "list_run_artifacts", "body": body})).await;
 
     let listing = host.succeed("list_run_artifacts", json!({"run_id": id})).await;
 
-    assert_eq!((&listing["runId"], &listing["count"], &listing["more"]), (&json!(id), &json!(1), &json!(1)));
+    assert_eq!(listing, body);
 }
 
 #[tokio::test]

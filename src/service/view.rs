@@ -1,0 +1,272 @@
+//! Typed views of answers.
+//!
+//! Callers get the JSON of the service as it came. Logic reads a view of it, in which every field has a default: a field
+//! that is missing, or whose value has an unexpected type, becomes its default, and a list or map keeps the entries that
+//! can be read. So no surprise of the service fails a call.
+
+use std::{collections::BTreeMap, fmt::Formatter};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, MapAccess, Visitor},
+    forward_to_deserialize_any,
+};
+use serde_json::{Map, Number, Value};
+
+/// A type that is read from any JSON value.
+///
+/// The fields of a struct are read by [`lenient`]:
+///
+/// ```ignore
+/// #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+/// #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+/// struct Player { name: String, steps: Vec<Step> }
+///
+/// objects!(Player);
+/// ```
+pub trait View: DeserializeOwned + Default {
+    /// Reads the value. Returns `None` if it has an unexpected type.
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Option<Self> {
+        Self::deserialize(value).ok()
+    }
+}
+
+/// A deserializer, or the visitor that it gets, of a struct that is an object in JSON. Derived structs read lists too.
+pub(super) struct Object<T>(pub(super) T);
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Object<D> {
+    type Error = D::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_map(Object(visitor))
+    }
+
+    // A flattened struct takes its fields from those of the object around it.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.0.deserialize_struct(name, fields, Object(visitor))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Object<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        self.0.expecting(formatter)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
+        self.0.visit_map(fields)
+    }
+}
+
+/// Returns the view `T` of a value: its default if the value has an unexpected type.
+pub fn view<T: View>(value: &Value) -> T {
+    T::read(value).unwrap_or_default()
+}
+
+/// Reads a field of a view. Only for values that are in memory: after an error, a parser would continue in the middle of
+/// the value.
+pub(super) fn lenient<'de, T: View, D: Deserializer<'de>>(value: D) -> Result<T, D::Error> {
+    Ok(T::read(value).unwrap_or_default())
+}
+
+/// Declares structs with lenient fields as views.
+macro_rules! objects {
+    ($($object:ty),+ $(,)?) => {
+        $(impl $crate::service::view::View for $object {
+            fn read<'de, D: serde::Deserializer<'de>>(value: D) -> Option<Self> {
+                Self::deserialize($crate::service::view::Object(value)).ok()
+            }
+        })+
+    };
+}
+pub(super) use objects;
+
+impl View for bool {}
+impl View for String {}
+impl View for Value {}
+impl View for Map<String, Value> {}
+
+/// An entry that may have an unexpected type.
+struct Entry<T>(Option<T>);
+
+impl<'de, T: View> Deserialize<'de> for Entry<T> {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        Ok(Self(T::read(value)))
+    }
+}
+
+impl<T: View> View for Option<T> {
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Option<Self> {
+        let value = Option::<Entry<T>>::deserialize(value).ok()?;
+        Some(value.and_then(|value| value.0))
+    }
+}
+
+impl<T: View> View for Box<T> {
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Option<Self> {
+        T::read(value).map(Self::new)
+    }
+}
+
+impl<T: View> View for Vec<T> {
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Option<Self> {
+        let entries = Vec::<Entry<T>>::deserialize(value).ok()?;
+        Some(entries.into_iter().filter_map(|entry| entry.0).collect())
+    }
+}
+
+impl<T: View> View for BTreeMap<String, T> {
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Option<Self> {
+        let entries = BTreeMap::<String, Entry<T>>::deserialize(value).ok()?;
+        Some(entries.into_iter().filter_map(|(name, entry)| Some((name, entry.0?))).collect())
+    }
+}
+
+/// Reads a number, also from its text.
+fn number<'de, D: Deserializer<'de>>(value: D) -> Option<Number> {
+    match Value::deserialize(value).ok()? {
+        Value::Number(number) => Some(number),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+impl View for f64 {
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Option<Self> {
+        number(value)?.as_f64()
+    }
+}
+
+macro_rules! integers {
+    ($($integer:ty),+) => {
+        $(impl View for $integer {
+            fn read<'de, D: Deserializer<'de>>(value: D) -> Option<Self> {
+                let number = number(value)?;
+                // Some services write integers as `3.0`.
+                let whole = || number.as_f64().filter(|float| float.fract() == 0.0);
+                let integer = number.as_i128().or_else(|| format!("{:.0}", whole()?).parse().ok())?;
+                integer.try_into().ok()
+            }
+        })+
+    };
+}
+integers!(u8, u16, u32, u64, usize, i64);
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection, prelude::*, sample};
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        random_inputs::{check_values, value},
+        service::{
+            api::runs::{GetRun, ListRuns},
+            catalog::{OPERATIONS, OperationEntry, for_each_operation},
+            operation::Operation,
+        },
+    };
+
+    /// JSON objects of the fields of an operation's answer, at any depth and with values of any kind.
+    fn answers(entry: &OperationEntry) -> impl Strategy<Value = Value> + use<> {
+        fn collect(schema: &Value, names: &mut Vec<String>) {
+            if let Some(Value::Object(properties)) = schema.get("properties") {
+                names.extend(properties.keys().cloned());
+            }
+            let inner = schema
+                .as_object()
+                .into_iter()
+                .flat_map(Map::values)
+                .chain(schema.as_array().into_iter().flatten());
+            inner.for_each(|schema| collect(schema, names));
+        }
+        let mut names = Vec::new();
+        collect(&Value::Object((**entry.output_schema()).clone()), &mut names);
+
+        let object = move |inner: BoxedStrategy<Value>| {
+            let fields = collection::vec((sample::select(names.clone()), inner), 1..12);
+            fields.prop_map(|fields| Value::from(fields.into_iter().collect::<Map<_, _>>()))
+        };
+        let inner = object.clone();
+        let values = value().prop_recursive(4, 64, 12, move |value| {
+            prop_oneof![collection::vec(value.clone(), 0..4).prop_map(Value::from), inner(value)]
+        });
+        object(values.boxed())
+    }
+
+    fn check_answers<O: Operation>() {
+        let entry = OPERATIONS.iter().find(|entry| entry.name == O::NAME).expect("a listed operation");
+        check_values(&answers(entry), OPERATIONS.len(), |answer| {
+            assert!(O::Answer::read(&answer).is_some(), "{answer}");
+        });
+        check_values(&value(), OPERATIONS.len(), |any| drop(view::<O::Answer>(&any)));
+    }
+
+    macro_rules! check_all_answers {
+        ($($resource:ident::$operation:ident,)*) => {
+            #[test]
+            fn no_surprise_of_the_service_fails_a_view() {
+                $(check_answers::<crate::service::api::$resource::$operation>();)*
+            }
+        };
+    }
+    for_each_operation!(check_all_answers);
+
+    #[test]
+    fn a_surprise_becomes_the_default_and_spoils_nothing_else() {
+        let steps = |steps: Value| json!({"players": [{"steps": steps}]});
+        for (answer, read) in [
+            (json!(null), "- None 0 []"),
+            (json!(["running"]), "- None 0 []"),
+            (json!({"state": "running", "duration_ms": 1.50, "tags": ["a"]}), "running Some(1.5) 1 []"),
+            (json!({"state": 7, "duration_ms": "1e3", "tags": {"a": 1}}), "- Some(1000.0) 0 []"),
+            (
+                json!({"state": ["running"], "duration_ms": {}, "tags": [1, "a", null, [], "b"]}),
+                "- None 2 []",
+            ),
+            (json!({"players": {"steps": []}, "tags": "a"}), "- None 0 []"),
+            (
+                json!({"players": [7, {"steps": "x"}, {"steps": [{"step_number": 2}]}]}),
+                "- None 0 [[], [Some(2)]]",
+            ),
+            (
+                steps(json!([{"step_number": "3"}, {"step_number": 4.0}, [], null])),
+                "- None 0 [[Some(3), Some(4)]]",
+            ),
+            (steps(json!([{"step_number": -1}, {"step_number": 1.5}, {}])), "- None 0 [[None, None, None]]"),
+            (steps(json!([{"step_number": 1e300}, {"step_number": null}])), "- None 0 [[None, None]]"),
+        ] {
+            let run = view::<<GetRun as Operation>::Answer>(&answer);
+            let state = if run.head.state.is_empty() { "-" } else { &run.head.state };
+            let numbers = |steps: &[_]| {
+                steps
+                    .iter()
+                    .map(|step: &crate::service::api::runs::RunStep| step.step_number)
+                    .collect::<Vec<_>>()
+            };
+            let steps: Vec<_> = run.players.iter().map(|player| numbers(&player.steps)).collect();
+            let found = format!("{state} {:?} {} {steps:?}", run.head.duration_ms, run.head.tags.len());
+            assert_eq!(found, read, "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_page_keeps_the_records_that_can_be_read() {
+        let answer =
+            json!({"data": [{"job_id": "a"}, "b", {"job_id": {}}], "pagination": {"total_pages": "2"}});
+        let page = view::<<ListRuns as Operation>::Answer>(&answer);
+        let ids: Vec<_> = page.data.iter().map(|run| run.head.job_id.as_str()).collect();
+        assert_eq!((ids, page.pagination.total_pages), (vec!["a", ""], Some(2)));
+    }
+}
