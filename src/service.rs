@@ -2,6 +2,18 @@
 //!
 //! Every other layer reads this description. This layer sends no requests.
 
+/// Defines the builder methods of a description, whose parameters are the values of fields.
+macro_rules! setters {
+    ($($method:ident($($parameter:ident: $type:ty)?) sets $($field:ident).+ = $value:expr;)+) => {
+        $(#[doc = concat!("Sets `", stringify!($($field).+), "`.")]
+        #[must_use]
+        pub const fn $method(mut self $(, $parameter: $type)?) -> Self {
+            self.$($field).+ = $value;
+            self
+        })+
+    };
+}
+
 pub mod api;
 pub mod arguments;
 pub mod catalog;

@@ -1,31 +1,179 @@
-//! Records and operations of the service, one module per resource.
+//! Records and operations of the service, one module per resource, and what they have in common.
 //!
-//! A record holds the fields of the contract. Answers of the service are passed on unchanged, so a field that is missing
-//! here is still delivered. Fields that the contract may omit or set to `null` are optional.
+//! An answer has the fields of the contract, and is read as a view ([`crate::service::view`]). Callers get the JSON of
+//! the service as it came, so that a field which is missing here is still delivered. Fields that the contract may omit or
+//! set to `null` are optional.
+#![expect(missing_docs, reason = "the names are those of the contract")]
 
 pub mod artifacts;
 pub mod bugs;
 pub mod builds;
 pub mod configs;
-mod deletion;
-mod delivered_picture;
 pub mod executions;
 pub mod exports;
 pub mod folders;
 pub mod jobs;
 pub mod knowledge;
 pub mod minions;
-mod paging;
 pub mod plans;
-mod refused_fields;
 pub mod run_start;
 pub mod runs;
 pub mod shared_steps;
-pub mod step_body;
+pub mod steps;
 pub mod tests;
 pub mod uploads;
-mod values;
 
-pub use deletion::Deleted;
-pub use paging::{ListPage, PageNumber, PageSize, Pagination, SortOrder};
-pub use values::{Id, Open, ReadVersion, Uuid};
+use prelude::*;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde::Deserializer;
+
+/// The words in which the resources describe their operations and answers.
+mod prelude {
+    pub(super) use schemars::JsonSchema;
+    pub(super) use serde::{Deserialize, Serialize};
+    pub(super) use serde_json::Value;
+    pub(super) use serde_with::{apply, skip_serializing_none};
+
+    pub(super) use super::{
+        Deleted, DeliveredPicture, Id, ListPage, Open, PageNumber, PageSize, ReadVersion, SortOrder, Uuid,
+        anything, deletion_question,
+    };
+    pub(super) use crate::{
+        fields::Fields,
+        service::{
+            operation::{
+                DuplicateCheck, Fallback, FieldMatch, ListProbe, Operation, Pictures, Probe, RequestInfo,
+                ResponseKind, UrlBase,
+            },
+            rule::Rule,
+            schema::passed_through,
+            tool::{Column, ToolInfo, Toolset},
+            view::{View, lenient, objects},
+        },
+        violation::Violation,
+    };
+}
+
+/// An object with any fields, for values whose shape the contract leaves open.
+pub type Open = Fields;
+
+// The doc comments of the following types would become part of the descriptions of arguments.
+
+// An opaque, non-empty id.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
+#[serde(transparent)]
+#[schemars(inline, extend("minLength" = 1))]
+pub struct Id(pub String);
+
+// A UUID in hyphenated form, as an argument.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(transparent)]
+#[schemars(inline, extend("format" = "uuid"))]
+pub struct Uuid(pub String);
+
+// Version of a record to read (supplement 6.2, 8).
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, extend("minimum" = 1, "description" = "From 1; default: latest."))]
+pub struct ReadVersion(pub u32);
+
+// Zero-based number of a page of a list (supplement 1.3).
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, extend("default" = 0, "description" = "Default 0 (first)."))]
+pub struct PageNumber(pub usize);
+
+// Number of records per page, by default `DEFAULT`. The effect of a size out of range is uncertain, so that only sizes in
+// range are sent (supplement 1.3).
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, extend("minimum" = 1, "maximum" = 100, "default" = DEFAULT))]
+#[schemars(extend("description" = format!("1-100; default {DEFAULT}.")))]
+pub struct PageSize<const DEFAULT: usize>(pub usize);
+
+impl<const DEFAULT: usize> Default for PageSize<DEFAULT> {
+    fn default() -> Self {
+        Self(DEFAULT)
+    }
+}
+
+// The order of a list.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum SortOrder {
+    Asc,
+    Desc,
+}
+
+/// A page of a list (supplement 1.3).
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(bound(deserialize = "T: View"))]
+pub struct ListPage<T> {
+    /// The records of this page.
+    pub data: Vec<T>,
+    /// Position of this page in the list.
+    pub pagination: Pagination,
+}
+
+/// Position of a page in its list.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct Pagination {
+    /// Zero-based number of the page.
+    pub page: i64,
+    /// Number of records per page.
+    pub page_size: i64,
+    /// Total number of records.
+    #[schemars(with = "i64")]
+    pub total_count: Option<i64>,
+    /// Total number of pages.
+    #[schemars(with = "i64")]
+    pub total_pages: Option<i64>,
+}
+
+/// The answer to a deletion (supplement 4.5, 6.5, 8).
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct Deleted {
+    pub id: String,
+    pub deleted: bool,
+}
+
+/// Returns the confirmation question of a deletion. Control characters and backticks of the id are replaced, so that an
+/// id cannot add text to the question.
+fn deletion_question(record: &str, argument: &str, arguments: &Fields) -> String {
+    let id = arguments.get(argument).and_then(Value::as_str).unwrap_or_default();
+    let id: String = id.chars().map(|one| if one == '`' || one.is_control() { '?' } else { one }).collect();
+    format!("would delete {record} `{id}` permanently")
+}
+
+// A picture in an answer as callers receive it: `call::reply` fills these fields. No doc comment, because it would become
+// part of the schema.
+#[derive(Debug, JsonSchema)]
+pub struct DeliveredPicture {
+    /// Position of the image among the images of this reply, starting at 1.
+    pub image: Option<u32>,
+    #[schemars(rename = "mimeType")]
+    pub mime_type: Option<String>,
+    pub width: Option<u32>,
+    pub height: Option<u32>,
+    /// Present if the image was scaled down.
+    pub original_width: Option<u32>,
+    pub original_height: Option<u32>,
+    /// Reason if there is no image.
+    pub omitted: Option<String>,
+}
+
+/// Returns the schema of a value of any type, for fields whose type the contract leaves open (supplement 17).
+fn anything(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({})
+}
+
+objects!(Pagination, Deleted);
+
+impl<T: View> View for ListPage<T> {
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Option<Self> {
+        crate::service::view::read_object(value)
+    }
+}

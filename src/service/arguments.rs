@@ -4,11 +4,350 @@
 //! an object as a string of JSON. The sandbox uses the same check: with coercion for queries, whose values are all text,
 //! and without it for bodies.
 
-mod check;
-mod coercion;
-mod json_type;
-mod mode;
+use indexmap::IndexSet;
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
 
-pub use check::check;
-pub use json_type::is_uuid;
-pub use mode::Mode;
+use crate::{
+    fields::Fields,
+    service::schema::{KNOWN, OR_TYPE, UNQUOTED},
+    text::{misspelled, most_similar, shorten_name},
+    violation::Violation,
+};
+
+/// How strictly values are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Arguments of a caller. Values are coerced, `null` counts as absent, unknown names are violations.
+    Arguments,
+    /// Text of a query. Values are coerced, unknown names are ignored.
+    Query,
+    /// An object in the arguments of a caller that is sent unchanged. Nothing is coerced. An unknown name is left to the
+    /// service, unless it nearly is a known name: the service would ignore the misspelled field.
+    PassedThrough,
+    /// A JSON body as the service reads it. Nothing is coerced, unknown names are ignored.
+    Body,
+    /// A JSON body of an operation that refuses unknown names. Nothing is coerced.
+    ClosedBody,
+}
+
+impl Mode {
+    /// Returns whether values are coerced to the type of the schema.
+    const fn coerces(self) -> bool {
+        matches!(self, Self::Arguments | Self::Query)
+    }
+
+    /// Returns whether unknown names are violations.
+    const fn denies_unknown_names(self) -> bool {
+        matches!(self, Self::Arguments | Self::ClosedBody)
+    }
+}
+
+/// Checks `arguments` against `schema` and coerces them in place if `mode` allows it. Returns every violation.
+pub fn check(schema: &Fields, arguments: &mut Fields, mode: Mode) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    SchemaCheck { mode, violations: &mut violations }.object(schema, arguments, "");
+    violations
+}
+
+/// A check in progress.
+struct SchemaCheck<'a> {
+    mode: Mode,
+    violations: &'a mut Vec<Violation>,
+}
+
+impl SchemaCheck<'_> {
+    /// Adds a violation.
+    fn broken(&mut self, path: &str, rule: impl Into<String>) {
+        self.violations.push(Violation::new(path, rule));
+    }
+
+    fn object(&mut self, schema: &Fields, object: &mut Fields, path: &str) {
+        let none = Fields::new();
+        let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+
+        // Models send `null` for arguments that they leave out. In an object with any fields `null` is a value.
+        if self.mode == Mode::Arguments && !properties.is_empty() {
+            object.retain(|_, value| !value.is_null());
+        }
+
+        let additional = schema.get("additionalProperties");
+        for (name, value) in object.iter_mut() {
+            let value_path = join(path, name);
+            if let Some(Value::Object(property)) = properties.get(name) {
+                self.value(property, value, &value_path);
+            } else if let Some(Value::Object(any)) = additional {
+                self.value(any, value, &value_path);
+            } else if properties.is_empty() {
+                // Any field is known.
+            } else if self.mode.denies_unknown_names() {
+                self.broken(&value_path, unknown_name(name, properties));
+            } else if self.mode == Mode::PassedThrough
+                && let Some(meant) = misspelled(&shorten_name(name), properties.keys().map(String::as_str))
+            {
+                self.broken(&value_path, format!("is not a known field; `{meant}` is"));
+            }
+        }
+
+        let required = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        for name in required.iter().filter_map(Value::as_str) {
+            if !object.contains_key(name) {
+                self.broken(&join(path, name), "is required");
+            }
+        }
+
+        if object.len() < limit(schema, "minProperties").unwrap_or(0) {
+            self.broken(path, "must not be empty");
+        }
+    }
+
+    fn value(&mut self, schema: &Fields, value: &mut Value, path: &str) {
+        let Some(kind) = schema.get("type").and_then(Value::as_str) else { return };
+        if self.mode.coerces() {
+            coerce(schema, kind, value);
+        }
+
+        if schema.get(OR_TYPE).and_then(Value::as_str).is_some_and(|other| has_type(other, value)) {
+            return;
+        }
+        if !has_type(kind, value) {
+            return self.broken(path, wrong_type(kind, value));
+        }
+
+        match value {
+            Value::String(text) => self.text(schema, text, path),
+            Value::Number(number) => self.number(schema, number, path),
+            Value::Array(items) => self.array(schema, items, path),
+            Value::Object(object) => match schema.get(KNOWN) {
+                // The object is sent unchanged.
+                Some(Value::Object(known)) => {
+                    SchemaCheck { mode: Mode::PassedThrough, violations: self.violations }
+                        .object(known, object, path);
+                }
+                _ => self.object(schema, object, path),
+            },
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    fn text(&mut self, schema: &Fields, text: &str, path: &str) {
+        if let Some(Value::Array(allowed)) = schema.get("enum") {
+            if !allowed.iter().any(|one| one == text) {
+                let allowed: Vec<_> = allowed.iter().filter_map(Value::as_str).collect();
+                self.broken(path, format!("must be one of {}", allowed.join(", ")));
+            }
+            return;
+        }
+
+        let length = text.chars().count();
+        if limit(schema, "minLength").is_some_and(|least| length < least) {
+            self.broken(path, "must not be empty");
+        } else if let Some(most) = limit(schema, "maxLength").filter(|most| length > *most) {
+            self.broken(path, format!("must have at most {most} characters, got {length}"));
+        } else if schema.get("format").is_some_and(|format| format == "uuid") && !is_uuid(text) {
+            self.broken(path, "must be a UUID such as 3f2b8c1e-7a4d-4e59-9b60-1c2d3e4f5a6b");
+        }
+    }
+
+    fn number(&mut self, schema: &Fields, number: &serde_json::Number, path: &str) {
+        let value = number.as_f64().unwrap_or(f64::NAN);
+        let bound = |name: &str| schema.get(name).and_then(Value::as_f64);
+        let low = bound("minimum").is_some_and(|least| value < least);
+        let high = bound("maximum").is_some_and(|most| value > most);
+
+        if low || high {
+            let rule = match (bound("minimum"), bound("maximum")) {
+                (Some(least), Some(most)) => format!("must be from {least} to {most}, got {number}"),
+                (Some(least), None) => format!("must be {least} or more, got {number}"),
+                (_, most) => format!("must be {} or less, got {number}", most.unwrap_or_default()),
+            };
+            self.broken(path, rule);
+        }
+    }
+
+    fn array(&mut self, schema: &Fields, items: &mut [Value], path: &str) {
+        if limit(schema, "minItems").is_some_and(|least| items.len() < least) {
+            self.broken(path, "must not be empty");
+        }
+
+        if let Some(most) = limit(schema, "maxItems").filter(|most| items.len() > *most) {
+            self.broken(path, format!("must have at most {most} entries, got {}", items.len()));
+        }
+
+        if let Some(Value::Object(item)) = schema.get("items") {
+            for (index, value) in items.iter_mut().enumerate() {
+                self.value(item, value, &join(path, &index.to_string()));
+            }
+        }
+
+        if schema.get("uniqueItems") == Some(&Value::Bool(true)) {
+            let mut seen = IndexSet::new();
+            if let Some(index) = items.iter().position(|item| !seen.insert(item)) {
+                self.broken(&join(path, &index.to_string()), "must not repeat an earlier entry");
+            }
+        }
+    }
+}
+
+/// Returns the rule that a value of another type than `kind` breaks.
+fn wrong_type(kind: &str, value: &Value) -> String {
+    let expected = with_article(kind);
+    let json_error = match value {
+        Value::String(text) if matches!(kind, "object" | "array") => {
+            serde_json::from_str::<IgnoredAny>(text).err()
+        }
+        _ => None,
+    };
+
+    match json_error {
+        Some(error) => format!("must be {expected}, but the text is not valid JSON: {error}"),
+        None => format!("must be {expected}, got {}", type_name(value)),
+    }
+}
+
+/// Returns the rule that an unknown name breaks, with the most similar known name.
+fn unknown_name(name: &str, known: &Fields) -> String {
+    if let Some(nearest) = most_similar(&shorten_name(name), known.keys().map(String::as_str)) {
+        return format!("is not an argument of this tool; the nearest is `{nearest}`");
+    }
+
+    let known: Vec<_> = known.keys().map(|name| format!("`{name}`")).collect();
+    format!("is not an argument of this tool, which takes {}", known.join(", "))
+}
+
+/// Returns the number that the keyword `keyword` of a schema holds.
+fn limit(schema: &Fields, keyword: &str) -> Option<usize> {
+    schema.get(keyword).and_then(Value::as_u64).and_then(|limit| usize::try_from(limit).ok())
+}
+
+/// Returns the path of the field `name` of the object at `path`.
+fn join(path: &str, name: &str) -> String {
+    let name = shorten_name(name);
+    if path.is_empty() { name } else { format!("{path}.{name}") }
+}
+
+/// Converts `value` to the type `kind` of the schema if its meaning is clear.
+fn coerce(schema: &Fields, kind: &str, value: &mut Value) {
+    let coerced = match (kind, &*value) {
+        ("integer" | "number", Value::String(text)) => number(text.trim()),
+        ("integer", Value::Number(number)) if number.is_f64() => number
+            .as_f64()
+            // Above 2^53, about 9e15, a float no longer represents every integer.
+            .filter(|value| value.fract() == 0.0 && value.abs() < 9e15)
+            .and_then(|value| format!("{value:.0}").parse::<i64>().ok().map(Value::from)),
+        ("boolean", Value::String(text)) => match text.trim().to_ascii_lowercase().as_str() {
+            "true" => Some(Value::Bool(true)),
+            "false" => Some(Value::Bool(false)),
+            _ => None,
+        },
+        ("string", Value::Number(number)) => Some(Value::String(number.to_string())),
+        ("string", Value::String(text)) if schema.contains_key(UNQUOTED) => unquoted(text),
+        ("string", Value::String(text)) => spelled_as_listed(schema, text),
+        // Some hosts send the only item of a list without the list.
+        ("array", Value::String(text)) => {
+            Some(parse(text).filter(Value::is_array).unwrap_or_else(|| json!([text])))
+        }
+        ("array", Value::Number(_)) => Some(json!([&*value])),
+        ("object", Value::String(text)) => parse(text).filter(Value::is_object),
+        _ => None,
+    };
+
+    if let Some(coerced) = coerced {
+        *value = coerced;
+    }
+
+    // A host may send the alternative type as a string of JSON. The text `null` remains text.
+    if let (Some(other), Value::String(text)) = (schema.get(OR_TYPE).and_then(Value::as_str), &*value)
+        && let Some(other) = parse(text).filter(|parsed| !parsed.is_null() && has_type(other, parsed))
+    {
+        *value = other;
+    }
+}
+
+fn number(text: &str) -> Option<Value> {
+    parse(text).filter(Value::is_number)
+}
+
+fn parse(text: &str) -> Option<Value> {
+    serde_json::from_str(text).ok()
+}
+
+/// Returns the value of the `enum` that equals `text` if letter case is ignored.
+fn spelled_as_listed(schema: &Fields, text: &str) -> Option<Value> {
+    let allowed = schema.get("enum")?.as_array()?;
+    allowed.iter().find(|one| one.as_str().is_some_and(|one| one.eq_ignore_ascii_case(text))).cloned()
+}
+
+/// Returns the text between surrounding quotes, as an HTTP header contains them.
+fn unquoted(text: &str) -> Option<Value> {
+    Some(Value::from(text.trim().strip_prefix('"')?.strip_suffix('"')?))
+}
+
+/// Returns whether a value has the JSON type `kind`.
+fn has_type(kind: &str, value: &Value) -> bool {
+    match kind {
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "null" => value.is_null(),
+        _ => true,
+    }
+}
+
+/// Returns the name of a JSON type with its article, for messages.
+fn with_article(kind: &str) -> &str {
+    match kind {
+        "integer" => "an integer",
+        "array" => "an array",
+        "object" => "an object",
+        "boolean" => "true or false",
+        "number" => "a number",
+        _ => "a string",
+    }
+}
+
+/// Returns the name of the type of a value, for messages.
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Returns whether `text` is a UUID in the hyphenated form that the service accepts.
+pub fn is_uuid(text: &str) -> bool {
+    // The parser of the crate also accepts other forms, such as braces.
+    text.len() == 36 && uuid::Uuid::try_parse(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        random_inputs::{check_values, object_with},
+        service::catalog::OPERATIONS,
+    };
+
+    #[test]
+    fn any_arguments_are_checked_against_every_schema() {
+        for entry in &OPERATIONS {
+            let properties = entry.input_schema().get("properties").and_then(Value::as_object);
+            let names = properties.into_iter().flat_map(Fields::keys).cloned().collect();
+
+            check_values(&object_with(names), OPERATIONS.len(), |mut arguments| {
+                let violations = check(entry.input_schema(), &mut arguments, Mode::Arguments);
+                let again = check(entry.input_schema(), &mut arguments.clone(), Mode::Arguments);
+
+                // Coercion is complete after the first check.
+                assert_eq!(violations.len(), again.len(), "{arguments:?}");
+            });
+        }
+    }
+}

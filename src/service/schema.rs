@@ -3,12 +3,303 @@
 //! Input schemas use the conservative subset of `design.md` 5. Output schemas allow `null` where the service does, and
 //! require almost nothing, because hosts drop an answer that lacks a required field.
 
-mod generation;
-mod keywords;
-mod publication;
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
+use serde_json::{Value, json};
 
-pub(crate) use generation::passed_through;
-pub use generation::{input, output};
-pub(super) use keywords::UNQUOTED;
-pub use keywords::{KNOWN, OR_TYPE};
-pub use publication::{RECORDS, published, published_answer};
+use crate::fields::Fields;
+
+/// The value may also have this JSON type.
+pub const OR_TYPE: &str = "x-or-type";
+
+/// Schema of the known fields of an object that is sent unchanged. Arguments are checked against the schema. The
+/// published schema is an object with any fields.
+pub const KNOWN: &str = "x-known";
+
+/// Surrounding quotes are removed from the text.
+pub(super) const UNQUOTED: &str = "x-unquoted";
+
+/// Keywords that only the check of arguments reads. Some hosts refuse `format` and `uniqueItems`.
+const INTERNAL: [&str; 4] = [OR_TYPE, UNQUOTED, "format", "uniqueItems"];
+
+/// Returns the schema of an object that is sent unchanged and whose known fields are those of `T`.
+pub(crate) fn passed_through<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "object", KNOWN: generator.subschema_for::<T>()})
+}
+
+/// Returns the description of `T`, which is its doc comment, and the schema of the arguments `T`.
+pub fn input<T: JsonSchema>() -> (String, Fields) {
+    let mut schema = generate::<T>(SchemaSettings::draft2020_12());
+    simplify(&mut schema, &|object| {
+        if let Some(Value::Array(types)) = object.get_mut("type") {
+            types.retain(|kind| kind != "null");
+            if let [only] = types.as_slice() {
+                let only = only.clone();
+                object.insert("type".to_owned(), only);
+            }
+        }
+        if let Some(Value::Array(values)) = object.get_mut("enum") {
+            // `null` counts as absent in arguments, so that it is not listed as a value.
+            values.retain(|value| !value.is_null());
+        }
+        object.retain(|key, value| key != "default" || !value.is_null());
+        state_choices(object);
+    });
+
+    let mut schema = into_object(schema);
+    let description = match schema.shift_remove("description") {
+        Some(Value::String(text)) => text,
+        _ => String::new(),
+    };
+    schema.shift_remove("title");
+
+    (description, schema)
+}
+
+/// Returns the schema of an answer `T`. Only `required_fields` are required.
+pub fn output<T: JsonSchema>(required_fields: &[&str]) -> Fields {
+    let mut schema = generate::<T>(SchemaSettings::draft2020_12().for_serialize());
+    // The limits come from Rust's number types. The service documents no limits of its answers.
+    simplify(&mut schema, &|object| {
+        let drops = |key: &str| matches!(key, "required" | "minimum" | "maximum" | "default");
+        // A value that is an object is the schema of a field with this name, not a keyword.
+        object.retain(|key, value| value.is_object() || !drops(key));
+    });
+
+    let mut schema = into_object(schema);
+    schema.shift_remove("title");
+    schema.shift_remove("description");
+
+    if !required_fields.is_empty() {
+        schema.insert("required".to_owned(), json!(required_fields));
+    }
+
+    schema
+}
+
+fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
+    let settings = settings.with(|settings| {
+        // Several hosts do not resolve `$ref`.
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+fn into_object(schema: Value) -> Fields {
+    match schema {
+        Value::Object(object) => object,
+        _ => Fields::new(),
+    }
+}
+
+/// Applies the common rewriting and `also` to a schema and every schema in it.
+fn simplify(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(|item| simplify(item, also)),
+        Value::Object(object) => {
+            merge_nullable(object);
+
+            // Formats such as `uint32` are Rust's. Only `uuid` has a meaning for the check of arguments.
+            if object.get("format").and_then(Value::as_str).is_some_and(|format| format != "uuid") {
+                object.shift_remove("format");
+            }
+            if object.get("additionalProperties") == Some(&Value::Bool(true)) {
+                object.shift_remove("additionalProperties");
+            }
+            also(object);
+
+            if let Some(Value::String(text)) = object.get_mut("description") {
+                *text = unwrap_lines(text);
+            }
+
+            object.values_mut().for_each(|value| simplify(value, also));
+        }
+        _ => {}
+    }
+}
+
+/// Turns `anyOf: [X, {type: null}]` into X with `null` among its types.
+fn merge_nullable(object: &mut Fields) {
+    let Some(Value::Array(alternatives)) = object.get("anyOf") else { return };
+    let [Value::Object(some), none] = alternatives.as_slice() else { return };
+    if none.get("type").and_then(Value::as_str) != Some("null") {
+        return;
+    }
+
+    let mut merged = some.clone();
+    if let Some(kind) = merged.get_mut("type") {
+        *kind = json!([kind.take(), "null"]);
+    }
+
+    object.shift_remove("anyOf");
+    for (key, value) in merged {
+        object.entry(key).or_insert(value);
+    }
+}
+
+/// Puts the values of an enumeration, or of a list of them, before its description, because some hosts drop `enum`.
+fn state_choices(object: &mut Fields) {
+    let enumeration = object.get("enum").or_else(|| object.get("items")?.get("enum"));
+    let Some(Value::Array(values)) = enumeration else { return };
+    let Some((last, others)) = values.split_last() else { return };
+
+    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let others: Vec<_> = others.iter().map(word).collect();
+    let choices = format!("{} or {}.", others.join(", "), word(last));
+
+    if let Some(Value::String(text)) = object.get_mut("description") {
+        *text = format!("{choices} {text}");
+    }
+}
+
+/// Joins the lines of a wrapped doc comment. Paragraphs and list items remain separate.
+fn unwrap_lines(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    for line in text.lines() {
+        let starts = line.is_empty() || line.starts_with("- ") || joined.is_empty() || joined.ends_with('\n');
+        if !joined.is_empty() {
+            joined.push(if starts { '\n' } else { ' ' });
+        }
+        joined.push_str(line);
+    }
+
+    joined
+}
+
+/// Field of a page that holds its records.
+pub const RECORDS: &str = "data";
+
+/// Keywords that describe the fields of an object.
+const OF_FIELDS: [&str; 3] = ["properties", "additionalProperties", "required"];
+
+/// Returns the published form of the schema of the arguments of a tool, or of the entries of a list: without the keywords
+/// that only the check of arguments reads. `publish_description` returns the published form of each description.
+pub fn published(schema: &Fields, publish_description: &dyn Fn(&str) -> String) -> Fields {
+    let publish_property = |(name, property): (&String, &Value)| {
+        let published =
+            property.as_object().map(|property| published_property(property, publish_description));
+        (name.clone(), published.map_or_else(|| property.clone(), Value::Object))
+    };
+    let publish_value = |keyword: &str, value: &Value| match (keyword, value) {
+        ("properties", Value::Object(properties)) => properties.iter().map(publish_property).collect(),
+        ("items", Value::Object(entry)) => Value::Object(published(entry, publish_description)),
+        ("description", Value::String(text)) => Value::from(publish_description(text)),
+        _ => value.clone(),
+    };
+
+    let kept = schema.iter().filter(|(keyword, value)| !is_unpublished(keyword, value, schema));
+    kept.map(|(keyword, value)| (keyword.clone(), publish_value(keyword, value))).collect()
+}
+
+/// Returns the published form of the schema of an answer: with its fields, and for a page with the fields of its records.
+/// The objects in these fields are published without their own fields, because hosts compile every schema before their first
+/// call, and few of them show it to a model.
+pub fn published_answer(schema: &Fields) -> Fields {
+    with_fields(schema, &|name, field| match field.get("items") {
+        Some(Value::Object(record)) if name == RECORDS => {
+            let mut records = field.clone();
+            records.insert("items".to_owned(), with_fields(record, &|_, field| without_fields(field)).into());
+            records
+        }
+        _ => without_fields(field),
+    })
+}
+
+/// Returns the schema of a field without the fields of the objects in it.
+fn without_fields(field: &Fields) -> Fields {
+    let mut published = field.clone();
+    published.retain(|keyword, _| !OF_FIELDS.contains(&keyword.as_str()));
+
+    if let Some(Value::Object(entry)) = published.get_mut("items") {
+        *entry = without_fields(entry);
+    }
+
+    published
+}
+
+/// Returns the schema of an object in which `publish_field` returns the published form of each field.
+fn with_fields(schema: &Fields, publish_field: &dyn Fn(&str, &Fields) -> Fields) -> Fields {
+    let mut object = schema.clone();
+    let fields = object.get_mut("properties").and_then(Value::as_object_mut);
+
+    for (name, field) in fields.into_iter().flatten() {
+        if let Value::Object(field) = field {
+            *field = publish_field(name, field);
+        }
+    }
+
+    object
+}
+
+/// Returns the published form of the schema of one argument.
+///
+/// An object is published without the schemas of its fields, because some hosts drop them. Its description lists the
+/// fields.
+fn published_property(schema: &Fields, publish_description: &dyn Fn(&str) -> String) -> Fields {
+    let mut property = published(schema, publish_description);
+    for keyword in OF_FIELDS {
+        property.shift_remove(keyword);
+    }
+
+    property
+}
+
+/// Returns whether hosts do not see a keyword.
+fn is_unpublished(keyword: &str, value: &Value, schema: &Fields) -> bool {
+    keyword == KNOWN || INTERNAL.contains(&keyword) || is_obvious(keyword, value, schema)
+}
+
+/// Returns whether a limit is not worth its tokens: that an id or a list is not empty, or that a number without an upper
+/// limit is not negative.
+fn is_obvious(keyword: &str, limit: &Value, schema: &Fields) -> bool {
+    match keyword {
+        "minItems" => limit == 1 && !schema.contains_key("maxItems"),
+        "minLength" => limit == 1 && !schema.contains_key("maxLength"),
+        "minimum" => limit == 0 && !schema.contains_key("maximum"),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn published_answer_of(schema: &Value) -> Value {
+        published_answer(schema.as_object().expect("an object")).into()
+    }
+
+    #[test]
+    fn an_answer_is_published_without_the_fields_of_the_objects_in_it() {
+        let object =
+            json!({"type": "object", "properties": {"id": {}}, "required": ["id"], "description": "A test."});
+        let map = json!({"type": ["object", "null"], "additionalProperties": object});
+        let schema = json!({
+            "properties": {"id": {"type": "string"}, "test": object, "players": {"items": object}, "by_key": map},
+            "required": ["id"],
+        });
+
+        let object = json!({"type": "object", "description": "A test."});
+        let expected = json!({
+            "properties": {
+                "id": {"type": "string"},
+                "test": object,
+                "players": {"items": object},
+                "by_key": {"type": ["object", "null"]},
+            },
+            "required": ["id"],
+        });
+        assert_eq!(published_answer_of(&schema), expected);
+    }
+
+    #[test]
+    fn a_page_is_published_with_the_fields_of_its_records() {
+        let test = json!({"type": "object", "properties": {"name": {}}});
+        let record = |test: &Value| json!({"properties": {"id": {"type": "string"}, "test": test}});
+        let page = |test: &Value, pagination: &Value| json!({"properties": {"data": {"type": "array", "items": record(test)}, "pagination": pagination}});
+
+        let object = json!({"type": "object"});
+        assert_eq!(published_answer_of(&page(&test, &test)), page(&object, &object));
+    }
+}

@@ -3,20 +3,308 @@
 //! A tool is one operation of the service, or a composite tool that sends several requests. Both state their
 //! properties in a [`ToolInfo`].
 
-mod access;
 mod column;
-mod definition;
-mod effect;
-mod info;
-mod shared_arguments;
 mod toolset;
 
-pub use access::Access;
-pub use column::{Column, ColumnFormat};
-pub use definition::Tool;
-pub use effect::Effect;
-pub use info::{ConfirmationQuestion, FailureHints, ToolInfo};
-pub use shared_arguments::{
-    CONFIRM, CONFIRM_DESCRIPTION, FIELDS, FIELDS_DESCRIPTION, PROJECT_ID, PROJECT_ID_DESCRIPTION,
+use std::{
+    fmt::{Debug, Display, Formatter, Result},
+    ops::Deref,
+    sync::{Arc, OnceLock},
 };
+
+use schemars::JsonSchema;
+use serde_json::Value;
+
+pub use column::{Column, ColumnFormat};
 pub use toolset::{Tier, Toolset};
+
+use crate::{
+    fields::Fields,
+    service::{rule::Rule, schema},
+};
+
+/// Argument of every tool in global scope. Project scope accepts the argument too, to refuse another project.
+pub const PROJECT_ID: &str = "project_id";
+
+/// Description of [`PROJECT_ID`].
+pub const PROJECT_ID_DESCRIPTION: &str = "Project, if no id decides it.";
+
+/// Argument of tools whose calls may be irreversible or costly: a person has agreed to the call.
+pub const CONFIRM: &str = "confirm";
+
+/// Description of [`CONFIRM`].
+pub const CONFIRM_DESCRIPTION: &str = "True if a person agreed.";
+
+/// Argument of tools that read: the wanted fields of the answer, as dotted names separated by commas.
+pub const FIELDS: &str = "fields";
+
+/// Description of [`FIELDS`].
+pub const FIELDS_DESCRIPTION: &str = "Such as `id,test.name`.";
+
+/// A tool as it is listed and checked. Dereferences to its properties.
+pub struct Tool {
+    /// The stated properties.
+    info: ToolInfo,
+    /// Whether an answer may hold pictures.
+    pub has_pictures: bool,
+    // `Tool::new` runs at compile time, where schemas cannot be generated.
+    generate_input: fn() -> (String, Fields),
+    generate_output: fn(&[&str]) -> Fields,
+    input: OnceLock<(String, Fields)>,
+    output: OnceLock<Arc<Fields>>,
+}
+
+impl Tool {
+    /// A tool with the properties `info` that takes `Arguments` and answers with `Answer`.
+    pub const fn new<Arguments: JsonSchema, Answer: JsonSchema>(info: ToolInfo, has_pictures: bool) -> Self {
+        Self {
+            info,
+            has_pictures,
+            generate_input: schema::input::<Arguments>,
+            generate_output: schema::output::<Answer>,
+            input: OnceLock::new(),
+            output: OnceLock::new(),
+        }
+    }
+
+    /// Returns the description that a model reads, with the names of all tools: the doc comment of the arguments type.
+    pub fn description(&self) -> &str {
+        &self.input().0
+    }
+
+    /// Returns the schema of the arguments, without the arguments that tools have in common.
+    pub fn input_schema(&self) -> &Fields {
+        &self.input().1
+    }
+
+    /// Returns the schema of the answer.
+    pub fn output_schema(&self) -> &Arc<Fields> {
+        self.output.get_or_init(|| Arc::new((self.generate_output)(self.info.required_fields)))
+    }
+
+    fn input(&self) -> &(String, Fields) {
+        self.input.get_or_init(self.generate_input)
+    }
+
+    /// Returns whether a caller can select a page of the list, and its size.
+    pub fn takes_pages(&self) -> bool {
+        ["page", "page_size"].iter().all(|argument| property(self.input_schema(), argument).is_some())
+    }
+
+    /// Returns whether the answer is a page of records.
+    pub fn answers_with_page(&self) -> bool {
+        let field = property(self.output_schema(), schema::RECORDS);
+        field.is_some_and(|field| field.get("type") == Some(&Value::from("array")))
+    }
+}
+
+/// Returns the schema of the property `name` of an object schema.
+fn property<'a>(schema: &'a Fields, name: &str) -> Option<&'a Value> {
+    schema.get("properties")?.get(name)
+}
+
+impl Deref for Tool {
+    type Target = ToolInfo;
+
+    fn deref(&self) -> &ToolInfo {
+        &self.info
+    }
+}
+
+impl Debug for Tool {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        formatter.debug_struct("Tool").field("name", &self.info.name).finish_non_exhaustive()
+    }
+}
+
+/// Returns the text of the confirmation question for calls that are irreversible or costly, and `None` for other
+/// calls. The arguments are those of the call.
+pub type ConfirmationQuestion = fn(&Fields) -> Option<String>;
+
+/// The properties of a tool that are stated in the source, not generated.
+///
+/// A new property is one field here, its default in `ToolInfo::new`, and one builder method.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolInfo {
+    /// Unique name. For an operation it is the `operationId` of the contract.
+    pub name: &'static str,
+    /// Title for people.
+    pub title: &'static str,
+    /// Effect of a call.
+    pub effect: Effect,
+    /// Set of tools that the tool belongs to.
+    pub toolset: Toolset,
+    /// Whether the tool is offered by default.
+    pub tier: Tier,
+    /// What the API key must allow.
+    pub access: Access,
+    /// Rules of the service that a schema cannot express.
+    pub rules: &'static [Rule],
+    /// Rules of this program. The service accepts a call that breaks them, but ignores a part of its arguments.
+    pub own_rules: &'static [Rule],
+    /// Fields that every answer has. An answer without one of them is reported as a bad response.
+    pub required_fields: &'static [&'static str],
+    /// Columns in which people see the records of a list. Without columns, they see every plain field.
+    pub columns: &'static [Column],
+    /// What a caller does after some failures.
+    pub failure_hints: FailureHints,
+    /// The question that a person must answer before an irreversible or costly call.
+    pub confirmation_question: Option<ConfirmationQuestion>,
+    /// Whether hosts that display HTML have a page for the answer.
+    pub has_view: bool,
+    /// Whether the tool reads or writes files of the machine on which this program runs.
+    pub uses_local_files: bool,
+}
+
+/// What a caller does after a failure of a tool, where the kind of the failure alone does not say it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FailureHints {
+    /// How to find out what happened, if the outcome of a call is unknown.
+    pub recovery: Option<&'static str>,
+    /// What still works if the key lacks the permission, or the project lacks the feature.
+    pub access: Option<&'static str>,
+    /// What to do if a record that the call names does not exist.
+    pub not_found: Option<&'static str>,
+}
+
+impl ToolInfo {
+    const fn new(name: &'static str, title: &'static str, toolset: Toolset, effect: Effect) -> Self {
+        Self {
+            name,
+            title,
+            effect,
+            toolset,
+            // Tools are not offered by default, because every listed tool costs tokens.
+            tier: Tier::Extra,
+            access: Access::AnyKey,
+            rules: &[],
+            own_rules: &[],
+            required_fields: &[],
+            columns: &[],
+            failure_hints: FailureHints { recovery: None, access: None, not_found: None },
+            confirmation_question: None,
+            has_view: false,
+            uses_local_files: false,
+        }
+    }
+
+    /// A tool that changes nothing.
+    pub const fn reads(name: &'static str, title: &'static str, toolset: Toolset) -> Self {
+        Self::new(name, title, toolset, Effect::Reads)
+    }
+
+    /// A tool with the effect [`Effect::Creates`].
+    pub const fn creates(name: &'static str, title: &'static str, toolset: Toolset) -> Self {
+        Self::new(name, title, toolset, Effect::Creates)
+    }
+
+    /// A tool with the effect [`Effect::Replaces`].
+    pub const fn replaces(name: &'static str, title: &'static str, toolset: Toolset) -> Self {
+        Self::new(name, title, toolset, Effect::Replaces)
+    }
+
+    /// A tool with the effect [`Effect::Stops`].
+    pub const fn stops(name: &'static str, title: &'static str, toolset: Toolset) -> Self {
+        Self::new(name, title, toolset, Effect::Stops)
+    }
+
+    /// A tool with the effect [`Effect::Deletes`].
+    pub const fn deletes(name: &'static str, title: &'static str, toolset: Toolset) -> Self {
+        Self::new(name, title, toolset, Effect::Deletes)
+    }
+
+    setters! {
+        core() sets tier = Tier::Core;
+        needs(permission: &'static str) sets access = Access::Permission(permission);
+        without_key() sets access = Access::NoKey;
+        rules(rules: &'static [Rule]) sets rules = rules;
+        own_rules(rules: &'static [Rule]) sets own_rules = rules;
+        requires_fields(fields: &'static [&'static str]) sets required_fields = fields;
+        columns(columns: &'static [Column]) sets columns = columns;
+        recovery_hint(hint: &'static str) sets failure_hints.recovery = Some(hint);
+        access_hint(hint: &'static str) sets failure_hints.access = Some(hint);
+        not_found_hint(hint: &'static str) sets failure_hints.not_found = Some(hint);
+        asks_confirmation(question: ConfirmationQuestion) sets confirmation_question = Some(question);
+        with_view() sets has_view = true;
+        uses_local_files() sets uses_local_files = true;
+    }
+
+    /// Returns whether a caller can select fields of the answer with the argument [`FIELDS`].
+    pub const fn takes_fields(&self) -> bool {
+        self.effect.is_read_only()
+    }
+
+    /// Returns the message for a call of a tool that the setting `setting` switches off.
+    pub fn switched_off_by(&self, setting: &str) -> String {
+        format!("`{}` is switched off by the setting {setting}", self.name)
+    }
+}
+
+/// What an API key must allow (specification, Authentication; supplement 1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// The key must have this permission.
+    Permission(&'static str),
+    /// Every valid key is accepted.
+    AnyKey,
+    /// The request is sent without a key.
+    NoKey,
+}
+
+impl Display for Access {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        formatter.write_str(match self {
+            Self::Permission(permission) => permission,
+            Self::AnyKey => "any key",
+            Self::NoKey => "no key",
+        })
+    }
+}
+
+/// What a call of a tool changes. The effect decides the annotations of the tool and whether a request may be
+/// repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Changes nothing.
+    Reads,
+    /// Creates a new record on every call.
+    Creates,
+    /// Changes an existing record or file and may lose its earlier content. A second equal call changes nothing more.
+    Replaces,
+    /// Ends a process. A second equal call finds nothing to stop.
+    Stops,
+    /// Deletes a record permanently. A second equal call finds nothing to delete.
+    Deletes,
+}
+
+impl Effect {
+    /// Returns whether the tool changes nothing.
+    pub const fn is_read_only(self) -> bool {
+        matches!(self, Self::Reads)
+    }
+
+    /// Returns whether the tool may lose existing data.
+    pub const fn is_destructive(self) -> bool {
+        matches!(self, Self::Replaces | Self::Stops | Self::Deletes)
+    }
+
+    /// Returns whether a second equal call changes nothing more.
+    pub const fn is_idempotent(self) -> bool {
+        !matches!(self, Self::Creates)
+    }
+}
+
+impl Display for Effect {
+    /// Writes the MCP hints that are true, separated by commas.
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        let hints = [
+            ("read-only", self.is_read_only()),
+            ("destructive", self.is_destructive()),
+            ("idempotent", self.is_idempotent()),
+        ];
+        let mut true_hints = hints.iter().filter(|(_, is_true)| *is_true).map(|(hint, _)| *hint);
+
+        formatter.write_str(true_hints.next().unwrap_or_default())?;
+        true_hints.try_for_each(|hint| write!(formatter, ", {hint}"))
+    }
+}

@@ -31,8 +31,13 @@ pub trait View: DeserializeOwned + Default {
     }
 }
 
+/// Reads a struct with lenient fields. Returns `None` if the value is not an object.
+pub(super) fn read_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(value: D) -> Option<T> {
+    T::deserialize(Object(value)).ok()
+}
+
 /// A deserializer, or the visitor that it gets, of a struct that is an object in JSON. Derived structs read lists too.
-pub(super) struct Object<T>(pub(super) T);
+struct Object<T>(T);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Object<D> {
     type Error = D::Error;
@@ -85,7 +90,7 @@ macro_rules! objects {
     ($($object:ty),+ $(,)?) => {
         $(impl $crate::service::view::View for $object {
             fn read<'de, D: serde::Deserializer<'de>>(value: D) -> Option<Self> {
-                Self::deserialize($crate::service::view::Object(value)).ok()
+                $crate::service::view::read_object(value)
             }
         })+
     };

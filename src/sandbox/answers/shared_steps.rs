@@ -26,7 +26,7 @@ use crate::{
             CreateSharedStep, DeleteSharedStep, GetSharedStep, ListSharedSteps, SharedStep,
             SharedStepSummary, UpdateSharedStep,
         },
-        step_body::StepList,
+        steps::StepList,
     },
 };
 

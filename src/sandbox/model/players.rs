@@ -12,7 +12,7 @@ use crate::{
         test_content::{expectations, is_collection},
     },
     service::api::{
-        step_body::StepBody,
+        steps::StepBody,
         tests::{TestContent, TestPlayer},
     },
 };

@@ -8,7 +8,7 @@ use crate::{
     sandbox::model::saved_test::{CaseLink, ScriptedStep},
     service::api::{
         Open,
-        step_body::{ExpectedResult, StepBody},
+        steps::{ExpectedResult, StepBody},
         tests::{TestContent, TestItem},
     },
 };

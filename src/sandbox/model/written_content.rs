@@ -9,7 +9,7 @@ use crate::{
     },
     service::api::{
         Open,
-        step_body::StepBody,
+        steps::StepBody,
         tests::{TestContent, TestItem, TestPlayer},
     },
 };

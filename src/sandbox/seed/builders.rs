@@ -17,7 +17,7 @@ use crate::{
         Open,
         configs::{AgentConfig, CredentialKind},
         shared_steps::SharedStep,
-        step_body::StepList,
+        steps::StepList,
         tests::TestContent,
     },
 };

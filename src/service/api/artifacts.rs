@@ -1,23 +1,6 @@
 //! Files that the players of runs produce (supplement 12).
-#![expect(missing_docs, reason = "the names are those of the contract")]
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use serde_with::apply;
-
-use crate::service::view::{lenient, objects};
-
-use crate::{
-    fields::Fields,
-    service::{
-        api::{Id, delivered_picture::DeliveredPicture},
-        operation::{Operation, RequestInfo, ResponseKind, UrlBase},
-        rule::Rule,
-        tool::{ToolInfo, Toolset},
-    },
-    violation::Violation,
-};
+use super::prelude::*;
 
 /// Lists the files that one player of a run produced: logs, recordings, screenshots, reports.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -89,12 +72,12 @@ fn check_player_id(arguments: &Fields, violations: &mut Vec<Violation>) {
 }
 
 /// The files of a player.
+#[skip_serializing_none]
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct ArtifactListing {
-    #[serde(rename = "runId", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "runId")]
     pub run_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<usize>,
     pub artifacts: Vec<RunArtifact>,
 }

@@ -1,17 +1,6 @@
 //! Bugs of a run, and bugs that a person has reviewed (specification, Bug; supplement 2.5, 9).
-#![expect(missing_docs, reason = "the names are those of the contract")]
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_with::apply;
-
-use crate::service::view::{lenient, objects};
-
-use crate::service::{
-    api::{Id, ListPage, Open, PageNumber, PageSize, SortOrder},
-    operation::{Operation, RequestInfo},
-    tool::{Column, ToolInfo, Toolset},
-};
+use super::prelude::*;
 
 /// Lists the bugs detected in one run, reviewed or not.
 ///
@@ -109,13 +98,13 @@ impl Operation for GetBug {
 }
 
 /// The bugs of a run, in one page.
+#[skip_serializing_none]
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct RunBugPage {
     #[serde(flatten)]
     pub page: ListPage<RunBug>,
     /// Deprecated form of `data` (supplement 1.7).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bug_occurrences: Option<Vec<Open>>,
 }
 
@@ -143,10 +132,10 @@ pub struct RunBug {
 }
 
 /// The details of a detected bug.
+#[skip_serializing_none]
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct RunBugDetails {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub screenshot_url: Option<String>,
     #[serde(flatten)]
     pub more: Open,

@@ -1,21 +1,6 @@
 //! Builds in build storage (supplement 10).
-#![expect(missing_docs, reason = "the names are those of the contract")]
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use serde_with::apply;
-
-use crate::service::view::{lenient, objects};
-
-use crate::{
-    fields::Fields,
-    service::{
-        api::{ListPage, Open, PageNumber, PageSize, Uuid},
-        operation::{Operation, RequestInfo},
-        tool::{Column, ToolInfo, Toolset},
-    },
-};
+use super::prelude::*;
 
 /// Lists the uploaded builds. A build can be started with any `status`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -34,7 +19,7 @@ pub struct ListBuilds {
     pub page_size: Option<PageSize<20>>,
 }
 
-// The platforms of builds (supplement 10.4). No doc comment, because it would become part of the descriptions.
+// The platforms of builds (supplement 10.4).
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum BuildPlatform {

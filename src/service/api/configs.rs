@@ -1,17 +1,6 @@
 //! Deployment configs, agent configs and credential kinds (supplement 11).
-#![expect(missing_docs, reason = "the names are those of the contract")]
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_with::apply;
-
-use crate::service::view::{lenient, objects};
-
-use crate::service::{
-    api::{ListPage, PageNumber, PageSize},
-    operation::{Operation, RequestInfo},
-    tool::{Column, ToolInfo, Toolset},
-};
+use super::prelude::*;
 
 /// Lists the deployment configs: the devices and platforms for tests.
 ///

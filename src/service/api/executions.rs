@@ -1,18 +1,6 @@
 //! Executions of test plans (supplement 5).
-#![expect(missing_docs, reason = "the names are those of the contract")]
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use serde_with::apply;
-
-use crate::service::view::{lenient, objects};
-
-use crate::service::{
-    api::{Id, ListPage, PageNumber, PageSize, SortOrder, Uuid, values::anything},
-    operation::{Fallback, Operation, RequestInfo},
-    tool::{Column, ToolInfo, Toolset},
-};
+use super::prelude::*;
 
 /// Lists executions of test plans with counts of passed, failed and running tests, newest first.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]

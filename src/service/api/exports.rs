@@ -1,23 +1,8 @@
 //! Export to the test-management system (specification, POST runs/export; supplement 2.7).
-#![expect(missing_docs, reason = "the names are those of the contract")]
 
-use schemars::{JsonSchema, json_schema};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use serde_with::apply;
+use schemars::json_schema;
 
-use crate::service::view::{lenient, objects};
-
-use crate::{
-    fields::Fields,
-    service::{
-        api::{Id, Uuid},
-        operation::{DuplicateCheck, Operation, Probe, RequestInfo},
-        rule::Rule,
-        tool::{ToolInfo, Toolset},
-    },
-    violation::Violation,
-};
+use super::prelude::*;
 
 /// Exports the results of runs or a plan execution to the external test-management system.
 ///
@@ -98,6 +83,7 @@ fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
 }
 
 /// Result of an export.
+#[skip_serializing_none]
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct ExportResult {
@@ -113,34 +99,22 @@ pub struct ExportResult {
     // An integer in the specification; other numbers occur (supplement 2.7).
     #[schemars(with = "f64")]
     pub total_test_cases: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub already_exported: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "number_or_text")]
     pub tmsys_run_id: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tmsys_run_url: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tmsys_run_name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "number_or_text")]
     pub tmsys_plan_id: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tmsys_plan_url: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tmsys_plan_name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<f64>")]
     pub export_duration_ms: Option<u32>,
     /// Remote case ids.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "numbers_or_texts")]
     pub skipped_cases: Option<Vec<u64>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub warnings: Option<Vec<ExportWarning>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
 }
 
@@ -153,16 +127,14 @@ fn numbers_or_texts(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 }
 
 /// A partial problem of an export.
+#[skip_serializing_none]
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct ExportWarning {
     pub r#type: String,
     pub message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub test_version_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("type" = ["string", "object", "null"]))]
     pub details: Option<String>,
 }

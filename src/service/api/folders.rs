@@ -1,23 +1,6 @@
 //! Folders of the test repository (specification, Test folder; supplement 7).
-#![expect(missing_docs, reason = "the names are those of the contract")]
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use serde_with::apply;
-
-use crate::service::view::{lenient, objects};
-
-use crate::{
-    fields::Fields,
-    service::{
-        api::{ListPage, PageNumber, PageSize, Uuid},
-        operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo},
-        rule::Rule,
-        tool::{ToolInfo, Toolset},
-    },
-    violation::Violation,
-};
+use super::prelude::*;
 
 /// Lists the test folders in alphabetical order, with path, id and parent.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]

@@ -1,17 +1,6 @@
 //! Jobs, which a start creates. Each attempt of a job is a run (supplement 3).
-#![expect(missing_docs, reason = "the names are those of the contract")]
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_with::apply;
-
-use crate::service::view::{lenient, objects};
-
-use crate::service::{
-    api::{ListPage, Open, PageNumber, PageSize, Uuid},
-    operation::{Operation, RequestInfo},
-    tool::{Column, ToolInfo, Toolset},
-};
+use super::prelude::*;
 
 /// Lists jobs, also queued ones, with their runs: one per attempt.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]

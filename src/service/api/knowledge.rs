@@ -1,17 +1,6 @@
 //! Knowledge files of a project, an agent or a test (specification, Knowledge file; supplement 13).
-#![expect(missing_docs, reason = "the names are those of the contract")]
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_with::apply;
-
-use crate::service::view::{lenient, objects};
-
-use crate::service::{
-    api::Id,
-    operation::{Operation, RequestInfo, UrlBase},
-    tool::{ToolInfo, Toolset},
-};
+use super::prelude::*;
 
 /// Lists the knowledge files of the project, which agents read.
 ///
@@ -108,19 +97,20 @@ pub struct KnowledgeListing {
 }
 
 /// Files of one of several scopes.
+#[skip_serializing_none]
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct KnowledgeSection {
     /// `project`, `agent` or `test_case`.
     pub scope: String,
     /// Id of the agent or the test.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     pub count: usize,
     pub files: Vec<KnowledgeFile>,
 }
 
 /// Files of one scope.
+#[skip_serializing_none]
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -128,15 +118,14 @@ pub struct KnowledgeScopeListing {
     pub project_id: String,
     /// `project`, `agent` or `test_case`.
     pub scope: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub test_case_id: Option<String>,
     pub count: usize,
     pub files: Vec<KnowledgeFile>,
 }
 
 /// A knowledge file.
+#[skip_serializing_none]
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct KnowledgeFile {
@@ -150,19 +139,16 @@ pub struct KnowledgeFile {
     pub uploaded: String,
     pub etag: String,
     /// Present only if requested and if the file has metadata.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<KnowledgeMetadata>,
 }
 
 /// Description of a knowledge file, written by a person.
+#[skip_serializing_none]
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct KnowledgeMetadata {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub keywords: Option<Vec<String>>,
 }
 

@@ -1,17 +1,8 @@
 //! Installers of Minions, the agents on test machines (specification, GET minions/download; supplement 14).
-#![expect(missing_docs, reason = "the names are those of the contract")]
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
-use serde_with::apply;
 
-use crate::service::view::{lenient, objects};
-
-use crate::service::{
-    operation::{Operation, RequestInfo, ResponseKind, UrlBase},
-    tool::{ToolInfo, Toolset},
-};
+use super::prelude::*;
 
 /// Returns a download address of the latest Minion installer, for the agent on a test machine.
 ///
@@ -22,7 +13,7 @@ pub struct GetMinionDownload {
     pub platform: MinionPlatform,
 }
 
-// The three platforms of the specification. No doc comment, because it would become part of the description.
+// The three platforms of the specification.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 pub enum MinionPlatform {
     #[serde(rename = "windows-x86_64")]

@@ -1,33 +1,14 @@
 //! Test plans: list, read, write, delete and start (specification, Test plan; supplement 4).
-#![expect(missing_docs, reason = "the names are those of the contract")]
-
-mod record;
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-pub use record::{Audit, TestPlan, TestPlanItem, TestPlanSlot, TestPlanSummary};
-
-use crate::{
-    fields::Fields,
-    service::{
-        api::{
-            ListPage, Open, PageNumber, PageSize, SortOrder, Uuid,
-            deletion::{Deleted, deletion_question},
-            refused_fields::refuse_fields,
-            run_start::{
-                EXECUTIONS, ON_ALL_DEVICES, RunOptions, StartRunResponse, TargetDeploymentConfig,
-                all_devices_question, check_numbered_keys, check_options,
-            },
-        },
-        operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo},
-        rule::Rule,
-        schema::passed_through,
-        tool::{Column, ToolInfo, Toolset},
+use super::{
+    prelude::*,
+    run_start::{
+        EXECUTIONS, ON_ALL_DEVICES, RunOptions, StartRunResponse, TargetDeploymentConfig,
+        all_devices_question, check_numbered_keys, check_options,
     },
-    violation::Violation,
+    steps::refuse_fields,
 };
 
 /// Lists the test plans, with the number of tests of each.
@@ -96,7 +77,7 @@ pub struct CreateTestPlan {
     pub id: Option<Uuid>,
 }
 
-// A test of a written plan. No doc comment, because it would become part of the descriptions.
+// A test of a written plan.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct NewTestPlanItem {
     /// From `list_tests`.
@@ -141,10 +122,9 @@ pub struct UpdateTestPlan {
 
 // The known fields of a patch. `slots` and `default_slot_name` are read-only (supplement 4.4).
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "only its schema is used; the patch itself is merged as JSON")]
-struct TestPlanPatch {
-    name: Option<String>,
-    test_items: Option<Vec<NewTestPlanItem>>,
+pub struct TestPlanPatch {
+    pub name: Option<String>,
+    pub test_items: Option<Vec<NewTestPlanItem>>,
 }
 
 impl Operation for UpdateTestPlan {
@@ -252,3 +232,64 @@ fn check_slots(arguments: &Fields, violations: &mut Vec<Violation>) {
         }
     }
 }
+
+/// A test plan, list form.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct TestPlanSummary {
+    pub id: String,
+    pub project_id: String,
+    pub name: String,
+    pub test_count: usize,
+    #[serde(flatten)]
+    pub audit: Audit,
+}
+
+/// A test plan, detail form.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct TestPlan {
+    pub id: String,
+    pub project_id: String,
+    pub name: String,
+    pub test_items: Vec<TestPlanItem>,
+    pub slots: Option<Vec<TestPlanSlot>>,
+    /// Name of slot 1.
+    pub default_slot_name: Option<String>,
+    #[serde(flatten)]
+    pub audit: Audit,
+    #[serde(flatten)]
+    pub more: Open,
+}
+
+/// Time and author of the creation and of the last change of a record.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct Audit {
+    pub created_at: Option<String>,
+    pub modified_at: Option<String>,
+    pub created_by: Option<String>,
+    pub modified_by: Option<String>,
+}
+
+/// A test of a plan.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct TestPlanItem {
+    #[serde_with(skip_apply)]
+    pub multiplayer_test_id: String,
+    pub retries: u32,
+    #[serde(flatten)]
+    pub more: Open,
+}
+
+/// An additional deployment slot.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct TestPlanSlot {
+    /// Starts at 2.
+    pub index: usize,
+    pub name: Option<String>,
+}
+
+objects!(TestPlanSummary, TestPlan, Audit, TestPlanItem, TestPlanSlot);

@@ -1,11 +1,166 @@
 //! What the two operations that start runs have in common (specification, POST runs; supplement 2.1, 4.6).
 
-mod answer;
-mod arguments;
-mod duplicates;
-mod rules;
+use schemars::{Schema, SchemaGenerator, json_schema};
 
-pub use answer::{DeviceResult, StartRunResponse};
-pub use arguments::{RunOptions, TargetDeploymentConfig};
-pub(super) use duplicates::{EXECUTIONS, WAIT};
-pub(super) use rules::{ON_ALL_DEVICES, all_devices_question, check_numbered_keys, check_options};
+use super::{executions::ListTestPlanExecutions, prelude::*};
+use crate::service::schema::OR_TYPE;
+
+// The config of a player or a slot.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct TargetDeploymentConfig {
+    /// From `list_deployment_configs`.
+    pub deployment_config_id: Uuid,
+    /// From `list_builds`.
+    pub build_id: Option<Uuid>,
+}
+
+// Overrides for one run.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct RunOptions {
+    /// Records performance.
+    pub performance_monitoring: Option<bool>,
+    /// Grants app permissions.
+    pub mobile_auto_grant_permissions: Option<bool>,
+    /// Country, city or "city, state (US)".
+    pub mobile_geolocation: Option<String>,
+    /// `auto` (needs `mobile_geolocation`) or an object with texts `lat`, `long`.
+    #[serde(default)]
+    #[schemars(schema_with = "auto_or_position")]
+    pub mobile_gpslocation: Option<Value>,
+}
+
+fn auto_or_position(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", OR_TYPE: "object"})
+}
+
+/// The answer to a start (specification, POST runs). Every field is optional, because the answer has several forms.
+#[skip_serializing_none]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct StartRunResponse {
+    /// For a start on all devices: whether at least one run started.
+    pub ok: Option<bool>,
+    pub message: Option<String>,
+    pub build_id: Option<String>,
+    /// Ids of jobs, not of runs.
+    pub job_ids: Vec<String>,
+    /// For one-off runs: id of the generated test.
+    pub test_id: Option<String>,
+    pub test_plan_execution_id: Option<String>,
+    pub slot_build_ids: Option<Open>,
+    pub requested_count: Option<usize>,
+    pub started_count: Option<usize>,
+    pub successful_count: Option<usize>,
+    pub failed_count: Option<usize>,
+    /// One result per device, for saved tests and plans.
+    pub results: Option<Vec<DeviceResult>>,
+    /// One result per device, for one-off runs.
+    pub device_runs: Option<Vec<DeviceResult>>,
+}
+
+/// Result of one device (supplement 2.1).
+#[skip_serializing_none]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct DeviceResult {
+    pub device_label: String,
+    pub ok: bool,
+    pub status: Option<u16>,
+    /// Status or error text. Some failures have `error` instead.
+    pub message: Option<String>,
+    pub error: Option<String>,
+    #[schemars(with = "Option<Open>")]
+    pub data: Option<Box<StartRunResponse>>,
+}
+
+/// Advice for a run that an earlier call started.
+pub(super) const WAIT: &str = "wait for the existing run with `wait_for_completion`";
+
+/// Search for the execution that a start of a plan creates.
+pub(super) const EXECUTIONS: DuplicateCheck = DuplicateCheck {
+    when_given: None,
+    probe: Probe::List(ListProbe {
+        list: ListTestPlanExecutions::NAME,
+        filters: &["test_plan_id"],
+        newest_first: &[("sort_by", "start_time"), ("sort_order", "desc")],
+        matches: &[FieldMatch::new("build_id", "build_id")],
+        created_at: Some("started_at"),
+        shown_fields: &["id", "test_plan_name", "status", "started_at"],
+    }),
+    advice: WAIT,
+};
+
+/// A start on all devices needs a deployment config, which lists the devices.
+pub(super) const ON_ALL_DEVICES: Rule = Rule::WhenTrue(
+    "run_on_all_configured_devices",
+    &[Rule::Needs("run_on_all_configured_devices", "deployment_config_id")],
+);
+
+/// Returns the confirmation question for a start on all devices, which starts and bills one run per device.
+pub(super) fn all_devices_question(arguments: &Fields) -> Option<String> {
+    if arguments.get("run_on_all_configured_devices") != Some(&Value::Bool(true)) {
+        return None;
+    }
+
+    let config = arguments.get("deployment_config_id").and_then(Value::as_str).unwrap_or_default();
+    let times = match arguments.get("instances").and_then(Value::as_u64) {
+        Some(instances) if instances > 1 => format!(", {instances} times"),
+        _ => String::new(),
+    };
+
+    Some(format!("starts one run on every device of the deployment config `{config}`{times}; each is billed"))
+}
+
+/// Checks that the keys of a config map are numbers from 1. An empty map counts as no config.
+pub(super) fn check_numbered_keys(name: &str, arguments: &Fields, violations: &mut Vec<Violation>) {
+    let Some(Value::Object(configs)) = arguments.get(name) else { return };
+    if configs.is_empty() && !arguments.contains_key("deployment_config_id") {
+        violations.push(Violation::new(name, "must not be empty"));
+    }
+
+    for key in configs.keys() {
+        if key.is_empty() || key.starts_with('0') || !key.bytes().all(|byte| byte.is_ascii_digit()) {
+            violations
+                .push(Violation::new(format!("{name}.{key}"), "must be keyed by number: \"1\", \"2\", ..."));
+        }
+    }
+}
+
+pub(super) fn check_options(arguments: &Fields, violations: &mut Vec<Violation>) {
+    let Some(Value::Object(options)) = arguments.get("options") else { return };
+    // The service does not accept a time budget for one run (specification, POST runs).
+    for budget in ["min_seconds", "max_seconds"] {
+        if options.contains_key(budget) {
+            let rule = "the time budget belongs to the test and cannot be set for one run";
+            violations.push(Violation::new(format!("options.{budget}"), rule));
+        }
+    }
+
+    if let Some(position) = options.get(POSITION) {
+        check_position(position, options.contains_key("mobile_geolocation"), violations);
+    }
+}
+
+/// The option that takes text or an object.
+const POSITION: &str = "mobile_gpslocation";
+
+// Coordinates are strings (supplement 2.1), and the subset of JSON Schema has no alternatives.
+fn check_position(position: &Value, has_geolocation: bool, violations: &mut Vec<Violation>) {
+    let mut broken =
+        |path: &str, rule: &str| violations.push(Violation::new(format!("options.{path}"), rule));
+
+    match position {
+        Value::String(text) if text == "auto" && has_geolocation => {}
+        Value::String(text) if text == "auto" => broken(POSITION, "`auto` needs `mobile_geolocation`"),
+        Value::Object(position) => {
+            for name in
+                ["lat", "long"].into_iter().filter(|name| !position.get(*name).is_some_and(Value::is_string))
+            {
+                broken(&format!("{POSITION}.{name}"), "is required, as a string");
+            }
+        }
+        _ => broken(POSITION, "must be `auto` or an object of the strings `lat` and `long`"),
+    }
+}
+
+objects!(StartRunResponse, DeviceResult);

@@ -1,29 +1,12 @@
 //! Shared step collections (specification, Shared step collection; supplement 8).
-#![expect(missing_docs, reason = "the names are those of the contract")]
-
-mod record;
-mod written_fields;
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-pub use record::{SharedStep, SharedStepSummary};
-
-use written_fields::{NewStepBody, SharedStepPatch};
-
-use crate::service::{
-    api::{
-        Id, ListPage, Open, PageNumber, PageSize, ReadVersion,
-        deletion::{Deleted, deletion_question},
-        refused_fields::{COLLECTION_FIELDS, MANAGED, refuse_fields, refuse_managed_fields},
-        step_body::StepBody,
+use super::{
+    prelude::*,
+    steps::{
+        COLLECTION_FIELDS, ExpectedResult, MANAGED, StepBody, StepList, refuse_fields, refuse_managed_fields,
     },
-    operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo},
-    rule::Rule,
-    schema::passed_through,
-    tool::{ToolInfo, Toolset},
 };
 
 /// Lists the shared step collections: steps that several tests use.
@@ -150,3 +133,63 @@ impl Operation for DeleteSharedStep {
     const REQUEST: RequestInfo = RequestInfo::delete("/shared-steps/{shared_step_id}");
     type Answer = Deleted;
 }
+
+// The known fields of a step in a request.
+#[derive(Debug, JsonSchema)]
+pub struct NewStepBody {
+    pub goal: Option<String>,
+    pub expected_results: Option<Vec<ExpectedResult>>,
+    // An older form of the expected results (supplement 6.2).
+    #[schemars(extend("x-or-type" = "null"))]
+    pub finish_condition: Option<String>,
+    pub screenshots: Option<i64>,
+    pub pause_game: Option<bool>,
+    pub performance_monitoring: Option<bool>,
+    pub hint_manual: Option<Vec<String>>,
+}
+
+// The known fields of a patch.
+#[derive(Debug, JsonSchema)]
+pub struct SharedStepPatch {
+    pub name: Option<String>,
+    #[schemars(with = "Option<BTreeMap<String, PartialStep>>")]
+    pub steps_by_key: Option<BTreeMap<String, Option<Open>>>,
+    pub step_order: Option<Vec<String>>,
+}
+
+// A part of a step body, or null, whose effect on the key is uncertain (supplement 17).
+#[derive(Debug, JsonSchema)]
+#[schemars(extend("x-or-type" = "null"))]
+struct PartialStep {}
+
+/// A shared step collection, list form.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct SharedStepSummary {
+    pub id: String,
+    pub project_id: String,
+    pub name: String,
+    pub steps_count: usize,
+    pub created_at: Option<String>,
+    pub created_by: Option<String>,
+}
+
+/// A shared step collection, detail form.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct SharedStep {
+    pub id: String,
+    pub project_id: String,
+    pub name: String,
+    pub version: u32,
+    /// Always true.
+    pub is_shared: bool,
+    pub created_at: Option<String>,
+    pub created_by: Option<String>,
+    #[serde(flatten)]
+    pub steps: StepList,
+    #[serde(flatten)]
+    pub more: Open,
+}
+
+objects!(SharedStepSummary, SharedStep);

@@ -1,32 +1,12 @@
 //! Saved tests (supplement 6).
-#![expect(missing_docs, reason = "the names are those of the contract")]
 
-mod record;
-mod written_fields;
+use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Deserializer;
 
-pub use record::{TestCase, TestContent, TestItem, TestPlayer, TestSummary};
-
-use written_fields::{NewTest, TestPatch};
-
-use crate::{
-    fields::Fields,
-    service::{
-        api::{
-            Id, ListPage, Open, PageNumber, PageSize, ReadVersion,
-            deletion::{Deleted, deletion_question},
-            refused_fields::{MANAGED, STEP_FIELDS, refuse_fields, refuse_managed_fields},
-            values::nullable_text,
-        },
-        operation::{DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo},
-        rule::Rule,
-        schema::passed_through,
-        tool::{Column, ToolInfo, Toolset},
-    },
-    violation::Violation,
+use super::{
+    prelude::*,
+    steps::{MANAGED, STEP_FIELDS, StepBody, refuse_fields, refuse_managed_fields},
 };
 
 /// Lists saved tests: all, or those directly in one folder.
@@ -160,6 +140,12 @@ const TESTS: ListProbe = ListProbe {
 /// Advice for a test that matches the arguments.
 const COMPARE: &str = "compare it with `get_test`";
 
+/// Deserializes text that may be `null`. An absent field is `None`, and `null` is `Some(None)`.
+#[expect(clippy::option_option, reason = "`null` and an absent field have different meanings")]
+fn nullable_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
 /// Changes a saved test, or moves it to another folder.
 ///
 /// `patch` is merged, but a list such as `item_order` or `tags` is replaced. An empty patch with a folder only moves
@@ -260,3 +246,125 @@ fn test_deletion_question(arguments: &Fields) -> String {
 
     deletion_question("test", "test_id", arguments) + more
 }
+
+// The known fields of a new test. The shape of players depends on the kind of test, so that players are open.
+#[derive(Debug, JsonSchema)]
+pub struct NewTest {
+    pub name: String,
+    pub id: Option<String>,
+    #[serde(flatten)]
+    pub known: KnownTestFields,
+}
+
+// The known fields of a patch.
+#[derive(Debug, JsonSchema)]
+pub struct TestPatch {
+    pub name: Option<String>,
+    #[serde(flatten)]
+    pub known: KnownTestFields,
+}
+
+// The known fields of new tests and of patches.
+#[derive(Debug, JsonSchema)]
+pub struct KnownTestFields {
+    pub incident_auto_approve: Option<bool>,
+    // The time budget is 0 to 19,800 seconds (supplement 6.2).
+    #[schemars(range(min = 0, max = 19_800))]
+    pub max_seconds: Option<u32>,
+    #[schemars(extend("enum" = ["disabled", "read_only", "read_write"], "x-or-type" = "null"))]
+    pub memory: Option<String>,
+    #[schemars(range(min = 0, max = 19_800))]
+    pub min_seconds: Option<u32>,
+    pub player_order: Option<Vec<String>>,
+    pub players_by_key: Option<BTreeMap<String, Open>>,
+    pub quarantined: Option<bool>,
+    #[schemars(extend("enum" = ["repository", "bot"]))]
+    pub source: Option<String>,
+    pub tags: Option<Vec<String>>,
+    #[schemars(extend("enum" = ["verification", "discovery", "task"]))]
+    pub test_type: Option<String>,
+    #[schemars(extend("x-or-type" = "null"))]
+    pub tmsys: Option<Open>,
+}
+
+/// A saved test, list form.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct TestSummary {
+    pub id: String,
+    pub name: String,
+    /// `verification`, `discovery` or `task`.
+    pub r#type: String,
+    pub folder_id: Option<String>,
+    /// `/` in the root.
+    pub folder_path: Option<String>,
+}
+
+/// A saved test, detail form.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct TestCase {
+    pub id: String,
+    pub project_id: String,
+    pub name: String,
+    pub version: u32,
+    pub tags: Vec<String>,
+    /// `verification`, `discovery` or `task`.
+    pub test_type: String,
+    #[serde(flatten)]
+    pub content: TestContent,
+}
+
+/// The fields of a test that its list form does not have.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct TestContent {
+    pub incident_auto_approve: bool,
+    pub quarantined: bool,
+    /// Linked cases of the test-management system.
+    pub tmsys: Option<Open>,
+    pub source: Option<String>,
+    /// Null for verification tests.
+    pub min_seconds: Option<i64>,
+    pub max_seconds: Option<i64>,
+    /// `disabled`, `read_only` or `read_write`; null: default of the project.
+    pub memory: Option<String>,
+    #[schemars(extend("default" = {}))]
+    pub players_by_key: BTreeMap<String, TestPlayer>,
+    pub player_order: Vec<String>,
+    #[serde(flatten)]
+    pub more: Open,
+}
+
+/// A player of a test. Players of discovery and task tests can have other fields.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct TestPlayer {
+    pub name: Option<String>,
+    pub agent_config_id: Option<String>,
+    pub game_funcs_config_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items_by_key: Option<BTreeMap<String, TestItem>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item_order: Option<Vec<String>>,
+    #[serde(flatten)]
+    pub more: Open,
+}
+
+/// A step of a player, or a shared collection of steps.
+#[skip_serializing_none]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct TestItem {
+    /// `step` or `collection`.
+    #[serde_with(skip_apply)]
+    pub r#type: String,
+    /// For collections: id of the shared step collection.
+    pub collection_id: Option<String>,
+    pub steps_by_key: Option<BTreeMap<String, StepBody>>,
+    pub step_order: Option<Vec<String>>,
+    #[serde(flatten)]
+    pub step: StepBody,
+}
+
+objects!(TestSummary, TestCase, TestContent, TestPlayer, TestItem);

@@ -1,31 +1,8 @@
 //! Upload of a build in single steps (specification, Multipart build upload; supplement 10.4 to 10.7).
-#![expect(missing_docs, reason = "the names are those of the contract")]
 
-mod answers;
-mod arguments;
-mod build_details;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-pub use answers::{CancelledUpload, CompletedUpload, InitiatedUpload, PartUrl, UploadPartUrls};
-pub use arguments::{BuildOptions, CompletedPart, DeletionPolicy, Tag, UploadedFile};
-
-use crate::{
-    fields::Fields,
-    service::{
-        api::{
-            Id,
-            builds::{BuildPlatform, ListBuilds},
-        },
-        operation::{
-            DuplicateCheck, FieldMatch, ListProbe, Operation, Probe, RequestInfo, ResponseKind, UrlBase,
-        },
-        rule::Rule,
-        tool::{ToolInfo, Toolset},
-    },
-    violation::Violation,
+use super::{
+    builds::{BuildPlatform, ListBuilds},
+    prelude::*,
 };
 
 /// Starts the upload of a build and reserves storage space.
@@ -202,3 +179,194 @@ impl Operation for CancelBuildUpload {
     const REQUEST: RequestInfo = RequestInfo::delete("/builds/upload");
     type Answer = CancelledUpload;
 }
+
+// The file of an upload.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+pub struct UploadedFile {
+    /// 1-255 characters.
+    #[schemars(length(min = 1, max = 255))]
+    pub file_name: String,
+    /// Bytes, from 1.
+    #[schemars(range(min = 1))]
+    pub file_size: u64,
+}
+
+// Optional arguments.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+pub struct BuildOptions {
+    /// Up to 1000 characters.
+    #[schemars(length(max = 1000))]
+    pub description: Option<String>,
+    /// Deletes old builds if storage is full; default false.
+    #[schemars(extend("default" = false))]
+    pub auto_delete: Option<bool>,
+    /// First to delete; default `least_recent`. Needs `auto_delete`.
+    #[schemars(extend("default" = "least_recent"))]
+    pub deletion_policy: Option<DeletionPolicy>,
+    /// Tags of 1-50 characters.
+    pub tags: Option<Vec<Tag>>,
+    /// Objects `vcs`, `ci`, `app`, `build`, `upload`.
+    #[serde(default)]
+    #[schemars(schema_with = "passed_through::<NewBuildDetails>")]
+    pub details: Option<Open>,
+}
+
+// The builds that are deleted first.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum DeletionPolicy {
+    LeastRecent,
+    Oldest,
+}
+
+// A tag of a build.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, extend("minLength" = 1, "maxLength" = 50))]
+pub struct Tag(pub String);
+
+// A part that storage has received.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct CompletedPart {
+    /// From 1.
+    #[schemars(range(min = 1))]
+    pub part_number: u64,
+    /// `ETag` without quotes.
+    #[schemars(length(min = 1), extend("x-unquoted" = true))]
+    pub etag: String,
+}
+
+/// Origin of a build. Every part is optional.
+#[derive(Debug, JsonSchema)]
+pub struct NewBuildDetails {
+    pub vcs: Option<VcsDetails>,
+    pub ci: Option<CiDetails>,
+    pub app: Option<AppDetails>,
+    pub build: Option<CompilationDetails>,
+    pub upload: Option<UploadDetails>,
+}
+
+#[derive(Debug, JsonSchema)]
+pub struct VcsDetails {
+    #[schemars(extend("enum" = ["git", "mercurial", "svn"]))]
+    pub r#type: Option<String>,
+    #[schemars(extend("enum" = ["github", "gitlab", "bitbucket", "azure-devops"]))]
+    pub provider: Option<String>,
+    pub repository_url: Option<String>,
+    pub commit: Option<Commit>,
+    pub branch: Option<String>,
+    pub tag: Option<String>,
+    pub pr: Option<PullRequest>,
+}
+
+#[derive(Debug, JsonSchema)]
+pub struct Commit {
+    pub hash: Option<String>,
+    pub short_hash: Option<String>,
+    pub message: Option<String>,
+    pub author: Option<String>,
+    pub timestamp: Option<String>,
+}
+
+#[derive(Debug, JsonSchema)]
+pub struct PullRequest {
+    pub number: Option<i64>,
+    pub title: Option<String>,
+    pub url: Option<String>,
+    pub source_branch: Option<String>,
+    pub target_branch: Option<String>,
+}
+
+#[derive(Debug, JsonSchema)]
+pub struct CiDetails {
+    #[schemars(extend("enum" = [
+        "github-actions", "jenkins", "gitlab-ci", "circleci", "travis", "azure-pipelines", "bitrise", "custom",
+    ]))]
+    pub system: Option<String>,
+    pub build_number: Option<String>,
+    pub job_name: Option<String>,
+    pub run_id: Option<String>,
+    pub run_url: Option<String>,
+    pub triggered_by: Option<String>,
+    pub agent: Option<String>,
+}
+
+#[derive(Debug, JsonSchema)]
+pub struct AppDetails {
+    pub version: Option<String>,
+    pub version_code: Option<i64>,
+    pub build_number: Option<String>,
+    pub bundle_id: Option<String>,
+}
+
+#[derive(Debug, JsonSchema)]
+pub struct CompilationDetails {
+    #[schemars(extend("enum" = ["debug", "release", "staging", "production"]))]
+    pub configuration: Option<String>,
+    pub timestamp: Option<String>,
+    pub duration: Option<i64>,
+    pub compiler: Option<String>,
+    pub dependencies: Option<Open>,
+}
+
+#[derive(Debug, JsonSchema)]
+pub struct UploadDetails {
+    // Open: the known values are `cli`, `api`, `github-action`, `jenkins-plugin`, `web` and `mcp`.
+    pub method: Option<String>,
+    pub cli_version: Option<String>,
+    pub uploader: Option<String>,
+}
+
+/// Addresses and sizes for sending the file (supplement 10.4). An upload with an `upload_id` is multipart.
+#[skip_serializing_none]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct InitiatedUpload {
+    pub build_id: String,
+    /// Only for multipart uploads.
+    pub upload_id: Option<String>,
+    /// For single-part uploads: address for a PUT of the whole file.
+    pub upload_url: Option<String>,
+    pub object_key: String,
+    pub total_parts: Option<u64>,
+    /// Size in bytes of each part except the last.
+    pub part_size: Option<u64>,
+    // The specification has no `upload_type`. If it is absent, an `upload_id` means multipart (supplement 10.4).
+    /// `multipart` or `single-part`.
+    pub upload_type: Option<String>,
+}
+
+/// Addresses of parts (specification, GET builds/upload/parts).
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct UploadPartUrls {
+    pub upload_urls: Vec<PartUrl>,
+}
+
+/// Address of one part.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct PartUrl {
+    pub part_number: u64,
+    pub url: String,
+}
+
+/// The answer to a completion (supplement 10.7). The HTTP status alone states success.
+#[skip_serializing_none]
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct CompletedUpload {
+    /// Only for multipart uploads.
+    pub build_id: Option<String>,
+    /// Only for single-part uploads.
+    pub status: Option<String>,
+}
+
+/// The answer to a cancellation (supplement 10.7).
+#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct CancelledUpload {
+    pub success: bool,
+}
+
+objects!(InitiatedUpload, UploadPartUrls, PartUrl, CompletedUpload, CancelledUpload);
