@@ -91,7 +91,7 @@ impl RunView<'_> {
         let count = self.attempt.findings(self.now).count();
         let label = if count == 0 { "no_bugs" } else { "bugs_found" };
         (self.job.test.kind == TestKind::Verification && self.is_completed())
-            .then(|| BugInfo { bug_label: label.to_owned(), bug_count: count })
+            .then(|| BugInfo { bug_label: label.to_owned(), bug_count: Some(count) })
     }
 
     /// Passes each player with its steps to `to_record` and returns the records.

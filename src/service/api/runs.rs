@@ -286,7 +286,8 @@ pub struct RunDetail {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct BugInfo {
     pub bug_label: String,
-    pub bug_count: usize,
+    #[schemars(with = "usize")]
+    pub bug_count: Option<usize>,
 }
 
 /// The test of a run.

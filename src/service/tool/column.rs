@@ -1,5 +1,9 @@
 //! How people see the records of a list: the columns of a table.
 
+use serde_json::Value;
+
+use crate::fields::field_at;
+
 /// A column.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
@@ -27,6 +31,11 @@ pub enum ColumnFormat {
 }
 
 impl Column {
+    /// Returns what a record has in this column.
+    pub fn value<'a>(&self, record: &'a Value) -> Option<&'a Value> {
+        self.fields.iter().find_map(|field| field_at(record, field))
+    }
+
     /// A column of texts.
     pub const fn text(header: &'static str, fields: &'static [&'static str]) -> Self {
         Self { header, fields, format: ColumnFormat::Text }
