@@ -10,7 +10,7 @@ use crate::{
     service::{api::builds::ListBuilds, catalog::ListedOperation as _},
     tools::{
         name_search::{FoundRecord, NameMatch, NameResult, RecordKind, is_named},
-        newest_records::WantedRecords,
+        newest::WantedRecords,
     },
 };
 

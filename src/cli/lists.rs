@@ -32,7 +32,7 @@ use crate::{
         catalog::{ListedOperation as _, OperationEntry},
     },
     settings::Settings,
-    tools::{catalog::ToolEntry, newest_records::WantedRecords},
+    tools::{catalog::ToolEntry, newest::WantedRecords},
 };
 
 const LIMIT: &str = "limit";

@@ -15,7 +15,7 @@ use crate::{
     tools::{
         dispatcher::Dispatcher,
         name_search::{FoundRecord, NameMatch, NameResult, NameSearch, RecordKind},
-        newest_records::WantedRecords,
+        newest::WantedRecords,
         report::ReportSubject,
         summary::SummaryTarget,
         waiting::WaitTarget,

@@ -7,10 +7,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::table::{Cell, Table};
-use crate::{
-    fields::field_at,
-    service::tool::{Column, ColumnFormat},
-};
+use crate::service::tool::{Column, ColumnFormat};
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
@@ -48,7 +45,7 @@ pub(super) fn verdict_style(verdict: &str) -> Style {
 }
 
 fn cell(column: &Column, record: &Value, now: SystemTime) -> Cell {
-    let Some(value) = column.fields.iter().find_map(|field| field_at(record, field)) else {
+    let Some(value) = column.value(record) else {
         return Cell::default();
     };
     let text = plain_text(value);

@@ -5,7 +5,6 @@
 use std::{cmp::Reverse, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
-use serde_json::Value;
 
 use crate::{
     call::{
@@ -13,7 +12,11 @@ use crate::{
         gateway::{Artifact, Gateway},
         reply::{FileLink, Reply},
     },
-    service::{api::artifacts::ListRunArtifacts, catalog::OperationEntry, operation::Operation as _},
+    service::{
+        api::artifacts::{ListRunArtifacts, RunArtifact},
+        catalog::OperationEntry,
+        operation::Operation as _,
+    },
     tools::caller::CallerContext,
 };
 
@@ -39,21 +42,14 @@ pub(super) fn requested_player(
 
 /// Adds links to the largest files of a list of artifacts of `player`.
 pub(super) async fn add_links(gateway: &Gateway, player: &str, reply: &mut Reply) {
-    let project = reply.project().map(str::to_owned);
-    let text = |record: &Value, name: &str| record.get(name).and_then(Value::as_str).map(str::to_owned);
-    let file = |record: &Value| {
-        let (filename, url) = (text(record, "filename")?, text(record, "url"));
-        let size = record.get("size").and_then(Value::as_u64);
-        Some((Artifact { project: project.clone(), run_id: player.to_owned(), filename, url }, size))
-    };
-
-    let listed = reply.value().get("artifacts").and_then(Value::as_array);
-    let mut files: Vec<_> = listed.into_iter().flatten().filter_map(file).collect();
-    files.sort_by_key(|(_, size)| Reverse(*size));
+    let project = reply.project();
+    let mut files = reply.view::<ListRunArtifacts>().artifacts;
+    files.retain(|file| !file.filename.is_empty());
+    files.sort_by_key(|file| Reverse(file.size));
     files.truncate(MAX_FILES);
 
     let links = stream::iter(files)
-        .map(|(file, size)| find_link(gateway, file, size))
+        .map(|file| find_link(gateway, project, player, file))
         .buffered(PARALLEL_REQUESTS)
         .take_until(tokio::time::sleep(TIME_LIMIT));
     let links: Vec<_> = links.collect().await;
@@ -61,7 +57,20 @@ pub(super) async fn add_links(gateway: &Gateway, player: &str, reply: &mut Reply
     reply.add_links(links.into_iter().flatten().collect());
 }
 
-async fn find_link(gateway: &Gateway, file: Artifact, size: Option<u64>) -> Option<FileLink> {
-    let address = gateway.presigned_address(&file).await?;
+async fn find_link(
+    gateway: &Gateway,
+    project: Option<&str>,
+    player: &str,
+    file: RunArtifact,
+) -> Option<FileLink> {
+    let artifact = Artifact {
+        project: project.map(str::to_owned),
+        run_id: player.to_owned(),
+        filename: file.filename.clone(),
+        url: Some(file.url).filter(|url| !url.is_empty()),
+    };
+    let address = gateway.presigned_address(&artifact).await?;
+    let size = Some(file.size).filter(|size| *size > 0);
+
     Some(FileLink { address, name: file.filename, size, media_type: None })
 }

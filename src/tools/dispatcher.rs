@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
-
 use crate::{
     call::{
         common_arguments::ToolArguments,
@@ -25,8 +23,7 @@ use crate::{
         config::ToolsConfig,
         context::ToolContext,
         name_search::{NameSearch, NameSearchAnswer},
-        newest_records::{NewestRecords, WantedRecords},
-        newest_runs,
+        newest::{self, WantedRecords},
         project_client::ProjectClient,
         summary::{Summary, SummaryTarget},
         upload::{FileServices, FilesConfig},
@@ -110,10 +107,10 @@ impl Dispatcher {
     ) -> Result<Reply, Failure> {
         // These futures are large. Without the boxes, the future of every call would contain them.
         if let ToolEntry::Operation(entry) = tool
-            && newest_runs::is_requested(entry, &arguments.own)
+            && newest::is_requested(entry, &arguments.own)
         {
             let checked = self.gateway.check(entry, arguments)?;
-            return Box::pin(newest_runs::read(self.gateway.clone(), checked, &caller)).await;
+            return Box::pin(newest::list_newest_runs(&self.gateway, entry, checked, &caller)).await;
         }
 
         match tool {
@@ -149,16 +146,8 @@ impl Dispatcher {
         arguments: ToolArguments,
         wanted: WantedRecords,
     ) -> Result<Reply, Failure> {
-        let CheckedArguments { own: filter, project_id, selection } = self.gateway.check(list, arguments)?;
-        let client = ProjectClient { gateway: self.gateway.clone(), project: project_id };
-        let sorted = NewestRecords { client, list, filter }.read(&CallerContext::silent()).await?;
-
-        let mut reply = Reply::from_value(json!(sorted.select(wanted)));
-        if let Some(selection) = selection {
-            reply.select(selection);
-        }
-
-        Ok(reply)
+        let checked = self.gateway.check(list, arguments)?;
+        newest::list_newest(&self.gateway, list, checked, wanted).await
     }
 
     /// Returns the id of the latest result of a plan or a test.

@@ -25,4 +25,3 @@ pub use installer::{InstallerRequest, SavedInstaller};
 pub use options::{Disk, DownloadOptions};
 pub use report::{DownloadReport, FailedFile, SavedFile};
 pub use request::{DownloadRequest, RequestedFile};
-pub(crate) use run_listing::{ListedFile, ListedPlayer, RunListing};

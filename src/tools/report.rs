@@ -3,18 +3,341 @@
 //! Hosts with MCP Apps show the page as the view of a tool and send it the result of the tool. The command line writes
 //! the page with its data and pictures, or renders a summary or a trend as text for a terminal.
 
-mod data;
 mod page;
 mod pictures;
-mod subject;
-mod summary_text;
-mod trend;
-mod trend_text;
+mod screenshots;
+mod text;
 
-pub use data::{ReportData, gather_data};
-pub use page::{page_with_data, view_page};
-pub use pictures::{PictureAlbum, pictures_for_host};
-pub use subject::ReportSubject;
-pub use summary_text::SummaryText;
-pub use trend::read_trend;
-pub use trend_text::TrendText;
+use std::ops::ControlFlow;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+pub use self::{
+    page::{page_with_data, view_page},
+    pictures::{PictureAlbum, pictures_for_host},
+    text::{SummaryText, TrendText},
+};
+use crate::{
+    call::{
+        common_arguments::{CommonArguments, ToolArguments},
+        gateway::Gateway,
+        paging::{self, MAX_PAGES, Omission, Page, ScanEnd},
+    },
+    failure::{Code, Failure},
+    service::{
+        api::{
+            Id,
+            bugs::{ListRunBugs, RunBug},
+            executions::{GetTestPlanExecution, TestPlanExecution},
+            jobs::Job,
+            runs::{ListRuns, Run, RunDetail},
+        },
+        operation::Operation as _,
+        result_kind::{ResultId, ResultKind},
+        view::view,
+    },
+    tools::{
+        caller::CallerContext,
+        dispatcher::Dispatcher,
+        project_client::ProjectClient,
+        summary::{Summary, Trend, TrendRequest},
+    },
+};
+
+/// The kinds that an id may have, in the order in which the service is asked.
+const LOOKUP_ORDER: [ResultKind; 3] = [ResultKind::Run, ResultKind::Execution, ResultKind::Job];
+
+/// Largest size of a page with pictures, in bytes. Mail servers and chats refuse larger files.
+const MAX_PAGE_BYTES: usize = 6_000_000;
+
+/// Size of what the list of pictures contains beside the pictures, in bytes.
+const PICTURE_LIST_BYTES: usize = 10_000;
+
+/// The run, job or execution of a report.
+#[derive(Clone, Debug)]
+pub struct ReportSubject {
+    target: ResultId,
+    /// The record as the service returned it, which the page shows.
+    record: Value,
+    compare_with: Option<String>,
+}
+
+impl ReportSubject {
+    /// Finds the record with the id `id`, whatever its kind.
+    ///
+    /// # Errors
+    /// `not_found` if no record has the id, or the failure of a look-up.
+    pub async fn find(gateway: &Gateway, project: Option<&str>, id: &str) -> Result<Self, Failure> {
+        let mut refusals = Vec::new();
+        for kind in LOOKUP_ORDER {
+            match Self::read(gateway, project, ResultId::new(kind, id)).await {
+                Err(failure) if is_other_kind(&failure) => refusals.push(failure),
+                read => return read,
+            }
+        }
+
+        Err(unknown_id(id, &refusals))
+    }
+
+    /// Reads the record with the id `target`.
+    ///
+    /// # Errors
+    /// The failure of the operation that reads the record.
+    pub async fn read(gateway: &Gateway, project: Option<&str>, target: ResultId) -> Result<Self, Failure> {
+        let record = client(gateway, project).read_result(&target).await?.into_value();
+        Ok(Self { target, record, compare_with: None })
+    }
+
+    /// Returns the id of the record, and its kind.
+    pub fn into_id(self) -> ResultId {
+        self.target
+    }
+
+    /// Returns the id of the job that the record belongs to.
+    pub fn job_id(&self) -> Option<String> {
+        let id = match self.target.kind {
+            ResultKind::Run => view::<Run>(&self.record).head.job_id,
+            ResultKind::Job => view::<Job>(&self.record).job_id,
+            ResultKind::Execution => return None,
+        };
+        Some(id).filter(|id| !id.is_empty())
+    }
+
+    /// Returns the subject with the earlier result to compare it with.
+    #[must_use]
+    pub fn compared_with(self, earlier: Option<&str>) -> Self {
+        Self { compare_with: earlier.map(str::to_owned), ..self }
+    }
+
+    /// Summarizes the subject with the tool `summarize_results`, which checks the id to compare with.
+    ///
+    /// # Errors
+    /// Failures of the tool.
+    pub async fn summarize(
+        &self,
+        dispatcher: &Dispatcher,
+        project: Option<&str>,
+    ) -> Result<Summary, Failure> {
+        let mut arguments = self.target.to_arguments();
+        if let Some(earlier) = &self.compare_with {
+            arguments.insert("compare_with".to_owned(), json!(earlier));
+        }
+
+        let arguments = ToolArguments::new(arguments, CommonArguments::in_project(project));
+        dispatcher.summarize_results(arguments, CallerContext::silent()).await
+    }
+}
+
+/// Returns whether a failed look-up means that the id may be of another kind. Ids of runs have another form than the
+/// other ids, so that the arguments may be invalid.
+fn is_other_kind(failure: &Failure) -> bool {
+    matches!(failure.code, Code::NotFound | Code::ProjectNotResolved | Code::InvalidArguments)
+}
+
+/// Returns the failure for an id that no record has. The message contains the refusal that explains most: the projects
+/// that were searched, or why the id is invalid for every kind.
+fn unknown_id(id: &str, refusals: &[Failure]) -> Failure {
+    let message = format!("no run, job or plan execution has the id `{id}`");
+    let all_invalid = refusals.iter().all(|refusal| refusal.code == Code::InvalidArguments);
+    let explains = |refusal: &&Failure| all_invalid || refusal.code == Code::ProjectNotResolved;
+
+    match refusals.iter().find(explains).cloned() {
+        Some(refusal) => Failure { message: format!("{message}: {refusal}"), ..refusal },
+        None => Failure::new(Code::NotFound, message).hint("`list_runs` lists runs"),
+    }
+}
+
+fn client(gateway: &Gateway, project: Option<&str>) -> ProjectClient {
+    ProjectClient { gateway: gateway.clone(), project: project.map(str::to_owned) }
+}
+
+/// The data of a report page, with the field names that the script of the page reads: the record of a run with its bugs, or
+/// the summary of a job or an execution with its runs, or a trend.
+#[derive(Debug, Default, Serialize)]
+pub struct ReportData {
+    /// The record of the run, if the subject is a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bugs: Option<Vec<Value>>,
+    /// Number of bugs that the service states, which may be more than it returns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bugs_found: Option<u64>,
+    /// The runs of a job or an execution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<Vec<Value>>,
+    /// The status of a job or an execution. The summary only distinguishes `completed` and `running`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<String>,
+    /// The summary; `None` for a run that is not compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Summary>,
+    /// Absent if no pictures are requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pictures: Option<PictureAlbum>,
+    /// The executions of a plan. The page has no other data then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trend: Option<Trend>,
+    unread: Vec<Omission>,
+}
+
+impl From<Trend> for ReportData {
+    fn from(trend: Trend) -> Self {
+        Self { trend: Some(trend), ..Self::default() }
+    }
+}
+
+/// Reads the data of the page of `subject`, and the pictures if `with_pictures` is set. The page lists what could not be
+/// read.
+///
+/// # Errors
+/// Failures of the summary.
+pub async fn gather_data(
+    subject: &ReportSubject,
+    dispatcher: &Dispatcher,
+    project: Option<&str>,
+    with_pictures: bool,
+) -> Result<ReportData, Failure> {
+    let client = client(dispatcher.gateway(), project);
+    let mut data = ReportData::default();
+
+    match subject.target.kind {
+        ResultKind::Run => {
+            data.run = Some(subject.record.clone());
+            if let Err(failure) = read_bugs(&client, subject, &mut data).await {
+                data.unread.push(omission("bugs", failure));
+            }
+        }
+        ResultKind::Job | ResultKind::Execution => {
+            data.state = Some(match subject.target.kind {
+                ResultKind::Job => view::<Job>(&subject.record).status,
+                _ => view::<TestPlanExecution>(&subject.record).status,
+            });
+
+            let mut runs = Vec::new();
+            if let Err(failure) = read_runs(&client, subject, &mut runs).await {
+                data.unread.push(omission("all runs", failure));
+            }
+            data.runs = Some(runs);
+        }
+    }
+
+    if data.run.is_none() || subject.compare_with.is_some() {
+        data.summary = Some(subject.summarize(dispatcher, project).await?);
+    }
+
+    if with_pictures {
+        data.pictures = Some(load_pictures(&data, &client, subject).await);
+    }
+
+    Ok(data)
+}
+
+async fn read_bugs(
+    client: &ProjectClient,
+    subject: &ReportSubject,
+    data: &mut ReportData,
+) -> Result<(), Failure> {
+    let reply = client.call(&ListRunBugs { run_id: Id(subject.target.id.clone()) }).await?;
+    let page = Page::parse(ListRunBugs::NAME, reply.into_value())?;
+    (data.bugs, data.bugs_found) = (Some(page.records), page.total_records);
+
+    Ok(())
+}
+
+/// Reads the runs of `subject` page by page into `runs`. The runs of the pages before a failure are kept.
+async fn read_runs(
+    client: &ProjectClient,
+    subject: &ReportSubject,
+    runs: &mut Vec<Value>,
+) -> Result<(), Failure> {
+    let filter = subject.target.to_arguments();
+    let read = |number| client.list_page::<ListRuns>(&filter, number);
+
+    let end = paging::scan(MAX_PAGES, read, |_, reply| {
+        let page = Page::parse(ListRuns::NAME, reply.into_value())?;
+        let is_empty = page.records.is_empty();
+        runs.extend(page.records);
+
+        let is_last = is_empty || page.total_records.is_some_and(|total| runs.len() as u64 >= total);
+        Ok(ControlFlow::<(), _>::Continue(is_last))
+    });
+
+    match end.await? {
+        ScanEnd::LastPage | ScanEnd::Stopped(()) => Ok(()),
+        ScanEnd::PageLimit => {
+            Err(Failure::new(Code::TooLarge, format!("there are more than {}", runs.len())))
+        }
+    }
+}
+
+fn omission(what: &str, failure: Failure) -> Omission {
+    Omission { what: what.to_owned(), why: failure.message }
+}
+
+/// Loads the pictures that fit into the page beside its other data.
+async fn load_pictures(data: &ReportData, client: &ProjectClient, subject: &ReportSubject) -> PictureAlbum {
+    let page_bytes = page_with_data(&json!(data)).len();
+    let max_bytes = MAX_PAGE_BYTES.saturating_sub(page_bytes + PICTURE_LIST_BYTES);
+
+    match &data.runs {
+        Some(runs) => {
+            let runs = runs.iter().map(|run| view::<Run>(run).head);
+            PictureAlbum::of_runs(client, runs.collect(), max_bytes).await
+        }
+        None => {
+            let bugs: Vec<RunBug> = data.bugs.iter().flatten().map(view).collect();
+            let run = view::<RunDetail>(&subject.record);
+            PictureAlbum::of_run(client, &subject.target.id, &run, &bugs, max_bytes).await
+        }
+    }
+}
+
+/// Reads the last `count` executions of the plan `id`, or of the plan of the execution `id`.
+///
+/// # Errors
+/// `not_found` if no plan with started executions and no execution has the id, or a failure of the reading.
+pub async fn read_trend(
+    gateway: &Gateway,
+    project: Option<&str>,
+    id: &str,
+    count: usize,
+) -> Result<Trend, Failure> {
+    let request = TrendRequest { test_plan_id: id.to_owned(), project: project.map(str::to_owned), count };
+    let refusal = match request.run(gateway).await {
+        // Only the id of an execution identifies the project.
+        Err(failure) if is_other_kind(&failure) || failure.code == Code::ProjectRequired => failure,
+        read => return read,
+    };
+
+    match find_plan(gateway, project, id, count).await {
+        Ok(request) => request.run(gateway).await,
+        Err(failure) if !is_other_kind(&failure) => Err(failure),
+        // The id has not the form of the id of a plan.
+        Err(_) if refusal.code == Code::InvalidArguments => {
+            Err(Failure::new(Code::NotFound, format!("no test plan or plan execution has the id `{id}`"))
+                .hint("`list_test_plans` lists the test plans"))
+        }
+        Err(_) => Err(refusal),
+    }
+}
+
+/// Returns the request for the trend of the plan of an execution.
+async fn find_plan(
+    gateway: &Gateway,
+    project: Option<&str>,
+    id: &str,
+    count: usize,
+) -> Result<TrendRequest, Failure> {
+    let operation = GetTestPlanExecution { test_plan_execution_id: Id(id.to_owned()) };
+    let execution = client(gateway, project).call(&operation).await?;
+
+    let Some(test_plan_id) = execution.view::<GetTestPlanExecution>().test_plan_id else {
+        let message = format!("the plan execution `{id}` has no test plan");
+        return Err(Failure::new(Code::Rejected, message).hint("pass the id of a test plan"));
+    };
+    let project = project.or(execution.project()).map(str::to_owned);
+
+    Ok(TrendRequest { test_plan_id, project, count })
+}

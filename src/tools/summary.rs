@@ -5,46 +5,272 @@
 //!
 //! # The path of one summary
 //!
-//! 1. `target` finds the latest result, if a plan or a test is named.
-//! 2. `gathering` reads the record and its jobs, a hundred per page.
-//! 3. `baseline` finds the earlier result, if a comparison is requested, and reads it in the same way.
-//! 4. `details` reads the runs that failed, and their bugs. Runs that passed are not read.
-//! 5. `failure_groups` joins failures with the same normalized text, `comparison` computes the changes, and
-//!    `size_limit` shortens the answer and counts what is left out.
+//! 1. [`SummaryTarget`] finds the latest result, if a plan or a test is named.
+//! 2. `reading` reads the record and its jobs, a hundred per page.
+//! 3. `comparison` finds the earlier result, if a comparison is requested, and reads it in the same way.
+//! 4. `reading` reads the runs that failed, and their bugs. Runs that passed are not read.
+//! 5. `failures` joins failures with the same normalized text, `comparison` computes the changes, and `limit` shortens
+//!    the answer and counts what is left out.
 //!
 //! At most eight requests are sent at once. What cannot be read, or not before the time limit of the call, is listed
 //! under `unread`; the rest is delivered.
 
 mod answer;
-mod baseline;
-mod bugs;
 mod comparison;
-mod details;
-mod failure_cause;
-mod failure_groups;
-mod flaky_tests;
-mod full_summary;
-mod gathering;
-mod list_budget;
-mod normalized_text;
-mod omissions;
-mod reader;
-mod request;
-mod size_limit;
+mod failures;
+mod limit;
+mod reading;
 mod subject;
-mod target;
-mod test_result;
-mod text_limits;
-mod timestamps;
 mod trend;
-mod trend_grid;
 
-pub use answer::{
-    BaselineName, BugEntry, BuildName, Comparison, FailureEntry, FlakyTest, LeftOut, Omission, StepName,
-    Summary, TestChange, TestName,
+use std::{collections::BTreeMap, ops::ControlFlow};
+
+use jiff::Timestamp;
+
+pub use self::{
+    answer::{
+        BaselineName, BugEntry, BuildName, Comparison, FailureEntry, FlakyTest, LeftOut, Omission, StepName,
+        Summary, TestChange, TestName,
+    },
+    trend::{Trend, TrendExecution, TrendResult, TrendTest},
 };
-pub(crate) use request::SummaryRequest;
-pub use target::SummaryTarget;
-pub(crate) use trend::TrendRequest;
-pub use trend::{Trend, TrendExecution};
-pub use trend_grid::{TrendResult, TrendTest};
+use self::{
+    comparison::{Baseline, compare, find_baseline},
+    failures::{count_severities, flaky_tests, group_failures},
+    reading::{SummaryReader, arguments, read_failures, read_subject},
+    subject::{LONGEST_ID, LONGEST_WORD, Subject, sort_key},
+};
+pub(in crate::tools) use self::{
+    subject::{TestResult, has_failed},
+    trend::TrendRequest,
+};
+use crate::{
+    call::{gateway::Gateway, paging::ScanEnd},
+    failure::{Code, Failure},
+    service::{
+        api::{
+            executions::TestPlanExecution,
+            runs::{ListRuns, Run},
+        },
+        result_kind::{ResultId, ResultKind},
+        view::view,
+    },
+    text::shorten_line,
+    tools::{caller::CallerContext, time_limit::run_with_limit, waiting::LONGEST_NAME},
+};
+
+/// A request for a summary.
+#[derive(Clone, Debug)]
+pub(crate) struct SummaryRequest {
+    /// What to summarize.
+    pub target: SummaryTarget,
+    /// The project, if the caller names one.
+    pub project: Option<String>,
+    /// `previous`, or the id of an execution, a run or a job.
+    pub compare_with: Option<String>,
+}
+
+/// What a summary is requested of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SummaryTarget {
+    /// This run, job or execution.
+    Record(ResultId),
+    /// The latest execution of the plan with this id.
+    LatestExecution(String),
+    /// The latest run of the test with this id.
+    LatestRun(String),
+}
+
+impl SummaryRequest {
+    /// Reads the results and summarizes them. Dropping the future ends the reading.
+    ///
+    /// # Errors
+    /// Failures of the operations that read, if nothing at all could be read; `project_scope_mismatch` if
+    /// `compare_with` belongs to another project.
+    pub(crate) async fn run(self, gateway: &Gateway, caller: &CallerContext) -> Result<Summary, Failure> {
+        let reader = SummaryReader::new(gateway, self.project.as_deref());
+        run_with_limit(&reader, &**gateway.clock(), caller, self.summarize(&reader)).await
+    }
+
+    async fn summarize(&self, reader: &SummaryReader) -> Result<Summary, Failure> {
+        let mut subject = read_subject(reader, self.target.resolve(reader).await?).await?;
+        let baseline = match &self.compare_with {
+            Some(compare_with) => Some(find_baseline(reader, &mut subject, compare_with).await?),
+            None => None,
+        };
+        read_failures(reader, &mut subject).await;
+
+        Ok(limit::fit(summarize(subject, baseline)))
+    }
+}
+
+impl SummaryTarget {
+    /// Returns the id of the record, without a summary.
+    ///
+    /// # Errors
+    /// `not_found` if the plan or the test has no result, and the failures of the list.
+    pub(in crate::tools) async fn find(
+        &self,
+        gateway: &Gateway,
+        project: Option<&str>,
+    ) -> Result<ResultId, Failure> {
+        self.resolve(&SummaryReader::new(gateway, project)).await
+    }
+
+    async fn resolve(&self, reader: &SummaryReader) -> Result<ResultId, Failure> {
+        let (kind, latest, owner) = match self {
+            Self::Record(id) => return Ok(id.clone()),
+            Self::LatestExecution(plan) => {
+                (ResultKind::Execution, latest_execution(reader, plan).await?, format!("test plan {plan}"))
+            }
+            Self::LatestRun(test) => {
+                (ResultKind::Run, latest_run(reader, test).await?, format!("test {test}"))
+            }
+        };
+
+        latest.filter(|id| !id.is_empty()).map(|id| ResultId::new(kind, id)).ok_or_else(|| {
+            let message = format!("the {owner} has no {}", kind.noun());
+            Failure::new(Code::NotFound, message)
+                .hint("check the id and the project; the plan or the test may never have been started")
+        })
+    }
+}
+
+/// Returns the id of the execution of a plan that was started last, or else of one that is still queued.
+async fn latest_execution(reader: &SummaryReader, plan: &str) -> Result<Option<String>, Failure> {
+    let mut queued = None;
+    let end = reader.scan_executions(plan, &[], |executions| {
+        let (started, others): (Vec<_>, Vec<_>) =
+            executions.into_iter().partition(|execution| execution.started_at.is_some());
+        queued = queued.take().or_else(|| others.into_iter().next());
+
+        let start = |execution: &TestPlanExecution| execution.started_at.as_deref().map(sort_key);
+        let latest = started.into_iter().max_by_key(|execution| (start(execution), execution.id.clone()));
+        latest.map_or(ControlFlow::Continue(()), ControlFlow::Break)
+    });
+
+    let latest = match end.await? {
+        ScanEnd::Stopped(found) => Some(found),
+        ScanEnd::LastPage | ScanEnd::PageLimit => queued,
+    };
+    Ok(latest.map(|execution| execution.id))
+}
+
+/// Returns the id of the run of a test that was created last. The order of the list is not specified (supplement 2.2), so
+/// that all pages are read.
+///
+/// # Errors
+/// The failure of a page, because the latest run may be on it.
+async fn latest_run(reader: &SummaryReader, test: &str) -> Result<Option<String>, Failure> {
+    let listed = reader.list_all::<ListRuns>(&arguments(&[("multiplayer_test_id", test)])).await?;
+
+    if let Some((_, failure)) = listed.failed_pages.into_iter().next() {
+        return Err(failure);
+    }
+    if listed.has_more_pages {
+        let message = format!("the test {test} has too many runs to find the latest one");
+        return Err(Failure::new(Code::TooLarge, message).hint("pass the `run_id` of a run"));
+    }
+
+    let runs = listed.records.iter().map(|run| view::<Run>(run).head);
+    // The ids decide between equal times, so that equal calls have equal answers.
+    let latest =
+        runs.max_by_key(|run| (run.created_at.parse::<Timestamp>().ok(), run.multiplayer_run_id.clone()));
+
+    Ok(latest.map(|run| run.multiplayer_run_id))
+}
+
+/// Returns the summary at its full length.
+fn summarize(mut subject: Subject, baseline: Option<Baseline>) -> Summary {
+    let comparison = baseline.map(|baseline| compare(&mut subject, baseline));
+    let failures = group_failures(&mut subject);
+
+    let (finished, total) = count_tests(&subject);
+    let verdicts = count_verdicts(&subject);
+    let is_finished = subject.is_finished();
+    // A test that was not read may have failed.
+    let all_passed =
+        is_finished && is_fully_read(&subject) && total > 0 && verdicts.get("SUCCESS") == Some(&total);
+
+    let builds = subject.builds();
+    let (started_at, completed_at) = (subject.started_at(), subject.completed_at());
+
+    Summary {
+        target_type: subject.target.kind.target_type().to_owned(),
+        target_id: shorten_line(&subject.target.id, LONGEST_ID),
+        name: subject_name(&subject),
+        state: if is_finished { "completed" } else { "running" }.to_owned(),
+        all_passed,
+        finished,
+        total,
+        verdicts,
+        duration_ms: duration(&subject, started_at.as_deref(), completed_at.as_deref()),
+        started_at: started_at.map(|start| shorten_line(&start, LONGEST_WORD)),
+        completed_at: completed_at.map(|end| shorten_line(&end, LONGEST_WORD)),
+        build: subject.single_build(),
+        builds: if builds.len() > 1 { builds } else { Vec::new() },
+        failures,
+        flaky: flaky_tests(&subject.tests),
+        bugs: count_severities(&subject.tests),
+        comparison,
+        unread: subject.omissions.to_entries(),
+        left_out: None,
+    }
+}
+
+/// Returns whether everything was read that decides whether all tests passed.
+fn is_fully_read(subject: &Subject) -> bool {
+    let has_record = subject.execution.is_some() || subject.target.kind != ResultKind::Execution;
+    let has_total = subject.total_tests().is_some() || !subject.tests.is_empty();
+    subject.is_complete && has_record && has_total
+}
+
+/// Returns the number of finished tests and the number of all tests.
+fn count_tests(subject: &Subject) -> (usize, usize) {
+    let total = subject.tests.len().max(subject.total_tests().unwrap_or_default());
+    if !subject.tests.is_empty() {
+        return (subject.tests.iter().filter(|test| test.is_finished()).count(), total);
+    }
+
+    let finished = subject.verdict_counts().into_iter().map(|(_, count)| count).sum();
+    (finished, total.max(finished))
+}
+
+/// Returns the number of tests for each verdict. Without tests, the counts of the execution are used.
+fn count_verdicts(subject: &Subject) -> BTreeMap<String, usize> {
+    if subject.tests.is_empty() {
+        let counts = subject.verdict_counts().into_iter();
+        return counts.map(|(verdict, count)| (verdict.to_owned(), count)).collect();
+    }
+
+    let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
+    for verdict in subject.tests.iter().filter_map(|test| test.verdict.as_ref()) {
+        *verdicts.entry(shorten_line(verdict, LONGEST_WORD)).or_default() += 1;
+    }
+
+    verdicts
+}
+
+/// Returns the name of the plan of an execution, else the name of the test.
+fn subject_name(subject: &Subject) -> Option<String> {
+    let name = match subject.target.kind {
+        ResultKind::Execution => subject.execution.as_ref()?.test_plan_name.as_ref()?,
+        ResultKind::Run | ResultKind::Job => &subject.tests.first()?.name,
+    };
+    Some(shorten_line(name, LONGEST_NAME)).filter(|name| !name.is_empty())
+}
+
+/// Returns the duration in milliseconds: according to the record, else the time between start and end.
+fn duration(subject: &Subject, started_at: Option<&str>, completed_at: Option<&str>) -> Option<u64> {
+    let of_record = match subject.target.kind {
+        ResultKind::Execution => subject.execution.as_ref().and_then(|execution| execution.duration_ms),
+        ResultKind::Run | ResultKind::Job => subject.tests.first().and_then(|test| test.duration_ms),
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "a cast of a float saturates")]
+    let of_record = of_record.map(|milliseconds| milliseconds.round() as i64);
+
+    let time = |text: Option<&str>| text?.parse::<Timestamp>().ok();
+    let between = || Some(time(completed_at)?.as_millisecond() - time(started_at)?.as_millisecond());
+
+    of_record.or_else(between).and_then(|milliseconds| u64::try_from(milliseconds).ok())
+}

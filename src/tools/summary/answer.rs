@@ -108,12 +108,12 @@ pub struct FailureEntry {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct StepName {
-    pub number: Option<u64>,
+    pub number: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
     /// Number of the player, from 1, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub player: Option<u64>,
+    pub player: Option<usize>,
 }
 
 /// A bug of a run.

@@ -1,17 +1,195 @@
-//! The changes since an earlier result, test by test.
+//! The comparison with an earlier result: which one, and what has changed since, test by test.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use jiff::Timestamp;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::ControlFlow,
+};
 
 use super::{
     answer::{BaselineName, Comparison, TestChange},
-    baseline::Baseline,
-    subject::Subject,
-    test_result::{TestResult, verdict_rank},
-    text_limits::{LONGEST_ID, LONGEST_WORD},
+    reading::{
+        SummaryReader, TOO_LONG, add_missing_pages, arguments, is_absent, is_partial, read_record, with_tests,
+    },
+    subject::{LONGEST_ID, LONGEST_WORD, Subject, TestResult, verdict_rank},
 };
-use crate::text::shorten_line;
+use crate::{
+    call::paging::{MAX_PAGES, ScanEnd},
+    failure::Failure,
+    service::{
+        api::{
+            jobs::{Job, ListJobs},
+            runs::{ListRuns, Run},
+        },
+        result_kind::{ResultId, ResultKind},
+        view::view,
+    },
+    text::shorten_line,
+};
+
+/// Value of `compare_with` that selects the previous result.
+const PREVIOUS: &str = "previous";
+
+/// The earlier result, or the reason why there is none.
+pub(super) type Baseline = Result<Box<Subject>, String>;
+
+/// Finds the result that `compare_with` selects: the previous one, or the one with this id.
+///
+/// # Errors
+/// Failures that concern the whole summary, such as `project_scope_mismatch`. Other failures become an omission of
+/// `subject`.
+pub(super) async fn find_baseline(
+    reader: &SummaryReader,
+    subject: &mut Subject,
+    compare_with: &str,
+) -> Result<Baseline, Failure> {
+    let found = if compare_with.trim().eq_ignore_ascii_case(PREVIOUS) {
+        find_previous(reader, subject).await
+    } else {
+        find_by_id(reader, subject.target.kind, compare_with).await
+    };
+
+    match found {
+        Err(failure) if is_partial(&failure) => {
+            subject.omissions.add("compare_with", compare_with, failure);
+            Ok(Err("it could not be read: see `unread`".to_owned()))
+        }
+        found => found,
+    }
+}
+
+/// Finds the result with the id `id`, whatever its kind.
+async fn find_by_id(reader: &SummaryReader, preferred: ResultKind, id: &str) -> Result<Baseline, Failure> {
+    for kind in possible_kinds(id, preferred) {
+        match read_record(reader, ResultId::new(kind, id)).await {
+            Ok(subject) => return Ok(Ok(Box::new(subject))),
+            Err(failure) if is_absent(&failure) => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(Err("no execution, run or job of this project has the id of `compare_with`".to_owned()))
+}
+
+/// Returns the kinds that an id may have, the likeliest first. Ids of jobs are UUIDs.
+fn possible_kinds(id: &str, preferred: ResultKind) -> Vec<ResultKind> {
+    if uuid::Uuid::try_parse(id).is_err() {
+        return vec![ResultKind::Run, ResultKind::Execution];
+    }
+
+    let others = [ResultKind::Execution, ResultKind::Job, ResultKind::Run];
+    let others = others.into_iter().filter(|kind| *kind != preferred);
+
+    [preferred].into_iter().chain(others).collect()
+}
+
+/// Finds the latest completed result of the same plan or test that was started before `subject`.
+async fn find_previous(reader: &SummaryReader, subject: &mut Subject) -> Result<Baseline, Failure> {
+    let (found, source) = if subject.target.kind == ResultKind::Execution {
+        let plan = subject.execution.as_ref().and_then(|execution| execution.test_plan_id.clone());
+        let Some(plan) = plan else { return Ok(Err("the execution has no test plan".to_owned())) };
+
+        let found = find_earlier_execution(reader, subject, &plan).await?;
+        let found = match found {
+            Some(earlier) => Some(with_tests(reader, earlier).await),
+            None => None,
+        };
+        (found, "plan")
+    } else {
+        let Some(test) = subject.tests.first().and_then(|test| test.test_id.clone()) else {
+            return Ok(Err("the id of the test is not known".to_owned()));
+        };
+        (find_earlier_of_test(reader, subject, &test).await?, "test")
+    };
+
+    Ok(found.map(Box::new).ok_or_else(|| {
+        let what = subject.target.kind.target_type().replace('_', " ");
+        format!("there is no earlier completed {what} of the same {source}")
+    }))
+}
+
+/// Finds the latest earlier execution of a plan.
+async fn find_earlier_execution(
+    reader: &SummaryReader,
+    subject: &mut Subject,
+    plan: &str,
+) -> Result<Option<Subject>, Failure> {
+    let end = reader.scan_executions(plan, &[("status", "completed")], |executions| {
+        let earlier = latest_before(subject, executions.into_iter().map(Subject::of_execution));
+        earlier.map_or(ControlFlow::Continue(()), ControlFlow::Break)
+    });
+
+    match end.await? {
+        ScanEnd::Stopped(found) => Ok(Some(found)),
+        ScanEnd::LastPage => Ok(None),
+        ScanEnd::PageLimit => {
+            let pages = format!("{MAX_PAGES} and after");
+            subject.omissions.add_skipped("earlier executions of the plan, page", pages, TOO_LONG);
+            Ok(None)
+        }
+    }
+}
+
+/// Finds the latest earlier run or job of a test. The order of the list is not specified (supplement 2.2), so that all
+/// pages are read.
+async fn find_earlier_of_test(
+    reader: &SummaryReader,
+    subject: &mut Subject,
+    test: &str,
+) -> Result<Option<Subject>, Failure> {
+    let of_test = ("multiplayer_test_id", test);
+    let (listed, results): (_, Vec<_>) = if subject.target.kind == ResultKind::Run {
+        let filter = arguments(&[of_test, ("state", "completed")]);
+        let listed = reader.list_all::<ListRuns>(&filter).await?;
+        let runs = listed.records.iter().map(|run| TestResult::from_run(view::<Run>(run).head));
+        let results = runs.map(|run| (run.run_id.clone(), run)).collect();
+        (listed, results)
+    } else {
+        let filter = arguments(&[of_test, ("status", "completed")]);
+        let listed = reader.list_all::<ListJobs>(&filter).await?;
+        let jobs = listed.records.iter().map(|job| TestResult::from_job(view::<Job>(job)));
+        let results = jobs.map(|job| (job.job_id.clone(), job)).collect();
+        (listed, results)
+    };
+
+    add_missing_pages(&mut subject.omissions, &listed, "earlier results of the test, page");
+    let kind = subject.target.kind;
+    // A service may ignore the filter.
+    let completed = results.into_iter().filter(|(_, test)| test.is_finished());
+    let candidate = |(id, test): (Option<String>, TestResult)| {
+        Subject::single_test(ResultId::new(kind, id.unwrap_or_default()), test)
+    };
+
+    Ok(latest_before(subject, completed.map(candidate)))
+}
+
+/// Returns the latest candidate that is older than `subject`. Excludes `subject` itself and other attempts of its job.
+/// Candidates without an id become an omission, because they cannot be distinguished from `subject`.
+fn latest_before(subject: &mut Subject, candidates: impl Iterator<Item = Subject>) -> Option<Subject> {
+    let own_age = subject.age();
+    let is_older = |candidate: &Subject| match (&own_age, candidate.age()) {
+        (Some(own), Some(other)) => other < *own,
+        (None, other) => other.is_some(),
+        (Some(_), None) => false,
+    };
+    let (nameless, named): (Vec<_>, Vec<_>) =
+        candidates.filter(is_older).partition(|candidate| candidate.target.id.is_empty());
+
+    if !nameless.is_empty() {
+        let reason = "records without an id are not compared with";
+        let count = nameless.len().to_string();
+        subject.omissions.add_skipped("earlier results without an id:", count, reason);
+    }
+
+    let is_own = |candidate: &Subject| {
+        let same_job = subject.job_id().is_some() && candidate.job_id() == subject.job_id();
+        same_job || candidate.target.id.eq_ignore_ascii_case(&subject.target.id)
+    };
+    let others = named.into_iter().filter(|candidate| !is_own(candidate));
+
+    // The ids decide between equal times, so that equal requests have equal answers.
+    others.max_by_key(|candidate| {
+        (candidate.age(), candidate.job_id().map(str::to_owned), candidate.target.id.clone())
+    })
+}
 
 /// How a test ended. Of several jobs of one test, the lowest value counts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,11 +203,11 @@ pub(super) enum TestEnd {
 
 impl TestEnd {
     fn from_test(test: &TestResult) -> Self {
-        match test.item.verdict() {
+        match test.verdict.as_deref() {
             None => Self::WithoutVerdict("running"),
-            Some(verdict) if verdict == "no_run" => Self::WithoutVerdict("no_run"),
-            Some(verdict) if test.item.has_passed() => Self::Passed(verdict),
-            Some(verdict) => Self::Failed(verdict_rank(&verdict), verdict),
+            Some("no_run") => Self::WithoutVerdict("no_run"),
+            Some(verdict) if test.has_passed() => Self::Passed(verdict.to_owned()),
+            Some(verdict) => Self::Failed(verdict_rank(verdict), verdict.to_owned()),
         }
     }
 
@@ -45,11 +223,26 @@ impl TestEnd {
 /// A test with its end.
 pub(super) type EndedTest<'a> = (TestEnd, &'a TestResult);
 
-/// Compares `subject` with `baseline`. The omissions of the baseline are added to those of `subject`.
+/// Returns the tests that have a key. Of several jobs of one test, the worst counts.
+pub(super) fn tests_by_key(tests: &[TestResult]) -> BTreeMap<String, EndedTest<'_>> {
+    let mut by_key: BTreeMap<String, EndedTest<'_>> = BTreeMap::new();
+    for test in tests {
+        let Some(key) = test.key() else { continue };
+        let end = TestEnd::from_test(test);
+        let is_worse = |known: &EndedTest<'_>| (&end, &test.run_id) < (&known.0, &known.1.run_id);
+        if by_key.get(&key).is_none_or(is_worse) {
+            by_key.insert(key, (end, test));
+        }
+    }
+
+    by_key
+}
+
+/// Compares `subject` with the earlier result. Its omissions are added to those of `subject`.
 pub(super) fn compare(subject: &mut Subject, baseline: Baseline) -> Comparison {
     let earlier = match baseline {
-        Baseline::Found(earlier) => *earlier,
-        Baseline::Missing(reason) => return Comparison { note: Some(reason), ..Comparison::default() },
+        Ok(earlier) => *earlier,
+        Err(reason) => return Comparison { note: Some(reason), ..Comparison::default() },
     };
 
     let (now, before) = (tests_by_key(&subject.tests), tests_by_key(&earlier.tests));
@@ -59,7 +252,12 @@ pub(super) fn compare(subject: &mut Subject, baseline: Baseline) -> Comparison {
     let note = notes.into_iter().flatten().collect::<Vec<_>>().join("; ");
 
     let mut comparison = Comparison {
-        with: Some(baseline_name(&earlier)),
+        with: Some(BaselineName {
+            target_type: earlier.target.kind.target_type().to_owned(),
+            target_id: shorten_line(&earlier.target.id, LONGEST_ID),
+            started_at: earlier.started_at().map(|start| shorten_line(&start, LONGEST_WORD)),
+            build: earlier.single_build(),
+        }),
         note: Some(note).filter(|note| !note.is_empty()),
         ..Comparison::default()
     };
@@ -71,8 +269,8 @@ pub(super) fn compare(subject: &mut Subject, baseline: Baseline) -> Comparison {
             add_change(&mut comparison, now.get(key), before.get(key));
         }
     }
-
     sort_changes(&mut comparison);
+
     subject.omissions.extend(earlier.omissions);
 
     comparison
@@ -81,7 +279,7 @@ pub(super) fn compare(subject: &mut Subject, baseline: Baseline) -> Comparison {
 /// Returns a note if the choice of the earlier result is questionable.
 fn choice_note(subject: &Subject, earlier: &Subject, is_disjoint: bool) -> Option<&'static str> {
     let (one, other) = (&subject.target, &earlier.target);
-    let start = |subject: &Subject| subject.started_at()?.parse::<Timestamp>().ok();
+    let start = |subject: &Subject| subject.started_at()?.parse::<jiff::Timestamp>().ok();
 
     if one.kind == other.kind && one.id.eq_ignore_ascii_case(&other.id) {
         Some("it is compared with itself")
@@ -109,33 +307,6 @@ fn completeness_note(subject: &Subject, earlier: &Subject) -> Option<&'static st
     }
 }
 
-fn baseline_name(earlier: &Subject) -> BaselineName {
-    let builds = earlier.builds();
-    let started_at = earlier.record_field("started_at");
-
-    BaselineName {
-        target_type: earlier.target.kind.target_type().to_owned(),
-        target_id: shorten_line(&earlier.target.id, LONGEST_ID),
-        started_at: started_at.map(|start| shorten_line(&start, LONGEST_WORD)),
-        build: builds.first().filter(|_| builds.len() == 1).cloned(),
-    }
-}
-
-/// Returns the tests that have a key. Of several jobs of one test, the worst counts.
-pub(super) fn tests_by_key(tests: &[TestResult]) -> BTreeMap<String, EndedTest<'_>> {
-    let mut by_key: BTreeMap<String, EndedTest<'_>> = BTreeMap::new();
-    for test in tests {
-        let Some(key) = test.key() else { continue };
-        let end = TestEnd::from_test(test);
-        let is_worse = |known: &EndedTest<'_>| (&end, &test.item.run_id) < (&known.0, &known.1.item.run_id);
-        if by_key.get(&key).is_none_or(is_worse) {
-            by_key.insert(key, (end, test));
-        }
-    }
-
-    by_key
-}
-
 /// Adds a test to the list of its change. A test that passed now and did not fail before is not a change.
 fn add_change(comparison: &mut Comparison, now: Option<&EndedTest<'_>>, before: Option<&EndedTest<'_>>) {
     let list = match (now.map(|(end, _)| end), before.map(|(end, _)| end)) {
@@ -147,12 +318,11 @@ fn add_change(comparison: &mut Comparison, now: Option<&EndedTest<'_>>, before: 
     };
 
     let Some((_, test)) = now.or(before) else { return };
-    let run_id = now.and_then(|(_, test)| test.item.run_id.as_ref());
     list.push(TestChange {
         test: test.test_name(),
         verdict: now.map(|(end, _)| end.word()),
         was: before.map(|(end, _)| end.word()),
-        run_id: run_id.map(|id| shorten_line(id, LONGEST_ID)),
+        run_id: now.and_then(|(_, test)| test.short_run_id()),
     });
 }
 
@@ -166,5 +336,19 @@ fn sort_changes(comparison: &mut Comparison) {
             let ranks = (rank(change.verdict.as_ref()), rank(change.was.as_ref()));
             (ranks, change.test.clone(), change.run_id.clone())
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ResultKind, possible_kinds};
+
+    #[test]
+    fn an_id_that_is_no_uuid_is_not_looked_up_as_a_job() {
+        let uuid = "3126ec62-851c-4a5f-bce1-dd354c0912de";
+        let (run, job, execution) = (ResultKind::Run, ResultKind::Job, ResultKind::Execution);
+        assert_eq!(possible_kinds("hui4d9ilmby", job), [run, execution]);
+        assert_eq!(possible_kinds(uuid, run), [run, execution, job]);
+        assert_eq!(possible_kinds(uuid, execution), [execution, job, run]);
     }
 }

@@ -1,0 +1,171 @@
+//! The newest records of a list, which is read completely and sorted here: the service states no order for most lists, and
+//! cannot sort runs (supplement 2.2).
+
+use std::{
+    cmp::Reverse,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{
+    call::{
+        gateway::{CheckedArguments, Gateway},
+        paging::{self, LONG_LIST_PAGES, Omission, Page, deduplicate},
+        reply::Reply,
+    },
+    failure::Failure,
+    fields::Fields,
+    service::{
+        api::runs::{ListRuns, NEWEST},
+        catalog::OperationEntry,
+        operation::Operation as _,
+        tool::{Column, ColumnFormat},
+    },
+    tools::{
+        caller::CallerContext,
+        project_client::ProjectClient,
+        time_limit::{StopSignal, StoppableReader, run_with_limit},
+    },
+};
+
+/// Which of the newest records are wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct WantedRecords {
+    /// Returns whether a record is wanted.
+    pub filter: fn(&Value) -> bool,
+    /// Largest number of records.
+    pub limit: usize,
+}
+
+/// The newest records of a list.
+#[derive(Debug, Serialize)]
+struct NewestRecords {
+    data: Vec<Value>,
+    /// Number of all records that the filter wants.
+    total_count: usize,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unread: Vec<Omission>,
+}
+
+/// The newest runs, as `list_runs` returns them with the argument `newest`.
+#[derive(Debug, Serialize)]
+struct NewestRuns {
+    data: Vec<Value>,
+    /// Number of runs that were read and sorted.
+    runs_read: usize,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unread: Vec<Omission>,
+}
+
+/// Returns whether a call asks for the newest records of a list.
+pub(super) fn is_requested(entry: &OperationEntry, arguments: &Fields) -> bool {
+    entry.name == ListRuns::NAME && arguments.contains_key(NEWEST)
+}
+
+/// Returns the newest runs that the arguments select.
+///
+/// # Errors
+/// The failure of the first page. Other pages that cannot be read, or not in time, are named in the reply.
+pub(super) async fn list_newest_runs(
+    gateway: &Gateway,
+    list: &'static OperationEntry,
+    mut checked: CheckedArguments,
+    caller: &CallerContext,
+) -> Result<Reply, Failure> {
+    let count = checked.own.shift_remove(NEWEST).and_then(|count| count.as_u64()).unwrap_or_default();
+    let (mut data, unread) = read_sorted(gateway, list, &checked, caller).await?;
+    let runs_read = data.len();
+    data.truncate(usize::try_from(count).unwrap_or(usize::MAX));
+
+    Ok(reply(json!(NewestRuns { data, runs_read, unread }), checked))
+}
+
+/// Returns the newest records that the arguments select.
+///
+/// # Errors
+/// The failure of the first page. Other pages that cannot be read are named in the reply.
+pub(super) async fn list_newest(
+    gateway: &Gateway,
+    list: &'static OperationEntry,
+    checked: CheckedArguments,
+    wanted: WantedRecords,
+) -> Result<Reply, Failure> {
+    let (mut data, unread) = read_sorted(gateway, list, &checked, &CallerContext::silent()).await?;
+    data.retain(wanted.filter);
+    let total_count = data.len();
+    data.truncate(wanted.limit);
+
+    Ok(reply(json!(NewestRecords { data, total_count, unread }), checked))
+}
+
+fn reply(answer: Value, checked: CheckedArguments) -> Reply {
+    let mut reply = Reply::from_value(answer);
+    if let Some(selection) = checked.selection {
+        reply.select(selection);
+    }
+
+    reply
+}
+
+/// Reads all pages of a list and returns the records, the newest first, and the pages that could not be read. Records
+/// without a time follow at the end, sorted by name.
+async fn read_sorted(
+    gateway: &Gateway,
+    list: &'static OperationEntry,
+    checked: &CheckedArguments,
+    caller: &CallerContext,
+) -> Result<(Vec<Value>, Vec<Omission>), Failure> {
+    let client = ProjectClient { gateway: gateway.clone(), project: checked.project_id.clone() };
+    let reader = PageReader { client, list, stop: StopSignal::default(), pages: AtomicU64::new(0) };
+    let pages = paging::read_all(LONG_LIST_PAGES, |number| reader.read_page(&checked.own, number));
+    let listed = run_with_limit(&reader, &**gateway.clock(), caller, pages).await?;
+
+    let column = |format| list.columns.iter().find(|column| column.format == format);
+    let (id, time, name) = (column(ColumnFormat::Id), column(ColumnFormat::Time), column(ColumnFormat::Text));
+
+    let unread = listed.unread_pages(list.name, LONG_LIST_PAGES);
+    let id_field = id.and_then(|column| column.fields.first().copied()).unwrap_or("id");
+    let mut records = deduplicate(listed.records, id_field);
+    records.sort_by_cached_key(|record| {
+        let time = text(time, record).and_then(|text| text.parse::<Timestamp>().ok());
+        (Reverse(time), text(name, record).map(str::to_lowercase))
+    });
+
+    Ok((records, unread))
+}
+
+fn text<'a>(column: Option<&Column>, record: &'a Value) -> Option<&'a str> {
+    column?.value(record)?.as_str()
+}
+
+/// Reads the pages of a list.
+struct PageReader {
+    client: ProjectClient,
+    list: &'static OperationEntry,
+    stop: StopSignal,
+    /// Number of pages that were read.
+    pages: AtomicU64,
+}
+
+impl PageReader {
+    async fn read_page(&self, filter: &Fields, number: u64) -> Result<Page, Failure> {
+        let reply = self.stop.until_stopped(self.client.list_page_of(self.list, filter, number)).await?;
+
+        self.pages.fetch_add(1, Ordering::Relaxed);
+        Page::parse(self.list.name, reply.into_value())
+    }
+}
+
+impl StoppableReader for PageReader {
+    fn stop(&self) {
+        self.stop.stop();
+    }
+
+    fn progress(&self) -> (u64, u64, String) {
+        let pages = self.pages.load(Ordering::Relaxed);
+        (pages, pages, format!("{pages} pages read"))
+    }
+}

@@ -1,0 +1,322 @@
+//! The requests of a summary: the record, its tests, and why they failed. All of them go to one project.
+
+use std::{
+    collections::BTreeMap,
+    ops::ControlFlow,
+    sync::{
+        OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Value, json};
+
+use super::subject::{Omissions, Subject, TestResult, bug_entry};
+use crate::{
+    call::{
+        gateway::Gateway,
+        paging::{
+            self, ListRecords, MAX_CONCURRENT_REQUESTS, MAX_PAGES, Page, ScanEnd, deduplicate,
+            is_list_missing,
+        },
+        reply::Reply,
+    },
+    failure::{Code, Failure},
+    fields::Fields,
+    service::{
+        api::{
+            Id, Uuid,
+            bugs::{ListRunBugs, RunBug, RunBugPage},
+            executions::{GetTestPlanExecution, ListTestPlanExecutions, TestPlanExecution},
+            jobs::{GetJob, ListJobs},
+            runs::{GetRun, ListRuns, Run, RunHead},
+        },
+        catalog::ListedOperation,
+        result_kind::{ResultId, ResultKind},
+        view::view,
+    },
+    tools::{
+        project_client::ProjectClient,
+        time_limit::{StopSignal, StoppableReader},
+    },
+};
+
+/// Why the end of a long list is not read.
+pub(super) const TOO_LONG: &str = "a summary reads no more pages of a list";
+
+/// Sends the requests of one summary.
+#[derive(Debug)]
+pub(super) struct SummaryReader {
+    gateway: Gateway,
+    requested_project: Option<String>,
+    /// The project of the first answer.
+    answering_project: OnceLock<String>,
+    stop: StopSignal,
+    /// Number of answers so far.
+    answers: AtomicUsize,
+    /// Number of failed tests, once it is known.
+    failures: OnceLock<usize>,
+    /// Number of failed tests whose details have been read.
+    read_failures: AtomicUsize,
+}
+
+impl SummaryReader {
+    /// Creates a reader for the requested project, if there is one.
+    pub(super) fn new(gateway: &Gateway, requested_project: Option<&str>) -> Self {
+        Self {
+            gateway: gateway.clone(),
+            requested_project: requested_project.map(str::to_owned),
+            answering_project: OnceLock::new(),
+            stop: StopSignal::default(),
+            answers: AtomicUsize::new(0),
+            failures: OnceLock::new(),
+            read_failures: AtomicUsize::new(0),
+        }
+    }
+
+    /// Calls an operation and returns the view of its answer.
+    pub(super) async fn read<O: ListedOperation>(&self, operation: &O) -> Result<O::Answer, Failure> {
+        let client = self.client();
+        self.receive(client.call(operation)).await.map(|answer| view(&answer))
+    }
+
+    /// Reads all pages of the list `L` that `filter` selects.
+    pub(super) async fn list_all<L: ListedOperation>(&self, filter: &Fields) -> Result<ListRecords, Failure> {
+        paging::read_all(MAX_PAGES, |page| self.list_page::<L>(filter, page)).await
+    }
+
+    /// Reads the executions of a plan, those that were started last first, until `examine` has found what it needs.
+    pub(super) async fn scan_executions<T>(
+        &self,
+        plan: &str,
+        filter: &[(&str, &str)],
+        mut examine: impl FnMut(Vec<TestPlanExecution>) -> ControlFlow<T>,
+    ) -> Result<ScanEnd<T>, Failure> {
+        let order = [("test_plan_id", plan), ("sort_by", "start_time"), ("sort_order", "desc")];
+        let filter = arguments(order.iter().chain(filter));
+        let read = |number| self.list_page::<ListTestPlanExecutions>(&filter, number);
+
+        let scan = paging::scan(MAX_PAGES, read, |number, page| {
+            let is_last = page.is_last(number);
+            let examined = examine(page.records.iter().map(view).collect());
+
+            Ok(match examined {
+                ControlFlow::Break(found) => ControlFlow::Break(found),
+                ControlFlow::Continue(()) => ControlFlow::Continue(is_last),
+            })
+        });
+        scan.await
+    }
+
+    async fn list_page<L: ListedOperation>(&self, filter: &Fields, number: u64) -> Result<Page, Failure> {
+        let client = self.client();
+        Page::parse(L::NAME, self.receive(client.list_page::<L>(filter, number)).await?)
+    }
+
+    fn client(&self) -> ProjectClient {
+        let project = self.answering_project.get().or(self.requested_project.as_ref());
+        ProjectClient { gateway: self.gateway.clone(), project: project.cloned() }
+    }
+
+    /// Waits for the reply of a request, and remembers the project that answered.
+    async fn receive(&self, reply: impl Future<Output = Result<Reply, Failure>>) -> Result<Value, Failure> {
+        let reply = self.stop.until_stopped(reply).await?;
+
+        self.answers.fetch_add(1, Ordering::Relaxed);
+        if let Some(project) = reply.project() {
+            self.answering_project.get_or_init(|| project.to_owned());
+        }
+
+        Ok(reply.into_value())
+    }
+}
+
+impl StoppableReader for SummaryReader {
+    fn stop(&self) {
+        self.stop.stop();
+    }
+
+    fn progress(&self) -> (u64, u64, String) {
+        let answers = self.answers.load(Ordering::Relaxed);
+        let read = self.read_failures.load(Ordering::Relaxed);
+        let (total, message) = match self.failures.get() {
+            Some(all) => (answers + all.saturating_sub(read), format!("{read} of {all} failures read")),
+            None => (answers, format!("{answers} answers read")),
+        };
+        (answers as u64, total as u64, message)
+    }
+}
+
+/// Returns arguments with these names and values.
+pub(super) fn arguments<'a>(pairs: impl IntoIterator<Item = &'a (&'a str, &'a str)>) -> Fields {
+    pairs.into_iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect()
+}
+
+/// Returns whether a failure means that the service does not have the record or the list.
+pub(super) fn is_absent(failure: &Failure) -> bool {
+    is_list_missing(failure.code) || failure.code == Code::ProjectNotResolved
+}
+
+/// Returns whether a failure may concern only this request, so that other requests may still succeed.
+pub(super) fn is_partial(failure: &Failure) -> bool {
+    failure.is_transient() || is_absent(failure)
+}
+
+/// Reads the record `target` and its tests. If the record of an execution cannot be read, its tests are enough.
+///
+/// # Errors
+/// Failures of the operations that read, if nothing at all could be read.
+pub(super) async fn read_subject(reader: &SummaryReader, target: ResultId) -> Result<Subject, Failure> {
+    let failure = match read_record(reader, target.clone()).await {
+        Err(failure) if target.kind == ResultKind::Execution && is_partial(&failure) => failure,
+        read => return read,
+    };
+
+    let mut subject = Subject::without_tests(target, None);
+    if add_tests(reader, &mut subject).await.is_err() || subject.tests.is_empty() {
+        return Err(failure);
+    }
+    subject.omissions.add("execution", subject.target.id.as_str(), failure);
+
+    Ok(subject)
+}
+
+/// Reads the record `target` and its tests.
+///
+/// # Errors
+/// The failure of the operation that reads the record.
+pub(super) async fn read_record(reader: &SummaryReader, target: ResultId) -> Result<Subject, Failure> {
+    let id = target.id.clone();
+    match target.kind {
+        ResultKind::Run => {
+            let run = reader.read(&GetRun { run_id: Id(id) }).await?;
+            let mut test = TestResult::from_run(run.head.clone());
+            test.add_details(&run);
+            Ok(Subject::single_test(target, test))
+        }
+        ResultKind::Job => {
+            let job = reader.read(&GetJob { job_id: Uuid(id) }).await?;
+            Ok(Subject::single_test(target, TestResult::from_job(job)))
+        }
+        ResultKind::Execution => {
+            let execution = reader.read(&GetTestPlanExecution { test_plan_execution_id: Id(id) }).await?;
+            Ok(with_tests(reader, Subject::without_tests(target, Some(execution))).await)
+        }
+    }
+}
+
+/// Adds the tests of an execution. If they cannot be read, they become an omission.
+///
+/// The tests are read after the record of the execution: when an execution is completed, all its tests are.
+pub(super) async fn with_tests(reader: &SummaryReader, mut subject: Subject) -> Subject {
+    if let Err(failure) = add_tests(reader, &mut subject).await {
+        subject.is_complete = false;
+        subject.omissions.add("tests of the execution", subject.target.id.as_str(), failure);
+    }
+
+    subject
+}
+
+/// Adds the tests of an execution: its jobs, or its runs if the service does not list jobs.
+async fn add_tests(reader: &SummaryReader, subject: &mut Subject) -> Result<(), Failure> {
+    let filter = subject.target.to_arguments();
+    match reader.list_all::<ListJobs>(&filter).await {
+        Ok(listed) => {
+            subject.is_complete = add_missing_pages(&mut subject.omissions, &listed, "jobs, page");
+            let jobs = deduplicate(listed.records, ResultKind::Job.id_field());
+            subject.tests = jobs.iter().map(view).map(TestResult::from_job).collect();
+            subject.add_unlisted_tests("jobs");
+        }
+        Err(failure) if is_list_missing(failure.code) => {
+            let listed = reader.list_all::<ListRuns>(&filter).await?;
+            subject.is_complete = add_missing_pages(&mut subject.omissions, &listed, "runs, page");
+            let runs = deduplicate(listed.records, ResultKind::Run.id_field());
+            subject.tests = group_by_job(runs.iter().map(|run| view::<Run>(run).head));
+            subject.add_unlisted_tests("runs");
+        }
+        Err(failure) => return Err(failure),
+    }
+
+    Ok(())
+}
+
+/// Adds an omission for each page of a list that was not read. Returns whether the whole list was read.
+pub(super) fn add_missing_pages(omissions: &mut Omissions, listed: &ListRecords, what: &'static str) -> bool {
+    for (page, failure) in &listed.failed_pages {
+        omissions.add(what, page.to_string(), failure.clone());
+    }
+
+    if listed.has_more_pages {
+        omissions.add_skipped(what, format!("{MAX_PAGES} and after"), TOO_LONG);
+    }
+
+    listed.failed_pages.is_empty() && !listed.has_more_pages
+}
+
+/// Joins the runs of each job into one test. A run without a job is a test of its own.
+fn group_by_job(runs: impl Iterator<Item = RunHead>) -> Vec<TestResult> {
+    let mut jobs: BTreeMap<(String, Option<usize>), Vec<RunHead>> = BTreeMap::new();
+    for (index, run) in runs.enumerate() {
+        let number = Some(index).filter(|_| run.job_id.is_empty());
+        jobs.entry((run.job_id.to_ascii_lowercase(), number)).or_default().push(run);
+    }
+
+    jobs.into_values().map(TestResult::from_attempts).collect()
+}
+
+/// Reads why the tests of `subject` failed. What cannot be read becomes an omission.
+pub(super) async fn read_failures(reader: &SummaryReader, subject: &mut Subject) {
+    let Subject { tests, omissions, .. } = subject;
+    let failed: Vec<_> = tests.iter_mut().filter(|test| test.has_failed() && test.run_id.is_some()).collect();
+
+    reader.failures.get_or_init(|| failed.len());
+    if let Some(project) = reader.answering_project.get() {
+        // The project has answered for these runs, so that their owner is not looked up.
+        let runs = failed.iter().filter_map(|test| test.run_id.as_ref());
+        let runs: Vec<_> = runs.map(|id| ResultId::new(ResultKind::Run, id.as_str())).collect();
+        reader.gateway.remember_owner(project, runs);
+    }
+
+    let reads: Vec<_> = failed.into_iter().map(|test| read_failure(reader, test)).collect();
+    let mut reads = stream::iter(reads).buffer_unordered(MAX_CONCURRENT_REQUESTS);
+    while let Some(unread) = reads.next().await {
+        omissions.extend(unread);
+        reader.read_failures.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Reads the record of the run of a test, unless it is known, and its bugs, unless it has none.
+async fn read_failure(reader: &SummaryReader, test: &mut TestResult) -> Omissions {
+    let mut unread = Omissions::default();
+    let run_id = test.run_id.clone().unwrap_or_default();
+
+    if test.cause.is_none() {
+        match reader.read(&GetRun { run_id: Id(run_id.clone()) }).await {
+            Ok(run) => test.add_details(&run),
+            Err(failure) => unread.add("run", run_id.as_str(), failure),
+        }
+        // After the time limit, the request for the bugs would fail with the same reason.
+        if test.cause.is_none() && reader.stop.is_stopped() {
+            return unread;
+        }
+    }
+
+    if test.bug_count != Some(0) {
+        match reader.read(&ListRunBugs { run_id: Id(run_id.clone()) }).await {
+            Ok(page) => test.bugs = bugs_of_page(page).into_iter().filter_map(bug_entry).collect(),
+            Err(failure) => unread.add("bugs of run", run_id, failure),
+        }
+    }
+
+    unread
+}
+
+/// Returns the bugs of a page. Older services use another name for the list (supplement 1.7).
+fn bugs_of_page(answer: RunBugPage) -> Vec<RunBug> {
+    if !answer.page.data.is_empty() {
+        return answer.page.data;
+    }
+    let bugs = answer.bug_occurrences.into_iter().flatten();
+    bugs.map(|bug| view(&Value::Object(bug))).collect()
+}
