@@ -22,12 +22,7 @@ use crate::{
         result_kind::ResultKind,
     },
     text::{single_line, visible},
-    tools::{
-        caller::CallerContext,
-        catalog::ToolEntry,
-        dispatcher::Dispatcher,
-        name_search::{NamedList, RecordKind},
-    },
+    tools::{caller::CallerContext, catalog::ToolEntry, dispatcher::Dispatcher, name_search::RecordKind},
 };
 
 /// Time limit of reading the records. A person does not wait longer for candidates.
@@ -87,7 +82,7 @@ pub(super) struct NameReader {
 
 /// A list of the service.
 struct CompletedList {
-    operation: fn() -> &'static OperationEntry,
+    operation: &'static OperationEntry,
     /// Arguments that select the newest records, if the service can.
     newest: &'static [(&'static str, &'static str)],
     /// Field with the id.
@@ -126,7 +121,7 @@ impl NameReader {
     async fn read_list(&self, list: &CompletedList) -> Vec<NamedRecord> {
         let arguments = list.newest.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value)));
         let arguments = ToolArguments::new(arguments.collect(), CommonArguments::default());
-        let tool = ToolEntry::Operation((list.operation)());
+        let tool = ToolEntry::Operation(list.operation);
         let reply = self.dispatcher.call_tool(tool, arguments, CallerContext::silent()).await;
 
         let records = reply.ok().and_then(|reply| reply.value().get("data")?.as_array().cloned());
@@ -152,20 +147,15 @@ fn lists(kind: NameKind) -> Vec<CompletedList> {
 
     match kind {
         NameKind::Named(kind) => {
-            let NamedList { operation, names, .. } = kind.list();
-            vec![CompletedList {
-                operation,
-                newest: page,
-                id: "id",
-                name: names.first().copied().unwrap_or_default(),
-            }]
+            let name = if kind == RecordKind::Bug { "title" } else { "name" };
+            vec![CompletedList { operation: kind.list(), newest: page, id: "id", name }]
         }
         NameKind::Result(kind @ ResultKind::Run) => {
-            results(ListRuns::entry, &[(NEWEST, "50")], kind, "test.name")
+            results(ListRuns::entry(), &[(NEWEST, "50")], kind, "test.name")
         }
-        NameKind::Result(kind @ ResultKind::Job) => results(ListJobs::entry, page, kind, "test_name"),
+        NameKind::Result(kind @ ResultKind::Job) => results(ListJobs::entry(), page, kind, "test_name"),
         NameKind::Result(kind @ ResultKind::Execution) => {
-            results(ListTestPlanExecutions::entry, newest_executions, kind, "test_plan_name")
+            results(ListTestPlanExecutions::entry(), newest_executions, kind, "test_plan_name")
         }
         NameKind::AnyResult => {
             let kinds = [ResultKind::Run, ResultKind::Execution].map(NameKind::Result);

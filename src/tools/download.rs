@@ -4,24 +4,443 @@
 //! interrupted download. File names that the service chooses are used unchanged or refused, and nothing is written outside
 //! the destination.
 
-mod existing_file;
-mod file_ref;
 mod installer;
-mod installer_source;
-mod job;
-mod options;
-mod partial_file;
+mod local_file;
 mod plan;
-mod progress;
-mod report;
-mod request;
-mod run_listing;
-mod source;
-mod target;
 mod transfer;
-mod transfer_context;
 
-pub use installer::{InstallerRequest, SavedInstaller};
-pub use options::{Disk, DownloadOptions};
-pub use report::{DownloadReport, FailedFile, SavedFile};
-pub use request::{DownloadRequest, RequestedFile};
+use std::{collections::BTreeMap, fmt, fs::File, io, sync::Arc, time::Duration};
+
+use futures_util::{StreamExt as _, stream};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+use tokio::time::Instant;
+
+pub use self::installer::{InstallerRequest, SavedInstaller};
+pub(crate) use self::plan::{ListedFile, ListedPlayer, RunListing};
+use self::{
+    plan::{DownloadPlan, FILE_REF_PREFIX, PlannedFile, split_player_id},
+    transfer::{
+        DownloadSource, PROGRESS_INTERVAL, SaveError, SaveOutcome, TransferContext, TransferProgress,
+        save_file,
+    },
+};
+use crate::{
+    backoff::Backoff,
+    call::gateway::{Artifact, Gateway, OpenRefusal},
+    client::{DownloadStream, ResumeFrom},
+    failure::{Code, Failure},
+    service::api::Id,
+    tools::{
+        caller::CallerContext,
+        files::{Destination, FilePattern, file_name, sleep_until},
+    },
+    violation::Violation,
+};
+
+/// Hint for a download that the wait limit has interrupted.
+const CONTINUE_HINT: &str = "the download is paused: make the same call again to continue it";
+
+/// Number of files that are downloaded at the same time.
+const PARALLEL_FILES: usize = 4;
+
+/// Maximum number of files that a failure lists.
+const MAX_LISTED: usize = 50;
+
+/// A request to download files of a run.
+#[derive(Clone, Debug, Default)]
+pub struct DownloadRequest {
+    /// Project, if the caller names one.
+    pub project: Option<String>,
+    /// Id of a run, or of one of its players.
+    pub run_id: String,
+    /// Downloads only these files.
+    pub files: Option<Vec<RequestedFile>>,
+    /// Downloads only files of these players.
+    pub players: Option<Vec<u64>>,
+    /// Downloads only files whose names match one of these patterns.
+    pub patterns: Option<Vec<String>>,
+    /// Whether existing files with other content are replaced.
+    pub overwrite: bool,
+}
+
+/// A file that a caller names.
+#[derive(Clone, Debug)]
+pub struct RequestedFile {
+    /// Id of the player.
+    pub run_id: Id,
+    /// `artifact:<path>`
+    pub file_ref: String,
+    /// File name below the destination, if the caller chooses one.
+    pub relative_path: Option<String>,
+}
+
+impl DownloadRequest {
+    /// Returns why `path` cannot be the name of a downloaded file, or `None` if it can.
+    pub fn path_problem(path: &str) -> Option<&'static str> {
+        let is_reserved = || path.rsplit('/').next().is_some_and(local_file::is_reserved_name);
+        file_name::path_problem(path)
+            .or_else(|| is_reserved().then_some("is reserved for files that are incomplete"))
+    }
+
+    /// Returns whether `file_ref` is a reference to a file (supplement 15).
+    pub(crate) fn is_file_ref(file_ref: &str) -> bool {
+        file_ref.strip_prefix(FILE_REF_PREFIX).is_some_and(|name| !name.is_empty())
+    }
+
+    /// Returns the id of the run to which `id`, the id of a run or of a player, belongs.
+    pub(crate) fn run_id_of(id: &str) -> &str {
+        split_player_id(id).0
+    }
+
+    /// Returns the compiled patterns, or `None` if all files match.
+    ///
+    /// # Errors
+    /// `invalid_arguments` with all invalid patterns.
+    fn compile_patterns(&self) -> Result<Option<Vec<FilePattern>>, Failure> {
+        let Some(patterns) = &self.patterns else { return Ok(None) };
+
+        let (mut compiled, mut violations) = (Vec::new(), Vec::new());
+        for (index, pattern) in patterns.iter().enumerate() {
+            match FilePattern::new(pattern) {
+                Ok(pattern) => compiled.push(pattern),
+                Err(problem) => violations.push(Violation::new(
+                    format!("patterns.{index}"),
+                    format!("is not a pattern: {problem}"),
+                )),
+            }
+        }
+
+        if violations.is_empty() {
+            Ok(Some(compiled))
+        } else {
+            Err(Failure::invalid_arguments("download_run_files", &violations))
+        }
+    }
+}
+
+/// Options of downloads. Programs use the default; tests use shorter pauses and failing disks.
+#[derive(Clone, Debug)]
+pub struct DownloadOptions {
+    /// Pauses between attempts.
+    pub backoff: Backoff,
+    /// Maximum number of successive attempts without progress, including the first.
+    pub attempts: u32,
+    /// Largest file that is saved if neither the list of files nor the answer states its size, in bytes. An endless answer
+    /// would fill the disk.
+    pub max_unsized_bytes: u64,
+    /// Writes the bytes.
+    pub disk: Arc<dyn Disk>,
+}
+
+impl Default for DownloadOptions {
+    fn default() -> Self {
+        Self {
+            backoff: Backoff::new(Duration::from_millis(250), Duration::from_secs(4), 2.5),
+            attempts: 5,
+            max_unsized_bytes: 1 << 30,
+            disk: Arc::new(SystemDisk),
+        }
+    }
+}
+
+impl DownloadOptions {
+    /// Returns the pauses between successive attempts without progress.
+    fn pauses(&self) -> impl Iterator<Item = Duration> + Send + use<> {
+        self.backoff.pauses().take(self.attempts.saturating_sub(1) as usize)
+    }
+}
+
+/// Writes downloaded bytes to files.
+pub trait Disk: fmt::Debug + Send + Sync {
+    /// Writes all bytes.
+    ///
+    /// # Errors
+    /// The error of the file system.
+    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()>;
+
+    /// Waits until the written bytes are stored permanently.
+    ///
+    /// # Errors
+    /// The error of the file system.
+    fn sync(&self, file: &File) -> io::Result<()> {
+        file.sync_all()
+    }
+}
+
+/// The file system of this machine.
+#[derive(Clone, Copy, Debug)]
+struct SystemDisk;
+
+impl Disk for SystemDisk {
+    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
+        io::Write::write_all(file, bytes)
+    }
+}
+
+/// The files of a run, saved or not.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are those of the service")]
+pub struct DownloadReport {
+    /// `downloaded`; `incomplete`: see `failed`; `downloading`: repeat the same call to continue.
+    pub status: &'static str,
+    pub run_id: String,
+    pub destination: String,
+    /// Number of saved files.
+    pub file_count: usize,
+    pub total_bytes: u64,
+    pub files: Vec<SavedFile>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<FailedFile>,
+    /// Number of files that are not saved yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// A saved file.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are those of the service")]
+pub struct SavedFile {
+    /// Per-player id `<run>-<player>`.
+    pub run_id: String,
+    pub file_ref: String,
+    /// Below `destination`.
+    pub path: String,
+    /// Bytes.
+    pub size: u64,
+    /// `true`: the file existed before, with the same size and modification time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
+}
+
+/// A file that could not be saved.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are those of the service")]
+pub struct FailedFile {
+    pub run_id: String,
+    pub file_ref: String,
+    #[schemars(with = "String")]
+    pub code: Code,
+    pub message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    #[serde(skip)]
+    failure: Failure,
+}
+
+impl FailedFile {
+    /// Creates the entry of the file `name` of the player `run_id`.
+    fn new(run_id: &str, name: &str, failure: Failure) -> Self {
+        Self {
+            run_id: run_id.to_owned(),
+            file_ref: file_ref(name),
+            code: failure.code,
+            message: failure.message.clone(),
+            hint: failure.hint.clone(),
+            failure,
+        }
+    }
+}
+
+impl DownloadRequest {
+    /// Saves the requested files. When the caller's wait limit passes, the remaining files are left to the next call. Dropping
+    /// the future leaves no incomplete file under its own name.
+    ///
+    /// # Errors
+    /// Failures of `get_run`; `file_error` if no file can be written any more; the failure of the first file if every file
+    /// failed.
+    pub async fn run(
+        self,
+        gateway: &Gateway,
+        destination: &Destination,
+        options: &DownloadOptions,
+        caller: &CallerContext,
+    ) -> Result<DownloadReport, Failure> {
+        let deadline = caller.wait_limit.map(|limit| Instant::now() + limit);
+        let patterns = self.compile_patterns()?;
+        let run_id = split_player_id(&self.run_id).0;
+        let listing = RunListing::read(gateway, self.project.as_deref(), run_id).await?;
+
+        let DownloadPlan { files, failed, .. } = DownloadPlan::new(&self, patterns.as_deref(), &listing)?;
+        let progress =
+            Arc::new(TransferProgress::new(files.iter().filter_map(|file| file.target.size).sum()));
+        let paths = files.iter().map(|file| file.target.path.clone());
+        let mut job = DownloadJob { saved: BTreeMap::new(), failed, remaining: paths.enumerate().collect() };
+        if files.is_empty() {
+            return job.into_report(&listing, destination.requested(), &progress);
+        }
+
+        let directory = destination.open()?;
+        let path = directory.path().display().to_string();
+        let context = TransferContext {
+            directory,
+            options: options.clone(),
+            progress: Arc::clone(&progress),
+            clock: Arc::clone(gateway.clock()),
+            deadline,
+        };
+        job.save_files(gateway, files, &context, caller).await?;
+
+        job.into_report(&listing, &path, &progress)
+    }
+}
+
+/// Outcomes of the files so far, by their places in the plan.
+struct DownloadJob {
+    saved: BTreeMap<usize, SavedFile>,
+    failed: Vec<FailedFile>,
+    /// Local names of the files that are neither saved nor failed.
+    remaining: BTreeMap<usize, String>,
+}
+
+impl DownloadJob {
+    /// Saves the files until all are finished, the deadline passes or the disk fails.
+    async fn save_files(
+        &mut self,
+        gateway: &Gateway,
+        files: Vec<PlannedFile>,
+        context: &TransferContext,
+        caller: &CallerContext,
+    ) -> Result<(), Failure> {
+        let transfers = files.into_iter().enumerate().map(|(place, file)| async move {
+            let PlannedFile { artifact, target } = file;
+            let source = ArtifactSource { gateway: gateway.clone(), artifact };
+            let outcome = save_file(&source, target, context.clone()).await;
+            (place, source.artifact, outcome)
+        });
+        let mut finished = stream::iter(transfers).buffer_unordered(PARALLEL_FILES);
+        let mut ticks = tokio::time::interval(PROGRESS_INTERVAL);
+
+        let outcome = loop {
+            tokio::select! {
+                next = finished.next() => {
+                    let Some((place, artifact, outcome)) = next else { break Ok(()) };
+                    if let Err(failure) = self.record(place, &artifact, outcome) {
+                        break Err(failure);
+                    }
+                }
+                () = sleep_until(context.deadline) => break Ok(()),
+                _ = ticks.tick() => context.progress.report_to(caller),
+            }
+        };
+
+        // Dropping the stream stops the transfers that are in progress.
+        drop(finished);
+        context.progress.report_to(caller);
+
+        outcome.map_err(|failure| self.with_file_lists(failure))
+    }
+
+    /// Records the outcome of a file.
+    ///
+    /// # Errors
+    /// The failure of the disk, if no other file can be written either.
+    fn record(
+        &mut self,
+        place: usize,
+        artifact: &Artifact,
+        outcome: Result<SaveOutcome, SaveError>,
+    ) -> Result<(), Failure> {
+        let outcome = match outcome {
+            Err(SaveError::Disk(failure)) => return Err(failure),
+            Err(SaveError::File(failure)) => Err(failure),
+            Ok(outcome) => Ok(outcome),
+        };
+
+        let path = self.remaining.remove(&place).unwrap_or_default();
+        match outcome {
+            Ok(SaveOutcome { size, is_kept: kept, .. }) => {
+                let (run_id, file_ref) = (artifact.run_id.clone(), file_ref(&artifact.filename));
+                self.saved.insert(place, SavedFile { run_id, file_ref, path, size, kept });
+            }
+            Err(failure) => self.failed.push(FailedFile::new(&artifact.run_id, &artifact.filename, failure)),
+        }
+
+        Ok(())
+    }
+
+    /// Adds to the failure of the disk which files are saved and which are not.
+    fn with_file_lists(&self, failure: Failure) -> Failure {
+        let saved: Vec<_> = self.saved.values().map(|file| file.path.as_str()).take(MAX_LISTED).collect();
+        let remaining: Vec<_> = self.remaining.values().take(MAX_LISTED).collect();
+        failure
+            .hint("free disk space or choose another destination, and call again: saved files are not downloaded again")
+            .detail("saved_count", self.saved.len())
+            .detail("saved", saved)
+            .detail("remaining_count", self.remaining.len())
+            .detail("remaining", json!(remaining))
+    }
+
+    fn into_report(
+        self,
+        listing: &RunListing,
+        destination: &str,
+        progress: &TransferProgress,
+    ) -> Result<DownloadReport, Failure> {
+        if self.saved.is_empty()
+            && self.remaining.is_empty()
+            && let Some(first) = self.failed.first()
+        {
+            let failed: Vec<_> = self.failed.iter().take(MAX_LISTED).collect();
+            let failure = first.failure.clone().detail("failed_count", self.failed.len());
+            return Err(failure.detail("failed", json!(failed)));
+        }
+
+        let files: Vec<_> = self.saved.into_values().collect();
+        let is_paused = !self.remaining.is_empty();
+        let status = match (is_paused, self.failed.is_empty()) {
+            (true, _) => "downloading",
+            (false, true) => "downloaded",
+            (false, false) => "incomplete",
+        };
+        let hint = if is_paused {
+            Some(CONTINUE_HINT.to_owned())
+        } else {
+            files.is_empty().then(|| explain_no_files(listing))
+        };
+
+        Ok(DownloadReport {
+            status,
+            run_id: listing.run_id.clone(),
+            destination: destination.to_owned(),
+            file_count: files.len(),
+            total_bytes: files.iter().map(|file| file.size).sum(),
+            files,
+            failed: self.failed,
+            remaining: is_paused.then_some(self.remaining.len()),
+            progress: is_paused.then(|| progress.describe()),
+            hint,
+        })
+    }
+}
+
+/// Returns why no file was requested.
+fn explain_no_files(listing: &RunListing) -> String {
+    let count: usize = listing.players.iter().map(|player| player.files.len()).sum();
+    if count > 0 {
+        return format!("none of the run's {count} files matches: list them with `list_run_artifacts`");
+    }
+    format!("the run has no files; its state is `{}`, and files are stored at its end", listing.state)
+}
+
+/// A file of a player.
+struct ArtifactSource {
+    gateway: Gateway,
+    artifact: Artifact,
+}
+
+impl DownloadSource for ArtifactSource {
+    async fn open(&self, resume_from: &ResumeFrom) -> Result<DownloadStream, OpenRefusal> {
+        self.gateway.open(&self.artifact, resume_from).await
+    }
+}
+
+/// Returns the reference to a file of a player.
+fn file_ref(name: &str) -> String {
+    format!("{FILE_REF_PREFIX}{name}")
+}

@@ -1,14 +1,423 @@
 //! The search for records by their names, in the lists of the service.
 
-mod answer;
-mod asked_name;
-mod folder_tests;
-mod list_reader;
-mod matches;
-mod record_kind;
-mod search;
+mod matching;
 
-pub use answer::{FoundRecord, NameMatch, NameResult, NameSearchAnswer};
-pub use matches::is_named;
-pub use record_kind::{NamedList, RecordKind};
-pub use search::NameSearch;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use futures_util::{StreamExt as _, future::join_all, stream};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use self::matching::Matches;
+pub use self::matching::is_named;
+use crate::{
+    call::paging::{self, LONG_LIST_PAGES, ListRecords, MAX_CONCURRENT_REQUESTS, Omission, Page},
+    failure::Failure,
+    fields::Fields,
+    service::{
+        api::{
+            bugs::{Bug, ListBugs},
+            builds::{Build, ListBuilds},
+            configs::{AgentConfig, DeploymentConfig, ListAgentConfigs, ListDeploymentConfigs},
+            folders::{ListTestFolders, TestFolder},
+            plans::{ListTestPlans, TestPlanSummary},
+            shared_steps::{ListSharedSteps, SharedStepSummary},
+            tests::{ListTests, TestSummary},
+        },
+        catalog::{ListedOperation as _, OperationEntry},
+        view::view,
+    },
+    tools::{
+        caller::CallerContext,
+        project_client::ProjectClient,
+        time_limit::{StopSignal, StoppableReader, run_with_limit},
+    },
+};
+
+/// Largest number of folders whose tests are read.
+const MAX_FOLDERS: usize = 500;
+
+/// Number of records that are matched before the thread serves other calls.
+const MATCHED_AT_ONCE: usize = 20;
+
+// No doc comment, because it would become part of the description of the argument.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names of the service are self-explanatory")]
+pub enum RecordKind {
+    Test,
+    TestPlan,
+    TestFolder,
+    DeploymentConfig,
+    AgentConfig,
+    Build,
+    SharedStep,
+    Bug,
+}
+
+/// What was found for all names.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct NameSearchAnswer {
+    /// One result for each name, in the order of `names`.
+    pub results: Vec<NameResult>,
+    /// Lists that could not be read completely. A record in them may be missing from the results.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Omission>,
+}
+
+/// What was found for one name.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
+pub struct NameResult {
+    /// The name as it was asked for.
+    pub name: String,
+    /// `exact`: every record has this name or id. `similar`: no record has it, and these come nearest. `none`: no record
+    /// is similar.
+    pub r#match: NameMatch,
+    pub records: Vec<FoundRecord>,
+}
+
+/// How the records of a result match the name.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
+#[serde(rename_all = "lowercase")]
+pub enum NameMatch {
+    Exact,
+    Similar,
+    None,
+}
+
+/// A record that was found.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
+pub struct FoundRecord {
+    pub kind: RecordKind,
+    pub id: String,
+    pub name: String,
+    /// Fields that tell records with the same name apart.
+    #[serde(flatten)]
+    pub more: Fields,
+}
+
+impl FoundRecord {
+    /// Returns the record `record` of the list of `kind`; `None` if it has no id.
+    pub fn from_record(kind: RecordKind, record: &Value) -> Option<Self> {
+        Some(kind.read(record).found).filter(|found| !found.id.is_empty())
+    }
+}
+
+/// A record of a list, with the names by which people know it.
+struct NamedRecord {
+    found: FoundRecord,
+    /// Path of a folder, or file name of a build; empty if there is none.
+    other_name: String,
+}
+
+impl NamedRecord {
+    fn new(kind: RecordKind, id: String, name: String) -> Self {
+        Self { found: FoundRecord { kind, id, name, more: Fields::new() }, other_name: String::new() }
+    }
+
+    /// Adds another name, which takes the place of the name if that is missing.
+    fn also_named(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.other_name);
+        if self.found.name.is_empty() {
+            name.clone_into(&mut self.found.name);
+        }
+        self
+    }
+
+    /// Adds a field that tells records apart, if the record has it.
+    fn with(mut self, field: &str, value: impl Into<Option<String>>) -> Self {
+        if let Some(value) = value.into().filter(|value| !value.is_empty()) {
+            self.found.more.insert(field.to_owned(), json!(value));
+        }
+        self
+    }
+
+    /// Adds a number that tells records apart. Zero may mean that the service does not state it.
+    fn with_count(mut self, field: &str, count: usize) -> Self {
+        if count > 0 {
+            self.found.more.insert(field.to_owned(), json!(count));
+        }
+        self
+    }
+}
+
+impl RecordKind {
+    /// Every kind, in the order in which records are shown.
+    pub(in crate::tools) const ALL: [Self; 8] = [
+        Self::Test,
+        Self::TestPlan,
+        Self::TestFolder,
+        Self::DeploymentConfig,
+        Self::AgentConfig,
+        Self::Build,
+        Self::SharedStep,
+        Self::Bug,
+    ];
+
+    /// Returns the operation that lists the records.
+    pub fn list(self) -> &'static OperationEntry {
+        match self {
+            Self::Test => ListTests::entry(),
+            Self::TestPlan => ListTestPlans::entry(),
+            Self::TestFolder => ListTestFolders::entry(),
+            Self::DeploymentConfig => ListDeploymentConfigs::entry(),
+            Self::AgentConfig => ListAgentConfigs::entry(),
+            Self::Build => ListBuilds::entry(),
+            Self::SharedStep => ListSharedSteps::entry(),
+            Self::Bug => ListBugs::entry(),
+        }
+    }
+
+    /// Returns the arguments without which the list does not contain every record.
+    fn filter(self) -> Fields {
+        let all = (self == Self::Bug).then(|| ("status".to_owned(), json!("all")));
+        all.into_iter().collect()
+    }
+
+    /// Reads a record of the list.
+    fn read(self, record: &Value) -> NamedRecord {
+        let named = |id, name| NamedRecord::new(self, id, name);
+
+        match self {
+            Self::Test => {
+                let test: TestSummary = view(record);
+                named(test.id, test.name).with("folder_path", test.folder_path).with("type", test.r#type)
+            }
+            Self::TestPlan => {
+                let plan: TestPlanSummary = view(record);
+                let named = named(plan.id, plan.name).with_count("test_count", plan.test_count);
+                named.with("created_at", plan.audit.created_at)
+            }
+            Self::TestFolder => {
+                let folder: TestFolder = view(record);
+                named(folder.id, folder.name).also_named(&folder.path).with("path", folder.path)
+            }
+            Self::DeploymentConfig => {
+                let config: DeploymentConfig = view(record);
+                // `kind` is the kind of the record in the answer.
+                let named = named(config.id, config.name).with("platform", config.kind);
+                named.with("providerType", config.provider_type).with("description", config.description)
+            }
+            Self::AgentConfig => {
+                let config: AgentConfig = view(record);
+                named(config.id, config.name).with("description", config.description)
+            }
+            Self::Build => {
+                let build: Build = view(record);
+                let named = named(build.id, build.name).also_named(&build.file_name);
+                let named = named.with("platform", build.platform).with("status", build.status);
+                named.with("file_name", build.file_name).with("created_at", build.created_at)
+            }
+            Self::SharedStep => {
+                let step: SharedStepSummary = view(record);
+                let named = named(step.id, step.name).with_count("steps_count", step.steps_count);
+                named.with("created_at", step.created_at)
+            }
+            Self::Bug => {
+                let bug: Bug = view(record);
+                let named = named(bug.id, bug.title).with("severity", bug.severity);
+                named.with("status", bug.status).with("created_at", bug.created_at)
+            }
+        }
+    }
+}
+
+/// A search for records by their names.
+#[derive(Clone, Debug)]
+pub struct NameSearch {
+    /// The names or ids to search for.
+    pub names: Vec<String>,
+    /// The kinds of records to search; all kinds if empty.
+    pub kinds: Vec<RecordKind>,
+}
+
+impl NameSearch {
+    /// Reads the lists and returns the records with the names, or else the nearest ones. Dropping the future ends the
+    /// reading.
+    ///
+    /// # Errors
+    /// The failure of the first list, if no list could be read.
+    pub(in crate::tools) async fn run(
+        self,
+        client: ProjectClient,
+        caller: &CallerContext,
+    ) -> Result<NameSearchAnswer, Failure> {
+        let mut kinds = if self.kinds.is_empty() { RecordKind::ALL.to_vec() } else { self.kinds };
+        kinds.sort_unstable();
+        kinds.dedup();
+
+        let clock = client.gateway.clock().clone();
+        let reader = ListReader {
+            client,
+            requests: Semaphore::new(MAX_CONCURRENT_REQUESTS),
+            stop: StopSignal::default(),
+            pages: AtomicU64::new(0),
+            known_pages: AtomicU64::new(0),
+        };
+        let mut search = Search { matches: Matches::new(self.names), unread: Vec::new() };
+        run_with_limit(&reader, &*clock, caller, search.read_lists(&reader, &kinds)).await?;
+
+        Ok(NameSearchAnswer { results: search.matches.into_results(), unread: search.unread })
+    }
+}
+
+/// What has been found so far.
+struct Search {
+    matches: Matches,
+    unread: Vec<Omission>,
+}
+
+impl Search {
+    /// Reads the lists of these kinds concurrently.
+    ///
+    /// # Errors
+    /// The failure of the first list, if no list could be read.
+    async fn read_lists(&mut self, reader: &ListReader, kinds: &[RecordKind]) -> Result<(), Failure> {
+        let lists = join_all(kinds.iter().map(|kind| reader.read(*kind, kind.filter()))).await;
+        if lists.iter().all(Result::is_err)
+            && let Some(Err(failure)) = lists.into_iter().next()
+        {
+            return Err(failure);
+        }
+
+        let (mut tests, mut folders) = (None, None);
+        for (kind, list) in kinds.iter().zip(lists) {
+            let list = self.add(*kind, list, kind.list().name).await;
+            match kind {
+                RecordKind::Test => tests = list,
+                RecordKind::TestFolder => folders = list,
+                _ => {}
+            }
+        }
+
+        match tests {
+            Some(tests) if !shows_folders(&tests) => self.read_tests_of_folders(reader, folders).await,
+            _ => {}
+        }
+
+        Ok(())
+    }
+
+    /// Reads the tests of every folder, for a service whose list of tests shows only those of the root (supplement 6.1).
+    /// `folders` are the folders if they have been read.
+    async fn read_tests_of_folders(&mut self, reader: &ListReader, folders: Option<Vec<Value>>) {
+        if reader.stop.is_stopped() {
+            return;
+        }
+
+        let folders = match folders {
+            Some(folders) => folders,
+            None => match reader.read(RecordKind::TestFolder, Fields::new()).await {
+                Ok(list) => list.records,
+                Err(failure) => return self.omit("tests in folders".to_owned(), failure.message),
+            },
+        };
+        let mut ids: Vec<_> = folders.iter().map(|folder| view::<TestFolder>(folder).id).collect();
+        ids.retain(|id| !id.is_empty());
+        if ids.len() > MAX_FOLDERS {
+            let what = format!("tests in {} of {} folders", ids.len() - MAX_FOLDERS, ids.len());
+            self.omit(what, "there are too many folders".to_owned());
+            ids.truncate(MAX_FOLDERS);
+        }
+
+        let reads = ids.iter().map(|id| {
+            let filter = Fields::from_iter([("folder_id".to_owned(), json!(id))]);
+            reader.read(RecordKind::Test, filter)
+        });
+        let lists: Vec<_> = stream::iter(reads).buffered(MAX_CONCURRENT_REQUESTS).collect().await;
+        for (id, list) in ids.iter().zip(lists) {
+            self.add(RecordKind::Test, list, &format!("tests in the folder {id}")).await;
+        }
+    }
+
+    /// Adds the matching records of a list, and what could not be read of it. `what` names the list. Returns the records
+    /// of the list, or `None` if it could not be read.
+    async fn add(
+        &mut self,
+        kind: RecordKind,
+        list: Result<ListRecords, Failure>,
+        what: &str,
+    ) -> Option<Vec<Value>> {
+        let list = match list {
+            Ok(list) => list,
+            Err(failure) => {
+                self.omit(what.to_owned(), failure.message);
+                return None;
+            }
+        };
+
+        self.unread.extend(list.unread_pages(what, LONG_LIST_PAGES));
+        for records in list.records.chunks(MATCHED_AT_ONCE) {
+            records.iter().for_each(|record| self.matches.add(&kind.read(record)));
+            tokio::task::yield_now().await;
+        }
+
+        Some(list.records)
+    }
+
+    fn omit(&mut self, what: String, why: String) {
+        self.unread.push(Omission { what, why });
+    }
+}
+
+/// Returns whether one of the tests is in a folder.
+fn shows_folders(tests: &[Value]) -> bool {
+    let path = |test| view::<TestSummary>(test).folder_path;
+    tests.iter().filter_map(path).any(|path| path != "/")
+}
+
+/// Reads the lists of one search, with at most [`MAX_CONCURRENT_REQUESTS`] requests at a time for all of them.
+struct ListReader {
+    client: ProjectClient,
+    requests: Semaphore,
+    stop: StopSignal,
+    /// Number of pages that were read.
+    pages: AtomicU64,
+    /// Number of pages of all lists, as far as they are known.
+    known_pages: AtomicU64,
+}
+
+impl ListReader {
+    /// Reads the pages of the list of `kind` that `filter` selects.
+    ///
+    /// # Errors
+    /// The failure of the first page.
+    async fn read(&self, kind: RecordKind, filter: Fields) -> Result<ListRecords, Failure> {
+        let (list, filter) = (kind.list(), &filter);
+        let read = |number| async move {
+            let request = async {
+                // The semaphore is never closed.
+                let _permit = self.requests.acquire().await;
+                self.client.list_page_of(list, filter, number).await
+            };
+            let reply = self.stop.until_stopped(request).await?;
+            let page = Page::parse(list.name, reply.into_value())?;
+
+            self.pages.fetch_add(1, Relaxed);
+            if number == 0 {
+                let pages = page.total_pages.unwrap_or(1).clamp(1, LONG_LIST_PAGES);
+                self.known_pages.fetch_add(pages, Relaxed);
+            }
+
+            Ok(page)
+        };
+
+        paging::read_all(LONG_LIST_PAGES, read).await
+    }
+}
+
+impl StoppableReader for ListReader {
+    fn stop(&self) {
+        self.stop.stop();
+    }
+
+    fn progress(&self) -> (u64, u64, String) {
+        let pages = self.pages.load(Relaxed);
+        (pages, self.known_pages.load(Relaxed), format!("{pages} pages read"))
+    }
+}

@@ -211,7 +211,7 @@ fn offered_substitute<'a>(name: &'a str, selection: &Selection) -> &'a str {
 /// answers which bugs there are.
 fn is_source_of_ids(list: &str) -> bool {
     let kinds = RecordKind::ALL.into_iter().filter(|kind| *kind != RecordKind::Bug);
-    kinds.into_iter().any(|kind| (kind.list().operation)().name == list)
+    kinds.into_iter().any(|kind| kind.list().name == list)
 }
 
 #[cfg(test)]

@@ -5,24 +5,352 @@
 
 mod completion;
 pub(crate) mod execution_counts;
-mod expected_jobs;
-mod item;
-mod job_list;
-mod job_poller;
 pub mod junit;
-mod limits;
-mod poll_interval;
-mod poll_loop;
-mod poll_state;
 pub(crate) mod record;
-mod reply;
-mod target;
-mod wait;
+mod target_state;
 
-pub use completion::{Completion, WaitStatus};
-pub(crate) use item::LONGEST_NAME;
-pub use item::ResultItem;
-pub(crate) use limits::{GRACE, should_give_up};
-pub use reply::WaitReply;
-pub use target::WaitTarget;
-pub use wait::Wait;
+use std::{sync::Arc, time::Duration};
+
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use self::completion::LONGEST_NAME;
+pub use self::completion::{Completion, ResultItem, WaitReply, WaitStatus};
+use self::target_state::TargetState;
+use crate::{
+    backoff::Backoff,
+    call::gateway::Gateway,
+    client::CALL_LIMIT,
+    clock::Clock,
+    failure::{Code, Failure},
+    service::result_kind::{ResultId, ResultKind},
+    tools::caller::{CallerContext, ProgressSink},
+};
+
+/// Longest time without a progress report. The target is five seconds; one second is left for a busy machine.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(4);
+
+/// Time for the last poll after the time limit of the wait has passed.
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
+
+/// Minimum number of failed polls in a row before a wait ends.
+const MOST_FAILURES: u32 = 5;
+
+/// Minimum time that these polls span before a wait ends. A service that restarts is usually back earlier.
+const LONGEST_OUTAGE: Duration = Duration::from_secs(120);
+
+/// The shortest interval that is not requested by the caller.
+const SHORTEST_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The intervals between polls. Jitter prevents many waits from polling at the same moment.
+const INTERVALS: Backoff = Backoff::new(SHORTEST_INTERVAL, Duration::from_secs(30), 1.5);
+
+/// A request to wait.
+#[derive(Debug)]
+pub struct Wait {
+    /// The run, the jobs or the execution to wait for.
+    pub target: WaitTarget,
+    /// Ids of jobs that belong to the execution. They are waited for even if its list of jobs does not contain them.
+    pub expected_jobs: Vec<String>,
+    /// The project, if the caller names one.
+    pub project: Option<String>,
+    /// The time limit that the caller asks for.
+    pub timeout: Duration,
+    /// Time between polls; `None` for intervals that grow.
+    pub interval: Option<Duration>,
+}
+
+/// The target of a wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WaitTarget {
+    /// One run, one job or one execution of a test plan.
+    Single(ResultId),
+    /// Several jobs, by their ids.
+    Jobs(Vec<String>),
+}
+
+impl WaitTarget {
+    /// Returns the kind of the record if the target is a single record.
+    const fn kind(&self) -> Option<ResultKind> {
+        match self {
+            Self::Single(id) => Some(id.kind),
+            Self::Jobs(_) => None,
+        }
+    }
+
+    /// Returns the id if the target is a single record.
+    fn id(&self) -> Option<&str> {
+        match self {
+            Self::Single(id) => Some(&id.id),
+            Self::Jobs(_) => None,
+        }
+    }
+}
+
+impl Wait {
+    /// Waits until the target is completed or the time limit has passed. Dropping the future ends the wait.
+    ///
+    /// # Errors
+    /// Failures of the operations that read the target. A temporary failure ends the wait only after five polls in a row
+    /// and two minutes; the failure then contains what is known.
+    pub async fn run(self, gateway: &Gateway, caller: &CallerContext) -> Result<Completion, Failure> {
+        let (limit, grace) = match caller.effective_wait_limit() {
+            // A caller without time still gets one poll, which may last as long as one request.
+            Some(limit) if limit.is_zero() => (limit, CALL_LIMIT),
+            Some(limit) => (self.timeout.min(limit.saturating_sub(GRACE)), GRACE),
+            None => (self.timeout, GRACE),
+        };
+
+        let clock = Arc::clone(gateway.clock());
+        let state = TargetState::new(self.target, self.expected_jobs, gateway.clone(), self.project);
+        let (_, total) = state.progress();
+        let last_report = ProgressReport { done: 0, total, message: "reading the status".to_owned() };
+
+        let polling = PollLoop {
+            state,
+            started: clock.now(),
+            clock,
+            progress: Arc::clone(&caller.progress),
+            limit,
+            grace,
+            end: caller.stopping.waits.clone(),
+            polls: 0,
+            failures: Vec::new(),
+            failing_since: None,
+            last_report,
+        };
+        polling.run(self.interval).await
+    }
+}
+
+/// Returns whether a wait ends after `failures` failed polls in a row that span the time `outage`.
+pub(crate) fn should_give_up(failures: u32, outage: Duration) -> bool {
+    failures >= MOST_FAILURES && outage >= LONGEST_OUTAGE
+}
+
+/// A wait that is running.
+#[derive(Debug)]
+struct PollLoop {
+    state: TargetState,
+    clock: Arc<dyn Clock>,
+    progress: Arc<dyn ProgressSink>,
+    started: Duration,
+    /// Time limit of the wait.
+    limit: Duration,
+    /// Time for the last poll after the limit.
+    grace: Duration,
+    /// Its cancellation ends the wait as if the time limit had passed.
+    end: CancellationToken,
+    polls: u32,
+    /// Failures of the polls since the last successful one.
+    failures: Vec<Failure>,
+    /// Time of the first of these failures.
+    failing_since: Option<Duration>,
+    last_report: ProgressReport,
+}
+
+#[derive(Clone, Debug)]
+struct ProgressReport {
+    done: usize,
+    total: usize,
+    message: String,
+}
+
+impl ProgressReport {
+    fn send(&self, progress: &dyn ProgressSink) {
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        progress.report(number(self.done), number(self.total), &self.message);
+    }
+}
+
+impl PollLoop {
+    /// Polls until the target is completed, the time limit has passed, or the polls fail for too long.
+    async fn run(mut self, interval: Option<Duration>) -> Result<Completion, Failure> {
+        loop {
+            self.polls += 1;
+            let outcome = self.poll_once().await;
+            let is_in_time = outcome.is_some();
+
+            match outcome {
+                Some(outcome) => self.record_outcome(outcome)?,
+                None => self.record_missing_answer(),
+            }
+
+            if self.progress.shows_steps() {
+                let left = (self.limit + self.grace).saturating_sub(self.elapsed());
+                tokio::select! {
+                    () = self.state.read_steps() => {}
+                    () = self.clock.timeout(left) => {}
+                }
+            }
+            let completion = self.completion();
+            self.report_progress(&completion);
+
+            let left = self.limit.saturating_sub(self.elapsed());
+            let is_over = left.is_zero() || !is_in_time || self.end.is_cancelled();
+            if completion.status == WaitStatus::Completed || is_over {
+                return self.finish(completion);
+            }
+
+            let growing = || INTERVALS.pause_before(self.polls.saturating_add(1)).max(SHORTEST_INTERVAL);
+            self.pause(interval.unwrap_or_else(growing).max(self.requested_pause()).min(left)).await;
+        }
+    }
+
+    /// Polls once and repeats the last progress report meanwhile. Returns `None` if the limit and the grace period have
+    /// passed before there was an answer.
+    async fn poll_once(&mut self) -> Option<Result<(), Failure>> {
+        let mut left = (self.limit + self.grace).saturating_sub(self.elapsed());
+        let mut poll = std::pin::pin!(self.state.poll_once());
+
+        loop {
+            let tick = left.min(PROGRESS_INTERVAL);
+            tokio::select! {
+                // An answer that is ready counts even if the time has passed.
+                biased;
+                outcome = &mut poll => return Some(outcome),
+                () = self.clock.timeout(tick) => {}
+            }
+
+            left = left.saturating_sub(tick);
+            if left.is_zero() {
+                return None;
+            }
+
+            self.last_report.send(&*self.progress);
+        }
+    }
+
+    /// Records the outcome of a poll.
+    ///
+    /// # Errors
+    /// The failure of the poll, if it is permanent or the polls have failed for too long.
+    fn record_outcome(&mut self, outcome: Result<(), Failure>) -> Result<(), Failure> {
+        let Err(failure) = outcome else {
+            self.failures.clear();
+            self.failing_since = None;
+            return Ok(());
+        };
+
+        tracing::info!("a poll failed: {failure}");
+        self.failures.push(failure.clone());
+        self.progress.report_pause(self.requested_pause());
+
+        let now = self.clock.now();
+        let outage = now.saturating_sub(*self.failing_since.get_or_insert(now));
+        if failure.is_transient() && !should_give_up(self.failure_count(), outage) {
+            return Ok(());
+        }
+
+        let failure = if self.state.has_answer() { self.with_known_state(failure) } else { failure };
+
+        Err(self.final_failure(failure))
+    }
+
+    /// Records that the last poll had no answer in time.
+    fn record_missing_answer(&mut self) {
+        // An earlier failure says more about the cause.
+        if self.failures.is_empty() {
+            let message = "wait_for_completion: the service did not answer in time";
+            let failure = Failure::new(Code::Timeout, message).hint("call again with the same arguments");
+            self.failures.push(failure);
+        }
+    }
+
+    /// Turns the failure of a poll into the failure of the wait.
+    fn final_failure(&self, mut failure: Failure) -> Failure {
+        let count = self.failure_count();
+        if failure.is_transient() && count >= MOST_FAILURES {
+            failure.message =
+                format!("wait_for_completion: {count} polls in a row failed: {}", failure.message);
+            failure = failure.hint("the runs continue: call again with the same arguments later");
+        }
+
+        failure.detail("polls", self.polls)
+    }
+
+    /// Returns the number of failed polls in a row.
+    fn failure_count(&self) -> u32 {
+        u32::try_from(self.failures.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Adds what is known about the target to a failure.
+    fn with_known_state(&self, failure: Failure) -> Failure {
+        let completion = Completion { resource: None, next: None, ..self.completion() };
+        let mut known = json!(completion);
+        if let Some(known) = known.as_object_mut() {
+            // The wait failed: it is neither `completed` nor `timed_out`.
+            known.shift_remove("status");
+        }
+
+        failure.detail("known", known)
+    }
+
+    /// Returns the pause that the service asked for in its last answer (`Retry-After`).
+    fn requested_pause(&self) -> Duration {
+        let failure = self.failures.last();
+        failure.and_then(|failure| failure.facts.retry_after).unwrap_or_default()
+    }
+
+    /// Pauses, and repeats the last progress report at least every [`PROGRESS_INTERVAL`].
+    async fn pause(&self, span: Duration) {
+        let mut left = span;
+        while !left.is_zero() {
+            let slice = left.min(PROGRESS_INTERVAL);
+            if self.end.run_until_cancelled(self.clock.sleep(slice)).await.is_none() {
+                return;
+            }
+            left -= slice;
+            self.last_report.send(&*self.progress);
+        }
+    }
+
+    /// Reports the progress of `completion`. The number of finished tests never decreases between reports, because hosts
+    /// reject progress that goes back.
+    fn report_progress(&mut self, completion: &Completion) {
+        let done = completion.finished.max(self.last_report.done);
+        let message = completion.progress_message(self.state.steps());
+
+        self.last_report = ProgressReport { done, total: completion.total.max(done), message };
+        self.last_report.send(&*self.progress);
+    }
+
+    /// Returns the result of the wait, or the last failure if no poll succeeded.
+    fn finish(self, mut completion: Completion) -> Result<Completion, Failure> {
+        let Some(failure) = self.failures.last() else { return Ok(completion) };
+        if !self.state.has_answer() {
+            return Err(self.final_failure(failure.clone()));
+        }
+
+        completion.last_failure = Some(failure.message.clone());
+
+        Ok(completion)
+    }
+
+    /// Returns the result of a wait that would end now.
+    fn completion(&self) -> Completion {
+        let tenths = (self.elapsed().as_secs_f64() * 10.0).round();
+        Completion::from_state(&self.state, self.polls, tenths / 10.0)
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.clock.now().saturating_sub(self.started)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::should_give_up;
+
+    #[test]
+    fn a_wait_ends_only_after_many_failures_over_a_long_time() {
+        for (failures, seconds, expected) in
+            [(4, 600, false), (5, 119, false), (5, 120, true), (6, 600, true)]
+        {
+            let gives_up = should_give_up(failures, Duration::from_secs(seconds));
+            assert_eq!(gives_up, expected, "{failures} {seconds}");
+        }
+    }
+}

@@ -1,12 +1,14 @@
 //! The verdicts of a wait as JUnit XML.
 
 use futures_util::{StreamExt as _, stream};
-use serde_json::Value;
 
 use super::result::WaitResult;
 use crate::{
     call::gateway::Gateway,
-    service::api::{Id, runs::GetRun},
+    service::api::{
+        Id,
+        runs::{GetRun, RunDetail},
+    },
     tools::{
         project_client::ProjectClient,
         waiting::{
@@ -45,9 +47,9 @@ pub(super) async fn build(
 }
 
 /// Returns the run of `item`. Returns `None` if the run cannot be read: the document then lacks its steps.
-async fn read_run(client: &ProjectClient, item: &ResultItem) -> Option<Value> {
+async fn read_run(client: &ProjectClient, item: &ResultItem) -> Option<RunDetail> {
     let run = client.call(&GetRun { run_id: Id(item.run_id.clone()?) }).await;
     let run = run.inspect_err(|failure| tracing::warn!("the JUnit file lacks the steps of a run: {failure}"));
 
-    run.ok().map(|reply| reply.value().clone())
+    run.ok().map(|reply| reply.view::<GetRun>())
 }

@@ -117,7 +117,7 @@ impl RunView<'_> {
         let reference = |file: ArtifactFile| RunArtifactRef {
             filename: file.name.to_owned(),
             url: artifact_url(knowledge_url, &player.id, file.name),
-            size: file.content.size(),
+            size: Some(file.content.size()),
             uploaded_at: self.attempt.ended.to_string(),
         };
 

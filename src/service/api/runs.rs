@@ -354,7 +354,8 @@ pub struct RunArtifactRef {
     pub filename: String,
     pub url: String,
     /// Size in bytes.
-    pub size: u64,
+    #[schemars(with = "u64")]
+    pub size: Option<u64>,
     pub uploaded_at: String,
 }
 

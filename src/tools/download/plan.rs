@@ -1,23 +1,120 @@
 //! The plan of a download: which files of a run are saved, and under which names.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::SystemTime};
 
-use super::{
-    DownloadRequest,
-    file_ref::{FILE_REF_PREFIX, split_player_id},
-    report::FailedFile,
-    run_listing::{ListedFile, ListedPlayer, RunListing},
-    target::DownloadTarget,
-};
+use jiff::Timestamp;
+
+use super::{DownloadRequest, FailedFile, RequestedFile, transfer::DownloadTarget};
 use crate::{
-    call::gateway::Artifact,
+    call::gateway::{Artifact, Gateway},
     failure::{Code, Failure, quote},
-    tools::files::{FilePattern, file_error, file_name},
+    service::api::{
+        Id,
+        runs::{GetRun, RunArtifactRef, RunDetail, RunPlayerDetail},
+    },
+    tools::{
+        files::{FilePattern, file_error, file_name},
+        project_client::ProjectClient,
+    },
 };
+
+/// Prefix of a reference to a file.
+pub(super) const FILE_REF_PREFIX: &str = "artifact:";
+
+/// The files of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct RunListing {
+    pub(crate) run_id: String,
+    pub(crate) state: String,
+    pub(crate) players: Vec<ListedPlayer>,
+}
+
+/// A player of the run.
+#[derive(Clone, Debug)]
+pub(crate) struct ListedPlayer {
+    /// `<run>-<player>`
+    pub(crate) id: String,
+    /// Number of the player, from 1.
+    pub(crate) number: u64,
+    pub(crate) files: Vec<ListedFile>,
+    /// Number of files that are listed without a name.
+    pub(crate) nameless: usize,
+}
+
+/// A file of a player. The service does not guarantee that any of the fields is correct.
+#[derive(Clone, Debug)]
+pub(crate) struct ListedFile {
+    pub(crate) filename: String,
+    pub(crate) url: Option<String>,
+    pub(crate) size: Option<u64>,
+    pub(crate) uploaded: Option<SystemTime>,
+}
+
+impl RunListing {
+    /// Reads the run. The call also confirms that the run belongs to the project.
+    ///
+    /// # Errors
+    /// Every failure of `get_run`.
+    pub(super) async fn read(
+        gateway: &Gateway,
+        project: Option<&str>,
+        run_id: &str,
+    ) -> Result<Self, Failure> {
+        let client = ProjectClient { gateway: gateway.clone(), project: project.map(str::to_owned) };
+        let run = client.call(&GetRun { run_id: Id(run_id.to_owned()) }).await?;
+
+        Ok(Self::from_run(run_id, run.view::<GetRun>()))
+    }
+
+    /// Creates the list from the full record of a run.
+    pub(crate) fn from_run(run_id: &str, run: RunDetail) -> Self {
+        let players = (1..).zip(run.players);
+
+        Self {
+            run_id: run_id.to_owned(),
+            state: run.head.state,
+            players: players.map(|(position, player)| ListedPlayer::new(run_id, position, player)).collect(),
+        }
+    }
+}
+
+impl ListedPlayer {
+    /// Reads the player at `position`, counted from 1. Records of old runs have neither id nor number.
+    fn new(run_id: &str, position: u64, player: RunPlayerDetail) -> Self {
+        let number = player.player.player_number.and_then(|number| u64::try_from(number).ok());
+        let number = number.unwrap_or(position);
+        let id = Some(player.player.id).filter(|id| !id.is_empty());
+        let artifacts = player.artifacts.unwrap_or_default();
+        let (named, nameless): (Vec<_>, Vec<_>) =
+            artifacts.into_iter().partition(|file| !file.filename.is_empty());
+
+        Self {
+            id: id.unwrap_or_else(|| format!("{run_id}-{number}")),
+            number,
+            files: named.into_iter().map(ListedFile::from).collect(),
+            nameless: nameless.len(),
+        }
+    }
+}
+
+impl From<RunArtifactRef> for ListedFile {
+    fn from(file: RunArtifactRef) -> Self {
+        let uploaded = file.uploaded_at.parse::<Timestamp>().ok();
+        Self {
+            filename: file.filename,
+            url: Some(file.url).filter(|url| !url.is_empty()),
+            size: file.size,
+            uploaded: uploaded.and_then(|at| SystemTime::try_from(at).ok()),
+        }
+    }
+}
 
 /// The plan of a download.
-#[derive(Debug, Default)]
-pub(super) struct DownloadPlan {
+#[derive(Debug)]
+pub(super) struct DownloadPlan<'a> {
+    request: &'a DownloadRequest,
+    /// Whether the files of each player are saved in a directory, because those of several players may have equal names.
+    has_directories: bool,
     pub(super) files: Vec<PlannedFile>,
     /// Requested files that cannot be saved.
     pub(super) failed: Vec<FailedFile>,
@@ -32,26 +129,29 @@ pub(super) struct PlannedFile {
     pub(super) target: DownloadTarget,
 }
 
-impl DownloadPlan {
+impl<'a> DownloadPlan<'a> {
     /// Plans the files that `request` asks for. `patterns` are its compiled patterns.
     ///
     /// # Errors
     /// `not_found` if the run does not have a requested player.
     pub(super) fn new(
-        request: &DownloadRequest,
+        request: &'a DownloadRequest,
         patterns: Option<&[FilePattern]>,
         listing: &RunListing,
     ) -> Result<Self, Failure> {
         let (_, single_player) = split_player_id(&request.run_id);
         check_players(request, single_player, listing)?;
 
-        // The files of several players may have equal names.
-        let has_folders = single_player.is_none() && listing.players.len() > 1;
-        let mut plan = Self::default();
-        if request.files.is_some() {
-            plan.add_named_files(request, listing, has_folders);
-        } else {
-            plan.add_matching_files(request, patterns, listing, has_folders);
+        let mut plan = Self {
+            request,
+            has_directories: single_player.is_none() && listing.players.len() > 1,
+            files: Vec::new(),
+            failed: Vec::new(),
+            taken_names: BTreeSet::new(),
+        };
+        match &request.files {
+            Some(files) => plan.add_named_files(files, listing),
+            None => plan.add_matching_files(single_player, patterns, listing),
         }
         plan.refuse_directory_names();
 
@@ -59,32 +159,31 @@ impl DownloadPlan {
     }
 
     /// Adds the files that the caller names.
-    fn add_named_files(&mut self, request: &DownloadRequest, listing: &RunListing, has_folders: bool) {
-        for requested in request.files.iter().flatten() {
+    fn add_named_files(&mut self, files: &[RequestedFile], listing: &RunListing) {
+        for requested in files {
             let name = requested.file_ref.strip_prefix(FILE_REF_PREFIX).unwrap_or(&requested.file_ref);
             let Some((player, file)) = find_file(listing, &requested.run_id.0, name) else {
                 self.fail(&requested.run_id.0, name, not_listed(name));
                 continue;
             };
 
-            let default_path = || default_path(player, name, has_folders);
-            let path = requested.relative_path.clone().unwrap_or_else(default_path);
-            self.add(request, player, file, path);
+            let path = requested.relative_path.clone();
+            let path = path.unwrap_or_else(|| self.default_path(player, name));
+            self.add(player, file, path);
         }
     }
 
     /// Adds the files that match the requested players and patterns.
     fn add_matching_files(
         &mut self,
-        request: &DownloadRequest,
+        single_player: Option<u64>,
         patterns: Option<&[FilePattern]>,
         listing: &RunListing,
-        has_folders: bool,
     ) {
-        let (_, single_player) = split_player_id(&request.run_id);
+        let players = self.request.players.as_ref();
         let is_requested = |player: &&ListedPlayer| {
             single_player.is_none_or(|number| number == player.number)
-                && request.players.as_ref().is_none_or(|players| players.contains(&player.number))
+                && players.is_none_or(|players| players.contains(&player.number))
         };
         let is_match = |file: &&ListedFile| {
             patterns.is_none_or(|patterns| patterns.iter().any(|pattern| pattern.is_match(&file.filename)))
@@ -92,7 +191,7 @@ impl DownloadPlan {
 
         for player in listing.players.iter().filter(is_requested) {
             for file in player.files.iter().filter(is_match) {
-                self.add(request, player, file, default_path(player, &file.filename, has_folders));
+                self.add(player, file, self.default_path(player, &file.filename));
             }
             for _ in 0..player.nameless {
                 self.fail(&player.id, "", nameless());
@@ -100,8 +199,13 @@ impl DownloadPlan {
         }
     }
 
+    /// Returns the local name of a file for which the caller chooses none.
+    fn default_path(&self, player: &ListedPlayer, name: &str) -> String {
+        if self.has_directories { format!("player-{}/{name}", player.number) } else { name.to_owned() }
+    }
+
     /// Adds a file with the local name `path`, if it can have that name.
-    fn add(&mut self, request: &DownloadRequest, player: &ListedPlayer, file: &ListedFile, path: String) {
+    fn add(&mut self, player: &ListedPlayer, file: &ListedFile, path: String) {
         // The remote name becomes a part of an address, and the local name a part of a path.
         let problem =
             file_name::shape_problem(&file.filename).or_else(|| DownloadRequest::path_problem(&path));
@@ -115,7 +219,7 @@ impl DownloadPlan {
         }
 
         let artifact = Artifact {
-            project: request.project.clone(),
+            project: self.request.project.clone(),
             run_id: player.id.clone(),
             filename: file.filename.clone(),
             url: file.url.clone(),
@@ -124,7 +228,7 @@ impl DownloadPlan {
             path,
             size: file.size,
             modified: file.uploaded,
-            replaces: request.overwrite,
+            replaces: self.request.overwrite,
             hashes: false,
         };
         self.files.push(PlannedFile { artifact, target });
@@ -149,11 +253,6 @@ impl DownloadPlan {
     fn fail(&mut self, run_id: &str, name: &str, failure: Failure) {
         self.failed.push(FailedFile::new(run_id, name, failure));
     }
-}
-
-/// Returns the local name of a file for which the caller chooses none.
-fn default_path(player: &ListedPlayer, name: &str, has_folders: bool) -> String {
-    if has_folders { format!("player-{}/{name}", player.number) } else { name.to_owned() }
 }
 
 fn find_file<'a>(
@@ -187,4 +286,29 @@ fn not_listed(name: &str) -> Failure {
 fn nameless() -> Failure {
     let message = "get_run: an artifact is listed without a `filename`";
     Failure::new(Code::BadResponse, message).hint("it cannot be downloaded")
+}
+
+/// Splits the id of a player into the id of its run and the number of the player. The id of a run has no number.
+pub(super) fn split_player_id(id: &str) -> (&str, Option<u64>) {
+    let parts = id.rsplit_once('-').and_then(|(run, player)| Some((run, player.parse().ok()?)));
+    parts.filter(|(run, _)| !run.is_empty()).map_or((id, None), |(run, player)| (run, Some(player)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_after_the_last_hyphen_is_that_of_a_player() {
+        let cases = [
+            ("run_1-2", ("run_1", Some(2))),
+            ("run_1", ("run_1", None)),
+            ("a-b", ("a-b", None)),
+            ("a-1-2", ("a-1", Some(2))),
+            ("-2", ("-2", None)),
+        ];
+        for (id, expected) in cases {
+            assert_eq!(split_player_id(id), expected, "{id}");
+        }
+    }
 }

@@ -1,26 +1,226 @@
 //! The transfer of one file to its place on the disk.
+//!
+//! A transfer continues the bytes of an earlier one, or starts again, once.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant, SystemTime},
+};
 
 use bytes::BytesMut;
 use tokio::task::spawn_blocking;
 
 use super::{
-    existing_file::{ExistingFile, OVERWRITE_HINT},
-    partial_file::PartialFile,
-    source::DownloadSource,
-    target::{DownloadTarget, SaveError, SaveOutcome},
-    transfer_context::TransferContext,
+    DownloadOptions,
+    local_file::{ExistingFile, OVERWRITE_HINT, PartialFile},
 };
 use crate::{
     call::gateway::OpenRefusal,
-    client::DownloadStream,
+    client::{DownloadStream, ResumeFrom},
+    clock::Clock,
     failure::{Code, Failure},
-    tools::files::{FileSlot, LockError, file_error, is_escape, read_error, write_error},
+    tools::{
+        caller::CallerContext,
+        files::{
+            FileSlot, LockError, OpenDirectory, file_error, format_progress, is_escape, read_error,
+            write_error,
+        },
+    },
 };
+
+/// Interval of progress messages.
+pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Number of bytes that are written at a time.
 const WRITE_SIZE: usize = 256 * 1024;
+
+/// Longest pause on request of the service in a call without a wait limit.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
+
+/// The local file that a download produces.
+#[derive(Clone, Debug)]
+pub(super) struct DownloadTarget {
+    /// File name below the destination.
+    pub(super) path: String,
+    /// Size in bytes, if it is known.
+    pub(super) size: Option<u64>,
+    /// Modification time, if it is known.
+    pub(super) modified: Option<SystemTime>,
+    /// Whether an existing file with other content is replaced.
+    pub(super) replaces: bool,
+    /// Whether the SHA-256 of the file is computed.
+    pub(super) hashes: bool,
+}
+
+/// A saved file.
+#[derive(Clone, Debug)]
+pub(super) struct SaveOutcome {
+    pub(super) size: u64,
+    /// Whether the file existed before and was not downloaded.
+    pub(super) is_kept: bool,
+    /// Present if it was requested.
+    pub(super) sha256: Option<String>,
+}
+
+/// Reason why a file was not saved.
+#[derive(Debug)]
+pub(super) enum SaveError {
+    /// Other files may still be saved.
+    File(Failure),
+    /// No other file can be written either.
+    Disk(Failure),
+}
+
+/// A file of the service that can be opened repeatedly.
+pub(super) trait DownloadSource: Sync {
+    /// Opens the file at the position `resume_from`. Sends one request.
+    fn open(
+        &self,
+        resume_from: &ResumeFrom,
+    ) -> impl Future<Output = Result<DownloadStream, OpenRefusal>> + Send;
+}
+
+/// Counts the bytes of a download. All its files share the counters.
+#[derive(Debug)]
+pub(super) struct TransferProgress {
+    total: AtomicU64,
+    /// Bytes on the disk.
+    done: AtomicU64,
+    /// The part of `done` that this call has received.
+    received: AtomicU64,
+    /// Maximum that was ever reported, so that a file that starts again does not make the progress go back.
+    reported: AtomicU64,
+    started: Instant,
+}
+
+impl TransferProgress {
+    /// Creates the progress of a download of `total` bytes.
+    pub(super) fn new(total: u64) -> Self {
+        Self {
+            total: AtomicU64::new(total),
+            done: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            reported: AtomicU64::new(0),
+            started: Instant::now(),
+        }
+    }
+
+    /// Adds the size of a file whose size was not known before.
+    fn add_expected(&self, bytes: u64) {
+        self.total.fetch_add(bytes, Relaxed);
+    }
+
+    /// Counts bytes that an earlier call has saved.
+    fn add_existing(&self, bytes: u64) {
+        self.done.fetch_add(bytes, Relaxed);
+    }
+
+    /// Counts received bytes.
+    fn add_received(&self, bytes: u64) {
+        self.done.fetch_add(bytes, Relaxed);
+        self.received.fetch_add(bytes, Relaxed);
+    }
+
+    /// Takes back bytes that have to be downloaded again.
+    fn take_back(&self, bytes: u64) {
+        self.done.fetch_sub(bytes, Relaxed);
+    }
+
+    /// Returns the number of bytes of all files whose size is known.
+    fn total(&self) -> u64 {
+        self.total.load(Relaxed)
+    }
+
+    /// Returns the number of bytes on the disk. It never decreases.
+    fn done(&self) -> u64 {
+        let done = self.done.load(Relaxed).min(self.total());
+        self.reported.fetch_max(done, Relaxed).max(done)
+    }
+
+    /// Returns the progress as text: bytes on the disk, total bytes and rate.
+    pub(super) fn describe(&self) -> String {
+        format_progress(self.done(), self.total(), self.received.load(Relaxed), self.started.elapsed())
+    }
+
+    /// Reports the progress to the caller.
+    pub(super) fn report_to(&self, caller: &CallerContext) {
+        caller.progress.report(self.done(), self.total(), &self.describe());
+    }
+}
+
+/// The context that the files of one download share.
+#[derive(Clone, Debug)]
+pub(super) struct TransferContext {
+    pub(super) directory: OpenDirectory,
+    pub(super) options: DownloadOptions,
+    pub(super) progress: Arc<TransferProgress>,
+    pub(super) clock: Arc<dyn Clock>,
+    /// End of the caller's wait limit.
+    pub(super) deadline: Option<tokio::time::Instant>,
+}
+
+impl TransferContext {
+    /// Opens the file and closes it at once, to find its size and modification time for `target`.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    async fn read_metadata(
+        &self,
+        source: &impl DownloadSource,
+        target: &mut DownloadTarget,
+    ) -> Result<(), SaveError> {
+        let mut remaining_pauses = self.options.pauses();
+
+        loop {
+            let refusal = match source.open(&ResumeFrom::default()).await {
+                Ok(stream) => {
+                    (target.size, target.modified) = (stream.total, stream.modified);
+                    self.progress.add_expected(stream.total.unwrap_or_default());
+                    return Ok(());
+                }
+                Err(refusal) => refusal,
+            };
+            match remaining_pauses.next() {
+                Some(pause) if refusal.is_transient => {
+                    let outcome = self.pause_after(refusal.failure, pause, refusal.wait).await;
+                    outcome.map_err(SaveError::File)?;
+                }
+                _ => return Err(SaveError::File(refusal.failure)),
+            }
+        }
+    }
+
+    /// Pauses before a repetition of what failed with `failure`: for `retry_after` if the service asks for it, otherwise for
+    /// `pause`.
+    ///
+    /// # Errors
+    /// `failure`, if the service asks for a pause beyond the deadline.
+    async fn pause_after(
+        &self,
+        failure: Failure,
+        pause: Duration,
+        retry_after: Option<Duration>,
+    ) -> Result<(), Failure> {
+        let time_left = self.deadline.map_or(LONGEST_PAUSE, |deadline| {
+            deadline.saturating_duration_since(tokio::time::Instant::now())
+        });
+
+        if let Some(retry_after) = retry_after.filter(|retry_after| *retry_after > time_left) {
+            let seconds = retry_after.as_secs();
+            return Err(failure
+                .retry_after(retry_after)
+                .hint(format!("the service asks to wait {seconds} s: make the same call again after that")));
+        }
+
+        self.clock.sleep(retry_after.unwrap_or(pause)).await;
+
+        Ok(())
+    }
+}
 
 /// Reason why an attempt did not complete the file.
 enum AttemptError {

@@ -1,19 +1,352 @@
 //! The results of a wait as JUnit XML for CI systems: one suite per job, with one case for the attempt that decides.
-//!
-//! The document uses only elements and attributes of the schema that Jenkins publishes (`junit-10.xsd`).
 
-mod case;
-mod document;
-mod outcome;
-mod step;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
-pub use case::Case;
-pub use document::render_document;
+use quick_junit::{NonSuccessKind, Property, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-use super::Completion;
+use super::completion::{Completion, ResultItem};
+use crate::{
+    service::api::runs::{RunDetail, RunStep, RunStepItem},
+    text::{first_characters, visible},
+};
+
+/// Longest message of a failure, in characters. The text below the message has no limit.
+const LONGEST_MESSAGE: usize = 300;
 
 /// Returns the name of what was started, for the class name of the cases: the name of the plan, else `tests`.
 pub fn plan_name(completion: &Completion) -> String {
-    let name = completion.resource.as_ref().and_then(|resource| resource.get("test_plan_name")?.as_str());
-    name.unwrap_or("tests").to_owned()
+    completion.plan_name.clone().unwrap_or_else(|| "tests".to_owned())
+}
+
+/// How a case ended, in the terms of JUnit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Passed,
+    /// The product did not behave as expected.
+    Failure,
+    /// There is no verdict on the product.
+    Error,
+    /// Nothing was checked.
+    Skipped,
+}
+
+impl Outcome {
+    /// Returns the outcome of a verdict; `None` stands for a test that was not finished in time. An unknown verdict is a
+    /// failure, because only SUCCESS means that a test passed.
+    fn from_verdict(verdict: Option<&str>) -> Self {
+        match verdict {
+            Some("SUCCESS") => Self::Passed,
+            Some("SKIPPED") => Self::Skipped,
+            Some("ERROR" | "TIMEOUT" | "STOPPED" | "BLOCKED" | "MAX_STEPS" | "no_run" | "no_result")
+            | None => Self::Error,
+            Some(_) => Self::Failure,
+        }
+    }
+
+    fn status(self) -> TestCaseStatus {
+        match self {
+            Self::Passed => TestCaseStatus::success(),
+            Self::Failure => TestCaseStatus::non_success(NonSuccessKind::Failure),
+            Self::Error => TestCaseStatus::non_success(NonSuccessKind::Error),
+            Self::Skipped => TestCaseStatus::skipped(),
+        }
+    }
+}
+
+/// A test case of the document.
+#[derive(Clone, Debug)]
+pub struct Case {
+    name: String,
+    class: String,
+    outcome: Outcome,
+    /// The verdict of the service, or the reason why there is none.
+    verdict: String,
+    message: String,
+    report: String,
+    time: Duration,
+    started: Option<String>,
+    properties: Vec<(&'static str, String)>,
+}
+
+impl Case {
+    /// Creates the case of `item`, with details of `run` if the run could be read. `plan` is the class name.
+    pub fn new(item: &ResultItem, run: Option<&RunDetail>, plan: &str) -> Self {
+        let verdict = item.verdict();
+        let outcome = Outcome::from_verdict(verdict.as_deref());
+        let verdict = verdict.unwrap_or_else(|| "not finished".to_owned());
+
+        let causes = run.map(|run| causes_of(run, outcome)).unwrap_or_default();
+        let report_of_cause = causes.first().and_then(|(_, step)| step.report.clone());
+        let reason = item.reason.clone().or(report_of_cause);
+        let message = reason.map_or_else(|| verdict.clone(), |reason| format!("{verdict}: {reason}"));
+
+        let platform = item.platform.as_ref().map(|platform| format!(" [{platform}]")).unwrap_or_default();
+        let run_name = run.map(|run| run.head.test.name.as_str()).filter(|name| !name.is_empty());
+        let milliseconds = run.and_then(|run| run.head.duration_ms).unwrap_or_default();
+
+        Self {
+            name: format!("{}{platform}", run_name.unwrap_or_else(|| item.name())),
+            class: plan.to_owned(),
+            outcome,
+            message: first_characters(&message, LONGEST_MESSAGE).to_owned(),
+            report: causes.iter().map(|(player, step)| describe_step(*player, step)).collect(),
+            time: Duration::try_from_secs_f64(milliseconds / 1_000.0).unwrap_or_default(),
+            started: run.and_then(|run| run.head.started_at.clone()),
+            properties: properties(item, run, &verdict),
+            verdict,
+        }
+    }
+
+    /// Creates the case of a device on which nothing was started.
+    pub fn not_started(device: &str, reason: &str, plan: &str) -> Self {
+        Self::without_test(format!("[{device}]"), "not started", reason, plan)
+    }
+
+    /// Creates the case of tests that are known to exist and could not be read.
+    pub fn not_read(reason: &str, plan: &str) -> Self {
+        Self::without_test("[other tests]".to_owned(), "not read", reason, plan)
+    }
+
+    fn without_test(name: String, verdict: &str, reason: &str, plan: &str) -> Self {
+        Self {
+            name,
+            class: plan.to_owned(),
+            outcome: Outcome::Error,
+            verdict: verdict.to_owned(),
+            message: format!("{verdict}: {reason}"),
+            report: String::new(),
+            time: Duration::ZERO,
+            started: None,
+            properties: Vec::new(),
+        }
+    }
+
+    /// Returns the suite that contains only this case, under the name `name`.
+    fn to_suite(&self, name: &str) -> TestSuite {
+        let mut status = self.outcome.status();
+        if self.outcome != Outcome::Passed {
+            status.set_type(one_line(&self.verdict)).set_message(one_line(&self.message));
+        }
+        if !self.report.is_empty() {
+            status.set_description(printable(&self.report));
+        }
+
+        let mut case = TestCase::new(name, status);
+        case.set_classname(one_line(&self.class)).set_time(self.time);
+
+        let mut suite = TestSuite::new(name);
+        suite.set_time(self.time).add_test_case(case);
+        if let Some(started) = &self.started {
+            // As the service writes it, also if it is not a time.
+            suite.extra.insert("timestamp".into(), one_line(started).into());
+        }
+        let properties = self.properties.iter().map(|(name, value)| Property::new(*name, one_line(value)));
+        suite.add_properties(properties);
+
+        suite
+    }
+}
+
+/// Returns the steps that caused `outcome`, each with the number of its player. Steps after a failed step are skipped as a
+/// consequence, so that a skipped step is a cause only if the whole run was skipped.
+fn causes_of(run: &RunDetail, outcome: Outcome) -> Vec<(usize, &RunStep)> {
+    let is_cause = |step: &RunStep| {
+        let result = step.run_result.as_deref().unwrap_or_default();
+        let is_skipped = result.eq_ignore_ascii_case("SKIPPED");
+        !result.is_empty()
+            && !result.eq_ignore_ascii_case("SUCCESS")
+            && (!is_skipped || outcome == Outcome::Skipped)
+    };
+    let steps = run.players.iter().flat_map(|player| {
+        let number = player.player.player_number.unwrap_or(1);
+        player.steps.iter().map(move |step| (number, step))
+    });
+
+    steps.filter(|(_, step)| is_cause(step)).collect()
+}
+
+/// Returns the text of a step: its goal, its report and its expected results.
+fn describe_step(player: usize, step: &RunStep) -> String {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let expectation = |item: &RunStepItem| {
+        let comment = item.comment.as_ref().map(|comment| format!(" ({comment})")).unwrap_or_default();
+        format!("- {}: {}{comment}\n", item.status, item.expected)
+    };
+
+    let number = step.step_number.unwrap_or_default();
+    let (goal, result, report) = (text(&step.test.goal), text(&step.run_result), text(&step.report));
+    let expectations: String = step.items.iter().flatten().map(expectation).collect();
+
+    format!("Player {player}, step {number}: {goal}\n{result}: {report}\n{expectations}")
+}
+
+/// Returns the properties of a case: the ids with which its run, test and build can be found.
+fn properties(item: &ResultItem, run: Option<&RunDetail>, verdict: &str) -> Vec<(&'static str, String)> {
+    let test = run.map(|run| run.head.test.id.clone());
+    let build = run.and_then(|run| run.head.build.clone());
+    let all = [
+        ("run_id", item.run_id.clone()),
+        ("job_id", item.job_id.clone()),
+        ("result", Some(verdict.to_owned())),
+        ("test_id", test),
+        ("build_id", build.as_ref().map(|build| build.id.clone())),
+        ("build_name", build.and_then(|build| build.name)),
+        ("platform", item.platform.clone()),
+        ("attempts", item.attempts.map(|attempts| attempts.to_string())),
+    ];
+    let known = all.into_iter().filter_map(|(name, value)| Some((name, value?)));
+
+    known.filter(|(_, value)| !value.is_empty()).collect()
+}
+
+/// Returns the JUnit document with the name `name` and the cases `cases`.
+///
+/// # Errors
+/// Errors of the XML writer. Writing to memory does not cause any.
+pub fn render_document(name: &str, cases: &[Case]) -> Result<String, SerializeError> {
+    let mut report = Report::new(one_line(name));
+    report.set_time(cases.iter().map(|case| case.time).sum());
+    report.add_test_suites(unique_names(cases).iter().zip(cases).map(|(name, case)| case.to_suite(name)));
+
+    report.to_string()
+}
+
+/// Returns the names of the cases. Cases that share a name are numbered, because CI systems treat cases with the same name
+/// as one case.
+fn unique_names(cases: &[Case]) -> Vec<String> {
+    let originals: Vec<_> = cases.iter().map(|case| one_line(&case.name)).collect();
+    let mut taken: BTreeSet<String> = originals.iter().cloned().collect();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+
+    let mut unique = |original: String| {
+        let mut name = original.clone();
+        let count = counts.entry(original.clone()).or_default();
+        *count += 1;
+
+        // The first case keeps its name. A numbered name may be the name of another case already.
+        while *count > 1 {
+            name = format!("{original} ({count})");
+            if taken.insert(name.clone()) {
+                break;
+            }
+            *count += 1;
+        }
+
+        name
+    };
+    originals.into_iter().map(&mut unique).collect()
+}
+
+/// Returns `text` in one line, with one space between words.
+fn one_line(text: &str) -> String {
+    printable(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Removes hidden characters, and replaces other characters that XML does not allow by their escape sequences. The writer
+/// would remove tabs and characters after an escape.
+fn printable(text: &str) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for character in visible(text).chars() {
+        match character {
+            '\r' => {}
+            '\t' => printable.push(' '),
+            '\n' | ' '..='\u{7E}' | '\u{A0}'..='\u{FFFD}' | '\u{10000}'.. => printable.push(character),
+            _ => printable.extend(character.escape_unicode()),
+        }
+    }
+
+    printable
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        random_inputs::{check_texts, text},
+        text::has_hidden,
+    };
+    use quick_xml::{Reader, events::Event};
+
+    #[test]
+    fn hidden_characters_are_removed_and_forbidden_ones_escaped() {
+        let cases = [
+            ("a\r\nb", "a\nb"),
+            ("a\u{0}b\u{202E}", "ab"),
+            ("a\u{FFFE}", "a\\u{fffe}"),
+            ("ü", "ü"),
+            ("a\tb", "a b"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(printable(text), expected);
+        }
+    }
+
+    #[test]
+    fn line_breaks_and_repeated_spaces_become_one_space() {
+        assert_eq!(one_line(" a\n  b\tc "), "a b c");
+    }
+
+    /// A case all of whose texts are `text`.
+    fn case(text: &str, outcome: Outcome) -> Case {
+        let text = text.to_owned();
+        Case {
+            name: text.clone(),
+            class: text.clone(),
+            outcome,
+            verdict: text.clone(),
+            message: text.clone(),
+            report: text.clone(),
+            time: Duration::from_millis(1_500),
+            started: Some(text.clone()),
+            properties: vec![("run_id", text)],
+        }
+    }
+
+    /// Returns the names of the elements of a document.
+    fn elements(document: &str) -> Vec<String> {
+        let mut reader = Reader::from_str(document);
+        let mut names = Vec::new();
+        loop {
+            match reader.read_event().expect("well-formed XML") {
+                Event::Start(element) | Event::Empty(element) => {
+                    assert!(element.attributes().all(|attribute| attribute.is_ok()));
+                    names.push(element.name().as_ref().to_owned());
+                }
+                Event::Eof => return names,
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn texts_add_no_element_and_no_hidden_character_to_the_document() {
+        check_texts(&(text(), text()), |(name, text)| {
+            let cases = [case(&text, Outcome::Failure), case(&name, Outcome::Passed)];
+            let document = render_document(&name, &cases).expect("a document");
+
+            let suite = ["testsuite", "properties", "property", "testcase"];
+            let expected = [&["testsuites"], &suite[..], &["failure"], &suite[..]].concat();
+            assert_eq!(elements(&document), expected, "{document}");
+            assert!(!has_hidden(&document), "{document}");
+        });
+    }
+
+    #[test]
+    fn every_verdict_but_success_and_skipped_is_a_failure_or_an_error() {
+        let cases = [
+            (Some("SUCCESS"), Outcome::Passed),
+            (Some("SKIPPED"), Outcome::Skipped),
+            (Some("FAILED"), Outcome::Failure),
+            (Some("UNKNOWN_WORD"), Outcome::Failure),
+            (Some("TIMEOUT"), Outcome::Error),
+            (Some("no_run"), Outcome::Error),
+            (None, Outcome::Error),
+        ];
+        for (verdict, expected) in cases {
+            assert_eq!(Outcome::from_verdict(verdict), expected, "{verdict:?}");
+        }
+    }
 }

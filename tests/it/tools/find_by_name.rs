@@ -111,17 +111,6 @@ async fn a_list_is_read_up_to_fifty_pages_and_the_rest_is_reported() {
     assert_eq!(answer["unread"][0]["what"], "list_tests, page 50 and after");
 }
 
-#[tokio::test]
-async fn the_search_ends_when_every_name_is_found_as_an_id() {
-    let stub = Stub::start(async |target: String| page(&target, 5_000, test)).await;
-    let mut session = Fixture::new().open_with(stub).await;
-    let answer = session.host.succeed(TOOL, json!({"names": ["T7"], "kinds": ["test"]})).await;
-
-    assert_eq!(found(&answer), [("exact".to_owned(), vec![pair("test", "Level 7")])]);
-    assert_eq!(session.service.requests().len(), 1);
-    assert!(answer["unread"].is_null(), "{answer}");
-}
-
 /// The service may list only the tests of the root if no folder is named (supplement 6.1).
 #[tokio::test]
 async fn the_tests_of_folders_are_read_if_the_list_shows_only_the_root() {

@@ -9,7 +9,6 @@ use crate::support::fixture::Session;
 mod command;
 mod failures;
 mod junit;
-mod list_order;
 mod lists;
 mod progress;
 mod requests;

@@ -1,10 +1,13 @@
 //! The JUnit document of a wait.
 
 use quick_xml::{Reader, escape::unescape, events::Event};
-use serde_json::{Value, json};
-use tas_mcp::tools::waiting::{
-    ResultItem,
-    junit::{Case, render_document},
+use serde_json::json;
+use tas_mcp::{
+    service::{api::runs::RunDetail, view::view},
+    tools::waiting::{
+        ResultItem,
+        junit::{Case, render_document},
+    },
 };
 
 /// Name, attributes and text of an element.
@@ -62,7 +65,7 @@ fn item(result: &str) -> ResultItem {
 }
 
 /// Returns the record of a run with three steps.
-fn run(result: &str, report: &str) -> Value {
+fn run(result: &str, report: &str) -> RunDetail {
     let step = |number: u32, result: &str, report: &str| {
         json!({
             "step_number": number, "run_state": "COMPLETED", "run_result": result, "report": report,
@@ -73,11 +76,11 @@ fn run(result: &str, report: &str) -> Value {
 
     let steps = [step(1, "SUCCESS", "fine"), step(2, result, report), step(3, "SKIPPED", "never reached")];
 
-    json!({
+    view(&json!({
         "test": {"id": "t", "name": "Pause and resume"}, "build": {"id": "b", "name": "nightly 414"},
         "started_at": "2026-03-02T09:00:00+00:00", "duration_ms": 61_500.25,
         "players": [{"player_number": 1, "steps": steps}],
-    })
+    }))
 }
 
 /// Returns the elements of a document with one case.
@@ -191,8 +194,8 @@ fn hostile_text_is_escaped() {
     item.platform = Some(hostile.to_owned());
 
     let mut run = run(hostile, hostile);
-    run["test"]["name"] = json!(hostile);
-    run["build"]["name"] = json!(hostile);
+    run.head.test.name = hostile.to_owned();
+    run.head.build.as_mut().expect("a build").name = Some(hostile.to_owned());
 
     let xml = render_document(hostile, &[Case::new(&item, Some(&run), hostile)]).unwrap();
     let found = elements(&xml);

@@ -1,0 +1,482 @@
+//! The target of a wait, as it was last read.
+
+use std::collections::BTreeMap;
+
+use futures_util::{StreamExt as _, future::join_all, stream};
+
+use super::{
+    WaitTarget,
+    completion::{MOST_NAMES, ResultItem},
+    record::is_completed,
+};
+use crate::{
+    call::{
+        gateway::Gateway,
+        paging::{self, MAX_CONCURRENT_REQUESTS, MAX_PAGES, Omission, Page, is_list_missing},
+        reply::Reply,
+    },
+    failure::Failure,
+    fields::Fields,
+    service::{
+        api::{
+            Id,
+            executions::{GetTestPlanExecution, TestPlanExecution},
+            jobs::{GetJob, Job, ListJobs},
+            runs::{GetRun, RunDetail},
+        },
+        operation::Operation as _,
+        result_kind::{ResultId, ResultKind},
+        view::view,
+    },
+    tools::project_client::ProjectClient,
+};
+
+/// Number of jobs that fit into one reply.
+const FITTING_JOBS: usize = 50;
+
+/// Up to this many jobs are read one by one, because a record is much smaller than a page of the list.
+const SINGLE_READS: usize = 2;
+
+/// Largest number of players whose progress is shown.
+const MOST_PLAYERS: usize = 8;
+
+/// The target of a wait, as it was last read.
+#[derive(Debug)]
+pub(super) struct TargetState {
+    pub(super) target: WaitTarget,
+    client: ProjectClient,
+    /// The record of the target as the service wrote it, if the target is a single record.
+    resource: Option<Fields>,
+    run: Option<ResultItem>,
+    execution: Option<TestPlanExecution>,
+    /// The jobs in the list of the execution.
+    listed_jobs: Vec<ResultItem>,
+    /// Whether the execution has more jobs than are read.
+    is_list_longer: bool,
+    /// The ids of the jobs that are waited for, or that the start of the execution named; each once.
+    job_ids: Vec<String>,
+    /// The last record of each of these jobs, by the id in lower case: ids are UUIDs.
+    jobs: BTreeMap<String, Job>,
+    /// The jobs of the execution that cannot be read, each with the reason.
+    unreadable_jobs: Vec<(String, Failure)>,
+    /// How far the players of running runs are, by the id of the run.
+    steps: BTreeMap<String, String>,
+}
+
+impl TargetState {
+    /// Creates the state of a target that has not been read yet.
+    pub(super) fn new(
+        target: WaitTarget,
+        expected_jobs: Vec<String>,
+        gateway: Gateway,
+        project: Option<String>,
+    ) -> Self {
+        let ids = match &target {
+            WaitTarget::Single(ResultId { kind: ResultKind::Job, id }) => vec![id.clone()],
+            WaitTarget::Jobs(ids) => ids.clone(),
+            WaitTarget::Single(_) => expected_jobs,
+        };
+        let mut job_ids: Vec<String> = Vec::new();
+        for id in ids {
+            if !job_ids.iter().any(|known| known.eq_ignore_ascii_case(&id)) {
+                job_ids.push(id);
+            }
+        }
+
+        Self {
+            target,
+            client: ProjectClient { gateway, project },
+            resource: None,
+            run: None,
+            execution: None,
+            listed_jobs: Vec::new(),
+            is_list_longer: false,
+            job_ids,
+            jobs: BTreeMap::new(),
+            unreadable_jobs: Vec::new(),
+            steps: BTreeMap::new(),
+        }
+    }
+
+    /// Reads the target once. Records that were read before a failure are kept.
+    ///
+    /// # Errors
+    /// Failures of the operations that read the target.
+    pub(super) async fn poll_once(&mut self) -> Result<(), Failure> {
+        match self.target.clone() {
+            WaitTarget::Single(run) if run.kind == ResultKind::Run => self.read_run(&run).await,
+            WaitTarget::Single(execution) if execution.kind == ResultKind::Execution => {
+                self.read_execution(&execution).await
+            }
+            WaitTarget::Single(_) | WaitTarget::Jobs(_) => self.read_requested_jobs().await,
+        }
+    }
+
+    async fn read_run(&mut self, target: &ResultId) -> Result<(), Failure> {
+        let reply = self.client.read_result(target).await?;
+        let run = reply.view::<GetRun>();
+
+        self.steps = describe_steps(&run)
+            .map(|steps| (run.head.multiplayer_run_id.clone(), steps))
+            .into_iter()
+            .collect();
+        self.run = Some(ResultItem::from_run(&run.head));
+        self.resource = fields_of(reply);
+
+        Ok(())
+    }
+
+    async fn read_execution(&mut self, target: &ResultId) -> Result<(), Failure> {
+        let reply = self.client.read_result(target).await?;
+
+        // The jobs are read after the execution: when an execution is completed, all its jobs are.
+        if let Some(list) = list_jobs(&self.client, target).await? {
+            self.listed_jobs = list.jobs.iter().map(ResultItem::from_job).collect();
+            self.is_list_longer = list.is_longer;
+        }
+        self.execution = Some(reply.view::<GetTestPlanExecution>());
+        self.resource = fields_of(reply);
+
+        // While the execution is running, its list may still come to contain the expected jobs.
+        if self.is_execution_completed() { self.read_unlisted_jobs().await } else { Ok(()) }
+    }
+
+    /// Reads every expected job that the list of the execution does not contain. A job with a permanent failure is not
+    /// read again.
+    ///
+    /// # Errors
+    /// The first temporary failure, after all jobs have been tried.
+    async fn read_unlisted_jobs(&mut self) -> Result<(), Failure> {
+        let failed = self.read_jobs(self.unfinished_ids()).await;
+        let (temporary, permanent): (Vec<_>, Vec<_>) =
+            failed.into_iter().partition(|(_, failure)| failure.is_transient());
+        self.unreadable_jobs.extend(permanent);
+
+        temporary.into_iter().next().map_or(Ok(()), |(_, failure)| Err(failure))
+    }
+
+    /// Reads every job that is not finished.
+    ///
+    /// # Errors
+    /// The first failure, after all jobs have been tried.
+    async fn read_requested_jobs(&mut self) -> Result<(), Failure> {
+        let mut missing = self.unfinished_ids();
+        let mut failed = Vec::new();
+        if self.jobs.is_empty() {
+            // The answer about the first job decides the project.
+            let others = missing.split_off(missing.len().min(1));
+            failed = self.read_jobs(std::mem::replace(&mut missing, others)).await;
+        }
+
+        if failed.is_empty() {
+            self.read_jobs_of_execution(&mut missing).await?;
+            failed = self.read_jobs(missing).await;
+        }
+
+        failed.into_iter().next().map_or(Ok(()), |(id, failure)| Err(failure.detail("job_id", id)))
+    }
+
+    /// Reads the jobs of one execution from its list, and removes them from `missing`. The first known job decides which
+    /// execution it is.
+    async fn read_jobs_of_execution(&mut self, missing: &mut Vec<String>) -> Result<(), Failure> {
+        let execution = |job: &Job| job.test_plan_execution_id.clone();
+        let Some(common) = self.jobs.values().find_map(execution) else { return Ok(()) };
+        let may_belong =
+            |id: &&String| self.jobs.get(*id).is_none_or(|job| execution(job).as_ref() == Some(&common));
+        if missing.iter().filter(may_belong).count() <= SINGLE_READS {
+            return Ok(());
+        }
+
+        let list = list_jobs(&self.client, &ResultId::new(ResultKind::Execution, common)).await?;
+        for job in list.map(|list| list.jobs).unwrap_or_default() {
+            let id = job.job_id.to_ascii_lowercase();
+            if let Some(position) = missing.iter().position(|missing| *missing == id) {
+                missing.remove(position);
+                self.jobs.insert(id, job);
+            }
+        }
+
+        Ok(())
+    }
+
+    /// Reads jobs one by one. Returns the jobs that failed, each with its failure.
+    async fn read_jobs(&mut self, ids: Vec<String>) -> Vec<(String, Failure)> {
+        let client = &self.client;
+        let reads = ids.into_iter().map(|id| async move {
+            let outcome = client.read_result(&ResultId::new(ResultKind::Job, id.as_str())).await;
+            (id, outcome)
+        });
+        let outcomes: Vec<_> = stream::iter(reads).buffered(MAX_CONCURRENT_REQUESTS).collect().await;
+        let mut failed = Vec::new();
+
+        for (id, outcome) in outcomes {
+            match outcome {
+                Ok(reply) => self.keep_job(id, reply),
+                Err(failure) => failed.push((id, failure)),
+            }
+        }
+
+        failed
+    }
+
+    fn keep_job(&mut self, id: String, reply: Reply) {
+        if self.client.project.is_none() {
+            self.client.project = reply.project().map(str::to_owned);
+        }
+
+        self.jobs.insert(id, reply.view::<GetJob>());
+        // The expected jobs of an execution are not its record.
+        if self.job_ids.len() == 1 && self.target.kind() != Some(ResultKind::Execution) {
+            self.resource = fields_of(reply);
+        }
+    }
+
+    /// Returns the ids, in lower case, of the jobs that are to be read: those that are not known to be finished, are not
+    /// listed and can be read.
+    fn unfinished_ids(&self) -> Vec<String> {
+        let is_finished = |id: &String| self.jobs.get(id).is_some_and(|job| is_completed(Some(&job.status)));
+        let unlisted = self.unlisted_ids().map(str::to_ascii_lowercase);
+        unlisted.filter(|id| !is_finished(id)).collect()
+    }
+
+    /// Returns the ids of the jobs that the list of the execution does not contain and that can be read.
+    fn unlisted_ids(&self) -> impl Iterator<Item = &str> {
+        let listed = self.listed_jobs.iter().filter_map(|item| item.job_id.as_deref());
+        let unreadable = self.unreadable_jobs.iter().map(|(id, _)| id.as_str());
+        let known: Vec<_> = listed.chain(unreadable).collect();
+
+        let ids = self.job_ids.iter().map(String::as_str);
+        ids.filter(move |id| !known.iter().any(|known| known.eq_ignore_ascii_case(id)))
+    }
+
+    /// Reads how far the players of a few running runs are. A run that cannot be read is shown without it.
+    pub(super) async fn read_steps(&mut self) {
+        let running = self.items().into_iter().filter(ResultItem::is_running);
+        let unread = running.filter_map(|item| item.run_id).filter(|_| self.run.is_none());
+        let ids: Vec<_> = unread.take(MOST_NAMES).collect();
+        if ids.is_empty() {
+            return;
+        }
+
+        let client = &self.client;
+        let reads = ids.into_iter().map(|id| async move {
+            let run = client.call(&GetRun { run_id: Id(id.clone()) }).await.ok()?;
+            Some((id, describe_steps(&run.view::<GetRun>())?))
+        });
+        self.steps = join_all(reads).await.into_iter().flatten().collect();
+    }
+
+    /// Returns how far the players of running runs are, by the id of the run.
+    pub(super) fn steps(&self) -> &BTreeMap<String, String> {
+        &self.steps
+    }
+
+    fn is_execution_completed(&self) -> bool {
+        self.execution.as_ref().is_some_and(|execution| is_completed(Some(&execution.status)))
+    }
+
+    /// Returns whether the service has answered about the target.
+    pub(super) fn has_answer(&self) -> bool {
+        self.resource.is_some() || self.items().iter().any(|item| item.status.is_some())
+    }
+
+    /// Returns the jobs, or the run.
+    pub(super) fn items(&self) -> Vec<ResultItem> {
+        let unread_run =
+            || ResultItem { run_id: self.target.id().map(str::to_owned), ..ResultItem::default() };
+
+        match self.target.kind() {
+            None | Some(ResultKind::Job) => self.unlisted_items(),
+            Some(ResultKind::Run) => vec![self.run.clone().unwrap_or_else(unread_run)],
+            // A running execution whose jobs are not listed is described by its own counts.
+            Some(ResultKind::Execution)
+                if self.execution.is_some()
+                    && self.listed_jobs.is_empty()
+                    && !self.is_execution_completed() =>
+            {
+                Vec::new()
+            }
+            Some(ResultKind::Execution) => {
+                let mut items = self.listed_jobs.clone();
+                // Those that have not passed come first, because a long reply is cut at its end.
+                if items.len() > FITTING_JOBS {
+                    items.sort_by_key(ResultItem::has_passed);
+                }
+                items.extend(self.unlisted_items());
+                items
+            }
+        }
+    }
+
+    /// Returns the jobs that are known by their ids, in the order of the request.
+    fn unlisted_items(&self) -> Vec<ResultItem> {
+        let item = |id: &str| match self.jobs.get(&id.to_ascii_lowercase()) {
+            Some(job) => ResultItem::from_job(job),
+            None => ResultItem { job_id: Some(id.to_owned()), ..ResultItem::default() },
+        };
+        self.unlisted_ids().map(item).collect()
+    }
+
+    /// Returns whether everything was read that decides whether all tests passed.
+    pub(super) fn is_fully_read(&self) -> bool {
+        if !self.unreadable_jobs.is_empty() {
+            return false;
+        }
+        if self.target.kind() == Some(ResultKind::Execution) && self.listed_jobs.is_empty() {
+            return self.execution.as_ref().is_some_and(|execution| execution.total_tests.is_some());
+        }
+
+        !self.is_list_longer
+    }
+
+    /// Returns what was not read, each with the reason.
+    pub(super) fn omissions(&self) -> Vec<Omission> {
+        let mut omissions = Vec::new();
+        if self.is_list_longer {
+            omissions.push(Omission {
+                what: format!("jobs, page {MAX_PAGES} and after"),
+                why: "a wait reads no more pages of a list".to_owned(),
+            });
+        }
+
+        omissions.extend(
+            self.unreadable_jobs
+                .iter()
+                .map(|(id, failure)| Omission { what: format!("job {id}"), why: failure.message.clone() }),
+        );
+
+        let missing = self.total_tests().saturating_sub(self.known_jobs());
+        if missing > 0 && !self.is_list_longer {
+            omissions.push(Omission {
+                what: format!("{missing} tests"),
+                why: "they are not in the list of jobs".to_owned(),
+            });
+        }
+
+        omissions
+    }
+
+    /// Returns the number of jobs that are known by their ids or from a list.
+    fn known_jobs(&self) -> usize {
+        self.items().len() + self.unreadable_jobs.len()
+    }
+
+    /// Returns whether the target is completed. Jobs and executions end by their status, runs by their state
+    /// (supplement 3.3).
+    pub(super) fn is_finished(&self) -> bool {
+        let items = match self.target.kind() {
+            Some(ResultKind::Execution) if !self.is_execution_completed() => return false,
+            Some(ResultKind::Execution) => self.unlisted_items(),
+            _ => self.items(),
+        };
+        items.iter().all(ResultItem::is_finished)
+    }
+
+    /// Returns the status or state as the service writes it; of several jobs, that of the first unfinished one.
+    pub(super) fn last_status(&self) -> Option<String> {
+        if self.target.kind() == Some(ResultKind::Execution) {
+            let status = self.execution.as_ref().map(|execution| execution.status.clone());
+            return status.filter(|status| !status.is_empty());
+        }
+
+        let items = self.items();
+        let unfinished = items.iter().find(|item| !item.is_finished());
+        unfinished.or(items.first()).and_then(|item| item.status.clone())
+    }
+
+    /// Returns the record of the target if the target is a single record.
+    pub(super) fn resource(&self) -> Option<&Fields> {
+        self.resource.as_ref()
+    }
+
+    pub(super) fn plan_name(&self) -> Option<String> {
+        self.execution.as_ref().and_then(|execution| execution.test_plan_name.clone())
+    }
+
+    /// Returns the number of finished tests and the number of all tests.
+    pub(super) fn progress(&self) -> (usize, usize) {
+        let items = self.items();
+        if !items.is_empty() {
+            let finished = items.iter().filter(|item| item.is_finished()).count();
+            return (finished, self.known_jobs().max(self.total_tests()));
+        }
+
+        let finished: usize = self.verdict_counts().into_iter().map(|(_, count)| count).sum();
+
+        (finished, self.total_tests().max(finished))
+    }
+
+    /// Returns the number of finished tests for each verdict that occurs, according to the record of the execution
+    /// (supplement 5.1).
+    pub(super) fn verdict_counts(&self) -> Vec<(&'static str, usize)> {
+        let counts = self.execution.as_ref().map(|execution| execution.test_status).unwrap_or_default();
+        let counts = [
+            ("SUCCESS", counts.passed),
+            ("FAILED", counts.failed),
+            ("SKIPPED", counts.skipped),
+            ("STOPPED", counts.stopped),
+        ];
+
+        counts.into_iter().filter(|(_, count)| *count > 0).collect()
+    }
+
+    fn total_tests(&self) -> usize {
+        self.execution.as_ref().and_then(|execution| execution.total_tests).unwrap_or_default()
+    }
+}
+
+/// The jobs of an execution.
+struct JobList {
+    /// In a fixed order.
+    jobs: Vec<Job>,
+    /// Whether the list has more pages than are read.
+    is_longer: bool,
+}
+
+/// Reads the jobs of `execution`. Returns `None` if the service does not have the list.
+async fn list_jobs(client: &ProjectClient, execution: &ResultId) -> Result<Option<JobList>, Failure> {
+    let filter = execution.to_arguments();
+    let read = |number| {
+        let page = client.list_page::<ListJobs>(&filter, number);
+        async move { Page::parse(ListJobs::NAME, page.await?.into_value()) }
+    };
+    let listed = match paging::read_all(MAX_PAGES, read).await {
+        Ok(listed) => listed,
+        Err(failure) if is_list_missing(failure.code) => return Ok(None),
+        Err(failure) => return Err(failure),
+    };
+    // An incomplete list could end the wait too early.
+    if let Some((_, failure)) = listed.failed_pages.into_iter().next() {
+        return Err(failure);
+    }
+
+    let records = paging::deduplicate(listed.records, "job_id");
+    let mut jobs: Vec<Job> = records.iter().map(view).collect();
+    jobs.sort_by_cached_key(|job| (job.created_at.clone(), job.test_name.clone(), job.job_id.clone()));
+
+    Ok(Some(JobList { jobs, is_longer: listed.has_more_pages }))
+}
+
+fn fields_of(reply: Reply) -> Option<Fields> {
+    match reply.into_value() {
+        serde_json::Value::Object(fields) => Some(fields),
+        _ => None,
+    }
+}
+
+/// Returns how far each player of a run is, for people; `None` if the service does not say so (supplement 2.2).
+fn describe_steps(run: &RunDetail) -> Option<String> {
+    let players = run.players.iter().take(MOST_PLAYERS);
+    let steps: Option<Vec<_>> = players
+        .map(|player| {
+            let player = &player.player;
+            Some(format!("{} of {}", player.completed_step_count?, player.step_count?))
+        })
+        .collect();
+
+    match steps?.as_slice() {
+        [] => None,
+        [only] => Some(format!("step {only}")),
+        several => Some(format!("steps of the players: {}", several.join(", "))),
+    }
+}
