@@ -279,10 +279,8 @@ impl Search {
     /// The failure of the first list, if no list could be read.
     async fn read_lists(&mut self, reader: &ListReader, kinds: &[RecordKind]) -> Result<(), Failure> {
         let lists = join_all(kinds.iter().map(|kind| reader.read(*kind, kind.filter()))).await;
-        if lists.iter().all(Result::is_err)
-            && let Some(Err(failure)) = lists.into_iter().next()
-        {
-            return Err(failure);
+        if lists.iter().all(Result::is_err) {
+            return lists.into_iter().next().map_or(Ok(()), |first| first.map(drop));
         }
 
         let (mut tests, mut folders) = (None, None);
@@ -353,7 +351,9 @@ impl Search {
 
         self.unread.extend(list.unread_pages(what, LONG_LIST_PAGES));
         for records in list.records.chunks(MATCHED_AT_ONCE) {
-            records.iter().for_each(|record| self.matches.add(&kind.read(record)));
+            for record in records {
+                self.matches.add(&kind.read(record));
+            }
             tokio::task::yield_now().await;
         }
 
@@ -367,7 +367,7 @@ impl Search {
 
 /// Returns whether one of the tests is in a folder.
 fn shows_folders(tests: &[Value]) -> bool {
-    let path = |test| view::<TestSummary>(test).folder_path;
+    let path = |test: &Value| view::<TestSummary>(test).folder_path;
     tests.iter().filter_map(path).any(|path| path != "/")
 }
 

@@ -221,7 +221,7 @@ fn unique_names(cases: &[Case]) -> Vec<String> {
     let mut taken: BTreeSet<String> = originals.iter().cloned().collect();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
 
-    let mut unique = |original: String| {
+    let unique = |original: String| {
         let mut name = original.clone();
         let count = counts.entry(original.clone()).or_default();
         *count += 1;
@@ -237,7 +237,7 @@ fn unique_names(cases: &[Case]) -> Vec<String> {
 
         name
     };
-    originals.into_iter().map(&mut unique).collect()
+    originals.into_iter().map(unique).collect()
 }
 
 /// Returns `text` in one line, with one space between words.
