@@ -25,7 +25,7 @@ pub use download_minion::{DownloadMinion, platform as minion_platform};
 pub use download_run_files::DownloadRunFiles;
 pub use find_by_name::FindByName;
 pub use summarize_results::SummarizeResults;
-pub use upload_build::{BuildArguments, UploadBuild, UploadBuildAnswer};
+pub use upload_build::{UploadBuild, UploadBuildAnswer};
 pub use upload_remote_build::UploadRemoteBuild;
 pub use wait_for_completion::WaitForCompletion;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use clap::ArgMatches;
+use serde_json::Value;
 
 use super::{
     file_names::expand_names,
@@ -12,13 +13,11 @@ use crate::{
     call::gateway::CheckedArguments,
     cli::{command_error::CommandError, confirmation::confirm},
     failure::{Code, Failure},
-    fields::Fields,
     tools::{
         catalog::UPLOAD_BUILD,
-        composite::UploadBuild,
         dispatcher::Dispatcher,
         files::FilesRoot,
-        upload::{FileServices, FinishedUpload, UploadHandle, UploadMethod, UploadRequest},
+        upload::{BuildArguments, FileServices, FinishedUpload, UploadHandle, UploadMethod, UploadRequest},
     },
 };
 
@@ -28,7 +27,7 @@ struct UploadBatch<'a> {
     dispatcher: &'a Dispatcher,
     files: &'a FileServices,
     root: FilesRoot,
-    options: Fields,
+    build: BuildArguments,
     project: Option<String>,
 }
 
@@ -45,7 +44,7 @@ impl UploadBatch<'_> {
         UploadRequest {
             path,
             project: self.project.as_deref(),
-            options: self.options.clone(),
+            build: self.build.clone(),
             fills_details: !self.matches.get_flag(NO_FILL_DETAILS),
             method: UploadMethod::CommandLine,
             resumes: self.matches.get_flag(RESUME),
@@ -86,8 +85,8 @@ pub(super) fn prepare_uploads<'a>(
         return Err(Failure::new(Code::InvalidArguments, message).hint("nothing was sent").into());
     }
 
-    let (options, project) = check_options(matches, dispatcher, &paths)?;
-    let batch = Arc::new(UploadBatch { matches, dispatcher, files, root, options, project });
+    let (build, project) = check_build(matches, dispatcher, &paths)?;
+    let batch = Arc::new(UploadBatch { matches, dispatcher, files, root, build, project });
     // Every file is checked before the first upload, so that a typing error does not leave half of the builds.
     let (mut uploads, mut failures) = (Vec::new(), Vec::new());
     for path in paths {
@@ -100,13 +99,13 @@ pub(super) fn prepare_uploads<'a>(
     if failures.is_empty() { Ok(uploads) } else { Err(CommandError::Failures(failures)) }
 }
 
-/// Returns the checked options of all files, and the project. Asks the person at the terminal if a confirmation is
+/// Returns the checked arguments of all builds, and the project. Asks the user at the terminal if a confirmation is
 /// required.
-fn check_options(
+fn check_build(
     matches: &ArgMatches,
     dispatcher: &Dispatcher,
     paths: &[String],
-) -> Result<(Fields, Option<String>), CommandError> {
+) -> Result<(BuildArguments, Option<String>), CommandError> {
     let gateway = dispatcher.gateway();
     let arguments = tool_arguments(matches, paths);
     let checked = match gateway.check(&UPLOAD_BUILD, arguments.clone()) {
@@ -118,5 +117,9 @@ fn check_options(
     };
 
     let CheckedArguments { own, project_id, .. } = checked;
-    Ok((UploadBuild::options(own), project_id))
+    let build = serde_json::from_value(Value::Object(own)).map_err(|error| {
+        Failure::new(Code::InvalidArguments, format!("upload: {error}")).hint("nothing was sent")
+    })?;
+
+    Ok((build, project_id))
 }

@@ -192,7 +192,7 @@ pub struct UploadedFile {
 }
 
 // Optional arguments.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct BuildOptions {
     /// Up to 1000 characters.
     #[schemars(length(max = 1000))]

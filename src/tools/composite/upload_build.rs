@@ -7,18 +7,14 @@ use serde::{Deserialize, Serialize};
 use super::CompositeTool;
 use crate::{
     failure::Failure,
-    fields::Fields,
     service::{
-        api::{
-            builds::BuildPlatform,
-            uploads::{BuildOptions, automatic_deletion_question},
-        },
+        api::uploads::automatic_deletion_question,
         rule::Rule,
         tool::{ToolInfo, Toolset},
     },
     tools::{
         context::ToolContext,
-        upload::{FinishedUpload, UploadIds, UploadJob, UploadMethod, UploadRequest},
+        upload::{BuildArguments, FinishedUpload, UploadIds, UploadMethod, UploadRequest},
     },
 };
 
@@ -43,25 +39,6 @@ pub struct UploadBuild {
     pub wait: Option<bool>,
     /// From a reply with `status: uploading`.
     pub upload_token: Option<String>,
-}
-
-// The arguments of a build that do not depend on where the file is. No doc comment, because it would become part of the
-// descriptions.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub struct BuildArguments {
-    /// 1-255 characters; default: the file name.
-    #[schemars(length(min = 1, max = 255))]
-    pub name: Option<String>,
-    /// Default: from the file name.
-    pub platform: Option<BuildPlatform>,
-    /// Upload in parts; default true.
-    #[schemars(extend("default" = true))]
-    pub multipart: Option<bool>,
-    /// Minutes, 1-1440; default: by size, at least 60.
-    #[schemars(range(min = 1, max = 1440))]
-    pub upload_timeout: Option<u16>,
-    #[serde(flatten)]
-    pub options: BuildOptions,
 }
 
 /// An upload, finished or not (supplement 15).
@@ -109,42 +86,30 @@ impl CompositeTool for UploadBuild {
         let files = &context.files;
         // With `wait: true` the caller accepts a call of any duration.
         let wait_limit = context.caller.wait_limit.filter(|_| self.wait != Some(true));
-        let (token, upload) = match &self.upload_token {
-            Some(token) => (token.clone(), files.uploads.find(token)?),
-            None => files.uploads.start(self.upload_job(&context).await?),
+        let (token, upload) = match self.upload_token {
+            Some(token) => {
+                let upload = files.uploads.find(&token)?;
+                (token, upload)
+            }
+            None => {
+                let request = UploadRequest {
+                    path: self.path.as_deref().unwrap_or_default(),
+                    project: context.project.as_deref(),
+                    build: self.build,
+                    fills_details: self.fill_details != Some(false),
+                    method: UploadMethod::Tool,
+                    resumes: true,
+                    hashes: self.checksum != Some(false),
+                };
+                files.uploads.start(request.into_job(&context.gateway, files, &files.root()?).await?)
+            }
         };
         let Some(outcome) = upload.wait(&context.caller, wait_limit).await else {
-            let (progress, ids) = (Some(upload.progress().describe()), upload.ids());
+            let (progress, ids) = (Some(upload.progress.describe()), upload.progress.ids());
             let upload_token = Some(token);
             return Ok(UploadBuildAnswer { status: "uploading", upload_token, progress, ids, build: None });
         };
 
         outcome.map(UploadBuildAnswer::from)
-    }
-}
-
-/// Arguments that `initiate_build_upload` does not have.
-const OURS: [&str; 5] = ["path", "fill_details", "checksum", "wait", "upload_token"];
-
-impl UploadBuild {
-    /// Returns the arguments of `initiate_build_upload`.
-    pub fn options(mut arguments: Fields) -> Fields {
-        arguments.retain(|name, _| !OURS.contains(&name.as_str()));
-        arguments
-    }
-
-    async fn upload_job(&self, context: &ToolContext) -> Result<UploadJob, Failure> {
-        let request = UploadRequest {
-            path: self.path.as_deref().unwrap_or_default(),
-            project: context.project.as_deref(),
-            options: Self::options(context.arguments.clone()),
-            fills_details: self.fill_details != Some(false),
-            method: UploadMethod::Tool,
-            resumes: true,
-            hashes: self.checksum != Some(false),
-        };
-
-        let files = &context.files;
-        request.into_job(&context.gateway, files, &files.root()?).await
     }
 }

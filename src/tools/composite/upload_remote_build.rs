@@ -5,10 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{
-    CompositeTool,
-    upload_build::{BuildArguments, UPLOAD_BUILD},
-};
+use super::{CompositeTool, upload_build::UPLOAD_BUILD};
 use crate::{
     failure::Failure,
     fields::Fields,
@@ -19,7 +16,9 @@ use crate::{
     },
     tools::{
         context::ToolContext,
-        upload::{RemoteUpload, RemoteUploadAnswer, platform_from_file_name, platform_violation},
+        upload::{
+            BuildArguments, RemoteUpload, RemoteUploadAnswer, platform_from_file_name, platform_violation,
+        },
     },
     violation::Violation,
 };
@@ -62,11 +61,12 @@ impl CompositeTool for UploadRemoteBuild {
 
     async fn run(self, context: ToolContext) -> Result<RemoteUploadAnswer, Failure> {
         let mut upload = RemoteUpload::new(&context.gateway, context.project, &context.files);
-        let Some(sealed) = self.upload_token else {
-            let size = self.file.map_or(0, |file| file.file_size);
-            return upload.start(options(context.arguments), size).await;
-        };
+        if let Some(file) = self.file {
+            return upload.start(file, self.build).await;
+        }
 
+        // A call without a file has a token: the rules have been checked.
+        let sealed = self.upload_token.unwrap_or_default();
         let token = upload.open(&sealed).await?;
         match (self.parts, self.from_part) {
             (Some(parts), _) => upload.complete(&token, parts).await,
@@ -74,12 +74,6 @@ impl CompositeTool for UploadRemoteBuild {
             (None, None) => upload.cancel(&token).await,
         }
     }
-}
-
-/// Returns the arguments of `initiate_build_upload`.
-fn options(mut arguments: Fields) -> Fields {
-    arguments.retain(|name, _| !STEPS.contains(&name.as_str()));
-    arguments
 }
 
 /// Checks that the platform is given, or follows from the file name.

@@ -1,14 +1,13 @@
 //! The journal of an upload: everything that is needed to resume the upload after its process was killed. It contains no
-//! API key and no presigned address.
+//! API key and no presigned address. Its lock shows that the file is being uploaded.
 //!
 //! A journal is a file of JSON lines in the user's state directory. The first line is the header, and one line follows for
 //! each part that the storage host has accepted. The file name is derived from the uploaded file, the service and the project.
 //! Lines that cannot be read are ignored.
 
 use std::{
-    collections::BTreeMap,
-    fs::{File, OpenOptions},
-    io::{Read as _, Write as _},
+    fs::{self, File, OpenOptions},
+    io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -17,8 +16,8 @@ use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    plan::{UploadMode, UploadPlan, is_part_count},
-    source_file::SourceFile,
+    session::{PartEtags, UploadPlan, is_part_count},
+    source::SourceFile,
 };
 use crate::tools::files::{LockError, LockedFile, hexadecimal, lock_file};
 
@@ -29,18 +28,37 @@ const MAX_JOURNAL_BYTES: u64 = 16 << 20;
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub(super) struct JournalHeader {
     /// Path of the file, for people who read the journal.
-    pub(super) path: PathBuf,
-    pub(super) size: u64,
+    path: PathBuf,
     /// Size and times of the file, which change with its content.
-    pub(super) stamp: String,
-    /// Digest of the arguments of the caller. Earlier versions wrote it under another name.
-    #[serde(alias = "wish")]
-    pub(super) request_digest: String,
-    pub(super) build_id: String,
-    pub(super) upload_id: String,
-    pub(super) object_key: String,
-    pub(super) part_size: u64,
-    pub(super) total_parts: u64,
+    stamp: String,
+    /// Digest of the arguments of the caller.
+    request_digest: String,
+    pub(super) plan: UploadPlan,
+    /// Repeats what follows from the plan: a damaged plan is recognized.
+    total_parts: u64,
+}
+
+impl JournalHeader {
+    pub(super) fn new(source: &SourceFile, request_digest: &str, plan: &UploadPlan) -> Self {
+        Self {
+            path: source.path().to_owned(),
+            stamp: source.stamp(),
+            request_digest: request_digest.to_owned(),
+            plan: plan.clone(),
+            total_parts: plan.total_parts(),
+        }
+    }
+
+    /// Returns whether this is an upload of the same content with the same request.
+    pub(super) fn records(&self, source: &SourceFile, request_digest: &str) -> bool {
+        self.stamp == source.stamp() && self.request_digest == request_digest
+    }
+
+    fn is_valid(&self) -> bool {
+        let UploadPlan { ids, size, part_size, .. } = &self.plan;
+        let has_ids = !ids.build_id.is_empty() && !ids.object_key.is_empty();
+        has_ids && ids.upload_id.as_deref() != Some("") && is_part_count(*size, *part_size, self.total_parts)
+    }
 }
 
 /// Further line of a journal: a part that the storage host has accepted.
@@ -49,9 +67,6 @@ struct JournalPart {
     part_number: u64,
     etag: String,
 }
-
-/// The `ETag`s of the accepted parts by part number.
-pub(super) type PartEtags = BTreeMap<u64, String>;
 
 /// The content of a journal.
 pub(super) type RecordedUpload = (JournalHeader, PartEtags);
@@ -72,26 +87,9 @@ pub(super) enum JournalError {
     Unusable,
 }
 
-impl From<std::io::Error> for JournalError {
-    fn from(_: std::io::Error) -> Self {
+impl From<io::Error> for JournalError {
+    fn from(_: io::Error) -> Self {
         Self::Unusable
-    }
-}
-
-impl JournalHeader {
-    /// Returns the plan of the upload.
-    pub(super) fn plan(&self) -> UploadPlan {
-        let mode = UploadMode::Multipart {
-            upload_id: self.upload_id.clone(),
-            part_size: self.part_size,
-            total_parts: self.total_parts,
-        };
-        UploadPlan { build_id: self.build_id.clone(), object_key: self.object_key.clone(), mode }
-    }
-
-    fn is_valid(&self) -> bool {
-        let ids = [&self.build_id, &self.upload_id, &self.object_key];
-        ids.iter().all(|id| !id.is_empty()) && is_part_count(self.size, self.part_size, self.total_parts)
     }
 }
 
@@ -106,8 +104,10 @@ impl UploadJournal {
         service: &str,
         project: &str,
     ) -> Result<(Self, Option<RecordedUpload>), JournalError> {
-        std::fs::create_dir_all(directory)?;
-        let path = directory.join(journal_name(source, service, project));
+        let key = format!("{}\n{service}\n{project}", source.path().display());
+        let name = format!("{}.jsonl", hexadecimal(digest(&SHA256, key.as_bytes())));
+        let path = directory.join(name);
+        fs::create_dir_all(directory)?;
         let mut file = open_locked(&path)?;
 
         let mut bytes = Vec::new();
@@ -127,18 +127,20 @@ impl UploadJournal {
     }
 
     /// Replaces the content by `header`.
-    pub(super) fn begin(&mut self, header: &JournalHeader) -> std::io::Result<()> {
+    pub(super) fn begin(&mut self, header: &JournalHeader) -> io::Result<()> {
         // The file is open for appending, so that the header becomes its first line.
         self.file.set_len(0)?;
         self.write_line(header)
     }
 
     /// Records a part that the storage host has accepted.
-    pub(super) fn add_part(&mut self, part_number: u64, etag: &str) -> std::io::Result<()> {
-        self.write_line(&JournalPart { part_number, etag: etag.to_owned() })
+    pub(super) fn add_part(&mut self, part_number: u64, etag: &str) {
+        if let Err(error) = self.write_line(&JournalPart { part_number, etag: etag.to_owned() }) {
+            tracing::warn!("the upload cannot be resumed if the process ends: {error}");
+        }
     }
 
-    fn write_line(&mut self, entry: &impl Serialize) -> std::io::Result<()> {
+    fn write_line(&mut self, entry: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(entry)?;
         line.push(b'\n');
         self.file.write_all(&line)
@@ -147,7 +149,7 @@ impl UploadJournal {
     /// Removes the journal.
     pub(super) fn remove(self) {
         // The error is ignored: a stale journal is detected when the upload is resumed.
-        drop(std::fs::remove_file(&self.path));
+        drop(fs::remove_file(&self.path));
     }
 }
 
@@ -191,11 +193,6 @@ fn parse_journal(bytes: &[u8]) -> Option<RecordedUpload> {
     Some((header, etags))
 }
 
-fn journal_name(source: &SourceFile, service: &str, project: &str) -> String {
-    let key = format!("{}\n{service}\n{project}", source.path().display());
-    format!("{}.jsonl", hexadecimal(digest(&SHA256, key.as_bytes())))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::{prelude::any, sample::Index};
@@ -206,10 +203,10 @@ mod tests {
 
     #[test]
     fn any_journal_is_read_or_ignored() {
-        let header = json!({
-            "path": "a", "size": 20, "stamp": "s", "request_digest": "d", "build_id": "b", "upload_id": "u",
-            "object_key": "o", "part_size": 10, "total_parts": 2,
-        });
+        let ids = json!({"build_id": "b", "upload_id": "u", "object_key": "o"});
+        let plan = json!({"ids": ids, "size": 20, "part_size": 10});
+        let header =
+            json!({"path": "a", "stamp": "s", "request_digest": "d", "plan": plan, "total_parts": 2});
 
         check_values(&(bytes(), value(), any::<Index>()), 1, |(bytes, value, cut)| {
             drop(parse_journal(&bytes));

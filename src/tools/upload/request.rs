@@ -1,38 +1,146 @@
-//! A request to upload a file, and its preparation.
+//! The request to upload a file, and the arguments of its initiation that the caller did not set.
+#![expect(missing_docs, reason = "the names of the service are self-explanatory")]
 
-use std::{
-    collections::BTreeMap,
-    path::Path,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use ring::digest::{SHA256, digest};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    FileServices, UploadProgress,
-    initiation::{
-        UploadMethod, add_details, choose_time_limit, fill_from_file_name, require_platform, upload_details,
-    },
-    job::UploadJob,
-    provenance::{self, Checkout},
-    session::UploadSession,
-    source_file::SourceFile,
+    FileServices, UploadJob, UploadProgress, provenance, session::UploadSession, source::SourceFile,
 };
 use crate::{
     call::gateway::Gateway,
     failure::Failure,
-    fields::Fields,
+    service::api::{
+        builds::BuildPlatform,
+        uploads::{BuildOptions, InitiateBuildUpload, UploadedFile},
+    },
     tools::{
         files::{FilesRoot, hexadecimal},
         project_client::ProjectClient,
     },
+    violation::Violation,
 };
 
 /// Time limit of reading the git checkout: a slow disk must not hold up an upload.
 const CHECKOUT_TIME_LIMIT: Duration = Duration::from_secs(5);
+
+/// Lowest rate that the time limit of an upload allows for, in bytes a minute: 256 KiB/s, a slow line at home.
+const SLOWEST_RATE: u64 = 60 * 256 * 1024;
+
+/// Default and maximum time limit of a multipart upload, in minutes (supplement 10.4). The default for a single-part
+/// upload is 10.
+const DEFAULT_MINUTES: u16 = 60;
+const MAX_MINUTES: u16 = 1_440;
+
+// The arguments of a build that do not depend on where the file is. No doc comment, because it would become part of the
+// descriptions.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct BuildArguments {
+    /// 1-255 characters; default: the file name.
+    #[schemars(length(min = 1, max = 255))]
+    pub name: Option<String>,
+    /// Default: from the file name.
+    pub platform: Option<BuildPlatform>,
+    /// Upload in parts; default true.
+    #[schemars(extend("default" = true))]
+    pub multipart: Option<bool>,
+    /// Minutes, 1-1440; default: by size, at least 60.
+    #[schemars(range(min = 1, max = 1440))]
+    pub upload_timeout: Option<u16>,
+    #[serde(flatten)]
+    pub options: BuildOptions,
+}
+
+impl BuildArguments {
+    /// Returns the initiation of the upload of `file`, with the arguments that follow from its name.
+    ///
+    /// # Errors
+    /// `invalid_arguments` if the platform cannot be derived from the file name.
+    pub(super) fn into_initiation(self, file: UploadedFile) -> Result<InitiateBuildUpload, Failure> {
+        Ok(InitiateBuildUpload {
+            project_id: None,
+            name: self.name.unwrap_or_else(|| file.file_name.clone()),
+            platform: self.platform.map_or_else(|| require_platform(&file.file_name), Ok)?,
+            file,
+            multipart: Some(self.multipart.unwrap_or(true)),
+            upload_timeout: self.upload_timeout,
+            options: self.options,
+        })
+    }
+}
+
+/// Returns the platform that the extension of `file_name` stands for, if it stands for exactly one (supplement 16).
+pub fn platform_from_file_name(file_name: &str) -> Option<BuildPlatform> {
+    let (_, extension) = file_name.rsplit_once('.')?;
+    Some(match extension.to_ascii_lowercase().as_str() {
+        "apk" => BuildPlatform::Android,
+        "ipa" => BuildPlatform::IosNative,
+        "exe" | "msi" => BuildPlatform::Windows,
+        "dmg" | "pkg" => BuildPlatform::Macos,
+        "deb" | "rpm" | "appimage" => BuildPlatform::Linux,
+        _ => return None,
+    })
+}
+
+fn require_platform(file_name: &str) -> Result<BuildPlatform, Failure> {
+    platform_from_file_name(file_name)
+        .ok_or_else(|| Failure::invalid_arguments("upload_build", &[platform_violation(file_name)]))
+}
+
+/// Returns the violation of arguments without a platform.
+pub(crate) fn platform_violation(file_name: &str) -> Violation {
+    let rule = format!("is required: it cannot be derived from the file name `{file_name}`");
+    Violation::new("platform", rule)
+}
+
+/// Returns how long the upload may take. Sets `upload_timeout` if the caller did not set it and a slow line needs more
+/// time than the service gives by default.
+pub(super) fn choose_time_limit(initiation: &mut InitiateBuildUpload) -> Duration {
+    let needed = u16::try_from(initiation.file.file_size.div_ceil(SLOWEST_RATE)).unwrap_or(u16::MAX);
+    let needed = needed.clamp(DEFAULT_MINUTES, MAX_MINUTES);
+
+    if initiation.multipart == Some(false) || needed > DEFAULT_MINUTES {
+        initiation.upload_timeout.get_or_insert(needed);
+    }
+
+    Duration::from_secs(60 * u64::from(initiation.upload_timeout.unwrap_or(needed)))
+}
+
+/// How an upload was requested: the value of `details.upload.method`.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) enum UploadMethod {
+    /// With the subcommand `upload`.
+    #[serde(rename = "cli")]
+    CommandLine,
+    /// With the tool `upload_build`.
+    #[serde(rename = "mcp")]
+    Tool,
+}
+
+impl UploadMethod {
+    /// Returns the part `upload` of the details of a build.
+    pub(super) fn details(self) -> Value {
+        json!({"method": self, "cli_version": env!("CARGO_PKG_VERSION")})
+    }
+}
+
+/// Adds the parts of `details` that the caller did not set.
+pub(super) fn add_details<const COUNT: usize>(
+    initiation: &mut InitiateBuildUpload,
+    parts: [(&str, Option<Value>); COUNT],
+) {
+    let details = initiation.options.details.get_or_insert_default();
+    for (part, value) in parts {
+        if let Some(value) = value {
+            details.entry(part).or_insert(value);
+        }
+    }
+}
 
 /// A request to upload a file.
 #[derive(Debug)]
@@ -41,11 +149,9 @@ pub(crate) struct UploadRequest<'a> {
     pub(crate) path: &'a str,
     /// Project, if the caller names one.
     pub(crate) project: Option<&'a str>,
-    /// Arguments of `initiate_build_upload` that the caller set.
-    pub(crate) options: Fields,
+    pub(crate) build: BuildArguments,
     /// Whether `details` is filled in from git and CI.
     pub(crate) fills_details: bool,
-    /// How the upload was requested.
     pub(crate) method: UploadMethod,
     /// Whether an unfinished upload of the same file is resumed. Otherwise it is cancelled.
     pub(crate) resumes: bool,
@@ -56,7 +162,6 @@ pub(crate) struct UploadRequest<'a> {
 /// Observes and cancels an upload.
 #[derive(Clone, Debug)]
 pub(crate) struct UploadHandle {
-    /// Progress of the upload.
     pub(crate) progress: Arc<UploadProgress>,
     /// Cancels the upload. The service then frees the reserved space.
     pub(crate) cancelled: CancellationToken,
@@ -76,7 +181,7 @@ impl UploadRequest<'_> {
     /// The same as for [`Self::into_job`].
     pub(crate) fn check_file(&self, root: &FilesRoot) -> Result<UploadHandle, Failure> {
         let source = SourceFile::open(root, self.path)?;
-        if !self.options.contains_key("platform") {
+        if self.build.platform.is_none() {
             require_platform(&source.file_name())?;
         }
         Ok(UploadHandle::new(&source))
@@ -122,20 +227,22 @@ impl UploadRequest<'_> {
         gateway: &Gateway,
         files: &FileServices,
     ) -> Result<UploadJob, Failure> {
-        let mut arguments = self.options;
-        fill_from_file_name(&mut arguments, &source.file_name())?;
+        let file = UploadedFile { file_name: source.file_name(), file_size: source.size() };
+        let mut initiation = self.build.into_initiation(file)?;
 
         // The digest covers only what follows from the request. The details may differ at the next attempt.
-        let request_digest = request_digest(&arguments);
-        let time_limit = choose_time_limit(&mut arguments, source.size());
+        let request_digest = hexadecimal(digest(&SHA256, json!(initiation).to_string().as_bytes()));
+        let time_limit = choose_time_limit(&mut initiation);
         if self.fills_details {
-            fill_details(&mut arguments, files, &source, self.method).await;
+            let (vcs, ci) = find_origin(files, &source).await;
+            let upload = Some(self.method.details());
+            add_details(&mut initiation, [("vcs", vcs), ("ci", ci), ("upload", upload)]);
         }
 
         let client = ProjectClient { gateway: gateway.clone(), project: self.project.map(str::to_owned) };
         let session = UploadSession {
             client,
-            timing: files.timing.clone(),
+            timing: files.config.timing.clone(),
             deadline: Duration::ZERO,
             cancelled: handle.cancelled,
         };
@@ -143,46 +250,38 @@ impl UploadRequest<'_> {
         Ok(UploadJob {
             session,
             storage: Arc::clone(&files.storage),
-            progress: handle.progress,
             source,
-            time_limit,
-            arguments,
+            initiation,
             request_digest,
-            journal_directory: files.state.as_ref().map(|state| state.join("uploads")),
+            progress: handle.progress,
+            time_limit,
+            journal_directory: files.config.state.as_ref().map(|state| state.join("uploads")),
             resumes: self.resumes,
             hashes: self.hashes,
-            is_resumable: Arc::default(),
-            ids: Arc::new(Mutex::new(None)),
         })
     }
 }
 
-/// Returns a digest of the arguments that does not depend on their order.
-fn request_digest(arguments: &Fields) -> String {
-    let sorted: BTreeMap<_, _> = arguments.iter().collect();
-    hexadecimal(digest(&SHA256, json!(sorted).to_string().as_bytes()))
-}
+/// Returns the parts `vcs` and `ci` of the details of a build: from the variables of the CI job, otherwise from the git
+/// checkout that contains the file. A checkout on a slow disk is left out.
+async fn find_origin(files: &FileServices, source: &SourceFile) -> (Option<Value>, Option<Value>) {
+    let job = files.config.ci_job.clone();
+    let ci = job.as_ref().map(|job| job.ci.clone());
+    let mut checkout = job.map(|job| job.checkout).unwrap_or_default();
 
-/// Adds the parts of `details` that the caller did not set.
-async fn fill_details(
-    arguments: &mut Fields,
-    files: &FileServices,
-    source: &SourceFile,
-    method: UploadMethod,
-) {
-    let job = files.ci_job.as_ref();
-    let vcs = provenance::vcs_details(find_checkout(source).await, job);
-    let ci = job.map(|job| job.ci.clone());
-    add_details(arguments, [("vcs", vcs), ("ci", ci), ("upload", Some(upload_details(method)))]);
-}
+    if checkout.commit.is_empty()
+        && let Some(directory) = source.path().parent().map(Path::to_owned)
+    {
+        let boundary = source.confinement().map(Path::to_owned);
+        let search =
+            tokio::task::spawn_blocking(move || provenance::find_head(boundary.as_deref(), &directory));
+        if let Ok(Ok(Some(head))) = tokio::time::timeout(CHECKOUT_TIME_LIMIT, search).await {
+            checkout.commit = head.commit;
+            checkout.branch = checkout.branch.or(head.branch);
+        }
+    }
 
-/// Returns the git checkout that contains the file. A checkout on a slow disk is left out.
-async fn find_checkout(source: &SourceFile) -> Option<Checkout> {
-    let directory = source.path().parent()?.to_owned();
-    let boundary = source.confinement().map(Path::to_owned);
-    let search =
-        tokio::task::spawn_blocking(move || provenance::find_checkout(boundary.as_deref(), &directory));
-    tokio::time::timeout(CHECKOUT_TIME_LIMIT, search).await.ok()?.ok()?
+    (provenance::vcs_details(checkout), ci)
 }
 
 #[cfg(test)]
@@ -190,10 +289,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_digest_of_a_request_does_not_depend_on_the_order() {
-        let fields = |names: [&str; 2]| names.map(|name| (name.to_owned(), json!(1))).into_iter().collect();
-        let [one, other]: [Fields; 2] = [fields(["a", "b"]), fields(["b", "a"])];
-        assert_eq!(request_digest(&one), request_digest(&other));
-        assert_ne!(request_digest(&one), request_digest(&fields(["a", "c"])));
+    fn the_time_limit_follows_from_the_size() {
+        const GIB: u64 = 1 << 30;
+
+        let cases = [
+            (json!({"multipart": true}), 1, 60, None),
+            (json!({"multipart": false}), 1, 60, Some(60)),
+            (json!({"multipart": true}), 10 * GIB, 683, Some(683)),
+            (json!({"multipart": true}), 100 * GIB, 1_440, Some(1_440)),
+            (json!({"multipart": true, "upload_timeout": 5}), 10 * GIB, 5, Some(5)),
+        ];
+        for (given, file_size, minutes, timeout) in cases {
+            let build: BuildArguments = serde_json::from_value(given.clone()).expect("arguments");
+            let file = UploadedFile { file_name: "a.apk".to_owned(), file_size };
+            let mut initiation = build.into_initiation(file).expect("a platform");
+
+            let limit = choose_time_limit(&mut initiation);
+
+            assert_eq!(limit, Duration::from_secs(60 * minutes), "{given} {file_size}");
+            assert_eq!(initiation.upload_timeout, timeout, "{given} {file_size}");
+        }
     }
 }

@@ -118,26 +118,29 @@ async fn the_default_wait_limit_is_45_seconds() {
 }
 
 #[tokio::test]
-async fn an_equal_request_joins_the_upload_in_progress() {
-    let mut session = open_with_short_wait_limit().await;
-    let started = session.upload("game.apk").await;
-    let again = session.upload("game.apk").await;
+async fn an_equal_request_is_refused_while_the_file_is_being_uploaded() {
+    for multipart in [true, false] {
+        let mut session = open_with_short_wait_limit().await;
+        let arguments = json!({"path": "game.apk", "multipart": multipart});
+        let started = session.host.succeed("upload_build", arguments.clone()).await;
+        session.wait_for_pending_parts(if multipart { 3 } else { 1 }).await;
 
-    assert_eq!((&again["status"], &again["upload_token"]), (&json!("uploading"), &started["upload_token"]));
+        let error = session.host.fail("upload_build", arguments).await;
 
-    session.wait_for_pending_parts(3).await;
-    session.service.release().await;
+        assert_eq!(error["message"], "`game.apk` is being uploaded by another process or call");
+        assert_eq!((&error["code"], session.leftovers().await.0), (&json!("file_error"), 1));
 
-    let waiting = json!({"upload_token": started["upload_token"], "wait": true});
-    let build = session.host.succeed("upload_build", waiting).await;
+        session.service.release().await;
 
-    assert_eq!((&build["status"], session.puts().await.len()), (&json!("uploaded"), 3));
+        let waiting = json!({"upload_token": started["upload_token"], "wait": true});
+        let build = session.host.succeed("upload_build", waiting).await;
+        assert_eq!((&build["status"], session.journals()), (&json!("uploaded"), vec![]));
 
-    // A call does not join an upload that has ended.
-    session.service.heal().await;
-    let another = session.host.succeed("upload_build", json!({"path": "game.apk", "wait": true})).await;
-
-    assert_ne!(another["build_id"], build["build_id"]);
+        // The upload has ended.
+        session.service.heal().await;
+        let another = session.host.succeed("upload_build", json!({"path": "game.apk", "wait": true})).await;
+        assert_ne!(another["build_id"], build["build_id"]);
+    }
 }
 
 #[tokio::test]
@@ -162,12 +165,11 @@ async fn a_different_request_for_the_same_file_is_another_upload() {
 #[tokio::test]
 async fn the_upload_continues_while_another_caller_waits_for_it() {
     let mut session = open_with_short_wait_limit().await;
-    let arguments = json!({"path": "game.apk", "wait": true});
-    let first = session.start_upload(arguments).await;
-
+    let started = session.upload("game.apk").await;
     session.wait_for_pending_parts(3).await;
-    let joined = session.upload("game.apk").await;
-    let waiting = json!({"upload_token": joined["upload_token"], "wait": true});
+
+    let waiting = json!({"upload_token": started["upload_token"], "wait": true});
+    let first = session.start_upload(waiting.clone()).await;
     let other = session.start_upload(waiting).await;
 
     session.host.request("ping", Value::Null).await;

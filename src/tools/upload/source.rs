@@ -1,17 +1,23 @@
-//! The file that is uploaded: it is opened once, read at offsets, and checked for changes.
+//! The file that is uploaded: it is opened once, checked for changes, and read at offsets for its parts and its digest.
 
 use std::{
     io::{self, ErrorKind},
+    ops::Range,
     path::Path,
     time::SystemTime,
 };
 
 use bytes::Bytes;
 use cap_std::fs::Metadata;
+use ring::digest::{Context, SHA256};
+use tokio::{
+    sync::mpsc,
+    task::{JoinHandle, spawn_blocking},
+};
 
 use crate::{
-    failure::Failure,
-    tools::files::{FileId, FilesRoot, OpenFile, change_time, file_error, file_id, read_error},
+    failure::{Code, Failure},
+    tools::files::{FileId, FilesRoot, OpenFile, change_time, file_error, file_id, hexadecimal, read_error},
 };
 
 /// Number of bytes that are read, hashed and sent at a time.
@@ -68,12 +74,11 @@ impl SourceFile {
         self.file.path()
     }
 
-    /// Returns the directory that the file was opened in and must not leave, or `None` if the path is not confined.
+    /// Returns the directory that the file must not leave, or `None` if the path is not confined.
     pub(super) fn confinement(&self) -> Option<&Path> {
         self.file.confinement()
     }
 
-    /// Returns the size in bytes.
     pub(super) fn size(&self) -> u64 {
         self.state.size
     }
@@ -107,18 +112,17 @@ impl SourceFile {
         Ok(())
     }
 
-    /// Reads `length` bytes from `offset` in chunks, until `consume` returns `false`.
+    /// Reads the bytes of `range` in chunks, until `consume` returns `false`.
     pub(super) fn read_chunks(
         &self,
-        offset: u64,
-        length: u64,
+        range: Range<u64>,
         mut consume: impl FnMut(Bytes) -> bool,
     ) -> Result<(), Failure> {
         self.check_unchanged()?;
-        let (mut position, end) = (offset, offset + length);
+        let mut position = range.start;
 
-        while position < end {
-            let size = usize::try_from(end - position).unwrap_or(CHUNK_SIZE).min(CHUNK_SIZE);
+        while position < range.end {
+            let size = usize::try_from(range.end - position).unwrap_or(CHUNK_SIZE).min(CHUNK_SIZE);
             let mut chunk = vec![0; size];
             let read = self.file.read_at(&mut chunk, position).map_err(|error| self.access_error(&error))?;
             if read == 0 {
@@ -154,4 +158,60 @@ impl SourceFile {
             _ => read_error(&self.requested, error),
         }
     }
+}
+
+/// The SHA-256 of the uploaded file, in progress.
+///
+/// It is computed while the parts are sent and never reads ahead of them, so that each byte is read from the disk once and
+/// is still in the system's cache for the second reader.
+#[derive(Debug)]
+pub(super) struct FileDigest {
+    /// Receives the position up to which parts are being sent.
+    position: mpsc::UnboundedSender<u64>,
+    task: JoinHandle<Result<String, Failure>>,
+}
+
+impl FileDigest {
+    /// Starts the digest of `source`.
+    pub(super) fn start(source: &SourceFile) -> Self {
+        let (position, receiver) = mpsc::unbounded_channel();
+        let source = source.clone();
+        let task = spawn_blocking(move || hash_file(&source, receiver));
+
+        Self { position, task }
+    }
+
+    /// Lets the digest read all bytes before `end`.
+    pub(super) fn advance_to(&self, end: u64) {
+        // The task has ended if the file could not be read. `finish` returns that failure.
+        self.position.send(end).unwrap_or_default();
+    }
+
+    /// Waits for the digest of the whole file of `size` bytes, in lower-case hexadecimal digits.
+    pub(super) async fn finish(self, size: u64) -> Result<String, Failure> {
+        self.advance_to(size);
+
+        self.task.await.unwrap_or_else(|stopped| {
+            Err(Failure::new(Code::Cancelled, format!("the file could not be hashed: {stopped}")))
+        })
+    }
+}
+
+fn hash_file(source: &SourceFile, mut position: mpsc::UnboundedReceiver<u64>) -> Result<String, Failure> {
+    let (mut context, mut done) = (Context::new(&SHA256), 0);
+
+    while let Some(end) = position.blocking_recv() {
+        source.read_chunks(done..end, |chunk| {
+            context.update(&chunk);
+            // The channel is closed when the upload has ended and the digest is not needed any more.
+            !position.is_closed()
+        })?;
+
+        done = end;
+        if done == source.size() {
+            break;
+        }
+    }
+
+    Ok(hexadecimal(context.finish()))
 }
