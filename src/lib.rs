@@ -28,11 +28,11 @@
 //!
 //! 1. checks the arguments against the schema ([`service::arguments::check`]), the rules
 //!    ([`service::rule::Rule::check`]) and the path ([`service::request::layout`]), and reports every violation at once;
-//! 2. finds the project ([`call::scope::Scope::resolve`]), with look-ups only where they decide something;
+//! 2. finds the project (`Scope::resolve`), with look-ups only where they decide something;
 //! 3. asks the service first whether an earlier equal call happened, if the outcome of that call is unknown
 //!    (duplicate guard);
-//! 4. sends the request ([`call::context::CallContext::send`], [`client::Client::send`]) and repeats it as far as the
-//!    retry policy allows;
+//! 4. sends the request (`RequestSender::send`, [`client::Client::send`]) and repeats it as far as the retry policy
+//!    allows;
 //! 5. makes a [`call::reply::Reply`] of the answer, or a [`failure::Failure`] with a code, a message and a hint.
 //!
 //! The sandbox reads the same description: the list of operations is its list of routes, it checks requests with the

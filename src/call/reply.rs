@@ -1,29 +1,420 @@
 //! Replies to callers, made of the answers of the service (`design.md` 3).
-//!
-//! [`Reply::new`] converts an answer. The modules below it handle files, redirects, pictures, the selection of fields,
-//! the pointer to the next page and the limit of size.
 
-mod answer;
-mod answer_fields;
-mod failure_limit;
-mod file;
-mod file_link;
-mod json_length;
-mod length_limit;
-mod next_page;
-mod pictures;
+use indexmap::IndexSet;
+use serde_json::{Value, json};
+use tokio::{sync::Semaphore, time::Instant};
+
+use super::{
+    files, limit, links,
+    pictures::{self, ExtractedPicture},
+    request::{Answer, OperationRequest},
+    scope::owned_ids,
+};
+pub use super::{
+    limit::{ReplySource, limit_failure},
+    links::FileLink,
+    pictures::base64,
+    selection::FieldSelection,
+};
+use crate::{
+    client::{AddressPolicy, ApiKey, HttpResponse, ServiceHost, parse_json},
+    failure::{Code, Failure, quote},
+    fields::Fields,
+    picture::Picture,
+    service::{
+        catalog::OperationEntry,
+        operation::{Operation, ResponseKind},
+        result_kind::ResultId,
+        view::view,
+    },
+    text::{remove_hidden, visible},
+};
+
+/// Field with the arguments of the next page.
+pub(super) const NEXT: &str = "next";
+
+/// Longest answer that is converted and cut on the thread that serves the calls, in bytes.
+const MAX_INLINE_BYTES: usize = 64 * 1024;
+
+/// The permit for work on a long answer. The values of an answer take several times the memory of its text, so that the
+/// process works on one long answer at a time.
+static LONG_WORK: Semaphore = Semaphore::const_new(1);
+
+/// Runs `work` on an answer of `length` bytes. Work on a long answer runs on another thread, because this one serves the
+/// other calls.
+pub(super) async fn off_thread<T: Send + 'static>(
+    length: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    if length <= MAX_INLINE_BYTES {
+        return work();
+    }
+
+    let permit = LONG_WORK.acquire().await;
+    // The permit stays with the thread, which continues after the caller has gone.
+    let thread = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        work()
+    });
+
+    thread.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+}
+
+/// Settings that affect replies.
+#[derive(Clone, Debug)]
+pub(super) struct ReplySettings {
+    /// The name that the deployment uses for the test-management system.
+    pub(super) tmsys_name: String,
+    /// Longest reply, in characters.
+    pub(super) max_reply_chars: usize,
+    /// Which addresses that the service names may be passed on.
+    pub(super) address_policy: AddressPolicy,
+}
+
+/// The JSON object of the service with the field names of the specification, and its pictures beside it.
+#[derive(Clone, Debug, Default)]
+pub struct Reply {
+    value: Value,
+    pictures: Vec<Picture>,
+    links: Vec<FileLink>,
+    /// Pictures that are not decoded yet.
+    extracted: Vec<ExtractedPicture>,
+    project: Option<String>,
+    /// Length of the answer that the reply was made of, in bytes; 0 for other replies.
+    answer_length: usize,
+}
+
+impl Reply {
+    /// Converts an answer. Its pictures are extracted; `with_decoded_pictures` decodes them.
+    ///
+    /// # Errors
+    /// `bad_response` if the answer is not what the operation specifies.
+    pub(super) fn new(
+        request: &OperationRequest,
+        answer: Answer,
+        key: &ApiKey,
+        settings: &ReplySettings,
+    ) -> Result<Self, Failure> {
+        let Answer { response, json } = answer;
+        let (kind, policy) = (request.entry.request.response_kind, settings.address_policy);
+        let bad_response = |reason: &str| bad_response(request, &response, key, reason);
+
+        let mut extracted = Vec::new();
+        let mut value = match (kind, json) {
+            (ResponseKind::Json | ResponseKind::Status, Some(json)) => json,
+            (ResponseKind::Json, None) => {
+                parse_json(&response.body).map_err(|reason| bad_response(&reason))?
+            }
+            (ResponseKind::Status, None) => parse_json(&response.body).unwrap_or_default(),
+            (ResponseKind::Redirect, _) => links::redirect_reply(&response, policy)
+                .ok_or_else(|| bad_response("names no https address in `Location`"))?,
+            (ResponseKind::File, _) => {
+                let (value, picture) =
+                    files::part_reply(&response, &request.arguments, settings.max_reply_chars)?;
+                extracted.extend(picture);
+                value
+            }
+        };
+
+        if kind == ResponseKind::Status && !value.is_object() {
+            // The status alone is the answer.
+            value = json!({});
+        }
+        if let Some((answer, pictures)) = value.as_object_mut().zip(request.entry.request.pictures) {
+            extracted.extend(pictures::extract(answer, pictures));
+        }
+        remove_hidden(&mut value);
+
+        let Value::Object(object) = &mut value else { return Err(bad_response("is not a JSON object")) };
+        // The service may repeat the key in any text of its answer.
+        key.mask_fields(object);
+        rename_tmsys_fields(object, &settings.tmsys_name);
+        if let Some(missing) = missing_field(request.entry, object) {
+            return Err(bad_response(&missing));
+        }
+
+        let links = links::link(kind, &response, &request.arguments, policy).into_iter().collect();
+        Ok(Self { value, links, extracted, answer_length: response.body.len(), ..Self::default() })
+    }
+
+    /// Creates a reply that is not an answer of the service.
+    pub fn from_value(mut value: Value) -> Self {
+        // Texts of storage hosts and of failures have not been read as answers.
+        remove_hidden(&mut value);
+        Self { value, ..Self::default() }
+    }
+
+    /// Decodes the pictures that can be delivered by `deadline`.
+    #[must_use]
+    pub(crate) async fn with_decoded_pictures(mut self, deadline: Instant) -> Self {
+        let extracted = std::mem::take(&mut self.extracted);
+        if !extracted.is_empty() {
+            self.pictures = pictures::decode_all(&mut self.value, extracted, deadline).await;
+        }
+
+        self
+    }
+
+    /// Sets the project that the call went to.
+    #[must_use]
+    pub(crate) fn with_project(self, project: Option<String>) -> Self {
+        Self { project, ..self }
+    }
+
+    /// Returns the project that the request named, if it named one.
+    pub fn project(&self) -> Option<&str> {
+        self.project.as_deref()
+    }
+
+    /// Removes all fields that the caller did not select.
+    pub fn select(&mut self, selection: FieldSelection) {
+        selection.apply(&mut self.value);
+    }
+
+    /// Replaces the text at the JSON pointer `pointer`, if there is one.
+    pub fn edit_text(&mut self, pointer: &str, edit: impl FnOnce(&str) -> String) {
+        if let Some(Value::String(text)) = self.value.pointer_mut(pointer) {
+            *text = edit(text);
+        }
+    }
+
+    /// Adds how to request the next page, if there is one.
+    pub(crate) fn add_next_page(&mut self) {
+        let number = |name| self.value.pointer(name).and_then(Value::as_u64);
+        let Some(page) = number("/pagination/page").and_then(|page| page.checked_add(1)) else { return };
+
+        if let Some(remaining) = number("/pagination/total_pages").and_then(|total| total.checked_sub(page))
+            && remaining > 0
+            && let Value::Object(fields) = &mut self.value
+        {
+            fields.insert(NEXT.to_owned(), json!({"page": page, "remaining_pages": remaining}));
+        }
+    }
+
+    /// Returns the reply and its compact JSON, cut to at most `max_chars` characters. The field `truncated` of a cut reply
+    /// says what is missing and how to get it.
+    pub async fn into_limited(self, max_chars: usize, source: ReplySource) -> (Value, String) {
+        // Even to release the memory of what was cut takes long.
+        off_thread(self.answer_length, move || {
+            let mut value = self.value;
+            let text = value.to_string();
+            if text.len() <= max_chars || text.chars().count() <= max_chars {
+                return (value, text);
+            }
+
+            limit::cut_reply(&mut value, max_chars, source);
+            let text = value.to_string();
+            (value, text)
+        })
+        .await
+    }
+
+    /// Returns the pictures, in the order in which the fields `image` number them from 1.
+    pub fn pictures(&self) -> &[Picture] {
+        &self.pictures
+    }
+
+    /// Returns the links to files that the reply is about.
+    pub fn links(&self) -> &[FileLink] {
+        &self.links
+    }
+
+    /// Adds links to files that the reply is about.
+    pub(crate) fn add_links(&mut self, links: Vec<FileLink>) {
+        self.links.extend(links);
+    }
+
+    /// Returns the JSON object.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// Returns the view of the reply to the operation `O`.
+    pub fn view<O: Operation>(&self) -> O::Answer {
+        view(self.value())
+    }
+
+    /// Returns the JSON object without the pictures.
+    pub fn into_value(self) -> Value {
+        self.value
+    }
+}
+
+/// What is needed to convert an answer into a reply.
+pub(super) struct Conversion {
+    pub(super) request: OperationRequest,
+    pub(super) answer: Answer,
+    pub(super) key: ApiKey,
+    pub(super) settings: ReplySettings,
+    pub(super) selection: Option<FieldSelection>,
+}
+
+impl Conversion {
+    /// Returns the reply, and all ids in the answer: the selection may leave ids out.
+    ///
+    /// # Errors
+    /// Those of [`Reply::new`].
+    pub(super) async fn run(self) -> Result<(Reply, IndexSet<ResultId>), Failure> {
+        off_thread(self.answer.response.body.len(), move || {
+            let mut reply = Reply::new(&self.request, self.answer, &self.key, &self.settings)?;
+            let ids = reply.value.as_object().map(owned_ids).unwrap_or_default();
+            if let Some(selection) = self.selection {
+                reply.select(selection);
+            }
+
+            Ok((reply, ids))
+        })
+        .await
+    }
+}
+
+/// Gives the fields that are named after the test-management system of the deployment the names of the specification.
+fn rename_tmsys_fields(object: &mut Fields, tmsys_name: &str) {
+    if tmsys_name == "tmsys" || !object.keys().any(|name| name.starts_with(tmsys_name)) {
+        return;
+    }
+
+    let renamed = std::mem::take(object).into_iter().map(|(name, value)| {
+        let rest = name.strip_prefix(tmsys_name).filter(|rest| rest.is_empty() || rest.starts_with('_'));
+        (rest.map_or(name.clone(), |rest| format!("tmsys{rest}")), value)
+    });
+    *object = renamed.collect();
+}
+
+/// Returns why an object cannot be the answer of the operation: a required field is missing, or no field is known.
+fn missing_field(entry: &OperationEntry, object: &Fields) -> Option<String> {
+    if let Some(missing) = entry.required_fields.iter().find(|name| !object.contains_key(**name)) {
+        return Some(format!("lacks `{missing}`"));
+    }
+
+    // The object has all required fields, which are fields of the operation. If the status alone is the answer, the body may
+    // have any fields.
+    if !entry.required_fields.is_empty() || entry.request.response_kind == ResponseKind::Status {
+        return None;
+    }
+
+    let known = entry.output_schema().get("properties").and_then(Value::as_object)?;
+    let has_known_field = object.keys().any(|name| known.contains_key(name));
+
+    (!has_known_field).then(|| "has none of the fields of this operation".to_owned())
+}
+
+/// The failure for an answer that is not what the operation specifies.
+fn bad_response(request: &OperationRequest, answer: &HttpResponse, key: &ApiKey, reason: &str) -> Failure {
+    let entry = request.entry;
+    let message = format!("{}: the service's answer {reason}", request.to_http(None).label());
+    let failure = Failure::new(Code::BadResponse, message).status(answer.status);
+    let failure = match entry.failure_hints.recovery {
+        Some(advice) => failure.uncertain(format!("the service accepted the request: {advice}")),
+        None => failure.hint(format!(
+            "{} may not be the address of the service",
+            ServiceHost::for_url_base(entry.request.url_base).setting()
+        )),
+    };
+
+    // The key is masked before the text is cut, which could leave a part of the key.
+    let start = answer.body.get(..MAX_INLINE_BYTES).unwrap_or(&answer.body);
+    let text = visible(&String::from_utf8_lossy(start)).into_owned();
+    let text = quote(&key.mask_text(text));
+
+    if text.is_empty() { failure } else { failure.detail("service_error", text) }
+}
+
 #[cfg(test)]
-mod random_answers;
-mod redirect;
-mod selection;
+mod tests {
+    use std::time::Duration;
 
-pub use answer::{Reply, is_success};
-pub(in crate::call) use answer::{off_thread, parse_body};
-pub use answer_fields::ReplyLimits;
-pub use failure_limit::limit_failure;
-pub(super) use file::file_failure;
-pub(crate) use file::full_picture_arguments;
-pub use file_link::FileLink;
-pub use length_limit::ReplySource;
-pub use pictures::base64;
-pub use selection::FieldSelection;
+    use super::*;
+    use crate::{
+        client::{FileMetadata, refusal_failure},
+        random_inputs::{bytes, check_values, object_with, value},
+        service::catalog::OPERATIONS,
+        text::has_hidden,
+    };
+
+    const KEY: &str = "svc_random_key";
+
+    const MAX_CHARS: usize = 2_000;
+
+    fn response(status: u16, body: Vec<u8>) -> HttpResponse {
+        let (location, file) = (None, FileMetadata::default());
+        let body = body.into();
+        HttpResponse { status, body, location, retry_after: None, date: None, attempts: 1, file }
+    }
+
+    /// Returns the text of the reply, or of the failure, that an answer to `entry` becomes.
+    fn reply_text(entry: &'static OperationEntry, response: HttpResponse) -> String {
+        let arguments = entry.request.path_fields().map(|name| (name.to_owned(), json!("x"))).collect();
+        let request = OperationRequest::new(entry, arguments, "tmsys").expect("a request");
+        let key = ApiKey::parse(KEY).expect("a key");
+        let settings = ReplySettings {
+            tmsys_name: "tmsys".to_owned(),
+            max_reply_chars: MAX_CHARS,
+            address_policy: AddressPolicy::default(),
+        };
+        let answer = Answer { response, json: None };
+        if !answer.is_success(entry) {
+            let failure = refusal_failure(&request.to_http(None), &answer.response, &key);
+            return limit_failure(failure, MAX_CHARS).to_json();
+        }
+
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        runtime.block_on(async {
+            match Reply::new(&request, answer, &key, &settings) {
+                Ok(reply) => {
+                    let reply = reply.with_decoded_pictures(Instant::now() + Duration::from_secs(60)).await;
+                    reply.into_limited(MAX_CHARS, ReplySource::Call(entry)).await.1
+                }
+                Err(failure) => limit_failure(failure, MAX_CHARS).to_json(),
+            }
+        })
+    }
+
+    #[test]
+    fn no_answer_makes_a_reply_that_is_too_long_or_has_hidden_characters_or_the_key() {
+        for entry in &OPERATIONS {
+            let properties = entry.output_schema().get("properties").and_then(Value::as_object);
+            let names: Vec<_> = properties.into_iter().flat_map(Fields::keys).cloned().collect();
+            let required: Vec<_> = entry.required_fields.iter().map(|name| (*name).to_owned()).collect();
+            let inputs = (object_with(names), value(), bytes(), 200..600_u16);
+
+            check_values(&inputs, OPERATIONS.len(), |(mut object, value, bytes, status)| {
+                for name in &required {
+                    object.entry(name.clone()).or_insert_with(|| value.clone());
+                }
+                object.insert("echo".to_owned(), format!("a\u{202e}{KEY}").into());
+
+                let body = Value::Object(object).to_string().into_bytes();
+                for response in [response(200, body.clone()), response(status, body), response(200, bytes)] {
+                    let text = reply_text(entry, response);
+                    let length = text.chars().count();
+                    assert!(length <= MAX_CHARS, "{length} characters: {text}");
+                    assert!(!has_hidden(&text) && !text.contains(KEY), "{text}");
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn only_fields_that_begin_with_the_name_of_the_system_are_renamed() {
+        let mut object: Fields =
+            serde_json::from_value(json!({"qms": 1, "qms_id": 2, "qmsx": 3, "id": 4})).expect("an object");
+        rename_tmsys_fields(&mut object, "qms");
+        assert_eq!(Value::from(object), json!({"tmsys": 1, "tmsys_id": 2, "qmsx": 3, "id": 4}));
+    }
+
+    #[test]
+    fn a_page_points_to_the_next_one_unless_it_is_the_last() {
+        for (pagination, expected) in [
+            (json!({"page": 0, "total_pages": 3}), json!({"page": 1, "remaining_pages": 2})),
+            (json!({"page": 2, "total_pages": 3}), Value::Null),
+            (json!({"page": 0, "total_pages": 0}), Value::Null),
+            (json!({"page": 0}), Value::Null),
+            (json!(null), Value::Null),
+        ] {
+            let mut reply = Reply::from_value(json!({"pagination": pagination}));
+            reply.add_next_page();
+            assert_eq!(reply.value["next"], expected, "{pagination}");
+        }
+    }
+}

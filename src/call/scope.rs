@@ -3,13 +3,357 @@
 //! In project scope every call goes to the configured project. In global scope the ids of runs, jobs and plan executions
 //! decide the project. Their owner is looked up only if key and arguments leave a choice.
 
-mod errors;
-mod id;
-mod lookup;
-mod resolution;
-mod session;
+mod owners;
 
-pub(crate) use errors::{other_project_refused, upload_of_other_project};
-pub(crate) use id::find_invalid_ids;
-pub use id::owned_ids;
-pub use resolution::{ResolvedProject, Scope};
+use std::sync::Arc;
+
+use indexmap::IndexSet;
+use serde_json::Value;
+
+use self::owners::{OwnerLookup, OwnerMemory, OwnerRecord};
+use super::{
+    grants::ASK_OPERATOR,
+    request::{Answer, OperationRequest, RequestSender},
+};
+use crate::{
+    client::KeyKind,
+    failure::{Code, Failure},
+    fields::Fields,
+    service::{
+        catalog::OperationEntry,
+        operation::UrlBase,
+        request::check_segment,
+        result_kind::{ResultId, ResultKind},
+    },
+    violation::Violation,
+};
+
+/// The project of a server, or of each call.
+#[derive(Clone, Debug)]
+pub(super) struct Scope {
+    /// The project of project scope; `None` for global scope.
+    project: Option<String>,
+    /// Projects in which an organization key looks for ids.
+    configured_projects: Vec<String>,
+    /// The only projects that calls may go to; `None` for all.
+    allowed_projects: Option<Arc<[String]>>,
+    memory: Arc<OwnerMemory>,
+}
+
+/// The project of a call.
+#[derive(Debug, Default)]
+pub(super) struct ResolvedProject {
+    /// The project; `None` for the route without a project, where the key or the ids decide.
+    pub(super) project: Option<String>,
+    /// The record that the owner look-up has read from `project`, if the call has one id.
+    record: Option<OwnerRecord>,
+}
+
+impl ResolvedProject {
+    /// Returns the answer to `request` if the owner look-up has already sent the same request to this project.
+    pub(super) fn answer_to(self, request: &OperationRequest) -> Option<Answer> {
+        Some(self.record.filter(|record| record.request.equals(request))?.answer)
+    }
+}
+
+impl Scope {
+    /// Creates project scope if there is a `project`, otherwise global scope.
+    pub(super) fn new(project: Option<String>, configured_projects: Vec<String>) -> Self {
+        Self { project, configured_projects, allowed_projects: None, memory: Arc::default() }
+    }
+
+    /// Returns the same scope for the calls with another key, which remembers nothing yet. Calls go to `allowed` only;
+    /// `None` is every project.
+    pub(super) fn for_other_key(&self, allowed: Option<Arc<[String]>>) -> Self {
+        Self { allowed_projects: allowed, memory: Arc::default(), ..self.clone() }
+    }
+
+    /// Returns the scope of `project` that shares the memory of this scope.
+    pub(super) fn with_project(&self, project: Option<String>) -> Self {
+        Self { project, ..self.clone() }
+    }
+
+    /// Returns the project of project scope; `None` in global scope.
+    pub(super) fn bound_project(&self) -> Option<&str> {
+        self.project.as_deref()
+    }
+
+    /// Returns the project that all calls go to; `None` if each call decides.
+    pub(super) fn project(&self) -> Option<&str> {
+        match (&self.project, self.allowed_projects.as_deref()) {
+            (Some(project), _) | (None, Some([project])) => Some(project),
+            _ => None,
+        }
+    }
+
+    /// Returns the project that a call of `entry` goes to. `ids` are the ids in its arguments.
+    ///
+    /// # Errors
+    /// `project_scope_mismatch`, `project_not_resolved`, `project_required`, or the failure of a look-up.
+    pub(super) async fn resolve(
+        &self,
+        sender: &RequestSender<'_>,
+        entry: &OperationEntry,
+        requested: Option<&str>,
+        ids: &[ResultId],
+    ) -> Result<ResolvedProject, Failure> {
+        let lookup = self.lookup(sender);
+        let goes_to_project = goes_to_project(entry);
+        let mut record = None;
+
+        let project = match (self.project(), sender.key.kind(), requested) {
+            (Some(project), _, Some(requested)) if requested != project => {
+                return Err(other_project_refused(requested, project));
+            }
+            (Some(project), kind, _) => {
+                // The path of such a request does not keep an organization key inside the project.
+                if kind == KeyKind::Organization && !goes_to_project {
+                    lookup.confirm_all_inside(project, ids).await?;
+                }
+                Some(project.to_owned())
+            }
+            (None, _, None) if self.allowed_projects.is_some() => {
+                return self.resolve_among_allowed(lookup, entry, ids).await;
+            }
+            // The route has no project, and the caller names none that has to be checked.
+            (None, _, None) if !goes_to_project => None,
+            (None, KeyKind::Project, None) if needs_project(entry) => Some(lookup.project_of_key().await?),
+            // The key identifies the project at the service.
+            (None, KeyKind::Project, None) => None,
+            (None, KeyKind::Project, Some(requested)) => {
+                record = lookup.confirm_owner(requested, ids).await?;
+                Some(requested.to_owned())
+            }
+            (None, KeyKind::Organization, _) if ids.is_empty() => Some(self.project_without_ids(requested)?),
+            (None, KeyKind::Organization, _) => {
+                let owners = lookup.owners(ids, &self.candidates(requested)).await?;
+                return lookup.common_owner(requested, ids, owners).await;
+            }
+        };
+
+        Ok(ResolvedProject { project, record })
+    }
+
+    /// Does the same if calls may go to some projects only, and the caller names none.
+    async fn resolve_among_allowed(
+        &self,
+        lookup: OwnerLookup<'_>,
+        entry: &OperationEntry,
+        ids: &[ResultId],
+    ) -> Result<ResolvedProject, Failure> {
+        let allowed = self.candidates(None);
+        if !ids.is_empty() {
+            let owners = lookup.owners(ids, &allowed).await?;
+            return lookup.common_owner(None, ids, owners).await;
+        }
+        if !goes_to_project(entry) {
+            return Ok(ResolvedProject::default());
+        }
+        if lookup.sender.key.kind() == KeyKind::Organization {
+            return Err(project_required(&allowed));
+        }
+
+        let project = lookup.project_of_key().await?;
+        if allowed.contains(&project) {
+            return Ok(ResolvedProject { project: Some(project), record: None });
+        }
+
+        let message = format!("no grant of the person covers project `{project}`");
+        Err(Failure::new(Code::PermissionDenied, message).hint(ASK_OPERATOR))
+    }
+
+    /// Returns whether the key can be one of `project`: its own project is another one only if a record shows this.
+    ///
+    /// # Errors
+    /// The failure of a look-up.
+    pub(super) async fn has_key_of(
+        &self,
+        sender: &RequestSender<'_>,
+        project: &str,
+    ) -> Result<bool, Failure> {
+        if sender.key.kind() == KeyKind::Organization {
+            return Ok(true);
+        }
+
+        match self.lookup(sender).project_of_key().await {
+            Ok(own) => Ok(own == project),
+            Err(failure) if failure.code == Code::ProjectRequired => Ok(true),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Returns whether the key can read the records of all `ids` in this scope.
+    ///
+    /// # Errors
+    /// The failure of a look-up.
+    pub(super) async fn has_records(
+        &self,
+        sender: &RequestSender<'_>,
+        ids: &[ResultId],
+    ) -> Result<bool, Failure> {
+        let lookup = self.lookup(sender);
+        let outcome = match (self.project(), sender.key.kind()) {
+            (Some(project), _) => lookup.confirm_all_inside(project, ids).await,
+            (None, KeyKind::Project) if self.allowed_projects.is_none() => lookup.confirm_readable(ids).await,
+            (None, _) => match lookup.owners(ids, &self.candidates(None)).await {
+                Ok(owners) => lookup.common_owner(None, ids, owners).await.map(drop),
+                Err(failure) => Err(failure),
+            },
+        };
+
+        match outcome {
+            Ok(()) => Ok(true),
+            Err(failure) if matches!(failure.code, Code::ProjectNotResolved | Code::PermissionDenied) => {
+                Ok(false)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    fn lookup<'a>(&'a self, sender: &'a RequestSender<'a>) -> OwnerLookup<'a> {
+        OwnerLookup { memory: &self.memory, sender }
+    }
+
+    /// Remembers that `project` has answered, and owns these ids.
+    pub(super) fn remember_owner(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
+        // In project scope nothing is looked up.
+        if self.project().is_none() {
+            self.memory.remember_owner(project, ids);
+        }
+    }
+
+    /// Returns the known projects that calls may go to.
+    pub(super) fn known_projects(&self) -> Vec<String> {
+        self.project().map_or_else(|| self.candidates(None), |project| vec![project.to_owned()])
+    }
+
+    /// Returns the project of a call with an organization key and without ids.
+    fn project_without_ids(&self, requested: Option<&str>) -> Result<String, Failure> {
+        if let Some(requested) = requested {
+            return Ok(requested.to_owned());
+        }
+
+        let known = self.candidates(None);
+        match known.as_slice() {
+            [only] => Ok(only.clone()),
+            _ => Err(project_required(&known)),
+        }
+    }
+
+    /// Returns the projects that may own an id, the most likely ones first.
+    fn candidates(&self, requested: Option<&str>) -> Vec<String> {
+        let mut candidates: IndexSet<String> = requested.map(str::to_owned).into_iter().collect();
+        if let Some(allowed) = &self.allowed_projects {
+            candidates.extend(allowed.iter().cloned());
+        } else {
+            candidates.extend(self.memory.projects());
+            candidates.extend(self.configured_projects.iter().cloned());
+        }
+        candidates.into_iter().collect()
+    }
+}
+
+/// Returns whether requests of the operation can name a project.
+fn goes_to_project(entry: &OperationEntry) -> bool {
+    matches!(entry.request.url_base, UrlBase::Project | UrlBase::NamedProject)
+        || entry.request.names_project()
+}
+
+/// Returns whether requests of the operation have to name a project, whatever the key is.
+fn needs_project(entry: &OperationEntry) -> bool {
+    entry.request.url_base == UrlBase::NamedProject || entry.request.names_project()
+}
+
+/// Returns the ids in arguments or at the top level of an answer, each once.
+pub fn owned_ids(fields: &Fields) -> IndexSet<ResultId> {
+    let ids = id_fields().flat_map(|(kind, name)| texts(fields, name).map(move |(_, id)| (kind, id)));
+    ids.map(|(kind, id)| ResultId::new(kind, id)).collect()
+}
+
+/// Returns a violation for each id that cannot be part of a path. An owner look-up puts it there, even if the operation
+/// itself does not.
+pub(super) fn find_invalid_ids(fields: &Fields) -> Vec<Violation> {
+    let texts = id_fields().flat_map(|(_, name)| texts(fields, name));
+    let violation = |(path, id): (String, &str)| Some(Violation::new(path, check_segment(id).err()?));
+    texts.filter_map(violation).collect()
+}
+
+/// Returns the fields of arguments and answers that hold ids, each with the kind of its ids.
+fn id_fields() -> impl Iterator<Item = (ResultKind, &'static str)> {
+    ResultKind::ALL.into_iter().flat_map(|kind| kind.reference_fields().iter().map(move |name| (kind, *name)))
+}
+
+/// Returns the texts of a field that holds one text or a list of texts, each with its path.
+fn texts<'a>(fields: &'a Fields, name: &'a str) -> impl Iterator<Item = (String, &'a str)> {
+    let (single, list) = match fields.get(name) {
+        Some(Value::Array(list)) => (None, list.as_slice()),
+        single => (single, &[][..]),
+    };
+    let single = single.map(|value| (name.to_owned(), value));
+    let listed = list.iter().enumerate().map(move |(index, value)| (format!("{name}.{index}"), value));
+
+    single.into_iter().chain(listed).filter_map(|(path, value)| Some((path, value.as_str()?)))
+}
+
+/// Returns the failure for a requested project that is not the project of project scope.
+pub(crate) fn other_project_refused(requested: &str, bound: &str) -> Failure {
+    let message =
+        format!("this server is bound to project `{bound}`, not to `{requested}`; nothing was sent");
+    scope_mismatch(requested, bound, message)
+        .hint("leave `project_id` out; another project needs a server of its own")
+        .detail("id", Value::Null)
+}
+
+/// Returns the failure for an upload that does not belong to the project of the call.
+pub(crate) fn upload_of_other_project(requested: &str, owner: &str, build_id: &str) -> Failure {
+    let message = format!(
+        "the upload of build `{build_id}` belongs to project `{owner}`, not to `{requested}`; nothing was sent"
+    );
+    scope_mismatch(requested, owner, message)
+        .hint(format!("continue the upload where project `{owner}` is served, or start an upload here"))
+        .detail("id", build_id)
+}
+
+fn scope_mismatch(requested: &str, owner: &str, message: String) -> Failure {
+    Failure::new(Code::ProjectScopeMismatch, message)
+        .status(409)
+        .detail("requested_project", requested)
+        .owning_project(owner)
+}
+
+/// Returns the failure for a call that identifies no project although several are known.
+fn project_required(known: &[String]) -> Failure {
+    let hint = if known.is_empty() {
+        "pass `project_id`; TAS_PROJECTS can list the projects of an organization key".to_owned()
+    } else {
+        format!("pass `project_id`: {}", known.join(", "))
+    };
+    let message = "nothing in this call identifies a project, and the organization key is valid for several";
+    Failure::new(Code::ProjectRequired, message).hint(hint).detail("known_projects", known)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn fields(value: Value) -> Fields {
+        serde_json::from_value(value).expect("an object")
+    }
+
+    #[test]
+    fn ids_are_found_once_in_single_fields_and_lists() {
+        let arguments =
+            fields(json!({"run_id": "a", "multiplayer_run_ids": ["a", "b"], "job_id": 7, "x": "c"}));
+        let found: Vec<_> = owned_ids(&arguments).into_iter().collect();
+        assert_eq!(found, [ResultId::new(ResultKind::Run, "a"), ResultId::new(ResultKind::Run, "b")]);
+    }
+
+    #[test]
+    fn the_violation_of_an_id_in_a_list_names_its_position() {
+        let found = find_invalid_ids(&fields(json!({"job_ids": ["a", ".."], "run_id": " "})));
+        let paths: Vec<_> = found.into_iter().map(|violation| violation.path).collect();
+        assert_eq!(paths, ["run_id", "job_ids.1"]);
+    }
+}

@@ -18,7 +18,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 pub use self::installer::{InstallerRequest, SavedInstaller};
-pub(crate) use self::plan::{ListedFile, ListedPlayer, RunListing};
+pub(crate) use self::plan::RunListing;
 use self::{
     plan::{DownloadPlan, FILE_REF_PREFIX, PlannedFile, split_player_id},
     transfer::{

@@ -323,10 +323,13 @@ impl Search {
             ids.truncate(MAX_FOLDERS);
         }
 
-        let reads = ids.iter().map(|id| {
-            let filter = Fields::from_iter([("folder_id".to_owned(), json!(id))]);
-            reader.read(RecordKind::Test, filter)
-        });
+        let reads: Vec<_> = ids
+            .iter()
+            .map(|id| {
+                let filter = Fields::from_iter([("folder_id".to_owned(), json!(id))]);
+                reader.read(RecordKind::Test, filter)
+            })
+            .collect();
         let lists: Vec<_> = stream::iter(reads).buffered(MAX_CONCURRENT_REQUESTS).collect().await;
         for (id, list) in ids.iter().zip(lists) {
             self.add(RecordKind::Test, list, &format!("tests in the folder {id}")).await;

@@ -269,7 +269,7 @@ async fn read_sources(client: &ProjectClient, runs: Vec<TestResult>) -> (Vec<Scr
 /// # Errors
 /// The failure of the last attempt, or `too_large` for a file of more than [`MAX_RESPONSE_BYTES`].
 async fn download(client: &ProjectClient, source: &Screenshot) -> Result<Bytes, Failure> {
-    check_size(source, source.file.size)?;
+    check_size(source, source.file.size.unwrap_or_default())?;
 
     let mut pauses = BACKOFF.pauses().take(ATTEMPTS - 1);
     loop {

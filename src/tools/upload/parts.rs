@@ -72,7 +72,7 @@ impl PartSender<'_> {
 
         // Addresses expire, so that the next batch is requested only when the last one is used up.
         let batches = stream::iter(batches(self.plan.total_parts(), etags));
-        let addresses = batches.then(|numbers| self.session.part_addresses(self.plan, numbers));
+        let addresses = batches.then(|numbers| self.session.part_addresses(self.plan, numbers)).boxed();
         let parts =
             addresses.map_ok(|batch| stream::iter(batch.into_iter().map(Ok::<_, Failure>))).try_flatten();
         let sending = parts.map_ok(|(number, address)| {
@@ -83,7 +83,7 @@ impl PartSender<'_> {
         });
 
         {
-            let mut sent = pin!(sending.try_buffer_unordered(PARALLEL_PARTS));
+            let mut sent = pin!(sending.try_buffer_unordered(PARALLEL_PARTS).boxed());
             while let Some((number, etag)) = sent.try_next().await? {
                 if let Some(journal) = &mut journal {
                     journal.add_part(number, &etag);

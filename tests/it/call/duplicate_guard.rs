@@ -9,7 +9,6 @@ use tas_mcp::{clock::Clock as _, sandbox::seed};
 use crate::support::fixture::{Fixture, Session};
 
 mod catalog;
-mod clocks;
 mod equality;
 mod failed_look_ups;
 mod found;
@@ -103,12 +102,20 @@ fn creating_calls() -> Vec<CreatingCall> {
     ]
 }
 
+/// With a tag that no job of the seed has.
 fn start_arguments() -> Value {
-    json!({"multiplayer_test_id": seed::TEST_PASSES, "deployment_config_id": seed::CONFIG_WINDOWS})
+    json!({
+        "multiplayer_test_id": seed::TEST_PASSES, "deployment_config_id": seed::CONFIG_WINDOWS,
+        "additional_tags": ["once"],
+    })
 }
 
+/// With a build that no execution of this plan in the seed has.
 fn plan_arguments() -> Value {
-    json!({"test_plan_id": seed::PLAN_SMOKE, "deployment_config_id": seed::CONFIG_WINDOWS})
+    json!({
+        "test_plan_id": seed::PLAN_SMOKE, "deployment_config_id": seed::CONFIG_WINDOWS,
+        "build_id": seed::BUILD_WINDOWS,
+    })
 }
 
 fn text(value: &Value) -> &str {

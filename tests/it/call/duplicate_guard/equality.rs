@@ -1,5 +1,7 @@
 //! Which calls count as equal, and how long the first one is remembered.
 
+use std::time::Duration;
+
 use serde_json::json;
 use tas_mcp::sandbox::seed;
 
@@ -89,6 +91,18 @@ async fn an_unknown_outcome_is_forgotten_after_ten_minutes() {
     session.host.succeed("start_run", start_arguments()).await;
 
     assert_eq!(session.count_records("list_jobs").await, before + 2);
+}
+
+/// The clock of the process stops while the machine sleeps.
+#[tokio::test]
+async fn a_machine_that_has_slept_forgets_nothing() {
+    let mut session = fixture().open().await;
+    let before = session.count_records("list_jobs").await;
+    session.lose_answer("start_run", &start_arguments(), reset_after_write()).await;
+    session.clock.suspend(Duration::from_secs(7_200));
+
+    assert_eq!(session.host.fail("start_run", start_arguments()).await["code"], "conflict");
+    assert_eq!(session.count_records("list_jobs").await, before + 1);
 }
 
 #[tokio::test]

@@ -94,19 +94,6 @@ async fn entries_contain_neither_arguments_nor_keys() {
     assert!(!values.contains("planted") && !values.contains(tas_mcp::sandbox::keys::DEMO), "{values}");
 }
 
-/// The records that the first process has returned before are no result of the lost call.
-#[tokio::test]
-async fn records_with_a_known_origin_are_not_reported() {
-    let mut replicas = Replicas::open().await;
-    let before = replicas.session.count_records("list_jobs").await;
-    replicas.session.host.succeed("start_run", start_arguments()).await;
-    replicas.session.lose_answer("start_run", &start_arguments(), reset_before_write()).await;
-
-    replicas.other.succeed("start_run", start_arguments()).await;
-
-    assert_eq!(replicas.session.count_records("list_jobs").await, before + 2);
-}
-
 #[tokio::test]
 async fn one_of_two_repetitions_in_different_processes_is_sent() {
     check_repetition_during_another(true).await;

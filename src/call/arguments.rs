@@ -1,14 +1,17 @@
-//! The arguments that all tools have: `project_id`, `confirm` and `fields`.
+//! The arguments of a call: those of the tool itself, and those that all tools have: `project_id`, `confirm` and `fields`.
 //!
-//! Hosts send them among the arguments of the tool. [`ToolArguments::from_host`] separates them once; after that they
-//! travel beside the arguments. Callers inside the program pass [`CommonArguments`] directly.
+//! Hosts send them together. [`ToolArguments::from_host`] separates them once; after that the common ones travel beside the
+//! others. Callers inside the program pass [`CommonArguments`] directly.
 
 use serde_json::Value;
 
+use super::{Access, Gateway, reply::FieldSelection, request::OperationRequest, scope::find_invalid_ids};
 use crate::{
-    call::reply::FieldSelection,
+    failure::{Code, Failure},
     fields::Fields,
     service::{
+        arguments::{self, Mode},
+        catalog::OperationEntry,
         request,
         tool::{CONFIRM, FIELDS, PROJECT_ID, Tool},
     },
@@ -85,6 +88,115 @@ impl ToolArguments {
     #[must_use]
     pub fn unconfirmed(self) -> Self {
         Self { common: CommonArguments { is_confirmed: false, ..self.common }, ..self }
+    }
+}
+
+/// The arguments of a composite tool, checked.
+#[derive(Debug)]
+pub struct CheckedArguments {
+    /// The arguments of the tool itself.
+    pub own: Fields,
+    /// The project that the caller named.
+    pub project_id: Option<String>,
+    /// The fields of the reply that the caller wants; `None` for all.
+    pub selection: Option<FieldSelection>,
+}
+
+impl Gateway {
+    /// Checks the arguments of a tool against everything that is known without a request.
+    ///
+    /// # Errors
+    /// `invalid_arguments` with every violation, or `confirmation_required`.
+    pub fn check(&self, tool: &Tool, mut arguments: ToolArguments) -> Result<CheckedArguments, Failure> {
+        let access = self.first_covering(tool, arguments.common.project_id.as_deref())?;
+        access.check_writable(tool)?;
+
+        let violations = find_violations(tool, &mut arguments);
+        if !violations.is_empty() {
+            return Err(Failure::invalid_arguments(tool.name, &violations));
+        }
+
+        access.check_confirmation(tool, &arguments)?;
+        let ToolArguments { own, common, selection, .. } = arguments;
+
+        Ok(CheckedArguments { own, project_id: common.project_id, selection })
+    }
+}
+
+impl Access {
+    /// Checks the arguments of an operation, and lays out its request.
+    ///
+    /// # Errors
+    /// `invalid_arguments` with every violation, or `confirmation_required`.
+    pub(super) fn check_call(
+        &self,
+        entry: &'static OperationEntry,
+        mut arguments: ToolArguments,
+    ) -> Result<(OperationRequest, CommonArguments, Option<FieldSelection>), Failure> {
+        self.check_writable(entry)?;
+
+        // The layout takes the arguments as the check of the schema has converted them.
+        let mut violations = find_violations(entry, &mut arguments);
+        let layout = match request::layout(entry, &arguments.own, &self.reply_settings.tmsys_name) {
+            Ok(layout) if violations.is_empty() => layout,
+            layout => {
+                add_missing(&mut violations, layout.err().unwrap_or_default());
+                return Err(Failure::invalid_arguments(entry.name, &violations));
+            }
+        };
+
+        self.check_confirmation(entry, &arguments)?;
+        let ToolArguments { own, common, selection, .. } = arguments;
+
+        Ok((OperationRequest::from_layout(entry, own, layout), common, selection))
+    }
+
+    /// Refuses a tool that changes something if the settings allow only reading.
+    fn check_writable(&self, tool: &Tool) -> Result<(), Failure> {
+        if !self.is_read_only || tool.effect.is_read_only() {
+            return Ok(());
+        }
+        let failure = Failure::new(Code::InvalidArguments, tool.switched_off_by("TAS_READ_ONLY"));
+        Err(failure.hint("nothing was sent"))
+    }
+
+    /// Refuses a call that needs the agreement of a person and does not have it. Its arguments are valid: a person is asked
+    /// about no other call.
+    fn check_confirmation(&self, tool: &Tool, arguments: &ToolArguments) -> Result<(), Failure> {
+        if !self.requires_confirmation || arguments.is_confirmed() {
+            return Ok(());
+        }
+
+        let Some(effect) = tool.confirmation_question.and_then(|describe| describe(&arguments.own)) else {
+            return Ok(());
+        };
+        let failure = Failure::new(Code::ConfirmationRequired, format!("{} {effect}", tool.name));
+
+        Err(failure.hint("nothing was sent: a person must agree; then call again with `confirm: true`"))
+    }
+}
+
+/// Returns the rules that the arguments break: of the common arguments, the schema, the tool and the ids. The schema
+/// converts values in place.
+fn find_violations(tool: &Tool, arguments: &mut ToolArguments) -> Vec<Violation> {
+    let mut violations = std::mem::take(&mut arguments.violations);
+    violations.extend(arguments::check(tool.input_schema(), &mut arguments.own, Mode::Arguments));
+
+    for rule in tool.rules.iter().chain(tool.own_rules) {
+        rule.check(&arguments.own, &mut violations);
+    }
+
+    add_missing(&mut violations, find_invalid_ids(&arguments.own));
+
+    violations
+}
+
+/// Adds the violations of arguments that have none yet: one argument needs only one message.
+fn add_missing(violations: &mut Vec<Violation>, more: Vec<Violation>) {
+    for violation in more {
+        if violations.iter().all(|known| known.path != violation.path) {
+            violations.push(violation);
+        }
     }
 }
 

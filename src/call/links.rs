@@ -1,4 +1,4 @@
-//! A redirect as a reply: the address, and when it expires.
+//! Addresses of files in replies: the target of a redirect, and links that callers open themselves.
 
 use std::time::Duration;
 
@@ -6,14 +6,56 @@ use jiff::{SignedDuration, Timestamp, fmt::strtime};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::client::{AddressPolicy, HttpResponse};
+use crate::{
+    client::{AddressPolicy, HttpResponse, PresignedAddress},
+    fields::Fields,
+    service::operation::ResponseKind,
+};
 
 /// Validity of a download address that does not state its own (specification, GET minions/download).
 const DEFAULT_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// A file that works without a key, for a limited time.
+#[derive(Clone, Debug)]
+pub struct FileLink {
+    /// Where the file is.
+    pub address: PresignedAddress,
+    /// Name of the file, perhaps with directories.
+    pub name: String,
+    /// Size in bytes, if it is known.
+    pub size: Option<u64>,
+    /// Media type, if it is known.
+    pub media_type: Option<String>,
+}
+
+/// Returns the link to the file that an answer is about: the target of a redirect.
+pub(super) fn link(
+    kind: ResponseKind,
+    answer: &HttpResponse,
+    arguments: &Fields,
+    policy: AddressPolicy,
+) -> Option<FileLink> {
+    match kind {
+        ResponseKind::Redirect => redirect_link(answer.location.as_deref()?, policy),
+        ResponseKind::File => Some(FileLink {
+            address: answer.file.redirected_to.clone()?,
+            name: arguments.get("filename").and_then(Value::as_str)?.to_owned(),
+            size: answer.file.total,
+            media_type: answer.file.content_type.clone(),
+        }),
+        ResponseKind::Json | ResponseKind::Status => None,
+    }
+}
+
+fn redirect_link(target: &str, policy: AddressPolicy) -> Option<FileLink> {
+    let address = PresignedAddress::new(policy.parse(target).ok()?);
+    let name = address.file_name()?;
+    Some(FileLink { address, name, size: None, media_type: None })
+}
+
 /// Returns the fields of [`Installer`](crate::service::api::minions::Installer); `None` if the redirect has no address,
 /// or one from which nothing should be downloaded.
-pub(super) fn result(answer: &HttpResponse, policy: AddressPolicy) -> Option<Value> {
+pub(super) fn redirect_reply(answer: &HttpResponse, policy: AddressPolicy) -> Option<Value> {
     let location = policy.parse(answer.location.as_deref()?).ok()?;
     let expiry = stated_expiry(&location).or_else(|| Timestamp::now().checked_add(DEFAULT_VALIDITY).ok())?;
     let expiry = expiry.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();

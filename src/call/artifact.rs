@@ -4,15 +4,14 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{checking::CheckedCall, handle::Gateway, sending::ids_of_call};
+use super::{
+    Gateway,
+    arguments::{CommonArguments, ToolArguments},
+    ids_of_call,
+};
 use crate::{
-    call::{
-        common_arguments::{CommonArguments, ToolArguments},
-        context::CallContext,
-        operation_request::OperationRequest,
-    },
     client::{
-        DownloadResponse, DownloadStream, HttpResponse, OpenError, PresignedAddress, RequestKind, ResumeFrom,
+        DownloadResponse, DownloadStream, OpenError, PresignedAddress, RequestKind, ResumeFrom,
         reports_expired_address,
     },
     failure::Failure,
@@ -67,29 +66,37 @@ impl Gateway {
         resume_from: &ResumeFrom,
     ) -> Result<DownloadStream, OpenRefusal> {
         let (entry, arguments) = (GetRunArtifact::entry(), artifact.arguments());
-        let configured = Box::pin(self.serving_call(entry, &arguments)).await?;
-        let checked = configured.check_call(entry, arguments)?;
-        let CheckedCall { request, project_id, .. } = checked;
+        let access = self.serving(entry, &arguments).await?;
+        let (request, common, _) = access.check_call(entry, arguments)?;
 
-        let context = configured.begin_call().await?;
+        let sender = access.sender().await?;
         let ids = ids_of_call(entry, &request.arguments);
-        Box::pin(configured.scope.resolve(&context, entry, project_id.as_deref(), &ids)).await?;
+        access.scope.resolve(&sender, entry, common.project_id.as_deref(), &ids).await?;
 
-        match context.open(&request, artifact.url.as_deref(), resume_from).await? {
-            DownloadResponse::Stream(stream) => Ok(stream),
-            DownloadResponse::Other(answer) => Err(refusal(&context, &request, &answer)),
-        }
+        let answer = match sender.open(&request, artifact.url.as_deref(), resume_from).await? {
+            DownloadResponse::Stream(stream) => return Ok(stream),
+            DownloadResponse::Other(answer) => answer,
+        };
+
+        // An address of the storage host expires. The service redirects the next request to a new address.
+        let has_expired =
+            answer.file.redirected_to.is_some() && reports_expired_address(answer.status, &answer.body);
+        Err(OpenRefusal {
+            failure: sender.refusal(&request, None, &answer),
+            is_transient: has_expired || RequestKind::ServiceFile.is_transient_status(answer.status),
+            wait: answer.retry_after,
+        })
     }
 
     /// Returns the presigned address of a file that the service has just listed, if it has one. The owner of the run is
     /// not confirmed again.
     pub(crate) async fn presigned_address(&self, artifact: &Artifact) -> Option<PresignedAddress> {
         let (entry, arguments) = (GetRunArtifact::entry(), artifact.arguments());
-        let configured = Box::pin(self.serving_call(entry, &arguments)).await.ok()?;
-        let CheckedCall { request, .. } = configured.check_call(entry, arguments).ok()?;
+        let access = self.serving(entry, &arguments).await.ok()?;
+        let (request, ..) = access.check_call(entry, arguments).ok()?;
+        let sender = access.sender().await.ok()?;
 
-        let context = configured.begin_call().await.ok()?;
-        context.presigned_address(&request, artifact.url.as_deref()).await
+        sender.presigned_address(&request, artifact.url.as_deref()).await
     }
 }
 
@@ -101,17 +108,5 @@ impl Artifact {
             ("filename".to_owned(), json!(self.filename)),
         ]);
         ToolArguments::new(arguments, CommonArguments::in_project(self.project.as_deref()))
-    }
-}
-
-fn refusal(context: &CallContext<'_>, request: &OperationRequest, answer: &HttpResponse) -> OpenRefusal {
-    // An address of the storage host expires. The service redirects the next request to a new address.
-    let has_expired =
-        answer.file.redirected_to.is_some() && reports_expired_address(answer.status, &answer.body);
-    let is_transient = has_expired || RequestKind::ServiceFile.is_transient_status(answer.status);
-    OpenRefusal {
-        failure: context.answer_failure(request, None, answer),
-        is_transient,
-        wait: answer.retry_after,
     }
 }

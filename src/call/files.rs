@@ -1,0 +1,408 @@
+//! A part of a file as a reply: text in parts, pictures as pictures, and a description of everything else.
+
+use serde_json::{Value, json};
+
+use super::{
+    limit::{character_length, text_length},
+    pictures::ExtractedPicture,
+};
+use crate::{
+    client::{HttpResponse, MAX_RESPONSE_BYTES},
+    failure::{Code, Failure, quote},
+    fields::Fields,
+    picture,
+    service::{api::artifacts::DEFAULT_PART, catalog::OperationEntry, operation::ResponseKind},
+    text::first_characters,
+};
+
+/// Characters that are reserved for the fields beside the text.
+const RESERVED_CHARS: usize = 1_300;
+
+/// Longest header in a reply, in characters.
+const MAX_HEADER_CHARS: usize = 200;
+
+/// Hint for a file that the reply does not contain.
+const SAVE_HINT: &str =
+    "not shown here: save it with `download_run_files`, or with `tas-mcp download run` at a terminal";
+
+/// Largest number of bytes of a UTF-8 character after its first byte.
+const MAX_CONTINUATION_BYTES: usize = 3;
+
+/// Text types that do not begin with `text/`.
+const TEXT_TYPES: [&str; 13] = [
+    "application/csv",
+    "application/javascript",
+    "application/json",
+    "application/jsonl",
+    "application/ndjson",
+    "application/sql",
+    "application/toml",
+    "application/x-log",
+    "application/x-ndjson",
+    "application/x-sh",
+    "application/x-yaml",
+    "application/xml",
+    "application/yaml",
+];
+
+/// A part of a file.
+struct RequestedPart<'a> {
+    filename: &'a str,
+    offset: u64,
+    length: usize,
+}
+
+impl<'a> RequestedPart<'a> {
+    fn from_arguments(arguments: &'a Fields) -> Self {
+        let number = |name: &str| arguments.get(name).and_then(Value::as_u64);
+        let length = number("length").unwrap_or(DEFAULT_PART);
+        Self {
+            filename: arguments.get("filename").and_then(Value::as_str).unwrap_or_default(),
+            offset: number("offset").unwrap_or_default(),
+            length: usize::try_from(length).unwrap_or(usize::MAX),
+        }
+    }
+}
+
+/// Returns the fields of [`ArtifactPart`](crate::service::api::artifacts::ArtifactPart) for a reply of at most
+/// `max_chars` characters, and the file itself if it is a picture.
+///
+/// # Errors
+/// `bad_response` if the answer is another part than requested, `rejected` if the file is shorter.
+pub(super) fn part_reply(
+    answer: &HttpResponse,
+    arguments: &Fields,
+    max_chars: usize,
+) -> Result<(Value, Option<ExtractedPicture>), Failure> {
+    let part = RequestedPart::from_arguments(arguments);
+    if let Some(failure) = unusable_answer(answer, &part) {
+        return Err(failure);
+    }
+
+    Ok(match content_kind(answer, &part) {
+        ContentKind::PossibleText if !is_too_long(answer) => {
+            let value = match TextPart::decode(&answer.body, part.offset > 0) {
+                Some(text) => text_reply(answer, &part, &text, max_chars),
+                None => description(answer, &part),
+            };
+            (value, None)
+        }
+        ContentKind::Picture if is_complete(answer, &part) => picture_reply(answer, &part),
+        ContentKind::Picture | ContentKind::PossibleText | ContentKind::Other => {
+            (description(answer, &part), None)
+        }
+    })
+}
+
+/// Returns the arguments of a second request if `answer` is a part of a picture, which can only be shown as a whole.
+/// Returns `None` if no second request is needed.
+pub(super) fn full_picture_arguments(
+    entry: &OperationEntry,
+    arguments: &Fields,
+    answer: &HttpResponse,
+) -> Option<Fields> {
+    let part = RequestedPart::from_arguments(arguments);
+    let is_file = entry.request.response_kind == ResponseKind::File && matches!(answer.status, 200 | 206);
+    if !is_file || content_kind(answer, &part) != ContentKind::Picture {
+        return None;
+    }
+
+    if is_too_long(answer) || is_complete(answer, &part) {
+        return None;
+    }
+
+    let mut arguments = arguments.clone();
+    arguments.insert("offset".to_owned(), json!(0));
+    arguments.insert("length".to_owned(), json!(MAX_RESPONSE_BYTES));
+
+    Some(arguments)
+}
+
+/// Returns the kind of a file. If the answer contains its beginning, the bytes decide whether it is a picture.
+fn content_kind(answer: &HttpResponse, part: &RequestedPart<'_>) -> ContentKind {
+    let stated = ContentKind::from_content_type(answer.file.content_type.as_deref());
+    if stated == ContentKind::Other || part.offset > 0 {
+        return stated;
+    }
+
+    match stated {
+        _ if picture::is_supported(&answer.body) => ContentKind::Picture,
+        ContentKind::Picture => ContentKind::Other,
+        stated => stated,
+    }
+}
+
+fn is_too_long(answer: &HttpResponse) -> bool {
+    answer.file.total.is_some_and(|total| total > MAX_RESPONSE_BYTES as u64)
+}
+
+/// Returns whether an answer contains the whole file.
+fn is_complete(answer: &HttpResponse, part: &RequestedPart<'_>) -> bool {
+    // Without a stated size, the file is complete if it is shorter than the longest answer that is read.
+    let is_whole = match answer.file.total {
+        Some(total) => total == answer.body.len() as u64,
+        None => part.length >= MAX_RESPONSE_BYTES && answer.body.len() < MAX_RESPONSE_BYTES,
+    };
+    part.offset == 0 && is_whole
+}
+
+/// Returns the reply for a picture, and the picture itself. The field `picture` describes it once it is decoded.
+fn picture_reply(answer: &HttpResponse, part: &RequestedPart<'_>) -> (Value, Option<ExtractedPicture>) {
+    let mut value = description(answer, part);
+    if let Value::Object(object) = &mut value {
+        object.shift_remove("hint");
+        object.insert("picture".to_owned(), json!({}));
+    }
+
+    let content_type = answer.file.content_type.as_deref().unwrap_or_default();
+
+    (value, Some(ExtractedPicture::from_file("/picture", answer.body.clone(), content_type, SAVE_HINT)))
+}
+
+/// Returns the reply for a part of a text, with at most `max_chars` characters.
+fn text_reply(
+    answer: &HttpResponse,
+    part: &RequestedPart<'_>,
+    text: &TextPart<'_>,
+    max_chars: usize,
+) -> Value {
+    let max_text_chars = max_chars.saturating_sub(RESERVED_CHARS + text_length(part.filename));
+    let length = fitting_length(text.text, part.length, max_text_chars);
+    let shown = text.text.get(..length).unwrap_or_default();
+    let offset = part.offset + text.skipped as u64;
+    let end = offset + length as u64;
+
+    // The storage host answers 416 for an empty file, because it has no part.
+    let total = if answer.status == 416 { Some(0) } else { answer.file.total };
+    // An incomplete character at the end of the file belongs to no part.
+    let is_read_to_end = match total {
+        Some(total) => part.offset + answer.body.len() as u64 >= total,
+        None => answer.body.len() <= part.length,
+    };
+    let is_last = is_read_to_end && length == text.text.len();
+
+    json!({
+        "filename": part.filename,
+        "content_type": header(answer.file.content_type.as_deref()),
+        "etag": header(answer.file.etag.as_deref()),
+        "total_bytes": total,
+        "offset": offset,
+        "length": length,
+        "next_offset": (!is_last).then_some(end),
+        "text": shown,
+    })
+}
+
+/// Returns the reply for a file that is not shown.
+fn description(answer: &HttpResponse, part: &RequestedPart<'_>) -> Value {
+    json!({
+        "filename": part.filename,
+        "content_type": header(answer.file.content_type.as_deref()),
+        "etag": header(answer.file.etag.as_deref()),
+        "size": answer.file.total,
+        "hint": SAVE_HINT,
+    })
+}
+
+fn header(text: Option<&str>) -> Option<String> {
+    text.map(|text| first_characters(text, MAX_HEADER_CHARS).to_owned())
+}
+
+/// The kind of content of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ContentKind {
+    /// Text, or unknown: the bytes decide.
+    PossibleText,
+    Picture,
+    Other,
+}
+
+impl ContentKind {
+    /// Returns the kind that a `Content-Type` states.
+    fn from_content_type(content_type: Option<&str>) -> Self {
+        let essence = content_type.and_then(|text| text.split(';').next()).unwrap_or_default();
+        let essence = essence.trim().to_ascii_lowercase();
+        let is_unknown = ["", "application/octet-stream", "binary/octet-stream"].contains(&essence.as_str());
+        let has_text_suffix = ["+json", "+xml", "+yaml"].iter().any(|suffix| essence.ends_with(suffix));
+        let is_text = essence.starts_with("text/") || TEXT_TYPES.contains(&essence.as_str());
+
+        if is_unknown || has_text_suffix || is_text {
+            Self::PossibleText
+        } else if essence.starts_with("image/") {
+            Self::Picture
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// The text in some bytes of a file. Characters that begin before the bytes or end after them are left out.
+struct TextPart<'a> {
+    /// Bytes that were left out before the text.
+    skipped: usize,
+    text: &'a str,
+}
+
+impl<'a> TextPart<'a> {
+    /// Decodes `bytes`. `is_inside` tells whether they come from inside a file, so that the first character may be
+    /// incomplete. Returns `None` if they are not text.
+    fn decode(bytes: &'a [u8], is_inside: bool) -> Option<Self> {
+        let is_continuation = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
+        let skipped = if is_inside {
+            bytes.iter().take(MAX_CONTINUATION_BYTES).take_while(is_continuation).count()
+        } else {
+            0
+        };
+        let bytes = bytes.get(skipped..)?;
+
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            // No `error_len`: only the last character is incomplete.
+            Err(error) if error.error_len().is_none() => {
+                std::str::from_utf8(bytes.get(..error.valid_up_to())?).ok()?
+            }
+            Err(_) => return None,
+        };
+
+        // Text contains no zero bytes; binary files often begin with valid UTF-8.
+        (!text.contains('\0')).then_some(Self { skipped, text })
+    }
+}
+
+/// Returns how many bytes of a text to show: whole characters, at least one, at most `max_bytes`, and at most
+/// `max_chars` characters as JSON.
+fn fitting_length(text: &str, max_bytes: usize, max_chars: usize) -> usize {
+    let mut used = 0;
+    for (position, character) in text.char_indices() {
+        used += character_length(character);
+        if position > 0 && (position + character.len_utf8() > max_bytes || used > max_chars) {
+            return position;
+        }
+    }
+
+    text.len()
+}
+
+/// Returns why an answer with a status of success cannot be used.
+fn unusable_answer(answer: &HttpResponse, part: &RequestedPart<'_>) -> Option<Failure> {
+    if answer.file.offset != part.offset {
+        let (actual, requested, filename) = (answer.file.offset, part.offset, part.filename);
+        let message = format!(
+            "get_run_artifact: `{filename}`: the service returned the bytes from {actual}, but {requested} was requested"
+        );
+        return Some(Failure::new(Code::BadResponse, message).status(answer.status));
+    }
+
+    let is_beyond_end = answer.body.is_empty() && part.offset > 0;
+
+    is_beyond_end.then(|| beyond_end(answer, part))
+}
+
+fn beyond_end(answer: &HttpResponse, part: &RequestedPart<'_>) -> Failure {
+    let size = answer.file.total.map_or("fewer".to_owned(), |total| total.to_string());
+    let (filename, offset) = (part.filename, part.offset);
+    let message =
+        format!("get_run_artifact: `{filename}` has {size} bytes, so that no byte is at `offset` {offset}");
+    let failure = Failure::new(Code::Rejected, message)
+        .hint("pass a smaller `offset`; 0 is the beginning")
+        .status(answer.status);
+
+    match answer.file.total {
+        Some(total) => failure.detail("total_bytes", total),
+        None => failure,
+    }
+}
+
+/// Returns why a file could not be read from the storage host to which the service redirected. Returns `None` if the
+/// operation returns no file, or the service itself refused it.
+pub(super) fn file_failure(entry: &OperationEntry, answer: &HttpResponse) -> Option<Failure> {
+    if entry.request.response_kind != ResponseKind::File {
+        return None;
+    }
+
+    let operation = entry.name;
+    if let Some(reason) = &answer.file.redirect_error {
+        let message = format!("{operation}: the redirect to the file {reason}");
+        let failure = Failure::new(Code::BadResponse, message).status(answer.status);
+        return Some(
+            failure
+                .hint("call again later; if the failure persists, report it to the operator of the service"),
+        );
+    }
+
+    if answer.status == 304 {
+        let message = format!("{operation}: the service answered 304, although the request had no condition");
+        return Some(Failure::new(Code::BadResponse, message).status(answer.status));
+    }
+
+    answer.file.redirected_to.as_ref().map(|_| storage_failure(operation, answer))
+}
+
+/// Returns the failure for an answer of the storage host.
+fn storage_failure(operation: &str, answer: &HttpResponse) -> Failure {
+    let (code, hint) = match answer.status {
+        404 => (Code::NotFound, "the file does not exist any more: `list_run_artifacts` lists the files"),
+        429 => (Code::RateLimited, "wait a minute before the next call"),
+        500.. => (Code::ServiceUnavailable, "call again later"),
+        _ => (
+            Code::Rejected,
+            "call again: each call requests a new address, which is valid for a limited time",
+        ),
+    };
+    let message = format!("{operation}: the storage host of the file answered {}", answer.status);
+    let failure = Failure::new(code, message).hint(hint).status(answer.status);
+    let words = quote(String::from_utf8_lossy(&answer.body).trim());
+
+    if words.is_empty() { failure } else { failure.detail("service_error", words) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_follows_from_the_type_without_parameters() {
+        for (content_type, expected) in [
+            (None, ContentKind::PossibleText),
+            (Some("application/octet-stream"), ContentKind::PossibleText),
+            (Some("Text/Plain; charset=utf-8"), ContentKind::PossibleText),
+            (Some("application/problem+json"), ContentKind::PossibleText),
+            // A picture that is text.
+            (Some("image/svg+xml"), ContentKind::PossibleText),
+            (Some("image/png"), ContentKind::Picture),
+            (Some("video/mp4"), ContentKind::Other),
+        ] {
+            assert_eq!(ContentKind::from_content_type(content_type), expected, "{content_type:?}");
+        }
+    }
+
+    #[test]
+    fn incomplete_characters_at_both_ends_are_left_out() {
+        let bytes = "äöü".as_bytes();
+        for (part, is_inside, expected) in [
+            (bytes, false, Some((0, "äöü"))),
+            (&bytes[1..], true, Some((1, "öü"))),
+            (&bytes[1..], false, None),
+            (&bytes[..5], false, Some((0, "äö"))),
+            (b"a\xffb".as_slice(), false, None),
+            (b"a\0b".as_slice(), false, None),
+        ] {
+            let text = TextPart::decode(part, is_inside).map(|text| (text.skipped, text.text));
+            assert_eq!(text, expected, "{part:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_ends_between_characters_and_is_never_empty() {
+        for (text, max_bytes, max_chars, expected) in [
+            ("abc", 2, 9, 2),
+            ("äöü", 3, 9, 2),
+            ("äöü", 1, 9, 2),
+            ("a\"b", 9, 3, 2),
+            ("\"b", 9, 1, 1),
+            ("abc", 9, 9, 3),
+        ] {
+            assert_eq!(fitting_length(text, max_bytes, max_chars), expected, "{text}");
+        }
+    }
+}

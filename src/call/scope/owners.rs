@@ -1,0 +1,429 @@
+//! Look-ups of the project that owns an id, and the memory of what they have shown.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use indexmap::IndexSet;
+use lru::LruCache;
+use serde_json::{Value, json};
+
+use super::{ResolvedProject, scope_mismatch};
+use crate::{
+    call::request::{Answer, OperationRequest, RequestSender},
+    client::ApiKey,
+    failure::{Code, Failure},
+    fields::Fields,
+    service::{
+        api::{runs::ListRuns, shared_steps::ListSharedSteps},
+        catalog::{ListedOperation as _, OperationEntry},
+        result_kind::ResultId,
+    },
+};
+
+/// Largest number of look-ups in flight.
+const MAX_CONCURRENT_LOOKUPS: usize = 8;
+
+/// Largest number of owners that are remembered. An owner never changes; the limit bounds the memory.
+const MAX_OWNERS: usize = 4_096;
+
+/// Largest number of projects that are remembered.
+const MAX_PROJECTS: usize = 256;
+
+/// A record that a look-up has read, with the request that returned it.
+#[derive(Clone, Debug)]
+pub(super) struct OwnerRecord {
+    pub(super) request: OperationRequest,
+    /// The answer, parsed.
+    pub(super) answer: Answer,
+}
+
+/// The project that owns an id.
+#[derive(Debug)]
+pub(super) struct Owner {
+    project: String,
+    /// The record of the id; `None` if the owner was already known.
+    record: Option<OwnerRecord>,
+}
+
+/// The answer of a project, or of the route without a project, to the look-up of an id.
+enum LookupResult {
+    Found(OwnerRecord),
+    NotFound,
+    /// The key is not permitted to read the record.
+    Forbidden(Failure),
+}
+
+/// The owner look-ups of one call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OwnerLookup<'a> {
+    pub(super) memory: &'a OwnerMemory,
+    pub(super) sender: &'a RequestSender<'a>,
+}
+
+impl OwnerLookup<'_> {
+    /// Returns the owner of each id; `None` for an id that no candidate has.
+    ///
+    /// The ids of one call usually have the same owner. Therefore the other ids are first looked up concurrently in the
+    /// project of the first id. Only ids that this project does not have are looked up in all candidates.
+    ///
+    /// # Errors
+    /// `project_not_resolved` if no candidate has an id, or the failure of a look-up.
+    pub(super) async fn owners(self, ids: &[ResultId], candidates: &[String]) -> Result<Vec<Owner>, Failure> {
+        let [first, rest @ ..] = ids else { return Ok(Vec::new()) };
+        let owner = self.owner_among(first, candidates).await?;
+        let likely: Vec<_> = owner.iter().map(|owner| owner.project.clone()).collect();
+        let likely = likely.as_slice();
+        let mut owners: Vec<_> = stream::iter(rest.to_vec())
+            .map(|id| async move { self.owner_among(&id, likely).await.ok().flatten() })
+            .buffered(MAX_CONCURRENT_LOOKUPS)
+            .collect()
+            .await;
+
+        for (id, owner) in rest.iter().zip(&mut owners) {
+            if owner.is_none() {
+                *owner = self.owner_among(id, candidates).await?;
+            }
+        }
+        owners.insert(0, owner);
+
+        let unknown: Vec<_> =
+            ids.iter().zip(&owners).filter(|(_, owner)| owner.is_none()).map(|(id, _)| id).collect();
+        if unknown.is_empty() {
+            Ok(owners.into_iter().flatten().collect())
+        } else {
+            Err(owner_not_found(&unknown, candidates))
+        }
+    }
+
+    /// Looks up an id in the candidates concurrently. The first candidate that has the id ends the search.
+    async fn owner_among(self, id: &ResultId, candidates: &[String]) -> Result<Option<Owner>, Failure> {
+        if let Some(project) = self.memory.owner(id) {
+            return Ok(Some(Owner { project, record: None }));
+        }
+
+        let mut results = stream::iter(candidates.to_vec())
+            .map(|project| async move {
+                let result = self.look_up(id, Some(&project)).await;
+                (project, result)
+            })
+            .buffer_unordered(MAX_CONCURRENT_LOOKUPS);
+        let (mut failed, mut forbidden, mut is_absent_somewhere) = (None, None, false);
+
+        while let Some((project, result)) = results.next().await {
+            match result {
+                Ok(LookupResult::Found(record)) => {
+                    self.memory.remember_owner(&project, [id.clone()]);
+                    return Ok(Some(Owner { project, record: Some(record) }));
+                }
+                Ok(LookupResult::NotFound) => is_absent_somewhere = true,
+                Ok(LookupResult::Forbidden(failure)) => forbidden = Some(failure),
+                Err(failure) => failed = Some(failure.detail("project", project.as_str())),
+            }
+        }
+
+        match (failed, forbidden) {
+            (Some(failure), _) => Err(failure),
+            // If no candidate lets the key read, the key is the cause, not the id.
+            (None, Some(failure)) if !is_absent_somewhere => Err(failure),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns the one project that owns all the ids, with the record if there is only one id. `owners` are the owners of
+    /// the ids.
+    ///
+    /// # Errors
+    /// `project_scope_mismatch` if the ids have different owners or another owner than the requested project, or the failure
+    /// of a look-up.
+    pub(super) async fn common_owner(
+        self,
+        requested: Option<&str>,
+        ids: &[ResultId],
+        owners: Vec<Owner>,
+    ) -> Result<ResolvedProject, Failure> {
+        let first = owners.first().map(|owner| owner.project.as_str());
+        let expected = requested.or(first).unwrap_or_default().to_owned();
+        let projects: Vec<_> = owners.iter().map(|owner| owner.project.clone()).collect();
+        let mut records = Vec::new();
+
+        for (id, owner) in ids.iter().zip(owners) {
+            if owner.project == expected {
+                records.push(owner.record);
+                continue;
+            }
+
+            // The owner may be the expected project under its other name.
+            match self.find_in(&expected, id).await? {
+                Some(record) => records.push(Some(record)),
+                None if projects.iter().any(|project| *project != owner.project) => {
+                    let owners: Vec<_> = ids.iter().zip(projects.iter().map(String::as_str)).collect();
+                    return Err(several_owners(requested, &owners));
+                }
+                None => return Err(owner_mismatch(&expected, &owner.project, id)),
+            }
+        }
+
+        let record = if records.len() == 1 { records.pop().flatten() } else { None };
+
+        Ok(ResolvedProject { project: Some(expected), record })
+    }
+
+    /// Checks that the ids of a call with a project key belong to the requested project. Returns the record if there is only
+    /// one id.
+    ///
+    /// # Errors
+    /// `project_scope_mismatch` or `project_not_resolved` for the first id of another project, or the failure of a look-up.
+    pub(super) async fn confirm_owner(
+        self,
+        requested: &str,
+        ids: &[ResultId],
+    ) -> Result<Option<OwnerRecord>, Failure> {
+        let records: Vec<_> = stream::iter(ids.to_vec())
+            .map(|id| async move { self.confirm_owner_of(requested, &id).await })
+            .buffered(MAX_CONCURRENT_LOOKUPS)
+            .try_collect()
+            .await?;
+
+        Ok(<[_; 1]>::try_from(records).ok().and_then(|[record]| record))
+    }
+
+    async fn confirm_owner_of(self, requested: &str, id: &ResultId) -> Result<Option<OwnerRecord>, Failure> {
+        // An owner never changes, so that a known owner needs no request.
+        let known = self.memory.owner(id);
+        let record = match &known {
+            Some(known) if known == requested => None,
+            _ => match self.find_in(requested, id).await? {
+                Some(record) => Some(record),
+                None => {
+                    let owner = match known {
+                        Some(owner) => owner,
+                        None => self.owner_by_key(requested, id).await?,
+                    };
+                    self.memory.remember_owner(&owner, [id.clone()]);
+                    return Err(owner_mismatch(requested, &owner, id));
+                }
+            },
+        };
+
+        self.memory.remember_owner(requested, [id.clone()]);
+        Ok(record)
+    }
+
+    /// Returns the owner of an id that the requested project does not have, read from the route without a project.
+    async fn owner_by_key(self, requested: &str, id: &ResultId) -> Result<String, Failure> {
+        match self.look_up(id, None).await? {
+            LookupResult::Found(record) => match project_of(record.answer.json.as_ref()) {
+                Some(project) => Ok(project),
+                // A project key reads only records of its own project.
+                None => self.project_of_key().await,
+            },
+            LookupResult::NotFound => Err(owner_not_found(&[id], &[requested.to_owned()])),
+            LookupResult::Forbidden(failure) => Err(failure),
+        }
+    }
+
+    /// Returns the project of a project key. It is read once from a record that names its project, and then remembered.
+    ///
+    /// # Errors
+    /// `project_required` if the key can read no such record, or the failure of a look-up.
+    pub(super) async fn project_of_key(self) -> Result<String, Failure> {
+        if let Some(known) = self.memory.project_of_key(&self.sender.key) {
+            return Ok(known);
+        }
+
+        // Reading runs needs a permission; reading shared steps does not.
+        for list in [ListRuns::entry(), ListSharedSteps::entry()] {
+            if let Some(project) = self.project_of_first_record(list).await? {
+                self.memory.remember_project_of_key(&self.sender.key, &project);
+                return Ok(project);
+            }
+        }
+
+        let message = "the project of the key is unknown: the key can read no record that names it";
+        Err(Failure::new(Code::ProjectRequired, message).hint("pass `project_id`, or set TAS_PROJECT_ID"))
+    }
+
+    /// Returns the project of the first record of a list; `None` if the list is empty or the key may not read it.
+    async fn project_of_first_record(self, list: &'static OperationEntry) -> Result<Option<String>, Failure> {
+        let arguments = Fields::from_iter([("page_size".to_owned(), Value::from(1))]);
+        let request = self.sender.request(list, arguments)?;
+        let answer = self.sender.send(&request, None).await?;
+        if answer.response.status != 403 && !answer.response.is_success() {
+            return Err(self.sender.refusal(&request, None, &answer.response));
+        }
+
+        let page = answer.parsed().await.json;
+        Ok(project_of(page.as_ref().and_then(|page| page.pointer("/data/0"))))
+    }
+
+    /// Checks that every id belongs to the project of project scope.
+    ///
+    /// # Errors
+    /// `project_not_resolved` for the first id of another project, or the failure of a look-up.
+    pub(super) async fn confirm_all_inside(self, project: &str, ids: &[ResultId]) -> Result<(), Failure> {
+        for id in ids {
+            if self.memory.owner(id).as_deref() != Some(project) {
+                if self.find_in(project, id).await?.is_none() {
+                    return Err(owner_not_found(&[id], &[project.to_owned()]));
+                }
+                self.memory.remember_owner(project, [id.clone()]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks with one request per id that the key can read the record of the id.
+    ///
+    /// # Errors
+    /// `project_not_resolved` for the first id that it cannot read, or the failure of a look-up.
+    pub(super) async fn confirm_readable(self, ids: &[ResultId]) -> Result<(), Failure> {
+        for id in ids {
+            if !matches!(self.look_up(id, None).await?, LookupResult::Found(_)) {
+                return Err(owner_not_found(&[id], &[]));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the record of an id if `project` has it. A project can have two names (supplement 1.1), so that a comparison
+    /// of names does not decide this.
+    async fn find_in(self, project: &str, id: &ResultId) -> Result<Option<OwnerRecord>, Failure> {
+        match self.look_up(id, Some(project)).await? {
+            LookupResult::Found(record) => Ok(Some(record)),
+            LookupResult::NotFound | LookupResult::Forbidden(_) => Ok(None),
+        }
+    }
+
+    /// Requests the record of an id from a project, or from the route without a project.
+    async fn look_up(self, id: &ResultId, project: Option<&str>) -> Result<LookupResult, Failure> {
+        let request = self.sender.request(id.kind.entry(), id.to_arguments())?;
+        let answer = match self.sender.send(&request, project).await {
+            // The list that replaces the operation does not contain the record.
+            Err(failure) if failure.code == Code::NotFound => return Ok(LookupResult::NotFound),
+            outcome => outcome?,
+        };
+
+        let refusal = || self.sender.refusal(&request, project, &answer.response);
+        match answer.response.status {
+            404 => Ok(LookupResult::NotFound),
+            401 | 403 => Ok(LookupResult::Forbidden(refusal())),
+            _ if !answer.response.is_success() => Err(refusal()),
+            _ => {
+                let answer = answer.parsed().await;
+                let is_record = answer.json.as_ref().is_some_and(Value::is_object);
+                let record = OwnerRecord { request, answer };
+                Ok(if is_record { LookupResult::Found(record) } else { LookupResult::NotFound })
+            }
+        }
+    }
+}
+
+/// Returns the project that a record names.
+fn project_of(record: Option<&Value>) -> Option<String> {
+    Some(record?.get("project_id")?.as_str()?.to_owned())
+}
+
+/// Facts about projects that answers have shown. All calls share them.
+#[derive(Debug)]
+pub(super) struct OwnerMemory(Mutex<Facts>);
+
+#[derive(Debug)]
+struct Facts {
+    projects: IndexSet<String>,
+    owners: LruCache<ResultId, String>,
+    /// A project key and its project. The key may be replaced while the server runs.
+    project_of_key: Option<(ApiKey, String)>,
+}
+
+impl Default for OwnerMemory {
+    fn default() -> Self {
+        let (projects, owners) = (IndexSet::new(), LruCache::unbounded());
+        Self(Mutex::new(Facts { projects, owners, project_of_key: None }))
+    }
+}
+
+impl OwnerMemory {
+    fn lock(&self) -> MutexGuard<'_, Facts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the project that owns `id`, if it is known.
+    fn owner(&self, id: &ResultId) -> Option<String> {
+        self.lock().owners.get(id).cloned()
+    }
+
+    /// Returns the project of a project key, if it is known.
+    fn project_of_key(&self, key: &ApiKey) -> Option<String> {
+        let facts = self.lock();
+        let (_, project) = facts.project_of_key.as_ref().filter(|(known, _)| known.is_same_as(key))?;
+        Some(project.clone())
+    }
+
+    fn remember_project_of_key(&self, key: &ApiKey, project: &str) {
+        self.lock().project_of_key = Some((key.clone(), project.to_owned()));
+    }
+
+    /// Returns the projects that have answered, the first one first.
+    pub(super) fn projects(&self) -> Vec<String> {
+        self.lock().projects.iter().cloned().collect()
+    }
+
+    /// Remembers that `project` has answered, and owns these ids.
+    pub(super) fn remember_owner(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
+        let mut facts = self.lock();
+        if facts.projects.len() < MAX_PROJECTS {
+            facts.projects.insert(project.to_owned());
+        }
+
+        for id in ids {
+            facts.owners.put(id, project.to_owned());
+            if facts.owners.len() > MAX_OWNERS {
+                facts.owners.pop_lru();
+            }
+        }
+    }
+}
+
+/// Returns the failure for an id that the requested project does not own. The message names both projects.
+fn owner_mismatch(requested: &str, owner: &str, id: &ResultId) -> Failure {
+    let message =
+        format!("{} `{}` belongs to project `{owner}`, not to `{requested}`", id.kind.noun(), id.id);
+    let hint =
+        format!("use `project_id: \"{owner}\"` or leave `project_id` out, or give ids of `{requested}`");
+    scope_mismatch(requested, owner, message).hint(hint).detail("id", id.id.as_str())
+}
+
+/// Returns the failure for ids of one call that belong to several projects. The message names the project of each id.
+fn several_owners(requested: Option<&str>, owners: &[(&ResultId, &str)]) -> Failure {
+    let named: Vec<_> =
+        owners.iter().map(|(id, owner)| format!("{} `{}` to `{owner}`", id.kind.noun(), id.id)).collect();
+    let listed: Vec<_> = owners.iter().map(|(id, owner)| json!({"id": id.id, "project": owner})).collect();
+
+    let message = format!("the ids belong to several projects: {}", named.join(", "));
+    let foreign = requested.and_then(|requested| {
+        let (id, owner) = owners.iter().find(|(_, owner)| *owner != requested)?;
+        Some((requested, *owner, id.id.as_str()))
+    });
+    let failure = match foreign {
+        Some((requested, owner, id)) => scope_mismatch(requested, owner, message).detail("id", id),
+        None => Failure::new(Code::ProjectScopeMismatch, message).status(409),
+    };
+
+    failure.hint("make one call for the ids of each project").detail("owners", listed)
+}
+
+/// Returns the failure for ids that none of the projects `asked` has.
+fn owner_not_found(ids: &[&ResultId], asked: &[String]) -> Failure {
+    let named: Vec<_> = ids.iter().map(|id| format!("{} `{}`", id.kind.noun(), id.id)).collect();
+    let unknown: Vec<_> = ids.iter().map(|id| id.id.clone()).collect();
+    let reason = if asked.is_empty() {
+        "no project is known in which they can be looked up".to_owned()
+    } else {
+        format!("not found in {}", asked.join(", "))
+    };
+
+    Failure::new(Code::ProjectNotResolved, format!("{}: {reason}", named.join(", ")))
+        .hint("check the ids, or name their project with `project_id` or the setting TAS_PROJECTS")
+        .detail("asked", asked)
+        .detail("ids", unknown)
+}
