@@ -59,10 +59,10 @@ impl<S: ServerHandler> CallHandler<S> {
         is_failure: fn(&T) -> bool,
         refuse: impl FnOnce(Exceeded) -> Result<T, ErrorData>,
     ) -> Result<T, ErrorData> {
-        let parts = context.extensions.remove::<Parts>();
-        let caller = parts.as_ref().and_then(|parts| parts.extensions.get::<Caller>().cloned());
-        let line = parts.as_ref().and_then(|parts| parts.extensions.get::<AccessLine>().cloned());
-        let (Some(caller), Some(line)) = (caller, line) else {
+        let parts = context.extensions.remove::<Parts>().ok_or_else(|| internal_error(operation))?;
+        let (Some(caller), Some(line)) =
+            (parts.extensions.get::<Caller>(), parts.extensions.get::<AccessLine>())
+        else {
             return Err(internal_error(operation));
         };
 
@@ -73,9 +73,9 @@ impl<S: ServerHandler> CallHandler<S> {
         };
         let entry = line.take();
         #[cfg(feature = "otlp")]
-        let span = self.app.traces.as_ref().zip(parts).map(|(traces, parts)| traces.begin(&parts, &context));
+        let span = self.app.traces.as_ref().map(|traces| traces.begin(&parts, &context));
 
-        prepare(&mut context, &caller);
+        prepare(&mut context, caller);
         let outcome = AssertUnwindSafe(method(context)).catch_unwind().await;
         let outcome = outcome.unwrap_or_else(|_| Err(internal_error(operation)));
 

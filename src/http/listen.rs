@@ -39,9 +39,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 /// Largest number of open connections.
 const MAX_CONNECTIONS: usize = 16_384;
 
-/// How long a connection may be without the whole head of a request, from its beginning or from the end of the last response. A
-/// proxy must close idle connections earlier.
-const HEAD_LIMIT: Duration = Duration::from_secs(10);
+/// How long a connection may be without the whole head of a request, from its beginning or from the end of the last response.
+/// The span is longer than that of common proxies, so that the proxy closes idle connections first.
+const HEAD_LIMIT: Duration = Duration::from_secs(75);
 
 /// Largest number of bytes of the head of a request.
 const MAX_HEAD_BYTES: usize = 64 * 1024;

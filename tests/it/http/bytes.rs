@@ -98,9 +98,15 @@ async fn a_length_beside_a_transfer_encoding_smuggles_no_request() {
 async fn requests_on_one_connection_are_answered_in_order() {
     let (_service, server) = start().await;
     let message = |id: u64| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
-    let bytes: String =
-        (1..=20).map(|id| request("POST /mcp HTTP/1.1", "host: localhost\r\n", &message(id))).collect();
-    let received = exchange(&server, bytes.as_bytes()).await;
+    let host = "host: localhost\r\n";
+    let mut bytes: String = (1..20).map(|id| request("POST /mcp HTTP/1.1", host, &message(id))).collect();
+    bytes += &request("POST /mcp HTTP/1.1", &format!("{host}connection: close\r\n"), &message(20));
+
+    // A client that closes its half of the connection cancels the requests that are not answered yet.
+    let mut stream = TcpStream::connect(server.address).await.expect("a connection");
+    stream.write_all(bytes.as_bytes()).await.expect("an open connection");
+    let mut received = String::new();
+    stream.read_to_string(&mut received).await.expect("text");
 
     let ids: Vec<_> = received.lines().filter_map(|line| line.split_once(r#""id":"#)).collect();
     let ids: Vec<u64> = ids

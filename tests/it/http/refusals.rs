@@ -100,7 +100,7 @@ async fn web_pages_of_known_origins_may_send_credentials() {
     for header in
         ["authorization", "x-api-key", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name"]
     {
-        assert!(allowed.split(", ").any(|name| name == header), "{header}: {allowed}");
+        assert!(allowed.split(',').any(|name| name.trim() == header), "{header}: {allowed}");
     }
 
     let refused = with_headers(server.request("GET", "/mcp"), &[origin]).send().await.expect("a response");
