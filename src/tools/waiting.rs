@@ -4,7 +4,6 @@
 //! known so far and how to continue.
 
 mod completion;
-pub(crate) mod execution_counts;
 pub mod junit;
 pub(crate) mod record;
 mod target_state;

@@ -74,7 +74,7 @@ async fn a_list_argument_repeats_its_flag() {
 #[tokio::test]
 async fn flags_override_json_from_an_argument_or_standard_input() {
     let service = Service::start().await;
-    let (code, page, _) = call(&service, &["list_tests", "--json", r#"{"page_size": 2}"#], &[]).await;
+    let (code, page, _) = call(&service, &["list_tests", "--args", r#"{"page_size": 2}"#], &[]).await;
 
     assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(2)));
     for arguments in
@@ -84,7 +84,7 @@ async fn flags_override_json_from_an_argument_or_standard_input() {
         assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(1)), "{arguments:?}");
     }
 
-    let flags = ["list_tests", "--json", "-", "--page-size", "1"];
+    let flags = ["list_tests", "--args", "-", "--page-size", "1"];
     let (code, page, _) = call(&service, &flags, &[r#"{"page_size": 2}"#]).await;
 
     assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(1)));
@@ -101,7 +101,7 @@ async fn the_exit_code_is_the_kind_of_failure() {
         (&["get_run", "--run-id", "nowhere"], 1, "not_found"),
         (&["get_run"], 2, "invalid_arguments"),
         (&["get_rum"], 2, "invalid_arguments"),
-        (&["list_tests", "--json", "[]"], 2, "invalid_arguments"),
+        (&["list_tests", "--args", "[]"], 2, "invalid_arguments"),
         (&["list_tests", "--timeout-s", "0"], 2, "not_configured"),
         (&["list_bugs"], 3, "service_unavailable"),
         (&export, 4, "outcome_unknown"),

@@ -118,17 +118,6 @@ async fn arguments_are_read_from_a_file_with_any_line_ends() {
 }
 
 #[tokio::test]
-async fn the_older_form_of_the_arguments_works_with_a_note() {
-    let service = Service::start().await;
-    let (code, printed, error) =
-        run(&service, &["call", "list_tests", "--json", r#"{"page_size": 2}"#]).await;
-
-    let page: Value = serde_json::from_str(&printed).expect("JSON");
-    assert_eq!((code, page["data"].as_array().map(Vec::len)), (Some(0), Some(2)));
-    assert!(error.starts_with("note: `--args` takes the arguments now"), "{error}");
-}
-
-#[tokio::test]
 async fn a_start_that_may_have_happened_has_an_exit_code_of_its_own() {
     let service = Service::start().await;
     service.fault(json!({"operation": "start_run", "status": 503})).await;
