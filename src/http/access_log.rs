@@ -29,7 +29,7 @@ pub(super) struct AccessLine(Arc<Mutex<Option<AccessEntry>>>);
 
 impl AccessLine {
     pub(super) fn new(metrics: Arc<Metrics>, client: IpAddr, id: Option<&HeaderValue>) -> Self {
-        let id = id.and_then(|id| id.to_str().ok()).map(|id| shorten_line(id, MAX_ID_LENGTH).into());
+        let id = id.and_then(|id| id.to_str().ok()).map(|id| shorten_line(id, MAX_ID_LENGTH));
         Self(Arc::new(Mutex::new(Some(AccessEntry {
             metrics,
             started: Instant::now(),

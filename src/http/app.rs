@@ -285,8 +285,8 @@ async fn answer_only(response: Response) -> Response {
 
     let events = to_bytes(body, usize::MAX).await.unwrap_or_default();
     // JSON text contains no line break.
-    let data = events.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"data: "));
-    let answer = data.last().map(|answer| events.slice_ref(answer)).unwrap_or_default();
+    let mut data = events.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"data: "));
+    let answer = data.next_back().map(|answer| events.slice_ref(answer)).unwrap_or_default();
     parts.headers.insert(header::CONTENT_TYPE, json);
     Response::from_parts(parts, answer.into())
 }
