@@ -184,15 +184,15 @@ impl Gateway {
         entry: &'static OperationEntry,
         arguments: ToolArguments,
     ) -> Result<Reply, Failure> {
-        let access = self.serving(entry, &arguments).await?;
-        let call = access.prepare(entry, arguments).await?;
+        let access = Box::pin(self.serving(entry, &arguments)).await?;
+        let call = Box::pin(access.prepare(entry, arguments)).await?;
         let Some(check) = duplicate_check(entry, &call.request.arguments) else {
-            return access.execute(call).await;
+            return Box::pin(access.execute(call)).await;
         };
 
         let digest = CallDigest::new(entry.name, call.project.as_deref(), &call.request.arguments);
         let store = self.shared_place(CALLS, digest.as_bytes()).await?;
-        guard::run(access, call, check, digest, store, &*self.clock).await
+        Box::pin(guard::run(access, call, check, digest, store, &*self.clock)).await
     }
 
     /// Calls an operation for another tool, which knows what a repetition does.
@@ -206,10 +206,10 @@ impl Gateway {
         common: CommonArguments,
     ) -> Result<Reply, Failure> {
         let arguments = ToolArguments::new(arguments, common);
-        let access = self.serving(entry, &arguments).await?;
-        let call = access.prepare(entry, arguments).await?;
+        let access = Box::pin(self.serving(entry, &arguments)).await?;
+        let call = Box::pin(access.prepare(entry, arguments)).await?;
 
-        access.execute(call).await
+        Box::pin(access.execute(call)).await
     }
 
     /// Returns the project that calls of `entry` without ids go to; `None` if the key decides it.

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 #[cfg(feature = "otlp")]
 use super::traces::RequestSpan;
 use super::{
-    admin::{Metrics, OperationLabels},
+    metrics::{Metrics, OperationLabels},
     tenants::Tenant,
 };
 use crate::text::shorten_line;

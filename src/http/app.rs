@@ -1,11 +1,8 @@
-//! The routes of the HTTP server, the layers around them, and what all requests share.
+//! The routes of the HTTP server, and the layers around them.
 
 use std::{
     net::IpAddr,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, OnceLock},
 };
 
 use axum::{
@@ -23,35 +20,26 @@ use rmcp::{
         StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
     },
 };
-use tokio::sync::Semaphore;
 use tower_http::{
     catch_panic::CatchPanicLayer,
     request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer},
     set_header::SetResponseHeaderLayer,
 };
 
-#[cfg(feature = "otlp")]
-use super::traces::Traces;
 use super::{
     access_log::AccessLine,
-    admin::Metrics,
     auth::{Caller, identify},
-    body::{BodyMemory, read_message},
+    body::read_message,
     endpoint::{Endpoint, no_such_path},
     handler::CallHandler,
-    limits::semaphore,
-    oauth::{Authorization, endpoint_of_metadata},
-    origin::{KnownOrigins, check_origin, client_address, cross_origin_layer},
+    oauth::endpoint_of_metadata,
+    origin::{check_origin, client_address, cross_origin_layer},
     refusal::Refusal,
-    tenants::Tenants,
+    state::{ClientAddress, PeerAddress, Shared, SharedState},
 };
 use crate::{
-    call::shared_store::SharedStore,
-    failure::{Code, Failure},
-    mcp::McpConfig,
+    failure::Failure,
     settings::{HttpSettings, Settings},
-    store::RedisStore,
-    tools::{caller::Stopping, config::ToolsConfig, dispatcher::Dispatcher},
 };
 
 /// Header with the id of a request, which a proxy may have set.
@@ -66,40 +54,6 @@ pub struct Application {
     pub(super) shared: SharedState,
     pub(super) router: Router,
 }
-
-/// What all requests share.
-pub(super) type SharedState = Arc<Shared>;
-
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) settings: HttpSettings,
-    pub(super) origins: KnownOrigins,
-    /// What the operator offers: the widest endpoint.
-    pub(super) offered: Endpoint,
-    pub(super) tenants: Tenants,
-    /// Signs in users, if there is an issuer.
-    pub(super) authorization: Option<Authorization>,
-    pub(super) bodies: BodyMemory,
-    /// The places of the requests of all clients.
-    pub(super) places: Arc<Semaphore>,
-    pub(super) metrics: Arc<Metrics>,
-    /// Sends spans, if there is a collector.
-    #[cfg(feature = "otlp")]
-    pub(super) traces: Option<Traces>,
-    /// The store that several processes share, if there is one.
-    pub(super) store: Option<Arc<RedisStore>>,
-    /// Whether the process is about to stop.
-    is_draining: AtomicBool,
-    pub(super) stopping: Stopping,
-}
-
-/// The address of the connection that a request came through.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PeerAddress(pub(super) IpAddr);
-
-/// The address of the client of a request.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ClientAddress(pub(super) IpAddr);
 
 impl Application {
     /// Creates the application of these settings.
@@ -138,63 +92,6 @@ impl Application {
     }
 }
 
-impl Shared {
-    fn new(http: HttpSettings, tools: ToolsConfig, settings: &Settings) -> Result<Self, Failure> {
-        let stopping = Stopping::default();
-        let config = McpConfig::from(settings);
-        let offered = Endpoint {
-            project: config.project.clone(),
-            selection: config.selection.clone().without_local_files(),
-        };
-
-        let store = http.shared_store.clone().map(RedisStore::new);
-        let configured = Dispatcher::new(Ok(tools));
-        let configured = match &store {
-            Some(store) => configured.with_shared_store(Arc::clone(store) as Arc<dyn SharedStore>),
-            None => configured,
-        };
-        let anonymous =
-            if settings.has_key() { configured.clone() } else { Dispatcher::new(Err(credential_required())) };
-        let tenants = Tenants::new(anonymous, configured, config, http.clone(), stopping.clone());
-
-        let authorization = http.oauth.clone().map(Authorization::new).transpose();
-        let authorization =
-            authorization.map_err(|error| Failure::new(Code::NotConfigured, error.to_string()))?;
-
-        Ok(Self {
-            origins: KnownOrigins::from_settings(&http),
-            offered,
-            tenants,
-            authorization,
-            bodies: BodyMemory::new(http.max_body),
-            places: semaphore(http.max_calls),
-            metrics: Arc::new(Metrics::new(store.as_deref().map(RedisStore::health))),
-            #[cfg(feature = "otlp")]
-            traces: http.traces.as_ref().map(Traces::new).transpose()?,
-            store,
-            is_draining: AtomicBool::new(false),
-            stopping,
-            settings: http,
-        })
-    }
-
-    /// Starts to stop: clients are asked to close their connections, and the process reports that it is not ready.
-    pub(super) fn drain(&self) {
-        self.is_draining.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn is_draining(&self) -> bool {
-        self.is_draining.load(Ordering::Relaxed)
-    }
-}
-
-/// Returns the failure of calls without a credential.
-fn credential_required() -> Failure {
-    Failure::new(Code::Unauthenticated, "the request has no API key").hint(
-        "the person must add the header `X-Api-Key` with an API key to the configuration of this server in the host",
-    )
-}
-
 /// Returns the routes. `open` returns the handler of the requests of a caller.
 fn router<S: ServerHandler>(
     shared: &SharedState,
@@ -206,7 +103,7 @@ fn router<S: ServerHandler>(
             serve(shared, server, request).await
         };
     let endpoint = post(serve)
-        .route_layer(from_fn_with_state(Arc::clone(shared), read_message))
+        .route_layer(from_fn_with_state(Arc::clone(&shared.bodies), read_message))
         .route_layer(from_fn_with_state(Arc::clone(shared), identify))
         .fallback(method_not_allowed);
 
@@ -219,7 +116,7 @@ fn router<S: ServerHandler>(
         .fallback(async || no_such_path())
         // The last layer is the outermost one.
         .layer(cross_origin_layer())
-        .layer(from_fn_with_state(Arc::clone(shared), check_origin))
+        .layer(from_fn_with_state(Arc::clone(&shared.origins), check_origin))
         .layer(CatchPanicLayer::custom(|_| internal_error()))
         .layer(from_fn_with_state(Arc::clone(shared), observe))
         .layer(header(header::CACHE_CONTROL, "no-store"))

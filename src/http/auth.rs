@@ -11,12 +11,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header, request:
 
 use super::{
     access_log::AccessLine,
-    app::{ClientAddress, Shared, SharedState},
     body::accepts_events,
     endpoint::Endpoint,
     limits::{ClientLimits, Exceeded},
     oauth::Resource,
     refusal::Refusal,
+    state::{ClientAddress, Shared, SharedState},
     tenants::Tenant,
 };
 use crate::client::ApiKey;

@@ -15,7 +15,7 @@ use rmcp::model::{ErrorData, ProtocolVersion, RequestId};
 use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{app::SharedState, refusal::Refusal};
+use super::refusal::Refusal;
 use crate::mcp::message::check;
 
 /// Time limit of reading a body.
@@ -97,12 +97,12 @@ impl BodyMemory {
 /// Status 415 for another media type than JSON, 413 for a long body, 503 if the memory is used up, 408 after the time limit,
 /// and 400 if the body ends early, has too many values, or comes with an unusable version.
 pub(super) async fn read_message(
-    State(app): State<SharedState>,
+    State(bodies): State<Arc<BodyMemory>>,
     request: Request,
     next: Next,
 ) -> Result<Response, Refusal> {
     check_media_type(request.headers())?;
-    let mut memory = match app.bodies.reserve(request.headers()) {
+    let mut memory = match bodies.reserve(request.headers()) {
         Ok(memory) => memory,
         Err(refusal) => {
             discard(request.into_body()).await;
@@ -111,7 +111,7 @@ pub(super) async fn read_message(
     };
 
     let (mut parts, body) = request.into_parts();
-    let message = app.bodies.read(body).await?;
+    let message = bodies.read(body).await?;
     // A body that states no length is shorter than the longest one.
     drop(memory.split(memory.num_permits().saturating_sub(usize::try_from(kib(message.len())).unwrap_or(0))));
 

@@ -28,9 +28,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     access_log::{AccessLine, Operation},
-    app::SharedState,
     auth::Caller,
     limits::Exceeded,
+    state::SharedState,
 };
 use crate::{
     mcp::{self, WithoutSession},

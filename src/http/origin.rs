@@ -3,7 +3,7 @@
 //! A web page can make a browser send requests to this machine under a host name of the page (DNS rebinding). Only known
 //! hosts and origins are served.
 
-use std::{net::IpAddr, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use axum::{
     extract::{Request, State},
@@ -15,7 +15,7 @@ use ipnet::IpNet;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 use url::Url;
 
-use super::{app::SharedState, refusal::Refusal};
+use super::refusal::Refusal;
 use crate::settings::{HttpSettings, is_loopback_host};
 
 /// Headers that web pages may send.
@@ -128,11 +128,11 @@ fn requested_host(uri: &Uri, headers: &HeaderMap) -> Result<Authority, Refusal> 
 /// # Errors
 /// Status 400 without a single valid host, and 403 for an unknown host or origin.
 pub(super) async fn check_origin(
-    State(app): State<SharedState>,
+    State(origins): State<Arc<KnownOrigins>>,
     request: Request,
     next: Next,
 ) -> Result<Response, Refusal> {
-    app.origins.check(&request)?;
+    origins.check(&request)?;
 
     let is_preflight = request.method() == Method::OPTIONS;
     let mut response = next.run(request).await;

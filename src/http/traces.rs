@@ -33,7 +33,7 @@ use rmcp::{
 };
 use tokio::runtime::Handle;
 
-use super::admin::OperationLabels;
+use super::metrics::OperationLabels;
 use crate::{
     client,
     failure::{Code, Failure},

@@ -81,6 +81,7 @@ pub fn view<T: View>(value: &Value) -> T {
 
 /// Reads a field of a view. Only for values that are in memory: after an error, a parser would continue in the middle of
 /// the value.
+#[expect(clippy::unnecessary_wraps, reason = "the signature that serde expects")]
 pub(super) fn lenient<'de, T: View, D: Deserializer<'de>>(value: D) -> Result<T, D::Error> {
     Ok(T::read(value).unwrap_or_default())
 }

@@ -281,17 +281,14 @@ async fn load_pictures(data: &ReportData, client: &ProjectClient, subject: &Repo
     let page_bytes = page_with_data(&json!(data)).len();
     let max_bytes = MAX_PAGE_BYTES.saturating_sub(page_bytes + PICTURE_LIST_BYTES);
 
-    match &data.runs {
-        Some(runs) => {
-            let runs = runs.iter().map(|run| view::<Run>(run).head);
-            PictureAlbum::of_runs(client, runs.collect(), max_bytes).await
-        }
-        None => {
-            let bugs: Vec<RunBug> = data.bugs.iter().flatten().map(view).collect();
-            let run = view::<RunDetail>(&subject.record);
-            PictureAlbum::of_run(client, &subject.target.id, &run, &bugs, max_bytes).await
-        }
+    if let Some(runs) = &data.runs {
+        let runs = runs.iter().map(|run| view::<Run>(run).head);
+        return PictureAlbum::of_runs(client, runs.collect(), max_bytes).await;
     }
+
+    let bugs: Vec<RunBug> = data.bugs.iter().flatten().map(view).collect();
+    let run = view::<RunDetail>(&subject.record);
+    PictureAlbum::of_run(client, &subject.target.id, &run, &bugs, max_bytes).await
 }
 
 /// Reads the last `count` executions of the plan `id`, or of the plan of the execution `id`.

@@ -47,7 +47,7 @@ pub(super) struct Owner {
 
 /// The answer of a project, or of the route without a project, to the look-up of an id.
 enum LookupResult {
-    Found(OwnerRecord),
+    Found(Box<OwnerRecord>),
     NotFound,
     /// The key is not permitted to read the record.
     Forbidden(Failure),
@@ -113,7 +113,7 @@ impl OwnerLookup<'_> {
             match result {
                 Ok(LookupResult::Found(record)) => {
                     self.memory.remember_owner(&project, [id.clone()]);
-                    return Ok(Some(Owner { project, record: Some(record) }));
+                    return Ok(Some(Owner { project, record: Some(*record) }));
                 }
                 Ok(LookupResult::NotFound) => is_absent_somewhere = true,
                 Ok(LookupResult::Forbidden(failure)) => forbidden = Some(failure),
@@ -192,9 +192,9 @@ impl OwnerLookup<'_> {
         let known = self.memory.owner(id);
         let record = match &known {
             Some(known) if known == requested => None,
-            _ => match self.find_in(requested, id).await? {
-                Some(record) => Some(record),
-                None => {
+            _ => {
+                let found = self.find_in(requested, id).await?;
+                if found.is_none() {
                     let owner = match known {
                         Some(owner) => owner,
                         None => self.owner_by_key(requested, id).await?,
@@ -202,7 +202,8 @@ impl OwnerLookup<'_> {
                     self.memory.remember_owner(&owner, [id.clone()]);
                     return Err(owner_mismatch(requested, &owner, id));
                 }
-            },
+                found
+            }
         };
 
         self.memory.remember_owner(requested, [id.clone()]);
@@ -289,7 +290,7 @@ impl OwnerLookup<'_> {
     /// of names does not decide this.
     async fn find_in(self, project: &str, id: &ResultId) -> Result<Option<OwnerRecord>, Failure> {
         match self.look_up(id, Some(project)).await? {
-            LookupResult::Found(record) => Ok(Some(record)),
+            LookupResult::Found(record) => Ok(Some(*record)),
             LookupResult::NotFound | LookupResult::Forbidden(_) => Ok(None),
         }
     }
@@ -312,7 +313,7 @@ impl OwnerLookup<'_> {
                 let answer = answer.parsed().await;
                 let is_record = answer.json.as_ref().is_some_and(Value::is_object);
                 let record = OwnerRecord { request, answer };
-                Ok(if is_record { LookupResult::Found(record) } else { LookupResult::NotFound })
+                Ok(if is_record { LookupResult::Found(Box::new(record)) } else { LookupResult::NotFound })
             }
         }
     }

@@ -23,7 +23,7 @@ pub(super) fn patched<T: Serialize + View>(record: &T, patch: Open) -> Result<T,
 
     let patched = view(&value);
     match lost_field(&value, &serde_json::to_value(&patched).map_err(invalid)?) {
-        Some(path) => Err(ApiError::invalid(format!("invalid request: patch: unexpected value of {path}"))),
+        Some(field) => Err(ApiError::invalid(format!("invalid request: patch: unexpected value of {field}"))),
         None => Ok(patched),
     }
 }

@@ -86,23 +86,20 @@ impl CompositeTool for UploadBuild {
         let files = &context.files;
         // With `wait: true` the caller accepts a call of any duration.
         let wait_limit = context.caller.wait_limit.filter(|_| self.wait != Some(true));
-        let (token, upload) = match self.upload_token {
-            Some(token) => {
-                let upload = files.uploads.find(&token)?;
-                (token, upload)
-            }
-            None => {
-                let request = UploadRequest {
-                    path: self.path.as_deref().unwrap_or_default(),
-                    project: context.project.as_deref(),
-                    build: self.build,
-                    fills_details: self.fill_details != Some(false),
-                    method: UploadMethod::Tool,
-                    resumes: true,
-                    hashes: self.checksum != Some(false),
-                };
-                files.uploads.start(request.into_job(&context.gateway, files, &files.root()?).await?)
-            }
+        let (token, upload) = if let Some(token) = self.upload_token {
+            let upload = files.uploads.find(&token)?;
+            (token, upload)
+        } else {
+            let request = UploadRequest {
+                path: self.path.as_deref().unwrap_or_default(),
+                project: context.project.as_deref(),
+                build: self.build,
+                fills_details: self.fill_details != Some(false),
+                method: UploadMethod::Tool,
+                resumes: true,
+                hashes: self.checksum != Some(false),
+            };
+            files.uploads.start(request.into_job(&context.gateway, files, &files.root()?).await?)
         };
         let Some(outcome) = upload.wait(&context.caller, wait_limit).await else {
             let (progress, ids) = (Some(upload.progress.describe()), upload.progress.ids());

@@ -304,7 +304,7 @@ async fn read_failure(reader: &SummaryReader, test: &mut TestResult) -> Omission
 
     if test.bug_count != Some(0) {
         match reader.read(&ListRunBugs { run_id: Id(run_id.clone()) }).await {
-            Ok(page) => test.bugs = bugs_of_page(page).into_iter().filter_map(bug_entry).collect(),
+            Ok(page) => test.bugs = bugs_of_page(page).iter().filter_map(bug_entry).collect(),
             Err(failure) => unread.add("bugs of run", run_id, failure),
         }
     }

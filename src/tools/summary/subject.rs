@@ -333,7 +333,7 @@ pub(super) fn verdict_rank(verdict: &str) -> usize {
 }
 
 /// Returns a bug of a run, or `None` if it has neither a title nor an id.
-pub(super) fn bug_entry(bug: RunBug) -> Option<BugEntry> {
+pub(super) fn bug_entry(bug: &RunBug) -> Option<BugEntry> {
     if bug.title.is_empty() && bug.bug_id.is_empty() {
         return None;
     }

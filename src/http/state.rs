@@ -1,0 +1,117 @@
+//! What all requests share.
+
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use tokio::sync::Semaphore;
+
+#[cfg(feature = "otlp")]
+use super::traces::Traces;
+use super::{
+    body::BodyMemory, endpoint::Endpoint, limits::semaphore, metrics::Metrics, oauth::Authorization,
+    origin::KnownOrigins, tenants::Tenants,
+};
+use crate::{
+    call::shared_store::SharedStore,
+    failure::{Code, Failure},
+    mcp::McpConfig,
+    settings::{HttpSettings, Settings},
+    store::RedisStore,
+    tools::{caller::Stopping, config::ToolsConfig, dispatcher::Dispatcher},
+};
+
+/// What all requests share.
+pub(super) type SharedState = Arc<Shared>;
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) settings: HttpSettings,
+    pub(super) origins: Arc<KnownOrigins>,
+    /// What the operator offers: the widest endpoint.
+    pub(super) offered: Endpoint,
+    pub(super) tenants: Tenants,
+    /// Signs in users, if there is an issuer.
+    pub(super) authorization: Option<Authorization>,
+    pub(super) bodies: Arc<BodyMemory>,
+    /// The places of the requests of all clients.
+    pub(super) places: Arc<Semaphore>,
+    pub(super) metrics: Arc<Metrics>,
+    /// Sends spans, if there is a collector.
+    #[cfg(feature = "otlp")]
+    pub(super) traces: Option<Traces>,
+    /// The store that several processes share, if there is one.
+    pub(super) store: Option<Arc<RedisStore>>,
+    /// Whether the process is about to stop.
+    is_draining: AtomicBool,
+    pub(super) stopping: Stopping,
+}
+
+/// The address of the connection that a request came through.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PeerAddress(pub(super) IpAddr);
+
+/// The address of the client of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClientAddress(pub(super) IpAddr);
+
+impl Shared {
+    pub(super) fn new(http: HttpSettings, tools: ToolsConfig, settings: &Settings) -> Result<Self, Failure> {
+        let stopping = Stopping::default();
+        let config = McpConfig::from(settings);
+        let offered = Endpoint {
+            project: config.project.clone(),
+            selection: config.selection.clone().without_local_files(),
+        };
+
+        let store = http.shared_store.clone().map(RedisStore::new);
+        let configured = Dispatcher::new(Ok(tools));
+        let configured = match &store {
+            Some(store) => configured.with_shared_store(Arc::clone(store) as Arc<dyn SharedStore>),
+            None => configured,
+        };
+        let anonymous =
+            if settings.has_key() { configured.clone() } else { Dispatcher::new(Err(credential_required())) };
+        let tenants = Tenants::new(anonymous, configured, config, http.clone(), stopping.clone());
+
+        let authorization = http.oauth.clone().map(Authorization::new).transpose();
+        let authorization =
+            authorization.map_err(|error| Failure::new(Code::NotConfigured, error.to_string()))?;
+
+        Ok(Self {
+            origins: Arc::new(KnownOrigins::from_settings(&http)),
+            offered,
+            tenants,
+            authorization,
+            bodies: Arc::new(BodyMemory::new(http.max_body)),
+            places: semaphore(http.max_calls),
+            metrics: Arc::new(Metrics::new(store.as_deref().map(RedisStore::health))),
+            #[cfg(feature = "otlp")]
+            traces: http.traces.as_ref().map(Traces::new).transpose()?,
+            store,
+            is_draining: AtomicBool::new(false),
+            stopping,
+            settings: http,
+        })
+    }
+
+    /// Starts to stop: clients are asked to close their connections, and the process reports that it is not ready.
+    pub(super) fn drain(&self) {
+        self.is_draining.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Relaxed)
+    }
+}
+
+/// Returns the failure of calls without a credential.
+fn credential_required() -> Failure {
+    Failure::new(Code::Unauthenticated, "the request has no API key").hint(
+        "the person must add the header `X-Api-Key` with an API key to the configuration of this server in the host",
+    )
+}
