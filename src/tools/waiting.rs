@@ -5,7 +5,6 @@
 
 mod completion;
 pub mod junit;
-pub(crate) mod record;
 mod target_state;
 
 use std::{sync::Arc, time::Duration};
@@ -13,8 +12,8 @@ use std::{sync::Arc, time::Duration};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::completion::LONGEST_NAME;
 pub use self::completion::{Completion, ResultItem, WaitReply, WaitStatus};
+pub(crate) use self::completion::{LONGEST_NAME, canonical_result, is_completed};
 use self::target_state::TargetState;
 use crate::{
     backoff::Backoff,

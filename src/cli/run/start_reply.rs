@@ -7,7 +7,7 @@ use crate::{
     cli::wait_result::NotStarted,
     failure::{Code, Failure},
     service::result_kind::{ResultId, ResultKind},
-    tools::waiting::{WaitTarget, record::string_field},
+    tools::waiting::WaitTarget,
 };
 
 /// Reason for a run that was not started if the answer names none.
@@ -97,6 +97,10 @@ fn from_device_row(row: &Value) -> NotStarted {
         device: string_field(row, "device_label").unwrap_or_default(),
         reason: reason.unwrap_or_else(|| NO_REASON.to_owned()),
     }
+}
+
+fn string_field(record: &Value, name: &str) -> Option<String> {
+    record.get(name)?.as_str().map(str::to_owned)
 }
 
 /// Returns whether an answer, or a row of an answer, states that it is not successful.

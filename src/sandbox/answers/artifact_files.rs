@@ -113,12 +113,14 @@ impl RunView<'_> {
         steps: &[ScriptedStep],
         spans: &[StepSpan],
         knowledge_url: &str,
-    ) -> Vec<RunArtifactRef> {
-        let reference = |file: ArtifactFile| RunArtifactRef {
-            filename: file.name.to_owned(),
-            url: artifact_url(knowledge_url, &player.id, file.name),
-            size: Some(file.content.size()),
-            uploaded_at: self.attempt.ended.to_string(),
+    ) -> Vec<Option<RunArtifactRef>> {
+        let reference = |file: ArtifactFile| {
+            Some(RunArtifactRef {
+                filename: file.name.to_owned(),
+                url: artifact_url(knowledge_url, &player.id, file.name),
+                size: Some(file.content.size()),
+                uploaded_at: self.attempt.ended.to_string(),
+            })
         };
 
         self.files(player, steps, spans).into_iter().map(reference).collect()

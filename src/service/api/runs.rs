@@ -342,8 +342,9 @@ pub struct RunPlayer {
 pub struct RunPlayerDetail {
     #[serde(flatten)]
     pub player: RunPlayer,
+    // An entry without a name is `None`, so that it is counted.
     #[schemars(with = "Vec<RunArtifactRef>")]
-    pub artifacts: Option<Vec<RunArtifactRef>>,
+    pub artifacts: Option<Vec<Option<RunArtifactRef>>>,
     pub steps: Vec<RunStep>,
 }
 
@@ -351,6 +352,7 @@ pub struct RunPlayerDetail {
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct RunArtifactRef {
+    #[serde_with(skip_apply)]
     pub filename: String,
     pub url: String,
     /// Size in bytes.

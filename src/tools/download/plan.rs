@@ -85,14 +85,14 @@ impl ListedPlayer {
         let number = number.unwrap_or(position);
         let id = Some(player.player.id).filter(|id| !id.is_empty());
         let artifacts = player.artifacts.unwrap_or_default();
-        let (named, nameless): (Vec<_>, Vec<_>) =
-            artifacts.into_iter().partition(|file| !file.filename.is_empty());
+        let listed = artifacts.len();
+        let files: Vec<_> = artifacts.into_iter().flatten().map(ListedFile::from).collect();
 
         Self {
             id: id.unwrap_or_else(|| format!("{run_id}-{number}")),
             number,
-            files: named.into_iter().map(ListedFile::from).collect(),
-            nameless: nameless.len(),
+            nameless: listed - files.len(),
+            files,
         }
     }
 }

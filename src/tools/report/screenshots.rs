@@ -49,7 +49,7 @@ fn select_of_player(
     player: &RunPlayerDetail,
     bugs: &[RunBug],
 ) -> Vec<Screenshot> {
-    let files = player.artifacts.iter().flatten();
+    let files = player.artifacts.iter().flatten().flatten();
     let mut files: Vec<_> = files.filter(|file| is_picture(&file.filename)).collect();
     files.sort_by_cached_key(|file| age(file));
     let last = files.len().saturating_sub(1);

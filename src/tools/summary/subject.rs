@@ -17,10 +17,7 @@ use crate::{
         result_kind::{ResultId, ResultKind},
     },
     text::shorten_line,
-    tools::waiting::{
-        LONGEST_NAME,
-        record::{canonical_result, is_completed},
-    },
+    tools::waiting::{LONGEST_NAME, canonical_result, is_completed},
 };
 
 /// Longest id in the answer, in characters.
@@ -372,7 +369,7 @@ impl FailureCause {
             return Self::default();
         };
 
-        let files = player.artifacts.iter().flatten();
+        let files = player.artifacts.iter().flatten().flatten();
         let mut artifacts: Vec<_> = files.filter_map(|file| filled(file.filename.clone())).collect();
         artifacts.sort();
         artifacts.dedup();

@@ -7,10 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{
-    record::{canonical_result, is_completed},
-    target_state::TargetState,
-};
+use super::target_state::TargetState;
 use crate::{
     call::{
         paging::Omission,
@@ -32,6 +29,10 @@ pub(crate) const LONGEST_NAME: usize = 80;
 
 /// Number of running tests that a progress message names.
 pub(super) const MOST_NAMES: usize = 3;
+
+/// Known results (supplement 2.3). Results that are not in this list are passed on unchanged.
+const RESULTS: [&str; 8] =
+    ["SUCCESS", "FAILED", "SKIPPED", "BLOCKED", "TIMEOUT", "ERROR", "STOPPED", "MAX_STEPS"];
 
 /// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -294,6 +295,17 @@ impl ResultItem {
     }
 }
 
+/// Returns `result` in capitals if it is a known result, else unchanged.
+pub(crate) fn canonical_result(result: &str) -> String {
+    let known = RESULTS.iter().find(|known| known.eq_ignore_ascii_case(result));
+    known.map_or(result, |known| *known).to_owned()
+}
+
+/// Returns whether a status or state means that a record is completed, in either letter case (supplement 1.7).
+pub(crate) fn is_completed(status: Option<&str>) -> bool {
+    status.is_some_and(|status| status.eq_ignore_ascii_case("completed"))
+}
+
 /// Returns the attempt that decides the result of a job: the one that was started last. If no attempt has a start
 /// time, returns the last of the list (supplement 3.2).
 fn deciding_attempt(runs: &[JobRun]) -> Option<&JobRun> {
@@ -342,8 +354,24 @@ impl WaitReply {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{ResultItem, deciding_attempt};
+    use super::{ResultItem, canonical_result, deciding_attempt, is_completed};
     use crate::service::{api::jobs::Job, view::view};
+
+    #[test]
+    fn known_results_are_written_in_capitals_and_others_unchanged() {
+        for (result, expected) in [("success", "SUCCESS"), ("Max_Steps", "MAX_STEPS"), ("Odd", "Odd")] {
+            assert_eq!(canonical_result(result), expected);
+        }
+    }
+
+    #[test]
+    fn only_the_word_completed_means_completed() {
+        for (status, expected) in
+            [(Some("completed"), true), (Some("COMPLETED"), true), (Some("running"), false), (None, false)]
+        {
+            assert_eq!(is_completed(status), expected, "{status:?}");
+        }
+    }
 
     #[test]
     fn the_verdict_of_a_job_is_known_once_the_job_is_completed() {

@@ -6,8 +6,7 @@ use futures_util::{StreamExt as _, future::join_all, stream};
 
 use super::{
     WaitTarget,
-    completion::{MOST_NAMES, ResultItem},
-    record::is_completed,
+    completion::{MOST_NAMES, ResultItem, is_completed},
 };
 use crate::{
     call::{
