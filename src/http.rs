@@ -4,13 +4,13 @@
 //! brings its credential, and any process can serve any request. One request passes these steps:
 //!
 //! 1. `listen` accepts the connection; hyper reads the head of the request, with a time limit;
-//! 2. `app` has the routes and the layers, and `state` what all requests share: a line of the `access_log`, the check of host and `origin`, requests of browsers;
+//! 2. `app` has the routes and the layers around them, `state` what all requests share: a line of the `access_log`, the check of host and `origin`, requests of browsers;
 //! 3. `auth` finds the caller: `endpoint` reads the project and the tools that address and headers choose, and `tenants` has the
 //!    server and the `limits` of the credential. `oauth`, `issuer`, `token` and `grants` check the token of a user;
 //! 4. `body` reads the message within its limits, and passes it to the library;
 //! 5. the library compares message and headers, and calls `handler`, which admits the request and calls the server.
 //!
-//! `admin` serves health and the `metrics` on an address of its own; with the feature `otlp`, `traces` sends spans to a collector.
+//! `admin` serves health and metrics on an address of its own; with the feature `otlp`, `traces` sends spans to a collector.
 //! `setup_check` checks the settings for `tas-mcp doctor`. [`Application::for_service`] serves another MCP handler in the same way.
 
 mod access_log;

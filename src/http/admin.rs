@@ -1,5 +1,4 @@
-//! What operators read: health and metrics, on an address of their own. The host of a request does not matter there, because
-//! probes send any.
+//! Health and metrics, on an address of their own. The host of a request does not matter there, because probes send any.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! The routes of the HTTP server, and the layers around them.
+//! The HTTP server without its listeners: the routes, and the layers around them.
 
 use std::{
     net::IpAddr,
@@ -28,14 +28,14 @@ use tower_http::{
 
 use super::{
     access_log::AccessLine,
-    auth::{Caller, identify},
+    auth::{Caller, ClientAddress, identify},
     body::read_message,
     endpoint::{Endpoint, no_such_path},
     handler::CallHandler,
     oauth::endpoint_of_metadata,
     origin::{check_origin, client_address, cross_origin_layer},
     refusal::Refusal,
-    state::{ClientAddress, PeerAddress, Shared, SharedState},
+    state::{Shared, SharedState},
 };
 use crate::{
     failure::Failure,
@@ -54,6 +54,10 @@ pub struct Application {
     pub(super) shared: SharedState,
     pub(super) router: Router,
 }
+
+/// The address of the connection that a request came through.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PeerAddress(pub(super) IpAddr);
 
 impl Application {
     /// Creates the application of these settings.

@@ -14,9 +14,8 @@ use super::{
     body::accepts_events,
     endpoint::Endpoint,
     limits::{ClientLimits, Exceeded},
-    oauth::Resource,
     refusal::Refusal,
-    state::{ClientAddress, Shared, SharedState},
+    state::{Shared, SharedState},
     tenants::Tenant,
 };
 use crate::client::ApiKey;
@@ -26,6 +25,10 @@ const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// Parameters of a query that would contain a credential. Queries appear in the logs of proxies.
 const SECRET_PARAMETERS: [&str; 5] = ["access_token", "api_key", "apikey", "key", "token"];
+
+/// The address of the client of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClientAddress(pub(super) IpAddr);
 
 /// Who sends a request, and to which endpoint. The handler reads it from the extensions of the request.
 #[derive(Clone, Debug)]
@@ -88,11 +91,6 @@ impl Shared {
         // Guesses of tokens count towards the limits of the address.
         let admission = tenants.limits_of_address(address).admit(&self.places);
         Err(admission.map_or_else(Exceeded::refusal, |_| refusal))
-    }
-
-    /// Returns the endpoint at `path` as a resource that clients sign in to.
-    pub(super) fn resource(&self, uri: &Uri, headers: &HeaderMap, path: &str) -> Resource {
-        Resource::new(self.settings.public_url.as_ref(), uri, headers, path)
     }
 }
 

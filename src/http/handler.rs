@@ -16,7 +16,7 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
-        CustomRequest, CustomResult, DiscoverResult, GetPromptRequestParams, GetPromptResponse,
+        CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse,
         GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult, ListPromptsResult,
         ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
         ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
@@ -75,9 +75,12 @@ impl<S: ServerHandler> CallHandler<S> {
         #[cfg(feature = "otlp")]
         let span = self.app.traces.as_ref().map(|traces| traces.begin(&parts, &context));
 
-        prepare(&mut context, caller);
+        let version = context.meta.protocol_version();
+        let is_stateless = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        prepare(&mut context, caller, is_stateless);
         let outcome = AssertUnwindSafe(method(context)).catch_unwind().await;
         let outcome = outcome.unwrap_or_else(|_| Err(internal_error(operation)));
+        let outcome = outcome.map_err(|error| in_revision(error, is_stateless));
 
         self.app.tenants.remember(&caller.tenant);
         drop(admission);
@@ -94,16 +97,23 @@ impl<S: ServerHandler> CallHandler<S> {
 }
 
 /// Adapts a request to a transport without sessions, and to its client.
-fn prepare(context: &mut RequestContext<RoleServer>, caller: &Caller) {
+fn prepare(context: &mut RequestContext<RoleServer>, caller: &Caller, is_stateless: bool) {
     context.extensions.insert(WithoutSession);
     if !caller.accepts_events {
         // A caller that sees no progress gets an answer before its patience ends.
         context.meta.remove(PROGRESS_TOKEN);
     }
-    // Revisions with `initialize` state no version in the request.
-    if context.meta.protocol_version().is_none() {
+    if !is_stateless {
         context.ct = CancellationToken::new();
     }
+}
+
+/// Returns the error that a client of the revision gets, as the library would: the log has the same code.
+fn in_revision(mut error: ErrorData, is_stateless: bool) -> ErrorData {
+    if is_stateless && error.code == ErrorCode::RESOURCE_NOT_FOUND {
+        error.code = ErrorCode::INVALID_PARAMS;
+    }
+    error
 }
 
 /// Returns the kind of a failure, as `OpenTelemetry` names it for MCP; empty after a success.

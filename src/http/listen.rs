@@ -15,7 +15,10 @@ use tokio::{
 };
 use tower::ServiceExt as _;
 
-use super::{admin, app::Application, state::PeerAddress};
+use super::{
+    admin,
+    app::{Application, PeerAddress},
+};
 
 /// How long further connections are accepted after the signal to stop, but at most half of the time that calls have to
 /// end. In this time a proxy notices that the process is not ready, and clients close their connections after a response.

@@ -1,4 +1,4 @@
-//! The metrics, in the text form of `OpenMetrics` and with the names of `OpenTelemetry` for MCP.
+//! Numbers for monitoring, in the text form of `OpenMetrics`. The names are those of `OpenTelemetry` for MCP.
 
 use std::{sync::atomic::AtomicU64, time::Duration};
 

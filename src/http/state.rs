@@ -1,20 +1,23 @@
-//! What all requests share.
+//! What all requests of the HTTP server share.
 
-use std::{
-    net::IpAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
+use http::{HeaderMap, Uri};
 use tokio::sync::Semaphore;
 
 #[cfg(feature = "otlp")]
 use super::traces::Traces;
 use super::{
-    body::BodyMemory, endpoint::Endpoint, limits::semaphore, metrics::Metrics, oauth::Authorization,
-    origin::KnownOrigins, tenants::Tenants,
+    body::BodyMemory,
+    endpoint::Endpoint,
+    limits::semaphore,
+    metrics::Metrics,
+    oauth::{Authorization, Resource},
+    origin::KnownOrigins,
+    tenants::Tenants,
 };
 use crate::{
     call::shared_store::SharedStore,
@@ -50,14 +53,6 @@ pub(super) struct Shared {
     is_draining: AtomicBool,
     pub(super) stopping: Stopping,
 }
-
-/// The address of the connection that a request came through.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PeerAddress(pub(super) IpAddr);
-
-/// The address of the client of a request.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ClientAddress(pub(super) IpAddr);
 
 impl Shared {
     pub(super) fn new(http: HttpSettings, tools: ToolsConfig, settings: &Settings) -> Result<Self, Failure> {
@@ -97,6 +92,11 @@ impl Shared {
             stopping,
             settings: http,
         })
+    }
+
+    /// Returns the endpoint at `path` as a resource that clients sign in to.
+    pub(super) fn resource(&self, uri: &Uri, headers: &HeaderMap, path: &str) -> Resource {
+        Resource::new(self.settings.public_url.as_ref(), uri, headers, path)
     }
 
     /// Starts to stop: clients are asked to close their connections, and the process reports that it is not ready.

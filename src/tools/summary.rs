@@ -177,7 +177,10 @@ async fn latest_run(reader: &SummaryReader, test: &str) -> Result<Option<String>
     let latest =
         runs.max_by_key(|run| (run.created_at.parse::<Timestamp>().ok(), run.multiplayer_run_id.clone()));
 
-    Ok(latest.map(|run| run.multiplayer_run_id))
+    let latest = latest.map(|run| run.multiplayer_run_id);
+    reader.remember_runs(latest.iter());
+
+    Ok(latest)
 }
 
 /// Returns the summary at its full length.

@@ -109,6 +109,14 @@ impl SummaryReader {
         scan.await
     }
 
+    /// Remembers that the project that has answered owns these runs, so that their owner is not looked up.
+    pub(super) fn remember_runs<'a>(&self, ids: impl Iterator<Item = &'a String>) {
+        if let Some(project) = self.answering_project.get() {
+            let runs: Vec<_> = ids.map(|id| ResultId::new(ResultKind::Run, id.as_str())).collect();
+            self.gateway.remember_owner(project, runs);
+        }
+    }
+
     async fn list_page<L: ListedOperation>(&self, filter: &Fields, number: u64) -> Result<Page, Failure> {
         let client = self.client();
         Page::parse(L::NAME, self.receive(client.list_page::<L>(filter, number)).await?)
@@ -271,12 +279,7 @@ pub(super) async fn read_failures(reader: &SummaryReader, subject: &mut Subject)
     let failed: Vec<_> = tests.iter_mut().filter(|test| test.has_failed() && test.run_id.is_some()).collect();
 
     reader.failures.get_or_init(|| failed.len());
-    if let Some(project) = reader.answering_project.get() {
-        // The project has answered for these runs, so that their owner is not looked up.
-        let runs = failed.iter().filter_map(|test| test.run_id.as_ref());
-        let runs: Vec<_> = runs.map(|id| ResultId::new(ResultKind::Run, id.as_str())).collect();
-        reader.gateway.remember_owner(project, runs);
-    }
+    reader.remember_runs(failed.iter().filter_map(|test| test.run_id.as_ref()));
 
     let reads: Vec<_> = failed.into_iter().map(|test| read_failure(reader, test)).collect();
     let mut reads = stream::iter(reads).buffer_unordered(MAX_CONCURRENT_REQUESTS);
