@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use super::{Access, Gateway, arguments::ToolArguments, ids_of_call};
+use super::{Access, Gateway, arguments::ToolArguments, ids_of_call, scope::ASK_OPERATOR};
 use crate::{
     client::ApiKey,
     failure::{Code, Failure},
@@ -11,10 +11,6 @@ use crate::{
         tool::{self, Tool},
     },
 };
-
-/// What a person does whose call is not covered.
-pub(super) const ASK_OPERATOR: &str =
-    "nothing was sent: the person can ask the operator of this MCP server for the permission";
 
 /// An API key, and the calls that it may serve.
 #[derive(Clone, Debug)]

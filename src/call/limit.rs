@@ -13,6 +13,9 @@ use crate::{
     text::{first_characters, without_open_joiner},
 };
 
+/// Field with the arguments of the next page.
+pub(super) const NEXT: &str = "next";
+
 /// Field that states what was cut.
 const TRUNCATED: &str = "truncated";
 
@@ -83,7 +86,7 @@ pub(super) fn cut_reply(reply: &mut Value, max_chars: usize, source: ReplySource
     let kept_records = cuts.kept_items(&format!("/{RECORDS}"));
     if kept_records.is_some() {
         // The next page of this size would skip the removed records.
-        fields.shift_remove(super::reply::NEXT);
+        fields.shift_remove(NEXT);
     }
 
     fields.insert(TRUNCATED.to_owned(), cuts.describe(&source.advice(kept_records)));

@@ -2,12 +2,14 @@
 
 use indexmap::IndexSet;
 use serde_json::{Value, json};
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::time::Instant;
 
 use super::{
-    files, limit, links,
+    files, limit,
+    limit::NEXT,
+    links,
     pictures::{self, ExtractedPicture},
-    request::{Answer, OperationRequest},
+    request::{Answer, MAX_INLINE_BYTES, OperationRequest, off_thread},
     scope::owned_ids,
 };
 pub use super::{
@@ -29,36 +31,6 @@ use crate::{
     },
     text::{remove_hidden, visible},
 };
-
-/// Field with the arguments of the next page.
-pub(super) const NEXT: &str = "next";
-
-/// Longest answer that is converted and cut on the thread that serves the calls, in bytes.
-const MAX_INLINE_BYTES: usize = 64 * 1024;
-
-/// The permit for work on a long answer. The values of an answer take several times the memory of its text, so that the
-/// process works on one long answer at a time.
-static LONG_WORK: Semaphore = Semaphore::const_new(1);
-
-/// Runs `work` on an answer of `length` bytes. Work on a long answer runs on another thread, because this one serves the
-/// other calls.
-pub(super) async fn off_thread<T: Send + 'static>(
-    length: usize,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> T {
-    if length <= MAX_INLINE_BYTES {
-        return work();
-    }
-
-    let permit = LONG_WORK.acquire().await;
-    // The permit stays with the thread, which continues after the caller has gone.
-    let thread = tokio::task::spawn_blocking(move || {
-        let _permit = permit;
-        work()
-    });
-
-    thread.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
-}
 
 /// Settings that affect replies.
 #[derive(Clone, Debug)]

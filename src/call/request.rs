@@ -5,12 +5,11 @@
 use std::{ops::ControlFlow, time::Duration};
 
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::{sync::Semaphore, time::Instant};
 
 use super::{
     files::file_failure,
     paging::{self, PAGE_SIZE, Page, ScanEnd},
-    reply,
 };
 use crate::{
     client::{
@@ -97,6 +96,33 @@ impl OperationRequest {
     }
 }
 
+/// Longest answer that is converted and cut on the thread that serves the calls, in bytes.
+pub(super) const MAX_INLINE_BYTES: usize = 64 * 1024;
+
+/// The permit for work on a long answer. The values of an answer take several times the memory of its text, so that the
+/// process works on one long answer at a time.
+static LONG_WORK: Semaphore = Semaphore::const_new(1);
+
+/// Runs `work` on an answer of `length` bytes. Work on a long answer runs on another thread, because this one serves the
+/// other calls.
+pub(super) async fn off_thread<T: Send + 'static>(
+    length: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    if length <= MAX_INLINE_BYTES {
+        return work();
+    }
+
+    let permit = LONG_WORK.acquire().await;
+    // The permit stays with the thread, which continues after the caller has gone.
+    let thread = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        work()
+    });
+
+    thread.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+}
+
 /// An answer of the service, whatever its status is.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
@@ -112,7 +138,7 @@ impl Answer {
             return self;
         }
         let body = self.response.body.clone();
-        let json = reply::off_thread(body.len(), move || parse_json(&body)).await.ok();
+        let json = off_thread(body.len(), move || parse_json(&body)).await.ok();
         Self { json, ..self }
     }
 

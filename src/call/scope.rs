@@ -11,10 +11,7 @@ use indexmap::IndexSet;
 use serde_json::Value;
 
 use self::owners::{OwnerLookup, OwnerMemory, OwnerRecord};
-use super::{
-    grants::ASK_OPERATOR,
-    request::{Answer, OperationRequest, RequestSender},
-};
+use super::request::{Answer, OperationRequest, RequestSender};
 use crate::{
     client::KeyKind,
     failure::{Code, Failure},
@@ -27,6 +24,10 @@ use crate::{
     },
     violation::Violation,
 };
+
+/// What a person does whose call is not covered.
+pub(super) const ASK_OPERATOR: &str =
+    "nothing was sent: the person can ask the operator of this MCP server for the permission";
 
 /// The project of a server, or of each call.
 #[derive(Clone, Debug)]

@@ -139,3 +139,110 @@ for_each_operation!(list_operations);
 pub fn find(name: &str) -> Option<&'static OperationEntry> {
     OPERATIONS.iter().find(|entry| entry.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection, prelude::*, sample};
+    use serde_json::{Map, Value, json};
+
+    use super::*;
+    use crate::{
+        random_inputs::{check_values, value},
+        service::{
+            api::runs::{GetRun, ListRuns},
+            view::{View as _, view},
+        },
+    };
+
+    /// JSON objects of the fields of an operation's answer, at any depth and with values of any kind.
+    fn answers(entry: &OperationEntry) -> impl Strategy<Value = Value> + use<> {
+        fn collect(schema: &Value, names: &mut Vec<String>) {
+            if let Some(Value::Object(properties)) = schema.get("properties") {
+                names.extend(properties.keys().cloned());
+            }
+            let inner = schema
+                .as_object()
+                .into_iter()
+                .flat_map(Map::values)
+                .chain(schema.as_array().into_iter().flatten());
+            inner.for_each(|schema| collect(schema, names));
+        }
+        let mut names = Vec::new();
+        collect(&Value::Object((**entry.output_schema()).clone()), &mut names);
+
+        let object = move |inner: BoxedStrategy<Value>| {
+            let fields = collection::vec((sample::select(names.clone()), inner), 1..12);
+            fields.prop_map(|fields| Value::from(fields.into_iter().collect::<Map<_, _>>()))
+        };
+        let inner = object.clone();
+        let values = value().prop_recursive(4, 64, 12, move |value| {
+            prop_oneof![collection::vec(value.clone(), 0..4).prop_map(Value::from), inner(value)]
+        });
+        object(values.boxed())
+    }
+
+    fn check_answers<O: Operation>() {
+        let entry = OPERATIONS.iter().find(|entry| entry.name == O::NAME).expect("a listed operation");
+        check_values(&answers(entry), OPERATIONS.len(), |answer| {
+            assert!(O::Answer::read(&answer).is_some(), "{answer}");
+        });
+        check_values(&value(), OPERATIONS.len(), |any| drop(view::<O::Answer>(&any)));
+    }
+
+    macro_rules! check_all_answers {
+        ($($resource:ident::$operation:ident,)*) => {
+            #[test]
+            fn no_surprise_of_the_service_fails_a_view() {
+                $(check_answers::<crate::service::api::$resource::$operation>();)*
+            }
+        };
+    }
+    for_each_operation!(check_all_answers);
+
+    #[test]
+    fn a_surprise_becomes_the_default_and_spoils_nothing_else() {
+        let steps = |steps: Value| json!({"players": [{"steps": steps}]});
+        for (answer, read) in [
+            (json!(null), "- None 0 []"),
+            (json!(["running"]), "- None 0 []"),
+            (json!({"state": "running", "duration_ms": 1.50, "tags": ["a"]}), "running Some(1.5) 1 []"),
+            (json!({"state": 7, "duration_ms": "1e3", "tags": {"a": 1}}), "- Some(1000.0) 0 []"),
+            (
+                json!({"state": ["running"], "duration_ms": {}, "tags": [1, "a", null, [], "b"]}),
+                "- None 2 []",
+            ),
+            (json!({"players": {"steps": []}, "tags": "a"}), "- None 0 []"),
+            (
+                json!({"players": [7, {"steps": "x"}, {"steps": [{"step_number": 2}]}]}),
+                "- None 0 [[], [Some(2)]]",
+            ),
+            (
+                steps(json!([{"step_number": "3"}, {"step_number": 4.0}, [], null])),
+                "- None 0 [[Some(3), Some(4)]]",
+            ),
+            (steps(json!([{"step_number": -1}, {"step_number": 1.5}, {}])), "- None 0 [[None, None, None]]"),
+            (steps(json!([{"step_number": 1e300}, {"step_number": null}])), "- None 0 [[None, None]]"),
+        ] {
+            let run = view::<<GetRun as Operation>::Answer>(&answer);
+            let state = if run.head.state.is_empty() { "-" } else { &run.head.state };
+            let numbers = |steps: &[_]| {
+                steps
+                    .iter()
+                    .map(|step: &crate::service::api::runs::RunStep| step.step_number)
+                    .collect::<Vec<_>>()
+            };
+            let steps: Vec<_> = run.players.iter().map(|player| numbers(&player.steps)).collect();
+            let found = format!("{state} {:?} {} {steps:?}", run.head.duration_ms, run.head.tags.len());
+            assert_eq!(found, read, "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_page_keeps_the_records_that_can_be_read() {
+        let answer =
+            json!({"data": [{"job_id": "a"}, "b", {"job_id": {}}], "pagination": {"total_pages": "2"}});
+        let page = view::<<ListRuns as Operation>::Answer>(&answer);
+        let ids: Vec<_> = page.data.iter().map(|run| run.head.job_id.as_str()).collect();
+        assert_eq!((ids, page.pagination.total_pages), (vec!["a", ""], Some(2)));
+    }
+}

@@ -20,11 +20,9 @@ use tokio::time::Instant;
 pub use self::installer::{InstallerRequest, SavedInstaller};
 pub(crate) use self::plan::RunListing;
 use self::{
+    local_file::{SaveError, SaveOutcome},
     plan::{DownloadPlan, FILE_REF_PREFIX, PlannedFile, split_player_id},
-    transfer::{
-        DownloadSource, PROGRESS_INTERVAL, SaveError, SaveOutcome, TransferContext, TransferProgress,
-        save_file,
-    },
+    transfer::{DownloadSource, PROGRESS_INTERVAL, TransferContext, TransferProgress, save_file},
 };
 use crate::{
     backoff::Backoff,

@@ -14,10 +14,8 @@ use url::Url;
 
 use super::{
     CONTINUE_HINT, DownloadOptions, DownloadRequest,
-    transfer::{
-        DownloadSource, DownloadTarget, PROGRESS_INTERVAL, SaveError, SaveOutcome, TransferContext,
-        TransferProgress, save_file,
-    },
+    local_file::{DownloadTarget, SaveError, SaveOutcome},
+    transfer::{DownloadSource, PROGRESS_INTERVAL, TransferContext, TransferProgress, save_file},
 };
 use crate::{
     call::gateway::{Gateway, OpenRefusal},

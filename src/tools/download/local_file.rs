@@ -11,12 +11,10 @@ use std::{
 use cap_std::fs::{Metadata, OpenOptions};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Disk,
-    transfer::{DownloadTarget, SaveError, SaveOutcome},
-};
+use super::Disk;
 use crate::{
     client::ResumeFrom,
+    failure::Failure,
     tools::files::{FileSlot, LockError, LockedFile, file_error, lock_file, sha256},
 };
 
@@ -35,6 +33,40 @@ const TIME_TOLERANCE: Duration = Duration::from_secs(2);
 /// Hint for a file name that is taken by another file.
 pub(super) const OVERWRITE_HINT: &str =
     "`overwrite: true` (`--overwrite`) replaces the file; or name another destination";
+
+/// The local file that a download produces.
+#[derive(Clone, Debug)]
+pub(super) struct DownloadTarget {
+    /// File name below the destination.
+    pub(super) path: String,
+    /// Size in bytes, if it is known.
+    pub(super) size: Option<u64>,
+    /// Modification time, if it is known.
+    pub(super) modified: Option<SystemTime>,
+    /// Whether an existing file with other content is replaced.
+    pub(super) replaces: bool,
+    /// Whether the SHA-256 of the file is computed.
+    pub(super) hashes: bool,
+}
+
+/// A saved file.
+#[derive(Clone, Debug)]
+pub(super) struct SaveOutcome {
+    pub(super) size: u64,
+    /// Whether the file existed before and was not downloaded.
+    pub(super) is_kept: bool,
+    /// Present if it was requested.
+    pub(super) sha256: Option<String>,
+}
+
+/// Reason why a file was not saved.
+#[derive(Debug)]
+pub(super) enum SaveError {
+    /// Other files may still be saved.
+    File(Failure),
+    /// No other file can be written either.
+    Disk(Failure),
+}
 
 /// A file, directory or link that has the name of a download.
 pub(super) struct ExistingFile {

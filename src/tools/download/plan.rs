@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::SystemTime};
 
 use jiff::Timestamp;
 
-use super::{DownloadRequest, FailedFile, RequestedFile, transfer::DownloadTarget};
+use super::{DownloadRequest, FailedFile, RequestedFile, local_file::DownloadTarget};
 use crate::{
     call::gateway::{Artifact, Gateway},
     failure::{Code, Failure, quote},

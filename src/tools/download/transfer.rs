@@ -8,7 +8,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
 use bytes::BytesMut;
@@ -16,7 +16,7 @@ use tokio::task::spawn_blocking;
 
 use super::{
     DownloadOptions,
-    local_file::{ExistingFile, OVERWRITE_HINT, PartialFile},
+    local_file::{DownloadTarget, ExistingFile, OVERWRITE_HINT, PartialFile, SaveError, SaveOutcome},
 };
 use crate::{
     call::gateway::OpenRefusal,
@@ -40,40 +40,6 @@ const WRITE_SIZE: usize = 256 * 1024;
 
 /// Longest pause on request of the service in a call without a wait limit.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
-
-/// The local file that a download produces.
-#[derive(Clone, Debug)]
-pub(super) struct DownloadTarget {
-    /// File name below the destination.
-    pub(super) path: String,
-    /// Size in bytes, if it is known.
-    pub(super) size: Option<u64>,
-    /// Modification time, if it is known.
-    pub(super) modified: Option<SystemTime>,
-    /// Whether an existing file with other content is replaced.
-    pub(super) replaces: bool,
-    /// Whether the SHA-256 of the file is computed.
-    pub(super) hashes: bool,
-}
-
-/// A saved file.
-#[derive(Clone, Debug)]
-pub(super) struct SaveOutcome {
-    pub(super) size: u64,
-    /// Whether the file existed before and was not downloaded.
-    pub(super) is_kept: bool,
-    /// Present if it was requested.
-    pub(super) sha256: Option<String>,
-}
-
-/// Reason why a file was not saved.
-#[derive(Debug)]
-pub(super) enum SaveError {
-    /// Other files may still be saved.
-    File(Failure),
-    /// No other file can be written either.
-    Disk(Failure),
-}
 
 /// A file of the service that can be opened repeatedly.
 pub(super) trait DownloadSource: Sync {

@@ -32,7 +32,6 @@ async fn the_key_is_sent_only_in_its_header() {
 
 #[tokio::test]
 async fn a_key_that_the_service_echoes_is_masked() {
-    let Session { service, mut host, .. } = Fixture::new().open().await;
     let key = keys::DEMO;
     let escaped = key.replace('_', "\\u005f");
     let bodies = [
@@ -47,6 +46,8 @@ async fn a_key_that_the_service_echoes_is_masked() {
 
     for body in bodies {
         for status in [200, 400, 500] {
+            // A server that remembers a start of unknown outcome would refuse the next one.
+            let Session { service, mut host, .. } = Fixture::new().open().await;
             for (tool, arguments) in calls() {
                 service.fault(json!({"operation": tool, "status": status, "body": body})).await;
                 let reply = host.call(tool, arguments).await.to_string();
