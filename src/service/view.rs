@@ -15,7 +15,7 @@ use serde_json::{Map, Number, Value};
 
 /// A type that is read from any JSON value.
 ///
-/// The fields of a struct are read by [`lenient`]:
+/// The fields of a struct are read by `lenient`:
 ///
 /// ```ignore
 /// #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]

@@ -5,7 +5,7 @@
 //! process was killed is resumed from its journal. While a file is being uploaded, an equal upload of it is refused.
 //!
 //! - A `request` names a file and the arguments of its build; the `provenance` of the file completes them.
-//! - An [`UploadJob`] uploads the file: its `session` calls the service, and its `parts` go to the storage host.
+//! - An `UploadJob` uploads the file: its `session` calls the service, and its `parts` go to the storage host.
 //! - The `services` keep uploads that continue while no caller waits for them.
 //! - A `remote` upload is one whose bytes the caller sends.
 

@@ -1,6 +1,6 @@
 //! The keychain of the system: Secret Service, macOS Keychain or Windows Credential Manager.
 
-use super::{KeyStoreError, StoredForm, StoredRecord};
+use super::{KeyStoreError, StoredRecord};
 
 #[cfg(feature = "keychain")]
 pub(super) use system::{find, remove, save};
@@ -11,7 +11,8 @@ mod system {
 
     use keyring_core::{Entry, Error, api::CredentialStoreApi};
 
-    use super::{KeyStoreError, StoredForm, StoredRecord};
+    use super::{KeyStoreError, StoredRecord};
+    use crate::client::key_store::StoredForm;
 
     /// Name of this program in the keychain.
     const SERVICE: &str = "tas-mcp";
