@@ -4,6 +4,7 @@
 //! known so far and how to continue.
 
 mod completion;
+mod item;
 pub mod junit;
 mod target_state;
 
@@ -12,9 +13,12 @@ use std::{sync::Arc, time::Duration};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-pub use self::completion::{Completion, ResultItem, WaitReply, WaitStatus};
-pub(crate) use self::completion::{LONGEST_NAME, canonical_result, is_completed};
+pub(crate) use self::item::{LONGEST_NAME, canonical_result, is_completed};
 use self::target_state::TargetState;
+pub use self::{
+    completion::{Completion, WaitReply, WaitStatus},
+    item::ResultItem,
+};
 use crate::{
     backoff::Backoff,
     call::gateway::Gateway,

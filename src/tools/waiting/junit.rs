@@ -7,7 +7,7 @@ use std::{
 
 use quick_junit::{NonSuccessKind, Property, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-use super::completion::{Completion, ResultItem};
+use super::{completion::Completion, item::ResultItem};
 use crate::{
     service::api::runs::{RunDetail, RunStep, RunStepItem},
     text::{first_characters, visible},

@@ -6,7 +6,7 @@ use futures_util::{StreamExt as _, future::join_all, stream};
 
 use super::{
     WaitTarget,
-    completion::{MOST_NAMES, ResultItem, is_completed},
+    item::{MOST_NAMES, ResultItem, is_completed},
 };
 use crate::{
     call::{

@@ -1,0 +1,211 @@
+//! A job or a run of a wait, and its verdict.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    service::api::{
+        jobs::{Job, JobRun},
+        runs::RunHead,
+    },
+    text::shorten_line,
+};
+
+/// Longest name of a test, in characters. Fifty items fit into one reply.
+pub(crate) const LONGEST_NAME: usize = 80;
+
+/// Number of running tests that a progress message names.
+pub(super) const MOST_NAMES: usize = 3;
+
+/// Known results (supplement 2.3). Results that are not in this list are passed on unchanged.
+const RESULTS: [&str; 8] =
+    ["SUCCESS", "FAILED", "SKIPPED", "BLOCKED", "TIMEOUT", "ERROR", "STOPPED", "MAX_STEPS"];
+
+/// A job, or a run if the target is a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names of the service are self-explanatory")]
+#[serde(default)]
+pub struct ResultItem {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job_id: Option<String>,
+    /// The attempt that decides: the last started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub platform: Option<String>,
+    /// As the service writes it; null: not known yet.
+    pub status: Option<String>,
+    /// Once completed.
+    pub result: Option<String>,
+    /// Number of attempts, if above one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<usize>,
+    /// Why nothing was run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl ResultItem {
+    /// Creates the item of a job (supplement 3.2).
+    pub(crate) fn from_job(job: &Job) -> Self {
+        let attempt = deciding_attempt(&job.runs);
+        // The result of an attempt is final only when the job is completed: a retry may follow.
+        let is_finished = is_completed(Some(&job.status));
+        let result = attempt.filter(|_| is_finished).and_then(|run| run.result.clone());
+
+        Self {
+            job_id: filled(&job.job_id),
+            run_id: attempt.and_then(|run| filled(&run.multiplayer_run_id)),
+            test_name: job.test_name.as_deref().map(|name| shorten_line(name, LONGEST_NAME)),
+            platform: job.platform.clone(),
+            status: filled(&job.status),
+            result,
+            attempts: Some(job.runs.len()).filter(|attempts| *attempts > 1),
+            reason: job.queue_rejection_reason.clone(),
+        }
+    }
+
+    /// Creates the item of a run (supplement 2.2).
+    pub(crate) fn from_run(run: &RunHead) -> Self {
+        let is_finished = is_completed(Some(&run.state));
+
+        Self {
+            job_id: filled(&run.job_id),
+            run_id: filled(&run.multiplayer_run_id),
+            test_name: filled(&run.test.name).map(|name| shorten_line(&name, LONGEST_NAME)),
+            status: filled(&run.state),
+            result: run.result.clone().filter(|_| is_finished),
+            ..Self::default()
+        }
+    }
+
+    /// Returns whether the job or run is completed.
+    pub(crate) fn is_finished(&self) -> bool {
+        is_completed(self.status.as_deref())
+    }
+
+    /// Returns whether the job or run has left the queue and is not completed.
+    pub(super) fn is_running(&self) -> bool {
+        let is_queued = |status: &str| status.eq_ignore_ascii_case("queued");
+        !self.is_finished() && self.status.as_deref().is_some_and(|status| !is_queued(status))
+    }
+
+    /// Returns the verdict once the job or run is completed: the result of the service, in capitals if it is a known one,
+    /// or `no_result` or `no_run`.
+    pub fn verdict(&self) -> Option<String> {
+        if !self.is_finished() {
+            return None;
+        }
+        Some(match (&self.result, &self.run_id) {
+            (Some(result), _) => canonical_result(result),
+            (None, Some(_)) => "no_result".to_owned(),
+            (None, None) => "no_run".to_owned(),
+        })
+    }
+
+    /// Returns whether the verdict is SUCCESS. No other result counts as passed (supplement 2.3).
+    pub fn has_passed(&self) -> bool {
+        self.verdict().is_some_and(|verdict| verdict == "SUCCESS")
+    }
+
+    /// Returns the id of the job, else the id of the run.
+    pub fn id(&self) -> Option<&str> {
+        self.job_id.as_deref().or(self.run_id.as_deref())
+    }
+
+    /// Returns the name of the test, else the id.
+    pub fn name(&self) -> &str {
+        self.test_name.as_deref().or_else(|| self.id()).unwrap_or("a job")
+    }
+}
+
+/// Returns `result` in capitals if it is a known result, else unchanged.
+pub(crate) fn canonical_result(result: &str) -> String {
+    let known = RESULTS.iter().find(|known| known.eq_ignore_ascii_case(result));
+    known.map_or(result, |known| *known).to_owned()
+}
+
+/// Returns whether a status or state means that a record is completed, in either letter case (supplement 1.7).
+pub(crate) fn is_completed(status: Option<&str>) -> bool {
+    status.is_some_and(|status| status.eq_ignore_ascii_case("completed"))
+}
+
+/// Returns the attempt that decides the result of a job: the one that was started last. If no attempt has a start
+/// time, returns the last of the list (supplement 3.2).
+fn deciding_attempt(runs: &[JobRun]) -> Option<&JobRun> {
+    let start = |run: &JobRun| {
+        let start = run.started_at.clone()?;
+        Some((start.parse::<Timestamp>().ok(), start))
+    };
+    let started = runs.iter().filter_map(|run| Some((start(run)?, run)));
+    let latest = started.max_by(|one, other| one.0.cmp(&other.0));
+
+    latest.map(|(_, run)| run).or(runs.last())
+}
+
+fn filled(text: &str) -> Option<String> {
+    Some(text.to_owned()).filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{ResultItem, canonical_result, deciding_attempt, is_completed};
+    use crate::service::{api::jobs::Job, view::view};
+
+    #[test]
+    fn known_results_are_written_in_capitals_and_others_unchanged() {
+        for (result, expected) in [("success", "SUCCESS"), ("Max_Steps", "MAX_STEPS"), ("Odd", "Odd")] {
+            assert_eq!(canonical_result(result), expected);
+        }
+    }
+
+    #[test]
+    fn only_the_word_completed_means_completed() {
+        for (status, expected) in
+            [(Some("completed"), true), (Some("COMPLETED"), true), (Some("running"), false), (None, false)]
+        {
+            assert_eq!(is_completed(status), expected, "{status:?}");
+        }
+    }
+
+    #[test]
+    fn the_verdict_of_a_job_is_known_once_the_job_is_completed() {
+        let run = |result: Value| json!([{"multiplayer_run_id": "r1", "result": result}]);
+        let cases: [(Value, Option<&str>); 4] = [
+            (json!({"status": "RUNNING", "runs": run(json!("FAILED"))}), None),
+            (json!({"status": "completed", "runs": run(json!("failed"))}), Some("FAILED")),
+            (json!({"status": "COMPLETED", "runs": run(Value::Null)}), Some("no_result")),
+            (json!({"status": "COMPLETED", "runs": []}), Some("no_run")),
+        ];
+        for (job, expected) in cases {
+            assert_eq!(ResultItem::from_job(&view(&job)).verdict().as_deref(), expected, "{job}");
+        }
+    }
+
+    #[test]
+    fn the_attempt_with_the_latest_start_decides() {
+        let cases: [(Value, Option<&str>); 4] = [
+            (json!([]), None),
+            (json!([{"state": "1"}, {"state": "2"}]), Some("2")),
+            (json!([{"state": "1", "started_at": "2026-03-01T10:00:00Z"}, {"state": "2"}]), Some("1")),
+            (
+                json!([
+                    {"state": "1", "started_at": "2026-03-01T10:00:00Z"},
+                    {"state": "2", "started_at": "2026-03-01T10:30:00+02:00"},
+                ]),
+                Some("1"),
+            ),
+        ];
+
+        for (runs, expected) in cases {
+            let job: Job = view(&json!({"runs": runs}));
+            let deciding = deciding_attempt(&job.runs).and_then(|run| run.state.as_deref());
+            assert_eq!(deciding, expected, "{runs}");
+        }
+    }
+}
