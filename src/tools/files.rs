@@ -20,7 +20,7 @@ mod pattern;
 mod root;
 
 pub use destination::Destination;
-pub(crate) use destination::{FileSlot, OpenDirectory, is_escape};
+pub(crate) use destination::{FileSlot, OpenDirectory};
 pub(crate) use lock::{FileId, change_time, file_id};
 pub use lock::{LockError, LockedFile, lock_file};
 pub(crate) use pattern::{FilePattern, SearchError, find_files, is_pattern};
@@ -55,6 +55,12 @@ pub(crate) fn write_error(name: &str, error: &io::Error) -> Failure {
             .hint("free disk space and call again: saved files are not downloaded again"),
         _ => file_error(name, &format!("cannot be written: {error}")),
     }
+}
+
+/// Returns whether a name was refused because it leads out of the directory in which it was resolved.
+pub(crate) fn is_escape(error: &io::Error) -> bool {
+    // The refusal does not come from a system call and therefore has no error number.
+    error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 
 /// Returns `bytes` as lower-case hexadecimal digits.

@@ -14,7 +14,7 @@ use cap_std::{
     fs::{Dir, Metadata},
 };
 
-use super::{FilesRoot, file_error, file_name, read_error, sha256, write_error};
+use super::{FilesRoot, file_error, file_name, is_escape, read_error, sha256, write_error};
 use crate::failure::Failure;
 
 /// A directory to save files into. It need not exist: `Destination::open` creates it.
@@ -172,10 +172,4 @@ impl FileSlot {
     pub(crate) fn digest(&self) -> io::Result<String> {
         sha256(self.dir.open(&self.name)?)
     }
-}
-
-/// Returns whether a name was refused because it leads out of the directory in which it was resolved.
-pub(crate) fn is_escape(error: &io::Error) -> bool {
-    // The refusal does not come from a system call and therefore has no error number.
-    error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
