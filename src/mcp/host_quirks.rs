@@ -273,6 +273,7 @@ impl HostTransport {
                     ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_)
                 );
                 self.is_session_open |= !is_probe;
+
                 self.open_requests.insert(request.id.clone()) || self.refuse(&request.id)
             }
             JsonRpcMessage::Notification(notification) => {
@@ -280,6 +281,7 @@ impl HostTransport {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification {
                     self.close(cancelled.params.request_id.as_ref());
                 }
+
                 self.is_session_open
             }
             _ => self.is_session_open,

@@ -112,3 +112,18 @@ pub struct TestStatus {
 }
 
 objects!(TestPlanExecution, TestStatus);
+
+impl TestStatus {
+    /// Returns the number of finished tests for each verdict that occurs. `FAILED` includes the other verdicts of
+    /// [`Self::failed`].
+    pub(crate) fn verdict_counts(self) -> Vec<(&'static str, usize)> {
+        let counts = [
+            ("SUCCESS", self.passed),
+            ("FAILED", self.failed),
+            ("SKIPPED", self.skipped),
+            ("STOPPED", self.stopped),
+        ];
+
+        counts.into_iter().filter(|(_, count)| *count > 0).collect()
+    }
+}

@@ -73,15 +73,7 @@ impl Subject {
 
     /// Returns the number of finished tests for each verdict according to the record of the execution.
     pub(super) fn verdict_counts(&self) -> Vec<(&'static str, usize)> {
-        let counts = self.execution.as_ref().map(|execution| execution.test_status).unwrap_or_default();
-        let counts = [
-            ("SUCCESS", counts.passed),
-            ("FAILED", counts.failed),
-            ("SKIPPED", counts.skipped),
-            ("STOPPED", counts.stopped),
-        ];
-
-        counts.into_iter().filter(|(_, count)| *count > 0).collect()
+        self.execution.as_ref().map(|execution| execution.test_status.verdict_counts()).unwrap_or_default()
     }
 
     /// Returns when the subject was started: according to its record, else the earliest start of its tests.

@@ -408,15 +408,7 @@ impl TargetState {
     /// Returns the number of finished tests for each verdict that occurs, according to the record of the execution
     /// (supplement 5.1).
     pub(super) fn verdict_counts(&self) -> Vec<(&'static str, usize)> {
-        let counts = self.execution.as_ref().map(|execution| execution.test_status).unwrap_or_default();
-        let counts = [
-            ("SUCCESS", counts.passed),
-            ("FAILED", counts.failed),
-            ("SKIPPED", counts.skipped),
-            ("STOPPED", counts.stopped),
-        ];
-
-        counts.into_iter().filter(|(_, count)| *count > 0).collect()
+        self.execution.as_ref().map(|execution| execution.test_status.verdict_counts()).unwrap_or_default()
     }
 
     fn total_tests(&self) -> usize {
