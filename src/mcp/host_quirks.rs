@@ -151,12 +151,11 @@ async fn next_line(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option
     let limit = u64::try_from(MAX_LINE_BYTES + 1).unwrap_or(u64::MAX);
     (&mut *input).take(limit).read_until(b'\n', &mut line).await?;
 
-    let mut skipped = line.clone();
-    while line.len() > MAX_LINE_BYTES && !skipped.ends_with(b"\n") {
-        skipped.clear();
-        if (&mut *input).take(limit).read_until(b'\n', &mut skipped).await? == 0 {
-            break;
-        }
+    let mut is_complete = line.len() <= MAX_LINE_BYTES || line.ends_with(b"\n");
+    while !is_complete {
+        let mut skipped = Vec::new();
+        let read = (&mut *input).take(limit).read_until(b'\n', &mut skipped).await?;
+        is_complete = read == 0 || skipped.ends_with(b"\n");
     }
 
     Ok((!line.is_empty()).then_some(line))
@@ -225,10 +224,14 @@ impl HostOutput {
     }
 
     fn write_lines(&self, lines: Vec<u8>) -> io::Result<()> {
-        let length = lines.len();
-        self.lines.send(lines).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
-        self.unread_bytes.send_modify(|unread| *unread += length);
-        Ok(())
+        // The task that writes subtracts the length, perhaps before this function returns.
+        self.unread_bytes.send_modify(|unread| *unread += lines.len());
+
+        self.lines.send(lines).map_err(|_| {
+            // Nothing is read any more, and must not be waited for.
+            self.unread_bytes.send_replace(0);
+            io::Error::from(io::ErrorKind::BrokenPipe)
+        })
     }
 }
 
