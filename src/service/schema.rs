@@ -120,13 +120,13 @@ fn simplify(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
 
 /// Turns `anyOf: [X, {type: null}]` into X with `null` among its types.
 fn merge_nullable(object: &mut Fields) {
-    let Some(Value::Array(alternatives)) = object.get_mut("anyOf") else { return };
-    let [Value::Object(some), none] = alternatives.as_mut_slice() else { return };
+    let Some(Value::Array(alternatives)) = object.get("anyOf") else { return };
+    let [Value::Object(some), none] = alternatives.as_slice() else { return };
     if none.get("type").and_then(Value::as_str) != Some("null") {
         return;
     }
 
-    let mut merged = std::mem::take(some);
+    let mut merged = some.clone();
     if let Some(kind) = merged.get_mut("type") {
         *kind = json!([kind.take(), "null"]);
     }
@@ -197,11 +197,9 @@ pub fn published(schema: &Fields, publish_description: &dyn Fn(&str) -> String) 
 pub fn published_answer(schema: &Fields) -> Fields {
     with_fields(schema, &|name, field| match field.get("items") {
         Some(Value::Object(record)) if name == RECORDS => {
-            let record = with_fields(record, &|_, field| without_fields(field));
-            map_values(field, |keyword, value| match keyword {
-                "items" => record.clone().into(),
-                _ => value.clone(),
-            })
+            let mut records = field.clone();
+            records.insert("items".to_owned(), with_fields(record, &|_, field| without_fields(field)).into());
+            records
         }
         _ => without_fields(field),
     })
@@ -209,33 +207,28 @@ pub fn published_answer(schema: &Fields) -> Fields {
 
 /// Returns the schema of a field without the fields of the objects in it.
 fn without_fields(field: &Fields) -> Fields {
-    let kept = field.iter().filter(|(keyword, _)| !OF_FIELDS.contains(&keyword.as_str()));
+    let mut published = field.clone();
+    published.retain(|keyword, _| !OF_FIELDS.contains(&keyword.as_str()));
 
-    map_values(kept, |keyword, value| match (keyword, value) {
-        ("items", Value::Object(entry)) => without_fields(entry).into(),
-        _ => value.clone(),
-    })
+    if let Some(Value::Object(entry)) = published.get_mut("items") {
+        *entry = without_fields(entry);
+    }
+
+    published
 }
 
 /// Returns the schema of an object in which `publish_field` returns the published form of each field.
 fn with_fields(schema: &Fields, publish_field: &dyn Fn(&str, &Fields) -> Fields) -> Fields {
-    let publish = |name: &str, field: &Value| match field {
-        Value::Object(field) => publish_field(name, field).into(),
-        _ => field.clone(),
-    };
+    let mut object = schema.clone();
+    let fields = object.get_mut("properties").and_then(Value::as_object_mut);
 
-    map_values(schema, |keyword, value| match (keyword, value) {
-        ("properties", Value::Object(fields)) => map_values(fields, publish).into(),
-        _ => value.clone(),
-    })
-}
+    for (name, field) in fields.into_iter().flatten() {
+        if let Value::Object(field) = field {
+            *field = publish_field(name, field);
+        }
+    }
 
-/// Returns an object with the values that `map` returns for its names and values.
-fn map_values<'a>(
-    fields: impl IntoIterator<Item = (&'a String, &'a Value)>,
-    map: impl Fn(&str, &Value) -> Value,
-) -> Fields {
-    fields.into_iter().map(|(name, value)| (name.clone(), map(name, value))).collect()
+    object
 }
 
 /// Returns the published form of the schema of one argument.
