@@ -224,11 +224,11 @@ impl HostOutput {
     }
 
     fn write_lines(&self, lines: Vec<u8>) -> io::Result<()> {
-        // The task that writes subtracts the length, perhaps before this function returns.
+        // The length is added first, because the writing task may subtract it before this function returns.
         self.unread_bytes.send_modify(|unread| *unread += lines.len());
 
         self.lines.send(lines).map_err(|_| {
-            // Nothing is read any more, and must not be waited for.
+            // The host has closed the pipe. `wait_for_host` must not wait for lines that nobody will read.
             self.unread_bytes.send_replace(0);
             io::Error::from(io::ErrorKind::BrokenPipe)
         })
@@ -379,9 +379,13 @@ mod tests {
     #[tokio::test]
     async fn a_host_that_has_closed_the_pipe_is_not_waited_for() {
         let (pipe, host) = tokio::io::duplex(16);
-        let (output, _) = HostOutput::start(pipe);
+        let (output, written) = HostOutput::start(pipe);
         output.write_lines(vec![b'x'; MAX_UNREAD_BYTES + 1]).expect("an output");
         drop(host);
         output.wait_for_host().await;
+
+        written.await.expect("no panic");
+        output.write_lines(vec![b'x'; MAX_UNREAD_BYTES + 1]).expect_err("the pipe is closed");
+        assert_eq!(*output.unread_bytes.borrow(), 0);
     }
 }

@@ -114,8 +114,8 @@ pub struct TestStatus {
 objects!(TestPlanExecution, TestStatus);
 
 impl TestStatus {
-    /// Returns the number of finished tests for each verdict that occurs. `FAILED` includes the other verdicts of
-    /// [`Self::failed`].
+    /// Returns the number of finished tests for each verdict that occurs. `FAILED` includes `ERROR`, `TIMEOUT`,
+    /// `BLOCKED` and `MAX_STEPS`, which have no field of their own.
     pub(crate) fn verdict_counts(self) -> Vec<(&'static str, usize)> {
         let counts = [
             ("SUCCESS", self.passed),
