@@ -169,13 +169,13 @@ impl Reply {
         // Even to release the memory of what was cut takes long.
         off_thread(self.answer_length, move || {
             let mut value = self.value;
-            let text = value.to_string();
+            let text = compact(&value);
             if text.len() <= max_chars || text.chars().count() <= max_chars {
                 return (value, text);
             }
 
             limit::cut_reply(&mut value, max_chars, source);
-            let text = value.to_string();
+            let text = compact(&value);
             (value, text)
         })
         .await
@@ -210,6 +210,11 @@ impl Reply {
     pub fn into_value(self) -> Value {
         self.value
     }
+}
+
+/// Returns the compact JSON of a value, in one piece. `to_string` formats it in many.
+fn compact(value: &Value) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| value.to_string())
 }
 
 /// What is needed to convert an answer into a reply.

@@ -2,14 +2,17 @@
 
 use serde_json::{Value, json};
 
-use crate::{mcp::published_tool, service::tool::Tool, tools::selection::Selection};
+use crate::{
+    mcp::published_tool,
+    tools::{catalog::ToolEntry, selection::Selection},
+};
 
 /// Average number of bytes per token. An estimate is enough, so no tokenizer is needed.
 const BYTES_PER_TOKEN: usize = 4;
 
 /// Returns the approximate number of tokens of the name, description and input schema of `tool`, which a model reads
 /// in every conversation.
-pub(super) fn estimate_tokens(tool: &Tool, is_global: bool, selection: &Selection) -> usize {
+pub(super) fn estimate_tokens(tool: ToolEntry, is_global: bool, selection: &Selection) -> usize {
     let tool = published_tool(tool, is_global, selection);
     let size = |value: Value| value.to_string().len();
 

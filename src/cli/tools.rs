@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     mcp::published_tool,
-    service::tool::{Tier, Tool},
+    service::tool::Tier,
     settings::Settings,
     tools::{
         catalog::{self, ToolEntry},
@@ -48,10 +48,10 @@ pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatu
     let (is_global, selection) = (settings.project().is_none(), settings.selection());
 
     if let Some(name) = matches.get_one::<String>(NAME) {
-        let tool = published_tool(find_tool(name)?.tool(), is_global, &selection);
+        let tool = published_tool(find_tool(name)?, is_global, &selection);
         print_line(format_args!("{:#}", json!(tool)))?;
     } else if matches.get_flag(JSON) {
-        let published = |tool: ToolEntry| published_tool(tool.tool(), is_global, &selection);
+        let published = |tool: ToolEntry| published_tool(tool, is_global, &selection);
         let tools: Vec<_> = catalog::tools().map(published).collect();
         print_line(format_args!("{:#}", json!(tools)))?;
     } else {
@@ -64,18 +64,18 @@ pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatu
 fn overview(is_global: bool, selection: &Selection) -> Table {
     let mut table = Table::new(["tool", "set", "tier", "offered", "annotations", "tokens", "permission"]);
     for tool in catalog::tools() {
-        table.add_row(row(tool.tool(), is_global, selection));
+        table.add_row(row(tool, is_global, selection));
     }
 
     table
 }
 
-fn row(tool: &Tool, is_global: bool, selection: &Selection) -> [String; 7] {
+fn row(tool: ToolEntry, is_global: bool, selection: &Selection) -> [String; 7] {
     [
         tool.name.to_owned(),
         tool.toolset.name().to_owned(),
         if tool.tier == Tier::Core { "core" } else { "extra" }.to_owned(),
-        if selection.offers(tool) { "yes" } else { "" }.to_owned(),
+        if selection.offers(tool.tool()) { "yes" } else { "" }.to_owned(),
         tool.effect.to_string(),
         estimate_tokens(tool, is_global, selection).to_string(),
         tool.access.to_string(),

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{
     confirmation::{ConfirmationError, ConfirmationOutcome, RetriedCall, can_ask},
     server::ServerState,
-    tasks::TaskStart,
+    tasks::{TaskStart, may_become_task},
 };
 use crate::{
     call::{common_arguments::ToolArguments, reply::Reply},
@@ -48,7 +48,9 @@ impl ServerState {
         context: &RequestContext<RoleServer>,
     ) -> CallResponse {
         let sent = request.arguments.unwrap_or_default();
-        if let Some(response) = self.tasks.begin(tool, &sent, context).await {
+        if may_become_task(tool, context)
+            && let Some(response) = Box::pin(self.tasks.begin(tool, &sent, context)).await
+        {
             return response.into();
         }
         if tool.confirmation_question.is_none() {
@@ -57,7 +59,7 @@ impl ServerState {
         }
 
         let retried = RetriedCall { state: request.request_state, answers: request.input_responses };
-        self.ask_and_call(tool, sent, retried, context).await
+        Box::pin(self.ask_and_call(tool, sent, retried, context)).await
     }
 
     /// Calls `tool`, which needs confirmation, with the arguments `sent` after the person was asked.

@@ -112,7 +112,7 @@ impl ServerHandler for Server {
         let config = self.state.config();
         let tool = find_offered_tool(&config.selection, &request.name)?;
 
-        match self.state.call_or_ask(tool, request, &context).await {
+        match Box::pin(self.state.call_or_ask(tool, request, &context)).await {
             CallResponse::InputRequired(mut question) => {
                 add_server_info(&mut question.meta);
                 Ok((*question).into())
@@ -134,7 +134,7 @@ impl ServerHandler for Server {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let mut result = self.state.tasks.get(&request.task_id, &context).await?;
+        let mut result = Box::pin(self.state.tasks.get(&request.task_id, &context)).await?;
         add_server_info_for(&context, &mut result.meta);
         Ok(result)
     }
@@ -192,11 +192,11 @@ impl ServerHandler for Server {
         }
 
         let caller = &self.state.tool_caller;
-        if let Some(pictures) = run_pictures::read(&request.uri, config, caller, &context).await {
+        if let Some(pictures) = Box::pin(run_pictures::read(&request.uri, config, caller, &context)).await {
             return pictures.map(Into::into);
         }
 
-        let record = resources::read(&request.uri, config, caller, &context).await?;
+        let record = Box::pin(resources::read(&request.uri, config, caller, &context)).await?;
         Ok(record.into())
     }
 
@@ -227,7 +227,7 @@ impl ServerHandler for Server {
     ) -> Result<CompleteResult, ErrorData> {
         let state = &self.state;
         let completing = state.completer.complete(request, state.config(), state.tool_caller.gateway());
-        let mut result = completing.await?;
+        let mut result = Box::pin(completing).await?;
         add_server_info_for(&context, &mut result.meta);
         Ok(result)
     }

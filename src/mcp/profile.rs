@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use rmcp::model::Tool;
 
-use super::{config::McpConfig, instructions, published_tool::published_tool};
+use super::{config::McpConfig, instructions, tool_list::published_tool};
 
 /// What a server offers: its configuration, and the texts that follow from the configuration. Servers for several
 /// credentials can share one profile.
@@ -25,8 +25,7 @@ impl ServerProfile {
     /// Returns the offered tools as hosts receive them.
     pub(super) fn tools(&self) -> &[Tool] {
         let (is_global, selection) = (self.config.is_global(), &self.config.selection);
-        self.tools.get_or_init(|| {
-            selection.tools().map(|entry| published_tool(entry.tool(), is_global, selection)).collect()
-        })
+        let publish = |tool| published_tool(tool, is_global, selection);
+        self.tools.get_or_init(|| selection.tools().map(publish).collect())
     }
 }

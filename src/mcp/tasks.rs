@@ -22,5 +22,5 @@ mod token;
 
 pub(super) use self::{
     capability::{METHODS, declare, withdraw},
-    service::{TaskService, TaskStart},
+    service::{TaskService, TaskStart, may_become_task},
 };

@@ -173,17 +173,15 @@ pub const RECORDS: &str = "data";
 const OF_FIELDS: [&str; 3] = ["properties", "additionalProperties", "required"];
 
 /// Returns the published form of the schema of the arguments of a tool, or of the entries of a list: without the keywords
-/// that only the check of arguments reads. `publish_description` returns the published form of each description.
-pub fn published(schema: &Fields, publish_description: &dyn Fn(&str) -> String) -> Fields {
+/// that only the check of arguments reads.
+pub fn published(schema: &Fields) -> Fields {
     let publish_property = |(name, property): (&String, &Value)| {
-        let published =
-            property.as_object().map(|property| published_property(property, publish_description));
+        let published = property.as_object().map(published_property);
         (name.clone(), published.map_or_else(|| property.clone(), Value::Object))
     };
     let publish_value = |keyword: &str, value: &Value| match (keyword, value) {
         ("properties", Value::Object(properties)) => properties.iter().map(publish_property).collect(),
-        ("items", Value::Object(entry)) => Value::Object(published(entry, publish_description)),
-        ("description", Value::String(text)) => Value::from(publish_description(text)),
+        ("items", Value::Object(entry)) => Value::Object(published(entry)),
         _ => value.clone(),
     };
 
@@ -235,8 +233,8 @@ fn with_fields(schema: &Fields, publish_field: &dyn Fn(&str, &Fields) -> Fields)
 ///
 /// An object is published without the schemas of its fields, because some hosts drop them. Its description lists the
 /// fields.
-fn published_property(schema: &Fields, publish_description: &dyn Fn(&str) -> String) -> Fields {
-    let mut property = published(schema, publish_description);
+fn published_property(schema: &Fields) -> Fields {
+    let mut property = published(schema);
     for keyword in OF_FIELDS {
         property.shift_remove(keyword);
     }

@@ -14,7 +14,7 @@ pub const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 /// Returns `text` without hidden characters.
 pub fn visible(text: &str) -> Cow<'_, str> {
     // Most texts contain no character that may be hidden, and are returned without a copy.
-    if !text.contains(is_suspect) {
+    if text.bytes().all(is_visible_ascii) || !text.contains(is_suspect) {
         return Cow::Borrowed(text);
     }
 
@@ -107,6 +107,10 @@ fn is_hidden_between(previous: Option<char>, character: char, next: Option<char>
         '\u{FE0E}' | '\u{FE0F}' => !previous.is_some_and(|previous| needs_selector(previous, next)),
         character => is_suspect(character),
     }
+}
+
+fn is_visible_ascii(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')
 }
 
 /// Returns whether a character is hidden in most places: control characters except line breaks and tabs, marks of the

@@ -63,6 +63,11 @@ impl ToolEntry {
         if self.tool().uses_local_files { remote_tool(self.tool().name) } else { Some(self) }
     }
 
+    /// Returns whether servers without local files offer this tool in place of another one.
+    pub fn is_remote(self) -> bool {
+        remote_tool(self.name).is_some_and(|remote| std::ptr::eq(remote.tool(), self.tool()))
+    }
+
     /// Returns the tool as hosts see it.
     pub fn tool(self) -> &'static Tool {
         match self {

@@ -114,7 +114,7 @@ impl Dispatcher {
         }
 
         match tool {
-            ToolEntry::Operation(entry) => self.call_operation(entry, arguments, &caller).await,
+            ToolEntry::Operation(entry) => Box::pin(self.call_operation(entry, arguments, &caller)).await,
             ToolEntry::Composite(entry) => Box::pin(self.call_composite(entry, arguments, caller)).await,
         }
     }

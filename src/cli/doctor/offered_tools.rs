@@ -42,7 +42,7 @@ impl OfferedToolset {
         let (mut tools, mut tokens) = (Vec::new(), 0);
         for tool in selection.tools().filter(|tool| tool.toolset == set) {
             tools.push(tool.name);
-            tokens += estimate_tokens(tool.tool(), is_global, selection);
+            tokens += estimate_tokens(tool, is_global, selection);
         }
 
         Self { set: set.name(), tools, tokens }

@@ -60,7 +60,7 @@ impl TaskService {
         is_offered(&self.profile.config.selection, WaitForCompletion::tool_entry)
     }
 
-    /// Creates a task for a long wait if the host supports tasks. Returns `None` if the call is to be answered.
+    /// Creates a task for a long wait of which [`may_become_task`] is true. Returns `None` if the call is to be answered.
     ///
     /// The service is polled once, so that a wait for something that is over, or that cannot be read, is answered.
     pub(in crate::mcp) async fn begin(
@@ -69,10 +69,6 @@ impl TaskService {
         arguments: &Fields,
         context: &RequestContext<RoleServer>,
     ) -> Option<TaskStart> {
-        if tool.name != WaitForCompletion::NAME || !supports_tasks(context) {
-            return None;
-        }
-
         // The call itself reports invalid arguments.
         let gateway = self.caller.gateway();
         let checked = gateway.check(&tool, ToolArguments::from_host(&tool, arguments.clone())).ok()?;
@@ -182,10 +178,13 @@ impl TaskService {
     }
 }
 
-/// Returns whether the host accepts a task as answer. Hosts of older revisions may declare the extension too, but some
-/// of them treat a task as an invalid answer.
-fn supports_tasks(context: &RequestContext<RoleServer>) -> bool {
-    is_stateless(context) && context.client_capabilities().is_some_and(|client| client.supports_tasks())
+/// Returns whether a call of `tool` may become a task: a wait, if the host accepts a task as answer. Hosts of older revisions
+/// may declare the extension too, but some of them treat a task as an invalid answer.
+pub(in crate::mcp) fn may_become_task(tool: ToolEntry, context: &RequestContext<RoleServer>) -> bool {
+    let is_wait = tool.name == WaitForCompletion::NAME;
+    is_wait
+        && is_stateless(context)
+        && context.client_capabilities().is_some_and(|client| client.supports_tasks())
 }
 
 /// Returns the task as hosts see it.

@@ -39,7 +39,7 @@ const BYTES_PER_TEN_TOKENS: usize = 41;
 
 /// Returns the published form of the arguments of a tool.
 fn published(tool: &Tool) -> Fields {
-    schema::published(tool.input_schema(), &str::to_owned)
+    schema::published(tool.input_schema())
 }
 
 /// Calls `visit` on the schema and on every schema in it, with the place.
@@ -162,7 +162,7 @@ fn descriptions_are_short() {
 /// Returns the tokens of the published tools of a selection.
 fn tokens(selection: &Selection, is_global: bool) -> usize {
     let cost = |tool: ToolEntry| {
-        let tool = published_tool(tool.tool(), is_global, selection);
+        let tool = published_tool(tool, is_global, selection);
         let schema = serde_json::to_string(&tool.input_schema).expect("JSON");
         (tool.name.len() + tool.description.expect("a description").len() + schema.len()) * 10
             / BYTES_PER_TEN_TOKENS
