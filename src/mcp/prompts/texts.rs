@@ -1,0 +1,276 @@
+//! The texts of the prompts: the purpose, the calls in their order, and what the person is told at the end.
+
+use serde_json::Value;
+
+use crate::{
+    fields::Fields,
+    mcp::{
+        config::McpConfig,
+        listed_tool::{ListedTool, ToolReference, is_offered},
+    },
+    service::{
+        api::{
+            bugs::{GetBug, ListRunBugs},
+            builds::GetBuild,
+            configs::ListDeploymentConfigs,
+            executions::ListTestPlanExecutions,
+            exports::ExportTmsysRun,
+            plans::{GetTestPlan, ListTestPlans, StartTestPlanRun},
+            runs::{GetRun, StartRun},
+        },
+        result_kind::ResultKind,
+        tool::PROJECT_ID,
+    },
+    tools::{
+        composite::{SummarizeResults, WaitForCompletion},
+        selection::Selection,
+    },
+};
+
+pub(super) const RUN: &str = ResultKind::Run.argument();
+pub(super) const BUILD: &str = "build_id";
+pub(super) const TEST_PLAN: &str = "test_plan_id";
+pub(super) const TEST: &str = "test_id";
+pub(super) const DEVICE: &str = "deployment_config_id";
+pub(super) const COMPARED_WITH: &str = "compare_with";
+pub(super) const EXECUTION: &str = ResultKind::Execution.argument();
+
+const JOB: &str = ResultKind::Job.argument();
+
+/// Explains values that are read from the answer of an earlier call.
+const LEGEND: &str = "A value in <> comes from the answer of the tool it names. [] means one call for each value. [?] means the \
+value that fits; if several fit, ask the person. Skip calls for which there is no value.";
+
+pub(super) fn triage_run(arguments: &Fields, config: &McpConfig) -> String {
+    let run = given(arguments, RUN);
+    // The bug alone does not decide the project.
+    let is_open = config.is_global() && !arguments.contains_key(PROJECT_ID);
+    let project = is_open.then(|| answered::<GetRun>("project_id"));
+
+    let mut text = Text::new("Find out why this run ended as it did. Change nothing.", arguments, config);
+    text.call(SummarizeResults::tool_entry, [(RUN, run.clone())]);
+    text.call(GetRun::tool_entry, [(RUN, run.clone())]);
+    text.call(ListRunBugs::tool_entry, [(RUN, run)]);
+    let bug = Some(answered::<ListRunBugs>("data[].bug_id"));
+    text.call(GetBug::tool_entry, [("bug_id", bug), (PROJECT_ID, project)])
+        .note("If this fails with `feature_disabled`, the project has no bug review: continue without it.");
+
+    text.end(
+        "Then tell the person: the step that decided the result, what it expected and what was seen; whether the \
+         product, the test or the environment is at fault, and how certain that is (ERROR, TIMEOUT and STOPPED are no \
+         verdict on the product); which bugs are known; and what to do next.",
+    )
+}
+
+pub(super) fn test_this_build(arguments: &Fields, config: &McpConfig) -> String {
+    let (build, test) = (given(arguments, BUILD), given(arguments, TEST));
+    let (mut plan, mut device) = (given(arguments, TEST_PLAN), given(arguments, DEVICE));
+    let (needs_plan, needs_device) = (plan.is_none() && test.is_none(), device.is_none());
+    let purpose = "Test this build: start it, wait for the verdicts and report them.";
+    let mut prompt = Text::new(purpose, arguments, config);
+
+    if needs_plan {
+        prompt.call(ListTestPlans::tool_entry, []);
+        plan = Some(answered::<ListTestPlans>("data[?].id"));
+    }
+
+    // Only `start_test_plan_run` takes a device for each slot of a plan.
+    let starts_plan = plan.is_some() && is_offered(&config.selection, StartTestPlanRun::tool_entry);
+    if plan.is_some() {
+        prompt.call(GetTestPlan::tool_entry, [(TEST_PLAN, plan.clone())]).note(if starts_plan {
+            "If it has `slots`, ask for the device of each slot and start with \
+             `slot_deployment_configs`:{\"<index>\":{\"deployment_config_id\",\"build_id\"}} too."
+        } else {
+            "If it has `slots`, stop and tell the person: this server cannot start a plan on several platforms."
+        });
+    }
+
+    if needs_device {
+        prompt.call(GetBuild::tool_entry, [(BUILD, build.clone())]);
+        prompt.call(ListDeploymentConfigs::tool_entry, []);
+        device = Some(answered::<ListDeploymentConfigs>("data[?].id"));
+    }
+
+    let start = if starts_plan { StartTestPlanRun::tool_entry } else { StartRun::tool_entry };
+    // The start of a plan creates an execution, the start of a test only jobs.
+    let (started_id, started) = match plan {
+        Some(_) => (EXECUTION, from_answer_of(start, "test_plan_execution_id")),
+        None => (JOB, answered::<StartRun>("job_ids[]")),
+    };
+    prompt.call(start, [(TEST_PLAN, plan), ("multiplayer_test_id", test), (BUILD, build), (DEVICE, device)]);
+    prompt.call(WaitForCompletion::tool_entry, [(started_id, Some(started.clone()))]);
+    prompt.call(SummarizeResults::tool_entry, [(started_id, Some(started))]);
+
+    let device_rule = if needs_device {
+        "A device fits if its `providerType` is `build-storage` and its `kind` fits the platform of the build. "
+    } else {
+        ""
+    };
+    prompt.end(&format!(
+        "{device_rule}Start once. While the wait returns `timed_out`, repeat only the wait. Then tell the person the \
+         verdict of every test, why tests failed, and whether the build can be released; ERROR, TIMEOUT and STOPPED are \
+         no verdict on the build."
+    ))
+}
+
+pub(super) fn nightly_report(arguments: &Fields, config: &McpConfig) -> String {
+    let purpose = "Report on the latest results of a test plan. Change nothing.";
+    let mut text = Text::new(purpose, arguments, config);
+
+    if let Some(plan) = given(arguments, TEST_PLAN) {
+        let (completed, newest) = (constant("completed"), constant(1));
+        let filter = [(TEST_PLAN, Some(plan)), ("status", Some(completed)), ("page_size", Some(newest))];
+        text.call(ListTestPlanExecutions::tool_entry, filter);
+    }
+
+    let latest = || answered::<ListTestPlanExecutions>("data[].id");
+    let execution = given(arguments, EXECUTION).unwrap_or_else(latest);
+    let compared_with = given(arguments, COMPARED_WITH).unwrap_or_else(|| constant("previous"));
+    let summary = [(EXECUTION, Some(execution)), (COMPARED_WITH, Some(compared_with))];
+    text.call(SummarizeResults::tool_entry, summary);
+
+    text.end(
+        "Then write the report: plan, build and time; passed and failed tests; which tests newly fail, are fixed or are \
+         flaky; the causes, the most frequent first; and which results are no verdict on the product. Say so if the \
+         execution has not ended. Keep it short enough to read in a minute.",
+    )
+}
+
+pub(super) fn export_results(arguments: &Fields, config: &McpConfig) -> String {
+    let (execution, run) = (given(arguments, EXECUTION), given(arguments, RUN));
+    // The service recognizes an earlier export of an execution, but not of a run.
+    let force_new_run = execution.is_some().then(|| constant(false));
+
+    let mut text = Text::new("Export results to the test-management system.", arguments, config);
+    text.call(SummarizeResults::tool_entry, [(EXECUTION, execution.clone()), (RUN, run.clone())]).note(
+        "If `state` is not `completed`, ask the person before you continue: only ended runs are exported.",
+    );
+    text.call(
+        ExportTmsysRun::tool_entry,
+        [(EXECUTION, execution), ("multiplayer_run_id", run), ("force_new_run", force_new_run)],
+    );
+
+    text.end(
+        "Export once. Then tell the person whether the export succeeded (`success`), whether the results were exported \
+         before (`already_exported`), and where the entry is.",
+    )
+}
+
+/// The value of an argument, as JSON.
+#[derive(Clone)]
+struct ArgumentValue {
+    json: String,
+    /// The tool whose answer contains the value.
+    source: Option<&'static str>,
+}
+
+/// Returns the value that the person gave. `<` and `>` are escaped, so that it cannot look like a value from an answer.
+fn given(arguments: &Fields, name: &str) -> Option<ArgumentValue> {
+    let json = arguments.get(name)?.to_string().replace('<', "\\u003c").replace('>', "\\u003e");
+    Some(ArgumentValue { json, source: None })
+}
+
+fn constant(value: impl Into<Value>) -> ArgumentValue {
+    ArgumentValue { json: value.into().to_string(), source: None }
+}
+
+/// Returns the value at `path` in the answer of an earlier call of `T`.
+fn answered<T: ListedTool>(path: &str) -> ArgumentValue {
+    from_answer_of(T::tool_entry, path)
+}
+
+fn from_answer_of(tool: ToolReference, path: &str) -> ArgumentValue {
+    let name = tool().tool().name;
+    ArgumentValue { json: format!("\"<{name}.{path}>\""), source: Some(name) }
+}
+
+/// The text of a prompt while it is written.
+struct Text<'a> {
+    lines: Vec<String>,
+    /// The tools that the text calls.
+    called: Vec<&'static str>,
+    /// Whether a call takes a value from the answer of another one.
+    reads_answers: bool,
+    /// Whether the last call is in the text.
+    has_last_call: bool,
+    selection: &'a Selection,
+    /// The project that the person gave.
+    project: Option<ArgumentValue>,
+}
+
+impl<'a> Text<'a> {
+    fn new(purpose: &str, arguments: &Fields, config: &'a McpConfig) -> Self {
+        let head = [purpose, "", "Call these tools in this order:"];
+
+        Self {
+            lines: head.map(str::to_owned).to_vec(),
+            called: Vec::new(),
+            reads_answers: false,
+            has_last_call: false,
+            selection: &config.selection,
+            project: given(arguments, PROJECT_ID),
+        }
+    }
+
+    /// Adds a call. Arguments without a value are left out. A call of a tool that is not offered is left out, and every call
+    /// that needs its answer.
+    fn call<const N: usize>(
+        &mut self,
+        tool: ToolReference,
+        arguments: [(&str, Option<ArgumentValue>); N],
+    ) -> &mut Self {
+        let project = (PROJECT_ID, self.project.clone());
+        let arguments = arguments.into_iter().chain([project]);
+        let arguments: Vec<_> = arguments.filter_map(|(name, value)| Some((name, value?))).collect();
+        let is_answered = |value: &ArgumentValue| value.source.is_none_or(|tool| self.called.contains(&tool));
+
+        self.has_last_call =
+            is_offered(self.selection, tool) && arguments.iter().all(|(_, value)| is_answered(value));
+        if self.has_last_call {
+            self.reads_answers |= arguments.iter().any(|(_, value)| value.source.is_some());
+            self.called.push(tool().tool().name);
+
+            let written: Vec<_> =
+                arguments.iter().map(|(name, value)| format!("\"{name}\":{}", value.json)).collect();
+            let (number, name) = (self.called.len(), tool().tool().name);
+            self.lines.push(format!("{number}. {name} {{{}}}", written.join(",")));
+        }
+
+        self
+    }
+
+    /// Adds a line below the last call.
+    fn note(&mut self, note: &str) {
+        if self.has_last_call {
+            self.lines.push(format!("   {note}"));
+        }
+    }
+
+    /// Returns the text with these sentences after the calls.
+    fn end(mut self, sentences: &str) -> String {
+        self.lines.push(String::new());
+        if self.reads_answers {
+            self.lines.push(LEGEND.to_owned());
+        }
+        self.lines.push(sentences.to_owned());
+
+        self.lines.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_values_from_answers_have_angle_brackets() {
+        let arguments = Fields::from_iter([("run_id".to_owned(), json!("<get_run.id>"))]);
+        let value = given(&arguments, "run_id").expect("a value");
+
+        assert_eq!(value.json, r#""\u003cget_run.id\u003e""#);
+        assert_eq!(answered::<GetRun>("project_id").json, r#""<get_run.project_id>""#);
+        assert_eq!(constant(false).json, "false");
+    }
+}
