@@ -22,7 +22,7 @@
 //!
 //! # The path of one call
 //!
-//! [`mcp::Server`] finds the [`tools::catalog::ToolEntry`] and passes the arguments to
+//! [`mcp::Server`] finds the [`tools::catalog::Tool`] and passes the arguments to
 //! [`tools::dispatcher::Dispatcher::call_tool`]. A composite tool runs there and calls operations through the gateway.
 //! For an operation, [`call::gateway::Gateway`]
 //!

@@ -13,7 +13,7 @@ use crate::{
         arguments::{self, Mode},
         catalog::OperationEntry,
         request,
-        tool::{CONFIRM, FIELDS, PROJECT_ID, Tool},
+        tool::{CONFIRM, FIELDS, PROJECT_ID, ToolDefinition},
     },
     violation::Violation,
 };
@@ -56,7 +56,7 @@ pub struct ToolArguments {
 impl ToolArguments {
     /// Separates the arguments that a host has sent. `confirm` and `fields` stay among the arguments of tools that do not
     /// take them: the schema of the tool then refuses them.
-    pub fn from_host(tool: &Tool, mut arguments: Fields) -> Self {
+    pub fn from_host(tool: &ToolDefinition, mut arguments: Fields) -> Self {
         let mut violations = Vec::new();
         let project_id = take_project(&mut arguments, &mut violations);
         let is_confirmed =
@@ -107,7 +107,11 @@ impl Gateway {
     ///
     /// # Errors
     /// `invalid_arguments` with every violation, or `confirmation_required`.
-    pub fn check(&self, tool: &Tool, mut arguments: ToolArguments) -> Result<CheckedArguments, Failure> {
+    pub fn check(
+        &self,
+        tool: &ToolDefinition,
+        mut arguments: ToolArguments,
+    ) -> Result<CheckedArguments, Failure> {
         let access = self.first_covering(tool, arguments.common.project_id.as_deref())?;
         access.check_writable(tool)?;
 
@@ -152,7 +156,7 @@ impl Access {
     }
 
     /// Refuses a tool that changes something if the settings allow only reading.
-    fn check_writable(&self, tool: &Tool) -> Result<(), Failure> {
+    fn check_writable(&self, tool: &ToolDefinition) -> Result<(), Failure> {
         if !self.is_read_only || tool.effect.is_read_only() {
             return Ok(());
         }
@@ -162,7 +166,7 @@ impl Access {
 
     /// Refuses a call that needs the agreement of a person and does not have it. Its arguments are valid: a person is asked
     /// about no other call.
-    fn check_confirmation(&self, tool: &Tool, arguments: &ToolArguments) -> Result<(), Failure> {
+    fn check_confirmation(&self, tool: &ToolDefinition, arguments: &ToolArguments) -> Result<(), Failure> {
         if !self.requires_confirmation || arguments.is_confirmed() {
             return Ok(());
         }
@@ -178,7 +182,7 @@ impl Access {
 
 /// Returns the rules that the arguments break: of the common arguments, the schema, the tool and the ids. The schema
 /// converts values in place.
-fn find_violations(tool: &Tool, arguments: &mut ToolArguments) -> Vec<Violation> {
+fn find_violations(tool: &ToolDefinition, arguments: &mut ToolArguments) -> Vec<Violation> {
     let mut violations = std::mem::take(&mut arguments.violations);
     violations.extend(arguments::check(tool.input_schema(), &mut arguments.own, Mode::Arguments));
 
@@ -238,7 +242,7 @@ fn take_confirmation(arguments: &mut Fields, violations: &mut Vec<Violation>) ->
 /// Removes the selection from the arguments. Hosts send the names as text with commas, as a list, or as the text of a
 /// JSON list.
 fn take_selection(
-    tool: &Tool,
+    tool: &ToolDefinition,
     arguments: &mut Fields,
     violations: &mut Vec<Violation>,
 ) -> Option<FieldSelection> {

@@ -8,7 +8,7 @@ use crate::{
     failure::{Code, Failure},
     service::{
         catalog::OperationEntry,
-        tool::{self, Tool},
+        tool::{self, ToolDefinition},
     },
 };
 
@@ -37,7 +37,7 @@ impl GrantLimits {
     }
 
     /// Returns whether calls of `tool` to `project` are covered. `None` is a project that the ids or the key decide.
-    fn cover(&self, tool: &Tool, project: Option<&str>) -> bool {
+    fn cover(&self, tool: &ToolDefinition, project: Option<&str>) -> bool {
         let has_project = project.is_none_or(|project| self.include_project(project));
         let has_permission = match (&self.permissions, tool.access) {
             (Some(permissions), tool::Access::Permission(needed)) => {
@@ -69,7 +69,7 @@ impl Gateway {
 
     /// Returns whether some key may serve calls of `tool` in the scope of this gateway. If the settings are unusable, every
     /// call explains this.
-    pub fn covers(&self, tool: &Tool) -> bool {
+    pub fn covers(&self, tool: &ToolDefinition) -> bool {
         self.settings_failure().is_some() || self.all().any(|access| access.covers(tool, None))
     }
 
@@ -111,14 +111,18 @@ impl Gateway {
     ///
     /// # Errors
     /// `permission_denied` if no key may serve the call.
-    pub(super) fn first_covering(&self, tool: &Tool, requested: Option<&str>) -> Result<&Access, Failure> {
+    pub(super) fn first_covering(
+        &self,
+        tool: &ToolDefinition,
+        requested: Option<&str>,
+    ) -> Result<&Access, Failure> {
         self.access()?;
         self.all().find(|access| access.covers(tool, requested)).ok_or_else(|| not_covered(tool, requested))
     }
 }
 
 impl Access {
-    fn covers(&self, tool: &Tool, requested: Option<&str>) -> bool {
+    fn covers(&self, tool: &ToolDefinition, requested: Option<&str>) -> bool {
         self.limits.cover(tool, self.scope.project().or(requested))
             && requested.is_none_or(|requested| self.limits.include_project(requested))
     }
@@ -130,7 +134,7 @@ fn no_grant() -> Failure {
 }
 
 /// Returns the failure for a call that no grant of the person covers.
-fn not_covered(tool: &Tool, requested: Option<&str>) -> Failure {
+fn not_covered(tool: &ToolDefinition, requested: Option<&str>) -> Failure {
     let project = requested.map(|project| format!(" in project `{project}`")).unwrap_or_default();
     let message = format!("{}: no grant of the person covers {}{project}", tool.name, tool.access);
     Failure::new(Code::PermissionDenied, message).hint(ASK_OPERATOR)

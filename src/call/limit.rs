@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     failure::Failure,
     fields::Fields,
-    service::{schema::RECORDS, tool::Tool},
+    service::{schema::RECORDS, tool::ToolDefinition},
     text::{first_characters, without_open_joiner},
 };
 
@@ -44,9 +44,9 @@ const DETAILS_CHARS: usize = 12;
 #[derive(Clone, Copy, Debug)]
 pub enum ReplySource {
     /// A call of this tool.
-    Call(&'static Tool),
+    Call(&'static ToolDefinition),
     /// A resource, which takes no arguments. This tool returns the same record and takes arguments.
-    Resource(&'static Tool),
+    Resource(&'static ToolDefinition),
 }
 
 impl ReplySource {

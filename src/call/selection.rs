@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     fields::Fields,
-    service::{result_kind::ResultKind, schema::RECORDS, tool::Tool},
+    service::{result_kind::ResultKind, schema::RECORDS, tool::ToolDefinition},
     violation::Violation,
 };
 
@@ -40,7 +40,7 @@ impl FieldSelection {
     ///
     /// # Errors
     /// A violation for each name that has an empty part.
-    pub fn parse(tool: &Tool, names: &[String]) -> Result<Self, Vec<Violation>> {
+    pub fn parse(tool: &ToolDefinition, names: &[String]) -> Result<Self, Vec<Violation>> {
         let known = tool.output_schema().get("properties").and_then(Value::as_object);
         let is_list = tool.answers_with_page();
         let is_top_level = |name: &str| !is_list || known.is_some_and(|known| known.contains_key(name));

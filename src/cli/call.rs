@@ -38,7 +38,7 @@ pub(super) fn command() -> Command {
             // An unknown name reaches `find_tool`, which names the most similar tool.
             .allow_external_subcommands(true)
             .after_help(help_end(&EXAMPLES, ExitStatus::HELP))
-            .subcommands(catalog::tools().map(tool_arguments::command))
+            .subcommands(catalog::tools().map(|tool| tool_arguments::command(tool.info)))
     })
 }
 
@@ -46,20 +46,20 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let (name, matches) = matches.subcommand().context("the tool is missing")?;
     let tool = find_tool(name)?;
-    let mut arguments = read_arguments(tool.tool(), matches)?;
-    let directory = images::directory(tool.tool(), matches)?;
+    let mut arguments = read_arguments(tool.info, matches)?;
+    let directory = images::directory(tool.info, matches)?;
 
     let dispatcher = build_dispatcher(settings);
     let project = arguments.common.project_id.clone();
     let resolver = NameResolver::new(&dispatcher, project.as_deref());
-    named_arguments::resolve(resolver, tool.tool(), &mut arguments.own).await?;
+    named_arguments::resolve(resolver, tool.info, &mut arguments.own).await?;
     named_arguments::resolve_results(resolver, &mut arguments.own).await?;
     if may_ask(tool.name) {
         ask_before_cost(tool.name, &arguments.own, matches)?;
     }
     let reply = call_with_confirmation(&dispatcher, tool, arguments).await?;
 
-    let printed = ReplyOutput::new(tool.tool(), matches).print(&reply)?;
+    let printed = ReplyOutput::new(tool.info, matches).print(&reply)?;
     // The images are saved even if standard output is closed.
     let saved = directory.map_or(Ok(()), |directory| images::save(reply.pictures(), directory));
     if let Err(failure) = &saved {

@@ -7,7 +7,7 @@ use crate::{
     call::{common_arguments::ToolArguments, reply::Reply},
     failure::{Code, Failure},
     text::single_line,
-    tools::{caller::CallerContext, catalog::ToolEntry, dispatcher::Dispatcher},
+    tools::{caller::CallerContext, catalog::Tool, dispatcher::Dispatcher},
 };
 
 /// Flag that confirms a costly or irreversible call.
@@ -79,7 +79,7 @@ pub(super) fn declined() -> Failure {
 /// Calls a tool. If the tool requires a confirmation and the person at the terminal confirms, calls it again.
 pub(super) async fn call_with_confirmation(
     dispatcher: &Dispatcher,
-    tool: ToolEntry,
+    tool: Tool,
     arguments: ToolArguments,
 ) -> std::result::Result<Reply, CommandError> {
     let outcome = dispatcher.call_tool(tool, arguments.clone(), CallerContext::silent()).await;

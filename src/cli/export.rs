@@ -21,11 +21,10 @@ use crate::{
     failure::{Code, Failure},
     fields::Fields,
     service::{
-        api::exports::ExportTmsysRun, catalog::ListedOperation as _, operation::Operation as _,
-        result_kind::ResultKind, tool::PROJECT_ID,
+        api::exports::ExportTmsysRun, operation::Operation as _, result_kind::ResultKind, tool::PROJECT_ID,
     },
     settings::Settings,
-    tools::{caller::CallerContext, catalog::ToolEntry},
+    tools::{caller::CallerContext, catalog::ListedTool as _},
 };
 
 const IDS: &str = "ids";
@@ -75,7 +74,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     ask_before_cost(ExportTmsysRun::NAME, &own, matches)?;
 
     let arguments = ToolArguments::new(own, CommonArguments::in_project(project));
-    let export = ToolEntry::Operation(ExportTmsysRun::entry());
+    let export = ExportTmsysRun::tool();
     let reply = dispatcher.call_tool(export, arguments, CallerContext::silent()).await?;
 
     let value = reply.value();

@@ -12,7 +12,7 @@ use super::notes::note_written;
 use crate::{
     failure::{Code, Failure},
     picture::Picture,
-    service::tool::Tool,
+    service::tool::ToolDefinition,
 };
 
 /// Name of the flag.
@@ -22,7 +22,7 @@ const IMAGES: &str = "images";
 const PREFIX: &str = "image-";
 
 /// Returns the flag, if the replies of `tool` contain images.
-pub(super) fn flag(tool: &Tool) -> Option<Arg> {
+pub(super) fn flag(tool: &ToolDefinition) -> Option<Arg> {
     let flag = Arg::new(IMAGES)
         .long(IMAGES)
         .value_name("DIR")
@@ -35,7 +35,10 @@ pub(super) fn flag(tool: &Tool) -> Option<Arg> {
 ///
 /// # Errors
 /// `invalid_arguments` if the directory cannot be read or already contains images.
-pub(super) fn directory<'a>(tool: &Tool, matches: &'a ArgMatches) -> Result<Option<&'a Path>, Failure> {
+pub(super) fn directory<'a>(
+    tool: &ToolDefinition,
+    matches: &'a ArgMatches,
+) -> Result<Option<&'a Path>, Failure> {
     let given = if tool.has_pictures { matches.get_one::<PathBuf>(IMAGES) } else { None };
     let Some(directory) = given else { return Ok(None) };
 

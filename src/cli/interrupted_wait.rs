@@ -14,9 +14,9 @@ use crate::{
     call::common_arguments::{CommonArguments, ToolArguments},
     failure::Failure,
     fields::Fields,
-    service::{api::runs::StopRuns, catalog::ListedOperation as _},
+    service::api::runs::StopRuns,
     settings::Settings,
-    tools::{caller::CallerContext, catalog::ToolEntry, dispatcher::Dispatcher, waiting::WaitTarget},
+    tools::{caller::CallerContext, catalog::ListedTool as _, dispatcher::Dispatcher, waiting::WaitTarget},
 };
 
 /// What is waited for, so that the wait can be continued.
@@ -93,7 +93,7 @@ impl WaitSubject<'_> {
         let jobs = jobs_of(self.dispatcher, self.project, &self.target, &self.jobs).await?;
         let own = Fields::from_iter([("job_ids".to_owned(), json!(jobs))]);
         let arguments = ToolArguments::new(own, CommonArguments::in_project(self.project));
-        let stop = ToolEntry::Operation(StopRuns::entry());
+        let stop = StopRuns::tool();
         self.dispatcher.call_tool(stop, arguments, CallerContext::silent()).await?;
         note(&format!("stopped jobs: {}", jobs.join(" ")));
 

@@ -32,7 +32,7 @@ use crate::{
         catalog::{ListedOperation as _, OperationEntry},
     },
     settings::Settings,
-    tools::{catalog::ToolEntry, newest::WantedRecords},
+    tools::newest::WantedRecords,
 };
 
 const LIMIT: &str = "limit";
@@ -115,7 +115,7 @@ impl ListCommand {
     }
 
     fn with_flags(self, command: Command) -> Command {
-        let tool = tool_arguments::command(ToolEntry::Operation((self.list)()));
+        let tool = tool_arguments::command(&(self.list)().tool);
         let is_shown = |flag: &&Arg| !OWN_ARGUMENTS.contains(&flag.get_id().as_str());
         let flags: Vec<_> = tool.get_arguments().filter(is_shown).cloned().collect();
 

@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 
 use super::named_arguments::record_kind;
 use crate::{
-    call::common_arguments::{CommonArguments, ToolArguments},
+    call::common_arguments::CommonArguments,
     fields::field_at,
     service::{
         api::{
@@ -22,7 +22,7 @@ use crate::{
         result_kind::ResultKind,
     },
     text::{single_line, visible},
-    tools::{caller::CallerContext, catalog::ToolEntry, dispatcher::Dispatcher, name_search::RecordKind},
+    tools::{dispatcher::Dispatcher, name_search::RecordKind},
 };
 
 /// Time limit of reading the records. A person does not wait longer for candidates.
@@ -120,9 +120,8 @@ impl NameReader {
     /// Returns the records of the first page of a list. A failure gives no records.
     async fn read_list(&self, list: &CompletedList) -> Vec<NamedRecord> {
         let arguments = list.newest.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value)));
-        let arguments = ToolArguments::new(arguments.collect(), CommonArguments::default());
-        let tool = ToolEntry::Operation(list.operation);
-        let reply = self.dispatcher.call_tool(tool, arguments, CallerContext::silent()).await;
+        let gateway = self.dispatcher.gateway();
+        let reply = gateway.call(list.operation, arguments.collect(), CommonArguments::default()).await;
 
         let records = reply.ok().and_then(|reply| reply.value().get("data")?.as_array().cloned());
         records.unwrap_or_default().iter().filter_map(|record| list.parse(record)).collect()

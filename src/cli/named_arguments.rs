@@ -13,7 +13,7 @@ use crate::{
     service::{
         arguments::is_uuid,
         result_kind::ResultKind,
-        tool::{Effect, Tool},
+        tool::{Effect, ToolDefinition},
     },
     tools::name_search::RecordKind,
 };
@@ -52,7 +52,7 @@ pub(super) fn record_kind(name: &str) -> Option<RecordKind> {
 /// `invalid_arguments` with the records to choose from.
 pub(super) async fn resolve(
     resolver: NameResolver<'_>,
-    tool: &Tool,
+    tool: &ToolDefinition,
     arguments: &mut Fields,
 ) -> Result<(), Failure> {
     // What is deleted, stopped or replaced must be named exactly.
@@ -151,7 +151,7 @@ mod tests {
     fn every_named_argument_belongs_to_a_tool() {
         for (argument, _) in NAMED {
             let has_argument =
-                |tool: catalog::ToolEntry| tool.input_schema()["properties"].get(argument).is_some();
+                |tool: catalog::Tool| tool.input_schema()["properties"].get(argument).is_some();
             assert!(catalog::tools().any(has_argument), "{argument}");
         }
     }

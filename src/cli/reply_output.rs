@@ -16,12 +16,12 @@ use crate::{
     call::reply::Reply,
     failure::{Code, Failure},
     fields::field_at,
-    service::tool::{FIELDS, Tool},
+    service::tool::{FIELDS, ToolDefinition},
 };
 
 /// How the reply of a tool is printed.
 pub(super) struct ReplyOutput<'a> {
-    tool: &'a Tool,
+    tool: &'a ToolDefinition,
     json: bool,
     /// The fields that the person wants; empty for all.
     fields: Vec<&'a str>,
@@ -29,7 +29,7 @@ pub(super) struct ReplyOutput<'a> {
 
 impl<'a> ReplyOutput<'a> {
     /// Returns the output that the flags of the command select.
-    pub(super) fn new(tool: &'a Tool, matches: &'a ArgMatches) -> Self {
+    pub(super) fn new(tool: &'a ToolDefinition, matches: &'a ArgMatches) -> Self {
         let fields = matches.try_get_many::<String>(FIELDS).ok().flatten().into_iter().flatten();
         let fields = fields.flat_map(|names| names.split(',')).map(str::trim).collect();
 

@@ -37,12 +37,14 @@ use crate::{
     },
     failure::{Code, Failure},
     fields::Fields,
-    service::{
-        api::{builds::GetBuild, plans::StartTestPlanRun, runs::StartRun},
-        catalog::ListedOperation as _,
-    },
+    service::api::{builds::GetBuild, plans::StartTestPlanRun, runs::StartRun},
     settings::Settings,
-    tools::{caller::CallerContext, catalog::ToolEntry, dispatcher::Dispatcher, waiting::Wait},
+    tools::{
+        caller::CallerContext,
+        catalog::{ListedTool as _, Tool},
+        dispatcher::Dispatcher,
+        waiting::Wait,
+    },
 };
 
 const WAIT: &str = "wait";
@@ -61,7 +63,7 @@ const SUBJECT: &str = "subject";
 struct StartCommand {
     /// Name of the subcommand.
     word: &'static str,
-    tool: ToolEntry,
+    tool: Tool,
     /// Argument of the tool that takes the id.
     id_argument: &'static str,
     /// Commands that the help shows.
@@ -70,12 +72,10 @@ struct StartCommand {
 
 impl StartCommand {
     fn all() -> [Self; 2] {
-        let (run, plan_run) = (StartRun::entry(), StartTestPlanRun::entry());
-
         [
             Self {
                 word: "test",
-                tool: ToolEntry::Operation(run),
+                tool: StartRun::tool(),
                 id_argument: "multiplayer_test_id",
                 examples: [
                     r#"tas-mcp run test "Pause and resume" --device "Windows PC""#,
@@ -84,7 +84,7 @@ impl StartCommand {
             },
             Self {
                 word: "plan",
-                tool: ToolEntry::Operation(plan_run),
+                tool: StartTestPlanRun::tool(),
                 id_argument: "test_plan_id",
                 examples: [
                     r#"tas-mcp run plan "Release smoke" --device "Windows PC""#,
@@ -101,7 +101,7 @@ impl StartCommand {
         let subject = complete_name(subject, self.id_argument);
         let build = "Name, words of the name or id of the build, or `latest`. Default: the service chooses";
 
-        tool_arguments::command(self.tool)
+        tool_arguments::command(self.tool.info)
             .name(self.word)
             .after_help(help_end(&self.examples, ExitStatus::WAIT_HELP))
             .arg(subject)
@@ -143,7 +143,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let start = StartCommand::all().into_iter().find(|start| start.word == word);
     let start = start.context("the subcommand is unknown")?;
     check_wait_flags(matches)?;
-    let mut arguments = read_arguments(start.tool.tool(), matches)?;
+    let mut arguments = read_arguments(start.tool.info, matches)?;
     let junit = wait_result::junit_file(matches)?;
 
     let dispatcher = build_dispatcher(settings);
@@ -153,7 +153,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         arguments.own.insert(start.id_argument.to_owned(), Value::from(name.as_str()));
     }
     file_defaults::add(settings, &mut arguments.own);
-    named_arguments::resolve(resolver, start.tool.tool(), &mut arguments.own).await?;
+    named_arguments::resolve(resolver, start.tool.info, &mut arguments.own).await?;
 
     ask_before_cost(start.tool.name, &arguments.own, matches)?;
     let names_build = arguments.own.contains_key("build_id");
@@ -222,7 +222,7 @@ impl Started<'_> {
         let Some(id) = self.reply.value().get("build_id").and_then(Value::as_str) else { return };
         let own = Fields::from_iter([("build_id".to_owned(), Value::from(id))]);
         let arguments = ToolArguments::new(own, CommonArguments::in_project(self.project.as_deref()));
-        let build = ToolEntry::Operation(GetBuild::entry());
+        let build = GetBuild::tool();
 
         let build = self.dispatcher.call_tool(build, arguments, CallerContext::silent()).await.ok();
         let name = build.and_then(|build| build.value().get("name")?.as_str().map(str::to_owned));

@@ -19,9 +19,9 @@ use crate::{
     call::common_arguments::{CommonArguments, ToolArguments},
     failure::{Code, Failure},
     fields::Fields,
-    service::{api::runs::StopRuns, catalog::ListedOperation as _, tool::PROJECT_ID},
+    service::{api::runs::StopRuns, tool::PROJECT_ID},
     settings::Settings,
-    tools::{caller::CallerContext, catalog::ToolEntry, dispatcher::Dispatcher, waiting::WaitTarget},
+    tools::{caller::CallerContext, catalog::ListedTool as _, dispatcher::Dispatcher, waiting::WaitTarget},
 };
 
 const IDS: &str = "ids";
@@ -50,7 +50,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
     let own = Fields::from_iter([("job_ids".to_owned(), json!(jobs))]);
     let arguments = ToolArguments::new(own, CommonArguments::in_project(project));
-    let stop = ToolEntry::Operation(StopRuns::entry());
+    let stop = StopRuns::tool();
     let reply = dispatcher.call_tool(stop, arguments, CallerContext::silent()).await?;
 
     let printed = if prints_json(wants_json(matches)) {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     mcp::published_tool,
-    tools::{catalog::ToolEntry, selection::Selection},
+    tools::{catalog::Tool, selection::Selection},
 };
 
 /// Average number of bytes per token. An estimate is enough, so no tokenizer is needed.
@@ -12,7 +12,7 @@ const BYTES_PER_TOKEN: usize = 4;
 
 /// Returns the approximate number of tokens of the name, description and input schema of `tool`, which a model reads
 /// in every conversation.
-pub(super) fn estimate_tokens(tool: ToolEntry, is_global: bool, selection: &Selection) -> usize {
+pub(super) fn estimate_tokens(tool: Tool, is_global: bool, selection: &Selection) -> usize {
     let tool = published_tool(tool, is_global, selection);
     let size = |value: Value| value.to_string().len();
 

@@ -17,8 +17,7 @@ use super::{
 use crate::{
     call::common_arguments::ToolArguments,
     fields::Fields,
-    service::tool::{FIELDS, PROJECT_ID, Tool},
-    tools::catalog::ToolEntry,
+    service::tool::{FIELDS, PROJECT_ID, ToolDefinition},
 };
 
 /// Flag that prints results and failures as JSON.
@@ -28,9 +27,9 @@ pub(super) const JSON: &str = "json";
 const PROJECT_HELP: &str = "Project, if no id determines it and no setting names one";
 
 /// Returns a command whose flags are the arguments of `tool`.
-pub(super) fn command(tool: ToolEntry) -> Command {
+pub(super) fn command(tool: &'static ToolDefinition) -> Command {
     let no_properties = Fields::new();
-    let properties = properties(tool.tool()).unwrap_or(&no_properties);
+    let properties = properties(tool).unwrap_or(&no_properties);
     let arguments = properties
         .iter()
         .map(|(name, schema)| complete_argument(argument_flag(name, argument_help(schema)), name, schema));
@@ -48,12 +47,12 @@ pub(super) fn command(tool: ToolEntry) -> Command {
     Command::new(tool.name)
         .about(tool.title)
         .long_about(tool.description().to_owned())
-        .after_help(help_end(&[example(tool.tool())], ExitStatus::HELP))
+        .after_help(help_end(&[example(tool)], ExitStatus::HELP))
         .args(arguments)
         .args([project, args_flag(), json_flag()])
         .args(fields)
         .args(yes)
-        .args(images::flag(tool.tool()))
+        .args(images::flag(tool))
 }
 
 /// Returns the flag for the project.
@@ -75,7 +74,10 @@ pub(super) fn wants_json(matches: &ArgMatches) -> bool {
 }
 
 /// Returns the arguments of the call. A flag overrides the same argument in `--args`.
-pub(super) fn read_arguments(tool: &Tool, matches: &ArgMatches) -> Result<ToolArguments, CommandError> {
+pub(super) fn read_arguments(
+    tool: &ToolDefinition,
+    matches: &ArgMatches,
+) -> Result<ToolArguments, CommandError> {
     let mut arguments = json_arguments::read(matches)?;
 
     let names = properties(tool).into_iter().flat_map(Map::keys).map(String::as_str);
@@ -99,7 +101,7 @@ pub(super) fn read_arguments(tool: &Tool, matches: &ArgMatches) -> Result<ToolAr
 }
 
 /// Returns a call of `tool` with its required arguments.
-fn example(tool: &Tool) -> String {
+fn example(tool: &ToolDefinition) -> String {
     let required = tool.input_schema().get("required").and_then(Value::as_array);
     let names = required.into_iter().flatten().filter_map(Value::as_str);
     let flags = names.map(|name| format!("--{} {}", name.replace('_', "-"), example_value(tool, name)));
@@ -109,7 +111,7 @@ fn example(tool: &Tool) -> String {
 }
 
 /// Returns a word that stands for a value of the argument `name`.
-fn example_value(tool: &Tool, name: &str) -> String {
+fn example_value(tool: &ToolDefinition, name: &str) -> String {
     let schema = properties(tool).and_then(|properties| properties.get(name));
     let value_type = schema.and_then(|schema| schema.get("type")).and_then(Value::as_str);
     let word = match value_type {
@@ -122,7 +124,7 @@ fn example_value(tool: &Tool, name: &str) -> String {
 }
 
 /// Returns the schemas of the arguments of `tool`.
-pub(super) fn properties(tool: &Tool) -> Option<&Fields> {
+pub(super) fn properties(tool: &ToolDefinition) -> Option<&Fields> {
     tool.input_schema().get("properties").and_then(Value::as_object)
 }
 

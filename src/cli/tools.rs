@@ -17,7 +17,7 @@ use crate::{
     service::tool::Tier,
     settings::Settings,
     tools::{
-        catalog::{self, ToolEntry},
+        catalog::{self, Tool},
         selection::Selection,
     },
 };
@@ -51,7 +51,7 @@ pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatu
         let tool = published_tool(find_tool(name)?, is_global, &selection);
         print_line(format_args!("{:#}", json!(tool)))?;
     } else if matches.get_flag(JSON) {
-        let published = |tool: ToolEntry| published_tool(tool, is_global, &selection);
+        let published = |tool: Tool| published_tool(tool, is_global, &selection);
         let tools: Vec<_> = catalog::tools().map(published).collect();
         print_line(format_args!("{:#}", json!(tools)))?;
     } else {
@@ -70,12 +70,12 @@ fn overview(is_global: bool, selection: &Selection) -> Table {
     table
 }
 
-fn row(tool: ToolEntry, is_global: bool, selection: &Selection) -> [String; 7] {
+fn row(tool: Tool, is_global: bool, selection: &Selection) -> [String; 7] {
     [
         tool.name.to_owned(),
         tool.toolset.name().to_owned(),
         if tool.tier == Tier::Core { "core" } else { "extra" }.to_owned(),
-        if selection.offers(tool.tool()) { "yes" } else { "" }.to_owned(),
+        if selection.offers(tool.info) { "yes" } else { "" }.to_owned(),
         tool.effect.to_string(),
         estimate_tokens(tool, is_global, selection).to_string(),
         tool.access.to_string(),

@@ -29,7 +29,8 @@ use crate::{
     settings::Settings,
     tools::{
         caller::CallerContext,
-        catalog::{ToolEntry, WAIT_FOR_COMPLETION},
+        catalog::{ListedTool as _, Tool},
+        composite::WaitForCompletion,
         waiting::WaitTarget,
     },
 };
@@ -55,7 +56,7 @@ const IDS: &str = "ids";
 pub(super) fn command() -> Command {
     let about = "Waits until jobs, a run or a plan execution have finished, and prints the verdicts";
     Command::new("wait").about(about).after_help(help_end(&EXAMPLES, ExitStatus::WAIT_HELP)).defer(|command| {
-        let tool_command = tool_arguments::command(tool());
+        let tool_command = tool_arguments::command(tool().info);
         let ids = Arg::new(IDS).value_name("ID").num_args(1..).add(name_completions(NameKind::AnyResult));
         let flags = tool_command.get_arguments().filter(|flag| flag.get_id() != FIELDS).cloned();
 
@@ -74,7 +75,7 @@ pub(super) fn command() -> Command {
 
 /// Waits and prints the verdicts.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let mut arguments = read_arguments(tool().tool(), matches)?;
+    let mut arguments = read_arguments(tool().info, matches)?;
     let junit = wait_result::junit_file(matches)?;
     let project = arguments.common.project_id.clone();
     let dispatcher = build_dispatcher(settings);
@@ -145,8 +146,8 @@ fn target(arguments: &Fields) -> WaitTarget {
     single.map_or(WaitTarget::Jobs(jobs), WaitTarget::Single)
 }
 
-fn tool() -> ToolEntry {
-    ToolEntry::Composite(&WAIT_FOR_COMPLETION)
+fn tool() -> Tool {
+    WaitForCompletion::tool()
 }
 
 /// Adapts the arguments of the tool to the command line: `--job-id` may be repeated, and the default of the time limit

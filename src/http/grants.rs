@@ -193,7 +193,7 @@ impl GrantDefinition {
 /// Returns the problem with a permission that no tool needs.
 fn unknown_permission(name: &str) -> Option<String> {
     let known = || {
-        catalog::tools().filter_map(|tool| match tool.tool().access {
+        catalog::tools().filter_map(|tool| match tool.info.access {
             Access::Permission(permission) => Some(permission),
             Access::AnyKey | Access::NoKey => None,
         })

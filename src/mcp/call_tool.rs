@@ -17,7 +17,7 @@ use crate::{
     call::{common_arguments::ToolArguments, reply::Reply},
     failure::{Code, Failure},
     fields::Fields,
-    tools::catalog::ToolEntry,
+    tools::catalog::Tool,
 };
 
 /// How a request to call a tool is answered.
@@ -43,7 +43,7 @@ impl ServerState {
     /// Calls `tool`. Creates a task for a long wait, and asks the person first if the call needs confirmation.
     pub(super) async fn call_or_ask(
         &self,
-        tool: ToolEntry,
+        tool: Tool,
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> CallResponse {
@@ -65,7 +65,7 @@ impl ServerState {
     /// Calls `tool`, which needs confirmation, with the arguments `sent` after the person was asked.
     async fn ask_and_call(
         &self,
-        tool: ToolEntry,
+        tool: Tool,
         sent: Fields,
         retried: RetriedCall,
         context: &RequestContext<RoleServer>,

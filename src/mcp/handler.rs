@@ -122,7 +122,7 @@ impl ServerHandler for Server {
                 Ok((*task).into())
             }
             CallResponse::Ended(outcome) => {
-                let mut result = tool_result(outcome, config, tool.tool()).await;
+                let mut result = tool_result(outcome, config, tool.info).await;
                 add_server_info_for(&context, &mut result.meta);
                 Ok(result.into())
             }

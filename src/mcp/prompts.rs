@@ -17,7 +17,7 @@ use self::texts::{
 };
 use super::{
     config::McpConfig,
-    listed_tool::{ListedTool as _, ToolReference, is_offered},
+    listed_tool::{ToolReference, is_offered},
     value_source::ValueSource,
 };
 use crate::{
@@ -36,6 +36,7 @@ use crate::{
     },
     text::has_hidden,
     tools::{
+        catalog::ListedTool as _,
         composite::{SummarizeResults, WaitForCompletion},
         selection::Selection,
     },
@@ -87,7 +88,7 @@ static PROMPTS: [Prompt; 4] = [
         name: "triage_run",
         title: "Triage a run",
         description: "Finds out why a run failed, and whether the product, the test or the environment is at fault.",
-        tools: &[GetRun::tool_entry],
+        tools: &[GetRun::tool],
         parameters: &[required(RUN, "Run to examine", ValueSource::Runs)],
         exclusion: Exclusion::None,
         text: triage_run,
@@ -96,12 +97,7 @@ static PROMPTS: [Prompt; 4] = [
         name: "test_this_build",
         title: "Test this build",
         description: "Runs a test plan or a saved test on a build, waits for the verdicts and summarizes them.",
-        tools: &[
-            ListTestPlans::tool_entry,
-            ListDeploymentConfigs::tool_entry,
-            StartRun::tool_entry,
-            WaitForCompletion::tool_entry,
-        ],
+        tools: &[ListTestPlans::tool, ListDeploymentConfigs::tool, StartRun::tool, WaitForCompletion::tool],
         parameters: &[
             required(BUILD, "Build to test", ValueSource::Builds),
             optional(
@@ -123,11 +119,11 @@ static PROMPTS: [Prompt; 4] = [
         name: "nightly_report",
         title: "Nightly report",
         description: "Reports on an execution of a test plan, and on what is new since an earlier execution.",
-        tools: &[SummarizeResults::tool_entry],
+        tools: &[SummarizeResults::tool],
         parameters: &[
             optional(EXECUTION, "Execution to report on", ValueSource::Executions),
             Parameter {
-                tool: Some(ListTestPlanExecutions::tool_entry),
+                tool: Some(ListTestPlanExecutions::tool),
                 ..optional(
                     TEST_PLAN,
                     "Test plan, to report on its latest completed execution",
@@ -147,7 +143,7 @@ static PROMPTS: [Prompt; 4] = [
         name: "export_results",
         title: "Export results",
         description: "Exports the results of a plan execution or of a run to the test-management system.",
-        tools: &[ExportTmsysRun::tool_entry],
+        tools: &[ExportTmsysRun::tool],
         parameters: &[
             optional(EXECUTION, "Execution to export", ValueSource::Executions),
             optional(RUN, "Single run to export instead", ValueSource::Runs),

@@ -26,7 +26,7 @@ const MIME_TYPE: &str = "text/html;profile=mcp-app";
 
 /// Returns whether a tool with the view is offered.
 fn is_offered(selection: &Selection) -> bool {
-    selection.tools().any(|entry| entry.tool().has_view)
+    selection.tools().any(|entry| entry.info.has_view)
 }
 
 /// Declares the extension if a tool with the view is offered.

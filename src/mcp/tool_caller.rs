@@ -8,14 +8,14 @@ use std::{
 use rmcp::{RoleServer, service::RequestContext};
 use tokio_util::sync::CancellationToken;
 
-use super::{config::McpConfig, listed_tool::ListedTool as _, progress::progress_channel};
+use super::{config::McpConfig, progress::progress_channel};
 use crate::{
     call::{common_arguments::ToolArguments, gateway::Gateway, reply::Reply},
     failure::{Code, Failure},
-    service::{api::runs::GetRun, catalog::ListedOperation as _, tool::Tool},
+    service::{api::runs::GetRun, tool::ToolDefinition},
     tools::{
         caller::{CallerContext, ProgressSink, Stopping},
-        catalog::ToolEntry,
+        catalog::{ListedTool as _, Tool},
         composite::WaitForCompletion,
         dispatcher::Dispatcher,
         report::{PictureAlbum, pictures_for_host},
@@ -64,7 +64,7 @@ impl ToolCaller {
     /// Every failure of the tool, and `cancelled` if the host cancels the request or the server stops.
     pub(super) async fn call(
         &self,
-        tool: ToolEntry,
+        tool: Tool,
         arguments: ToolArguments,
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, Failure> {
@@ -86,7 +86,7 @@ impl ToolCaller {
     ) -> Result<WaitReply, Failure> {
         let caller = self.caller_context(progress, Duration::ZERO);
         let call = self.dispatcher.wait_for_completion(arguments, caller);
-        self.run_until_cancelled(WaitForCompletion::tool_entry(), call, context).await
+        self.run_until_cancelled(WaitForCompletion::tool(), call, context).await
     }
 
     /// Reads a run with `get_run` and loads its pictures.
@@ -100,7 +100,7 @@ impl ToolCaller {
         context: &RequestContext<RoleServer>,
     ) -> Result<PictureAlbum, Failure> {
         let loading = pictures_for_host(self.gateway(), project, run_id);
-        self.run_until_cancelled(ToolEntry::Operation(GetRun::entry()), loading, context).await
+        self.run_until_cancelled(GetRun::tool(), loading, context).await
     }
 
     fn caller_context(&self, progress: Arc<dyn ProgressSink>, wait_limit: Duration) -> CallerContext {
@@ -115,7 +115,7 @@ impl ToolCaller {
     /// Waits for `call`, until the host cancels the request or the server stops, and logs the outcome.
     async fn run_until_cancelled<T>(
         &self,
-        tool: ToolEntry,
+        tool: Tool,
         call: impl Future<Output = Result<T, Failure>>,
         context: &RequestContext<RoleServer>,
     ) -> Result<T, Failure> {
@@ -123,17 +123,17 @@ impl ToolCaller {
 
         let outcome = tokio::select! {
             outcome = call => outcome,
-            () = context.ct.cancelled() => Err(cancelled(tool.tool(), "cancelled by the caller")),
-            () = self.stopping.calls.cancelled() => Err(cancelled(tool.tool(), "the server is stopping")),
+            () = context.ct.cancelled() => Err(cancelled(tool.info, "cancelled by the caller")),
+            () = self.stopping.calls.cancelled() => Err(cancelled(tool.info, "the server is stopping")),
         };
 
-        log_outcome(tool.tool(), &outcome, started);
+        log_outcome(tool.info, &outcome, started);
         outcome
     }
 }
 
 /// Returns the failure of a call that was interrupted. A request that changes something may have reached the service.
-fn cancelled(tool: &Tool, reason: &str) -> Failure {
+fn cancelled(tool: &ToolDefinition, reason: &str) -> Failure {
     let failure = Failure::new(Code::Cancelled, format!("{}: {reason}", tool.name));
     match tool.failure_hints.recovery {
         Some(advice) => failure.uncertain(format!("it may have happened: {advice}")),
@@ -142,7 +142,7 @@ fn cancelled(tool: &Tool, reason: &str) -> Failure {
 }
 
 /// Logs how a call ended. No other place logs the outcome of a call.
-fn log_outcome<T>(tool: &Tool, outcome: &Result<T, Failure>, started: Instant) {
+fn log_outcome<T>(tool: &ToolDefinition, outcome: &Result<T, Failure>, started: Instant) {
     let (tool, duration_ms) = (tool.name, started.elapsed().as_millis());
     if let Err(failure) = outcome {
         tracing::info!(tool, duration_ms, code = ?failure.code, status = failure.status, "{failure}");

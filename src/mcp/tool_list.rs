@@ -19,7 +19,7 @@ use crate::{
             PROJECT_ID_DESCRIPTION,
         },
     },
-    tools::{catalog::ToolEntry, offered_text::offered_text, selection::Selection},
+    tools::{catalog, offered_text::offered_text, selection::Selection},
 };
 
 /// The tools as hosts receive them in global scope, with the names of all tools in their texts. The folder `http` has the
@@ -31,8 +31,8 @@ const NO_SOURCE: &str = "Ask the person for it.";
 
 /// Returns `tool` as hosts receive it. In global scope the tool also takes `project_id`. The descriptions name only the tools
 /// that `selection` offers.
-pub fn published_tool(tool: ToolEntry, is_global: bool, selection: &Selection) -> Tool {
-    let mut published = read_tool(tool).unwrap_or_else(|| generated_tool(tool.tool()));
+pub fn published_tool(tool: catalog::Tool, is_global: bool, selection: &Selection) -> Tool {
+    let mut published = read_tool(tool).unwrap_or_else(|| generated_tool(tool.info));
     published.description = published.description.map(|text| offered_text(&text, selection).into());
 
     let input = Arc::make_mut(&mut published.input_schema);
@@ -45,7 +45,7 @@ pub fn published_tool(tool: ToolEntry, is_global: bool, selection: &Selection) -
 }
 
 /// Reads the file of a tool. Returns `None` for a tool that is new and has no file yet.
-fn read_tool(tool: ToolEntry) -> Option<Tool> {
+fn read_tool(tool: catalog::Tool) -> Option<Tool> {
     let folder = if tool.is_remote() { "http/" } else { "" };
     let file = FILES.get_file(format!("{folder}{}.json", tool.name))?;
 
@@ -68,7 +68,7 @@ fn keep_offered(schema: &mut Value, selection: &Selection) {
 }
 
 /// Returns the content of the file of `tool`, made of the doc comments and the types of the tool.
-pub fn generated_tool(tool: &'static tool::Tool) -> Tool {
+pub fn generated_tool(tool: &'static tool::ToolDefinition) -> Tool {
     let effect = tool.effect;
     let annotations = ToolAnnotations::with_title(tool.title)
         .read_only(effect.is_read_only())
@@ -85,7 +85,7 @@ pub fn generated_tool(tool: &'static tool::Tool) -> Tool {
 }
 
 /// Returns the schema of the arguments of a tool with the arguments that several tools share.
-fn input_schema(tool: &tool::Tool) -> Fields {
+fn input_schema(tool: &tool::ToolDefinition) -> Fields {
     let mut schema = schema::published(tool.input_schema());
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
 

@@ -6,7 +6,7 @@ use super::config::McpConfig;
 use crate::{
     call::reply::{self, FileLink, Reply},
     failure::Failure,
-    service::{api::artifacts::GetRunArtifact, operation::Operation as _, tool::Tool},
+    service::{api::artifacts::GetRunArtifact, operation::Operation as _, tool::ToolDefinition},
     tools::{
         composite::{CompositeTool as _, SummarizeResults, WaitForCompletion},
         offered_text::{offered_advice, with_offered_hint},
@@ -30,7 +30,7 @@ const LINK_HINT: &str = "not shown here: the address in the `resource_link` of t
 pub(super) async fn tool_result(
     outcome: Result<Reply, Failure>,
     config: &McpConfig,
-    tool: &'static Tool,
+    tool: &'static ToolDefinition,
 ) -> CallToolResult {
     let (selection, max_reply_chars) = (&config.selection, config.max_reply_chars);
 
@@ -76,7 +76,7 @@ fn link_blocks(links: &[FileLink], text: &str, max_chars: usize) -> Vec<ContentB
 
 /// Returns a result with the reply as text and as structure, because hosts show only one of them. The images follow the text
 /// and do not count towards the limit.
-async fn success(reply: Reply, config: &McpConfig, tool: &'static Tool) -> CallToolResult {
+async fn success(reply: Reply, config: &McpConfig, tool: &'static ToolDefinition) -> CallToolResult {
     let max_reply_chars = config.max_reply_chars;
     let image_block = |picture| ContentBlock::image(reply::base64(picture), picture.mime_type);
     let images: Vec<_> = reply.pictures().iter().map(image_block).collect();

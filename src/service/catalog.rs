@@ -10,14 +10,14 @@ use crate::{
     fields::Fields,
     service::{
         operation::{Operation, RequestInfo},
-        tool::Tool,
+        tool::ToolDefinition,
     },
 };
 
 /// An [`Operation`] without its Rust type. Dereferences to its tool.
 pub struct OperationEntry {
     /// The operation as a tool.
-    pub tool: Tool,
+    pub tool: ToolDefinition,
     /// Properties of the HTTP request.
     pub request: RequestInfo,
 }
@@ -26,7 +26,7 @@ impl OperationEntry {
     /// The entry of the operation `O`.
     const fn new<O: Operation>() -> Self {
         let request = O::REQUEST;
-        Self { tool: Tool::new::<O, O::Answer>(O::TOOL, request.has_pictures()), request }
+        Self { tool: ToolDefinition::new::<O, O::Answer>(O::TOOL, request.has_pictures()), request }
     }
 
     /// Returns whether a call with these arguments may be sent twice with the same result.
@@ -36,9 +36,9 @@ impl OperationEntry {
 }
 
 impl Deref for OperationEntry {
-    type Target = Tool;
+    type Target = ToolDefinition;
 
-    fn deref(&self) -> &Tool {
+    fn deref(&self) -> &ToolDefinition {
         &self.tool
     }
 }

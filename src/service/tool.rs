@@ -42,7 +42,7 @@ pub const FIELDS: &str = "fields";
 pub const FIELDS_DESCRIPTION: &str = "Such as `id,test.name`.";
 
 /// A tool as it is listed and checked. Dereferences to its properties.
-pub struct Tool {
+pub struct ToolDefinition {
     /// The stated properties.
     info: ToolInfo,
     /// Whether an answer may hold pictures.
@@ -54,7 +54,7 @@ pub struct Tool {
     output: OnceLock<Arc<Fields>>,
 }
 
-impl Tool {
+impl ToolDefinition {
     /// A tool with the properties `info` that takes `Arguments` and answers with `Answer`.
     pub const fn new<Arguments: JsonSchema, Answer: JsonSchema>(info: ToolInfo, has_pictures: bool) -> Self {
         Self {
@@ -103,7 +103,7 @@ fn property<'a>(schema: &'a Fields, name: &str) -> Option<&'a Value> {
     schema.get("properties")?.get(name)
 }
 
-impl Deref for Tool {
+impl Deref for ToolDefinition {
     type Target = ToolInfo;
 
     fn deref(&self) -> &ToolInfo {
@@ -111,9 +111,9 @@ impl Deref for Tool {
     }
 }
 
-impl Debug for Tool {
+impl Debug for ToolDefinition {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
-        formatter.debug_struct("Tool").field("name", &self.info.name).finish_non_exhaustive()
+        formatter.debug_struct("ToolDefinition").field("name", &self.info.name).finish_non_exhaustive()
     }
 }
 

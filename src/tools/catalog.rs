@@ -1,109 +1,197 @@
 //! The list of all tools: the operations of the service, followed by the composite tools.
 
-use std::ops::Deref;
+use std::{
+    fmt::{Debug, Formatter},
+    ops::Deref,
+    sync::Arc,
+};
+
+use futures_util::future::BoxFuture;
 
 use crate::{
+    call::{
+        common_arguments::ToolArguments,
+        gateway::{CheckedArguments, Gateway},
+        reply::Reply,
+    },
+    failure::Failure,
     service::{
-        catalog::{self, OPERATIONS, OperationEntry},
-        tool::Tool,
+        api,
+        catalog::{ListedOperation, OperationEntry, for_each_operation},
+        tool::ToolDefinition,
     },
     text::most_similar,
-    tools::composite::{
-        CompositeEntry, DownloadMinion, DownloadRunFiles, FindByName, SummarizeResults, UploadBuild,
-        UploadRemoteBuild, WaitForCompletion,
+    tools::{
+        artifact_links,
+        caller::CallerContext,
+        composite::{
+            CompositeTool, DownloadMinion, DownloadRunFiles, FindByName, SummarizeResults, UploadBuild,
+            UploadRemoteBuild, WaitForCompletion, answer_value,
+        },
+        context::ToolContext,
+        newest,
+        upload::FileServices,
     },
 };
 
-/// `upload_build`
-pub static UPLOAD_BUILD: CompositeEntry = CompositeEntry::new::<UploadBuild>();
+/// A tool: its definition, and how it runs. Dereferences to the definition.
+#[derive(Clone, Copy)]
+pub struct Tool {
+    /// What hosts see.
+    pub info: &'static ToolDefinition,
+    run: fn(ToolCall) -> BoxFuture<'static, Result<Reply, Failure>>,
+}
 
-/// `upload_build` of servers without local files
-static UPLOAD_REMOTE_BUILD: CompositeEntry = CompositeEntry::new::<UploadRemoteBuild>();
+/// One call of a tool, with the services that it uses.
+#[derive(Clone, Debug)]
+pub struct ToolCall {
+    /// Calls operations of the service.
+    pub gateway: Gateway,
+    /// Files root, storage client and active uploads.
+    pub files: Arc<FileServices>,
+    /// The arguments, not checked yet.
+    pub arguments: ToolArguments,
+    /// The caller of the tool.
+    pub caller: CallerContext,
+}
 
-/// `wait_for_completion`
-pub static WAIT_FOR_COMPLETION: CompositeEntry = CompositeEntry::new::<WaitForCompletion>();
+/// A type that stands for a tool: the arguments of an operation or of a composite tool.
+pub trait ListedTool {
+    /// Returns the tool.
+    fn tool() -> Tool;
+}
 
-/// `summarize_results`
-pub static SUMMARIZE_RESULTS: CompositeEntry = CompositeEntry::new::<SummarizeResults>();
+impl<O: ListedOperation> ListedTool for O {
+    fn tool() -> Tool {
+        Tool { info: &O::entry().tool, run: |call| Box::pin(run_operation(O::entry(), call)) }
+    }
+}
 
-/// `download_run_files`
-pub static DOWNLOAD_RUN_FILES: CompositeEntry = CompositeEntry::new::<DownloadRunFiles>();
+macro_rules! composite_tools {
+    ($($tool:ty),* $(,)?) => {
+        $(impl ListedTool for $tool {
+            fn tool() -> Tool {
+                static DEFINITION: ToolDefinition = ToolDefinition::new::<$tool, <$tool as CompositeTool>::Answer>(
+                    <$tool as CompositeTool>::TOOL,
+                    false,
+                );
 
-/// `download_minion`
-pub static DOWNLOAD_MINION: CompositeEntry = CompositeEntry::new::<DownloadMinion>();
+                Tool { info: &DEFINITION, run: |call| Box::pin(run_composite::<$tool>(call)) }
+            }
+        })*
+    };
+}
+composite_tools!(
+    FindByName,
+    UploadBuild,
+    UploadRemoteBuild,
+    WaitForCompletion,
+    SummarizeResults,
+    DownloadRunFiles,
+    DownloadMinion,
+);
 
-/// `find_by_name`
-pub static FIND_BY_NAME: CompositeEntry = CompositeEntry::new::<FindByName>();
-
-/// The composite tools, in the order in which hosts list them.
-static COMPOSITE_TOOLS: [&CompositeEntry; 6] = [
-    &FIND_BY_NAME,
-    &UPLOAD_BUILD,
-    &WAIT_FOR_COMPLETION,
-    &SUMMARIZE_RESULTS,
-    &DOWNLOAD_RUN_FILES,
-    &DOWNLOAD_MINION,
-];
+macro_rules! list_tools {
+    ($($resource:ident::$operation:ident,)*) => {
+        /// The tools, in the order in which hosts list them.
+        const TOOLS: &[fn() -> Tool] = &[
+            $(<api::$resource::$operation as ListedTool>::tool,)*
+            FindByName::tool,
+            UploadBuild::tool,
+            WaitForCompletion::tool,
+            SummarizeResults::tool,
+            DownloadRunFiles::tool,
+            DownloadMinion::tool,
+        ];
+    };
+}
+for_each_operation!(list_tools);
 
 /// The tools that servers without local files offer in place of tools of the same name.
-static REMOTE_TOOLS: [&CompositeEntry; 1] = [&UPLOAD_REMOTE_BUILD];
-
-/// A tool of the list, with its implementation. Dereferences to the tool.
-#[derive(Clone, Copy, Debug)]
-pub enum ToolEntry {
-    /// One request to the service.
-    Operation(&'static OperationEntry),
-    /// A tool that sends several requests, waits, or uses local files.
-    Composite(&'static CompositeEntry),
-}
-
-impl ToolEntry {
-    /// Returns the tool that a server without local files offers under the same name; `None` if it offers none.
-    pub fn without_local_files(self) -> Option<Self> {
-        if self.tool().uses_local_files { remote_tool(self.tool().name) } else { Some(self) }
-    }
-
-    /// Returns whether servers without local files offer this tool in place of another one.
-    pub fn is_remote(self) -> bool {
-        remote_tool(self.name).is_some_and(|remote| std::ptr::eq(remote.tool(), self.tool()))
-    }
-
-    /// Returns the tool as hosts see it.
-    pub fn tool(self) -> &'static Tool {
-        match self {
-            Self::Operation(entry) => &entry.tool,
-            Self::Composite(entry) => &entry.tool,
-        }
-    }
-}
-
-impl Deref for ToolEntry {
-    type Target = Tool;
-
-    fn deref(&self) -> &Tool {
-        self.tool()
-    }
-}
-
-/// Returns the tool that takes the place of the tool `name` on servers without local files.
-pub(super) fn remote_tool(name: &str) -> Option<ToolEntry> {
-    REMOTE_TOOLS.into_iter().find(|entry| entry.tool.name == name).map(ToolEntry::Composite)
-}
+const REMOTE_TOOLS: [fn() -> Tool; 1] = [UploadRemoteBuild::tool];
 
 /// Returns all tools, in the order in which hosts list them.
-pub fn tools() -> impl Iterator<Item = ToolEntry> {
-    let operations = OPERATIONS.iter().map(ToolEntry::Operation);
-    operations.chain(COMPOSITE_TOOLS.into_iter().map(ToolEntry::Composite))
+pub fn tools() -> impl Iterator<Item = Tool> {
+    TOOLS.iter().map(|tool| tool())
 }
 
 /// Returns the tool with the name `name`.
-pub fn find_tool(name: &str) -> Option<ToolEntry> {
-    let composite =
-        || COMPOSITE_TOOLS.into_iter().find(|entry| entry.tool.name == name).map(ToolEntry::Composite);
-    catalog::find(name).map(ToolEntry::Operation).or_else(composite)
+pub fn find_tool(name: &str) -> Option<Tool> {
+    tools().find(|tool| tool.name == name)
+}
+
+/// Returns the tool that takes the place of the tool `name` on servers without local files.
+pub(super) fn remote_tool(name: &str) -> Option<Tool> {
+    REMOTE_TOOLS.iter().map(|tool| tool()).find(|tool| tool.name == name)
 }
 
 /// Returns the name of the tool that is most similar to `name`.
 pub fn nearest_name(name: &str) -> Option<&'static str> {
-    most_similar(name, tools().map(|entry| entry.tool().name))
+    most_similar(name, tools().map(|tool| tool.name))
+}
+
+impl Tool {
+    /// Returns the tool that a server without local files offers under the same name; `None` if it offers none.
+    pub fn without_local_files(self) -> Option<Self> {
+        if self.uses_local_files { remote_tool(self.name) } else { Some(self) }
+    }
+
+    /// Returns whether servers without local files offer this tool in place of another one.
+    pub fn is_remote(self) -> bool {
+        remote_tool(self.name).is_some_and(|remote| std::ptr::eq(remote.info, self.info))
+    }
+
+    /// Makes a call. A call that repeats a call of unknown outcome is not sent before the service has been asked whether the
+    /// earlier call happened.
+    ///
+    /// # Errors
+    /// Every failure of the tool.
+    pub async fn run(self, call: ToolCall) -> Result<Reply, Failure> {
+        (self.run)(call).await
+    }
+}
+
+impl Deref for Tool {
+    type Target = ToolDefinition;
+
+    fn deref(&self) -> &ToolDefinition {
+        self.info
+    }
+}
+
+impl Debug for Tool {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        self.info.fmt(formatter)
+    }
+}
+
+/// Makes a call of an operation. The newest records of a list take several requests.
+async fn run_operation(entry: &'static OperationEntry, call: ToolCall) -> Result<Reply, Failure> {
+    let ToolCall { gateway, arguments, caller, .. } = call;
+    if newest::is_requested(entry, &arguments.own) {
+        let checked = gateway.check(entry, arguments)?;
+        return Box::pin(newest::list_newest_runs(&gateway, entry, checked, &caller)).await;
+    }
+
+    let player = artifact_links::requested_player(entry, &arguments, &caller);
+    let mut reply = gateway.call_guarded(entry, arguments).await?;
+    if let Some(player) = player {
+        Box::pin(artifact_links::add_links(&gateway, &player, &mut reply)).await;
+    }
+
+    Ok(reply)
+}
+
+/// Checks the arguments of a composite tool, and runs it.
+async fn run_composite<T: CompositeTool + ListedTool>(call: ToolCall) -> Result<Reply, Failure> {
+    let ToolCall { gateway, files, arguments, caller } = call;
+    let CheckedArguments { own, project_id, selection } = gateway.check(&T::tool(), arguments)?;
+    let context = ToolContext { gateway, files, arguments: own, project: project_id, caller };
+
+    let mut reply = Reply::from_value(answer_value::<T>(context).await?);
+    if let Some(selection) = selection {
+        reply.select(selection);
+    }
+
+    Ok(reply)
 }

@@ -1,15 +1,12 @@
 //! Tools that this program builds from several operations, local files and time.
 
-use std::ops::Deref;
-
-use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
     failure::{Code, Failure},
-    service::tool::{Tool, ToolInfo},
+    service::tool::ToolInfo,
     tools::context::ToolContext,
 };
 
@@ -45,42 +42,11 @@ pub trait CompositeTool: DeserializeOwned + JsonSchema + Send + 'static {
     fn run(self, context: ToolContext) -> impl Future<Output = Result<Self::Answer, Failure>> + Send;
 }
 
-/// A [`CompositeTool`] without its Rust type. Dereferences to its tool.
-pub struct CompositeEntry {
-    /// The tool as hosts see it.
-    pub tool: Tool,
-    run: fn(ToolContext) -> BoxFuture<'static, Result<Value, Failure>>,
-}
-
-impl Deref for CompositeEntry {
-    type Target = Tool;
-    fn deref(&self) -> &Tool {
-        &self.tool
-    }
-}
-
-impl CompositeEntry {
-    /// The entry of the tool `T`.
-    pub const fn new<T: CompositeTool>() -> Self {
-        Self { tool: Tool::new::<T, T::Answer>(T::TOOL, false), run: |context| Box::pin(run::<T>(context)) }
-    }
-
-    /// Runs the tool with the checked arguments of `context`.
-    ///
-    /// # Errors
-    /// Every failure of the tool.
-    pub async fn run(&self, context: ToolContext) -> Result<Value, Failure> {
-        (self.run)(context).await
-    }
-}
-
-impl std::fmt::Debug for CompositeEntry {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.tool.fmt(formatter)
-    }
-}
-
-async fn run<T: CompositeTool>(context: ToolContext) -> Result<Value, Failure> {
+/// Runs the tool `T` with the checked arguments of `context`, and returns its answer as JSON.
+///
+/// # Errors
+/// Every failure of the tool.
+pub(super) async fn answer_value<T: CompositeTool>(context: ToolContext) -> Result<Value, Failure> {
     let conversion_failure =
         |error: serde_json::Error| Failure::new(Code::InvalidArguments, format!("{}: {error}", T::NAME));
     serde_json::to_value(run_typed::<T>(context).await?).map_err(conversion_failure)

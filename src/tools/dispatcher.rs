@@ -13,13 +13,11 @@ use crate::{
     client::ApiKey,
     clock::Clock,
     failure::Failure,
-    fields::Fields,
     service::{catalog::OperationEntry, result_kind::ResultId},
     tools::{
-        artifact_links,
         caller::CallerContext,
-        catalog::{SUMMARIZE_RESULTS, ToolEntry, WAIT_FOR_COMPLETION},
-        composite::{CompositeEntry, CompositeTool, SummarizeResults, WaitForCompletion, run_typed},
+        catalog::{ListedTool, Tool, ToolCall},
+        composite::{CompositeTool, SummarizeResults, WaitForCompletion, run_typed},
         config::ToolsConfig,
         context::ToolContext,
         name_search::{NameSearch, NameSearchAnswer},
@@ -101,38 +99,12 @@ impl Dispatcher {
     /// Every failure of the tool.
     pub async fn call_tool(
         &self,
-        tool: ToolEntry,
+        tool: Tool,
         arguments: ToolArguments,
         caller: CallerContext,
     ) -> Result<Reply, Failure> {
-        // These futures are large. Without the boxes, the future of every call would contain them.
-        if let ToolEntry::Operation(entry) = tool
-            && newest::is_requested(entry, &arguments.own)
-        {
-            let checked = self.gateway.check(entry, arguments)?;
-            return Box::pin(newest::list_newest_runs(&self.gateway, entry, checked, &caller)).await;
-        }
-
-        match tool {
-            ToolEntry::Operation(entry) => Box::pin(self.call_operation(entry, arguments, &caller)).await,
-            ToolEntry::Composite(entry) => Box::pin(self.call_composite(entry, arguments, caller)).await,
-        }
-    }
-
-    async fn call_operation(
-        &self,
-        entry: &'static OperationEntry,
-        arguments: ToolArguments,
-        caller: &CallerContext,
-    ) -> Result<Reply, Failure> {
-        let player = artifact_links::requested_player(entry, &arguments, caller);
-        let mut reply = self.gateway.call_guarded(entry, arguments).await?;
-
-        if let Some(player) = player {
-            Box::pin(artifact_links::add_links(&self.gateway, &player, &mut reply)).await;
-        }
-
-        Ok(reply)
+        let (gateway, files) = (self.gateway.clone(), Arc::clone(&self.files));
+        tool.run(ToolCall { gateway, files, arguments, caller }).await
     }
 
     /// Reads all pages of a list and returns the newest records, as `{data, total_count, unread}`. `arguments` selects
@@ -184,7 +156,7 @@ impl Dispatcher {
         arguments: ToolArguments,
         caller: CallerContext,
     ) -> Result<WaitReply, Failure> {
-        let call = self.call_typed::<WaitForCompletion>(&WAIT_FOR_COMPLETION, arguments, caller);
+        let call = self.call_typed::<WaitForCompletion>(arguments, caller);
         let (completion, selection) = call.await?;
 
         Ok(WaitReply { completion, selection })
@@ -199,42 +171,21 @@ impl Dispatcher {
         arguments: ToolArguments,
         caller: CallerContext,
     ) -> Result<Summary, Failure> {
-        let call = self.call_typed::<SummarizeResults>(&SUMMARIZE_RESULTS, arguments, caller);
+        let call = self.call_typed::<SummarizeResults>(arguments, caller);
         call.await.map(|(summary, _)| summary)
     }
 
     /// Calls the composite tool `T`. Returns its answer, and the fields that the caller selected.
-    async fn call_typed<T: CompositeTool>(
+    async fn call_typed<T: CompositeTool + ListedTool>(
         &self,
-        entry: &CompositeEntry,
         arguments: ToolArguments,
         caller: CallerContext,
     ) -> Result<(T::Answer, Option<FieldSelection>), Failure> {
-        let CheckedArguments { own, project_id, selection } = self.gateway.check(entry, arguments)?;
-        let answer = run_typed::<T>(self.context(own, project_id, caller)).await?;
+        let CheckedArguments { own, project_id, selection } = self.gateway.check(&T::tool(), arguments)?;
+        let (gateway, files) = (self.gateway.clone(), Arc::clone(&self.files));
+        let context = ToolContext { gateway, files, arguments: own, project: project_id, caller };
+        let answer = run_typed::<T>(context).await?;
 
         Ok((answer, selection))
-    }
-
-    async fn call_composite(
-        &self,
-        entry: &'static CompositeEntry,
-        arguments: ToolArguments,
-        caller: CallerContext,
-    ) -> Result<Reply, Failure> {
-        let CheckedArguments { own, project_id, selection } = self.gateway.check(entry, arguments)?;
-        let context = self.context(own, project_id, caller);
-        let mut reply = Reply::from_value(entry.run(context).await?);
-
-        if let Some(selection) = selection {
-            reply.select(selection);
-        }
-
-        Ok(reply)
-    }
-
-    fn context(&self, arguments: Fields, project: Option<String>, caller: CallerContext) -> ToolContext {
-        let (gateway, files) = (self.gateway.clone(), Arc::clone(&self.files));
-        ToolContext { gateway, files, arguments, project, caller }
     }
 }

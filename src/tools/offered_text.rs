@@ -3,7 +3,7 @@
 use crate::{
     failure::{Code, Failure},
     tools::{
-        catalog::{self, FIND_BY_NAME},
+        catalog::{self, ListedTool as _},
         composite::{CompositeTool as _, FindByName},
         name_search::RecordKind,
         selection::Selection,
@@ -44,7 +44,7 @@ fn names_other_tools(text: &str, selection: &Selection) -> bool {
 /// Returns whether the text in backticks names no tool, or an offered one.
 fn is_offered_word(quoted: &str, selection: &Selection) -> bool {
     let word = quoted.split(|character: char| !character.is_ascii_lowercase() && character != '_').next();
-    word.and_then(catalog::find_tool).is_none_or(|tool| selection.offers(tool.tool()))
+    word.and_then(catalog::find_tool).is_none_or(|tool| selection.offers(tool.info))
 }
 
 /// Returns the advice of a reply with offered tools only. Advice of which nothing is left is replaced.
@@ -201,8 +201,8 @@ fn offered_names(names: &[&str], selection: &Selection) -> Option<String> {
 
 /// Returns `find_by_name` instead of a list that it searches and that is not offered, otherwise `name` itself.
 fn offered_substitute<'a>(name: &'a str, selection: &Selection) -> &'a str {
-    let is_offered = || catalog::find_tool(name).is_some_and(|tool| selection.offers(tool.tool()));
-    let is_replaced = is_source_of_ids(name) && selection.offers(&FIND_BY_NAME) && !is_offered();
+    let is_offered = || catalog::find_tool(name).is_some_and(|tool| selection.offers(tool.info));
+    let is_replaced = is_source_of_ids(name) && selection.offers(&FindByName::tool()) && !is_offered();
 
     if is_replaced { FindByName::NAME } else { name }
 }

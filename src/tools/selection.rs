@@ -9,11 +9,11 @@ use crate::{
             runs::{GetRun, ListRuns, StartRun, StopRuns},
         },
         operation::Operation as _,
-        tool::{Tier, Tool, Toolset},
+        tool::{Tier, ToolDefinition, Toolset},
     },
     text::most_similar,
     tools::{
-        catalog::{self, ToolEntry},
+        catalog::{self, Tool},
         composite::{CompositeTool as _, FindByName, SummarizeResults, UploadBuild, WaitForCompletion},
     },
 };
@@ -54,13 +54,13 @@ impl Selection {
     /// Selects the core tools.
     pub fn default_tools(read_only: bool) -> Self {
         let names =
-            catalog::tools().filter(|tool| tool.tier == Tier::Core).map(|tool| tool.tool().name).collect();
+            catalog::tools().filter(|tool| tool.tier == Tier::Core).map(|tool| tool.info.name).collect();
         Self { names, read_only, has_local_files: true, forbidden: BTreeSet::new() }
     }
 
     /// Selects all tools.
     pub fn all_tools() -> Self {
-        let names = catalog::tools().map(|tool| tool.tool().name).collect();
+        let names = catalog::tools().map(|tool| tool.info.name).collect();
         Self { names, read_only: false, has_local_files: true, forbidden: BTreeSet::new() }
     }
 
@@ -88,7 +88,7 @@ impl Selection {
     }
 
     /// Returns whether the tool, or a tool in its place, is offered.
-    pub fn offers(&self, tool: &Tool) -> bool {
+    pub fn offers(&self, tool: &ToolDefinition) -> bool {
         self.names.contains(tool.name)
             && (!self.read_only || tool.effect.is_read_only())
             && (self.has_local_files || !tool.uses_local_files || catalog::remote_tool(tool.name).is_some())
@@ -96,17 +96,17 @@ impl Selection {
     }
 
     /// Returns the offered tool of this name.
-    pub fn find(&self, name: &str) -> Option<ToolEntry> {
+    pub fn find(&self, name: &str) -> Option<Tool> {
         catalog::find_tool(name).and_then(|tool| self.variant(tool)).filter(|tool| self.offers(tool))
     }
 
     /// Returns the tool of this name, if the caller is not permitted to use it.
-    pub fn find_forbidden(&self, name: &str) -> Option<ToolEntry> {
+    pub fn find_forbidden(&self, name: &str) -> Option<Tool> {
         catalog::find_tool(name).and_then(|tool| self.variant(tool)).filter(|tool| self.is_forbidden(tool))
     }
 
     /// Returns the tool itself, or the tool that takes its place without local files.
-    fn variant(&self, tool: ToolEntry) -> Option<ToolEntry> {
+    fn variant(&self, tool: Tool) -> Option<Tool> {
         if self.has_local_files { Some(tool) } else { tool.without_local_files() }
     }
 
@@ -116,15 +116,14 @@ impl Selection {
     }
 
     /// Returns whether the caller is not permitted to use the tool.
-    fn is_forbidden(&self, tool: &Tool) -> bool {
+    fn is_forbidden(&self, tool: &ToolDefinition) -> bool {
         self.forbidden.contains(tool.name)
     }
 
     /// Returns the same selection for a caller who may use the tools with `is_permitted`.
     #[must_use]
-    pub fn permitted_by(self, is_permitted: impl Fn(&Tool) -> bool) -> Self {
-        let forbidden =
-            catalog::tools().filter(|tool| !is_permitted(tool.tool())).map(|tool| tool.tool().name);
+    pub fn permitted_by(self, is_permitted: impl Fn(&ToolDefinition) -> bool) -> Self {
+        let forbidden = catalog::tools().filter(|tool| !is_permitted(tool.info)).map(|tool| tool.info.name);
         Self { forbidden: forbidden.collect(), ..self }
     }
 
@@ -152,7 +151,7 @@ impl Selection {
     }
 
     /// Returns the message for a call of a tool that is not offered.
-    pub fn refusal(&self, tool: &Tool) -> String {
+    pub fn refusal(&self, tool: &ToolDefinition) -> String {
         if !self.has_local_files && tool.uses_local_files && catalog::remote_tool(tool.name).is_none() {
             return format!(
                 "unknown tool: `{}` uses local files, which a server over HTTP does not",
@@ -172,15 +171,15 @@ impl Selection {
     }
 
     /// Returns the offered tools, in the order in which hosts list them.
-    pub fn tools(&self) -> impl Iterator<Item = ToolEntry> {
+    pub fn tools(&self) -> impl Iterator<Item = Tool> {
         catalog::tools().filter_map(|tool| self.variant(tool)).filter(|tool| self.offers(tool))
     }
 }
 
 /// Returns the names of the tools that a word selects.
 fn selected_by(word: &str) -> Result<BTreeSet<&'static str>, UnknownWord> {
-    let names_of = |wanted: &dyn Fn(&Tool) -> bool| -> BTreeSet<_> {
-        catalog::tools().filter(|tool| wanted(tool)).map(|tool| tool.tool().name).collect()
+    let names_of = |wanted: &dyn Fn(&ToolDefinition) -> bool| -> BTreeSet<_> {
+        catalog::tools().filter(|tool| wanted(tool)).map(|tool| tool.info.name).collect()
     };
     Ok(match word {
         "default" => Selection::default_tools(false).names,
@@ -201,7 +200,7 @@ fn unknown(word: &str) -> UnknownWord {
 
 /// Returns the words that select tools.
 pub fn words() -> impl Iterator<Item = &'static str> {
-    let names = catalog::tools().map(|tool| tool.tool().name);
+    let names = catalog::tools().map(|tool| tool.info.name);
     ["default", "lean", "all"].into_iter().chain(set_names()).chain(names)
 }
 

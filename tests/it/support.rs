@@ -28,11 +28,11 @@ pub(crate) mod tls;
 use serde_json::{Value, json};
 use tas_mcp::{
     mcp::published_tool,
-    tools::{catalog::ToolEntry, selection::Selection},
+    tools::{catalog::Tool, selection::Selection},
 };
 
 /// Returns the JSON of a tool as hosts list it. Its texts may name every tool.
-pub(crate) fn listed_tool(entry: ToolEntry, is_global: bool) -> Value {
+pub(crate) fn listed_tool(entry: Tool, is_global: bool) -> Value {
     json!(published_tool(entry, is_global, &Selection::all_tools()))
 }
 

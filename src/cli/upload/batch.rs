@@ -14,7 +14,8 @@ use crate::{
     cli::{command_error::CommandError, confirmation::confirm},
     failure::{Code, Failure},
     tools::{
-        catalog::UPLOAD_BUILD,
+        catalog::ListedTool as _,
+        composite::UploadBuild,
         dispatcher::Dispatcher,
         files::FilesRoot,
         upload::{BuildArguments, FileServices, FinishedUpload, UploadHandle, UploadMethod, UploadRequest},
@@ -108,11 +109,11 @@ fn check_build(
 ) -> Result<(BuildArguments, Option<String>), CommandError> {
     let gateway = dispatcher.gateway();
     let arguments = tool_arguments(matches, paths);
-    let checked = match gateway.check(&UPLOAD_BUILD, arguments.clone()) {
+    let checked = match gateway.check(&UploadBuild::tool(), arguments.clone()) {
         Ok(checked) => checked,
         Err(failure) => {
             confirm(failure)?;
-            gateway.check(&UPLOAD_BUILD, arguments.confirmed())?
+            gateway.check(&UploadBuild::tool(), arguments.confirmed())?
         }
     };
 

@@ -12,7 +12,7 @@ use crate::{
     },
     fields::Fields,
     service::tool::PROJECT_ID,
-    tools::catalog::UPLOAD_BUILD,
+    tools::{catalog::ListedTool as _, composite::UploadBuild},
 };
 
 /// Positional argument: the files.
@@ -63,7 +63,7 @@ pub(super) fn all() -> Vec<Arg> {
     let tag = Arg::new(TAG).long(TAG).value_name("TAG").action(ArgAction::Append);
     let values = VALUE_FLAGS.map(|(name, placeholder, help)| {
         let flag = Arg::new(name).long(name.replace('_', "-")).value_name(placeholder).help(help);
-        match properties(&UPLOAD_BUILD.tool).and_then(|schemas| schemas.get(name)) {
+        match properties(&UploadBuild::tool()).and_then(|schemas| schemas.get(name)) {
             Some(schema) => complete_argument(flag, name, schema),
             None => flag,
         }

@@ -6,7 +6,7 @@ use crate::{
     fields::Fields,
     mcp::{
         config::McpConfig,
-        listed_tool::{ListedTool, ToolReference, is_offered},
+        listed_tool::{ToolReference, is_offered},
     },
     service::{
         api::{
@@ -22,6 +22,7 @@ use crate::{
         tool::PROJECT_ID,
     },
     tools::{
+        catalog::ListedTool,
         composite::{SummarizeResults, WaitForCompletion},
         selection::Selection,
     },
@@ -48,11 +49,11 @@ pub(super) fn triage_run(arguments: &Fields, config: &McpConfig) -> String {
     let project = is_open.then(|| answered::<GetRun>("project_id"));
 
     let mut text = Text::new("Find out why this run ended as it did. Change nothing.", arguments, config);
-    text.call(SummarizeResults::tool_entry, [(RUN, run.clone())]);
-    text.call(GetRun::tool_entry, [(RUN, run.clone())]);
-    text.call(ListRunBugs::tool_entry, [(RUN, run)]);
+    text.call(SummarizeResults::tool, [(RUN, run.clone())]);
+    text.call(GetRun::tool, [(RUN, run.clone())]);
+    text.call(ListRunBugs::tool, [(RUN, run)]);
     let bug = Some(answered::<ListRunBugs>("data[].bug_id"));
-    text.call(GetBug::tool_entry, [("bug_id", bug), (PROJECT_ID, project)])
+    text.call(GetBug::tool, [("bug_id", bug), (PROJECT_ID, project)])
         .note("If this fails with `feature_disabled`, the project has no bug review: continue without it.");
 
     text.end(
@@ -70,14 +71,14 @@ pub(super) fn test_this_build(arguments: &Fields, config: &McpConfig) -> String 
     let mut prompt = Text::new(purpose, arguments, config);
 
     if needs_plan {
-        prompt.call(ListTestPlans::tool_entry, []);
+        prompt.call(ListTestPlans::tool, []);
         plan = Some(answered::<ListTestPlans>("data[?].id"));
     }
 
     // Only `start_test_plan_run` takes a device for each slot of a plan.
-    let starts_plan = plan.is_some() && is_offered(&config.selection, StartTestPlanRun::tool_entry);
+    let starts_plan = plan.is_some() && is_offered(&config.selection, StartTestPlanRun::tool);
     if plan.is_some() {
-        prompt.call(GetTestPlan::tool_entry, [(TEST_PLAN, plan.clone())]).note(if starts_plan {
+        prompt.call(GetTestPlan::tool, [(TEST_PLAN, plan.clone())]).note(if starts_plan {
             "If it has `slots`, ask for the device of each slot and start with \
              `slot_deployment_configs`:{\"<index>\":{\"deployment_config_id\",\"build_id\"}} too."
         } else {
@@ -86,20 +87,20 @@ pub(super) fn test_this_build(arguments: &Fields, config: &McpConfig) -> String 
     }
 
     if needs_device {
-        prompt.call(GetBuild::tool_entry, [(BUILD, build.clone())]);
-        prompt.call(ListDeploymentConfigs::tool_entry, []);
+        prompt.call(GetBuild::tool, [(BUILD, build.clone())]);
+        prompt.call(ListDeploymentConfigs::tool, []);
         device = Some(answered::<ListDeploymentConfigs>("data[?].id"));
     }
 
-    let start = if starts_plan { StartTestPlanRun::tool_entry } else { StartRun::tool_entry };
+    let start = if starts_plan { StartTestPlanRun::tool } else { StartRun::tool };
     // The start of a plan creates an execution, the start of a test only jobs.
     let (started_id, started) = match plan {
         Some(_) => (EXECUTION, from_answer_of(start, "test_plan_execution_id")),
         None => (JOB, answered::<StartRun>("job_ids[]")),
     };
     prompt.call(start, [(TEST_PLAN, plan), ("multiplayer_test_id", test), (BUILD, build), (DEVICE, device)]);
-    prompt.call(WaitForCompletion::tool_entry, [(started_id, Some(started.clone()))]);
-    prompt.call(SummarizeResults::tool_entry, [(started_id, Some(started))]);
+    prompt.call(WaitForCompletion::tool, [(started_id, Some(started.clone()))]);
+    prompt.call(SummarizeResults::tool, [(started_id, Some(started))]);
 
     let device_rule = if needs_device {
         "A device fits if its `providerType` is `build-storage` and its `kind` fits the platform of the build. "
@@ -120,14 +121,14 @@ pub(super) fn nightly_report(arguments: &Fields, config: &McpConfig) -> String {
     if let Some(plan) = given(arguments, TEST_PLAN) {
         let (completed, newest) = (constant("completed"), constant(1));
         let filter = [(TEST_PLAN, Some(plan)), ("status", Some(completed)), ("page_size", Some(newest))];
-        text.call(ListTestPlanExecutions::tool_entry, filter);
+        text.call(ListTestPlanExecutions::tool, filter);
     }
 
     let latest = || answered::<ListTestPlanExecutions>("data[].id");
     let execution = given(arguments, EXECUTION).unwrap_or_else(latest);
     let compared_with = given(arguments, COMPARED_WITH).unwrap_or_else(|| constant("previous"));
     let summary = [(EXECUTION, Some(execution)), (COMPARED_WITH, Some(compared_with))];
-    text.call(SummarizeResults::tool_entry, summary);
+    text.call(SummarizeResults::tool, summary);
 
     text.end(
         "Then write the report: plan, build and time; passed and failed tests; which tests newly fail, are fixed or are \
@@ -142,11 +143,11 @@ pub(super) fn export_results(arguments: &Fields, config: &McpConfig) -> String {
     let force_new_run = execution.is_some().then(|| constant(false));
 
     let mut text = Text::new("Export results to the test-management system.", arguments, config);
-    text.call(SummarizeResults::tool_entry, [(EXECUTION, execution.clone()), (RUN, run.clone())]).note(
+    text.call(SummarizeResults::tool, [(EXECUTION, execution.clone()), (RUN, run.clone())]).note(
         "If `state` is not `completed`, ask the person before you continue: only ended runs are exported.",
     );
     text.call(
-        ExportTmsysRun::tool_entry,
+        ExportTmsysRun::tool,
         [(EXECUTION, execution), ("multiplayer_run_id", run), ("force_new_run", force_new_run)],
     );
 
@@ -176,11 +177,11 @@ fn constant(value: impl Into<Value>) -> ArgumentValue {
 
 /// Returns the value at `path` in the answer of an earlier call of `T`.
 fn answered<T: ListedTool>(path: &str) -> ArgumentValue {
-    from_answer_of(T::tool_entry, path)
+    from_answer_of(T::tool, path)
 }
 
 fn from_answer_of(tool: ToolReference, path: &str) -> ArgumentValue {
-    let name = tool().tool().name;
+    let name = tool().name;
     ArgumentValue { json: format!("\"<{name}.{path}>\""), source: Some(name) }
 }
 
@@ -228,11 +229,11 @@ impl<'a> Text<'a> {
             is_offered(self.selection, tool) && arguments.iter().all(|(_, value)| is_answered(value));
         if self.has_last_call {
             self.reads_answers |= arguments.iter().any(|(_, value)| value.source.is_some());
-            self.called.push(tool().tool().name);
+            self.called.push(tool().name);
 
             let written: Vec<_> =
                 arguments.iter().map(|(name, value)| format!("\"{name}\":{}", value.json)).collect();
-            let (number, name) = (self.called.len(), tool().tool().name);
+            let (number, name) = (self.called.len(), tool().name);
             self.lines.push(format!("{number}. {name} {{{}}}", written.join(",")));
         }
 

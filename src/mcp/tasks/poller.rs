@@ -11,7 +11,8 @@ use crate::{
     failure::{Code, Failure},
     mcp::tool_caller::ToolCaller,
     tools::{
-        catalog::WAIT_FOR_COMPLETION,
+        catalog::ListedTool as _,
+        composite::WaitForCompletion,
         waiting::{WaitReply, WaitStatus, should_give_up},
     },
 };
@@ -26,7 +27,7 @@ pub(super) async fn poll(
 ) -> Option<Result<Reply, Failure>> {
     let progress = Arc::new(ProgressCapture::default());
     let sink = Arc::<ProgressCapture>::clone(&progress);
-    let arguments = ToolArguments::from_host(&WAIT_FOR_COMPLETION, token.arguments().clone());
+    let arguments = ToolArguments::from_host(WaitForCompletion::tool().info, token.arguments().clone());
     let outcome = caller.poll_once(arguments, sink, context).await;
 
     // An interrupted poll gives no information about the task.

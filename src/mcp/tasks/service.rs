@@ -21,14 +21,11 @@ use crate::{
     failure::Failure,
     fields::Fields,
     mcp::{
-        listed_tool::{ListedTool as _, is_offered},
-        profile::ServerProfile,
-        revision::is_stateless,
-        tool_caller::ToolCaller,
+        listed_tool::is_offered, profile::ServerProfile, revision::is_stateless, tool_caller::ToolCaller,
         tool_result::tool_result,
     },
     tools::{
-        catalog::{ToolEntry, WAIT_FOR_COMPLETION},
+        catalog::{ListedTool as _, Tool},
         composite::{CompositeTool as _, WaitForCompletion},
         waiting::GRACE,
     },
@@ -57,7 +54,7 @@ impl TaskService {
 
     /// Returns whether a call can become a task.
     pub(in crate::mcp) fn is_offered(&self) -> bool {
-        is_offered(&self.profile.config.selection, WaitForCompletion::tool_entry)
+        is_offered(&self.profile.config.selection, WaitForCompletion::tool)
     }
 
     /// Creates a task for a long wait of which [`may_become_task`] is true. Returns `None` if the call is to be answered.
@@ -65,7 +62,7 @@ impl TaskService {
     /// The service is polled once, so that a wait for something that is over, or that cannot be read, is answered.
     pub(in crate::mcp) async fn begin(
         &self,
-        tool: ToolEntry,
+        tool: Tool,
         arguments: &Fields,
         context: &RequestContext<RoleServer>,
     ) -> Option<TaskStart> {
@@ -170,7 +167,7 @@ impl TaskService {
 
     /// Returns the result of a task: the result of the call, even if the tool failed (SEP-2663).
     async fn payload(&self, outcome: Result<Reply, Failure>) -> TaskPayload {
-        let result = tool_result(outcome, &self.profile.config, &WAIT_FOR_COMPLETION).await;
+        let result = tool_result(outcome, &self.profile.config, WaitForCompletion::tool().info).await;
         match serde_json::to_value(result) {
             Ok(Value::Object(result)) => TaskPayload::Completed { result },
             _ => TaskPayload::Completed { result: Fields::new() },
@@ -180,7 +177,7 @@ impl TaskService {
 
 /// Returns whether a call of `tool` may become a task: a wait, if the host accepts a task as answer. Hosts of older revisions
 /// may declare the extension too, but some of them treat a task as an invalid answer.
-pub(in crate::mcp) fn may_become_task(tool: ToolEntry, context: &RequestContext<RoleServer>) -> bool {
+pub(in crate::mcp) fn may_become_task(tool: Tool, context: &RequestContext<RoleServer>) -> bool {
     let is_wait = tool.name == WaitForCompletion::NAME;
     is_wait
         && is_stateless(context)

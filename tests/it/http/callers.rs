@@ -5,10 +5,7 @@ use tas_mcp::{
     http::Application,
     sandbox::{keys, seed},
     service::tool::Toolset,
-    tools::{
-        catalog::{self, ToolEntry},
-        selection::Selection,
-    },
+    tools::{catalog, selection::Selection},
 };
 
 use crate::support::{
@@ -144,7 +141,7 @@ async fn listed_texts_name_offered_tools_only() {
         for method in ["server/discover", "tools/list", "prompts/list"] {
             let text = json_of(server.modern(&path, &[], method, json!({})).await).await.to_string();
             let names = text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
-            let tools = names.filter_map(catalog::find_tool).map(ToolEntry::tool);
+            let tools = names.filter_map(catalog::find_tool).map(|tool| tool.info);
             let unoffered: Vec<_> =
                 tools.filter(|tool| !selection.offers(tool)).map(|tool| tool.name).collect();
             assert!(unoffered.is_empty(), "{path} {method}: {unoffered:?}");

@@ -15,8 +15,6 @@ use crate::{
     },
 };
 
-mod lists;
-
 const RUN: &str = "tas://projects/{project}/runs/{run}";
 const BUG: &str = "tas://projects/{project}/bugs/{bug}";
 
@@ -141,13 +139,40 @@ async fn at_most_100_values_are_returned_with_the_total() {
 }
 
 #[tokio::test]
-async fn a_list_with_unread_pages_has_more_values_and_no_total() {
+async fn only_the_first_page_of_a_list_is_read_which_then_has_more_values_and_no_total() {
     let mut session = open(keys::DEMO, &[]).await;
     let mut page = runs(&[1, 2]);
     page["pagination"]["total_count"] = json!(500);
+    page["pagination"]["total_pages"] = json!(5);
     session.service.fault(json!({"operation": "list_runs", "body": page})).await;
+
     let completion = session.host.complete(template(RUN), "run", "run-1").await;
+
     assert_eq!(completion, json!({"values": ["run-1"], "hasMore": true}));
+
+    let log = session.service.control("requests").await.to_string();
+
+    assert!(session.service.requests().await.len() == 1 && log.contains("page=0"), "{log}");
+}
+
+#[tokio::test]
+async fn a_report_can_be_compared_with_the_previous_or_another_started_execution() {
+    let mut session = open(keys::DEMO, &[]).await;
+    let given = json!({"test_plan_execution_id": seed::EXECUTION_IN_PROGRESS});
+    let request = completion_request(&prompt("nightly_report"), "compare_with", "", &given);
+    let answer = session.host.request("completion/complete", request).await;
+    let values = &answer["result"]["completion"]["values"];
+
+    assert_eq!(values[0], "previous");
+
+    let said = values.to_string();
+
+    assert!(said.contains(seed::EXECUTION_COMPLETED), "{said}");
+    assert!(!said.contains(seed::EXECUTION_QUEUED) && !said.contains(seed::EXECUTION_IN_PROGRESS), "{said}");
+
+    let executions = session.host.values(prompt("nightly_report"), "test_plan_execution_id", "").await;
+
+    assert!(executions.contains(&seed::EXECUTION_QUEUED.to_owned()), "{executions:?}");
 }
 
 #[tokio::test]
@@ -181,6 +206,26 @@ async fn the_entered_project_decides_which_ids_are_listed() {
 
     assert_eq!(session.host.values(template(RUN), "project", "").await, ["arena", "demo"]);
     assert_eq!(session.host.values(template(RUN), "project", "ar").await, ["arena"]);
+}
+
+#[tokio::test]
+async fn without_an_entered_project_the_list_is_that_of_the_settings_or_of_the_only_known_project() {
+    for setting in ["TAS_PROJECT_ID", "TAS_PROJECTS"] {
+        let mut session = open(keys::ORGANIZATION, &[(setting, "arena")]).await;
+        let values = session.host.values(prompt("triage_run"), "run_id", "").await;
+        assert!(values.contains(&seed::ARENA_RUN_FAILED.to_owned()), "{setting}: {values:?}");
+    }
+
+    let mut session = open(keys::ORGANIZATION, &[("TAS_PROJECTS", "demo,arena")]).await;
+    for (name, argument) in [
+        ("triage_run", "run_id"),
+        ("nightly_report", "test_plan_execution_id"),
+        ("test_this_build", "build_id"),
+    ] {
+        assert_eq!(session.host.values(prompt(name), argument, "").await, [""; 0], "{argument}");
+    }
+
+    assert_eq!(session.service.requests().await, [""; 0]);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tas_mcp::{
     mcp::generated_tool,
     service::catalog::OPERATIONS,
-    tools::catalog::{self, ToolEntry},
+    tools::catalog::{self, Tool},
 };
 
 use crate::support::listed_tool;
@@ -18,10 +18,10 @@ const SNAPSHOTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools");
 const REMOTE: &str = "http/";
 
 /// Returns the files of all snapshots, each with its tool.
-fn files() -> Vec<(String, ToolEntry)> {
+fn files() -> Vec<(String, Tool)> {
     let tools = catalog::tools().map(|entry| (format!("{}.json", entry.name), entry));
     let remote = catalog::tools().filter(|entry| entry.uses_local_files);
-    let remote = remote.filter_map(ToolEntry::without_local_files);
+    let remote = remote.filter_map(Tool::without_local_files);
     tools.chain(remote.map(|entry| (format!("{REMOTE}{}.json", entry.name), entry))).collect()
 }
 
@@ -39,7 +39,7 @@ fn every_file_of_a_tool_is_what_its_doc_comments_generate() {
 
     for (file, entry) in files() {
         let path = Path::new(SNAPSHOTS).join(&file);
-        let now = snapshot(&generated_tool(entry.tool()));
+        let now = snapshot(&generated_tool(entry.info));
         if update {
             fs::write(&path, &now).expect("the snapshot can be written");
         }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::{
     sandbox::keys,
-    service::tool::{Tier, Tool, Toolset},
+    service::tool::{Tier, ToolDefinition, Toolset},
     tools::catalog,
 };
 
@@ -18,7 +18,7 @@ async fn listed_tools(variables: &[(&str, &str)]) -> Vec<String> {
 }
 
 /// Returns the names of the wanted tools of the catalog.
-fn names(wanted: impl Fn(&Tool) -> bool) -> Vec<String> {
+fn names(wanted: impl Fn(&ToolDefinition) -> bool) -> Vec<String> {
     catalog::tools().filter(|entry| wanted(entry)).map(|entry| entry.name.to_owned()).collect()
 }
 

@@ -6,10 +6,10 @@ use tas_mcp::{
     mcp::published_tool,
     service::{
         schema::{self, OR_TYPE},
-        tool::Tool,
+        tool::ToolDefinition,
     },
     tools::{
-        catalog::{self, ToolEntry},
+        catalog::{self, Tool},
         selection::Selection,
     },
 };
@@ -38,7 +38,7 @@ const KEYWORDS: [&str; 14] = [
 const BYTES_PER_TEN_TOKENS: usize = 41;
 
 /// Returns the published form of the arguments of a tool.
-fn published(tool: &Tool) -> Fields {
+fn published(tool: &ToolDefinition) -> Fields {
     schema::published(tool.input_schema())
 }
 
@@ -161,7 +161,7 @@ fn descriptions_are_short() {
 
 /// Returns the tokens of the published tools of a selection.
 fn tokens(selection: &Selection, is_global: bool) -> usize {
-    let cost = |tool: ToolEntry| {
+    let cost = |tool: Tool| {
         let tool = published_tool(tool, is_global, selection);
         let schema = serde_json::to_string(&tool.input_schema).expect("JSON");
         (tool.name.len() + tool.description.expect("a description").len() + schema.len()) * 10
