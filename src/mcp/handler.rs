@@ -16,14 +16,10 @@ use rmcp::{
 use super::{
     call_tool::CallResponse,
     listed_tool::find_offered_tool,
-    prompts, report_view,
-    request_extensions::WithoutSession,
-    resources,
-    result_metadata::{
-        CacheableResult as _, STATIC_LIFETIME_MS, add_server_info, add_server_info_for, server_info,
-        shared_scope,
+    prompts, report_view, resources,
+    revision::{
+        CacheableResult as _, STATIC_LIFETIME_MS, WithoutSession, add_server_info, server_info, shared_scope,
     },
-    run_pictures,
     server::Server,
     tasks,
     tool_result::tool_result,
@@ -114,16 +110,16 @@ impl ServerHandler for Server {
 
         match Box::pin(self.state.call_or_ask(tool, request, &context)).await {
             CallResponse::InputRequired(mut question) => {
-                add_server_info(&mut question.meta);
+                add_server_info(&context, &mut question.meta);
                 Ok((*question).into())
             }
             CallResponse::Task(mut task) => {
-                add_server_info(&mut task.meta);
+                add_server_info(&context, &mut task.meta);
                 Ok((*task).into())
             }
             CallResponse::Ended(outcome) => {
                 let mut result = tool_result(outcome, config, tool.info).await;
-                add_server_info_for(&context, &mut result.meta);
+                add_server_info(&context, &mut result.meta);
                 Ok(result.into())
             }
         }
@@ -135,7 +131,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let mut result = Box::pin(self.state.tasks.get(&request.task_id, &context)).await?;
-        add_server_info_for(&context, &mut result.meta);
+        add_server_info(&context, &mut result.meta);
         Ok(result)
     }
 
@@ -187,13 +183,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let config = self.state.config();
-        if let Some(page) = report_view::read(&request.uri, &config.selection, &context) {
-            return Ok(page.into());
-        }
-
         let caller = &self.state.tool_caller;
-        if let Some(pictures) = Box::pin(run_pictures::read(&request.uri, config, caller, &context)).await {
-            return pictures.map(Into::into);
+        if let Some(view) = Box::pin(report_view::read(&request.uri, config, caller, &context)).await {
+            return view.map(Into::into);
         }
 
         let record = Box::pin(resources::read(&request.uri, config, caller, &context)).await?;
@@ -216,7 +208,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let mut result = prompts::get(request, self.state.config())?;
-        add_server_info_for(&context, &mut result.meta);
+        add_server_info(&context, &mut result.meta);
         Ok(result.into())
     }
 
@@ -228,7 +220,7 @@ impl ServerHandler for Server {
         let state = &self.state;
         let completing = state.completer.complete(request, state.config(), state.tool_caller.gateway());
         let mut result = Box::pin(completing).await?;
-        add_server_info_for(&context, &mut result.meta);
+        add_server_info(&context, &mut result.meta);
         Ok(result)
     }
 

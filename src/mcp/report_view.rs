@@ -1,72 +1,112 @@
-//! The HTML view of a run or of results, for hosts with MCP Apps (extension `io.modelcontextprotocol/ui`, 2026-01-26).
+//! The HTML view of a run or of results, for hosts with MCP Apps (extension `io.modelcontextprotocol/ui`, 2026-01-26): the
+//! page, and the pictures of a run that it shows.
+//!
+//! The page reads the pictures as a resource through the host, because a tool reply with pictures would exceed the limits of
+//! hosts. This resource is not listed: attached to a conversation, it would only cost a model many tokens.
 //!
 //! Hosts without the extension see only a note in the metadata of the tools.
 
+use percent_encoding::percent_decode_str;
 use rmcp::{
-    RoleServer,
-    model::{MetaObject, ReadResourceResult, Resource, ResourceContents, ServerCapabilities},
+    ErrorData, RoleServer,
+    model::{CacheScope, MetaObject, ReadResourceResult, Resource, ResourceContents, ServerCapabilities},
     service::RequestContext,
 };
 use serde_json::{Value, json};
 
-use super::result_metadata::{CacheableResult as _, STATIC_LIFETIME_MS, shared_scope};
-use crate::tools::{offered_text::offered_text, report, selection::Selection};
+use super::{
+    config::McpConfig,
+    resources,
+    revision::{CacheableResult as _, STATIC_LIFETIME_MS, shared_scope},
+    tool_caller::ToolCaller,
+};
+use crate::{
+    failure::Failure,
+    service::{api::runs::GetRun, catalog::ListedOperation as _},
+    tools::{offered_text::offered_text, report, selection::Selection},
+};
 
 /// Name of the extension.
 const EXTENSION: &str = "io.modelcontextprotocol/ui";
 
-/// URI of the view.
-const URI: &str = "ui://tas/run-report";
+/// URI of the page.
+const PAGE_URI: &str = "ui://tas/run-report";
 
 /// Description of the page for hosts.
-const DESCRIPTION: &str = "The page that hosts show with the results of `get_run` or `summarize_results`.";
+const PAGE_DESCRIPTION: &str =
+    "The page that hosts show with the results of `get_run` or `summarize_results`.";
 
 /// Media type that the extension defines for a page.
-const MIME_TYPE: &str = "text/html;profile=mcp-app";
-
-/// Returns whether a tool with the view is offered.
-fn is_offered(selection: &Selection) -> bool {
-    selection.tools().any(|entry| entry.info.has_view)
-}
+const PAGE_MIME_TYPE: &str = "text/html;profile=mcp-app";
 
 /// Declares the extension if a tool with the view is offered.
 pub(super) fn declare(capabilities: &mut ServerCapabilities, selection: &Selection) {
     if is_offered(selection) {
-        let settings = metadata(json!({"mimeTypes": [MIME_TYPE]})).0;
+        let settings = metadata(json!({"mimeTypes": [PAGE_MIME_TYPE]})).0;
         capabilities.extensions.get_or_insert_default().insert(EXTENSION.to_owned(), settings);
     }
 }
 
 /// Returns the metadata of a tool with the view. Older hosts read the name `ui/resourceUri`.
 pub(super) fn tool_metadata() -> MetaObject {
-    metadata(json!({"ui": {"resourceUri": URI}, "ui/resourceUri": URI}))
+    metadata(json!({"ui": {"resourceUri": PAGE_URI}, "ui/resourceUri": PAGE_URI}))
 }
 
-/// Returns the view as a resource if a tool with the view is offered.
+/// Returns the page as a resource if a tool with the view is offered.
 pub(super) fn resource(selection: &Selection) -> Option<Resource> {
-    let resource = Resource::new(URI, "run_report")
+    let resource = Resource::new(PAGE_URI, "run_report")
         .with_title("Report of a run or of results")
-        .with_description(offered_text(DESCRIPTION, selection))
-        .with_mime_type(MIME_TYPE)
+        .with_description(offered_text(PAGE_DESCRIPTION, selection))
+        .with_mime_type(PAGE_MIME_TYPE)
         .with_meta(page_metadata());
     is_offered(selection).then_some(resource)
 }
 
-/// Returns the page if `uri` is the URI of the view and a tool with the view is offered.
-pub(super) fn read(
+/// Reads the page or the pictures of a run. Returns `None` if `uri` names neither, or what it names is not offered.
+///
+/// # Errors
+/// Failures of `get_run`. Pictures that cannot be loaded are described in the resource.
+pub(super) async fn read(
     uri: &str,
-    selection: &Selection,
+    config: &McpConfig,
+    caller: &ToolCaller,
     context: &RequestContext<RoleServer>,
-) -> Option<ReadResourceResult> {
-    if uri != URI || !is_offered(selection) {
-        return None;
+) -> Option<Result<ReadResourceResult, ErrorData>> {
+    if uri == PAGE_URI {
+        return is_offered(&config.selection).then(|| Ok(read_page(context)));
     }
 
-    let contents =
-        ResourceContents::text(report::view_page(), URI).with_mime_type(MIME_TYPE).with_meta(page_metadata());
+    let pictures = PicturesUri::parse(uri).filter(|_| config.selection.offers(&GetRun::entry().tool))?;
+    let read = read_pictures(uri, &pictures, caller, context).await;
+    Some(read.map_err(|failure| resources::read_error(uri, failure, config)))
+}
+
+fn read_page(context: &RequestContext<RoleServer>) -> ReadResourceResult {
+    let contents = ResourceContents::text(report::view_page(), PAGE_URI)
+        .with_mime_type(PAGE_MIME_TYPE)
+        .with_meta(page_metadata());
     let result = ReadResourceResult::new(vec![contents]);
 
-    Some(result.for_request(context, STATIC_LIFETIME_MS, shared_scope(context)))
+    result.for_request(context, STATIC_LIFETIME_MS, shared_scope(context))
+}
+
+async fn read_pictures(
+    uri: &str,
+    pictures: &PicturesUri,
+    caller: &ToolCaller,
+    context: &RequestContext<RoleServer>,
+) -> Result<ReadResourceResult, Failure> {
+    let album = caller.load_pictures(pictures.project.as_deref(), &pictures.run_id, context).await?;
+    let contents = ResourceContents::text(json!(album).to_string(), uri).with_mime_type("application/json");
+    let result = ReadResourceResult::new(vec![contents]);
+
+    // Only the owner of the key may read them.
+    Ok(result.for_request(context, 0, CacheScope::Private))
+}
+
+/// Returns whether a tool with the view is offered.
+fn is_offered(selection: &Selection) -> bool {
+    selection.tools().any(|entry| entry.has_view)
 }
 
 /// Returns what the page needs from the host: a border, but no network and no permission.
@@ -80,5 +120,58 @@ fn metadata(value: Value) -> MetaObject {
     match value {
         Value::Object(fields) => MetaObject(fields),
         _ => MetaObject::default(),
+    }
+}
+
+/// The parsed URI of the pictures of a run.
+#[derive(Debug, PartialEq, Eq)]
+struct PicturesUri {
+    /// `None` if the project follows from the id of the run.
+    project: Option<String>,
+    run_id: String,
+}
+
+impl PicturesUri {
+    /// Parses `tas://runs/{run}/pictures` or `tas://projects/{project}/runs/{run}/pictures`.
+    fn parse(uri: &str) -> Option<Self> {
+        let path = uri.strip_prefix("tas://")?.strip_suffix("/pictures")?;
+        if let Some(run) = path.strip_prefix("runs/") {
+            return Some(Self { project: None, run_id: decode(run)? });
+        }
+
+        let (project, run) = path.strip_prefix("projects/")?.split_once("/runs/")?;
+        Some(Self { project: Some(decode(project)?), run_id: decode(run)? })
+    }
+}
+
+/// Decodes a segment of a URI.
+fn decode(segment: &str) -> Option<String> {
+    if segment.is_empty() || segment.contains(['/', '?', '#']) {
+        return None;
+    }
+    percent_decode_str(segment).decode_utf8().ok().map(String::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PicturesUri;
+
+    #[test]
+    fn a_uri_names_a_run_and_perhaps_a_project() {
+        let found = |project: Option<&str>, run: &str| {
+            Some(PicturesUri { project: project.map(str::to_owned), run_id: run.to_owned() })
+        };
+
+        for (uri, expected) in [
+            ("tas://runs/r1/pictures", found(None, "r1")),
+            ("tas://projects/a%2Fb/runs/r%201/pictures", found(Some("a/b"), "r 1")),
+            ("tas://projects/demo/runs/r1", None),
+            ("tas://runs//pictures", None),
+            ("tas://runs/a/b/pictures", None),
+            ("tas://projects/demo/runs/r1?x/pictures", None),
+            ("tas://runs/%FF/pictures", None),
+        ] {
+            assert_eq!(PicturesUri::parse(uri), expected, "{uri}");
+        }
     }
 }

@@ -12,8 +12,8 @@ use rmcp::{
 use serde_json::{Value, json};
 
 use super::{
-    config::McpConfig, listed_tool::ToolReference, result_metadata::CacheableResult as _,
-    tool_caller::ToolCaller, value_source::ValueSource,
+    config::McpConfig, listed_tool::ToolReference, revision::CacheableResult as _, tool_caller::ToolCaller,
+    value_source::ValueSource,
 };
 use crate::{
     call::{

@@ -1,8 +1,8 @@
-//! The id of a task: a sealed token with the arguments and the time of the call.
+//! The id of a task: a sealed token with the arguments and the time of the call, and the times that follow from them.
 
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
@@ -13,7 +13,7 @@ use crate::{
     tools::composite::{CompositeTool as _, WaitForCompletion},
 };
 
-/// Purpose of the derived key that seals the tokens.
+/// Purpose of the derived key that seals the ids.
 pub(super) const KEY_PURPOSE: &[u8] = b"tas-mcp task ids 1";
 
 /// Data that the seal is bound to besides the key.
@@ -28,12 +28,12 @@ const MIN_INTERVAL: Duration = Duration::from_secs(5);
 /// Longest poll interval that is suggested to the host if the caller names none.
 const MAX_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The content of a task id.
+/// The content of a task id. The names are short, because hosts send the id with every request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct TaskToken {
     /// The arguments of the call, as the host sent them.
     #[serde(rename = "a")]
-    arguments: Fields,
+    pub(super) arguments: Fields,
     /// Time of the call, in milliseconds since 1970.
     #[serde(rename = "s")]
     started: i64,
@@ -71,16 +71,19 @@ impl TaskToken {
         sealing::open(key, CONTEXT, id)
     }
 
-    pub(super) fn arguments(&self) -> &Fields {
-        &self.arguments
+    /// Returns whether a host can still ask for the task.
+    pub(super) fn is_valid(&self, now: Timestamp) -> bool {
+        now <= self.expires()
     }
 
-    pub(super) fn started(&self) -> Timestamp {
-        Timestamp::from_millisecond(self.started).unwrap_or_default()
+    /// Returns the end of the lifetime.
+    pub(super) fn expires(&self) -> Timestamp {
+        self.started().checked_add(self.lifetime()).unwrap_or(Timestamp::MAX)
     }
 
-    pub(super) fn elapsed(&self, now: Timestamp) -> Duration {
-        Duration::try_from(now.duration_since(self.started())).unwrap_or_default()
+    /// Returns how long after the call a host can ask for the task.
+    pub(super) fn lifetime(&self) -> Duration {
+        self.timeout() + RETENTION
     }
 
     /// Returns the duration of the wait.
@@ -93,41 +96,36 @@ impl TaskToken {
         self.timeout().saturating_sub(self.elapsed(now))
     }
 
-    /// Returns how long after the call a host can ask for the task.
-    pub(super) fn lifetime(&self) -> Duration {
-        self.timeout() + RETENTION
-    }
-
-    /// Returns the end of the lifetime.
-    pub(super) fn expires(&self) -> Timestamp {
-        let lifetime = SignedDuration::try_from(self.lifetime()).unwrap_or(SignedDuration::MAX);
-        self.started().checked_add(lifetime).unwrap_or(Timestamp::MAX)
-    }
-
-    /// Returns whether a host can still ask for the task.
-    pub(super) fn is_valid(&self, now: Timestamp) -> bool {
-        self.elapsed(now) <= self.lifetime()
-    }
-
     /// Returns the poll interval that is suggested to the host. Unless the caller names an interval, it grows with the
     /// age of the task.
     pub(super) fn interval(&self, now: Timestamp) -> Duration {
         let growing = || (self.elapsed(now) / 10).clamp(MIN_INTERVAL, MAX_INTERVAL);
         self.interval.map_or_else(growing, Duration::from_secs)
     }
+
+    /// Returns the time since the call; none if another clock is ahead of this one.
+    pub(super) fn elapsed(&self, now: Timestamp) -> Duration {
+        Duration::try_from(now.duration_since(self.started())).unwrap_or_default()
+    }
+
+    pub(super) fn started(&self) -> Timestamp {
+        Timestamp::from_millisecond(self.started).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::random_inputs::{check_texts, check_values, object, text};
-    use proptest::prelude::any;
     use std::time::Duration;
 
     use jiff::Timestamp;
+    use proptest::prelude::any;
     use serde_json::json;
 
     use super::TaskToken;
-    use crate::fields::Fields;
+    use crate::{
+        fields::Fields,
+        random_inputs::{check_texts, check_values, object, text},
+    };
 
     const START: Timestamp = Timestamp::constant(1_000_000, 0);
 
@@ -182,7 +180,7 @@ mod tests {
         check_values(&object(), 1, |arguments| {
             let sealed = TaskToken::new(arguments.clone(), &arguments, START).seal(&[1; 32]).expect("an id");
             let opened = TaskToken::open(&sealed, &[1; 32]).expect("a task");
-            assert_eq!(opened.arguments(), &arguments);
+            assert_eq!(opened.arguments, arguments);
         });
     }
 }
