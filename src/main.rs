@@ -3,7 +3,6 @@
 use std::{
     io::{ErrorKind, Write as _},
     net::SocketAddr,
-    num::NonZero,
     process::ExitCode,
 };
 
@@ -20,9 +19,6 @@ use tas_mcp::{
 /// Number of files that the runtime opens at its start, at most.
 const NEEDED_DESCRIPTORS: usize = 8;
 
-/// Number of threads that serve calls, at most.
-const MAX_WORKER_THREADS: usize = 4;
-
 /// A file that can be opened any number of times.
 const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
@@ -36,11 +32,7 @@ fn main() -> ExitCode {
     if let Err(error) = check_descriptors() {
         return report_error(&error);
     }
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(worker_threads())
-        .enable_all()
-        .build()
-    {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return report_error(&error.into()),
     };
@@ -52,11 +44,6 @@ fn main() -> ExitCode {
         Ok(status) => ExitCode::from(status as u8),
         Err(error) => report_error(&error),
     }
-}
-
-/// Returns the number of threads that serve calls. Most of the time of a call is the service's.
-fn worker_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_WORKER_THREADS)
 }
 
 /// Checks that the runtime can open the files that it needs. It panics if it can open only some of them.
