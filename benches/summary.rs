@@ -11,7 +11,7 @@ use std::{
 use axum::{Router, http::Uri};
 use serde_json::{Value, json};
 use tas_mcp::{
-    call::common_arguments::ToolArguments,
+    call::arguments::ToolArguments,
     sandbox::{
         self, Options, Sandbox, keys,
         seed::{CONFIG_PHONES, TEST_BLOCKED, TEST_ERRORS, TEST_FAILS},

@@ -19,7 +19,7 @@ use axum::{
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
 use tas_mcp::{
-    call::common_arguments::ToolArguments,
+    call::arguments::ToolArguments,
     settings::{self, Settings},
     tools::{caller::CallerContext, catalog, dispatcher::Dispatcher},
 };

@@ -18,10 +18,6 @@ pub mod scope;
 mod selection;
 pub mod shared_store;
 
-// Paths that other modules use until they name this module directly.
-pub use self::arguments as common_arguments;
-pub use crate::{call as config, call as gateway, call as grant};
-
 use std::{sync::Arc, time::Duration};
 
 use indexmap::IndexSet;

@@ -22,9 +22,8 @@
 //!
 //! # The path of one call
 //!
-//! [`mcp::Server`] finds the [`tools::catalog::Tool`] and passes the arguments to
-//! [`tools::dispatcher::Dispatcher::call_tool`]. A composite tool runs there and calls operations through the gateway.
-//! For an operation, [`call::gateway::Gateway`]
+//! [`mcp::Server`] finds the [`tools::catalog::Tool`] once and runs it ([`tools::catalog::Tool::run`]). A composite tool calls
+//! operations through the gateway. For an operation, [`call::Gateway`]
 //!
 //! 1. checks the arguments against the schema ([`service::arguments::check`]), the rules
 //!    ([`service::rule::Rule::check`]) and the path ([`service::request::layout`]), and reports every violation at once;

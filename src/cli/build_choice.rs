@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::name_resolution::{LATEST, NameResolver, single};
 use crate::{
-    call::common_arguments::{CommonArguments, ToolArguments},
+    call::arguments::{CommonArguments, ToolArguments},
     failure::Failure,
     fields::Fields,
     service::{api::builds::ListBuilds, catalog::ListedOperation as _},

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Result, Write as _};
 
 use super::command_error::CommandError;
 use crate::{
-    call::{common_arguments::ToolArguments, reply::Reply},
+    call::{arguments::ToolArguments, reply::Reply},
     failure::{Code, Failure},
     text::single_line,
     tools::{caller::CallerContext, catalog::Tool, dispatcher::Dispatcher},

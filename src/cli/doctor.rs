@@ -20,7 +20,7 @@ use super::{
     output::{print_line, print_text, status_after_output},
 };
 use crate::{
-    call::gateway::Gateway, client::KeyKind, http::check_setup, settings::Settings, text::single_line,
+    call::Gateway, client::KeyKind, http::check_setup, settings::Settings, text::single_line,
     tools::files::FilesRoot,
 };
 

@@ -11,7 +11,7 @@ use super::{
     termination::TerminationSignals,
 };
 use crate::{
-    call::common_arguments::{CommonArguments, ToolArguments},
+    call::arguments::{CommonArguments, ToolArguments},
     failure::Failure,
     fields::Fields,
     service::api::runs::StopRuns,

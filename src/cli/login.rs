@@ -22,7 +22,7 @@ use super::{
     tool_arguments::{json_flag, wants_json},
 };
 use crate::{
-    call::gateway::Gateway,
+    call::Gateway,
     client::StoredRecord,
     failure::{Code, Failure},
     service::{api::uploads::InitiateBuildUpload, catalog::ListedOperation as _},

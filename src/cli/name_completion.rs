@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 
 use super::named_arguments::record_kind;
 use crate::{
-    call::common_arguments::CommonArguments,
+    call::arguments::CommonArguments,
     fields::field_at,
     service::{
         api::{

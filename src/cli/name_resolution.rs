@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    call::common_arguments::{CommonArguments, ToolArguments},
+    call::arguments::{CommonArguments, ToolArguments},
     failure::{Code, Failure},
     fields::{Fields, field_at},
     service::{

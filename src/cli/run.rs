@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     call::{
-        common_arguments::{CommonArguments, ToolArguments},
+        arguments::{CommonArguments, ToolArguments},
         reply::Reply,
     },
     failure::{Code, Failure},

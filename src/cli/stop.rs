@@ -16,7 +16,7 @@ use super::{
     tool_arguments::{json_flag, project_flag, wants_json},
 };
 use crate::{
-    call::common_arguments::{CommonArguments, ToolArguments},
+    call::arguments::{CommonArguments, ToolArguments},
     failure::{Code, Failure},
     fields::Fields,
     service::{api::runs::StopRuns, tool::PROJECT_ID},

@@ -15,7 +15,7 @@ use super::{
     value_completion::complete_argument,
 };
 use crate::{
-    call::common_arguments::ToolArguments,
+    call::arguments::ToolArguments,
     fields::Fields,
     service::tool::{FIELDS, PROJECT_ID, ToolDefinition},
 };

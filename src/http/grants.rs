@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{
-    call::grant::{Grant, GrantLimits},
+    call::{Grant, GrantLimits},
     client::KeySource,
     fields::Fields,
     service::tool::Access,

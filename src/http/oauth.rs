@@ -15,7 +15,7 @@ use super::{
     refusal::Refusal,
     token::{self, Claims, TokenError},
 };
-use crate::{call::grant::Grant, settings::OauthSettings};
+use crate::{call::Grant, settings::OauthSettings};
 
 /// How long a client waits after a refusal because the issuer cannot be reached, in seconds.
 const ISSUER_PAUSE_S: u64 = 10;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{issuer::IssuerReport, oauth::Authorization};
 use crate::{
-    call::{common_arguments::CommonArguments, grant::Grant},
+    call::{Grant, arguments::CommonArguments},
     client::{DocumentClient, HostUrl, KeyKind},
     failure::Failure,
     fields::Fields,

@@ -14,7 +14,7 @@ use super::{
     tasks::{TaskStart, may_become_task},
 };
 use crate::{
-    call::{common_arguments::ToolArguments, reply::Reply},
+    call::{arguments::ToolArguments, reply::Reply},
     failure::{Code, Failure},
     fields::Fields,
     tools::catalog::Tool,

@@ -26,7 +26,7 @@ use uuid::Uuid;
 
 use super::revision::is_stateless;
 use crate::{
-    call::gateway::Gateway,
+    call::Gateway,
     failure::{self, Code, Failure},
     sealing,
     service::tool::CONFIRM,

@@ -358,7 +358,7 @@ mod tests {
 
     #[tokio::test]
     async fn further_input_waits_until_the_host_has_read_the_answers() {
-        let (pipe, mut host) = tokio::io::duplex(16);
+        let (pipe, mut host) = tokio::io::duplex(CHECKED_BYTES);
         let (output, written) = HostOutput::start(pipe);
         output.wait_for_host().await;
 

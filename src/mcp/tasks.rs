@@ -38,7 +38,7 @@ use super::{
     profile::ServerProfile, revision::is_stateless, tool_caller::ToolCaller, tool_result::tool_result,
 };
 use crate::{
-    call::{common_arguments::ToolArguments, reply::Reply},
+    call::{arguments::ToolArguments, reply::Reply},
     clock::Clock,
     failure::{Code, Failure},
     fields::Fields,

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{config::McpConfig, progress::progress_channel};
 use crate::{
-    call::{common_arguments::ToolArguments, gateway::Gateway, reply::Reply},
+    call::{Gateway, arguments::ToolArguments, reply::Reply},
     failure::{Code, Failure},
     service::{api::runs::GetRun, tool::ToolDefinition},
     tools::{

@@ -18,7 +18,7 @@ use super::{
     values::Values,
 };
 use crate::{
-    call::config::CallConfig,
+    call::CallConfig,
     client::{AddressPolicy, ClientConfig, HostUrl, KeySource, KeyStore, StoredKey},
     tools::{
         config::ToolsConfig,

@@ -8,8 +8,8 @@ use futures_util::{StreamExt as _, stream};
 
 use crate::{
     call::{
-        common_arguments::ToolArguments,
-        gateway::{Artifact, Gateway},
+        Artifact, Gateway,
+        arguments::ToolArguments,
         reply::{FileLink, Reply},
     },
     service::{

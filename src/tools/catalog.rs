@@ -9,11 +9,7 @@ use std::{
 use futures_util::future::BoxFuture;
 
 use crate::{
-    call::{
-        common_arguments::ToolArguments,
-        gateway::{CheckedArguments, Gateway},
-        reply::Reply,
-    },
+    call::{CheckedArguments, Gateway, arguments::ToolArguments, reply::Reply},
     failure::Failure,
     service::{
         api,

@@ -1,6 +1,6 @@
 //! Configuration of the tools.
 
-use crate::{call::config::CallConfig, tools::upload::FilesConfig};
+use crate::{call::CallConfig, tools::upload::FilesConfig};
 
 /// Configuration of the tools.
 #[derive(Debug)]

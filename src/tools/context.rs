@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    call::gateway::Gateway,
+    call::Gateway,
     fields::Fields,
     tools::{caller::CallerContext, upload::FileServices},
 };

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use crate::{
     call::{
-        common_arguments::ToolArguments,
-        gateway::{CheckedArguments, Gateway},
-        grant::Grant,
+        CheckedArguments, Gateway, Grant,
+        arguments::ToolArguments,
         reply::{FieldSelection, Reply},
         shared_store::SharedStore,
     },

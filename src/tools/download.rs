@@ -26,7 +26,7 @@ use self::{
 };
 use crate::{
     backoff::Backoff,
-    call::gateway::{Artifact, Gateway, OpenRefusal},
+    call::{Artifact, Gateway, OpenRefusal},
     client::{DownloadStream, ResumeFrom},
     failure::{Code, Failure},
     service::api::Id,

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     call::{
-        gateway::{CheckedArguments, Gateway},
+        CheckedArguments, Gateway,
         paging::{self, LONG_LIST_PAGES, Omission, Page, deduplicate},
         reply::Reply,
     },

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::{
     call::{
-        common_arguments::{CommonArguments, ToolArguments},
-        gateway::Gateway,
+        Gateway,
+        arguments::{CommonArguments, ToolArguments},
         paging::page_arguments,
         reply::Reply,
     },

@@ -20,8 +20,8 @@ pub use self::{
 };
 use crate::{
     call::{
-        common_arguments::{CommonArguments, ToolArguments},
-        gateway::Gateway,
+        Gateway,
+        arguments::{CommonArguments, ToolArguments},
         paging::{self, MAX_PAGES, Omission, Page, ScanEnd},
     },
     failure::{Code, Failure},

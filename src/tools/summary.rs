@@ -45,7 +45,7 @@ pub(in crate::tools) use self::{
     trend::TrendRequest,
 };
 use crate::{
-    call::{gateway::Gateway, paging::ScanEnd},
+    call::{Gateway, paging::ScanEnd},
     failure::{Code, Failure},
     service::{
         api::{

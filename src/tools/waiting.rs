@@ -21,7 +21,7 @@ pub use self::{
 };
 use crate::{
     backoff::Backoff,
-    call::gateway::Gateway,
+    call::Gateway,
     client::CALL_LIMIT,
     clock::Clock,
     failure::{Code, Failure},

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    call::gateway::Gateway,
+    call::Gateway,
     client::{HostProbe, HostUrl, proxy_for},
     failure::Failure,
     service::operation::UrlBase,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::{
-    call::{common_arguments::CommonArguments, gateway::Gateway},
+    call::{Gateway, arguments::CommonArguments},
     failure::Failure,
     fields::Fields,
     service::{

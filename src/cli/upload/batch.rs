@@ -10,7 +10,7 @@ use super::{
     flags::{FILES, NAME, NO_CHECKSUM, NO_FILL_DETAILS, RESUME, tool_arguments},
 };
 use crate::{
-    call::gateway::CheckedArguments,
+    call::CheckedArguments,
     cli::{command_error::CommandError, confirmation::confirm},
     failure::{Code, Failure},
     tools::{

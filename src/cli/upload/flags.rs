@@ -4,7 +4,7 @@ use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 use serde_json::{Value, json};
 
 use crate::{
-    call::common_arguments::{CommonArguments, ToolArguments},
+    call::arguments::{CommonArguments, ToolArguments},
     cli::{
         confirmation::YES,
         tool_arguments::{json_flag, properties},

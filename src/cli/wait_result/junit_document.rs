@@ -4,7 +4,7 @@ use futures_util::{StreamExt as _, stream};
 
 use super::result::WaitResult;
 use crate::{
-    call::gateway::Gateway,
+    call::Gateway,
     service::api::{
         Id,
         runs::{GetRun, RunDetail},

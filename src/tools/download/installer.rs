@@ -18,7 +18,7 @@ use super::{
     transfer::{DownloadSource, PROGRESS_INTERVAL, TransferContext, TransferProgress, save_file},
 };
 use crate::{
-    call::gateway::{Gateway, OpenRefusal},
+    call::{Gateway, OpenRefusal},
     client::{
         DownloadResponse, DownloadStream, HttpResponse, RequestKind, ResumeFrom, StorageClient, StorageError,
         reports_expired_address,

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{DownloadRequest, FailedFile, RequestedFile, local_file::DownloadTarget};
 use crate::{
-    call::gateway::{Artifact, Gateway},
+    call::{Artifact, Gateway},
     failure::{Code, Failure, quote},
     service::api::{
         Id,

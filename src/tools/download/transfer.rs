@@ -19,7 +19,7 @@ use super::{
     local_file::{DownloadTarget, ExistingFile, OVERWRITE_HINT, PartialFile, SaveError, SaveOutcome},
 };
 use crate::{
-    call::gateway::OpenRefusal,
+    call::OpenRefusal,
     client::{DownloadStream, ResumeFrom},
     clock::Clock,
     failure::{Code, Failure},

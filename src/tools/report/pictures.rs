@@ -12,7 +12,7 @@ use super::screenshots::{Screenshot, select};
 use crate::{
     backoff::Backoff,
     call::{
-        gateway::{Artifact, Gateway, OpenRefusal},
+        Artifact, Gateway, OpenRefusal,
         paging::{MAX_CONCURRENT_REQUESTS, Omission},
     },
     client::{MAX_RESPONSE_BYTES, ResumeFrom},

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::subject::{Omissions, Subject, TestResult, bug_entry};
 use crate::{
     call::{
-        gateway::Gateway,
+        Gateway,
         paging::{
             self, ListRecords, MAX_CONCURRENT_REQUESTS, MAX_PAGES, Page, ScanEnd, deduplicate,
             is_list_missing,

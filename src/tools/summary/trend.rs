@@ -15,7 +15,7 @@ use super::{
     subject::{LONGEST_ID, LONGEST_WORD, Omissions, Subject, TestResult, verdict_rank},
 };
 use crate::{
-    call::gateway::Gateway,
+    call::Gateway,
     failure::{Code, Failure},
     service::api::executions::TestPlanExecution,
     text::shorten_line,

@@ -17,7 +17,7 @@ use super::{
     session::{CancelOutcome, PartEtags, UNKNOWN_UPLOAD_HINT, UploadPlan, UploadSession},
 };
 use crate::{
-    call::{gateway::Gateway, scope::upload_of_other_project},
+    call::{Gateway, scope::upload_of_other_project},
     client::StorageClient,
     failure::{Code, Failure},
     sealing,

@@ -13,7 +13,7 @@ use super::{
     FileServices, UploadJob, UploadProgress, provenance, session::UploadSession, source::SourceFile,
 };
 use crate::{
-    call::gateway::Gateway,
+    call::Gateway,
     failure::Failure,
     service::api::{
         builds::BuildPlatform,

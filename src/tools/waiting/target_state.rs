@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     call::{
-        gateway::Gateway,
+        Gateway,
         paging::{self, MAX_CONCURRENT_REQUESTS, MAX_PAGES, Omission, Page, is_list_missing},
         reply::Reply,
     },
