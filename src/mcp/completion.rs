@@ -25,7 +25,7 @@ use super::{
 use crate::{
     call::Gateway,
     failure::{Code, Failure},
-    service::tool::PROJECT_ID,
+    service::{request::check_segment, tool::PROJECT_ID},
 };
 
 /// Time limit of reading a list. Later candidates are useless, because the person has continued to type.
@@ -102,6 +102,11 @@ impl Completer {
         project: Option<String>,
         gateway: &Gateway,
     ) -> Arc<Candidates> {
+        // Nothing is stored for a text that cannot be a project.
+        if project.as_deref().is_some_and(|project| check_segment(project).is_err()) {
+            return Arc::default();
+        }
+
         let clock = gateway.clock();
         let slot = self.slot(source, project.clone());
         let mut cached = slot.lock().await;
@@ -169,7 +174,18 @@ fn find_matches<'a>(candidates: impl Iterator<Item = &'a Candidate>, typed: &str
 
 #[cfg(test)]
 mod tests {
-    use super::{Candidate, find_matches};
+    use super::*;
+
+    #[tokio::test]
+    async fn nothing_is_stored_for_a_text_that_cannot_be_a_project() {
+        let gateway = Gateway::new(Err(Failure::new(Code::NotConfigured, "no settings")));
+        let completer = Completer::default();
+
+        for (project, stored) in [("x".repeat(4 << 20), 0), ("demo".to_owned(), 1)] {
+            completer.candidates(ValueSource::Runs, Some(project), &gateway).await;
+            assert_eq!(completer.lists.lock().expect("no panic").len(), stored);
+        }
+    }
 
     #[test]
     fn values_that_begin_with_the_typed_text_come_before_matching_names() {

@@ -3,8 +3,16 @@
 /// Similarity from which on a name is suggested; 1 means equal.
 const MIN_SIMILARITY: f64 = 0.72;
 
+/// Longest name that is compared, in characters. A comparison takes time that grows with the length, and a long text is no
+/// misspelled name.
+const MAX_NAME_CHARS: usize = 80;
+
 /// Returns the candidate that is most similar to `name`, or `None` if no candidate is similar.
 pub fn most_similar<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if is_long(name) {
+        return None;
+    }
+
     candidates
         .map(|candidate| (similarity(name, candidate), candidate))
         .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
@@ -15,6 +23,10 @@ pub fn most_similar<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -
 /// Returns the candidate of which `name` is a misspelling: one letter is missing, added, wrong or exchanged, or two in a
 /// long name, or only letter case and separators differ.
 pub fn misspelled<'a>(name: &str, mut candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if is_long(name) {
+        return None;
+    }
+
     let letters = |name: &str| name.replace(['_', '-'], "").to_lowercase();
     let name = letters(name);
     let most_errors = match name.chars().count() {
@@ -24,6 +36,10 @@ pub fn misspelled<'a>(name: &str, mut candidates: impl Iterator<Item = &'a str>)
     };
 
     candidates.find(|candidate| strsim::osa_distance(&name, &letters(candidate)) <= most_errors)
+}
+
+fn is_long(name: &str) -> bool {
+    name.chars().nth(MAX_NAME_CHARS).is_some()
 }
 
 /// Returns the similarity of two names, from 0 to 1.
@@ -62,6 +78,16 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(misspelled(name, known.into_iter()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_no_misspelled_name() {
+        let long = |length| "x".repeat(length);
+        for (length, expected) in [(MAX_NAME_CHARS, true), (MAX_NAME_CHARS + 1, false)] {
+            let (name, candidate) = (long(length), long(length - 1));
+            assert_eq!(most_similar(&name, [candidate.as_str()].into_iter()).is_some(), expected, "{length}");
+            assert_eq!(misspelled(&name, [candidate.as_str()].into_iter()).is_some(), expected, "{length}");
         }
     }
 
