@@ -9,6 +9,7 @@ use tokio::{
     process::{Child, Command},
     sync::watch,
 };
+use uuid::Uuid;
 
 /// Password of the servers.
 pub(crate) const PASSWORD: &str = "planted-password";
@@ -109,9 +110,16 @@ fn may_skip() -> bool {
     std::env::var_os("CI").is_none()
 }
 
+/// Returns a port that nobody uses. It lies below the ports that systems give to connections, because one of the other tests
+/// could get such a port before the server takes it.
 async fn free_port() -> u16 {
-    let free = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    free.local_addr().expect("an address").port()
+    loop {
+        let random = u16::try_from(Uuid::now_v7().as_u128() % 20_000).expect("a small number");
+        let port = 10_000 + random;
+        if TcpListener::bind(("127.0.0.1", port)).await.is_ok() {
+            return port;
+        }
+    }
 }
 
 /// Starts a server, and waits until it accepts connections. Returns `None` if the program is not installed.
