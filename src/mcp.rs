@@ -12,7 +12,6 @@ mod confirmation;
 mod handler;
 mod host_quirks;
 mod instructions;
-mod listed_tool;
 pub mod message;
 mod panic_guard;
 mod profile;

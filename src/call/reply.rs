@@ -212,7 +212,7 @@ impl Reply {
     }
 }
 
-/// Returns the compact JSON of a value, in one piece. `to_string` formats it in many.
+/// Returns the compact JSON of a value. `Value::to_string` returns the same text, but takes several times as long.
 fn compact(value: &Value) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| value.to_string())
 }

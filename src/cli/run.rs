@@ -66,31 +66,22 @@ struct StartCommand {
     tool: Tool,
     /// Argument of the tool that takes the id.
     id_argument: &'static str,
-    /// Commands that the help shows.
-    examples: [&'static str; 2],
+    /// Name of a record in the commands that the help shows.
+    example: &'static str,
 }
 
 impl StartCommand {
     fn all() -> [Self; 2] {
+        let (test, plan) = (StartRun::tool(), StartTestPlanRun::tool());
+
         [
             Self {
                 word: "test",
-                tool: StartRun::tool(),
+                tool: test,
                 id_argument: "multiplayer_test_id",
-                examples: [
-                    r#"tas-mcp run test "Pause and resume" --device "Windows PC""#,
-                    r#"tas-mcp run test "Pause and resume" --device "Windows PC" --wait --junit report.xml"#,
-                ],
+                example: "Pause and resume",
             },
-            Self {
-                word: "plan",
-                tool: StartTestPlanRun::tool(),
-                id_argument: "test_plan_id",
-                examples: [
-                    r#"tas-mcp run plan "Release smoke" --device "Windows PC""#,
-                    r#"tas-mcp run plan "Release smoke" --device "Windows PC" --wait --junit report.xml"#,
-                ],
-            },
+            Self { word: "plan", tool: plan, id_argument: "test_plan_id", example: "Release smoke" },
         ]
     }
 
@@ -99,11 +90,13 @@ impl StartCommand {
             .value_name(self.word.to_uppercase())
             .help(format!("Name or id of the {}", self.word));
         let subject = complete_name(subject, self.id_argument);
+        let start = format!(r#"tas-mcp run {} "{}" --device "Windows PC""#, self.word, self.example);
+        let examples = [start.clone(), format!("{start} --wait --junit report.xml")];
         let build = "Name, words of the name or id of the build, or `latest`. Default: the service chooses";
 
         tool_arguments::command(self.tool.info)
             .name(self.word)
-            .after_help(help_end(&self.examples, ExitStatus::WAIT_HELP))
+            .after_help(help_end(&examples, ExitStatus::WAIT_HELP))
             .arg(subject)
             .mut_arg("deployment_config_id", |flag| {
                 flag.visible_alias("device").help("Name or id of the device; `tas-mcp devices` lists them")

@@ -207,7 +207,7 @@ mod tests {
     }
 
     fn names(endpoint: &Endpoint) -> Vec<&'static str> {
-        endpoint.selection.tools().map(|tool| tool.info.name).collect()
+        endpoint.selection.tools().map(|tool| tool.name).collect()
     }
 
     #[test]

@@ -181,7 +181,7 @@ impl<S: ServerHandler> ServerHandler for CallHandler<S> {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool = catalog::find_tool(&request.name).map_or("", |tool| tool.info.name);
+        let tool = catalog::find_tool(&request.name).map_or("", |tool| tool.name);
         let operation = Operation { method: "tools/call", tool, prompt: None };
         let is_failure = |response: &CallToolResponse| matches!(response, CallToolResponse::Complete(result) if result.is_error == Some(true));
 

@@ -15,7 +15,6 @@ use rmcp::{
 
 use super::{
     call_tool::CallResponse,
-    listed_tool::find_offered_tool,
     prompts, report_view, resources,
     revision::{
         CacheableResult as _, STATIC_LIFETIME_MS, WithoutSession, add_server_info, server_info, shared_scope,
@@ -24,6 +23,13 @@ use super::{
     tasks,
     tool_result::tool_result,
 };
+use crate::tools::{
+    catalog::{self, Tool},
+    selection::Selection,
+};
+
+/// Maximum length of a tool name that an error message repeats, in characters.
+const QUOTED_NAME_CHARS: usize = 80;
 
 /// The methods of this server that take parameters, except those of tasks.
 const METHODS: [&str; 9] = [
@@ -106,8 +112,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let config = self.state.config();
-        let tool = find_offered_tool(&config.selection, &request.name)?;
+        let tool = find_callable_tool(&config.selection, &request.name)?;
 
+        // The future of a call is large, and the library moves it several times: in a box, it moves a pointer.
         match Box::pin(self.state.call_or_ask(tool, request, &context)).await {
             CallResponse::InputRequired(mut question) => {
                 add_server_info(&context, &mut question.meta);
@@ -241,6 +248,21 @@ impl ServerHandler for Server {
             ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
         })
     }
+}
+
+/// Finds the tool for calls of `name`.
+///
+/// # Errors
+/// Invalid parameters, with the nearest name, if there is no such tool, or with the setting that excludes the tool.
+fn find_callable_tool(selection: &Selection, name: &str) -> Result<Tool, ErrorData> {
+    let tool = catalog::find_tool(name).ok_or_else(|| {
+        let quoted: String = name.chars().take(QUOTED_NAME_CHARS).collect();
+        let suggestion = catalog::nearest_name(name).map(|nearest| format!("; did you mean `{nearest}`?"));
+        let message = format!("unknown tool `{quoted}`{}", suggestion.unwrap_or_default());
+        ErrorData::invalid_params(message, None)
+    })?;
+
+    selection.callable(tool).ok_or_else(|| ErrorData::invalid_params(selection.refusal(tool.info), None))
 }
 
 /// Refuses a request for another page: every list of this server has one page, so that no cursor is valid.

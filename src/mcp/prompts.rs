@@ -15,11 +15,7 @@ use self::texts::{
     BUILD, COMPARED_WITH, DEVICE, EXECUTION, RUN, TEST, TEST_PLAN, export_results, nightly_report,
     test_this_build, triage_run,
 };
-use super::{
-    config::McpConfig,
-    listed_tool::{ToolReference, is_offered},
-    value_source::ValueSource,
-};
+use super::{config::McpConfig, value_source::ValueSource};
 use crate::{
     call::scope::other_project_refused,
     failure::Failure,
@@ -36,9 +32,8 @@ use crate::{
     },
     text::has_hidden,
     tools::{
-        catalog::ListedTool as _,
+        catalog::{ListedTool as _, ToolReference},
         composite::{SummarizeResults, WaitForCompletion},
-        selection::Selection,
     },
 };
 
@@ -205,9 +200,8 @@ pub(super) fn get(request: GetPromptRequestParams, config: &McpConfig) -> Result
 }
 
 fn offered(config: &McpConfig) -> impl Iterator<Item = &'static Prompt> {
-    let is_listed =
-        |selection: &Selection, prompt: &Prompt| prompt.tools.iter().all(|tool| is_offered(selection, *tool));
-    PROMPTS.iter().filter(move |prompt| is_listed(&config.selection, prompt))
+    let selection = &config.selection;
+    PROMPTS.iter().filter(|prompt| prompt.tools.iter().all(|tool| selection.offers(tool().info)))
 }
 
 fn unknown_prompt(name: &str, config: &McpConfig) -> ErrorData {
@@ -245,7 +239,7 @@ impl Prompt {
     /// Returns the parameters that are useful with the offered tools.
     fn offered_parameters(&self, config: &McpConfig) -> Vec<&'static Parameter> {
         let is_useful =
-            |parameter: &&Parameter| parameter.tool.is_none_or(|tool| is_offered(&config.selection, tool));
+            |parameter: &&Parameter| parameter.tool.is_none_or(|tool| config.selection.offers(tool().info));
         let own = self.parameters.iter().filter(is_useful);
 
         own.chain(config.is_global().then_some(&PROJECT)).collect()

@@ -12,8 +12,7 @@ use rmcp::{
 use serde_json::{Value, json};
 
 use super::{
-    config::McpConfig, listed_tool::ToolReference, revision::CacheableResult as _, tool_caller::ToolCaller,
-    value_source::ValueSource,
+    config::McpConfig, revision::CacheableResult as _, tool_caller::ToolCaller, value_source::ValueSource,
 };
 use crate::{
     call::{
@@ -37,7 +36,11 @@ use crate::{
         request::RESERVED,
         result_kind::ResultKind,
     },
-    tools::{catalog::ListedTool as _, offered_text::with_offered_hint, selection::Selection},
+    tools::{
+        catalog::{ListedTool as _, ToolReference},
+        offered_text::with_offered_hint,
+        selection::Selection,
+    },
 };
 
 /// Start of the URI of every record.

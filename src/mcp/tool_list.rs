@@ -46,10 +46,12 @@ pub fn published_tool(tool: catalog::Tool, is_global: bool, selection: &Selectio
 
 /// Reads the file of a tool. Returns `None` for a tool that is new and has no file yet.
 fn read_tool(tool: catalog::Tool) -> Option<Tool> {
-    let folder = if tool.is_remote() { "http/" } else { "" };
-    let file = FILES.get_file(format!("{folder}{}.json", tool.name))?;
+    serde_json::from_slice(file(tool)?).ok()
+}
 
-    serde_json::from_slice(file.contents()).ok()
+fn file(tool: catalog::Tool) -> Option<&'static [u8]> {
+    let folder = if tool.is_remote() { "http/" } else { "" };
+    FILES.get_file(format!("{folder}{}.json", tool.name)).map(include_dir::File::contents)
 }
 
 /// Removes what the descriptions of arguments say about tools that are not offered.
@@ -103,4 +105,22 @@ fn input_schema(tool: &tool::ToolDefinition) -> Fields {
     }
 
     schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_read_from_its_file_without_loss() {
+        let remote = catalog::tools().filter(|tool| tool.uses_local_files);
+        let remote = remote.filter_map(catalog::Tool::without_local_files);
+
+        for tool in catalog::tools().chain(remote) {
+            let file = file(tool).expect("a file");
+            let written: Value = serde_json::from_slice(file).expect("JSON");
+            let read = read_tool(tool).expect("a tool");
+            assert_eq!(serde_json::to_value(read).expect("JSON"), written, "{}", tool.name);
+        }
+    }
 }

@@ -51,6 +51,9 @@ pub struct ToolCall {
     pub caller: CallerContext,
 }
 
+/// A tool in a table that is a constant.
+pub type ToolReference = fn() -> Tool;
+
 /// A type that stands for a tool: the arguments of an operation or of a composite tool.
 pub trait ListedTool {
     /// Returns the tool.
@@ -63,8 +66,19 @@ impl<O: ListedOperation> ListedTool for O {
     }
 }
 
-macro_rules! composite_tools {
-    ($($tool:ty),* $(,)?) => {
+macro_rules! list_operations {
+    ($($resource:ident::$operation:ident,)*) => {
+        /// The operations as tools, in the order in which hosts list them.
+        const OPERATIONS: &[ToolReference] = &[$(<api::$resource::$operation as ListedTool>::tool),*];
+    };
+}
+for_each_operation!(list_operations);
+
+macro_rules! list_composite_tools {
+    ($(#[$doc:meta])* $list:ident: $($tool:ty),* $(,)?) => {
+        $(#[$doc])*
+        const $list: &[ToolReference] = &[$(<$tool>::tool),*];
+
         $(impl ListedTool for $tool {
             fn tool() -> Tool {
                 static DEFINITION: ToolDefinition = ToolDefinition::new::<$tool, <$tool as CompositeTool>::Answer>(
@@ -77,38 +91,23 @@ macro_rules! composite_tools {
         })*
     };
 }
-composite_tools!(
-    FindByName,
+list_composite_tools!(
+    /// The composite tools, in the order in which hosts list them.
+    COMPOSITE_TOOLS: FindByName,
     UploadBuild,
-    UploadRemoteBuild,
     WaitForCompletion,
     SummarizeResults,
     DownloadRunFiles,
     DownloadMinion,
 );
-
-macro_rules! list_tools {
-    ($($resource:ident::$operation:ident,)*) => {
-        /// The tools, in the order in which hosts list them.
-        const TOOLS: &[fn() -> Tool] = &[
-            $(<api::$resource::$operation as ListedTool>::tool,)*
-            FindByName::tool,
-            UploadBuild::tool,
-            WaitForCompletion::tool,
-            SummarizeResults::tool,
-            DownloadRunFiles::tool,
-            DownloadMinion::tool,
-        ];
-    };
-}
-for_each_operation!(list_tools);
-
-/// The tools that servers without local files offer in place of tools of the same name.
-const REMOTE_TOOLS: [fn() -> Tool; 1] = [UploadRemoteBuild::tool];
+list_composite_tools!(
+    /// The tools that servers without local files offer in place of tools of the same name.
+    REMOTE_TOOLS: UploadRemoteBuild,
+);
 
 /// Returns all tools, in the order in which hosts list them.
 pub fn tools() -> impl Iterator<Item = Tool> {
-    TOOLS.iter().map(|tool| tool())
+    OPERATIONS.iter().chain(COMPOSITE_TOOLS).map(|tool| tool())
 }
 
 /// Returns the tool with the name `name`.

@@ -53,14 +53,13 @@ pub struct UnknownWord {
 impl Selection {
     /// Selects the core tools.
     pub fn default_tools(read_only: bool) -> Self {
-        let names =
-            catalog::tools().filter(|tool| tool.tier == Tier::Core).map(|tool| tool.info.name).collect();
+        let names = catalog::tools().filter(|tool| tool.tier == Tier::Core).map(|tool| tool.name).collect();
         Self { names, read_only, has_local_files: true, forbidden: BTreeSet::new() }
     }
 
     /// Selects all tools.
     pub fn all_tools() -> Self {
-        let names = catalog::tools().map(|tool| tool.info.name).collect();
+        let names = catalog::tools().map(|tool| tool.name).collect();
         Self { names, read_only: false, has_local_files: true, forbidden: BTreeSet::new() }
     }
 
@@ -95,14 +94,10 @@ impl Selection {
             && !self.is_forbidden(tool)
     }
 
-    /// Returns the offered tool of this name.
-    pub fn find(&self, name: &str) -> Option<Tool> {
-        catalog::find_tool(name).and_then(|tool| self.variant(tool)).filter(|tool| self.offers(tool))
-    }
-
-    /// Returns the tool of this name, if the caller is not permitted to use it.
-    pub fn find_forbidden(&self, name: &str) -> Option<Tool> {
-        catalog::find_tool(name).and_then(|tool| self.variant(tool)).filter(|tool| self.is_forbidden(tool))
+    /// Returns the tool that answers calls of `tool`, if `tool` is offered. A tool that the caller is not permitted to use
+    /// answers too: the call fails with the permission that is missing.
+    pub fn callable(&self, tool: Tool) -> Option<Tool> {
+        self.variant(tool).filter(|tool| self.offers(tool) || self.is_forbidden(tool))
     }
 
     /// Returns the tool itself, or the tool that takes its place without local files.
@@ -123,7 +118,7 @@ impl Selection {
     /// Returns the same selection for a caller who may use the tools with `is_permitted`.
     #[must_use]
     pub fn permitted_by(self, is_permitted: impl Fn(&ToolDefinition) -> bool) -> Self {
-        let forbidden = catalog::tools().filter(|tool| !is_permitted(tool.info)).map(|tool| tool.info.name);
+        let forbidden = catalog::tools().filter(|tool| !is_permitted(tool.info)).map(|tool| tool.name);
         Self { forbidden: forbidden.collect(), ..self }
     }
 
@@ -179,7 +174,7 @@ impl Selection {
 /// Returns the names of the tools that a word selects.
 fn selected_by(word: &str) -> Result<BTreeSet<&'static str>, UnknownWord> {
     let names_of = |wanted: &dyn Fn(&ToolDefinition) -> bool| -> BTreeSet<_> {
-        catalog::tools().filter(|tool| wanted(tool)).map(|tool| tool.info.name).collect()
+        catalog::tools().filter(|tool| wanted(tool)).map(|tool| tool.name).collect()
     };
     Ok(match word {
         "default" => Selection::default_tools(false).names,
@@ -200,7 +195,7 @@ fn unknown(word: &str) -> UnknownWord {
 
 /// Returns the words that select tools.
 pub fn words() -> impl Iterator<Item = &'static str> {
-    let names = catalog::tools().map(|tool| tool.info.name);
+    let names = catalog::tools().map(|tool| tool.name);
     ["default", "lean", "all"].into_iter().chain(set_names()).chain(names)
 }
 

@@ -4,10 +4,7 @@ use serde_json::Value;
 
 use crate::{
     fields::Fields,
-    mcp::{
-        config::McpConfig,
-        listed_tool::{ToolReference, is_offered},
-    },
+    mcp::config::McpConfig,
     service::{
         api::{
             bugs::{GetBug, ListRunBugs},
@@ -22,7 +19,7 @@ use crate::{
         tool::PROJECT_ID,
     },
     tools::{
-        catalog::ListedTool,
+        catalog::{ListedTool, ToolReference},
         composite::{SummarizeResults, WaitForCompletion},
         selection::Selection,
     },
@@ -76,7 +73,7 @@ pub(super) fn test_this_build(arguments: &Fields, config: &McpConfig) -> String 
     }
 
     // Only `start_test_plan_run` takes a device for each slot of a plan.
-    let starts_plan = plan.is_some() && is_offered(&config.selection, StartTestPlanRun::tool);
+    let starts_plan = plan.is_some() && config.selection.offers(StartTestPlanRun::tool().info);
     if plan.is_some() {
         prompt.call(GetTestPlan::tool, [(TEST_PLAN, plan.clone())]).note(if starts_plan {
             "If it has `slots`, ask for the device of each slot and start with \
@@ -226,7 +223,7 @@ impl<'a> Text<'a> {
         let is_answered = |value: &ArgumentValue| value.source.is_none_or(|tool| self.called.contains(&tool));
 
         self.has_last_call =
-            is_offered(self.selection, tool) && arguments.iter().all(|(_, value)| is_answered(value));
+            self.selection.offers(tool().info) && arguments.iter().all(|(_, value)| is_answered(value));
         if self.has_last_call {
             self.reads_answers |= arguments.iter().any(|(_, value)| value.source.is_some());
             self.called.push(tool().name);

@@ -199,6 +199,7 @@ pub(super) async fn read_record(reader: &SummaryReader, target: ResultId) -> Res
     match target.kind {
         ResultKind::Run => {
             let run = reader.read(&GetRun { run_id: Id(id) }).await?;
+
             let mut test = TestResult::from_run(run.head.clone());
             test.add_details(&run);
             Ok(Subject::single_test(target, test))

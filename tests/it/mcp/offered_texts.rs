@@ -23,7 +23,7 @@ const ID: &str = "00000000-0000-4000-8000-000000000000";
 /// Returns the words that select each toolset alone, each tool alone, and the usual selections.
 fn selections() -> Vec<&'static str> {
     let sets = Toolset::ALL.map(Toolset::name);
-    let tools = catalog::tools().map(|entry| entry.info.name);
+    let tools = catalog::tools().map(|entry| entry.name);
     ["lean", "default", "all"].into_iter().chain(sets).chain(tools).collect()
 }
 
@@ -46,7 +46,7 @@ fn every_settings() -> Vec<(String, Settings)> {
 fn unoffered_names(text: &str, selection: &Selection) -> BTreeSet<&'static str> {
     let words = text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
     let named = words.filter_map(catalog::find_tool).filter(|tool| !selection.offers(tool));
-    named.map(|tool| tool.info.name).collect()
+    named.map(|tool| tool.name).collect()
 }
 
 /// Returns the instructions and everything that the host lists.
