@@ -80,7 +80,7 @@ impl ReplySource {
 
 /// Cuts a reply until its compact JSON has at most `max_chars` characters, and adds the field `truncated`.
 pub(super) fn cut_reply(reply: &mut Value, max_chars: usize, source: ReplySource) {
-    let cuts = cut(reply, max_chars.saturating_sub(RESERVED_CHARS), &[]);
+    let cuts = cut(reply, max_chars.saturating_sub(RESERVED_CHARS));
     let Value::Object(fields) = reply else { return };
 
     let kept_records = cuts.kept_items(&format!("/{RECORDS}"));
@@ -112,7 +112,7 @@ pub fn limit_failure(failure: Failure, max_chars: usize) -> Failure {
 
     let mut details = Value::Object(std::mem::take(&mut *failure.details));
     let around = failure.to_json().chars().count() + DETAILS_CHARS + RESERVED_CHARS;
-    let cuts = cut(&mut details, max_chars.saturating_sub(around), &[]);
+    let cuts = cut(&mut details, max_chars.saturating_sub(around));
     if let Value::Object(details) = details {
         *failure.details = details;
     }
@@ -121,28 +121,11 @@ pub fn limit_failure(failure: Failure, max_chars: usize) -> Failure {
 }
 
 /// Cuts `value` until its compact JSON has at most `max_chars` characters.
-///
-/// The lists at the JSON pointers `first` lose records before everything else, one list after the other. Each keeps at
-/// least one record.
-pub(crate) fn cut(value: &mut Value, max_chars: usize, first: &[&str]) -> Cuts {
+pub(crate) fn cut(value: &mut Value, max_chars: usize) -> Cuts {
     let mut cuts = Cuts::default();
-    let mut excess = Size::of(value).length.saturating_sub(max_chars);
+    let size = Size::of(value);
 
-    for pointer in first {
-        let Some(Value::Array(records)) = value.pointer_mut(pointer) else { continue };
-        let count = records.len();
-        while excess > 0 && records.len() > 1 {
-            let length = records.pop().map_or(0, |record| Size::of(&record).length + 1);
-            excess = excess.saturating_sub(length);
-        }
-        if records.len() < count {
-            let cut = CutKind::Items { kept: records.len(), omitted: count - records.len() };
-            cuts.all.push(((*pointer).to_owned(), cut));
-        }
-    }
-
-    if excess > 0 {
-        let size = Size::of(value);
+    if size.length > max_chars {
         let is_enough = |means: &Means| size.minimum(*means) <= max_chars;
         let means = [Means::Lists, Means::Strings].into_iter().find(is_enough).unwrap_or(Means::Fields);
         Cutter { means, path: Vec::new(), cuts: &mut cuts }.fit(value, &size, max_chars);
@@ -377,7 +360,7 @@ pub(crate) struct Cuts {
 
 impl Cuts {
     /// Returns how many entries the list at `pointer` has kept, if it was cut.
-    pub(crate) fn kept_items(&self, pointer: &str) -> Option<usize> {
+    fn kept_items(&self, pointer: &str) -> Option<usize> {
         self.all.iter().find_map(|(path, cut)| match cut {
             CutKind::Items { kept, .. } if path == pointer => Some(*kept),
             _ => None,
@@ -386,7 +369,7 @@ impl Cuts {
 
     /// Returns the description of the cuts for a caller. Only the first cuts are listed, so that a reply with many cuts stays
     /// short.
-    pub(crate) fn describe(&self, hint: &str) -> Value {
+    fn describe(&self, hint: &str) -> Value {
         let listed = self.all.iter().take(MAX_LISTED_CUTS).map(|(path, cut)| cut.describe(path));
         let mut description = json!({"hint": hint, "cuts": listed.collect::<Vec<_>>()});
 
@@ -474,7 +457,7 @@ mod tests {
     #[test]
     fn short_fields_stay_whole_and_long_ones_share_the_rest() {
         let mut value = json!({"short": [1], "long": vec![1; 100], "longer": vec![1; 1_000]});
-        cut(&mut value, 150, &[]);
+        cut(&mut value, 150);
 
         assert_eq!(value["short"], json!([1]));
         let kept = |name: &str| value[name].as_array().map_or(0, Vec::len);
@@ -485,19 +468,8 @@ mod tests {
     #[test]
     fn a_list_keeps_its_first_entry() {
         let mut value = json!([["a", "b", "c"], ["d"]]);
-        cut(&mut value, 10, &[]);
+        cut(&mut value, 10);
         assert_eq!(value, json!([["a"]]));
-    }
-
-    #[test]
-    fn the_named_lists_lose_records_one_after_the_other() {
-        let list = vec!["12345678"; 10];
-        let mut value = json!({"best": list, "less": {"least": list}});
-        let cuts = cut(&mut value, 145, &["/absent", "/less/least", "/best"]);
-
-        assert_eq!(cuts.kept_items("/less/least"), Some(1));
-        assert_eq!(cuts.kept_items("/best"), Some(9));
-        assert!(value.to_string().len() <= 145);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Keeps a summary below its size limit.
 //!
-//! First the texts of all failures are shortened in the same way. Then entries are removed from the ends of lists, where
-//! the least important ones are. The answer counts what is left out.
+//! First the texts of all failures are shortened in the same way. Then the lists share the room and lose entries from their
+//! ends, where the least important ones are. The answer counts what is left out.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -11,7 +11,7 @@ use super::{
     answer::{FailureEntry, LeftOut, Summary},
     subject::LONGEST_ID,
 };
-use crate::text::shorten_line;
+use crate::{call::limit, text::shorten_line};
 
 /// Limit of the answer, in characters of its compact JSON. Every answer is shorter.
 const MOST_CHARS: usize = 8_000;
@@ -27,9 +27,6 @@ const MOST_BUILDS: usize = 5;
 
 /// Longest name of a file, in characters.
 const LONGEST_FILE_NAME: usize = 60;
-
-/// Share of the room that the failures get at least, in percent.
-const FAILURES_SHARE: usize = 55;
 
 /// How to get what is left out.
 const HOW: &str = "`list_runs` finds the runs; `get_run` and `list_run_bugs` show one in full";
@@ -54,7 +51,6 @@ const DETAIL_LEVELS: [DetailLevel; 3] = [
 
 /// Returns the answer, shortened to less than [`MOST_CHARS`] characters.
 pub(super) fn fit(mut full: Summary) -> Summary {
-    let room = MOST_CHARS - 1;
     let mut counts = BTreeMap::new();
     count(&mut counts, "verdicts", keep_largest(&mut full.verdicts));
     count(&mut counts, "severities", keep_largest(&mut full.bugs));
@@ -66,21 +62,25 @@ pub(super) fn fit(mut full: Summary) -> Summary {
         answer = full.clone();
         answer.failures.iter_mut().for_each(|entry| shorten(entry, level));
         answer.left_out = left_out(counts.clone(), &full, &answer);
-
-        if json_length(&answer) <= room {
+        if json_length(&answer) < MOST_CHARS {
             return answer;
-        }
-        // Shorter failures would not help if they keep to their share: other lists are too long.
-        if json_length(&answer.failures) <= room * FAILURES_SHARE / 100 {
-            break;
         }
     }
 
     answer.left_out = None;
-    cut_lists(&mut answer, room - RESERVE, &mut counts);
+    answer = cut_lists(answer);
     answer.left_out = left_out(counts, &full, &answer);
 
     answer
+}
+
+/// Returns the answer with shorter lists, so that there is room for the field `left_out`.
+fn cut_lists(answer: Summary) -> Summary {
+    let Ok(mut value) = serde_json::to_value(&answer) else { return answer };
+    limit::cut(&mut value, MOST_CHARS - RESERVE);
+
+    // Shorter lists and texts have the types that the longer ones had.
+    serde_json::from_value(value).unwrap_or(answer)
 }
 
 /// Shortens the texts and the lists of a failure.
@@ -106,14 +106,38 @@ fn shorten(entry: &mut FailureEntry, level: DetailLevel) {
     }
 }
 
-/// Returns the field `left_out`: `counts`, and the bugs and artifacts that are missing in the included failures.
+/// Returns the field `left_out`: `counts`, the entries that are missing in `answer`, and the bugs and artifacts that are missing
+/// in the included failures.
 fn left_out(mut counts: BTreeMap<String, usize>, full: &Summary, answer: &Summary) -> Option<LeftOut> {
+    for ((name, all), (_, kept)) in list_lengths(full).zip(list_lengths(answer)) {
+        count(&mut counts, name, all - kept);
+    }
+
     let included = || full.failures.iter().zip(&answer.failures);
     count(&mut counts, "bugs", included().map(|(full, cut)| full.bugs.len() - cut.bugs.len()).sum());
     let artifacts = included().map(|(full, cut)| full.artifacts.len() - cut.artifacts.len());
     count(&mut counts, "artifacts", artifacts.sum());
 
     (!counts.is_empty()).then(|| LeftOut { counts, how: HOW.to_owned() })
+}
+
+/// Returns the lists that may be cut, each with its name and its number of entries.
+fn list_lengths(summary: &Summary) -> impl Iterator<Item = (&'static str, usize)> {
+    let lists = [
+        ("failures", summary.failures.len()),
+        ("unread", summary.unread.len()),
+        ("flaky", summary.flaky.len()),
+    ];
+    let of_comparison = summary.comparison.iter().flat_map(|comparison| {
+        [
+            ("comparison.newly_failing", comparison.newly_failing.len()),
+            ("comparison.still_failing", comparison.still_failing.len()),
+            ("comparison.fixed", comparison.fixed.len()),
+            ("comparison.not_run", comparison.not_run.len()),
+        ]
+    });
+
+    lists.into_iter().chain(of_comparison)
 }
 
 fn count(counts: &mut BTreeMap<String, usize>, name: &str, number: usize) {
@@ -135,63 +159,4 @@ fn keep_largest(words: &mut BTreeMap<String, usize>) -> usize {
 /// Returns the length of `value` as compact JSON, in characters.
 fn json_length(value: &impl Serialize) -> usize {
     serde_json::to_string(value).map_or(0, |text| text.chars().count())
-}
-
-/// A list whose entries can be removed from its end.
-struct CutList<'a> {
-    name: &'static str,
-    /// Share of the room that the list gets at least, in percent.
-    share: usize,
-    /// Length of each entry that is left, as compact JSON with the comma after it.
-    lengths: Vec<usize>,
-    /// Length of all entries that are left.
-    length: usize,
-    /// Keeps this number of entries.
-    keep: Box<dyn FnOnce(usize) + 'a>,
-}
-
-impl<'a> CutList<'a> {
-    fn new<T: Serialize>(name: &'static str, share: usize, list: &'a mut Vec<T>) -> Self {
-        let lengths: Vec<_> = list.iter().map(|entry| json_length(entry) + 1).collect();
-        Self {
-            name,
-            share,
-            length: lengths.iter().sum(),
-            lengths,
-            keep: Box::new(|count| list.truncate(count)),
-        }
-    }
-}
-
-/// Removes entries until the answer has at most `room` characters: always the last one of the list that is longest in
-/// relation to its share. Adds the number of removed entries of each list to `counts`.
-fn cut_lists(answer: &mut Summary, room: usize, counts: &mut BTreeMap<String, usize>) {
-    let mut excess = json_length(answer).saturating_sub(room);
-    let mut lists = vec![
-        CutList::new("failures", FAILURES_SHARE, &mut answer.failures),
-        CutList::new("unread", 8, &mut answer.unread),
-        CutList::new("flaky", 7, &mut answer.flaky),
-    ];
-    if let Some(comparison) = &mut answer.comparison {
-        lists.extend([
-            CutList::new("comparison.newly_failing", 15, &mut comparison.newly_failing),
-            CutList::new("comparison.still_failing", 7, &mut comparison.still_failing),
-            CutList::new("comparison.fixed", 4, &mut comparison.fixed),
-            CutList::new("comparison.not_run", 4, &mut comparison.not_run),
-        ]);
-    }
-    let totals: Vec<_> = lists.iter().map(|list| list.lengths.len()).collect();
-
-    while excess > 0 {
-        let Some(list) = lists.iter_mut().max_by_key(|list| list.length / list.share) else { break };
-        let Some(removed) = list.lengths.pop() else { break };
-        list.length -= removed;
-        excess = excess.saturating_sub(removed);
-    }
-
-    for (list, total) in lists.into_iter().zip(totals) {
-        let kept = list.lengths.len();
-        count(counts, list.name, total - kept);
-        (list.keep)(kept);
-    }
 }
