@@ -16,6 +16,7 @@
 //! under `unread`; the rest is delivered.
 
 mod answer;
+mod cause;
 mod comparison;
 mod failures;
 mod limit;
@@ -34,15 +35,12 @@ pub use self::{
     },
     trend::{Trend, TrendExecution, TrendResult, TrendTest},
 };
+pub(in crate::tools) use self::{cause::has_failed, subject::TestResult, trend::TrendRequest};
 use self::{
     comparison::{Baseline, compare, find_baseline},
     failures::{count_severities, flaky_tests, group_failures},
     reading::{SummaryReader, arguments, read_failures, read_subject},
     subject::{LONGEST_ID, LONGEST_WORD, Subject, sort_key},
-};
-pub(in crate::tools) use self::{
-    subject::{TestResult, has_failed},
-    trend::TrendRequest,
 };
 use crate::{
     call::{Gateway, paging::ScanEnd},

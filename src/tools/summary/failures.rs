@@ -4,7 +4,8 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use super::{
     answer::{BugEntry, FailureEntry, FlakyTest, StepName},
-    subject::{FailureCause, LONGEST_ID, LONGEST_WORD, Subject, TestResult, sort_key, verdict_rank},
+    cause::FailureCause,
+    subject::{LONGEST_ID, LONGEST_WORD, Subject, TestResult, sort_key, verdict_rank},
 };
 use crate::{
     failure::{Code, Failure},
