@@ -11,7 +11,6 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header, request:
 
 use super::{
     access_log::AccessLine,
-    body::accepts_events,
     endpoint::Endpoint,
     limits::{ClientLimits, Exceeded},
     refusal::Refusal,
@@ -37,6 +36,8 @@ pub(super) struct Caller {
     pub(super) endpoint: Endpoint,
     /// The limits that apply to the request.
     pub(super) limits: Arc<ClientLimits>,
+    /// Longest body that the client may send, in bytes.
+    pub(super) max_body_bytes: usize,
     /// Whether the client accepts a stream of events.
     pub(super) accepts_events: bool,
 }
@@ -59,8 +60,9 @@ pub(super) async fn identify(
     line.identify(&tenant, endpoint.project.as_deref());
 
     let limits = app.tenants.limits(&tenant, address);
+    let max_body_bytes = app.tenants.max_body_bytes(&tenant);
     let accepts_events = accepts_events(&parts.headers);
-    parts.extensions.insert(Caller { tenant, endpoint, limits, accepts_events });
+    parts.extensions.insert(Caller { tenant, endpoint, limits, max_body_bytes, accepts_events });
     Ok(next.run(Request::from_parts(parts, body)).await)
 }
 
@@ -183,6 +185,16 @@ fn bad(message: impl Into<Cow<'static, str>>) -> Refusal {
     Refusal::new(StatusCode::BAD_REQUEST, message)
 }
 
+/// Returns whether a client accepts a stream of events. A client that names no media types accepts all.
+fn accepts_events(headers: &HeaderMap) -> bool {
+    let mut accepted = headers.get_all(header::ACCEPT).iter().peekable();
+    let names_events = |value: &HeaderValue| {
+        let text = value.to_str().unwrap_or_default().to_ascii_lowercase();
+        ["text/event-stream", "text/*", "*/*"].iter().any(|name| text.contains(name))
+    };
+    accepted.peek().is_none() || accepted.any(names_events)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,6 +260,27 @@ mod tests {
             [("/mcp?access_token=x", Err(400)), ("/mcp?a=b&API_KEY=x", Err(400)), ("/mcp?a=b", Ok(None))]
         {
             assert_eq!(read_text(uri, &[], false), expected, "{uri}");
+        }
+    }
+
+    #[test]
+    fn a_client_accepts_events_unless_it_names_other_media_types_only() {
+        let cases: [(&[&'static str], bool); 7] = [
+            (&[], true),
+            (&["application/json, text/event-stream"], true),
+            (&["application/json", "Text/Event-Stream"], true),
+            (&["*/*"], true),
+            (&["text/*;q=0.5"], true),
+            (&["application/json"], false),
+            (&["text/html, application/json"], false),
+        ];
+
+        for (values, expected) in cases {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(header::ACCEPT, HeaderValue::from_static(value));
+            }
+            assert_eq!(accepts_events(&headers), expected, "{values:?}");
         }
     }
 }

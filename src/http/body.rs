@@ -4,25 +4,36 @@
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use axum::{
-    body::{Body, Bytes, to_bytes},
-    extract::{DefaultBodyLimit, FromRequest as _, Request, State},
+    body::{BodyDataStream, Bytes, to_bytes},
+    extract::{Extension, Request, State},
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
+use bytes::BytesMut;
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use rmcp::model::{ErrorData, ProtocolVersion, RequestId};
 use serde::Deserialize;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::spawn_blocking,
+    time::{Instant, timeout, timeout_at},
+};
 
-use super::refusal::Refusal;
-use crate::mcp::message::check;
+use super::{auth::Caller, limits::MAX_BUFFERED_KIB, refusal::Refusal};
+use crate::mcp::message::{InvalidMessage, check};
 
 /// Time limit of reading a body.
 const READ_LIMIT: Duration = Duration::from_secs(30);
 
-/// Largest size of all bodies that are held, in KiB.
-const MAX_BUFFERED_KIB: usize = 256 * 1024;
+/// How long a body may take before the least rate applies.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Least rate of a body, in bytes per second.
+const LEAST_RATE: usize = 32 * 1024;
+
+/// Longest message that is checked on the thread that serves other requests, in bytes.
+const MAX_INLINE_BYTES: usize = 64 * 1024;
 
 /// Longest body that is read although it is refused, in bytes.
 const MAX_DISCARDED_BYTES: usize = 64 * 1024 * 1024;
@@ -50,78 +61,144 @@ pub(super) struct BodyMemory {
     free_kib: Arc<Semaphore>,
 }
 
+/// A body, and the memory that it takes until it is dropped.
+struct HeldBody {
+    bytes: BytesMut,
+    of_all: Option<OwnedSemaphorePermit>,
+    of_client: Option<OwnedSemaphorePermit>,
+}
+
 impl BodyMemory {
     pub(super) fn new(max_bytes: usize) -> Self {
         Self { max_bytes, free_kib: Arc::new(Semaphore::new(MAX_BUFFERED_KIB)) }
     }
 
-    /// Reserves the memory of a body, as long as its header says, or of the longest body.
-    fn reserve(&self, headers: &HeaderMap) -> Result<OwnedSemaphorePermit, Refusal> {
+    /// Reads a body. Only what has arrived takes memory of the client and of all clients: a stated length costs nothing.
+    async fn read(
+        &self,
+        headers: &HeaderMap,
+        chunks: &mut BodyDataStream,
+        caller: &Caller,
+    ) -> Result<HeldBody, Refusal> {
+        let max_bytes = self.max_bytes.min(caller.max_body_bytes);
         let stated =
             headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        let bytes: usize = stated.unwrap_or(self.max_bytes);
-        if bytes > self.max_bytes {
-            return Err(self.too_large());
+        if stated.is_some_and(|stated: usize| stated > max_bytes) {
+            return Err(self.too_large(max_bytes));
         }
 
-        Arc::clone(&self.free_kib).try_acquire_many_owned(kib(bytes)).map_err(|_| {
-            let message = "the server is busy: too many long requests at the same time";
-            Refusal::retry_after(StatusCode::SERVICE_UNAVAILABLE, message, PAUSE_S)
-        })
+        let started = Instant::now();
+        let mut held = HeldBody { bytes: BytesMut::new(), of_all: None, of_client: None };
+        loop {
+            let deadline = started + time_for(held.bytes.len());
+            let Some(chunk) = timeout_at(deadline, chunks.next()).await.map_err(|_| too_slow())? else {
+                return Ok(held);
+            };
+            let chunk = chunk.map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, "the body is incomplete"))?;
+
+            let length = held.bytes.len() + chunk.len();
+            if length > max_bytes {
+                return Err(self.too_large(max_bytes));
+            }
+            grow(&mut held.of_client, &caller.limits.body_kib, length)?;
+            grow(&mut held.of_all, &self.free_kib, length)?;
+            held.bytes.extend_from_slice(&chunk);
+        }
     }
 
-    async fn read(&self, body: Body) -> Result<Bytes, Refusal> {
-        let mut request = Request::new(body);
-        DefaultBodyLimit::max(self.max_bytes).apply(&mut request);
-        let read = tokio::time::timeout(READ_LIMIT, Bytes::from_request(request, &())).await;
-        let read = read.map_err(|_| {
-            let message = format!("no complete body within {} s", READ_LIMIT.as_secs());
-            Refusal::new(StatusCode::REQUEST_TIMEOUT, message)
-        })?;
-
-        read.map_err(|rejection| match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => self.too_large(),
-            _ => Refusal::new(StatusCode::BAD_REQUEST, "the body is incomplete"),
-        })
-    }
-
-    fn too_large(&self) -> Refusal {
-        let message = format!("the body is longer than {} bytes", self.max_bytes);
+    fn too_large(&self, max_bytes: usize) -> Refusal {
+        let reason = if max_bytes < self.max_bytes {
+            ", which is the limit until the service has accepted the credential: send a short call first"
+        } else {
+            ""
+        };
+        let message = format!("the body is longer than {max_bytes} bytes{reason}");
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, message)
     }
+}
+
+/// Returns the time within which the next bytes of a body must arrive, of which `length` bytes have arrived.
+fn time_for(length: usize) -> Duration {
+    let seconds = u64::try_from(length / LEAST_RATE).unwrap_or(u64::MAX);
+    (GRACE + Duration::from_secs(seconds)).min(READ_LIMIT)
+}
+
+/// Takes memory of `free` until `held` is enough for `length` bytes.
+fn grow(
+    held: &mut Option<OwnedSemaphorePermit>,
+    free: &Arc<Semaphore>,
+    length: usize,
+) -> Result<(), Refusal> {
+    let has = held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+    let missing = u32::try_from((length / 1024 + 1).saturating_sub(has)).unwrap_or(u32::MAX);
+    let more = Arc::clone(free).try_acquire_many_owned(missing).map_err(|_| {
+        let message = "the server is busy: too many long requests at the same time";
+        Refusal::retry_after(StatusCode::SERVICE_UNAVAILABLE, message, PAUSE_S)
+    })?;
+
+    match held {
+        Some(held) => held.merge(more),
+        None => *held = Some(more),
+    }
+    Ok(())
+}
+
+/// Returns the message in a form that the library decodes. A long one is checked on another thread, because this one serves
+/// other requests.
+async fn checked(body: Bytes) -> Result<Bytes, Refusal> {
+    let is_long = body.len() > MAX_INLINE_BYTES;
+    let work = move || {
+        let repaired = match check(&body)? {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(repaired) => Some(repaired),
+        };
+        Ok(repaired.map_or(body, Bytes::from))
+    };
+
+    let outcome: Result<Bytes, Box<InvalidMessage>> = if is_long {
+        spawn_blocking(work).await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+    } else {
+        work()
+    };
+    outcome
+        .map_err(|invalid| Refusal::with_error(StatusCode::BAD_REQUEST, invalid.error).of_message(invalid.id))
+}
+
+fn too_slow() -> Refusal {
+    let rate = LEAST_RATE / 1024;
+    let message = format!(
+        "the body arrives too slowly: the least rate is {rate} KiB/s after {} s, and the limit {} s",
+        GRACE.as_secs(),
+        READ_LIMIT.as_secs()
+    );
+    Refusal::new(StatusCode::REQUEST_TIMEOUT, message)
 }
 
 /// Reads the body once, and passes the request on with the whole body.
 ///
 /// # Errors
-/// Status 415 for another media type than JSON, 413 for a long body, 503 if the memory is used up, 408 after the time limit,
-/// and 400 if the body ends early, has too many values, or comes with an unusable version.
+/// Status 415 for another media type than JSON, 413 for a long body, 503 if the memory is used up, 408 for a slow body, and 400
+/// if the body ends early, has too many values, or comes with an unusable version.
 pub(super) async fn read_message(
     State(bodies): State<Arc<BodyMemory>>,
+    Extension(caller): Extension<Caller>,
     request: Request,
     next: Next,
 ) -> Result<Response, Refusal> {
     check_media_type(request.headers())?;
-    let mut memory = match bodies.reserve(request.headers()) {
-        Ok(memory) => memory,
+    let (mut parts, body) = request.into_parts();
+    let mut chunks = body.into_data_stream();
+    let held = match bodies.read(&parts.headers, &mut chunks, &caller).await {
+        Ok(held) => held,
         Err(refusal) => {
-            discard(request.into_body()).await;
+            discard(chunks).await;
             return Err(refusal);
         }
     };
 
-    let (mut parts, body) = request.into_parts();
-    let message = bodies.read(body).await?;
-    // A body that states no length is shorter than the longest one.
-    drop(memory.split(memory.num_permits().saturating_sub(usize::try_from(kib(message.len())).unwrap_or(0))));
-
-    let checked = check(&message).map_err(|invalid| {
-        Refusal::with_error(StatusCode::BAD_REQUEST, invalid.error).of_message(invalid.id)
-    })?;
-    let message = match checked {
-        Cow::Borrowed(_) => message,
-        Cow::Owned(repaired) => repaired.into(),
-    };
+    // The memory is held until the response has been made.
+    let HeldBody { bytes, of_all: _all, of_client: _client } = held;
+    let message = checked(bytes.freeze()).await?;
     let version =
         single_version(&parts.headers).map_err(|refusal| refusal.of_message(message_id(&message)))?;
 
@@ -131,9 +208,9 @@ pub(super) async fn read_message(
 }
 
 /// Reads a body and drops it, within limits. Many clients read no response before they have sent their body.
-async fn discard(body: Body) {
+async fn discard(mut chunks: BodyDataStream) {
     let reading = async {
-        let (mut chunks, mut length) = (body.into_data_stream(), 0);
+        let mut length = 0;
         while let Some(Ok(chunk)) = chunks.next().await {
             length += chunk.len();
             if length > MAX_DISCARDED_BYTES {
@@ -143,7 +220,7 @@ async fn discard(body: Body) {
     };
 
     // A body that does not end in time is left unread.
-    tokio::time::timeout(DISCARD_LIMIT, reading).await.unwrap_or_default();
+    timeout(DISCARD_LIMIT, reading).await.unwrap_or_default();
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), Refusal> {
@@ -197,42 +274,16 @@ fn message_id(message: &[u8]) -> Option<RequestId> {
     serde_json::from_slice::<Envelope>(message).ok()?.id
 }
 
-/// Returns whether a client accepts a stream of events. A client that names no media types accepts all.
-pub(super) fn accepts_events(headers: &HeaderMap) -> bool {
-    let mut accepted = headers.get_all(header::ACCEPT).iter().peekable();
-    let names_events = |value: &HeaderValue| {
-        let text = value.to_str().unwrap_or_default().to_ascii_lowercase();
-        ["text/event-stream", "text/*", "*/*"].iter().any(|name| text.contains(name))
-    };
-    accepted.peek().is_none() || accepted.any(names_events)
-}
-
-fn kib(bytes: usize) -> u32 {
-    u32::try_from(bytes / 1024 + 1).unwrap_or(u32::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_client_accepts_events_unless_it_names_other_media_types_only() {
-        let cases: [(&[&'static str], bool); 7] = [
-            (&[], true),
-            (&["application/json, text/event-stream"], true),
-            (&["application/json", "Text/Event-Stream"], true),
-            (&["*/*"], true),
-            (&["text/*;q=0.5"], true),
-            (&["application/json"], false),
-            (&["text/html, application/json"], false),
-        ];
-
-        for (values, expected) in cases {
-            let mut headers = HeaderMap::new();
-            for value in values {
-                headers.append(header::ACCEPT, HeaderValue::from_static(value));
-            }
-            assert_eq!(accepts_events(&headers), expected, "{values:?}");
+    fn a_body_has_a_least_rate_and_a_time_limit() {
+        for (arrived, seconds) in
+            [(0, 2), (LEAST_RATE - 1, 2), (LEAST_RATE, 3), (10 * LEAST_RATE, 12), (usize::MAX, 30)]
+        {
+            assert_eq!(time_for(arrived).as_secs(), seconds, "{arrived}");
         }
     }
 }

@@ -21,6 +21,9 @@ const READ_ONLY: &str = "readonly";
 /// Longest project that an address or a header may name, in bytes.
 const MAX_PROJECT_BYTES: usize = 300;
 
+/// Largest number of words in a list of tools: more than there are tools and sets.
+const MAX_WORDS: usize = 64;
+
 /// What the address and the headers of a request choose.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Endpoint {
@@ -129,8 +132,14 @@ fn exclusion(excluded: &str) -> String {
 }
 
 fn parse_words(words: &str) -> Result<Selection, Refusal> {
-    Selection::parse(words, false)
-        .map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, format!("the list of tools {error}")))
+    let refuse =
+        |problem: String| Refusal::new(StatusCode::BAD_REQUEST, format!("the list of tools {problem}"));
+    // The request is not admitted yet, and each word is compared with all names.
+    if words.split(',').count() > MAX_WORDS {
+        return Err(refuse(format!("has more than {MAX_WORDS} words")));
+    }
+
+    Selection::parse(words, false).map_err(|error| refuse(error.to_string()))
 }
 
 fn is_true(text: Option<&str>) -> Result<bool, Refusal> {
@@ -236,6 +245,13 @@ mod tests {
         let project = |path: &str| read(path, &[("x-tas-project", "arena")]).expect("an endpoint").project;
         assert_eq!(project("/mcp").as_deref(), Some("arena"));
         assert_eq!(project("/mcp/demo").as_deref(), Some("demo"));
+    }
+
+    #[test]
+    fn a_list_of_tools_has_a_largest_number_of_words() {
+        for (words, is_accepted) in [(MAX_WORDS, true), (MAX_WORDS + 1, false)] {
+            assert_eq!(parse_words(&vec!["lean"; words].join(",")).is_ok(), is_accepted, "{words}");
+        }
     }
 
     #[test]

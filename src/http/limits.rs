@@ -25,6 +25,15 @@ const BURST_SECONDS: u32 = 3;
 /// How long a client waits after a refusal because of too many simultaneous requests, in seconds.
 const CONCURRENCY_PAUSE_S: u64 = 1;
 
+/// Largest size of all bodies that are held, in KiB.
+pub(super) const MAX_BUFFERED_KIB: usize = 256 * 1024;
+
+/// Largest size of the bodies of one client that are held, in KiB.
+const MAX_CLIENT_KIB: usize = MAX_BUFFERED_KIB / 8;
+
+/// Longest body of a client whose credential the service has not accepted yet, in bytes.
+pub(super) const MAX_UNPROVEN_BYTES: usize = 64 * 1024;
+
 /// A limit that a request exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exceeded {
@@ -89,6 +98,8 @@ pub(super) struct Admission {
 #[derive(Debug)]
 pub(super) struct ClientLimits {
     places: Arc<Semaphore>,
+    /// The memory that its bodies may take, in KiB.
+    pub(super) body_kib: Arc<Semaphore>,
     rate: DefaultDirectRateLimiter,
 }
 
@@ -96,7 +107,11 @@ impl ClientLimits {
     pub(super) fn new(settings: &HttpSettings) -> Self {
         let burst = settings.rate.saturating_mul(NonZeroU32::MIN.saturating_add(BURST_SECONDS - 1));
         let quota = Quota::per_second(settings.rate).allow_burst(burst);
-        Self { places: semaphore(settings.concurrency), rate: RateLimiter::direct(quota) }
+        Self {
+            places: semaphore(settings.concurrency),
+            body_kib: Arc::new(Semaphore::new(MAX_CLIENT_KIB)),
+            rate: RateLimiter::direct(quota),
+        }
     }
 
     /// Admits a request within the limits of this client and within those of `all` clients.

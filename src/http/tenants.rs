@@ -12,7 +12,7 @@ use moka::{policy::EvictionPolicy, sync::Cache};
 
 use super::{
     endpoint::Endpoint,
-    limits::{ClientLimits, limited_address},
+    limits::{ClientLimits, MAX_UNPROVEN_BYTES, limited_address},
     oauth::Person,
 };
 use crate::{
@@ -145,6 +145,18 @@ impl Tenants {
     /// Returns the limits of the requests from an address whose credential is not accepted yet.
     pub(super) fn limits_of_address(&self, address: IpAddr) -> Arc<ClientLimits> {
         self.addresses.get_with(limited_address(address), || Arc::new(ClientLimits::new(&self.settings)))
+    }
+
+    /// Returns the length of the longest body that a tenant may send, in bytes. Until the service has accepted its key, it is
+    /// short; the issuer has accepted a user already, and a client without a credential uses the key of this server.
+    pub(super) fn max_body_bytes(&self, tenant: &Tenant) -> usize {
+        let gateway = tenant.dispatcher.gateway();
+        let has_own_key = tenant.id.is_empty() && gateway.settings_failure().is_none();
+        if has_own_key || !tenant.subject.is_empty() || gateway.is_key_accepted() {
+            self.settings.max_body
+        } else {
+            MAX_UNPROVEN_BYTES
+        }
     }
 
     /// Returns the server for the requests of `tenant` to an endpoint.

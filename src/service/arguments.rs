@@ -15,6 +15,12 @@ use crate::{
     violation::Violation,
 };
 
+/// Largest number of unknown names of a call that are compared with the known ones. A comparison takes microseconds.
+const MAX_COMPARED_NAMES: usize = 100;
+
+/// The rule that an unknown name breaks.
+const UNKNOWN: &str = "is not an argument of this tool";
+
 /// How strictly values are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -45,21 +51,35 @@ impl Mode {
 
 /// Checks `arguments` against `schema` and coerces them in place if `mode` allows it. Returns every violation.
 pub fn check(schema: &Fields, arguments: &mut Fields, mode: Mode) -> Vec<Violation> {
-    let mut violations = Vec::new();
-    SchemaCheck { mode, violations: &mut violations }.object(schema, arguments, "");
-    violations
+    let mut findings = Findings::default();
+    SchemaCheck { mode, findings: &mut findings }.object(schema, arguments, "");
+    findings.violations
+}
+
+/// What a check has found so far.
+#[derive(Default)]
+struct Findings {
+    violations: Vec<Violation>,
+    /// Number of unknown names that were compared with the known ones.
+    compared_names: usize,
 }
 
 /// A check in progress.
 struct SchemaCheck<'a> {
     mode: Mode,
-    violations: &'a mut Vec<Violation>,
+    findings: &'a mut Findings,
 }
 
 impl SchemaCheck<'_> {
     /// Adds a violation.
     fn broken(&mut self, path: &str, rule: impl Into<String>) {
-        self.violations.push(Violation::new(path, rule));
+        self.findings.violations.push(Violation::new(path, rule));
+    }
+
+    /// Returns whether another unknown name may be compared with the known ones. A call may have any number of them.
+    fn may_compare_name(&mut self) -> bool {
+        self.findings.compared_names += 1;
+        self.findings.compared_names <= MAX_COMPARED_NAMES
     }
 
     fn object(&mut self, schema: &Fields, object: &mut Fields, path: &str) {
@@ -81,8 +101,11 @@ impl SchemaCheck<'_> {
             } else if properties.is_empty() {
                 // Any field is known.
             } else if self.mode.denies_unknown_names() {
-                self.broken(&value_path, unknown_name(name, properties));
+                let rule =
+                    if self.may_compare_name() { unknown_name(name, properties) } else { UNKNOWN.to_owned() };
+                self.broken(&value_path, rule);
             } else if self.mode == Mode::PassedThrough
+                && self.may_compare_name()
                 && let Some(meant) = misspelled(&shorten_name(name), properties.keys().map(String::as_str))
             {
                 self.broken(&value_path, format!("is not a known field; `{meant}` is"));
@@ -121,7 +144,7 @@ impl SchemaCheck<'_> {
             Value::Object(object) => match schema.get(KNOWN) {
                 // The object is sent unchanged.
                 Some(Value::Object(known)) => {
-                    SchemaCheck { mode: Mode::PassedThrough, violations: self.violations }
+                    SchemaCheck { mode: Mode::PassedThrough, findings: self.findings }
                         .object(known, object, path);
                 }
                 _ => self.object(schema, object, path),
@@ -208,11 +231,11 @@ fn wrong_type(kind: &str, value: &Value) -> String {
 /// Returns the rule that an unknown name breaks, with the most similar known name.
 fn unknown_name(name: &str, known: &Fields) -> String {
     if let Some(nearest) = most_similar(&shorten_name(name), known.keys().map(String::as_str)) {
-        return format!("is not an argument of this tool; the nearest is `{nearest}`");
+        return format!("{UNKNOWN}; the nearest is `{nearest}`");
     }
 
     let known: Vec<_> = known.keys().map(|name| format!("`{name}`")).collect();
-    format!("is not an argument of this tool, which takes {}", known.join(", "))
+    format!("{UNKNOWN}, which takes {}", known.join(", "))
 }
 
 /// Returns the number that the keyword `keyword` of a schema holds.
@@ -334,6 +357,22 @@ mod tests {
         random_inputs::{check_values, object_with},
         service::catalog::OPERATIONS,
     };
+
+    #[test]
+    fn only_the_first_of_many_unknown_names_are_compared_with_the_known_ones() {
+        let many = || (0..1_000).map(|index| (format!("naem{index}"), json!(1))).collect::<Fields>();
+        let schema = json!({"properties": {"name": {"type": "string"}}});
+        let Value::Object(schema) = schema else { panic!("a schema") };
+
+        let violations = check(&schema, &mut many(), Mode::Arguments);
+        let compared = violations.iter().filter(|violation| violation.rule != UNKNOWN).count();
+        assert_eq!((violations.len(), compared), (1_000, MAX_COMPARED_NAMES));
+
+        let misspelled =
+            || (0..1_000).map(|index| (format!("{}name", "_".repeat(index)), json!(1))).collect();
+        let violations = check(&schema, &mut misspelled(), Mode::PassedThrough);
+        assert!(violations.len() <= MAX_COMPARED_NAMES, "{}", violations.len());
+    }
 
     #[test]
     fn any_arguments_are_checked_against_every_schema() {

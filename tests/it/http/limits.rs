@@ -1,10 +1,10 @@
-//! The limits of the number of requests.
+//! The limits of the number of requests and of the memory of their bodies.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
-use tokio::sync::Semaphore;
+use tokio::{io::AsyncWriteExt as _, net::TcpStream, sync::Semaphore};
 
 use crate::support::{
     http_client::{FREE_PORTS, HttpUnderTest, json_of},
@@ -104,4 +104,53 @@ async fn the_server_refuses_more_requests_than_its_limit() {
 
     assert_eq!(listed.status().as_u16(), 503);
     assert_eq!(listed.headers()["retry-after"], "1");
+}
+
+#[tokio::test]
+async fn announced_bodies_take_no_memory_of_other_clients() {
+    /// More than the memory of all bodies, if each had the stated length.
+    const ANNOUNCED: usize = 70;
+
+    let service = Service::start().await;
+    let server = HttpUnderTest::start(&service.settings("", &FREE_PORTS));
+    let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-api-key: svc_stranger\r\ncontent-type: application/json\r\ncontent-length: 65000\r\n\r\n{";
+    let own_head = head.replace("svc_stranger", keys::DEMO).replace("65000", "4194000");
+    // The service has accepted this key, so that it may announce long bodies.
+    server.call("/mcp", &[("x-api-key", keys::DEMO)], "list_runs", json!({})).await;
+
+    let mut open = Vec::new();
+    for head in [head, &own_head].repeat(ANNOUNCED) {
+        let mut stream = TcpStream::connect(server.address).await.expect("a connection");
+        stream.write_all(head.as_bytes()).await.expect("a sent head");
+        open.push(stream);
+    }
+
+    let listed = server.modern("/mcp", &[("x-api-key", keys::ARENA)], "tools/list", json!({})).await;
+    assert_eq!(listed.status().as_u16(), 200);
+    drop(open);
+}
+
+#[tokio::test]
+async fn a_long_body_needs_a_credential_that_the_service_has_accepted() {
+    let service = Service::start().await;
+    let server = HttpUnderTest::start(&service.settings("", &FREE_PORTS));
+    let long = json!({"unknown": "x".repeat(70_000)});
+    let send = |key: &'static str| {
+        let (server, long) = (&server, long.clone());
+        async move {
+            let request = json!({"name": "list_runs", "arguments": long});
+            let response = server.modern("/mcp", &[("x-api-key", key)], "tools/call", request).await;
+            (response.status().as_u16(), json_of(response).await.to_string())
+        }
+    };
+
+    let (status, refused) = send(keys::DEMO).await;
+    assert_eq!(status, 413, "{refused}");
+    assert!(refused.contains("until the service has accepted the credential"), "{refused}");
+
+    server.call("/mcp", &[("x-api-key", keys::DEMO)], "list_runs", json!({})).await;
+    let (status, answer) = send(keys::DEMO).await;
+    assert_eq!(status, 200, "{answer}");
+    let (status, _) = send("svc_stranger").await;
+    assert_eq!(status, 413);
 }
