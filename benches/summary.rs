@@ -17,7 +17,7 @@ use tas_mcp::{
         seed::{CONFIG_PHONES, TEST_BLOCKED, TEST_ERRORS, TEST_FAILS},
     },
     settings::{self, Settings},
-    tools::{caller::CallerContext, catalog, dispatcher::Dispatcher},
+    tools::{call_options::CallOptions, catalog, dispatcher::Dispatcher},
 };
 
 const RUNS: usize = 500;
@@ -30,7 +30,7 @@ const EXECUTION: &str = "0000000e-0000-4000-8000-000000000000";
 async fn call(dispatcher: &Dispatcher, tool: &str, arguments: Value) -> Value {
     let tool = catalog::find_tool(tool).expect("a tool");
     let arguments = ToolArguments::from_host(&tool, arguments.as_object().cloned().unwrap_or_default());
-    dispatcher.call_tool(tool, arguments, CallerContext::silent()).await.expect("an answer").value().clone()
+    dispatcher.call_tool(tool, arguments, CallOptions::silent()).await.expect("an answer").value().clone()
 }
 
 fn dispatcher(base_url: &str) -> Dispatcher {

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tas_mcp::{
     call::arguments::ToolArguments,
     settings::{self, Settings},
-    tools::{caller::CallerContext, catalog, dispatcher::Dispatcher},
+    tools::{call_options::CallOptions, catalog, dispatcher::Dispatcher},
 };
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 use tokio_util::io::ReaderStream;
@@ -77,7 +77,7 @@ async fn upload_build(dispatcher: &Dispatcher, checksum: bool) -> Duration {
     let arguments = json!({"path": "game.apk", "wait": true, "fill_details": false, "checksum": checksum});
     let arguments = ToolArguments::from_host(&tool, arguments.as_object().cloned().unwrap_or_default());
     let started = Instant::now();
-    let reply = dispatcher.call_tool(tool, arguments, CallerContext::silent()).await.expect("an upload");
+    let reply = dispatcher.call_tool(tool, arguments, CallOptions::silent()).await.expect("an upload");
 
     assert_eq!(reply.value().get("status").and_then(Value::as_str), Some("uploaded"));
     started.elapsed()

@@ -7,7 +7,7 @@ use crate::{
     call::{arguments::ToolArguments, reply::Reply},
     failure::{Code, Failure},
     text::single_line,
-    tools::{caller::CallerContext, catalog::Tool, dispatcher::Dispatcher},
+    tools::{call_options::CallOptions, catalog::Tool, dispatcher::Dispatcher},
 };
 
 /// Flag that confirms a costly or irreversible call.
@@ -82,10 +82,10 @@ pub(super) async fn call_with_confirmation(
     tool: Tool,
     arguments: ToolArguments,
 ) -> std::result::Result<Reply, CommandError> {
-    let outcome = dispatcher.call_tool(tool, arguments.clone(), CallerContext::silent()).await;
+    let outcome = dispatcher.call_tool(tool, arguments.clone(), CallOptions::silent()).await;
     let Err(failure) = outcome else { return Ok(outcome?) };
     confirm(failure)?;
 
     // The first call was refused before any request, so nothing is sent twice.
-    Ok(dispatcher.call_tool(tool, arguments.confirmed(), CallerContext::silent()).await?)
+    Ok(dispatcher.call_tool(tool, arguments.confirmed(), CallOptions::silent()).await?)
 }

@@ -24,7 +24,7 @@ use crate::{
         api::exports::ExportTmsysRun, operation::Operation as _, result_kind::ResultKind, tool::PROJECT_ID,
     },
     settings::Settings,
-    tools::{caller::CallerContext, catalog::ListedTool as _},
+    tools::{call_options::CallOptions, catalog::ListedTool as _},
 };
 
 const IDS: &str = "ids";
@@ -75,7 +75,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
     let arguments = ToolArguments::new(own, CommonArguments::in_project(project));
     let export = ExportTmsysRun::tool();
-    let reply = dispatcher.call_tool(export, arguments, CallerContext::silent()).await?;
+    let reply = dispatcher.call_tool(export, arguments, CallOptions::silent()).await?;
 
     let value = reply.value();
     let printed =

@@ -16,7 +16,9 @@ use crate::{
     fields::Fields,
     service::api::runs::StopRuns,
     settings::Settings,
-    tools::{caller::CallerContext, catalog::ListedTool as _, dispatcher::Dispatcher, waiting::WaitTarget},
+    tools::{
+        call_options::CallOptions, catalog::ListedTool as _, dispatcher::Dispatcher, waiting::WaitTarget,
+    },
 };
 
 /// What is waited for, so that the wait can be continued.
@@ -94,7 +96,7 @@ impl WaitSubject<'_> {
         let own = Fields::from_iter([("job_ids".to_owned(), json!(jobs))]);
         let arguments = ToolArguments::new(own, CommonArguments::in_project(self.project));
         let stop = StopRuns::tool();
-        self.dispatcher.call_tool(stop, arguments, CallerContext::silent()).await?;
+        self.dispatcher.call_tool(stop, arguments, CallOptions::silent()).await?;
         note(&format!("stopped jobs: {}", jobs.join(" ")));
 
         Ok(())

@@ -40,7 +40,7 @@ use crate::{
     service::api::{builds::GetBuild, plans::StartTestPlanRun, runs::StartRun},
     settings::Settings,
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         catalog::{ListedTool as _, Tool},
         dispatcher::Dispatcher,
         waiting::Wait,
@@ -217,7 +217,7 @@ impl Started<'_> {
         let arguments = ToolArguments::new(own, CommonArguments::in_project(self.project.as_deref()));
         let build = GetBuild::tool();
 
-        let build = self.dispatcher.call_tool(build, arguments, CallerContext::silent()).await.ok();
+        let build = self.dispatcher.call_tool(build, arguments, CallOptions::silent()).await.ok();
         let name = build.and_then(|build| build.value().get("name")?.as_str().map(str::to_owned));
         let name = name.map(|name| format!("{name} ")).unwrap_or_default();
         note(&format!("the service chose the build {name}({id})"));
@@ -242,12 +242,12 @@ impl Started<'_> {
             timeout,
             interval: None,
         };
-        let caller = CallerContext { progress: Arc::new(WaitProgress::new()), ..CallerContext::silent() };
+        let options = CallOptions { progress: Arc::new(WaitProgress::new()), ..CallOptions::silent() };
         let completion = async {
             if reports_build {
                 self.report_chosen_build().await;
             }
-            wait.run(self.dispatcher.gateway(), &caller).await.map_err(|failure| {
+            wait.run(self.dispatcher.gateway(), &options).await.map_err(|failure| {
                 let hint = format!("the start succeeded; {}", subject.advice());
                 failure.detail("started", started.clone()).hint(hint)
             })

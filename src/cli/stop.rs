@@ -21,7 +21,9 @@ use crate::{
     fields::Fields,
     service::{api::runs::StopRuns, tool::PROJECT_ID},
     settings::Settings,
-    tools::{caller::CallerContext, catalog::ListedTool as _, dispatcher::Dispatcher, waiting::WaitTarget},
+    tools::{
+        call_options::CallOptions, catalog::ListedTool as _, dispatcher::Dispatcher, waiting::WaitTarget,
+    },
 };
 
 const IDS: &str = "ids";
@@ -51,7 +53,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let own = Fields::from_iter([("job_ids".to_owned(), json!(jobs))]);
     let arguments = ToolArguments::new(own, CommonArguments::in_project(project));
     let stop = StopRuns::tool();
-    let reply = dispatcher.call_tool(stop, arguments, CallerContext::silent()).await?;
+    let reply = dispatcher.call_tool(stop, arguments, CallOptions::silent()).await?;
 
     let printed = if prints_json(wants_json(matches)) {
         print_line(reply.value())

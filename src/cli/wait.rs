@@ -28,7 +28,7 @@ use crate::{
     },
     settings::Settings,
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         catalog::{ListedTool as _, Tool},
         composite::WaitForCompletion,
         waiting::WaitTarget,
@@ -96,9 +96,9 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         target: target(&arguments.own),
         jobs: Vec::new(),
     };
-    let caller = CallerContext { progress: Arc::new(WaitProgress::new()), ..CallerContext::silent() };
+    let options = CallOptions { progress: Arc::new(WaitProgress::new()), ..CallOptions::silent() };
     subject.announce();
-    let wait = dispatcher.wait_for_completion(arguments, caller);
+    let wait = dispatcher.wait_for_completion(arguments, options);
     let Some(reply) = subject.interruptible(wait).await? else { return Ok(ExitStatus::TimedOut) };
     let result = WaitResult { completion: reply.completion, started: None, not_started: Vec::new() };
 

@@ -25,7 +25,7 @@ use crate::{
     mcp::McpConfig,
     settings::{HttpSettings, Settings},
     store::RedisStore,
-    tools::{caller::Stopping, config::ToolsConfig, dispatcher::Dispatcher},
+    tools::{call_options::Stopping, config::ToolsConfig, dispatcher::Dispatcher},
 };
 
 /// What all requests share.

@@ -19,7 +19,7 @@ use crate::{
     client::ApiKey,
     mcp::{McpConfig, Server, ServerProfile},
     settings::HttpSettings,
-    tools::{caller::Stopping, dispatcher::Dispatcher},
+    tools::{call_options::Stopping, dispatcher::Dispatcher},
 };
 
 /// Largest number of credentials, and of addresses without an accepted credential, that are remembered.

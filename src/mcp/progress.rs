@@ -7,7 +7,7 @@ use rmcp::{
 };
 use tokio::sync::mpsc;
 
-use crate::tools::caller::ProgressSink;
+use crate::tools::call_options::ProgressSink;
 
 /// Increment of the reported value if a report has the same value as the report before: the protocol requires that
 /// the value increases with each notification.

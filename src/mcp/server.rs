@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     settings::Settings,
-    tools::{caller::Stopping, dispatcher::Dispatcher},
+    tools::{call_options::Stopping, dispatcher::Dispatcher},
 };
 
 /// An MCP server. Cheap to clone; the clones share their state.

@@ -43,7 +43,7 @@ use crate::{
     failure::{Code, Failure},
     fields::Fields,
     tools::{
-        caller::ProgressSink,
+        call_options::ProgressSink,
         catalog::{ListedTool as _, Tool},
         composite::{CompositeTool as _, WaitForCompletion},
         waiting::{GRACE, WaitReply, WaitStatus, should_give_up},

@@ -14,7 +14,7 @@ use crate::{
     failure::{Code, Failure},
     service::{api::runs::GetRun, tool::ToolDefinition},
     tools::{
-        caller::{CallerContext, ProgressSink, Stopping},
+        call_options::{CallOptions, ProgressSink, Stopping},
         catalog::{ListedTool as _, Tool},
         composite::WaitForCompletion,
         dispatcher::Dispatcher,
@@ -69,8 +69,8 @@ impl ToolCaller {
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, Failure> {
         let (sender, forwarder) = progress_channel(context);
-        let caller = self.caller_context(Arc::new(sender), self.wait_limit);
-        let call = forwarder.forward_during(self.dispatcher.call_tool(tool, arguments, caller));
+        let options = self.call_options(Arc::new(sender), self.wait_limit);
+        let call = forwarder.forward_during(self.dispatcher.call_tool(tool, arguments, options));
         self.run_until_cancelled(tool, call, context).await
     }
 
@@ -84,8 +84,8 @@ impl ToolCaller {
         progress: Arc<dyn ProgressSink>,
         context: &RequestContext<RoleServer>,
     ) -> Result<WaitReply, Failure> {
-        let caller = self.caller_context(progress, Duration::ZERO);
-        let call = self.dispatcher.wait_for_completion(arguments, caller);
+        let options = self.call_options(progress, Duration::ZERO);
+        let call = self.dispatcher.wait_for_completion(arguments, options);
         self.run_until_cancelled(WaitForCompletion::tool(), call, context).await
     }
 
@@ -103,8 +103,8 @@ impl ToolCaller {
         self.run_until_cancelled(GetRun::tool(), loading, context).await
     }
 
-    fn caller_context(&self, progress: Arc<dyn ProgressSink>, wait_limit: Duration) -> CallerContext {
-        CallerContext {
+    fn call_options(&self, progress: Arc<dyn ProgressSink>, wait_limit: Duration) -> CallOptions {
+        CallOptions {
             progress,
             wait_limit: Some(wait_limit),
             gets_links: self.gives_links,

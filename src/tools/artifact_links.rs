@@ -17,7 +17,7 @@ use crate::{
         catalog::OperationEntry,
         operation::Operation as _,
     },
-    tools::caller::CallerContext,
+    tools::call_options::CallOptions,
 };
 
 /// Largest number of files whose addresses are requested. The largest files are those on the storage host.
@@ -33,9 +33,9 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 pub(super) fn requested_player(
     entry: &OperationEntry,
     arguments: &ToolArguments,
-    caller: &CallerContext,
+    options: &CallOptions,
 ) -> Option<String> {
-    let is_requested = caller.gets_links && entry.name == ListRunArtifacts::NAME;
+    let is_requested = options.gets_links && entry.name == ListRunArtifacts::NAME;
     let player = is_requested.then(|| arguments.own.get("run_id"))??;
     player.as_str().map(str::to_owned)
 }

@@ -19,7 +19,7 @@ use crate::{
     text::most_similar,
     tools::{
         artifact_links,
-        caller::CallerContext,
+        call_options::CallOptions,
         composite::{
             CompositeTool, DownloadMinion, DownloadRunFiles, FindByName, SummarizeResults, UploadBuild,
             UploadRemoteBuild, WaitForCompletion, answer_value,
@@ -47,8 +47,8 @@ pub struct ToolCall {
     pub files: Arc<FileServices>,
     /// The arguments, not checked yet.
     pub arguments: ToolArguments,
-    /// The caller of the tool.
-    pub caller: CallerContext,
+    /// What the other side of the call offers.
+    pub options: CallOptions,
 }
 
 /// A tool in a table that is a constant.
@@ -162,13 +162,13 @@ impl Debug for Tool {
 
 /// Makes a call of an operation. The newest records of a list take several requests.
 async fn run_operation(entry: &'static OperationEntry, call: ToolCall) -> Result<Reply, Failure> {
-    let ToolCall { gateway, arguments, caller, .. } = call;
+    let ToolCall { gateway, arguments, options, .. } = call;
     if newest::is_requested(entry, &arguments.own) {
         let checked = gateway.check(entry, arguments)?;
-        return Box::pin(newest::list_newest_runs(&gateway, entry, checked, &caller)).await;
+        return Box::pin(newest::list_newest_runs(&gateway, entry, checked, &options)).await;
     }
 
-    let player = artifact_links::requested_player(entry, &arguments, &caller);
+    let player = artifact_links::requested_player(entry, &arguments, &options);
     let mut reply = gateway.call_guarded(entry, arguments).await?;
     if let Some(player) = player {
         Box::pin(artifact_links::add_links(&gateway, &player, &mut reply)).await;
@@ -179,9 +179,9 @@ async fn run_operation(entry: &'static OperationEntry, call: ToolCall) -> Result
 
 /// Checks the arguments of a composite tool, and runs it.
 async fn run_composite<T: CompositeTool + ListedTool>(call: ToolCall) -> Result<Reply, Failure> {
-    let ToolCall { gateway, files, arguments, caller } = call;
+    let ToolCall { gateway, files, arguments, options } = call;
     let CheckedArguments { own, project_id, selection } = gateway.check(&T::tool(), arguments)?;
-    let context = ToolContext { gateway, files, arguments: own, project: project_id, caller };
+    let context = ToolContext { gateway, files, arguments: own, project: project_id, options };
 
     let mut reply = Reply::from_value(answer_value::<T>(context).await?);
     if let Some(selection) = selection {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     call::Gateway,
     fields::Fields,
-    tools::{caller::CallerContext, upload::FileServices},
+    tools::{call_options::CallOptions, upload::FileServices},
 };
 
 /// The services and arguments of one call of a composite tool.
@@ -19,6 +19,6 @@ pub struct ToolContext {
     pub arguments: Fields,
     /// The project that the caller passed, if any.
     pub project: Option<String>,
-    /// The caller of the tool.
-    pub caller: CallerContext,
+    /// What the other side of the call offers.
+    pub options: CallOptions,
 }

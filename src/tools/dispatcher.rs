@@ -14,7 +14,7 @@ use crate::{
     failure::Failure,
     service::{catalog::OperationEntry, result_kind::ResultId},
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         catalog::{ListedTool, Tool, ToolCall},
         composite::{CompositeTool, SummarizeResults, WaitForCompletion, run_typed},
         config::ToolsConfig,
@@ -100,10 +100,10 @@ impl Dispatcher {
         &self,
         tool: Tool,
         arguments: ToolArguments,
-        caller: CallerContext,
+        options: CallOptions,
     ) -> Result<Reply, Failure> {
         let (gateway, files) = (self.gateway.clone(), Arc::clone(&self.files));
-        tool.run(ToolCall { gateway, files, arguments, caller }).await
+        tool.run(ToolCall { gateway, files, arguments, options }).await
     }
 
     /// Reads all pages of a list and returns the newest records, as `{data, total_count, unread}`. `arguments` selects
@@ -143,7 +143,7 @@ impl Dispatcher {
         project: Option<&str>,
     ) -> Result<NameSearchAnswer, Failure> {
         let client = ProjectClient { gateway: self.gateway.clone(), project: project.map(str::to_owned) };
-        search.run(client, &CallerContext::silent()).await
+        search.run(client, &CallOptions::silent()).await
     }
 
     /// Calls `wait_for_completion` and returns its typed reply.
@@ -153,9 +153,9 @@ impl Dispatcher {
     pub async fn wait_for_completion(
         &self,
         arguments: ToolArguments,
-        caller: CallerContext,
+        options: CallOptions,
     ) -> Result<WaitReply, Failure> {
-        let call = self.call_typed::<WaitForCompletion>(arguments, caller);
+        let call = self.call_typed::<WaitForCompletion>(arguments, options);
         let (completion, selection) = call.await?;
 
         Ok(WaitReply { completion, selection })
@@ -168,9 +168,9 @@ impl Dispatcher {
     pub async fn summarize_results(
         &self,
         arguments: ToolArguments,
-        caller: CallerContext,
+        options: CallOptions,
     ) -> Result<Summary, Failure> {
-        let call = self.call_typed::<SummarizeResults>(arguments, caller);
+        let call = self.call_typed::<SummarizeResults>(arguments, options);
         call.await.map(|(summary, _)| summary)
     }
 
@@ -178,11 +178,11 @@ impl Dispatcher {
     async fn call_typed<T: CompositeTool + ListedTool>(
         &self,
         arguments: ToolArguments,
-        caller: CallerContext,
+        options: CallOptions,
     ) -> Result<(T::Answer, Option<FieldSelection>), Failure> {
         let CheckedArguments { own, project_id, selection } = self.gateway.check(&T::tool(), arguments)?;
         let (gateway, files) = (self.gateway.clone(), Arc::clone(&self.files));
-        let context = ToolContext { gateway, files, arguments: own, project: project_id, caller };
+        let context = ToolContext { gateway, files, arguments: own, project: project_id, options };
         let answer = run_typed::<T>(context).await?;
 
         Ok((answer, selection))

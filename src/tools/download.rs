@@ -31,7 +31,7 @@ use crate::{
     failure::{Code, Failure},
     service::api::Id,
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         files::{Destination, FilePattern, file_name, sleep_until},
     },
     violation::Violation,
@@ -257,9 +257,9 @@ impl DownloadRequest {
         gateway: &Gateway,
         destination: &Destination,
         options: &DownloadOptions,
-        caller: &CallerContext,
+        call_options: &CallOptions,
     ) -> Result<DownloadReport, Failure> {
-        let deadline = caller.wait_limit.map(|limit| Instant::now() + limit);
+        let deadline = call_options.wait_limit.map(|limit| Instant::now() + limit);
         let patterns = self.compile_patterns()?;
         let run_id = split_player_id(&self.run_id).0;
         let listing = RunListing::read(gateway, self.project.as_deref(), run_id).await?;
@@ -282,7 +282,7 @@ impl DownloadRequest {
             clock: Arc::clone(gateway.clock()),
             deadline,
         };
-        job.save_files(gateway, files, &context, caller).await?;
+        job.save_files(gateway, files, &context, call_options).await?;
 
         job.into_report(&listing, &path, &progress)
     }
@@ -303,7 +303,7 @@ impl DownloadJob {
         gateway: &Gateway,
         files: Vec<PlannedFile>,
         context: &TransferContext,
-        caller: &CallerContext,
+        call_options: &CallOptions,
     ) -> Result<(), Failure> {
         let transfers = files.into_iter().enumerate().map(|(place, file)| async move {
             let PlannedFile { artifact, target } = file;
@@ -323,13 +323,13 @@ impl DownloadJob {
                     }
                 }
                 () = sleep_until(context.deadline) => break Ok(()),
-                _ = ticks.tick() => context.progress.report_to(caller),
+                _ = ticks.tick() => context.progress.report_to(call_options),
             }
         };
 
         // Dropping the stream stops the transfers that are in progress.
         drop(finished);
-        context.progress.report_to(caller);
+        context.progress.report_to(call_options);
 
         outcome.map_err(|failure| self.with_file_lists(failure))
     }

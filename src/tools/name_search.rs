@@ -30,7 +30,7 @@ use crate::{
         view::view,
     },
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         project_client::ProjectClient,
         time_limit::{StopSignal, StoppableReader, run_with_limit},
     },
@@ -245,7 +245,7 @@ impl NameSearch {
     pub(in crate::tools) async fn run(
         self,
         client: ProjectClient,
-        caller: &CallerContext,
+        options: &CallOptions,
     ) -> Result<NameSearchAnswer, Failure> {
         let mut kinds = if self.kinds.is_empty() { RecordKind::ALL.to_vec() } else { self.kinds };
         kinds.sort_unstable();
@@ -260,7 +260,7 @@ impl NameSearch {
             known_pages: AtomicU64::new(0),
         };
         let mut search = Search { matches: Matches::new(self.names), unread: Vec::new() };
-        run_with_limit(&reader, &*clock, caller, search.read_lists(&reader, &kinds)).await?;
+        run_with_limit(&reader, &*clock, options, search.read_lists(&reader, &kinds)).await?;
 
         Ok(NameSearchAnswer { results: search.matches.into_results(), unread: search.unread })
     }

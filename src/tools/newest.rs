@@ -25,7 +25,7 @@ use crate::{
         tool::{Column, ColumnFormat},
     },
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         project_client::ProjectClient,
         time_limit::{StopSignal, StoppableReader, run_with_limit},
     },
@@ -73,10 +73,10 @@ pub(super) async fn list_newest_runs(
     gateway: &Gateway,
     list: &'static OperationEntry,
     mut checked: CheckedArguments,
-    caller: &CallerContext,
+    options: &CallOptions,
 ) -> Result<Reply, Failure> {
     let count = checked.own.shift_remove(NEWEST).and_then(|count| count.as_u64()).unwrap_or_default();
-    let (mut data, unread) = read_sorted(gateway, list, &checked, caller).await?;
+    let (mut data, unread) = read_sorted(gateway, list, &checked, options).await?;
     let runs_read = data.len();
     data.truncate(usize::try_from(count).unwrap_or(usize::MAX));
 
@@ -93,7 +93,7 @@ pub(super) async fn list_newest(
     checked: CheckedArguments,
     wanted: WantedRecords,
 ) -> Result<Reply, Failure> {
-    let (mut data, unread) = read_sorted(gateway, list, &checked, &CallerContext::silent()).await?;
+    let (mut data, unread) = read_sorted(gateway, list, &checked, &CallOptions::silent()).await?;
     data.retain(wanted.filter);
     let total_count = data.len();
     data.truncate(wanted.limit);
@@ -116,12 +116,12 @@ async fn read_sorted(
     gateway: &Gateway,
     list: &'static OperationEntry,
     checked: &CheckedArguments,
-    caller: &CallerContext,
+    options: &CallOptions,
 ) -> Result<(Vec<Value>, Vec<Omission>), Failure> {
     let client = ProjectClient { gateway: gateway.clone(), project: checked.project_id.clone() };
     let reader = PageReader { client, list, stop: StopSignal::default(), pages: AtomicU64::new(0) };
     let pages = paging::read_all(LONG_LIST_PAGES, |number| reader.read_page(&checked.own, number));
-    let listed = run_with_limit(&reader, &**gateway.clock(), caller, pages).await?;
+    let listed = run_with_limit(&reader, &**gateway.clock(), options, pages).await?;
 
     let column = |format| list.columns.iter().find(|column| column.format == format);
     let (id, time, name) = (column(ColumnFormat::Id), column(ColumnFormat::Time), column(ColumnFormat::Text));

@@ -38,7 +38,7 @@ use crate::{
         view::view,
     },
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         dispatcher::Dispatcher,
         project_client::ProjectClient,
         summary::{Summary, Trend, TrendRequest},
@@ -125,7 +125,7 @@ impl ReportSubject {
         }
 
         let arguments = ToolArguments::new(arguments, CommonArguments::in_project(project));
-        dispatcher.summarize_results(arguments, CallerContext::silent()).await
+        dispatcher.summarize_results(arguments, CallOptions::silent()).await
     }
 }
 

@@ -56,7 +56,7 @@ use crate::{
         view::view,
     },
     text::shorten_line,
-    tools::{caller::CallerContext, time_limit::run_with_limit, waiting::LONGEST_NAME},
+    tools::{call_options::CallOptions, time_limit::run_with_limit, waiting::LONGEST_NAME},
 };
 
 /// A request for a summary.
@@ -87,9 +87,9 @@ impl SummaryRequest {
     /// # Errors
     /// Failures of the operations that read, if nothing at all could be read; `project_scope_mismatch` if
     /// `compare_with` belongs to another project.
-    pub(crate) async fn run(self, gateway: &Gateway, caller: &CallerContext) -> Result<Summary, Failure> {
+    pub(crate) async fn run(self, gateway: &Gateway, options: &CallOptions) -> Result<Summary, Failure> {
         let reader = SummaryReader::new(gateway, self.project.as_deref());
-        run_with_limit(&reader, &**gateway.clock(), caller, self.summarize(&reader)).await
+        run_with_limit(&reader, &**gateway.clock(), options, self.summarize(&reader)).await
     }
 
     async fn summarize(&self, reader: &SummaryReader) -> Result<Summary, Failure> {

@@ -26,7 +26,7 @@ use crate::{
     clock::Clock,
     failure::{Code, Failure},
     service::result_kind::{ResultId, ResultKind},
-    tools::caller::{CallerContext, ProgressSink},
+    tools::call_options::{CallOptions, ProgressSink},
 };
 
 /// Longest time without a progress report. The target is five seconds; one second is left for a busy machine.
@@ -95,8 +95,8 @@ impl Wait {
     /// # Errors
     /// Failures of the operations that read the target. A temporary failure ends the wait only after five polls in a row
     /// and two minutes; the failure then contains what is known.
-    pub async fn run(self, gateway: &Gateway, caller: &CallerContext) -> Result<Completion, Failure> {
-        let (limit, grace) = match caller.effective_wait_limit() {
+    pub async fn run(self, gateway: &Gateway, options: &CallOptions) -> Result<Completion, Failure> {
+        let (limit, grace) = match options.effective_wait_limit() {
             // A caller without time still gets one poll, which may last as long as one request.
             Some(limit) if limit.is_zero() => (limit, CALL_LIMIT),
             Some(limit) => (self.timeout.min(limit.saturating_sub(GRACE)), GRACE),
@@ -112,10 +112,10 @@ impl Wait {
             state,
             started: clock.now(),
             clock,
-            progress: Arc::clone(&caller.progress),
+            progress: Arc::clone(&options.progress),
             limit,
             grace,
-            end: caller.stopping.waits.clone(),
+            end: options.stopping.waits.clone(),
             polls: 0,
             failures: Vec::new(),
             failing_since: None,

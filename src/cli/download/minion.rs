@@ -21,7 +21,7 @@ use crate::{
     service::api::minions::MinionPlatform,
     text::most_similar,
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         composite::minion_platform,
         dispatcher::Dispatcher,
         download::{DownloadOptions, InstallerRequest, SavedInstaller},
@@ -66,9 +66,10 @@ pub(super) async fn run(
     let storage = &dispatcher.files()?.storage;
     let request = InstallerRequest { project: None, platform, overwrite: matches.get_flag(OVERWRITE) };
 
-    let caller = CallerContext { progress: Arc::new(progress.clone()), ..CallerContext::silent() };
-    let outcome =
-        request.run(dispatcher.gateway(), storage, &destination, &DownloadOptions::default(), &caller).await;
+    let call_options = CallOptions { progress: Arc::new(progress.clone()), ..CallOptions::silent() };
+    let outcome = request
+        .run(dispatcher.gateway(), storage, &destination, &DownloadOptions::default(), &call_options)
+        .await;
     // A bar that remains would be mixed with the result.
     progress.clear();
 

@@ -21,7 +21,7 @@ use crate::{
     failure::{Code, Failure},
     service::result_kind::ResultKind,
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         dispatcher::Dispatcher,
         download::{DownloadOptions, DownloadReport, DownloadRequest},
     },
@@ -76,8 +76,9 @@ pub(super) async fn run(
         files: None,
     };
 
-    let caller = CallerContext { progress: Arc::new(progress.clone()), ..CallerContext::silent() };
-    let outcome = request.run(dispatcher.gateway(), &destination, &DownloadOptions::default(), &caller).await;
+    let call_options = CallOptions { progress: Arc::new(progress.clone()), ..CallOptions::silent() };
+    let outcome =
+        request.run(dispatcher.gateway(), &destination, &DownloadOptions::default(), &call_options).await;
     // A bar that remains would be mixed with the result.
     progress.clear();
 

@@ -52,7 +52,7 @@ impl CompositeTool for DownloadMinion {
                 &context.files.storage,
                 &destination,
                 &DownloadOptions::default(),
-                &context.caller,
+                &context.options,
             )
             .await
     }

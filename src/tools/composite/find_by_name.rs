@@ -35,6 +35,6 @@ impl CompositeTool for FindByName {
         let search = NameSearch { names: self.names, kinds: self.kinds.unwrap_or_default() };
         let client = ProjectClient { gateway: context.gateway, project: context.project };
 
-        search.run(client, &context.caller).await
+        search.run(client, &context.options).await
     }
 }

@@ -8,7 +8,7 @@ use tas_mcp::{
     sandbox::keys,
     service::api::minions::MinionPlatform,
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         download::{DownloadOptions, InstallerRequest},
         files::FilesRoot,
     },
@@ -206,7 +206,7 @@ async fn a_broken_download_of_an_installer_is_continued_with_a_new_address() {
     };
     let request = InstallerRequest { project: None, platform: MinionPlatform::Linux, overwrite: false };
     let saved = request
-        .run(dispatcher.gateway(), storage, &destination, &options, &CallerContext::silent())
+        .run(dispatcher.gateway(), storage, &destination, &options, &CallOptions::silent())
         .await
         .expect("a file");
 

@@ -9,7 +9,7 @@ use tas_mcp::{
     sandbox::seed::{JOB_PASSED, JOB_RUNNING},
     service::result_kind::{ResultId, ResultKind},
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         waiting::{Completion, Wait, WaitStatus, WaitTarget},
     },
 };
@@ -50,7 +50,7 @@ async fn long_wait(session: &Session, job: &str, interval: u64) -> Result<Comple
         interval: Some(Duration::from_secs(interval)),
     };
 
-    wait.run(dispatcher.gateway(), &CallerContext::silent()).await
+    wait.run(dispatcher.gateway(), &CallOptions::silent()).await
 }
 
 /// A service that restarts is available again after a while.
