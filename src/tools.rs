@@ -6,7 +6,6 @@ pub mod catalog;
 pub mod composite;
 pub mod config;
 pub mod context;
-pub mod dispatcher;
 pub mod download;
 pub mod files;
 pub mod name_search;

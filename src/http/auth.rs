@@ -32,7 +32,7 @@ pub(super) struct ClientAddress(pub(super) IpAddr);
 
 /// Who sends a request, and to which endpoint. The handler reads it from the extensions of the request.
 #[derive(Clone, Debug)]
-pub(super) struct Caller {
+pub(super) struct Requester {
     pub(super) tenant: Arc<Tenant>,
     pub(super) endpoint: Endpoint,
     /// The limits that apply to the request.
@@ -41,7 +41,7 @@ pub(super) struct Caller {
     pub(super) accepts_events: bool,
 }
 
-/// Adds the [`Caller`] to a request.
+/// Adds the [`Requester`] to a request.
 ///
 /// # Errors
 /// Status 404 or 400 for an unusable endpoint, 400 for an unusable credential, and those of
@@ -60,7 +60,7 @@ pub(super) async fn identify(
 
     let limits = app.tenants.limits(&tenant, address);
     let accepts_events = accepts_events(&parts.headers);
-    parts.extensions.insert(Caller { tenant, endpoint, limits, accepts_events });
+    parts.extensions.insert(Requester { tenant, endpoint, limits, accepts_events });
     Ok(next.run(Request::from_parts(parts, body)).await)
 }
 

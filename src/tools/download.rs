@@ -26,7 +26,7 @@ use self::{
 };
 use crate::{
     backoff::Backoff,
-    call::{Artifact, Gateway, OpenRefusal},
+    call::{Artifact, Caller, OpenRefusal},
     client::{DownloadStream, ResumeFrom},
     failure::{Code, Failure},
     service::api::Id,
@@ -254,7 +254,7 @@ impl DownloadRequest {
     /// failed.
     pub async fn run(
         self,
-        gateway: &Gateway,
+        caller: &Caller,
         destination: &Destination,
         options: &DownloadOptions,
         call_options: &CallOptions,
@@ -262,7 +262,7 @@ impl DownloadRequest {
         let deadline = call_options.wait_limit.map(|limit| Instant::now() + limit);
         let patterns = self.compile_patterns()?;
         let run_id = split_player_id(&self.run_id).0;
-        let listing = RunListing::read(gateway, self.project.as_deref(), run_id).await?;
+        let listing = RunListing::read(caller, self.project.as_deref(), run_id).await?;
 
         let DownloadPlan { files, failed, .. } = DownloadPlan::new(&self, patterns.as_deref(), &listing)?;
         let progress =
@@ -279,10 +279,10 @@ impl DownloadRequest {
             directory,
             options: options.clone(),
             progress: Arc::clone(&progress),
-            clock: Arc::clone(gateway.clock()),
+            clock: Arc::clone(caller.clock()),
             deadline,
         };
-        job.save_files(gateway, files, &context, call_options).await?;
+        job.save_files(caller, files, &context, call_options).await?;
 
         job.into_report(&listing, &path, &progress)
     }
@@ -300,14 +300,14 @@ impl DownloadJob {
     /// Saves the files until all are finished, the deadline passes or the disk fails.
     async fn save_files(
         &mut self,
-        gateway: &Gateway,
+        caller: &Caller,
         files: Vec<PlannedFile>,
         context: &TransferContext,
         call_options: &CallOptions,
     ) -> Result<(), Failure> {
         let transfers = files.into_iter().enumerate().map(|(place, file)| async move {
             let PlannedFile { artifact, target } = file;
-            let source = ArtifactSource { gateway: gateway.clone(), artifact };
+            let source = ArtifactSource { caller: caller.clone(), artifact };
             let outcome = save_file(&source, target, context.clone()).await;
             (place, source.artifact, outcome)
         });
@@ -428,13 +428,13 @@ fn explain_no_files(listing: &RunListing) -> String {
 
 /// A file of a player.
 struct ArtifactSource {
-    gateway: Gateway,
+    caller: Caller,
     artifact: Artifact,
 }
 
 impl DownloadSource for ArtifactSource {
     async fn open(&self, resume_from: &ResumeFrom) -> Result<DownloadStream, OpenRefusal> {
-        self.gateway.open(&self.artifact, resume_from).await
+        self.caller.open(&self.artifact, resume_from).await
     }
 }
 

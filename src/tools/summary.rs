@@ -45,7 +45,7 @@ pub(in crate::tools) use self::{
     trend::TrendRequest,
 };
 use crate::{
-    call::{Gateway, paging::ScanEnd},
+    call::{Caller, paging::ScanEnd},
     failure::{Code, Failure},
     service::{
         api::{
@@ -87,9 +87,9 @@ impl SummaryRequest {
     /// # Errors
     /// Failures of the operations that read, if nothing at all could be read; `project_scope_mismatch` if
     /// `compare_with` belongs to another project.
-    pub(crate) async fn run(self, gateway: &Gateway, options: &CallOptions) -> Result<Summary, Failure> {
-        let reader = SummaryReader::new(gateway, self.project.as_deref());
-        run_with_limit(&reader, &**gateway.clock(), options, self.summarize(&reader)).await
+    pub(crate) async fn run(self, caller: &Caller, options: &CallOptions) -> Result<Summary, Failure> {
+        let reader = SummaryReader::new(caller, self.project.as_deref());
+        run_with_limit(&reader, &**caller.clock(), options, self.summarize(&reader)).await
     }
 
     async fn summarize(&self, reader: &SummaryReader) -> Result<Summary, Failure> {
@@ -109,12 +109,8 @@ impl SummaryTarget {
     ///
     /// # Errors
     /// `not_found` if the plan or the test has no result, and the failures of the list.
-    pub(in crate::tools) async fn find(
-        &self,
-        gateway: &Gateway,
-        project: Option<&str>,
-    ) -> Result<ResultId, Failure> {
-        self.resolve(&SummaryReader::new(gateway, project)).await
+    pub async fn find(&self, caller: &Caller, project: Option<&str>) -> Result<ResultId, Failure> {
+        self.resolve(&SummaryReader::new(caller, project)).await
     }
 
     async fn resolve(&self, reader: &SummaryReader) -> Result<ResultId, Failure> {

@@ -253,7 +253,7 @@ impl UploadJob {
     fn open_journal(&self) -> Result<(Option<UploadJournal>, Option<RecordedUpload>), Failure> {
         let Some(directory) = self.journal_directory.as_deref() else { return Ok((None, None)) };
         let client = &self.session.client;
-        let service = client.gateway.base_url()?;
+        let service = client.caller.base_url();
         let project = client.project.as_deref().unwrap_or_default();
         let is_equal = |header: &JournalHeader| header.records(&self.source, &self.request_digest);
 

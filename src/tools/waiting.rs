@@ -21,7 +21,7 @@ pub use self::{
 };
 use crate::{
     backoff::Backoff,
-    call::Gateway,
+    call::Caller,
     client::CALL_LIMIT,
     clock::Clock,
     failure::{Code, Failure},
@@ -95,7 +95,7 @@ impl Wait {
     /// # Errors
     /// Failures of the operations that read the target. A temporary failure ends the wait only after five polls in a row
     /// and two minutes; the failure then contains what is known.
-    pub async fn run(self, gateway: &Gateway, options: &CallOptions) -> Result<Completion, Failure> {
+    pub async fn run(self, caller: &Caller, options: &CallOptions) -> Result<Completion, Failure> {
         let (limit, grace) = match options.effective_wait_limit() {
             // A caller without time still gets one poll, which may last as long as one request.
             Some(limit) if limit.is_zero() => (limit, CALL_LIMIT),
@@ -103,8 +103,8 @@ impl Wait {
             None => (self.timeout, GRACE),
         };
 
-        let clock = Arc::clone(gateway.clock());
-        let state = TargetState::new(self.target, self.expected_jobs, gateway.clone(), self.project);
+        let clock = Arc::clone(caller.clock());
+        let state = TargetState::new(self.target, self.expected_jobs, caller.clone(), self.project);
         let (_, total) = state.progress();
         let last_report = ProgressReport { done: 0, total, message: "reading the status".to_owned() };
 

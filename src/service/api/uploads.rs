@@ -11,7 +11,7 @@ use super::{
 /// `get_build_upload_parts`; without an `upload_id`, PUT the file to `upload_url`. Then call `complete_build_upload`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct InitiateBuildUpload {
-    // Callers do not set this field: the gateway adds the project, which the body repeats (supplement 10.4).
+    // Users do not set this field: the caller adds the project, which the body repeats (supplement 10.4).
     #[serde(default)]
     #[schemars(skip)]
     pub project_id: Option<String>,

@@ -48,7 +48,7 @@ impl CompositeTool for DownloadMinion {
 
         request
             .run(
-                &context.gateway,
+                &context.caller,
                 &context.files.storage,
                 &destination,
                 &DownloadOptions::default(),

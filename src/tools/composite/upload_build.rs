@@ -99,7 +99,7 @@ impl CompositeTool for UploadBuild {
                 resumes: true,
                 hashes: self.checksum != Some(false),
             };
-            files.uploads.start(request.into_job(&context.gateway, files, &files.root()?).await?)
+            files.uploads.start(request.into_job(&context.caller, files, &files.root()?).await?)
         };
         let Some(outcome) = upload.wait(&context.options, wait_limit).await else {
             let (progress, ids) = (Some(upload.progress.describe()), upload.progress.ids());

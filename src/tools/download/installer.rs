@@ -18,7 +18,7 @@ use super::{
     transfer::{DownloadSource, PROGRESS_INTERVAL, TransferContext, TransferProgress, save_file},
 };
 use crate::{
-    call::{Gateway, OpenRefusal},
+    call::{Caller, OpenRefusal},
     client::{
         DownloadResponse, DownloadStream, HttpResponse, RequestKind, ResumeFrom, StorageClient, StorageError,
         reports_expired_address,
@@ -83,7 +83,7 @@ impl InstallerRequest {
     /// written; failures of the storage host.
     pub async fn run(
         self,
-        gateway: &Gateway,
+        caller: &Caller,
         storage: &Arc<StorageClient>,
         destination: &Destination,
         options: &DownloadOptions,
@@ -91,7 +91,7 @@ impl InstallerRequest {
     ) -> Result<SavedInstaller, Failure> {
         let Self { project, platform, overwrite } = self;
         let deadline = call_options.wait_limit.map(|limit| Instant::now() + limit);
-        let client = ProjectClient { gateway: gateway.clone(), project };
+        let client = ProjectClient { caller: caller.clone(), project };
         let source =
             InstallerSource { client, storage: Arc::clone(storage), platform, address: Mutex::default() };
         let name = installer_file_name(&source.request_address().await?)?;
@@ -105,7 +105,7 @@ impl InstallerRequest {
             directory,
             options: options.clone(),
             progress: Arc::clone(&progress),
-            clock: Arc::clone(gateway.clock()),
+            clock: Arc::clone(caller.clock()),
             deadline,
         };
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     call::{
-        Gateway,
+        Caller,
         paging::{self, MAX_CONCURRENT_REQUESTS, MAX_PAGES, Omission, Page, is_list_missing},
         reply::Reply,
     },
@@ -67,7 +67,7 @@ impl TargetState {
     pub(super) fn new(
         target: WaitTarget,
         expected_jobs: Vec<String>,
-        gateway: Gateway,
+        caller: Caller,
         project: Option<String>,
     ) -> Self {
         let ids = match &target {
@@ -84,7 +84,7 @@ impl TargetState {
 
         Self {
             target,
-            client: ProjectClient { gateway, project },
+            client: ProjectClient { caller, project },
             resource: None,
             run: None,
             execution: None,

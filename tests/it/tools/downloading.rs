@@ -138,11 +138,11 @@ impl DirectDownload {
     }
 
     async fn run(&self, request: DownloadRequest) -> Result<DownloadReport, Failure> {
-        let dispatcher = self.session.dispatcher();
+        let caller = self.session.tools().caller;
         let root = FilesRoot::new(self.session.root()).expect("a directory");
         let destination = root.destination("out").expect("below the root");
 
-        request.run(dispatcher.gateway(), &destination, &self.options, &self.call_options).await
+        request.run(&caller, &destination, &self.options, &self.call_options).await
     }
 
     /// Returns the bytes of a file of the failed run as the sandbox serves them.

@@ -51,7 +51,7 @@ async fn progress_is_reported_every_five_seconds_and_never_decreases() {
 
     let options = CallOptions { progress: log.clone(), ..CallOptions::silent() };
 
-    let end = wait.run(session.dispatcher().gateway(), &options).await.unwrap();
+    let end = wait.run(&session.tools().caller, &options).await.unwrap();
     let entries = log.entries.lock().unwrap();
 
     assert_eq!(entries[0].0, Duration::ZERO);
@@ -84,7 +84,7 @@ async fn progress_is_reported_during_a_slow_first_poll() {
     let options = CallOptions { progress: log.clone(), ..CallOptions::silent() };
 
     session.clock.set_time_limits_expire(true);
-    wait.run(session.dispatcher().gateway(), &options).await.expect_err("no poll");
+    wait.run(&session.tools().caller, &options).await.expect_err("no poll");
     let first = log.entries.lock().unwrap()[0].clone();
 
     assert_eq!(first, (Duration::from_secs(4), 0, 2, "reading the status".to_owned()));

@@ -56,7 +56,7 @@ async fn a_process_that_stops_ends_its_waits_as_if_their_time_had_passed() {
     let options = CallOptions::silent();
     options.stopping.waits.cancel();
 
-    let end = wait.run(session.dispatcher().gateway(), &options).await.expect("a result");
+    let end = wait.run(&session.tools().caller, &options).await.expect("a result");
     let end = serde_json::to_value(end).expect("JSON");
 
     assert_eq!((&end["status"], &end["polls"]), (&json!("timed_out"), &json!(1)), "{end}");

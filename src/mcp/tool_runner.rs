@@ -1,4 +1,5 @@
-//! Calls of tools for requests of the host: cancellation, progress notifications and one log line per call.
+//! Calls of tools for requests of the host: the choice of the caller, cancellation, progress notifications and one log line
+//! per call.
 
 use std::{
     sync::Arc,
@@ -8,44 +9,58 @@ use std::{
 use rmcp::{RoleServer, service::RequestContext};
 use tokio_util::sync::CancellationToken;
 
-use super::{config::McpConfig, progress::progress_channel};
+use super::{callers::Callers, config::McpConfig, progress::progress_channel};
 use crate::{
-    call::{Gateway, arguments::ToolArguments, reply::Reply},
+    call::{
+        arguments::{CommonArguments, ToolArguments},
+        reply::Reply,
+    },
     failure::{Code, Failure},
-    service::{api::runs::GetRun, tool::ToolDefinition},
+    service::{
+        api::runs::GetRun,
+        result_kind::{ResultId, ResultKind},
+        tool::ToolDefinition,
+    },
     tools::{
         call_options::{CallOptions, ProgressSink, Stopping},
-        catalog::{ListedTool as _, Tool},
+        catalog::{ListedTool as _, Tool, typed_answer},
         composite::WaitForCompletion,
-        dispatcher::Dispatcher,
+        context::ToolCall,
         report::{PictureAlbum, pictures_for_host},
+        upload::FileServices,
         waiting::WaitReply,
     },
 };
 
-/// Calls tools for requests of the host. Cheap to clone.
+/// Runs tools for requests of the host. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) struct ToolCaller {
-    dispatcher: Dispatcher,
+pub(super) struct ToolRunner {
+    callers: Arc<dyn Callers>,
+    files: Arc<FileServices>,
     wait_limit: Duration,
-    /// Whether callers get links to files.
+    /// Whether replies have links to files.
     gives_links: bool,
     /// The end of the process, or of the session of the host.
     stopping: Stopping,
 }
 
-impl ToolCaller {
-    pub(super) fn new(dispatcher: Dispatcher, config: &McpConfig, stopping: Stopping) -> Self {
+impl ToolRunner {
+    pub(super) fn new(
+        callers: Arc<dyn Callers>,
+        files: Arc<FileServices>,
+        config: &McpConfig,
+        stopping: Stopping,
+    ) -> Self {
         let gives_links = config.gives_links();
-        Self { dispatcher, wait_limit: config.wait_limit, gives_links, stopping }
+        Self { callers, files, wait_limit: config.wait_limit, gives_links, stopping }
     }
 
-    pub(super) fn dispatcher(&self) -> &Dispatcher {
-        &self.dispatcher
+    pub(super) fn callers(&self) -> &dyn Callers {
+        &*self.callers
     }
 
-    pub(super) fn gateway(&self) -> &Gateway {
-        self.dispatcher.gateway()
+    pub(super) fn files(&self) -> &FileServices {
+        &self.files
     }
 
     /// Returns the maximum time that a call waits if the host shows no progress.
@@ -58,49 +73,82 @@ impl ToolCaller {
         &self.stopping.calls
     }
 
-    /// Calls a tool and sends its progress to the host meanwhile.
+    /// Runs a tool and sends its progress to the host meanwhile.
     ///
     /// # Errors
     /// Every failure of the tool, and `cancelled` if the host cancels the request or the server stops.
-    pub(super) async fn call(
+    pub(super) async fn run(
         &self,
         tool: Tool,
         arguments: ToolArguments,
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, Failure> {
+        let started = Instant::now();
         let (sender, forwarder) = progress_channel(context);
         let options = self.call_options(Arc::new(sender), self.wait_limit);
-        let call = forwarder.forward_during(self.dispatcher.call_tool(tool, arguments, options));
-        self.run_until_cancelled(tool, call, context).await
+
+        let call = async { (tool.run)(self.prepare(tool, arguments, options).await?).await };
+        let outcome = tokio::select! {
+            outcome = call => outcome,
+            never = forwarder.forward() => never,
+            reason = self.interruption(context) => Err(cancelled(tool.info, reason)),
+        };
+
+        log_outcome(tool.info, &outcome, started);
+        outcome
     }
 
-    /// Calls `wait_for_completion`, but lets it poll the service only once. `progress` receives the progress.
+    /// Runs `wait_for_completion`, but lets it poll the service only once. `progress` receives the progress.
     ///
     /// # Errors
-    /// As [`Self::call`].
+    /// As [`Self::run`].
     pub(super) async fn poll_once(
         &self,
         arguments: ToolArguments,
         progress: Arc<dyn ProgressSink>,
         context: &RequestContext<RoleServer>,
     ) -> Result<WaitReply, Failure> {
+        let tool = WaitForCompletion::tool();
         let options = self.call_options(progress, Duration::ZERO);
-        let call = self.dispatcher.wait_for_completion(arguments, options);
-        self.run_until_cancelled(WaitForCompletion::tool(), call, context).await
+        let call = async {
+            let call = self.prepare(tool, arguments, options).await?;
+            let (completion, selection) = typed_answer::<WaitForCompletion>(call).await?;
+            Ok(WaitReply { completion, selection })
+        };
+
+        self.run_until_cancelled(tool, call, context).await
     }
 
     /// Reads a run with `get_run` and loads its pictures.
     ///
     /// # Errors
-    /// As [`Self::call`].
+    /// As [`Self::run`].
     pub(super) async fn load_pictures(
         &self,
         project: Option<&str>,
         run_id: &str,
         context: &RequestContext<RoleServer>,
     ) -> Result<PictureAlbum, Failure> {
-        let loading = pictures_for_host(self.gateway(), project, run_id);
-        self.run_until_cancelled(GetRun::tool(), loading, context).await
+        let tool = GetRun::tool();
+        let own = ResultId::new(ResultKind::Run, run_id).to_arguments();
+        let arguments = ToolArguments::new(own, CommonArguments::in_project(project));
+        let loading = async {
+            let caller = self.callers.choose(tool.info, &arguments).await?;
+            pictures_for_host(&caller, project, run_id).await
+        };
+
+        self.run_until_cancelled(tool, loading, context).await
+    }
+
+    /// Returns the call of a tool by the caller that is chosen for it.
+    async fn prepare(
+        &self,
+        tool: Tool,
+        arguments: ToolArguments,
+        options: CallOptions,
+    ) -> Result<ToolCall, Failure> {
+        let caller = self.callers.choose(tool.info, &arguments).await?;
+        Ok(ToolCall { caller, files: Arc::clone(&self.files), arguments, options })
     }
 
     fn call_options(&self, progress: Arc<dyn ProgressSink>, wait_limit: Duration) -> CallOptions {
@@ -120,15 +168,21 @@ impl ToolCaller {
         context: &RequestContext<RoleServer>,
     ) -> Result<T, Failure> {
         let started = Instant::now();
-
         let outcome = tokio::select! {
             outcome = call => outcome,
-            () = context.ct.cancelled() => Err(cancelled(tool.info, "cancelled by the caller")),
-            () = self.stopping.calls.cancelled() => Err(cancelled(tool.info, "the server is stopping")),
+            reason = self.interruption(context) => Err(cancelled(tool.info, reason)),
         };
 
         log_outcome(tool.info, &outcome, started);
         outcome
+    }
+
+    /// Waits until the host cancels the request or the server stops. Returns which of them happened.
+    async fn interruption(&self, context: &RequestContext<RoleServer>) -> &'static str {
+        tokio::select! {
+            () = context.ct.cancelled() => "cancelled by the caller",
+            () = self.stopping.calls.cancelled() => "the server is stopping",
+        }
     }
 }
 
