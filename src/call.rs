@@ -18,11 +18,10 @@ pub mod scope;
 mod selection;
 pub mod shared_store;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::time::Instant;
-use uuid::Uuid;
 
 pub use self::{
     arguments::CheckedArguments,
@@ -34,7 +33,7 @@ use self::{
     reply::{FieldSelection, Reply, ReplySettings},
     request::{Answer, OperationRequest, RequestSender},
     scope::{ResolvedProject, Scope, find_invalid_ids, owned_ids},
-    shared_store::{SharedStore, StoreKey, StorePlace},
+    shared_store::{CALLS, SharedStore},
 };
 use crate::{
     client::{ApiKey, CALL_LIMIT, Client, ClientConfig, HostProbe, KeyKind},
@@ -48,12 +47,6 @@ use crate::{
         tool::{Access, PROJECT_ID, ToolDefinition},
     },
 };
-
-/// Kind of the keys of calls in the shared store, and the purpose of the derived key that makes them.
-const CALLS: (&str, &[u8]) = ("call", b"tas-mcp shared calls 1");
-
-/// Kind of the keys of ids that count once, and the purpose of the derived key that makes them.
-const USED_IDS: (&str, &[u8]) = ("used", b"tas-mcp shared ids 1");
 
 /// The service, its projects and the rules of this server that every call follows.
 #[derive(Debug)]
@@ -342,33 +335,6 @@ impl Caller {
         Ok(user.key.derive_key(&[purpose, b"\0", user.principal.as_bytes()].concat()))
     }
 
-    /// Records that `id` is used, for `lifetime`. Returns whether another process has recorded the same before. Without an
-    /// available store, the answer is `false`.
-    pub(crate) async fn is_used_elsewhere(&self, id: &str, lifetime: Duration) -> bool {
-        match self.shared_place(USED_IDS, id.as_bytes()).await {
-            Ok(Some(place)) => {
-                let value = Uuid::now_v7().to_string();
-                matches!(place.insert(&value, lifetime).await, Ok(Some(_)))
-            }
-            Ok(None) | Err(_) => false,
-        }
-    }
-
-    /// Returns the place of `content` in the shared store, if there is one.
-    ///
-    /// # Errors
-    /// `not_configured` if the API key cannot be read.
-    async fn shared_place(
-        &self,
-        (kind, purpose): (&str, &[u8]),
-        content: &[u8],
-    ) -> Result<Option<StorePlace>, Failure> {
-        let Some(store) = &self.shared_store else { return Ok(None) };
-        let key = StoreKey::new(kind, &self.derived_key(purpose).await?, content);
-
-        Ok(Some(StorePlace::new(Arc::clone(store), key)))
-    }
-
     /// Starts a call: gets the key and sets the deadline. The deadline does not include the time to get the key.
     ///
     /// # Errors
@@ -442,7 +408,7 @@ impl Caller {
             knowledge_url: Ok(None),
             key: crate::client::KeySource::Fixed(ApiKey::parse("svc_demo_key").expect("a key")),
             ca_file: None,
-            timeout: Duration::from_secs(1),
+            timeout: std::time::Duration::from_secs(1),
         };
 
         Self::new(CallConfig {

@@ -37,7 +37,7 @@
 //! 6. `RequestSender::send` reads the record from a list if the service has no operation for it.
 //! 7. [`client::Client::send`] sends the request, and repeats it as far as the retry policy allows.
 //!
-//! In global scope the id decides the project. If its owner is not known, `Scope::resolve`, `OwnerLookup::owners`, `owner_among`
+//! In global scope with an organization key, the id decides the project. If its owner is not known, `Scope::resolve`, `OwnerLookup::owners`, `owner_among`
 //! and `look_up` come in place of `Caller::execute`: ten functions. The record that the look-up has read is the answer.
 //!
 //! The data has these shapes:
@@ -59,9 +59,6 @@
 //!
 //! The sandbox reads the same description: the list of operations is its list of routes, it checks requests with the
 //! same schemas and rules, and it answers through [`sandbox::Answer`], which the compiler demands for every operation.
-
-// The compiler checks the nested types of the futures of a call, which are deeper than its usual limit.
-#![recursion_limit = "256"]
 
 pub mod backoff;
 pub mod call;

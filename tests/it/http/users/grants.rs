@@ -111,7 +111,9 @@ async fn an_upload_is_continued_in_the_project_that_the_call_names() {
 
     let unnamed = call(json!({"upload_token": token, "cancel": true})).await;
     assert_eq!(code_of(&unnamed), "permission_denied");
-    assert!(unnamed.to_string().contains("project_id: \\\"arena"), "{unnamed}");
+    let failure: Value =
+        serde_json::from_str(unnamed["content"][0]["text"].as_str().expect("a text")).expect("JSON");
+    assert_eq!(failure["error"]["hint"], "pass `project_id: \"arena\"` too");
 
     let cancelled = call(json!({"upload_token": token, "cancel": true, "project_id": "arena"})).await;
     assert_eq!(cancelled["isError"], false, "{cancelled}");
